@@ -1,0 +1,147 @@
+//! What a finding is: plain data. Knows no rule, no file format and no framework.
+
+use std::ops::Range;
+
+/// A half-open range of byte offsets into the analysed text of one file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Span {
+    pub fn new(start: u32, end: u32) -> Self {
+        Span { start, end }
+    }
+
+    pub fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    pub fn contains(self, other: Span) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+}
+
+/// A file of the project, by its place in the project's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u32);
+
+/// A span in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    pub file: FileId,
+    pub span: Span,
+}
+
+impl Place {
+    pub fn new(file: FileId, span: Span) -> Self {
+        Place { file, span }
+    }
+}
+
+/// How bad it is for the training run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Good practice in many scripts; shown with `--pedantic`.
+    Note,
+    /// The run is worse than it looks.
+    Warning,
+    /// The run is wrong or dies.
+    Error,
+}
+
+/// How sure the evidence makes us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Confidence {
+    /// Rests on a name or a guess; shown with `--pedantic`.
+    Low,
+    Medium,
+    High,
+}
+
+/// Another place that explains the finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    pub place: Place,
+    pub message: String,
+}
+
+/// How far a fix may be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Applicability {
+    DisplayOnly,
+    Unsafe,
+    Safe,
+}
+
+/// One replacement of text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    pub place: Place,
+    pub text: String,
+}
+
+/// A change of the script that removes the finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    pub title: String,
+    pub applicability: Applicability,
+    pub edits: Vec<Edit>,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    pub rule: &'static str,
+    pub severity: Severity,
+    pub confidence: Confidence,
+    pub place: Place,
+    pub message: String,
+    pub related: Vec<Label>,
+    pub notes: Vec<String>,
+    pub help: Vec<String>,
+    pub fix: Option<Fix>,
+}
+
+impl Diagnostic {
+    pub fn new(rule: &'static str, severity: Severity, place: Place, message: impl Into<String>) -> Self {
+        Diagnostic {
+            rule,
+            severity,
+            confidence: Confidence::High,
+            place,
+            message: message.into(),
+            related: Vec::new(),
+            notes: Vec::new(),
+            help: Vec::new(),
+            fix: None,
+        }
+    }
+
+    /// Points at another place that explains this finding.
+    pub fn because(mut self, place: Place, message: impl Into<String>) -> Self {
+        self.related.push(Label { place, message: message.into() });
+        self
+    }
+
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help.push(help.into());
+        self
+    }
+
+    pub fn confidence(mut self, confidence: Confidence) -> Self {
+        self.confidence = self.confidence.min(confidence);
+        self
+    }
+
+    pub fn fix(mut self, fix: Fix) -> Self {
+        self.fix = Some(fix);
+        self
+    }
+}
