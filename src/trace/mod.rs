@@ -1,1 +1,203 @@
-//! (to be written)
+//! What a rehearsal leaves behind: a tree of effects in the order they happen, and the things seen on
+//! the way. Plain data; `walk` answers path questions about it. Knows no rule and no framework.
+
+pub mod walk;
+
+pub use walk::{Protocol, Way, walk};
+
+use crate::apis::Expects;
+use crate::report::{Confidence, FileId, Place};
+use crate::syntax::FnId;
+use crate::values::{Device, Heap, Mode, ObjId, ObjSet, Tensor, Value};
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// A loop of the trace, by its place in [`Rehearsal::loops`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LoopId(pub u32);
+
+/// A function of the project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FnKey {
+    pub file: FileId,
+    pub function: FnId,
+}
+
+#[derive(Debug)]
+pub enum Node {
+    Event(Event),
+    Loop { id: LoopId, body: Vec<Node> },
+    Branch { when: When, arms: Vec<Vec<Node>> },
+    /// The body of an inlined call.
+    Call { site: Place, name: Ustr, body: Vec<Node> },
+    Exit(Exit),
+}
+
+/// What decides which arm of a branch is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    Unknown,
+    /// A counter modulo something: the arms alternate.
+    Phase,
+    /// A counter against a number: one arm first, the other later.
+    Counter,
+    /// The second arm is what a handler does.
+    Exception,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Return,
+    Break,
+    Continue,
+    Raise,
+}
+
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub place: Place,
+    pub effect: Effect,
+    /// It happens to this object or to none of those named (an unknown receiver).
+    pub confidence: Confidence,
+}
+
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Walks the graph of `loss` and adds to the gradients of `leaves`.
+    Backward { leaves: ObjSet, others: bool },
+    /// Applies the gradients of what the optimizer owns.
+    Step { optimizer: ObjId },
+    /// The gradients of an optimizer's, module's or parameter's are cleared.
+    Clear { targets: ObjSet, whole: bool },
+    /// A call that is not understood got hold of these.
+    Touch { objects: ObjSet },
+    /// A forward of a module.
+    Forward { module: ObjId },
+}
+
+#[derive(Clone, Debug)]
+pub struct LoopInfo {
+    pub place: Place,
+    pub over: Over,
+    /// Enclosing loops, outermost first, across calls.
+    pub outer: Rc<[LoopId]>,
+}
+
+/// What a loop goes through.
+#[derive(Clone, Debug)]
+pub enum Over {
+    Loader(ObjId),
+    /// `range`, `count`, `while`: numbers.
+    Counter,
+    Other,
+}
+
+/// Where something was seen.
+#[derive(Clone, Debug)]
+pub struct At {
+    pub place: Place,
+    /// Loops around it, outermost first, across calls.
+    pub loops: Rc<[LoopId]>,
+    /// Call sites that led there, outermost first.
+    pub calls: Rc<[(Place, Ustr)]>,
+    /// The function that was rehearsed without its callers.
+    pub seeded: Option<FnKey>,
+    pub confidence: Confidence,
+}
+
+#[derive(Clone, Debug)]
+pub struct Sighting {
+    pub at: At,
+    pub sight: Sight,
+}
+
+#[derive(Clone, Debug)]
+pub enum Sight {
+    /// A loss was computed.
+    Loss { loss: Ustr, expects: Expects, input: Value, input_place: Place, target: Value },
+    /// `backward` on a tensor.
+    Backward { loss: Rc<Tensor>, has_gradient: bool, module_seen: bool },
+    /// A value with a live graph was added to something older than this iteration.
+    Carried { id: u32, into: Rc<str>, into_place: Option<Place>, by: Carry, value: Rc<Tensor> },
+    /// A module ran.
+    Forward(Rc<Forward>),
+    /// A tensor was placed on the GPU.
+    Resident { tensor: Rc<Tensor>, how: Rc<str> },
+    /// A loader was built.
+    Loader { loader: ObjId, dataset: Value, length: crate::values::Int, length_place: Option<Place>, batch_size: Value, batch_place: Place },
+    /// A framework runs the whole training.
+    Fit { batch_size: Value, batch_place: Option<Place>, length: crate::values::Int, data: Value, loss: Option<Rc<CompiledLoss>> },
+    /// Operands on two devices met.
+    Meet { one: Side, other: Side, operation: Rc<str> },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carry {
+    /// `total += loss`
+    Sum,
+    /// `losses.append(loss)`
+    Append,
+}
+
+#[derive(Clone, Debug)]
+pub struct Forward {
+    pub module: ObjId,
+    pub name: Rc<str>,
+    pub mode: Mode,
+    /// Whether gradients are recorded; `None` when that is not known.
+    pub grad: Option<bool>,
+    pub input: Option<Rc<Tensor>>,
+    pub output: Value,
+    /// Its parameters ask for gradients.
+    pub learns: bool,
+    /// What becomes of its graph: see [`Rehearsal::walked`].
+    pub graph: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct Side {
+    pub device: Device,
+    pub what: Rc<str>,
+    pub made: Option<Place>,
+    pub confidence: Confidence,
+}
+
+/// The loss that a model was compiled with, and what its last layer does.
+#[derive(Clone, Debug)]
+pub struct CompiledLoss {
+    pub loss: Ustr,
+    pub expects: Expects,
+    pub place: Place,
+    pub output: Value,
+}
+
+/// Everything that one rehearsal of a file found.
+#[derive(Default)]
+pub struct Rehearsal {
+    /// One sequence for each entry: the module's body, then each function nobody called.
+    pub entries: Vec<Entry>,
+    pub loops: Vec<LoopInfo>,
+    pub sightings: Vec<Sighting>,
+    /// Ids of carried graphs that a backward walked, or that left for where we cannot see.
+    pub consumed: rustc_hash::FxHashSet<u32>,
+    /// Modules whose graphs a backward walked, or may have.
+    pub walked: ObjSet,
+    pub heap: Heap,
+    /// Names of the symbols in sizes.
+    pub symbols: Vec<Rc<str>>,
+    /// Functions rehearsed with real arguments.
+    pub called: rustc_hash::FxHashSet<FnKey>,
+    pub out_of_fuel: bool,
+}
+
+pub struct Entry {
+    /// `None` for the module's body.
+    pub function: Option<FnKey>,
+    pub nodes: Vec<Node>,
+}
+
+impl Rehearsal {
+    pub fn loop_info(&self, id: LoopId) -> &LoopInfo {
+        &self.loops[id.0 as usize]
+    }
+}

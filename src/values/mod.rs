@@ -1,1 +1,318 @@
-//! (to be written)
+//! The lattice: what the interpreter knows of a Python value. `Unknown` is its top.
+//! Knows no framework; what calls do comes from `apis`.
+
+pub mod heap;
+pub mod int;
+pub mod object;
+pub mod range;
+pub mod tensor;
+
+pub use heap::Heap;
+pub use int::{Int, Symbol};
+pub use object::*;
+pub use range::Interval;
+pub use tensor::{DType, Device, Graph, Hazard, HazardKind, Nodes, Shape, Source, Tensor};
+
+use crate::report::{FileId, Place};
+use crate::syntax::FnId;
+use std::rc::Rc;
+use ustr::Ustr;
+
+#[derive(Clone, Debug, Default)]
+pub enum Value {
+    #[default]
+    Unknown,
+    None,
+    /// This or `None`.
+    Maybe(Rc<Value>),
+    Bool(Option<bool>),
+    Int(Num),
+    Float(Option<f64>),
+    Str(Option<Rc<str>>),
+    /// A value that the user can change from outside (a flag, a config file).
+    Given(Rc<Given>),
+    Tensor(Rc<Tensor>),
+    Tuple(Rc<[Value]>),
+    Slice(Rc<(Value, Value, Value)>),
+    Ellipsis,
+    Obj(ObjId),
+    Function(Rc<Closure>),
+    Bound(Rc<Bound>),
+    Partial(Rc<Partial>),
+    /// `super()` of an instance, from a class on.
+    Super { instance: ObjId, after: ObjId },
+    /// A module, function or class of a framework, by qualified name.
+    Api(Ustr),
+    /// A file of the project.
+    Module(FileId),
+    /// A folder of the project without a file of its own.
+    Folder(Rc<str>),
+    /// `model.parameters()`, lists of parameters.
+    Params(Rc<Params>),
+    /// `p.grad`
+    Grad(Rc<ObjSet>),
+    Device(Device),
+    DType(DType),
+    /// A function of the language itself.
+    Builtin(Ustr),
+}
+
+/// An integer, where it comes from, and whether it counts something.
+#[derive(Clone, Debug, Default)]
+pub struct Num {
+    pub int: Int,
+    pub from: Option<Rc<Origin>>,
+    pub tag: Tag,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Tag {
+    #[default]
+    None,
+    /// Grows by one each iteration.
+    Counter,
+    /// A counter modulo something.
+    Phase,
+}
+
+/// Where a number was written.
+#[derive(Debug, PartialEq)]
+pub struct Origin {
+    pub place: Place,
+    /// The name it got there.
+    pub name: Rc<str>,
+    /// The user can change it from outside.
+    pub given: bool,
+}
+
+#[derive(Debug)]
+pub struct Given {
+    pub value: Value,
+    pub origin: Rc<Origin>,
+}
+
+#[derive(Debug)]
+pub struct Closure {
+    pub file: FileId,
+    pub function: FnId,
+    /// The frame it was defined in.
+    pub env: ObjId,
+    pub defaults: Vec<(Ustr, Value)>,
+    /// The class whose body defined it, for `super()`.
+    pub class: Option<ObjId>,
+    pub wrap: Wrap,
+}
+
+/// What decorators do to a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Wrap {
+    pub is_static: bool,
+    pub is_class: bool,
+    pub is_property: bool,
+    /// A context (`@torch.no_grad()`) in which the body runs.
+    pub context: Option<ContextKind>,
+    /// A decorator that is not understood: its body is rehearsed, its result is not trusted.
+    pub opaque: bool,
+}
+
+/// Contexts that matter to what follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ContextKind {
+    NoGrad,
+    EnableGrad,
+    UnknownGrad,
+    Accumulate,
+    Device(Device),
+}
+
+#[derive(Debug)]
+pub struct Bound {
+    pub receiver: Value,
+    pub method: Method,
+}
+
+#[derive(Debug, Clone)]
+pub enum Method {
+    Closure(Rc<Closure>),
+    /// A method of a framework's class, by canonical name.
+    Api(Ustr),
+    /// A method of a value of the language itself (`list.append`).
+    Builtin(Ustr),
+}
+
+#[derive(Debug)]
+pub struct Partial {
+    pub callee: Value,
+    pub positional: Vec<Value>,
+    pub keywords: Vec<(Ustr, Value)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Params {
+    pub owners: ObjSet,
+    /// All parameters of the owners, not some.
+    pub whole: bool,
+    /// There may be others.
+    pub others: bool,
+}
+
+impl Num {
+    pub fn known(value: i64) -> Num {
+        Num { int: Int::Known(value), ..Num::default() }
+    }
+
+    pub fn of(int: Int) -> Num {
+        Num { int, ..Num::default() }
+    }
+
+    pub fn is_given(&self) -> bool {
+        self.from.as_ref().is_some_and(|origin| origin.given)
+    }
+}
+
+impl Value {
+    pub fn int(value: i64) -> Value {
+        Value::Int(Num::known(value))
+    }
+
+    pub fn of_int(int: Int) -> Value {
+        Value::Int(Num::of(int))
+    }
+
+    pub fn str(text: &str) -> Value {
+        Value::Str(Some(Rc::from(text)))
+    }
+
+    pub fn tensor(tensor: Tensor) -> Value {
+        Value::Tensor(Rc::new(tensor))
+    }
+
+    pub fn tuple(items: Vec<Value>) -> Value {
+        Value::Tuple(items.into())
+    }
+
+    /// Without the wrappers that only say where it comes from or that it may be missing.
+    pub fn bare(&self) -> &Value {
+        match self {
+            Value::Given(given) => given.value.bare(),
+            Value::Maybe(value) => value.bare(),
+            other => other,
+        }
+    }
+
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Value::Unknown)
+    }
+
+    pub fn as_obj(&self) -> Option<ObjId> {
+        match self.bare() {
+            Value::Obj(object) => Some(*object),
+            _ => None,
+        }
+    }
+
+    pub fn as_tensor(&self) -> Option<&Rc<Tensor>> {
+        match self.bare() {
+            Value::Tensor(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    pub fn as_int(&self) -> Option<&Int> {
+        match self.bare() {
+            Value::Int(num) => Some(&num.int),
+            _ => None,
+        }
+    }
+
+    pub fn as_known_int(&self) -> Option<i64> {
+        self.as_int().and_then(Int::known)
+    }
+
+    pub fn as_num(&self) -> Option<f64> {
+        match self.bare() {
+            Value::Int(num) => num.int.known().map(|value| value as f64),
+            Value::Float(value) => *value,
+            Value::Bool(Some(value)) => Some(f64::from(u8::from(*value))),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        match self.bare() {
+            Value::Str(text) => text.as_deref(),
+            _ => None,
+        }
+    }
+
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.bare() {
+            Value::Bool(value) => *value,
+            _ => None,
+        }
+    }
+
+    /// Where the value was set, when it is one that a script or a user sets.
+    pub fn origin(&self) -> Option<&Rc<Origin>> {
+        match self {
+            Value::Int(num) => num.from.as_ref(),
+            Value::Given(given) => Some(&given.origin),
+            Value::Maybe(value) => value.origin(),
+            _ => None,
+        }
+    }
+
+    /// Equal as far as a loop's fixpoint cares.
+    pub fn same(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Unknown, Value::Unknown) | (Value::None, Value::None) => true,
+            (Value::Ellipsis, Value::Ellipsis) => true,
+            (Value::Maybe(a), Value::Maybe(b)) => a.same(b),
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Int(a), Value::Int(b)) => a.int == b.int && a.tag == b.tag,
+            (Value::Float(a), Value::Float(b)) => a == b,
+            (Value::Str(a), Value::Str(b)) => a == b,
+            (Value::Given(a), Value::Given(b)) => Rc::ptr_eq(a, b) || a.value.same(&b.value),
+            (Value::Tensor(a), Value::Tensor(b)) => Rc::ptr_eq(a, b) || a.same(b),
+            (Value::Tuple(a), Value::Tuple(b)) => {
+                a.len() == b.len() && a.iter().zip(b.iter()).all(|(x, y)| x.same(y))
+            }
+            (Value::Slice(a), Value::Slice(b)) => a.0.same(&b.0) && a.1.same(&b.1) && a.2.same(&b.2),
+            (Value::Obj(a), Value::Obj(b)) => a == b,
+            (Value::Function(a), Value::Function(b)) => {
+                Rc::ptr_eq(a, b) || (a.file == b.file && a.function == b.function && a.env == b.env)
+            }
+            (Value::Bound(a), Value::Bound(b)) => {
+                Rc::ptr_eq(a, b) || (a.receiver.same(&b.receiver) && a.method.same(&b.method))
+            }
+            (Value::Partial(a), Value::Partial(b)) => Rc::ptr_eq(a, b),
+            (Value::Super { instance: a, after: b }, Value::Super { instance: c, after: d }) => a == c && b == d,
+            (Value::Api(a), Value::Api(b)) | (Value::Builtin(a), Value::Builtin(b)) => a == b,
+            (Value::Module(a), Value::Module(b)) => a == b,
+            (Value::Folder(a), Value::Folder(b)) => a == b,
+            (Value::Params(a), Value::Params(b)) => a == b,
+            (Value::Grad(a), Value::Grad(b)) => a == b,
+            (Value::Device(a), Value::Device(b)) => a == b,
+            (Value::DType(a), Value::DType(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Method {
+    fn same(&self, other: &Method) -> bool {
+        match (self, other) {
+            (Method::Closure(a), Method::Closure(b)) => a.file == b.file && a.function == b.function,
+            (Method::Api(a), Method::Api(b)) | (Method::Builtin(a), Method::Builtin(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+/// The interval of a number as an operand of arithmetic.
+pub fn interval_of(value: &Value) -> Option<Interval> {
+    match value.bare() {
+        Value::Tensor(tensor) => tensor.range,
+        other => other.as_num().map(Interval::point),
+    }
+}

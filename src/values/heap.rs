@@ -1,0 +1,329 @@
+//! All objects, with a journal: an arm of a branch is run, taken back, and joined with the other arm
+//! at the price of what it wrote.
+
+use super::object::*;
+use super::{Num, Tag, Value};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use ustr::Ustr;
+
+type Journal = FxHashMap<ObjId, Rc<Object>>;
+
+/// What a run wrote: the objects as it left them.
+pub type Writes = FxHashMap<ObjId, Rc<Object>>;
+
+#[derive(Default)]
+pub struct Heap {
+    objects: Vec<Rc<Object>>,
+    /// For each open run, the objects as they were before their first write, and how many there were.
+    journals: Vec<(Journal, usize)>,
+    /// The object that stands for either of two.
+    merged: FxHashMap<(ObjId, ObjId), ObjId>,
+}
+
+impl Heap {
+    pub fn get(&self, id: ObjId) -> &Object {
+        &self.objects[id.0 as usize]
+    }
+
+    pub fn alloc(&mut self, object: Object) -> ObjId {
+        let id = ObjId(self.objects.len() as u32);
+        self.objects.push(Rc::new(object));
+        id
+    }
+
+    pub fn get_mut(&mut self, id: ObjId) -> &mut Object {
+        let slot = &mut self.objects[id.0 as usize];
+        if let Some((journal, before)) = self.journals.last_mut()
+            && (id.0 as usize) < *before
+        {
+            journal.entry(id).or_insert_with(|| slot.clone());
+        }
+        Rc::make_mut(slot)
+    }
+
+    /// Puts a fresh object in the place of an old one (the same site, the next iteration).
+    pub fn replace(&mut self, id: ObjId, object: Object) {
+        *self.get_mut(id) = object;
+    }
+
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// From here on writes can be taken back.
+    pub fn begin(&mut self) {
+        self.journals.push((Journal::default(), self.objects.len()));
+    }
+
+    /// Takes the writes since `begin` back and hands them over.
+    pub fn rollback(&mut self) -> Writes {
+        let Some((journal, _)) = self.journals.pop() else { return Writes::default() };
+        let mut writes = Writes::default();
+        for (id, before) in journal {
+            let after = std::mem::replace(&mut self.objects[id.0 as usize], before);
+            writes.insert(id, after);
+        }
+        writes
+    }
+
+    /// Makes the writes of a run that was taken back.
+    pub fn apply(&mut self, writes: Writes) {
+        for (id, object) in writes {
+            self.get_mut(id);
+            self.objects[id.0 as usize] = object;
+        }
+    }
+
+    /// Goes on with what either of two runs left.
+    pub fn join_writes(&mut self, mut first: Writes, second: Writes) {
+        let mut ids: Vec<ObjId> = first.keys().chain(second.keys()).copied().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let mut second = second;
+        for id in ids {
+            let before = self.objects[id.0 as usize].clone();
+            let a = first.remove(&id).unwrap_or_else(|| before.clone());
+            let b = second.remove(&id).unwrap_or(before);
+            let joined = self.join_objects(&a, &b);
+            self.get_mut(id);
+            self.objects[id.0 as usize] = joined;
+        }
+    }
+
+    /// Weakly adds what another way to this point left. Returns whether anything changed.
+    pub fn join_in(&mut self, writes: &Writes) -> bool {
+        let mut ids: Vec<ObjId> = writes.keys().copied().collect();
+        ids.sort_unstable();
+        let mut changed = false;
+        for id in ids {
+            let here = self.objects[id.0 as usize].clone();
+            let joined = self.join_objects(&here, &writes[&id]);
+            if !Rc::ptr_eq(&joined, &here) && !same_object(&joined, &here) {
+                self.get_mut(id);
+                self.objects[id.0 as usize] = joined;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    fn join_objects(&mut self, a: &Rc<Object>, b: &Rc<Object>) -> Rc<Object> {
+        if Rc::ptr_eq(a, b) {
+            return a.clone();
+        }
+        let mut attrs: Attrs = Vec::with_capacity(a.attrs.len());
+        for (name, value) in &a.attrs {
+            // A name that only one way binds keeps that value: reading it on the other way would be an error.
+            let joined = b.attr(*name).map_or_else(|| value.clone(), |other| self.join(value, other));
+            attrs.push((*name, joined));
+        }
+        attrs.extend(b.attrs.iter().filter(|(name, _)| a.attr(*name).is_none()).cloned());
+        let state = self.join_states(&a.state, &b.state);
+        Rc::new(Object {
+            class: if a.class == b.class { a.class } else { ClassRef::Builtin },
+            attrs,
+            state,
+            site: a.site,
+            epoch: a.epoch.min(b.epoch),
+            confidence: a.confidence.min(b.confidence),
+        })
+    }
+
+    fn join_states(&mut self, a: &State, b: &State) -> State {
+        match (a, b) {
+            (State::Frame, State::Frame) => State::Frame,
+            (State::Class(class), State::Class(_)) => State::Class(class.clone()),
+            (State::List(a), State::List(b)) => State::List(self.join_items(a, b)),
+            (State::Dict(a), State::Dict(b)) => State::Dict(self.join_entries(a, b)),
+            (State::Module(a), State::Module(b)) => State::Module(ModuleState {
+                mode: if a.mode == b.mode { a.mode } else { Mode::Unknown },
+                device: a.device.join(b.device),
+                dtype: if a.dtype == b.dtype { a.dtype } else { None },
+                frozen: if a.frozen == b.frozen { a.frozen } else { None },
+                weights: if a.weights == b.weights { a.weights } else { Learned::Opaque },
+                managed: a.managed || b.managed,
+                parts: a.parts.iter().chain(&b.parts).copied().collect::<ObjSet>().iter().collect(),
+            }),
+            (State::Optimizer(a), State::Optimizer(b)) => State::Optimizer(OptimizerState {
+                owns: a.owns.union(&b.owns),
+                others: a.others || b.others,
+                managed: a.managed || b.managed,
+            }),
+            (State::Loader(a), State::Loader(b)) => {
+                if Rc::ptr_eq(a, b) {
+                    return State::Loader(a.clone());
+                }
+                State::Loader(Rc::new(LoaderState {
+                    dataset: self.join(&a.dataset, &b.dataset),
+                    batch_size: self.join(&a.batch_size, &b.batch_size),
+                    batch: self.join(&a.batch, &b.batch),
+                    managed: a.managed || b.managed,
+                }))
+            }
+            _ => State::Plain,
+        }
+    }
+
+    fn join_items(&mut self, a: &Items, b: &Items) -> Items {
+        if let (Some(x), Some(y)) = (&a.exact, &b.exact)
+            && x.len() == y.len()
+        {
+            return Items::exact(x.iter().zip(y).map(|(x, y)| self.join(x, y)).collect());
+        }
+        let any = match (self.any_of(a), self.any_of(b)) {
+            (Some(a), Some(b)) => self.join(&a, &b),
+            (Some(value), None) | (None, Some(value)) => value,
+            (None, None) => Value::Unknown,
+        };
+        Items { exact: None, any, len: Num::default() }
+    }
+
+    /// What any item is; `None` for an empty list.
+    pub fn any_of(&mut self, items: &Items) -> Option<Value> {
+        match &items.exact {
+            None => Some(items.any.clone()),
+            Some(exact) => {
+                let mut all = exact.iter();
+                let first = all.next()?.clone();
+                Some(all.fold(first, |joined, value| self.join(&joined, value)))
+            }
+        }
+    }
+
+    fn join_entries(&mut self, a: &Entries, b: &Entries) -> Entries {
+        let mut result = Entries::default();
+        for (key, value) in &a.known {
+            let joined = b.get(key).map_or_else(|| value.clone(), |other| self.join(value, other));
+            result.known.push((key.clone(), joined));
+        }
+        let more = b.known.iter().filter(|(key, _)| a.get(key).is_none()).cloned();
+        result.known.extend(more);
+        result.other = match (&a.other, &b.other) {
+            (Some(a), Some(b)) => Some(self.join(a, b)),
+            (one, other) => one.clone().or_else(|| other.clone()),
+        };
+        result
+    }
+
+    /// The value that is one or the other.
+    pub fn join(&mut self, a: &Value, b: &Value) -> Value {
+        if a.same(b) {
+            return match (a, b) {
+                // Keep the older graph: what was carried over an iteration stays carried.
+                (Value::Tensor(x), Value::Tensor(y)) if !Rc::ptr_eq(x, y) => Value::Tensor(Rc::new(x.join(y))),
+                _ => a.clone(),
+            };
+        }
+        match (a, b) {
+            (Value::None, Value::None) => Value::None,
+            (Value::Unknown, _) | (_, Value::Unknown) => Value::Unknown,
+            (Value::None, value) | (value, Value::None) => match value {
+                Value::Maybe(_) => value.clone(),
+                _ => Value::Maybe(Rc::new(value.clone())),
+            },
+            (Value::Maybe(x), Value::Maybe(y)) => self.maybe(x.clone(), y.clone()),
+            (Value::Maybe(x), y) | (y, Value::Maybe(x)) => self.maybe(x.clone(), Rc::new(y.clone())),
+            (Value::Given(x), y) | (y, Value::Given(x)) => self.join(&x.value, y),
+            (Value::Bool(_), Value::Bool(_)) => Value::Bool(None),
+            (Value::Int(x), Value::Int(y)) => {
+                let counts = x.tag == Tag::Counter || y.tag == Tag::Counter;
+                let tag = if x.tag == y.tag || counts { x.tag.max_counter(y.tag) } else { Tag::None };
+                Value::Int(Num { int: x.int.join(&y.int), from: None, tag })
+            }
+            (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => Value::Float(None),
+            (Value::Str(_), Value::Str(_)) => Value::Str(None),
+            (Value::Tensor(x), Value::Tensor(y)) => Value::Tensor(Rc::new(x.join(y))),
+            // `total = 0` before a loop that adds tensors to it.
+            (Value::Int(_) | Value::Float(_), Value::Tensor(t)) | (Value::Tensor(t), Value::Int(_) | Value::Float(_)) => {
+                Value::Tensor(Rc::new(super::Tensor { mark: None, shape: None, range: None, ..(**t).clone() }))
+            }
+            (Value::Tuple(x), Value::Tuple(y)) if x.len() == y.len() => {
+                let items: Vec<Value> = x.iter().zip(y.iter()).map(|(x, y)| self.join(x, y)).collect();
+                Value::tuple(items)
+            }
+            (Value::Params(x), Value::Params(y)) => Value::Params(Rc::new(super::Params {
+                owners: x.owners.union(&y.owners),
+                whole: false,
+                others: x.others || y.others,
+            })),
+            (Value::Grad(x), Value::Grad(y)) => Value::Grad(Rc::new(x.union(y))),
+            (Value::Device(x), Value::Device(y)) => Value::Device(x.join(*y)),
+            (Value::Obj(x), Value::Obj(y)) => self.merge(*x, *y).map_or(Value::Unknown, Value::Obj),
+            _ => Value::Unknown,
+        }
+    }
+
+    fn maybe(&mut self, a: Rc<Value>, b: Rc<Value>) -> Value {
+        match self.join(&a, &b) {
+            Value::Unknown => Value::Unknown,
+            joined @ (Value::Maybe(_) | Value::None) => joined,
+            joined => Value::Maybe(Rc::new(joined)),
+        }
+    }
+
+    /// One object that stands for either of two of a kind.
+    fn merge(&mut self, a: ObjId, b: ObjId) -> Option<ObjId> {
+        let pair = (a.min(b), a.max(b));
+        if let Some(known) = self.merged.get(&pair) {
+            return Some(*known);
+        }
+        let (x, y) = (self.objects[a.0 as usize].clone(), self.objects[b.0 as usize].clone());
+        if std::mem::discriminant(&x.state) != std::mem::discriminant(&y.state) {
+            return None;
+        }
+        match (&x.state, &y.state) {
+            (State::Class(_) | State::Frame, _) => return None,
+            (State::Plain, State::Plain) if x.class != y.class => return None,
+            _ => {}
+        }
+        // Reserve the id first: the attributes of the two may lead back to them.
+        let id = self.alloc((*x).clone());
+        self.merged.insert(pair, id);
+        let mut joined = (*self.join_objects(&x, &y)).clone();
+        if let State::Module(module) = &mut joined.state {
+            module.parts = [a, b].into_iter().chain(module.parts.iter().copied()).collect::<ObjSet>().iter().collect();
+        }
+        self.objects[id.0 as usize] = Rc::new(joined);
+        Some(id)
+    }
+
+    pub fn attr(&self, id: ObjId, name: Ustr) -> Option<&Value> {
+        self.get(id).attr(name)
+    }
+}
+
+fn same_object(a: &Object, b: &Object) -> bool {
+    a.attrs.len() == b.attrs.len()
+        && a.attrs.iter().zip(&b.attrs).all(|((n, x), (m, y))| n == m && x.same(y))
+        && match (&a.state, &b.state) {
+            (State::List(x), State::List(y)) => match (&x.exact, &y.exact) {
+                (Some(x), Some(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.same(y)),
+                (None, None) => x.any.same(&y.any),
+                _ => false,
+            },
+            (State::Dict(x), State::Dict(y)) => {
+                x.known.len() == y.known.len()
+                    && x.known.iter().zip(&y.known).all(|((k, x), (l, y))| k == l && x.same(y))
+                    && match (&x.other, &y.other) {
+                        (Some(x), Some(y)) => x.same(y),
+                        (None, None) => true,
+                        _ => false,
+                    }
+            }
+            (State::Module(x), State::Module(y)) => x == y,
+            (State::Optimizer(x), State::Optimizer(y)) => x == y,
+            (State::Loader(x), State::Loader(y)) => Rc::ptr_eq(x, y),
+            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+        }
+}
+
+impl Tag {
+    fn max_counter(self, other: Tag) -> Tag {
+        if self == Tag::Counter || other == Tag::Counter { Tag::Counter } else { self }
+    }
+}

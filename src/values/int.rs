@@ -1,0 +1,204 @@
+//! Integers and sizes: known, a polynomial over named symbols (`2·B·len(data)`), or unknown.
+
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// A quantity with a name and no number, such as the length of a dataset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Symbol(pub u32);
+
+type Monomial = SmallVec<[Symbol; 2]>;
+
+/// A sum of products, sorted by monomial, without zero coefficients. The empty monomial is the constant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Poly(SmallVec<[(Monomial, i64); 2]>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Int {
+    Known(i64),
+    Sum(Rc<Poly>),
+    #[default]
+    Unknown,
+}
+
+/// Longer sums are forgotten: nothing asks about them, and they would grow without bound in loops.
+const MOST_TERMS: usize = 4;
+const MOST_FACTORS: usize = 4;
+
+impl Int {
+    pub fn symbol(symbol: Symbol) -> Int {
+        let monomial = Monomial::from_slice(&[symbol]);
+        Int::Sum(Rc::new(Poly(SmallVec::from_vec(vec![(monomial, 1)]))))
+    }
+
+    pub fn known(&self) -> Option<i64> {
+        match self {
+            Int::Known(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Int::Unknown)
+    }
+
+    /// The symbols it is made of, when it is exactly one symbol.
+    pub fn as_symbol(&self) -> Option<Symbol> {
+        match self {
+            Int::Sum(poly) => match poly.0.as_slice() {
+                [(monomial, 1)] if monomial.len() == 1 => Some(monomial[0]),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn terms(&self) -> Option<SmallVec<[(Monomial, i64); 2]>> {
+        match self {
+            Int::Known(0) => Some(SmallVec::new()),
+            Int::Known(value) => Some(SmallVec::from_vec(vec![(Monomial::new(), *value)])),
+            Int::Sum(poly) => Some(poly.0.clone()),
+            Int::Unknown => None,
+        }
+    }
+
+    fn from_terms(mut terms: SmallVec<[(Monomial, i64); 2]>) -> Int {
+        terms.retain(|(_, coefficient)| *coefficient != 0);
+        match terms.as_slice() {
+            [] => Int::Known(0),
+            [(monomial, value)] if monomial.is_empty() => Int::Known(*value),
+            _ if terms.len() > MOST_TERMS => Int::Unknown,
+            _ => Int::Sum(Rc::new(Poly(terms))),
+        }
+    }
+
+    pub fn add(&self, other: &Int) -> Int {
+        if let (Int::Known(a), Int::Known(b)) = (self, other) {
+            return a.checked_add(*b).map_or(Int::Unknown, Int::Known);
+        }
+        let (Some(mut terms), Some(others)) = (self.terms(), other.terms()) else { return Int::Unknown };
+        for (monomial, coefficient) in others {
+            if insert(&mut terms, monomial, coefficient).is_none() {
+                return Int::Unknown;
+            }
+        }
+        Int::from_terms(terms)
+    }
+
+    pub fn neg(&self) -> Int {
+        self.mul(&Int::Known(-1))
+    }
+
+    pub fn sub(&self, other: &Int) -> Int {
+        self.add(&other.neg())
+    }
+
+    pub fn mul(&self, other: &Int) -> Int {
+        if let (Int::Known(a), Int::Known(b)) = (self, other) {
+            return a.checked_mul(*b).map_or(Int::Unknown, Int::Known);
+        }
+        let (Some(left), Some(right)) = (self.terms(), other.terms()) else { return Int::Unknown };
+        let mut terms = SmallVec::new();
+        for (first, a) in &left {
+            for (second, b) in &right {
+                let mut monomial = first.clone();
+                monomial.extend_from_slice(second);
+                monomial.sort_unstable();
+                let Some(product) = a.checked_mul(*b) else { return Int::Unknown };
+                if monomial.len() > MOST_FACTORS || insert(&mut terms, monomial, product).is_none() {
+                    return Int::Unknown;
+                }
+            }
+        }
+        Int::from_terms(terms)
+    }
+
+    /// `self // other`, when that is exact or both are known.
+    pub fn div_floor(&self, other: &Int) -> Int {
+        match (self, other) {
+            (_, Int::Known(0)) => Int::Unknown,
+            (Int::Known(a), Int::Known(b)) => a.checked_div_euclid(*b).map_or(Int::Unknown, Int::Known),
+            (Int::Sum(poly), Int::Known(b)) if poly.0.iter().all(|(_, c)| c % b == 0) => {
+                Int::from_terms(poly.0.iter().map(|(m, c)| (m.clone(), c / b)).collect())
+            }
+            _ if self == other && !self.is_unknown() => Int::Known(1),
+            (Int::Sum(_), Int::Sum(_)) => self.div_monomial(other),
+            _ => Int::Unknown,
+        }
+    }
+
+    /// Divides by a single product of symbols that every term contains.
+    fn div_monomial(&self, other: &Int) -> Int {
+        let (Some(terms), Some(divisor)) = (self.terms(), other.terms()) else { return Int::Unknown };
+        let [(factors, scale)] = divisor.as_slice() else { return Int::Unknown };
+        let mut result = SmallVec::new();
+        for (monomial, coefficient) in terms {
+            let mut rest = monomial.clone();
+            for factor in factors {
+                let Some(at) = rest.iter().position(|symbol| symbol == factor) else { return Int::Unknown };
+                rest.remove(at);
+            }
+            if coefficient % scale != 0 || insert(&mut result, rest, coefficient / scale).is_none() {
+                return Int::Unknown;
+            }
+        }
+        Int::from_terms(result)
+    }
+
+    pub fn modulo(&self, other: &Int) -> Int {
+        match (self, other) {
+            (_, Int::Known(0)) => Int::Unknown,
+            (Int::Known(a), Int::Known(b)) => a.checked_rem_euclid(*b).map_or(Int::Unknown, Int::Known),
+            _ => Int::Unknown,
+        }
+    }
+
+    pub fn join(&self, other: &Int) -> Int {
+        if self == other { self.clone() } else { Int::Unknown }
+    }
+}
+
+fn insert(terms: &mut SmallVec<[(Monomial, i64); 2]>, monomial: Monomial, coefficient: i64) -> Option<()> {
+    match terms.binary_search_by(|(known, _)| known.cmp(&monomial)) {
+        Ok(at) => terms[at].1 = terms[at].1.checked_add(coefficient)?,
+        Err(at) => terms.insert(at, (monomial, coefficient)),
+    }
+    Some(())
+}
+
+impl From<i64> for Int {
+    fn from(value: i64) -> Int {
+        Int::Known(value)
+    }
+}
+
+/// The product of sizes, as of a shape.
+pub fn product<'a>(sizes: impl IntoIterator<Item = &'a Int>) -> Int {
+    sizes.into_iter().fold(Int::Known(1), |all, size| all.mul(size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn polynomials_add_multiply_and_divide() {
+        let batch = Int::symbol(Symbol(0));
+        let length = Int::symbol(Symbol(1));
+        let product = batch.mul(&length).mul(&Int::Known(6));
+        assert_eq!(product.div_floor(&Int::Known(3)), batch.mul(&length).mul(&Int::Known(2)));
+        assert_eq!(product.div_floor(&batch), length.mul(&Int::Known(6)));
+        assert_eq!(batch.add(&batch).sub(&batch), batch);
+        assert_eq!(batch.sub(&batch), Int::Known(0));
+        assert_eq!(batch.add(&Int::Known(1)).div_floor(&length), Int::Unknown);
+        assert_eq!(batch.div_floor(&batch), Int::Known(1));
+        assert_ne!(batch, length);
+    }
+
+    #[test]
+    fn overflow_is_unknown() {
+        assert_eq!(Int::Known(i64::MAX).add(&Int::Known(1)), Int::Unknown);
+        assert_eq!(Int::Known(i64::MIN).div_floor(&Int::Known(-1)), Int::Unknown);
+        assert_eq!(Int::Known(7).modulo(&Int::Known(0)), Int::Unknown);
+    }
+}

@@ -1,0 +1,248 @@
+//! Objects with an identity: instances, containers, modules, optimizers, frames.
+
+use super::{Num, Value};
+use super::tensor::{DType, Device};
+use crate::report::{Confidence, FileId, Place};
+use crate::syntax::ClassId;
+use smallvec::SmallVec;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// An object of the [`Heap`](super::heap::Heap).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjId(pub u32);
+
+/// A small sorted set of objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjSet(SmallVec<[ObjId; 4]>);
+
+impl ObjSet {
+    pub fn one(object: ObjId) -> ObjSet {
+        ObjSet(SmallVec::from_slice(&[object]))
+    }
+
+    pub fn insert(&mut self, object: ObjId) {
+        if let Err(at) = self.0.binary_search(&object) {
+            self.0.insert(at, object);
+        }
+    }
+
+    pub fn contains(&self, object: ObjId) -> bool {
+        self.0.binary_search(&object).is_ok()
+    }
+
+    pub fn union(&self, other: &ObjSet) -> ObjSet {
+        let mut all = self.clone();
+        other.iter().for_each(|object| all.insert(object));
+        all
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = ObjId> + '_ {
+        self.0.iter().copied()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl FromIterator<ObjId> for ObjSet {
+    fn from_iter<T: IntoIterator<Item = ObjId>>(objects: T) -> ObjSet {
+        let mut all = ObjSet::default();
+        objects.into_iter().for_each(|object| all.insert(object));
+        all
+    }
+}
+
+/// What an object is an instance of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClassRef {
+    /// A class of the project; the object with [`State::Class`].
+    Project(ObjId),
+    /// A class of a framework, by canonical qualified name.
+    Api(Ustr),
+    /// A list, dict, frame, class or another thing of the language itself.
+    Builtin,
+}
+
+/// Attributes, in order of first assignment. Few enough that a scan beats a map.
+pub type Attrs = Vec<(Ustr, Value)>;
+
+#[derive(Clone, Debug)]
+pub struct Object {
+    pub class: ClassRef,
+    pub attrs: Attrs,
+    pub state: State,
+    /// Where it was made.
+    pub site: Place,
+    /// The pass of a loop in which it was made.
+    pub epoch: u32,
+    pub confidence: Confidence,
+}
+
+#[derive(Clone, Debug)]
+pub enum State {
+    Plain,
+    Frame,
+    Class(Rc<ClassState>),
+    /// Lists, sets and iterators.
+    List(Items),
+    Dict(Entries),
+    Module(ModuleState),
+    Optimizer(OptimizerState),
+    Loader(Rc<LoaderState>),
+}
+
+#[derive(Clone, Debug)]
+pub struct ClassState {
+    pub file: FileId,
+    pub class: ClassId,
+    pub bases: Vec<Value>,
+    /// The frame that the class statement ran in.
+    pub env: ObjId,
+}
+
+/// What a sequence holds.
+#[derive(Clone, Debug, Default)]
+pub struct Items {
+    /// One by one, when known.
+    pub exact: Option<Vec<Value>>,
+    /// What any of them is, when not known one by one.
+    pub any: Value,
+    /// How many, when not known one by one.
+    pub len: Num,
+}
+
+impl Items {
+    pub fn exact(items: Vec<Value>) -> Items {
+        Items { exact: Some(items), any: Value::Unknown, len: Num::default() }
+    }
+
+    pub fn any(any: Value) -> Items {
+        Items { exact: None, any, len: Num::default() }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Key {
+    Str(Rc<str>),
+    Int(i64),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Entries {
+    pub known: Vec<(Key, Value)>,
+    /// What a key that is not listed may hold; `None` when the list is complete.
+    pub other: Option<Value>,
+}
+
+impl Entries {
+    pub fn get(&self, key: &Key) -> Option<&Value> {
+        self.known.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
+    pub fn set(&mut self, key: Key, value: Value) {
+        match self.known.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, slot)) => *slot = value,
+            None => self.known.push((key, value)),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Mode {
+    #[default]
+    Train,
+    Eval,
+    Unknown,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModuleState {
+    pub mode: Mode,
+    pub device: Device,
+    pub dtype: Option<DType>,
+    /// `requires_grad` is off for all its own parameters: `None` when it is not known.
+    pub frozen: Option<bool>,
+    /// Has parameters of its own (a layer), or is made elsewhere and may have any.
+    pub weights: Learned,
+    /// Who places tensors and steps for it, when a framework does (`accelerator.prepare`).
+    pub managed: bool,
+    /// Other modules that this one wraps or may be.
+    pub parts: SmallVec<[ObjId; 2]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Learned {
+    /// Only what its submodules have.
+    #[default]
+    Nothing,
+    /// Parameters of its own, and how many where that is known.
+    Own(Option<i64>),
+    /// Not seen: a model from elsewhere.
+    Opaque,
+}
+
+impl Default for ModuleState {
+    fn default() -> ModuleState {
+        ModuleState {
+            mode: Mode::Train,
+            device: Device::Cpu,
+            dtype: None,
+            frozen: Some(false),
+            weights: Learned::Nothing,
+            managed: false,
+            parts: SmallVec::new(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OptimizerState {
+    /// The modules and parameters that it steps.
+    pub owns: ObjSet,
+    /// It may own more than `owns`.
+    pub others: bool,
+    /// A framework decides when its steps and clears are real.
+    pub managed: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct LoaderState {
+    pub dataset: Value,
+    pub batch_size: Value,
+    /// One sample of the dataset, with a batch dimension in front.
+    pub batch: Value,
+    pub managed: bool,
+}
+
+impl Object {
+    pub fn attr(&self, name: Ustr) -> Option<&Value> {
+        self.attrs.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    pub fn set_attr(&mut self, name: Ustr, value: Value) {
+        match self.attrs.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, slot)) => *slot = value,
+            None => self.attrs.push((name, value)),
+        }
+    }
+
+    pub fn module(&self) -> Option<&ModuleState> {
+        match &self.state {
+            State::Module(module) => Some(module),
+            _ => None,
+        }
+    }
+
+    pub fn optimizer(&self) -> Option<&OptimizerState> {
+        match &self.state {
+            State::Optimizer(optimizer) => Some(optimizer),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! Tensors and arrays: shape, dtype, device, the graph behind them, and what their numbers can be.
+
+use super::int::{Int, product};
+use super::object::ObjSet;
+use super::range::Interval;
+use crate::apis::Mark;
+use crate::report::{Confidence, Place};
+use std::rc::Rc;
+
+pub type Shape = Rc<[Int]>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DType {
+    Bool,
+    UInt8,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Float16,
+    BFloat16,
+    Float32,
+    Float64,
+    Complex64,
+}
+
+impl DType {
+    /// By the last part of its name in any framework: `torch.float32`, `np.double`, `"half"`.
+    pub fn named(name: &str) -> Option<DType> {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        Some(match last {
+            "bool" | "bool_" => DType::Bool,
+            "uint8" | "byte" => DType::UInt8,
+            "int8" => DType::Int8,
+            "int16" | "short" => DType::Int16,
+            "int32" | "int" | "intc" => DType::Int32,
+            "int64" | "long" | "int_" => DType::Int64,
+            "float16" | "half" => DType::Float16,
+            "bfloat16" => DType::BFloat16,
+            "float32" | "float" | "single" => DType::Float32,
+            "float64" | "double" | "float_" => DType::Float64,
+            "complex64" | "cfloat" => DType::Complex64,
+            _ => return None,
+        })
+    }
+
+    pub fn bytes(self) -> i64 {
+        match self {
+            DType::Bool | DType::UInt8 | DType::Int8 => 1,
+            DType::Int16 | DType::Float16 | DType::BFloat16 => 2,
+            DType::Int32 | DType::Float32 => 4,
+            DType::Int64 | DType::Float64 | DType::Complex64 => 8,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            DType::Bool => "bool",
+            DType::UInt8 => "uint8",
+            DType::Int8 => "int8",
+            DType::Int16 => "int16",
+            DType::Int32 => "int32",
+            DType::Int64 => "int64",
+            DType::Float16 => "float16",
+            DType::BFloat16 => "bfloat16",
+            DType::Float32 => "float32",
+            DType::Float64 => "float64",
+            DType::Complex64 => "complex64",
+        }
+    }
+
+    pub fn is_float(self) -> bool {
+        matches!(self, DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 | DType::Complex64)
+    }
+
+    /// The dtype of a result of both, as the frameworks promote.
+    pub fn promote(self, other: DType) -> Option<DType> {
+        if self == other {
+            Some(self)
+        } else if self.is_float() && !other.is_float() {
+            Some(self)
+        } else if other.is_float() && !self.is_float() {
+            Some(other)
+        } else if self.bytes() != other.bytes() {
+            Some(if self.bytes() > other.bytes() { self } else { other })
+        } else {
+            None
+        }
+    }
+}
+
+/// Where a tensor or module lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Device {
+    Cpu,
+    Cuda(Option<u32>),
+    /// `cuda if available else cpu`, and what a launcher hands out: the GPU wherever it matters.
+    Accelerator,
+    #[default]
+    Unknown,
+}
+
+impl Device {
+    pub fn named(name: &str) -> Device {
+        match name.split_once(':') {
+            _ if name == "cpu" => Device::Cpu,
+            _ if name == "cuda" => Device::Cuda(None),
+            Some(("cuda", index)) => Device::Cuda(index.parse().ok()),
+            _ => Device::Unknown,
+        }
+    }
+
+    pub fn is_gpu(self) -> bool {
+        matches!(self, Device::Cuda(_) | Device::Accelerator)
+    }
+
+    /// One is surely not the other, on a machine where both exist.
+    pub fn differs(self, other: Device) -> bool {
+        match (self, other) {
+            (Device::Cpu, gpu) | (gpu, Device::Cpu) => gpu.is_gpu(),
+            (Device::Cuda(Some(a)), Device::Cuda(Some(b))) => a != b,
+            _ => false,
+        }
+    }
+
+    pub fn join(self, other: Device) -> Device {
+        match (self, other) {
+            _ if self == other => self,
+            (a, b) if a.is_gpu() && b.is_gpu() => Device::Accelerator,
+            _ => Device::Unknown,
+        }
+    }
+
+    pub fn describe(self) -> String {
+        match self {
+            Device::Cpu => "the CPU".into(),
+            Device::Cuda(Some(index)) => format!("GPU {index}"),
+            Device::Cuda(None) | Device::Accelerator => "the GPU".into(),
+            Device::Unknown => "an unknown device".into(),
+        }
+    }
+}
+
+/// What autograd would find behind a tensor.
+#[derive(Clone, Debug, Default)]
+pub enum Graph {
+    /// Nothing: `detach`, `no_grad`, data.
+    #[default]
+    None,
+    Unknown,
+    Live(Rc<Nodes>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Nodes {
+    /// Modules and parameters that a backward would reach.
+    pub leaves: ObjSet,
+    /// Something else than `leaves` may be reached, too.
+    pub others: bool,
+    /// The pass of a loop in which the oldest part was made.
+    pub oldest: u32,
+    /// Where the graph was carried over an iteration, if it was.
+    pub carried: Rc<[u32]>,
+}
+
+impl Graph {
+    pub fn is_live(&self) -> bool {
+        matches!(self, Graph::Live(_))
+    }
+
+    pub fn leaf(object: super::object::ObjId, epoch: u32) -> Graph {
+        Graph::Live(Rc::new(Nodes {
+            leaves: ObjSet::one(object),
+            others: false,
+            oldest: epoch,
+            carried: Rc::from([]),
+        }))
+    }
+
+    /// The graph of a result of both.
+    pub fn union(&self, other: &Graph) -> Graph {
+        match (self, other) {
+            (Graph::None, graph) | (graph, Graph::None) => graph.clone(),
+            (Graph::Live(a), Graph::Live(b)) if Rc::ptr_eq(a, b) => self.clone(),
+            (Graph::Live(a), Graph::Live(b)) => Graph::Live(Rc::new(Nodes {
+                leaves: a.leaves.union(&b.leaves),
+                others: a.others || b.others,
+                oldest: a.oldest.min(b.oldest),
+                carried: union_sorted(&a.carried, &b.carried),
+            })),
+            (Graph::Live(live), Graph::Unknown) | (Graph::Unknown, Graph::Live(live)) => {
+                Graph::Live(Rc::new(Nodes { others: true, ..(**live).clone() }))
+            }
+            (Graph::Unknown, Graph::Unknown) => Graph::Unknown,
+        }
+    }
+
+    /// The graph of a value that is one or the other.
+    pub fn join(&self, other: &Graph) -> Graph {
+        match (self, other) {
+            (Graph::None, Graph::None) => Graph::None,
+            (Graph::Live(_), Graph::Live(_)) => self.union(other),
+            _ => Graph::Unknown,
+        }
+    }
+}
+
+fn union_sorted(a: &Rc<[u32]>, b: &Rc<[u32]>) -> Rc<[u32]> {
+    if b.is_empty() {
+        return a.clone();
+    }
+    if a.is_empty() {
+        return b.clone();
+    }
+    let mut all: Vec<u32> = a.iter().chain(b.iter()).copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into()
+}
+
+/// What a tensor is in the training script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Source {
+    #[default]
+    Unknown,
+    /// Samples or labels, from a dataset, a file or a generator of random numbers.
+    Data,
+    /// Made by a module.
+    Output,
+    Parameter,
+    /// Comparisons and masks.
+    Mask,
+    Constant,
+}
+
+/// A singular operation that the value went through.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hazard {
+    pub place: Place,
+    pub operand: Place,
+    /// What the operand can be.
+    pub range: Interval,
+    pub kind: HazardKind,
+    /// The operand in the words of the message: «the output of `nn.Linear`».
+    pub what: Rc<str>,
+    pub made_at: Option<Place>,
+    pub confidence: Confidence,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HazardKind {
+    Division,
+}
+
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    pub shape: Option<Shape>,
+    pub dtype: Option<DType>,
+    pub device: Device,
+    pub graph: Graph,
+    pub range: Option<Interval>,
+    pub mark: Option<(Mark, Place)>,
+    pub source: Source,
+    /// Held by NumPy, not by the framework.
+    pub is_array: bool,
+    /// `requires_grad` was asked for on the tensor itself.
+    pub is_leaf: bool,
+    pub hazards: Option<Rc<[Hazard]>>,
+    /// Where it was made.
+    pub made: Option<Place>,
+    /// What made it, in words.
+    pub what: Option<Rc<str>>,
+    pub confidence: Confidence,
+}
+
+impl Default for Tensor {
+    fn default() -> Tensor {
+        Tensor {
+            shape: None,
+            dtype: None,
+            device: Device::Unknown,
+            graph: Graph::Unknown,
+            range: None,
+            mark: None,
+            source: Source::Unknown,
+            is_array: false,
+            is_leaf: false,
+            hazards: None,
+            made: None,
+            what: None,
+            confidence: Confidence::High,
+        }
+    }
+}
+
+impl Tensor {
+    pub fn numel(&self) -> Int {
+        self.shape.as_ref().map_or(Int::Unknown, |shape| product(shape.iter()))
+    }
+
+    /// Size in bytes, where shape and dtype are known.
+    pub fn bytes(&self) -> Option<i64> {
+        self.numel().known()?.checked_mul(self.dtype?.bytes())
+    }
+
+    pub fn rank(&self) -> Option<usize> {
+        self.shape.as_ref().map(|shape| shape.len())
+    }
+
+    pub fn with_shape(mut self, shape: Option<Shape>) -> Tensor {
+        self.shape = shape;
+        self
+    }
+
+    /// The value that is this tensor or the other.
+    pub fn join(&self, other: &Tensor) -> Tensor {
+        Tensor {
+            shape: join_shapes(&self.shape, &other.shape),
+            dtype: if self.dtype == other.dtype { self.dtype } else { None },
+            device: self.device.join(other.device),
+            graph: self.graph.join(&other.graph),
+            range: match (&self.range, &other.range) {
+                (Some(a), Some(b)) => Some(a.join(b)),
+                _ => None,
+            },
+            mark: match (&self.mark, &other.mark) {
+                (Some(a), Some(b)) if a.0 == b.0 => Some(*a),
+                _ => None,
+            },
+            source: if self.source == other.source { self.source } else { Source::Unknown },
+            is_array: self.is_array && other.is_array,
+            is_leaf: self.is_leaf && other.is_leaf,
+            hazards: union_hazards(&self.hazards, &other.hazards),
+            made: if self.made == other.made { self.made } else { None },
+            what: if self.what == other.what { self.what.clone() } else { None },
+            confidence: self.confidence.min(other.confidence),
+        }
+    }
+
+    /// Same as far as a loop's fixpoint cares: the age of graphs does not matter.
+    pub fn same(&self, other: &Tensor) -> bool {
+        let graphs = match (&self.graph, &other.graph) {
+            (Graph::None, Graph::None) | (Graph::Unknown, Graph::Unknown) => true,
+            (Graph::Live(a), Graph::Live(b)) => {
+                a.leaves == b.leaves && a.others == b.others && a.carried == b.carried
+            }
+            _ => false,
+        };
+        graphs
+            && self.shape == other.shape
+            && self.dtype == other.dtype
+            && self.device == other.device
+            && self.range == other.range
+            && self.mark.map(|mark| mark.0) == other.mark.map(|mark| mark.0)
+            && self.source == other.source
+            && self.is_leaf == other.is_leaf
+    }
+}
+
+fn join_shapes(a: &Option<Shape>, b: &Option<Shape>) -> Option<Shape> {
+    let (a, b) = (a.as_ref()?, b.as_ref()?);
+    if a.len() != b.len() {
+        return None;
+    }
+    if a == b {
+        return Some(a.clone());
+    }
+    Some(a.iter().zip(b.iter()).map(|(x, y)| x.join(y)).collect())
+}
+
+/// More hazards on one value than a report would show are forgotten.
+const MOST_HAZARDS: usize = 8;
+
+pub fn union_hazards(a: &Option<Rc<[Hazard]>>, b: &Option<Rc<[Hazard]>>) -> Option<Rc<[Hazard]>> {
+    match (a, b) {
+        (None, other) | (other, None) => other.clone(),
+        (Some(a), Some(b)) if Rc::ptr_eq(a, b) => Some(a.clone()),
+        (Some(a), Some(b)) => {
+            let mut all = a.to_vec();
+            all.extend(b.iter().filter(|hazard| !a.iter().any(|known| known.place == hazard.place)).cloned());
+            all.truncate(MOST_HAZARDS);
+            Some(all.into())
+        }
+    }
+}
