@@ -214,3 +214,13 @@ pub struct DatasetSpec {
     pub sample: Box<[i64]>,
     pub bytes_per_element: i64,
 }
+
+/// (stand-in until the real loader is merged)
+pub struct Apis {}
+impl Apis {
+    pub fn get(&self, _name: Ustr) -> Option<&Api> { None }
+    pub fn method(&self, _class: Ustr, _method: Ustr) -> Option<&Api> { None }
+    pub fn is_a(&self, _class: Ustr, _ancestor: &str) -> bool { false }
+    pub fn role(&self, _class: Ustr) -> Option<Role> { None }
+    pub fn is_pure(&self, _package: &str) -> bool { false }
+}

@@ -1,1 +1,212 @@
-//! (to be written)
+//! The abstract interpreter: runs a script on values of the lattice, inlines the project's own functions,
+//! and writes down what the framework calls would do. It always ends, and never knows a framework by name:
+//! `apis` says what calls do, `transfer` computes what they give.
+
+pub mod invocation;
+pub mod python;
+pub mod transfer;
+
+pub use invocation::{Call, Invocation, Passed};
+
+use crate::apis::Apis;
+use crate::names::{Module, Project};
+use crate::report::{Confidence, FileId, Place, Span};
+use crate::syntax::{ExprId, FnId, Tree};
+use crate::trace::{At, Event, FnKey, LoopId, LoopInfo, Node, Rehearsal, Sight, Sighting};
+use crate::values::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// What the user said about the run.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// `--set name=value`: stands for whatever the script would read from outside under that name.
+    pub values: Vec<(String, String)>,
+    /// Steps a rehearsal of one file may take; `None` for the default.
+    pub fuel: Option<u32>,
+}
+
+/// The interpreter of one file's rehearsal.
+pub struct Interp<'p> {
+    pub project: &'p Project,
+    pub apis: &'p Apis,
+    pub settings: &'p Settings,
+    pub heap: Heap,
+    pub out: Rehearsal,
+    /// Open sequences of the trace, innermost last.
+    trace: Vec<Vec<Node>>,
+    frames: Vec<Frame>,
+    active: Vec<ActiveLoop>,
+    /// Counts passes of loops: the age of graphs and objects.
+    pub epoch: u32,
+    /// Whether operations record gradients here; `None` when that is not known.
+    pub grad: Option<bool>,
+    /// Contexts in force other than the grad mode.
+    contexts: Vec<ContextKind>,
+    /// Stands for the call sites and unrolled iterations around us, so that a site has an object for each.
+    path: u64,
+    sites: FxHashMap<(u64, FileId, u32), ObjId>,
+    scopes: FxHashMap<ObjId, Scope>,
+    modules: FxHashMap<FileId, ModuleFrame>,
+    length_symbols: FxHashMap<ObjId, Symbol>,
+    seeded: Option<FnKey>,
+    /// The confidence of what is being rehearsed: low where parameters were typed by their names.
+    trust: Confidence,
+    carried: u32,
+    fuel: u32,
+    depth: u32,
+}
+
+/// The frame of a running function or module.
+struct Frame {
+    env: ObjId,
+    file: FileId,
+    function: Option<FnId>,
+    /// Values returned so far, and what the heap was at those returns.
+    returned: Option<Value>,
+    exits: Vec<heap::Writes>,
+    yielded: Option<Value>,
+    receiver: Option<Value>,
+    class: Option<ObjId>,
+    site: Option<(Place, Ustr)>,
+}
+
+#[derive(Clone, Copy)]
+struct Scope {
+    file: FileId,
+    function: Option<FnId>,
+    parent: Option<ObjId>,
+}
+
+struct ModuleFrame {
+    env: ObjId,
+    /// Statements that ran already; `None` when the whole body runs.
+    ran: Option<FxHashSet<u32>>,
+}
+
+struct ActiveLoop {
+    id: LoopId,
+    /// The epoch in which the current pass began.
+    since: u32,
+    breaks: Vec<heap::Writes>,
+    continues: Vec<heap::Writes>,
+}
+
+impl<'p> Interp<'p> {
+    pub fn module(&self, file: FileId) -> &'p Module {
+        self.project.module(file)
+    }
+
+    pub fn tree(&self, file: FileId) -> &'p Tree {
+        &self.project.module(file).tree
+    }
+
+    /// The file of the running frame.
+    pub fn file(&self) -> FileId {
+        self.frames.last().map_or(FileId(0), |frame| frame.file)
+    }
+
+    pub fn place(&self, span: Span) -> Place {
+        Place::new(self.file(), span)
+    }
+
+    pub fn expr_place(&self, expr: ExprId) -> Place {
+        let file = self.file();
+        Place::new(file, self.tree(file).expr(expr).span)
+    }
+
+    /// A fresh symbol for a size without a number.
+    pub fn symbol(&mut self, name: &str) -> Symbol {
+        self.out.symbols.push(Rc::from(name));
+        Symbol(self.out.symbols.len() as u32 - 1)
+    }
+
+    /// The length of an object: the same symbol each time it is asked for.
+    pub fn length_symbol(&mut self, object: ObjId, name: &str) -> Int {
+        if let Some(symbol) = self.length_symbols.get(&object) {
+            return Int::symbol(*symbol);
+        }
+        let symbol = self.symbol(name);
+        self.length_symbols.insert(object, symbol);
+        Int::symbol(symbol)
+    }
+
+    /// An object made at a place: the same one when the same way leads there again.
+    pub fn alloc(&mut self, place: Place, class: ClassRef, state: State) -> ObjId {
+        let object = Object {
+            class,
+            attrs: Vec::new(),
+            state,
+            site: place,
+            epoch: self.epoch,
+            confidence: self.trust,
+        };
+        let key = (self.path, place.file, place.span.start.wrapping_mul(31).wrapping_add(place.span.end));
+        if let Some(id) = self.sites.get(&key).copied()
+            && std::mem::discriminant(&self.heap.get(id).state) == std::mem::discriminant(&object.state)
+            && !self.active.is_empty()
+        {
+            self.heap.replace(id, object);
+            return id;
+        }
+        let id = self.heap.alloc(object);
+        self.sites.insert(key, id);
+        id
+    }
+
+    pub fn list(&mut self, place: Place, items: Vec<Value>) -> Value {
+        Value::Obj(self.alloc(place, ClassRef::Builtin, State::List(Items::exact(items))))
+    }
+
+    pub fn list_of(&mut self, place: Place, any: Value) -> Value {
+        Value::Obj(self.alloc(place, ClassRef::Builtin, State::List(Items::any(any))))
+    }
+
+    pub fn dict(&mut self, place: Place, entries: Entries) -> Value {
+        Value::Obj(self.alloc(place, ClassRef::Builtin, State::Dict(entries)))
+    }
+
+    /// Writes an event into the trace.
+    pub fn event(&mut self, place: Place, effect: crate::trace::Effect, confidence: Confidence) {
+        let event = Event { place, effect, confidence: confidence.min(self.trust) };
+        self.push(Node::Event(event));
+    }
+
+    fn push(&mut self, node: Node) {
+        if let Some(open) = self.trace.last_mut() {
+            open.push(node);
+        }
+    }
+
+    /// Writes down something seen here.
+    pub fn see(&mut self, place: Place, sight: Sight, confidence: Confidence) {
+        let at = self.at(place, confidence);
+        self.out.sightings.push(Sighting { at, sight });
+    }
+
+    pub fn at(&self, place: Place, confidence: Confidence) -> At {
+        At {
+            place,
+            loops: self.active.iter().map(|active| active.id).collect(),
+            calls: self.frames.iter().filter_map(|frame| frame.site).collect(),
+            seeded: self.seeded,
+            confidence: confidence.min(self.trust),
+        }
+    }
+
+    /// Takes some fuel; false when none is left.
+    fn burn(&mut self, amount: u32) -> bool {
+        if self.fuel < amount {
+            self.fuel = 0;
+            self.out.out_of_fuel = true;
+            return false;
+        }
+        self.fuel -= amount;
+        true
+    }
+
+    fn loop_info(&self, id: LoopId) -> &LoopInfo {
+        self.out.loop_info(id)
+    }
+}

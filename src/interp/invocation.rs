@@ -1,0 +1,183 @@
+//! A call's arguments: as they are written, and bound to the parameters of an API entry.
+
+use crate::apis::{Api, Literal, Operand, ParamKind};
+use crate::report::Place;
+use crate::values::{Tensor, Value};
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// One argument.
+#[derive(Clone, Debug)]
+pub struct Passed {
+    pub value: Value,
+    pub place: Place,
+}
+
+/// A call as it is written, its arguments evaluated.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub place: Place,
+    pub positional: Vec<Passed>,
+    pub keywords: Vec<(Ustr, Passed)>,
+    /// `*items` or `**items` that are not known one by one: any further parameter may be given.
+    pub open: bool,
+}
+
+impl Call {
+    pub fn new(place: Place) -> Call {
+        Call { place, positional: Vec::new(), keywords: Vec::new(), open: false }
+    }
+
+    pub fn with(place: Place, values: impl IntoIterator<Item = Value>) -> Call {
+        let positional = values.into_iter().map(|value| Passed { value, place }).collect();
+        Call { positional, ..Call::new(place) }
+    }
+
+    /// The argument at a position or under a name.
+    pub fn arg(&self, position: usize, name: &str) -> Option<&Value> {
+        self.passed(position, name).map(|passed| &passed.value)
+    }
+
+    pub fn passed(&self, position: usize, name: &str) -> Option<&Passed> {
+        self.positional.get(position).or_else(|| self.keyword(name))
+    }
+
+    pub fn keyword(&self, name: &str) -> Option<&Passed> {
+        self.keywords.iter().find(|(known, _)| *known == name).map(|(_, passed)| passed)
+    }
+
+    /// All values passed, in order.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.positional.iter().chain(self.keywords.iter().map(|(_, passed)| passed)).map(|passed| &passed.value)
+    }
+
+    pub fn with_first(&self, value: Value) -> Call {
+        let mut call = self.clone();
+        call.positional.insert(0, Passed { value, place: self.place });
+        call
+    }
+}
+
+/// A call bound to the parameters of an API entry.
+#[derive(Clone, Debug)]
+pub struct Invocation<'a> {
+    pub api: &'a Api,
+    pub place: Place,
+    bound: Vec<(Ustr, Passed)>,
+    /// What `*args` takes.
+    pub rest: Vec<Value>,
+    /// What `**kwargs` takes, and keywords that the entry does not list.
+    pub more: Vec<(Ustr, Passed)>,
+    pub open: bool,
+}
+
+impl<'a> Invocation<'a> {
+    /// Binds by position and by name; never fails, for the entry may be incomplete.
+    pub fn bind(api: &'a Api, call: &Call) -> Invocation<'a> {
+        let mut invocation = Invocation {
+            api,
+            place: call.place,
+            bound: Vec::with_capacity(api.params.len()),
+            rest: Vec::new(),
+            more: Vec::new(),
+            open: call.open,
+        };
+        let mut positional = call.positional.iter();
+        for param in &api.params {
+            match param.kind {
+                ParamKind::Plain => {
+                    if let Some(passed) = positional.next() {
+                        invocation.bound.push((param.name, passed.clone()));
+                    }
+                }
+                ParamKind::Star => invocation.rest = positional.by_ref().map(|p| p.value.clone()).collect(),
+                ParamKind::KeywordOnly | ParamKind::DoubleStar => {}
+            }
+        }
+        invocation.rest.extend(positional.map(|passed| passed.value.clone()));
+        for (name, passed) in &call.keywords {
+            let listed = api.params.iter().any(|param| param.name == *name && param.kind != ParamKind::DoubleStar);
+            let list = if listed { &mut invocation.bound } else { &mut invocation.more };
+            list.push((*name, passed.clone()));
+        }
+        invocation
+    }
+
+    /// Adds a binding that the call itself does not give (a constructor's argument, in a call of the instance).
+    pub fn fill(&mut self, name: Ustr, value: Value) {
+        if !self.is_given(name.as_str()) {
+            self.bound.push((name, Passed { value, place: self.place }));
+        }
+    }
+
+    pub fn is_given(&self, name: &str) -> bool {
+        self.bound.iter().any(|(known, _)| *known == name)
+    }
+
+    /// The value of a parameter: as passed, its default, or unknown.
+    pub fn get(&self, name: &str) -> Value {
+        if let Some((_, passed)) = self.bound.iter().find(|(known, _)| *known == name) {
+            return passed.value.clone();
+        }
+        if self.open {
+            return Value::Unknown;
+        }
+        let param = self.api.params.iter().find(|param| param.name == name);
+        if let Some(param) = param
+            && param.kind == ParamKind::Star
+        {
+            return Value::tuple(self.rest.clone());
+        }
+        param.and_then(|param| param.default.as_ref()).map_or(Value::Unknown, literal)
+    }
+
+    pub fn place_of(&self, name: &str) -> Option<Place> {
+        self.bound.iter().find(|(known, _)| *known == name).map(|(_, passed)| passed.place)
+    }
+
+    pub fn operand(&self, operand: &Operand) -> Value {
+        match operand {
+            Operand::Param(name) => self.get(name.as_str()),
+            Operand::Literal(value) => literal(value),
+        }
+    }
+
+    /// The operand at an index of the entry's `gives`, `Unknown` when there is none.
+    pub fn nth(&self, index: usize) -> Value {
+        let operand = self.api.gives.as_ref().and_then(|apply| apply.args.get(index));
+        operand.map_or(Value::Unknown, |operand| self.operand(operand))
+    }
+
+    pub fn nth_tensor(&self, index: usize) -> Option<Rc<Tensor>> {
+        self.nth(index).as_tensor().cloned()
+    }
+
+    /// Every tensor among the arguments, in order, also inside tuples.
+    pub fn tensors(&self) -> Vec<Rc<Tensor>> {
+        fn collect(value: &Value, all: &mut Vec<Rc<Tensor>>) {
+            match value.bare() {
+                Value::Tensor(tensor) => all.push(tensor.clone()),
+                Value::Tuple(items) => items.iter().for_each(|item| collect(item, all)),
+                _ => {}
+            }
+        }
+        let mut all = Vec::new();
+        self.bound.iter().for_each(|(_, passed)| collect(&passed.value, &mut all));
+        self.rest.iter().for_each(|value| collect(value, &mut all));
+        all
+    }
+
+    pub fn has_unknown(&self) -> bool {
+        self.open || self.bound.iter().any(|(_, passed)| passed.value.is_unknown()) || self.rest.iter().any(Value::is_unknown)
+    }
+}
+
+pub fn literal(literal: &Literal) -> Value {
+    match literal {
+        Literal::None => Value::None,
+        Literal::Bool(value) => Value::Bool(Some(*value)),
+        Literal::Int(value) => Value::int(*value),
+        Literal::Float(value) => Value::Float(Some(*value)),
+        Literal::Str(value) => Value::str(value.as_str()),
+    }
+}
