@@ -2,11 +2,23 @@
 //! and writes down what the framework calls would do. It always ends, and never knows a framework by name:
 //! `apis` says what calls do, `transfer` computes what they give.
 
+mod api;
+mod call;
+mod class;
+mod data;
+mod expr;
+mod grad;
 pub mod invocation;
+mod items;
+pub mod modules;
 pub mod python;
+mod run;
+mod scope;
+mod stmt;
 pub mod transfer;
 
 pub use invocation::{Call, Invocation, Passed};
+pub use run::rehearse;
 
 use crate::apis::Apis;
 use crate::names::{Module, Project};
@@ -50,6 +62,10 @@ pub struct Interp<'p> {
     scopes: FxHashMap<ObjId, Scope>,
     modules: FxHashMap<FileId, ModuleFrame>,
     length_symbols: FxHashMap<ObjId, Symbol>,
+    /// Ids of graphs that are followed, by where that began.
+    followed: FxHashMap<(u64, Place), u32>,
+    /// Instances of classes whose methods nothing called.
+    instances: FxHashMap<ObjId, Value>,
     seeded: Option<FnKey>,
     /// The confidence of what is being rehearsed: low where parameters were typed by their names.
     trust: Confidence,

@@ -1,0 +1,606 @@
+//! Calls of the frameworks: what the tables say of them is done to the heap and written into the trace.
+
+use super::{Call, Interp, Invocation, Passed, python, transfer};
+use crate::apis::{Api, Context, Expects, Literal, Operand, RangeSpec, Role, Verb};
+use crate::report::{Confidence, Place};
+use crate::trace::{Effect, Sight};
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// What entering a context changed.
+pub(super) struct Entered {
+    pub target: Value,
+    before: Option<Before>,
+    /// A class of the project with `__exit__`.
+    exit: Option<Value>,
+}
+
+/// What was in force before a context.
+pub(super) struct Before {
+    grad: Option<bool>,
+    contexts: usize,
+}
+
+impl<'p> Interp<'p> {
+    pub(super) fn call_api(&mut self, name: Ustr, call: &Call) -> Value {
+        let apis = self.apis;
+        let Some(api) = apis.get(name) else { return self.call_outside(name, call) };
+        if api.class.is_some() {
+            return self.construct(api, call);
+        }
+        if matches!(api.context, Some(ref context) if *context != Context::Result) {
+            self.effects(api, &Invocation::bind(api, call));
+            return self.context_object(api, call);
+        }
+        let invocation = Invocation::bind(api, call);
+        self.apply(api, &invocation)
+    }
+
+    pub(super) fn call_api_method(&mut self, name: Ustr, receiver: &Value, call: &Call) -> Value {
+        let apis = self.apis;
+        let Some(api) = apis.get(name) else { return Value::Unknown };
+        let call = call.with_first(receiver.clone());
+        if matches!(api.context, Some(ref context) if *context != Context::Result) {
+            return self.context_object(api, &call);
+        }
+        let invocation = Invocation::bind(api, &call);
+        self.apply(api, &invocation)
+    }
+
+    /// The standard library, or a package that the tables do not know.
+    fn call_outside(&mut self, name: Ustr, call: &Call) -> Value {
+        if let Some(value) = python::call(self, &name, call) {
+            return value;
+        }
+        let package = Ustr::from(name.split('.').next().unwrap_or(&name));
+        if !self.apis.is_pure(package) && !python::is_known(&name) {
+            self.havoc(call);
+        }
+        Value::Unknown
+    }
+
+    /// Effects, then the result with its range and mark, then what is worth writing down.
+    pub(super) fn apply(&mut self, api: &'p Api, call: &Invocation) -> Value {
+        self.effects(api, call);
+        let value = self.given(api, call);
+        let value = self.finish(api, call, value);
+        self.note_loss(api, call);
+        value
+    }
+
+    fn given(&mut self, _api: &'p Api, call: &Invocation) -> Value {
+        let Some(apply) = call.gives else { return Value::Unknown };
+        match apply.verb.as_str() {
+            "parameters" => self.parameters(&call.nth(0)),
+            "named-parameters" => {
+                let params = self.parameters(&call.nth(0));
+                self.list_of(call.place, Value::tuple(vec![Value::Str(None), params]))
+            }
+            "children" => self.children(call, false),
+            "named-children" => self.children(call, true),
+            "state-dict" => self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
+            "moved" => self.moved(call),
+            "wrap" => self.wrap(call),
+            "managed" => self.managed(call),
+            "sequential" => Value::Unknown,
+            "enumerate" | "iterable" | "zip" => self.iterable(apply.verb.as_str(), call),
+            "gradients" => self.gradients(call),
+            "grad" => Value::Unknown,
+            "parameter" => self.parameter(call),
+            "dataset-slices" | "dataset-batch" | "dataset-map" | "dataset-same" | "take-samples"
+            | "dataset-arrays" | "keras-input" | "keras-model" | "keras-sequential" | "activation-layer" => {
+                self.dataset_or_model(apply.verb.as_str(), call)
+            }
+            "dict-of" => self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
+            verb => transfer::apply(self, verb, call),
+        }
+    }
+
+    /// Range, mark and place of a result.
+    fn finish(&mut self, api: &'p Api, call: &Invocation, value: Value) -> Value {
+        let Value::Tensor(tensor) = &value else { return value };
+        let inputs = call.nth_tensor(0);
+        let passed_on = inputs.as_ref().is_some_and(|input| Rc::ptr_eq(input, tensor));
+        let mut tensor = (**tensor).clone();
+        if let Some(range) = &api.range {
+            tensor.range = transfer::range(self, range, call);
+        }
+        if let Some(mark) = api.mark {
+            tensor.mark = Some((mark, call.place));
+        }
+        let renews = api.range.is_some() || api.mark.is_some() || tensor.made.is_none();
+        if !passed_on && renews {
+            tensor.what = Some(api.name);
+            tensor.made = Some(call.place);
+        }
+        if tensor.device.is_gpu() {
+            self.note_resident(api, inputs.as_deref(), &tensor, call.place);
+        }
+        let value = Value::tensor(tensor);
+        match &api.range {
+            Some(RangeSpec::Of(apply)) if apply.verb == "div" => {
+                let operand = |index: usize| apply.args.get(index).map_or(Value::Unknown, |arg| call.operand(arg));
+                let (above, below) = (operand(0), operand(1));
+                let place = match apply.args.get(1) {
+                    Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
+                    _ => call.place,
+                };
+                self.note_division(&above, &below, place, value)
+            }
+            _ => value,
+        }
+    }
+
+    /// A tensor of known size that comes to the GPU here.
+    fn note_resident(&mut self, api: &Api, before: Option<&Tensor>, tensor: &Tensor, place: Place) {
+        let was_there = before.is_some_and(|before| before.device.is_gpu());
+        if was_there || tensor.bytes().is_none() || tensor.is_leaf {
+            return;
+        }
+        let how = Rc::from(api.name.as_str());
+        let made = before.and_then(|before| before.made).or(tensor.made);
+        let tensor = Rc::new(Tensor { made, ..tensor.clone() });
+        let confidence = tensor.confidence;
+        self.see(place, Sight::Resident { tensor, how }, confidence);
+    }
+
+    fn note_loss(&mut self, api: &'p Api, call: &Invocation) {
+        let Some(loss) = &api.loss else { return };
+        let input = call.get(&loss.input);
+        let target = call.get(&loss.target);
+        if let (Some(a), Some(b)) = (input.as_tensor(), target.as_tensor()) {
+            let (a, b) = (a.clone(), b.clone());
+            self.meet(&a, &b, call.place);
+        }
+        let expects = self.expectation(&loss.expects, call);
+        let input_place = call.place_of(&loss.input).unwrap_or(call.place);
+        let confidence = input.as_tensor().map_or(Confidence::High, |tensor| tensor.confidence);
+        let sight = Sight::Loss { loss: api.name, expects, input, input_place, target };
+        self.see(call.place, sight, confidence);
+    }
+
+    /// What a loss expects of its input, once its own arguments are known.
+    pub(super) fn expectation(&mut self, expects: &Expects, call: &Invocation) -> Expects {
+        let flag = |interp: &mut Self, name: &Ustr| interp.truth(&call.get(name));
+        match expects {
+            Expects::LogitsIf(name) => match flag(self, name) {
+                Some(true) => Expects::Logits,
+                Some(false) => Expects::Probabilities,
+                None => Expects::Anything,
+            },
+            Expects::BinaryLogitsIf(name) => match flag(self, name) {
+                Some(true) => Expects::BinaryLogits,
+                Some(false) => Expects::Probabilities,
+                None => Expects::Anything,
+            },
+            other => other.clone(),
+        }
+    }
+
+    fn effects(&mut self, api: &'p Api, call: &Invocation) {
+        for effect in &api.effects {
+            let arg = |index: usize| effect.args.get(index).map_or(Value::None, |arg| call.operand(arg));
+            match effect.verb {
+                Verb::Backward => {
+                    let gradient = effect.args.get(1).is_some_and(|arg| match arg {
+                        Operand::Param(name) => !matches!(call.get(name), Value::None),
+                        Operand::Literal(_) => false,
+                    });
+                    self.backward(&arg(0), call, gradient);
+                }
+                Verb::Step => self.step(&arg(0), &arg(1), call),
+                Verb::Clear => self.clear(&arg(0), call.place),
+                Verb::Train => {
+                    let mode = match self.truth(&arg(1)) {
+                        Some(true) => Mode::Train,
+                        Some(false) => Mode::Eval,
+                        None if effect.args.len() < 2 => Mode::Train,
+                        None => Mode::Unknown,
+                    };
+                    // Without a second operand the first alone says it.
+                    let mode = if effect.args.len() < 2 { Mode::Train } else { mode };
+                    self.for_each_part(&arg(0), |module| module.mode = mode);
+                }
+                Verb::Eval => self.for_each_part(&arg(0), |module| module.mode = Mode::Eval),
+                Verb::RequiresGrad => self.requires_grad(&arg(0), &arg(1), call.place),
+                Verb::Move => {
+                    let device = transfer::device_of(self, &arg(1));
+                    self.for_each_part(&arg(0), |module| module.device = device);
+                }
+                Verb::Call => {
+                    let args: Vec<Value> = (1..effect.args.len()).map(arg).collect();
+                    self.call_back(&arg(0), args, call.place);
+                }
+                Verb::Fit => self.fit(call, &arg(0), &arg(1), &arg(2), effect.args.get(2)),
+                Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2)),
+                Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
+                Verb::GradMode => self.grad = self.truth(&arg(0)),
+                Verb::Detach => {}
+                Verb::Unknown => {
+                    let target = arg(0);
+                    self.havoc(&Call::with(call.place, [target]));
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, optimizer: &Value, closure: &Value, call: &Invocation) {
+        if matches!(closure.bare(), Value::Function(_) | Value::Bound(_) | Value::Partial(_)) {
+            // The optimizer runs its closure, with gradients on, as often as it likes.
+            let grad = self.grad.replace(true);
+            self.call_value(closure, &Call::new(call.place));
+            self.grad = grad;
+        }
+        let Some(object) = optimizer.as_obj() else { return };
+        if self.heap.get(object).optimizer().is_some() {
+            let confidence = self.heap.get(object).confidence;
+            self.event(call.place, Effect::Step { optimizer: object }, confidence);
+        } else {
+            self.havoc(&Call::with(call.place, [optimizer.clone()]));
+        }
+    }
+
+    fn clear(&mut self, target: &Value, place: Place) {
+        let params = self.collect_params(target, 3);
+        let mut targets = params.owners.clone();
+        let mut whole = params.whole;
+        if let Some(object) = target.as_obj()
+            && let Some(optimizer) = self.heap.get(object).optimizer()
+        {
+            targets = optimizer.owns.clone();
+            targets.insert(object);
+            whole = true;
+        }
+        if targets.is_empty() {
+            // Something is cleared, and it may be anything.
+            self.event(place, Effect::Clear { targets, whole: false }, Confidence::High);
+            return;
+        }
+        self.event(place, Effect::Clear { targets, whole }, Confidence::High);
+    }
+
+    fn requires_grad(&mut self, target: &Value, flag: &Value, place: Place) {
+        let frozen = self.truth(flag).map(|learns| !learns);
+        match target.bare() {
+            Value::Params(params) => {
+                let params = params.clone();
+                self.set_params_attr(&params, Ustr::from("requires_grad"), flag, place);
+            }
+            Value::Obj(_) => self.for_each_part(target, |module| module.frozen = frozen),
+            _ => {}
+        }
+    }
+
+    /// Calls a callback, which may be run at any time.
+    fn call_back(&mut self, callback: &Value, args: Vec<Value>, place: Place) {
+        if matches!(callback.bare(), Value::Function(_) | Value::Bound(_) | Value::Partial(_)) {
+            self.call_value(callback, &Call::with(place, args));
+        }
+    }
+
+    fn construct(&mut self, api: &'p Api, call: &Call) -> Value {
+        let invocation = Invocation::bind(api, call);
+        self.effects(api, &invocation);
+        let Some(class) = api.class.as_ref() else { return Value::Unknown };
+        if let Some(makes) = &class.makes {
+            let invocation = Invocation { gives: Some(makes), ..invocation };
+            let value = self.given(api, &invocation);
+            return self.finish_made(api, &invocation, value);
+        }
+        let role = self.apis.role(api.name);
+        let state = match role {
+            Some(Role::Module) => State::Module(ModuleState {
+                weights: self.weights(api, &invocation),
+                device: self.device_in_force(&invocation),
+                frozen: Some(false),
+                ..ModuleState::default()
+            }),
+            Some(Role::Optimizer) => {
+                let params = invocation.get(api.params.first().map_or("params", |param| param.name.as_str()));
+                State::Optimizer(self.optimizer_state(&params))
+            }
+            Some(Role::Loader) => return self.loader(api, &invocation),
+            Some(Role::Tensor) => return Value::tensor(Tensor { made: Some(call.place), ..Tensor::default() }),
+            _ => State::Plain,
+        };
+        let object = self.alloc(call.place, ClassRef::Api(api.name), state);
+        self.keep_arguments(object, api, &invocation);
+        Value::Obj(object)
+    }
+
+    /// Values that a constructor makes instead of an instance keep the range and place of the entry.
+    fn finish_made(&mut self, api: &'p Api, call: &Invocation, value: Value) -> Value {
+        let Value::Tensor(tensor) = &value else { return value };
+        let mut tensor = (**tensor).clone();
+        tensor.what = Some(api.name);
+        tensor.made = Some(call.place);
+        Value::tensor(tensor)
+    }
+
+    /// Arguments of a constructor are attributes of what it makes; children by their number.
+    pub(super) fn keep_arguments(&mut self, object: ObjId, api: &Api, call: &Invocation) {
+        for param in &api.params {
+            if call.is_given(&param.name) || param.default.is_some() {
+                let value = call.get(&param.name);
+                self.heap.get_mut(object).set_attr(param.name, value);
+            }
+        }
+        let mut children = call.rest.clone();
+        if self.heap.get(object).module().is_some() {
+            for param in &api.params {
+                let value = call.get(&param.name);
+                children.extend(self.module_items(&value, call.place));
+            }
+        }
+        for (index, child) in children.into_iter().enumerate() {
+            self.heap.get_mut(object).set_attr(Ustr::from(&index.to_string()), child);
+        }
+    }
+
+    /// The modules in an argument that is a list or a dict of them.
+    fn module_items(&mut self, value: &Value, place: Place) -> Vec<Value> {
+        let Some(object) = value.as_obj() else { return Vec::new() };
+        let items = match &self.heap.get(object).state {
+            State::List(_) => self.iterate(value, place),
+            State::Dict(entries) => Items::exact(entries.known.iter().map(|(_, value)| value.clone()).collect()),
+            _ => return Vec::new(),
+        };
+        let items = match items.exact {
+            Some(exact) => exact,
+            None => vec![items.any],
+        };
+        let is_module = |value: &Value| value.as_obj().is_some_and(|object| self.heap.get(object).module().is_some());
+        if items.iter().all(is_module) { items } else { Vec::new() }
+    }
+
+    /// The device a constructor is told, or the one in force around it.
+    pub(super) fn device_in_force(&mut self, call: &Invocation) -> Device {
+        if call.is_given("device") {
+            let device = call.get("device");
+            if !matches!(device, Value::None) {
+                return transfer::device_of(self, &device);
+            }
+        }
+        self.contexts
+            .iter()
+            .rev()
+            .find_map(|context| match context {
+                ContextKind::Device(device) => Some(*device),
+                _ => None,
+            })
+            .unwrap_or(Device::Cpu)
+    }
+
+    fn children(&mut self, call: &Invocation, named: bool) -> Value {
+        let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
+        let parts: Vec<Value> = self
+            .descendants(object)
+            .iter()
+            .filter(|part| *part != object)
+            .map(Value::Obj)
+            .collect();
+        let parts = if named {
+            parts.into_iter().map(|part| Value::tuple(vec![Value::Str(None), part])).collect()
+        } else {
+            parts
+        };
+        if parts.is_empty() { self.list_of(call.place, Value::Unknown) } else { self.list(call.place, parts) }
+    }
+
+    /// `DataParallel(model)`, `torch.compile(model)`: the same parameters, called through a wrapper.
+    fn wrap(&mut self, call: &Invocation) -> Value {
+        let inner = call.nth(0);
+        let Some(object) = inner.as_obj().filter(|object| self.heap.get(*object).module().is_some()) else {
+            return inner;
+        };
+        let state = self.heap.get(object).module().cloned().unwrap_or_default();
+        let class = self.heap.get(object).class;
+        let wrapper = ModuleState { weights: Learned::Nothing, parts: [object].into_iter().collect(), ..state };
+        let outer = self.alloc(call.place, class, State::Module(wrapper));
+        // The wrapper answers like the module itself, and has it as `.module`.
+        let attrs = self.heap.get(object).attrs.clone();
+        let wrapper = self.heap.get_mut(outer);
+        wrapper.attrs = attrs;
+        wrapper.set_attr(Ustr::from("module"), Value::Obj(object));
+        Value::Obj(outer)
+    }
+
+    /// Values in an engine's care: it places them, and decides when steps are real.
+    fn managed(&mut self, call: &Invocation) -> Value {
+        let mut values: Vec<Value> = call.rest.clone();
+        if values.is_empty() {
+            values = match call.nth(0) {
+                Value::Tuple(items) => items.to_vec(),
+                Value::Unknown if call.open => return Value::Unknown,
+                other => vec![other],
+            };
+        }
+        for value in &values {
+            let Some(object) = value.as_obj() else { continue };
+            match self.heap.get(object).state.clone() {
+                State::Module(_) => self.for_each_part(value, |module| {
+                    module.managed = true;
+                    module.device = Device::Accelerator;
+                }),
+                State::Optimizer(state) => {
+                    self.heap.get_mut(object).state = State::Optimizer(OptimizerState { managed: true, ..state });
+                }
+                State::Loader(state) => {
+                    let batch = on_device(&state.batch, Device::Accelerator);
+                    let loader = LoaderState { managed: true, batch, ..(*state).clone() };
+                    self.heap.get_mut(object).state = State::Loader(Rc::new(loader));
+                }
+                _ => {}
+            }
+        }
+        match values.as_slice() {
+            [one] => one.clone(),
+            _ => Value::tuple(values),
+        }
+    }
+
+    fn iterable(&mut self, verb: &str, call: &Invocation) -> Value {
+        let inner = call.nth(0);
+        if verb == "iterable" {
+            return match inner {
+                Value::Unknown | Value::None => Value::Unknown,
+                inner => self.wrapped_iterable(&inner, call.place),
+            };
+        }
+        let call = Call::with(call.place, call.rest.iter().cloned().chain([inner]).collect::<Vec<_>>());
+        python::call(self, verb, &call).unwrap_or_default()
+    }
+
+    /// `torch.autograd.grad`: gradients as values; nothing is accumulated, but the graph is walked.
+    fn gradients(&mut self, call: &Invocation) -> Value {
+        let target = call.nth(0);
+        let mut reached = ObjSet::default();
+        self.reach(&target, &mut reached, 2);
+        if let Some(tensor) = target.as_tensor() {
+            let tensor = tensor.clone();
+            if let Graph::Live(nodes) = &tensor.graph {
+                self.out.walked = self.out.walked.union(&nodes.leaves);
+            }
+            let confidence = tensor.confidence;
+            let sight = Sight::Backward { loss: tensor.clone(), has_gradient: true, module_seen: true };
+            self.see(call.place, sight, confidence);
+            let one = Tensor { graph: tensor.graph.clone(), device: tensor.device, ..Tensor::default() };
+            return Value::tuple(vec![Value::tensor(one)]);
+        }
+        Value::Unknown
+    }
+
+    /// `nn.Parameter(data)`: a leaf of its own.
+    fn parameter(&mut self, call: &Invocation) -> Value {
+        let data = call.nth_tensor(0);
+        let learns = self.truth(&call.nth(1)) != Some(false);
+        let class = self.apis.class_of(Role::Parameter).map_or(ClassRef::Builtin, ClassRef::Api);
+        let state = ModuleState { weights: Learned::Own(None), frozen: Some(!learns), ..ModuleState::default() };
+        let object = self.alloc(call.place, class, State::Module(state));
+        let base = data.map_or_else(Tensor::default, |data| (*data).clone());
+        let graph = if learns { Graph::leaf(object, 0) } else { Graph::None };
+        Value::tensor(Tensor {
+            graph,
+            is_leaf: true,
+            is_array: false,
+            source: Source::Parameter,
+            range: learns.then_some(Interval::REAL).or(base.range),
+            mark: None,
+            ..base
+        })
+    }
+
+    fn context_object(&mut self, api: &'p Api, call: &Call) -> Value {
+        let invocation = Invocation::bind(api, call);
+        let object = self.alloc(call.place, ClassRef::Api(api.name), State::Plain);
+        self.keep_arguments(object, api, &invocation);
+        Value::Obj(object)
+    }
+
+    /// The context that a value stands for: `None` when it is none, `Some(None)` when it changes nothing.
+    pub(super) fn context_of(&mut self, value: &Value) -> Option<Option<ContextKind>> {
+        let apis = self.apis;
+        let (api, object) = match value.bare() {
+            Value::Api(name) => (apis.get(*name)?, None),
+            Value::Obj(object) => match self.heap.get(*object).class {
+                ClassRef::Api(name) => (apis.get(name)?, Some(*object)),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let operand = |interp: &Self, operand: &Operand| match operand {
+            Operand::Param(name) => {
+                object.and_then(|object| interp.heap.attr(object, *name).cloned()).unwrap_or_default()
+            }
+            Operand::Literal(Literal::Bool(flag)) => Value::Bool(Some(*flag)),
+            Operand::Literal(other) => super::invocation::literal(other),
+        };
+        Some(match api.context.as_ref()? {
+            Context::NoGrad => Some(ContextKind::NoGrad),
+            Context::EnableGrad => Some(ContextKind::EnableGrad),
+            Context::SetGrad(flag) => {
+                let flag = operand(self, flag);
+                Some(match self.truth(&flag) {
+                    Some(true) => ContextKind::EnableGrad,
+                    Some(false) => ContextKind::NoGrad,
+                    None => ContextKind::UnknownGrad,
+                })
+            }
+            Context::Accumulate => Some(ContextKind::Accumulate),
+            Context::Device(device) => {
+                let device = operand(self, device);
+                Some(ContextKind::Device(transfer::device_of(self, &device)))
+            }
+            Context::Transparent | Context::Result => None,
+        })
+    }
+
+    pub(super) fn push_context(&mut self, kind: ContextKind) -> Before {
+        let before = Before { grad: self.grad, contexts: self.contexts.len() };
+        match kind {
+            ContextKind::NoGrad => self.grad = Some(false),
+            ContextKind::EnableGrad => self.grad = Some(true),
+            ContextKind::UnknownGrad => self.grad = None,
+            ContextKind::Accumulate | ContextKind::Device(_) => self.contexts.push(kind),
+        }
+        before
+    }
+
+    pub(super) fn pop_context(&mut self, before: Before) {
+        self.grad = before.grad;
+        self.contexts.truncate(before.contexts);
+    }
+
+    pub(super) fn enter(&mut self, value: &Value, place: Place) -> Entered {
+        if let Some(kind) = self.context_of(value) {
+            let before = kind.map(|kind| self.push_context(kind));
+            return Entered { target: value.clone(), before, exit: None };
+        }
+        if let Some(object) = value.as_obj()
+            && let Some(method) = self.find_attr(object, Ustr::from("__enter__"))
+        {
+            let bound = self.bind(value, &method, Ustr::from("__enter__"), place);
+            let target = self.call_value(&bound, &Call::new(place));
+            let exit = self.find_attr(object, Ustr::from("__exit__"));
+            return Entered { target, before: None, exit };
+        }
+        let target = match value {
+            // A generator that is a context gives what it yields.
+            Value::Obj(object) => match &self.heap.get(*object).state {
+                State::List(items) => items.any.clone(),
+                _ => value.clone(),
+            },
+            other => other.clone(),
+        };
+        // A context that is not understood may switch gradients off.
+        let before = value.is_unknown().then(|| self.push_context(ContextKind::UnknownGrad));
+        Entered { target, before, exit: None }
+    }
+
+    pub(super) fn leave(&mut self, entered: Entered, value: &Value, place: Place) {
+        if let Some(before) = entered.before {
+            self.pop_context(before);
+        }
+        if let Some(exit) = entered.exit {
+            let bound = self.bind(value, &exit, Ustr::from("__exit__"), place);
+            let none = || Passed { value: Value::None, place };
+            let call = Call { positional: vec![none(), none(), none()], ..Call::new(place) };
+            self.call_value(&bound, &call);
+        }
+    }
+
+    /// Whether a framework decides when steps and clears are real.
+    pub fn is_accumulating(&self) -> bool {
+        self.contexts.contains(&ContextKind::Accumulate)
+    }
+}
+
+/// A batch as an engine hands it out.
+pub(super) fn on_device(value: &Value, device: Device) -> Value {
+    match value {
+        Value::Tensor(tensor) => Value::tensor(Tensor { device, ..(**tensor).clone() }),
+        Value::Tuple(items) => Value::tuple(items.iter().map(|item| on_device(item, device)).collect()),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,449 @@
+//! Calls: the project's own functions are inlined, classes make instances, and what is not understood may
+//! have touched whatever it was given.
+
+use super::{Call, Frame, Interp, Passed, Scope, python, stmt::Flow};
+use crate::apis::Role;
+use crate::report::{Confidence, FileId, Place};
+use crate::syntax::*;
+use crate::trace::{Effect, FnKey, Node};
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// Deeper calls are not followed.
+const DEEPEST: u32 = 24;
+/// A function may be on the way so often: recursion is cut.
+const RECURSION: usize = 2;
+
+/// Folds a call site into the path that names objects.
+pub(super) fn mix(path: u64, start: u32, index: u32) -> u64 {
+    (path ^ (u64::from(start) << 20) ^ u64::from(index)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23)
+}
+
+impl<'p> Interp<'p> {
+    pub fn call_value(&mut self, callee: &Value, call: &Call) -> Value {
+        match callee {
+            Value::Function(closure) => self.inline(closure, None, call),
+            Value::Bound(bound) => match &bound.method {
+                Method::Closure(closure) => self.inline(closure, Some(&bound.receiver), call),
+                Method::Api(name) => self.call_api_method(*name, &bound.receiver, call),
+                Method::Builtin(name) => self.language_method(&bound.receiver, *name, call),
+            },
+            Value::Partial(partial) => {
+                let mut full = call.clone();
+                let place = call.place;
+                let passed = |value: &Value| Passed { value: value.clone(), place };
+                full.positional.splice(0..0, partial.positional.iter().map(passed));
+                for (name, value) in &partial.keywords {
+                    if full.keyword(name).is_none() {
+                        full.keywords.push((*name, passed(value)));
+                    }
+                }
+                self.call_value(&partial.callee, &full)
+            }
+            Value::Obj(object) => self.call_object(*object, call),
+            Value::Api(name) => self.call_api(*name, call),
+            Value::Builtin(name) => self.call_builtin(*name, call, &[]),
+            Value::Maybe(inner) => self.call_value(&inner.clone(), call),
+            Value::Given(given) => self.call_value(&given.value.clone(), call),
+            _ => {
+                self.havoc(call);
+                Value::Unknown
+            }
+        }
+    }
+
+    fn call_object(&mut self, object: ObjId, call: &Call) -> Value {
+        if let State::Class(_) = self.heap.get(object).state {
+            return self.instantiate(object, call);
+        }
+        if self.heap.get(object).module().is_some() {
+            return self.call_module(object, call);
+        }
+        let receiver = Value::Obj(object);
+        let place = call.place;
+        let dunder = Ustr::from("__call__");
+        match self.find_attr(object, dunder) {
+            Some(method) => {
+                let bound = self.bind(&receiver, &method, dunder, place);
+                self.call_value(&bound, call)
+            }
+            None => {
+                self.havoc(&call.with_first(receiver));
+                Value::Unknown
+            }
+        }
+    }
+
+    /// `receiver.name(...)`.
+    pub(super) fn call_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
+        if let Value::Unknown = receiver {
+            return self.method_of_unknown(name, call, base);
+        }
+        if let Some(value) = self.append_in_loop(receiver, name, call, base) {
+            return value;
+        }
+        let method = self.get_attr(receiver, name, call.place);
+        if method.is_unknown() {
+            self.havoc(&call.with_first(receiver.clone()));
+            return Value::Unknown;
+        }
+        self.call_value(&method, call)
+    }
+
+    /// A method of something unknown: a name that only tensors have says that it is one.
+    fn method_of_unknown(&mut self, name: Ustr, call: &Call, _base: ExprId) -> Value {
+        let Some(class) = self.apis.class_of(Role::Tensor) else { return Value::Unknown };
+        if self.apis.is_telling(name)
+            && let Some(api) = self.apis.method(class, name)
+        {
+            let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
+            return self.call_api_method(api.name, &tensor, call);
+        }
+        self.havoc(call);
+        Value::Unknown
+    }
+
+    pub(super) fn language_method(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Value {
+        python::method(self, receiver, &name, call).unwrap_or_else(|| {
+            self.havoc(call);
+            Value::Unknown
+        })
+    }
+
+    /// Runs a function of the project on these arguments.
+    pub(super) fn inline(&mut self, closure: &Rc<Closure>, receiver: Option<&Value>, call: &Call) -> Value {
+        let key = FnKey { file: closure.file, function: closure.function };
+        let recursive = self
+            .frames
+            .iter()
+            .filter(|frame| frame.file == key.file && frame.function == Some(key.function))
+            .count();
+        if self.depth >= DEEPEST || recursive >= RECURSION || !self.burn(4) {
+            self.havoc(call);
+            return Value::Unknown;
+        }
+        if self.seeded.is_none() {
+            self.out.called.insert(key);
+        }
+        let tree = self.tree(closure.file);
+        let function = tree.function(closure.function);
+        let env = self.frame_object(call.place);
+        let scope = Scope { file: closure.file, function: Some(closure.function), parent: Some(closure.env) };
+        self.scopes.insert(env, scope);
+        let receiver = if closure.wrap.is_static { None } else { receiver };
+        self.bind_arguments(env, closure, receiver, call);
+        let path = std::mem::replace(&mut self.path, mix(self.path, call.place.span.start, call.place.file.0));
+        self.depth += 1;
+        self.push_frame(env, closure.file, Some(closure.function), Some((call.place, function.name)));
+        if let Some(frame) = self.frames.last_mut() {
+            frame.receiver = receiver.cloned();
+            frame.class = closure.class;
+        }
+        self.trace.push(Vec::new());
+        let context = closure.wrap.context.map(|kind| self.push_context(kind));
+        let active = self.active.len();
+        let result = self.body(function);
+        self.active.truncate(active);
+        if let Some(before) = context {
+            self.pop_context(before);
+        }
+        let body = self.trace.pop().unwrap_or_default();
+        self.depth -= 1;
+        self.path = path;
+        let exits = self.frames.pop().map(|frame| frame.exits).unwrap_or_default();
+        for writes in &exits {
+            self.heap.join_in(writes);
+        }
+        if !body.is_empty() {
+            self.push(Node::Call { site: call.place, name: function.name, body });
+        }
+        if closure.wrap.opaque { self.opaque_result(result) } else { result }
+    }
+
+    fn body(&mut self, function: &'p Function) -> Value {
+        match &function.body {
+            FunctionBody::Expr(expr) => self.eval(*expr),
+            FunctionBody::Block(block) => {
+                let flow = self.block(block);
+                let Some(frame) = self.frames.last_mut() else { return Value::Unknown };
+                let (returned, yielded) = (frame.returned.take(), frame.yielded.take());
+                if function.is_generator {
+                    let place = Place::new(self.file(), function.span);
+                    return self.list_of(place, yielded.unwrap_or_default());
+                }
+                match returned {
+                    None => Value::None,
+                    Some(value) if flow == Flow::Next => self.heap.join(&value, &Value::None),
+                    Some(value) => value,
+                }
+            }
+        }
+    }
+
+    /// What an unknown decorator leaves of a result: something of the same kind at best.
+    fn opaque_result(&mut self, result: Value) -> Value {
+        match result {
+            Value::Obj(_) | Value::Tensor(_) | Value::Tuple(_) => result,
+            _ => Value::Unknown,
+        }
+    }
+
+    pub(super) fn push_frame(
+        &mut self,
+        env: ObjId,
+        file: FileId,
+        function: Option<FnId>,
+        site: Option<(Place, Ustr)>,
+    ) {
+        self.frames.push(Frame {
+            env,
+            file,
+            function,
+            returned: None,
+            exits: Vec::new(),
+            yielded: None,
+            receiver: None,
+            class: None,
+            site,
+        });
+    }
+
+    fn bind_arguments(&mut self, env: ObjId, closure: &Closure, receiver: Option<&Value>, call: &Call) {
+        let function = self.tree(closure.file).function(closure.function);
+        let mut positional: Vec<Value> = receiver.cloned().into_iter().collect();
+        positional.extend(call.positional.iter().map(|passed| passed.value.clone()));
+        let mut positional = positional.into_iter();
+        let mut taken: Vec<Ustr> = Vec::new();
+        for param in &function.params {
+            let value = match param.kind {
+                ParamKind::Star => {
+                    let rest: Vec<Value> = positional.by_ref().collect();
+                    if call.open { self.list_of(call.place, Value::Unknown) } else { Value::tuple(rest) }
+                }
+                ParamKind::DoubleStar => {
+                    let mut entries = Entries::default();
+                    for (name, passed) in &call.keywords {
+                        let named = function.params.iter().any(|p| p.name == *name && p.kind != ParamKind::DoubleStar);
+                        if !named {
+                            entries.set(Key::Str(Rc::from(name.as_str())), passed.value.clone());
+                        }
+                    }
+                    entries.other = call.open.then_some(Value::Unknown);
+                    Value::Obj(self.heap.alloc(Object {
+                        class: ClassRef::Builtin,
+                        attrs: Vec::new(),
+                        state: State::Dict(entries),
+                        site: call.place,
+                        epoch: self.epoch,
+                        confidence: Confidence::High,
+                    }))
+                }
+                kind => {
+                    let by_position = if kind == ParamKind::KeywordOnly { None } else { positional.next() };
+                    by_position
+                        .or_else(|| call.keyword(&param.name).map(|passed| passed.value.clone()))
+                        .or_else(|| self.default_of(closure, param, call.open))
+                        .unwrap_or_default()
+                }
+            };
+            taken.push(param.name);
+            let value = if value.is_unknown() { self.typed_by_use(env, param.name, value) } else { value };
+            self.heap.get_mut(env).set_attr(param.name, value);
+        }
+    }
+
+    fn default_of(&self, closure: &Closure, param: &Param, open: bool) -> Option<Value> {
+        if open {
+            return None;
+        }
+        closure.defaults.iter().find(|(name, _)| *name == param.name).map(|(_, value)| value.clone())
+    }
+
+    pub(super) fn define(&mut self, function: FnId) {
+        let tree = self.tree(self.file());
+        let definition = tree.function(function);
+        let closure = self.closure(function);
+        let decorated = self.decorated(closure, &definition.decorators);
+        self.set_name(definition.name, decorated);
+    }
+
+    /// A function value, its defaults evaluated here.
+    pub(super) fn closure(&mut self, function: FnId) -> Value {
+        let file = self.file();
+        let definition = self.tree(file).function(function);
+        let mut defaults = Vec::new();
+        for param in &definition.params {
+            if let Some(default) = param.default {
+                let value = self.eval(default);
+                defaults.push((param.name, self.default_value(param.name, default, value)));
+            }
+        }
+        let (env, class) = self.frames.last().map_or((ObjId(0), None), |frame| (frame.env, frame.class));
+        // Functions do not see the names of the class body they are in.
+        let in_class = matches!(self.heap.get(env).state, State::Class(_));
+        let class_object = if in_class { Some(env) } else { class };
+        let env = if in_class { self.class_env(env) } else { env };
+        Value::Function(Rc::new(Closure { file, function, env, defaults, class: class_object, wrap: Wrap::default() }))
+    }
+
+    /// A number that is a default keeps the parameter's name and place.
+    fn default_value(&mut self, name: Ustr, written: ExprId, value: Value) -> Value {
+        match &value {
+            Value::Int(num) if num.from.is_none() && num.int.known().is_some() => {
+                let origin = Origin { place: self.expr_place(written), name: Rc::from(name.as_str()), given: false };
+                Value::Int(Num { from: Some(Rc::new(origin)), ..num.clone() })
+            }
+            _ => value,
+        }
+    }
+
+    fn class_env(&self, class: ObjId) -> ObjId {
+        match &self.heap.get(class).state {
+            State::Class(state) => state.env,
+            _ => class,
+        }
+    }
+
+    fn decorated(&mut self, function: Value, decorators: &'p [ExprId]) -> Value {
+        let Value::Function(closure) = &function else { return function };
+        if decorators.is_empty() {
+            return function;
+        }
+        let mut wrap = Wrap::default();
+        let mut result = None;
+        for decorator in decorators.iter().rev() {
+            let value = self.eval(*decorator);
+            self.apply_decorator(&value, *decorator, &mut wrap, &mut result);
+        }
+        let closure = Closure {
+            file: closure.file,
+            function: closure.function,
+            env: closure.env,
+            defaults: closure.defaults.clone(),
+            class: closure.class,
+            wrap,
+        };
+        let function = Value::Function(Rc::new(closure));
+        match result {
+            Some(decorator) => {
+                let call = Call::with(self.expr_place(decorators[0]), [function.clone()]);
+                match self.call_value(&decorator, &call) {
+                    Value::Unknown | Value::None => function,
+                    value => value,
+                }
+            }
+            None => function,
+        }
+    }
+
+    fn apply_decorator(&mut self, value: &Value, at: ExprId, wrap: &mut Wrap, wrapper: &mut Option<Value>) {
+        let place = self.expr_place(at);
+        if let Some(kind) = self.context_of(value) {
+            wrap.context = kind.or(wrap.context);
+            return;
+        }
+        match value {
+            Value::Builtin(name) => match name.as_str() {
+                "staticmethod" => wrap.is_static = true,
+                "classmethod" => wrap.is_class = true,
+                "property" => wrap.is_property = true,
+                _ => {}
+            },
+            Value::Function(_) => *wrapper = Some(value.clone()),
+            Value::Obj(object) if matches!(self.heap.get(*object).state, State::Class(_)) => {
+                *wrapper = Some(value.clone());
+            }
+            Value::Api(name) => {
+                wrap.is_property |= name.ends_with("cached_property") || name.ends_with("abstractproperty");
+                wrap.opaque |= !self.apis.is_transparent(*name);
+            }
+            Value::Obj(_) => {}
+            _ => {
+                let setter = matches!(self.tree(place.file).expr(at).kind, ExprKind::Attribute { name, .. } if name == "setter");
+                wrap.opaque |= !setter;
+            }
+        }
+    }
+
+    /// A call that is not understood: it may have done anything to the training state it can reach.
+    pub(super) fn havoc(&mut self, call: &Call) {
+        let mut touched = ObjSet::default();
+        let values: Vec<Value> = call.values().cloned().collect();
+        for value in &values {
+            self.reach(value, &mut touched, 3);
+        }
+        if !touched.is_empty() {
+            self.event(call.place, Effect::Touch { objects: touched }, Confidence::High);
+        }
+    }
+
+    /// Optimizers and modules within reach of a value; graphs in reach may be walked from now on.
+    pub(super) fn reach(&mut self, value: &Value, found: &mut ObjSet, depth: u32) {
+        match value {
+            Value::Tensor(tensor) => self.let_go(tensor),
+            Value::Tuple(items) => items.iter().for_each(|item| self.reach(item, found, depth)),
+            Value::Maybe(inner) => self.reach(inner, found, depth),
+            Value::Params(params) => params.owners.iter().for_each(|owner| found.insert(owner)),
+            Value::Bound(bound) => self.reach(&bound.receiver, found, depth),
+            Value::Partial(partial) => {
+                partial.positional.iter().for_each(|item| self.reach(item, found, depth));
+            }
+            Value::Function(closure) if depth > 0 => {
+                // A callback may use whatever its frame holds.
+                if self.heap.get(closure.env).state_is_frame() && self.scopes.get(&closure.env).is_some_and(|s| s.function.is_some()) {
+                    self.reach_object(closure.env, found, depth - 1);
+                }
+            }
+            Value::Obj(object) => self.reach_object(*object, found, depth),
+            _ => {}
+        }
+    }
+
+    fn reach_object(&mut self, object: ObjId, found: &mut ObjSet, depth: u32) {
+        if found.contains(object) {
+            return;
+        }
+        let here = self.heap.get(object);
+        if matches!(here.state, State::Module(_) | State::Optimizer(_)) {
+            found.insert(object);
+            return;
+        }
+        if depth == 0 {
+            return;
+        }
+        let mut values: Vec<Value> = here.attrs.iter().map(|(_, value)| value.clone()).collect();
+        match &here.state {
+            State::List(items) => {
+                values.extend(items.exact.iter().flatten().cloned());
+                values.push(items.any.clone());
+            }
+            State::Dict(entries) => {
+                values.extend(entries.known.iter().map(|(_, value)| value.clone()));
+                values.extend(entries.other.clone());
+            }
+            State::Class(_) => return,
+            _ => {}
+        }
+        values.iter().for_each(|value| self.reach(value, found, depth - 1));
+    }
+
+    /// Whether an expression statement ends the program.
+    pub(super) fn never_returns(&self, expr: ExprId) -> bool {
+        let tree = self.tree(self.file());
+        let ExprKind::Call { callee, .. } = tree.expr(expr).kind else { return false };
+        match &tree.expr(callee).kind {
+            ExprKind::Name(name) => matches!(name.as_str(), "exit" | "quit"),
+            ExprKind::Attribute { base, name, .. } if *name == "exit" || *name == "_exit" => {
+                matches!(&tree.expr(*base).kind, ExprKind::Name(module) if *module == "sys" || *module == "os")
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Object {
+    fn state_is_frame(&self) -> bool {
+        matches!(self.state, State::Frame)
+    }
+}

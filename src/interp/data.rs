@@ -1,0 +1,582 @@
+//! Datasets, loaders, and models whose training a framework runs.
+
+use super::{Call, Interp, Invocation, Passed, python};
+use crate::apis::{Api, Literal, Mark, Operand, Role};
+use crate::report::Place;
+use crate::trace::{CompiledLoss, Sight};
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// A loader: what its batches look like, and how large they are.
+    pub(super) fn loader(&mut self, api: &'p Api, call: &Invocation) -> Value {
+        let dataset = call.get("dataset");
+        let batch_size = call.get("batch_size");
+        let length = if dataset.is_unknown() { Int::Unknown } else { self.length(&dataset, call.place) };
+        let length_place = dataset.as_obj().map(|object| self.heap.get(object).site);
+        let count = batch_size.as_int().cloned().unwrap_or_default();
+        let count = if count.is_unknown() { Int::symbol(self.symbol("batch")) } else { count };
+        let sample = self.sample(&dataset, call.place);
+        let collate = call.get("collate_fn");
+        let batch = match &collate {
+            Value::None => self.collated(&sample, &count),
+            Value::Unknown => Value::Unknown,
+            function => {
+                let samples = self.list_of(call.place, sample);
+                self.quietly(|interp| interp.call_value(function, &Call::with(call.place, [samples])))
+            }
+        };
+        let state = LoaderState { dataset: dataset.clone(), batch_size: batch_size.clone(), batch, managed: false };
+        let object = self.alloc(call.place, ClassRef::Api(api.name), State::Loader(Rc::new(state)));
+        self.keep_arguments(object, api, call);
+        let confidence = self.heap.get(object).confidence;
+        let batch_place = call.place_of("batch_size").unwrap_or(call.place);
+        let sight = Sight::Loader { loader: object, dataset, length, length_place, batch_size, batch_place };
+        self.see(call.place, sight, confidence);
+        Value::Obj(object)
+    }
+
+    /// Runs something that must leave nothing in the trace.
+    pub(super) fn quietly<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+        let seen = self.out.sightings.len();
+        self.trace.push(Vec::new());
+        let result = run(self);
+        self.trace.pop();
+        self.out.sightings.truncate(seen);
+        result
+    }
+
+    /// One sample of a dataset.
+    fn sample(&mut self, dataset: &Value, place: Place) -> Value {
+        match dataset.bare() {
+            Value::Obj(object) => {
+                let object = *object;
+                if let Some(Value::Function(closure)) = self.find_attr(object, Ustr::from("__getitem__")) {
+                    let call = Call::with(place, [Value::of_int(Int::Unknown)]);
+                    return self.quietly(|interp| interp.inline(&closure, Some(&Value::Obj(object)), &call));
+                }
+                self.known_sample(object, place)
+            }
+            Value::Tensor(_) => {
+                let items = self.iterate(dataset, place);
+                items.any
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    /// A sample of a dataset of a framework: of known shape, of tensors it holds, of the dataset it wraps.
+    fn known_sample(&mut self, object: ObjId, place: Place) -> Value {
+        let ClassRef::Api(class) = self.heap.get(object).class else { return Value::Unknown };
+        let apis = self.apis;
+        if let Some(api) = apis.get(class)
+            && let Some(spec) = &api.dataset
+        {
+            if spec.sample.is_empty() {
+                return Value::Unknown;
+            }
+            let shape: Shape = spec.sample.iter().map(|size| Int::Known(*size)).collect();
+            let transformed = !matches!(self.heap.attr(object, Ustr::from("transform")), Some(Value::None) | None);
+            let input = Tensor {
+                shape: (!transformed).then_some(shape),
+                dtype: Some(DType::Float32),
+                device: Device::Cpu,
+                graph: Graph::None,
+                source: Source::Data,
+                made: Some(place),
+                ..Tensor::default()
+            };
+            return Value::tuple(vec![Value::tensor(input), Value::of_int(Int::Unknown)]);
+        }
+        for name in ["tensors", "dataset", "datasets"] {
+            let Some(inner) = self.heap.attr(object, Ustr::from(name)).cloned() else { continue };
+            if name == "dataset" {
+                return self.sample(&inner, place);
+            }
+            let parts = match &inner {
+                Value::Tuple(items) => items.to_vec(),
+                other => self.iterate(other, place).exact.unwrap_or_default(),
+            };
+            if name == "datasets" {
+                return parts.first().map_or(Value::Unknown, |first| self.sample(first, place));
+            }
+            let items: Vec<Value> = parts.iter().map(|part| self.iterate(part, place).any).collect();
+            return if items.is_empty() { Value::Unknown } else { Value::tuple(items) };
+        }
+        Value::Unknown
+    }
+
+    /// Samples stacked into a batch.
+    fn collated(&mut self, sample: &Value, count: &Int) -> Value {
+        let batch = |tensor: Tensor| {
+            let shape = tensor.shape.as_ref().map(|shape| {
+                std::iter::once(count.clone()).chain(shape.iter().cloned()).collect::<Shape>()
+            });
+            Value::tensor(Tensor {
+                shape,
+                device: if tensor.device.is_gpu() { tensor.device } else { Device::Cpu },
+                is_array: false,
+                source: if tensor.source == Source::Unknown { Source::Data } else { tensor.source },
+                ..tensor
+            })
+        };
+        let scalar = |dtype| Tensor {
+            shape: Some(Rc::from([])),
+            dtype: Some(dtype),
+            graph: Graph::None,
+            source: Source::Data,
+            ..Tensor::default()
+        };
+        match sample.bare() {
+            Value::Tensor(tensor) => batch((**tensor).clone()),
+            Value::Tuple(items) => Value::tuple(items.iter().map(|item| self.collated(item, count)).collect()),
+            Value::Int(_) => batch(scalar(DType::Int64)),
+            Value::Float(_) => batch(scalar(DType::Float64)),
+            Value::Obj(object) => match self.heap.get(*object).state.clone() {
+                State::Dict(entries) => {
+                    let known = entries.known.into_iter().map(|(key, value)| (key, self.collated(&value, count)));
+                    let known = known.collect();
+                    let site = self.heap.get(*object).site;
+                    self.dict(site, Entries { known, other: entries.other })
+                }
+                _ => Value::Unknown,
+            },
+            _ => Value::Unknown,
+        }
+    }
+
+    /// The length of a framework's dataset.
+    pub(super) fn dataset_length(&mut self, object: ObjId, place: Place) -> Option<Int> {
+        let ClassRef::Api(class) = self.heap.get(object).class else { return None };
+        let apis = self.apis;
+        let api = apis.get(class)?;
+        if let Some(spec) = &api.dataset {
+            let by = spec.by.and_then(|by| self.heap.attr(object, by).cloned());
+            let samples = spec.samples.iter().find(|(value, _)| match (value, &by) {
+                (None, _) => true,
+                (Some(Literal::Bool(a)), Some(by)) => by.as_bool() == Some(*a),
+                (Some(Literal::Str(a)), Some(by)) => by.as_str() == Some(a.as_str()),
+                (Some(Literal::Int(a)), Some(by)) => by.as_known_int() == Some(*a),
+                _ => false,
+            });
+            return samples.map(|(_, samples)| Int::Known(*samples));
+        }
+        let attr = |interp: &Self, name: &str| interp.heap.attr(object, Ustr::from(name)).cloned();
+        if let Some(indices) = attr(self, "indices") {
+            return Some(self.length(&indices, place));
+        }
+        for name in ["tensors", "dataset"] {
+            let Some(inner) = attr(self, name) else { continue };
+            let first = match &inner {
+                Value::Tuple(items) => items.first().cloned().unwrap_or_default(),
+                other => other.clone(),
+            };
+            if matches!(first, Value::Obj(_) | Value::Tensor(_)) {
+                return Some(self.length(&first, place));
+            }
+        }
+        None
+    }
+
+    /// Verbs of datasets and of models that are built layer by layer.
+    pub(super) fn dataset_or_model(&mut self, verb: &str, call: &Invocation) -> Value {
+        match verb {
+            "dataset-slices" => {
+                let data = call.nth(0);
+                let sample = self.slices(&data, call.place);
+                let length = self.slices_length(&data, call.place);
+                self.stream(call, sample, length)
+            }
+            "dataset-batch" => self.stream_batch(call),
+            "dataset-map" => {
+                let Some((sample, length)) = self.stream_parts(&call.nth(0)) else { return Value::Unknown };
+                let args: Vec<Value> = match &sample {
+                    Value::Tuple(items) => items.to_vec(),
+                    other => vec![other.clone()],
+                };
+                let mapped = self.quietly(|interp| interp.call_value(&call.nth(1), &Call::with(call.place, args)));
+                self.stream(call, mapped, length)
+            }
+            "dataset-same" => call.nth(0),
+            "take-samples" => self.taken(call),
+            "dataset-arrays" => self.arrays(call),
+            "keras-input" => self.keras_input(call),
+            "keras-sequential" => self.keras_sequential(call),
+            "keras-model" => self.keras_model(call),
+            "activation-layer" => self.activation(&call.nth(0), &call.nth(1), call.place),
+            _ => Value::Unknown,
+        }
+    }
+
+    fn slices(&mut self, data: &Value, place: Place) -> Value {
+        match data.bare() {
+            Value::Tuple(items) => {
+                Value::tuple(items.clone().iter().map(|item| self.iterate(item, place).any).collect())
+            }
+            _ => self.iterate(data, place).any,
+        }
+    }
+
+    fn slices_length(&mut self, data: &Value, place: Place) -> Int {
+        match data.bare() {
+            Value::Tuple(items) => items.first().map_or(Int::Unknown, |first| self.length(&first.clone(), place)),
+            other => self.length(&other.clone(), place),
+        }
+    }
+
+    /// A dataset of the streaming kind: what it gives, and how many times.
+    fn stream(&mut self, call: &Invocation, sample: Value, length: Int) -> Value {
+        let class = self.apis.class_of(Role::Dataset).map_or(ClassRef::Builtin, ClassRef::Api);
+        let class = match call.api.name.rsplit_once('.') {
+            Some((class, _)) if self.apis.class(Ustr::from(class)).is_some() => ClassRef::Api(Ustr::from(class)),
+            _ => class,
+        };
+        let object = self.alloc(call.place, class, State::Plain);
+        let items = Items { exact: None, any: sample, len: Num::of(length) };
+        let inner = self.heap.alloc(Object {
+            class: ClassRef::Builtin,
+            attrs: Vec::new(),
+            state: State::List(items),
+            site: call.place,
+            epoch: self.epoch,
+            confidence: crate::report::Confidence::High,
+        });
+        self.heap.get_mut(object).set_attr(Ustr::from("iterable"), Value::Obj(inner));
+        Value::Obj(object)
+    }
+
+    fn stream_parts(&mut self, dataset: &Value) -> Option<(Value, Int)> {
+        let inner = self.heap.attr(dataset.as_obj()?, Ustr::from("iterable"))?.as_obj()?;
+        match &self.heap.get(inner).state {
+            State::List(items) => Some((items.any.clone(), items.len.int.clone())),
+            _ => None,
+        }
+    }
+
+    fn stream_batch(&mut self, call: &Invocation) -> Value {
+        let Some((sample, length)) = self.stream_parts(&call.nth(0)) else { return Value::Unknown };
+        let size = call.nth(1);
+        let count = size.as_int().cloned().unwrap_or_default();
+        let count = if count.is_unknown() { Int::symbol(self.symbol("batch")) } else { count };
+        let batch = self.collated(&sample, &count);
+        let made = self.stream(call, batch, Int::Unknown);
+        if let Some(object) = made.as_obj() {
+            let batch_place = call.place_of("batch_size").unwrap_or(call.place);
+            let length_place = call.nth(0).as_obj().map(|object| self.heap.get(object).site);
+            let sight = Sight::Loader {
+                loader: object,
+                dataset: call.nth(0),
+                length,
+                length_place,
+                batch_size: size,
+                batch_place,
+            };
+            self.see(call.place, sight, crate::report::Confidence::High);
+        }
+        made
+    }
+
+    /// `Subset`, `random_split`: samples of another dataset.
+    fn taken(&mut self, call: &Invocation) -> Value {
+        let dataset = call.nth(0);
+        let lengths = call.nth(1);
+        let parts = match lengths.bare() {
+            Value::Unknown => return self.list_of(call.place, Value::Unknown),
+            _ => self.iterate(&lengths, call.place).exact,
+        };
+        let make = |interp: &mut Self, index: u32| {
+            let path = interp.path;
+            interp.path = super::call::mix(path, call.place.span.start, index);
+            let class = interp.apis.class_of(Role::Dataset).map_or(ClassRef::Builtin, ClassRef::Api);
+            let object = interp.alloc(call.place, class, State::Plain);
+            interp.heap.get_mut(object).set_attr(Ustr::from("samples_of"), dataset.clone());
+            interp.path = path;
+            Value::Obj(object)
+        };
+        match parts {
+            Some(parts) => {
+                let made = (0..parts.len() as u32).map(|index| make(self, index)).collect();
+                self.list(call.place, made)
+            }
+            None => {
+                let any = make(self, 0);
+                self.list_of(call.place, any)
+            }
+        }
+    }
+
+    /// `((x_train, y_train), (x_test, y_test))` of a well-known dataset.
+    fn arrays(&mut self, call: &Invocation) -> Value {
+        let Some(spec) = &call.api.dataset else { return Value::Unknown };
+        let array = |shape: Shape, dtype: DType| {
+            Value::tensor(Tensor {
+                shape: Some(shape),
+                dtype: Some(dtype),
+                device: Device::Cpu,
+                graph: Graph::None,
+                source: Source::Data,
+                is_array: true,
+                made: Some(call.place),
+                what: Some(call.api.name),
+                ..Tensor::default()
+            })
+        };
+        let split = |samples: i64| {
+            let shape: Shape = std::iter::once(samples).chain(spec.sample.iter().copied()).map(Int::Known).collect();
+            Value::tuple(vec![
+                array(shape, DType::UInt8),
+                array(Rc::from([Int::Known(samples)]), DType::UInt8),
+            ])
+        };
+        Value::tuple(spec.samples.iter().map(|(_, samples)| split(*samples)).collect())
+    }
+
+    fn keras_input(&mut self, call: &Invocation) -> Value {
+        let batch = Int::symbol(self.symbol("batch"));
+        let shape = super::transfer::ints_of(self, &call.nth(0)).map(|sizes| {
+            std::iter::once(batch).chain(sizes).collect::<Shape>()
+        });
+        Value::tensor(Tensor { shape, graph: Graph::None, source: Source::Data, made: Some(call.place), ..Tensor::default() })
+    }
+
+    fn keras_sequential(&mut self, call: &Invocation) -> Value {
+        let object = self.model_object(call);
+        let layers = self.iterate(&call.nth(0), call.place).exact.unwrap_or_default();
+        for (index, layer) in layers.into_iter().enumerate() {
+            self.heap.get_mut(object).set_attr(Ustr::from(&index.to_string()), layer);
+        }
+        Value::Obj(object)
+    }
+
+    fn keras_model(&mut self, call: &Invocation) -> Value {
+        let object = self.model_object(call);
+        let output = call.nth(1);
+        self.heap.get_mut(object).set_attr(Ustr::from("output"), output);
+        Value::Obj(object)
+    }
+
+    fn model_object(&mut self, call: &Invocation) -> ObjId {
+        let state = ModuleState { weights: Learned::Opaque, device: Device::Accelerator, ..ModuleState::default() };
+        self.alloc(call.place, ClassRef::Api(call.api.name), State::Module(state))
+    }
+
+    /// An activation given by its name.
+    pub(super) fn activation(&mut self, input: &Value, activation: &Value, place: Place) -> Value {
+        let Some(tensor) = input.as_tensor() else { return input.clone() };
+        let name = match activation.bare() {
+            Value::Str(Some(name)) => Some(name.to_string()),
+            Value::Api(name) => name.rsplit('.').next().map(str::to_owned),
+            Value::None => return input.clone(),
+            _ => None,
+        };
+        let mut tensor = (**tensor).clone();
+        let unit = Interval { low: 0.0, high: 1.0, low_open: true, high_open: true };
+        (tensor.range, tensor.mark) = match name.as_deref() {
+            Some("linear") => return input.clone(),
+            Some("softmax") => (Some(unit), Some((Mark::Softmax, place))),
+            Some("sigmoid") => (Some(unit), Some((Mark::Sigmoid, place))),
+            Some("log_softmax") => (None, Some((Mark::LogSoftmax, place))),
+            Some("relu") => (Some(Interval::NON_NEGATIVE), None),
+            Some("softplus" | "exponential") => (Some(Interval::POSITIVE), None),
+            Some("tanh") => (Some(Interval { low: -1.0, high: 1.0, low_open: true, high_open: true }), None),
+            _ => (None, None),
+        };
+        Value::tensor(tensor)
+    }
+
+    /// `model.add(layer)`
+    pub(super) fn add_layer(&mut self, model: &Value, layer: &Value) {
+        let Some(object) = model.as_obj() else { return };
+        let count = self.indexed_children(object).map_or(0, |children| children.len());
+        let name = if self.in_loop() { "*".to_owned() } else { count.to_string() };
+        self.heap.get_mut(object).set_attr(Ustr::from(&name), layer.clone());
+    }
+
+    /// `model.compile(optimizer, loss)`
+    pub(super) fn compile(&mut self, model: &Value, optimizer: &Value, loss: &Value) {
+        let Some(object) = model.as_obj() else { return };
+        let object = self.heap.get_mut(object);
+        object.set_attr(Ustr::from("compiled optimizer"), optimizer.clone());
+        object.set_attr(Ustr::from("compiled loss"), loss.clone());
+    }
+
+    /// `model.fit(data, batch_size=…)`: what the framework will train on.
+    pub(super) fn fit(&mut self, call: &Invocation, model: &Value, data: &Value, batch: &Value, operand: Option<&Operand>) {
+        let length = match data.bare() {
+            Value::Tensor(_) | Value::Obj(_) => self.length(data, call.place),
+            _ => Int::Unknown,
+        };
+        let batch_place = match operand {
+            Some(Operand::Param(name)) => call.place_of(name),
+            _ => None,
+        };
+        let loss = self.compiled_loss(model, data, call.place);
+        let sight = Sight::Fit {
+            batch_size: batch.clone(),
+            batch_place,
+            length,
+            data: data.clone(),
+            loss: loss.map(Rc::new),
+        };
+        self.see(call.place, sight, crate::report::Confidence::High);
+    }
+
+    /// The loss a model was compiled with, against what its last layer gives.
+    fn compiled_loss(&mut self, model: &Value, data: &Value, place: Place) -> Option<CompiledLoss> {
+        let object = model.as_obj()?;
+        let loss = self.heap.attr(object, Ustr::from("compiled loss"))?.as_obj()?;
+        let ClassRef::Api(name) = self.heap.get(loss).class else { return None };
+        let apis = self.apis;
+        let class = apis.class(name)?;
+        let spec_api = match class.class.as_ref()?.call {
+            Some(function) => apis.get(function)?,
+            None => class,
+        };
+        let spec = spec_api.loss.as_ref()?;
+        let mut invocation = Invocation::bind(spec_api, &Call::new(place));
+        for (name, value) in self.heap.get(loss).attrs.clone() {
+            invocation.fill(name, value);
+        }
+        let expects = self.expectation(&spec.expects, &invocation);
+        let output = match self.heap.attr(object, Ustr::from("output")).cloned() {
+            Some(output) => output,
+            None => {
+                let input = Passed { value: self.first_batch(data, place), place };
+                let call = Call { positional: vec![input], ..Call::new(place) };
+                self.quietly(|interp| interp.call_module(object, &call))
+            }
+        };
+        let place = self.heap.get(loss).site;
+        Some(CompiledLoss { loss: name, expects, place, output })
+    }
+
+    fn first_batch(&mut self, data: &Value, place: Place) -> Value {
+        let any = self.iterate(data, place).any;
+        let batch = Int::symbol(self.symbol("batch"));
+        let batch = self.collated(&any, &batch);
+        match batch {
+            Value::Unknown => Value::tensor(Tensor { graph: Graph::None, ..Tensor::default() }),
+            other => other,
+        }
+    }
+
+    /// A builtin: those that need the interpreter itself, then the language's own.
+    pub(super) fn call_builtin(&mut self, name: Ustr, call: &Call, _args: &[crate::syntax::Arg]) -> Value {
+        let first = call.arg(0, "");
+        match name.as_str() {
+            "super" => self.super_value(),
+            "object.__init__" => Value::None,
+            "isinstance" => match (first, call.arg(1, "")) {
+                (Some(value), Some(class)) => Value::Bool(self.is_instance(&value.clone(), &class.clone())),
+                _ => Value::Bool(None),
+            },
+            "getattr" => self.getattr_builtin(call),
+            "setattr" => {
+                if let (Some(receiver), Some(name), Some(value)) = (first, call.arg(1, ""), call.arg(2, ""))
+                    && let Some(name) = name.as_str()
+                {
+                    let (receiver, name, value) = (receiver.clone(), Ustr::from(name), value.clone());
+                    self.set_attr(&receiver, name, value, call.place);
+                }
+                Value::None
+            }
+            "hasattr" => Value::Bool(None),
+            "len" => match first {
+                Some(value) => Value::of_int(self.length(&value.clone(), call.place)),
+                None => Value::of_int(Int::Unknown),
+            },
+            _ => match python::call(self, &name, call) {
+                Some(value) => value,
+                None => self.builtin_of_tensors(&name, call),
+            },
+        }
+    }
+
+    fn getattr_builtin(&mut self, call: &Call) -> Value {
+        let Some(receiver) = call.arg(0, "").cloned() else { return Value::Unknown };
+        match call.arg(1, "").and_then(|name| name.as_str().map(Ustr::from)) {
+            Some(name) => {
+                let value = self.get_attr(&receiver, name, call.place);
+                match (value, call.arg(2, "")) {
+                    (Value::Unknown, Some(default)) if !receiver.is_unknown() => {
+                        let default = default.clone();
+                        self.heap.join(&default, &Value::Unknown)
+                    }
+                    (value, _) => value,
+                }
+            }
+            None => Value::Unknown,
+        }
+    }
+
+    /// `sum`, `abs`, `max` of tensors: the operators on them.
+    fn builtin_of_tensors(&mut self, name: &str, call: &Call) -> Value {
+        let Some(first) = call.arg(0, "").cloned() else { return Value::Unknown };
+        match name {
+            "sum" => {
+                let items = self.iterate(&first, call.place);
+                match items.exact {
+                    Some(exact) => exact.into_iter().fold(Value::int(0), |all, item| {
+                        self.binary(crate::syntax::BinaryOp::Add, &all, &item, call.place, false)
+                    }),
+                    None => {
+                        let sum = self.binary(
+                            crate::syntax::BinaryOp::Add,
+                            &items.any.clone(),
+                            &items.any,
+                            call.place,
+                            false,
+                        );
+                        match sum.as_tensor() {
+                            Some(tensor) => Value::tensor(Tensor { range: None, ..(**tensor).clone() }),
+                            None => Value::Unknown,
+                        }
+                    }
+                }
+            }
+            "float" | "round" => Value::Float(None),
+            "int" => Value::of_int(Int::Unknown),
+            "abs" | "pow" | "max" | "min" => match first.as_tensor() {
+                Some(tensor) => Value::tensor(Tensor { range: None, mark: None, ..(**tensor).clone() }),
+                None => Value::Unknown,
+            },
+            "next" | "iter" => match first.bare() {
+                Value::Obj(_) | Value::Params(_) if name == "next" => self.iterate(&first, call.place).any,
+                _ => first,
+            },
+            _ => {
+                if !matches!(name, "print" | "repr" | "str" | "format" | "id" | "type") {
+                    self.havoc(call);
+                }
+                Value::Unknown
+            }
+        }
+    }
+
+    /// `a @ b` and the like on instances of the project's classes.
+    pub(super) fn operator_method(
+        &mut self,
+        op: crate::syntax::BinaryOp,
+        a: &Value,
+        b: &Value,
+        place: Place,
+    ) -> Option<Value> {
+        use crate::syntax::BinaryOp::*;
+        let name = match op {
+            Add => "__add__",
+            Sub => "__sub__",
+            Mul => "__mul__",
+            Div => "__truediv__",
+            MatMul => "__matmul__",
+            Pow => "__pow__",
+            Mod => "__mod__",
+            _ => return None,
+        };
+        let object = a.as_obj()?;
+        match self.find_attr(object, Ustr::from(name))? {
+            Value::Function(closure) => Some(self.inline(&closure, Some(a), &Call::with(place, [b.clone()]))),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,496 @@
+//! Expressions: what they evaluate to, and what a test says about its operands.
+
+use super::{Call, Interp, Passed, python, transfer};
+use crate::report::Place;
+use crate::syntax::*;
+use crate::trace::When;
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    pub(super) fn eval(&mut self, id: ExprId) -> Value {
+        if !self.burn(1) {
+            return Value::Unknown;
+        }
+        let tree = self.tree(self.file());
+        match &tree.expr(id).kind {
+            ExprKind::Name(name) => self.lookup(*name),
+            ExprKind::Attribute { base, name, .. } => {
+                let base = self.eval(*base);
+                let place = self.expr_place(id);
+                self.get_attr(&base, *name, place)
+            }
+            ExprKind::Call { callee, args } => self.call_expr(id, *callee, args),
+            ExprKind::Subscript { base, index } => {
+                let container = self.eval(*base);
+                let index = self.eval(*index);
+                let place = self.expr_place(id);
+                self.get_item(&container, &index, place)
+            }
+            ExprKind::Slice { lower, upper, step } => {
+                let mut part = |bound: &Option<ExprId>| bound.map_or(Value::None, |bound| self.eval(bound));
+                let (lower, upper, step) = (part(lower), part(upper), part(step));
+                Value::Slice(Rc::new((lower, upper, step)))
+            }
+            ExprKind::Int(value) => Value::int(*value),
+            ExprKind::Float(value) => Value::Float(Some(*value)),
+            ExprKind::Str(text) => Value::str(text),
+            ExprKind::Bytes => Value::Str(None),
+            ExprKind::FString(parts) => {
+                parts.iter().for_each(|part| {
+                    self.eval(*part);
+                });
+                Value::Str(None)
+            }
+            ExprKind::True => Value::Bool(Some(true)),
+            ExprKind::False => Value::Bool(Some(false)),
+            ExprKind::None => Value::None,
+            ExprKind::Ellipsis => Value::Ellipsis,
+            ExprKind::Tuple(items) => match self.items(items) {
+                Some(values) => Value::tuple(values),
+                None => Value::Unknown,
+            },
+            ExprKind::List(items) | ExprKind::Set(items) => {
+                let place = self.expr_place(id);
+                match self.items(items) {
+                    Some(values) => self.list(place, values),
+                    None => self.list_of(place, Value::Unknown),
+                }
+            }
+            ExprKind::Dict(entries) => self.dict_display(id, entries),
+            ExprKind::Unary { op, operand } => {
+                let value = self.eval(*operand);
+                self.unary(*op, &value)
+            }
+            ExprKind::Binary { op, left, right } => {
+                let a = self.eval(*left);
+                let b = self.eval(*right);
+                let place = self.expr_place(*right);
+                let same = self.same_target(*left, *right);
+                self.binary(*op, &a, &b, place, same)
+            }
+            ExprKind::Compare { first, rest } => self.compare(*first, rest),
+            ExprKind::Bool { and, items } => self.bool_op(*and, items),
+            ExprKind::Conditional { test, then, otherwise } => self.conditional(*test, *then, *otherwise),
+            ExprKind::Lambda(function) => self.closure(*function),
+            ExprKind::Comprehension(comprehension) => self.comprehension(id, comprehension),
+            ExprKind::Await(inner) | ExprKind::Starred(inner) => self.eval(*inner),
+            ExprKind::Yield(value) => {
+                let value = value.map_or(Value::None, |value| self.eval(value));
+                self.yield_value(value);
+                Value::Unknown
+            }
+            ExprKind::YieldFrom(value) => {
+                let value = self.eval(*value);
+                let place = self.expr_place(id);
+                let items = self.iterate(&value, place);
+                let any = self.heap.any_of(&items).unwrap_or_default();
+                self.yield_value(any);
+                Value::Unknown
+            }
+            ExprKind::Walrus { name, value, .. } => {
+                let value = self.eval(*value);
+                self.set_name(*name, value.clone());
+                value
+            }
+            ExprKind::Missing => Value::Unknown,
+        }
+    }
+
+    fn yield_value(&mut self, value: Value) {
+        let Some(before) = self.frames.last_mut().map(|frame| frame.yielded.take()) else { return };
+        let joined = match before {
+            None => value,
+            Some(other) => self.heap.join(&other, &value),
+        };
+        if let Some(frame) = self.frames.last_mut() {
+            frame.yielded = Some(joined);
+        }
+    }
+
+    /// The values of a display; `None` when a starred part is not known one by one.
+    fn items(&mut self, items: &'p [ExprId]) -> Option<Vec<Value>> {
+        let tree = self.tree(self.file());
+        let mut values = Vec::with_capacity(items.len());
+        let mut exact = true;
+        for item in items {
+            match tree.expr(*item).kind {
+                ExprKind::Starred(inner) => {
+                    let value = self.eval(inner);
+                    let place = self.expr_place(inner);
+                    match self.iterate(&value, place).exact {
+                        Some(more) => values.extend(more),
+                        None => exact = false,
+                    }
+                }
+                _ => values.push(self.eval(*item)),
+            }
+        }
+        exact.then_some(values)
+    }
+
+    fn dict_display(&mut self, id: ExprId, entries: &'p [(Option<ExprId>, ExprId)]) -> Value {
+        let mut result = Entries::default();
+        for (key, value) in entries {
+            let value = self.eval(*value);
+            match key {
+                Some(key) => {
+                    let key = self.eval(*key);
+                    match key_of(&key) {
+                        Some(key) => result.set(key, value),
+                        None => self.other_entry(&mut result, value),
+                    }
+                }
+                None => match value.as_obj().map(|object| self.heap.get(object).state.clone()) {
+                    Some(State::Dict(more)) => {
+                        more.known.into_iter().for_each(|(key, value)| result.set(key, value));
+                        if let Some(other) = more.other {
+                            self.other_entry(&mut result, other);
+                        }
+                    }
+                    _ => self.other_entry(&mut result, Value::Unknown),
+                },
+            }
+        }
+        let place = self.expr_place(id);
+        self.dict(place, result)
+    }
+
+    fn other_entry(&mut self, entries: &mut Entries, value: Value) {
+        entries.other = Some(match entries.other.take() {
+            None => value,
+            Some(other) => self.heap.join(&other, &value),
+        });
+    }
+
+    fn unary(&mut self, op: UnaryOp, value: &Value) -> Value {
+        if op == UnaryOp::Not {
+            return Value::Bool(self.truth(value).map(|truth| !truth));
+        }
+        match value.bare() {
+            Value::Tensor(tensor) => {
+                let mut result = (**tensor).clone();
+                if op == UnaryOp::Minus {
+                    result.range = tensor.range.map(|range| range.neg());
+                    result.mark = None;
+                }
+                Value::tensor(result)
+            }
+            bare => python::unary(op, bare).unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn binary(&mut self, op: BinaryOp, a: &Value, b: &Value, place: Place, same: bool) -> Value {
+        let tensors = matches!(a.bare(), Value::Tensor(_)) || matches!(b.bare(), Value::Tensor(_));
+        if !tensors {
+            if let Some(value) = python::binary(self, op, a, b, place) {
+                return value;
+            }
+            return self.operator_method(op, a, b, place).unwrap_or_default();
+        }
+        if let (Some(x), Some(y)) = (a.as_tensor(), b.as_tensor()) {
+            self.meet(x, y, place);
+        }
+        let mut result = transfer::binary(self, op, a, b, place, same).unwrap_or_default();
+        if matches!(op, BinaryOp::Div | BinaryOp::FloorDiv) {
+            result = self.note_division(a, b, place, result);
+        }
+        result
+    }
+
+    fn compare(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) -> Value {
+        let mut left = self.eval(first);
+        let mut result = Some(true);
+        for (op, right) in rest {
+            let right_value = self.eval(*right);
+            if matches!(left.bare(), Value::Tensor(_)) || matches!(right_value.bare(), Value::Tensor(_)) {
+                if !matches!(op, CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn) {
+                    return transfer::compare(self, &left, &right_value);
+                }
+            }
+            let one = self.compare_one(*op, &left, &right_value);
+            result = match (result, one) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            };
+            left = right_value;
+        }
+        Value::Bool(result)
+    }
+
+    fn compare_one(&self, op: CompareOp, left: &Value, right: &Value) -> Option<bool> {
+        match op {
+            CompareOp::Is | CompareOp::IsNot => {
+                let same = match (left, right) {
+                    (Value::None, Value::None) => Some(true),
+                    (Value::Unknown | Value::Maybe(_) | Value::Given(_), _) => None,
+                    (_, Value::Unknown | Value::Maybe(_) | Value::Given(_)) => None,
+                    (Value::None, _) | (_, Value::None) => Some(false),
+                    (Value::Bool(Some(a)), Value::Bool(Some(b))) => Some(a == b),
+                    (Value::Obj(a), Value::Obj(b)) if a == b => Some(true),
+                    _ => None,
+                };
+                if op == CompareOp::Is { same } else { same.map(|same| !same) }
+            }
+            CompareOp::Eq | CompareOp::NotEq
+                if matches!((left, right), (Value::None, Value::None))
+                    || (matches!(left, Value::None) != matches!(right, Value::None)
+                        && is_definite(left)
+                        && is_definite(right)) =>
+            {
+                let equal = matches!((left, right), (Value::None, Value::None));
+                Some(equal == (op == CompareOp::Eq))
+            }
+            _ => python::compare(&self.heap, op, left, right),
+        }
+    }
+
+    fn bool_op(&mut self, and: bool, items: &'p [ExprId]) -> Value {
+        let mut result: Option<Value> = None;
+        for (index, item) in items.iter().enumerate() {
+            let value = self.eval(*item);
+            let truth = self.truth(&value);
+            let last = index + 1 == items.len();
+            // A value that decides ends the chain; one that cannot be the result drops out.
+            let decides = truth == Some(!and);
+            let passes = truth == Some(and);
+            if decides || last || !passes {
+                result = Some(match result.take() {
+                    None => value,
+                    Some(other) => self.heap.join(&other, &value),
+                });
+            }
+            if decides {
+                break;
+            }
+        }
+        result.unwrap_or_default()
+    }
+
+    fn conditional(&mut self, test: ExprId, then: ExprId, otherwise: ExprId) -> Value {
+        let value = self.eval(test);
+        match self.truth(&value) {
+            Some(true) => self.eval(then),
+            Some(false) => self.eval(otherwise),
+            None => {
+                let (mut a, mut b) = (Value::Unknown, Value::Unknown);
+                self.branch(
+                    When::Unknown,
+                    &mut [
+                        &mut |interp| {
+                            interp.refine(test, true);
+                            a = interp.eval(then);
+                            super::stmt::Flow::Next
+                        },
+                        &mut |interp| {
+                            interp.refine(test, false);
+                            b = interp.eval(otherwise);
+                            super::stmt::Flow::Next
+                        },
+                    ],
+                );
+                self.heap.join(&a, &b)
+            }
+        }
+    }
+
+    /// Comprehensions bind their targets in the frame around them: the names are their own by Python's
+    /// rules, so nothing else reads them.
+    fn comprehension(&mut self, id: ExprId, comprehension: &'p Comprehension) -> Value {
+        let mut result = Vec::new();
+        let mut exact = true;
+        self.clauses(&comprehension.clauses, 0, comprehension, &mut result, &mut exact);
+        let place = self.expr_place(id);
+        if comprehension.kind == ComprehensionKind::Dict {
+            let mut entries = Entries::default();
+            for (key, value) in result {
+                match key_of(&key) {
+                    Some(key) if exact => entries.set(key, value.unwrap_or_default()),
+                    _ => self.other_entry(&mut entries, value.unwrap_or_default()),
+                }
+            }
+            if !exact && entries.other.is_none() {
+                entries.other = Some(Value::Unknown);
+            }
+            return self.dict(place, entries);
+        }
+        let values: Vec<Value> = result.into_iter().map(|(value, _)| value).collect();
+        if exact {
+            return self.list(place, values);
+        }
+        let any = self.heap.any_of(&Items::exact(values)).unwrap_or_default();
+        self.list_of(place, any)
+    }
+
+    fn clauses(
+        &mut self,
+        clauses: &'p [Clause],
+        at: usize,
+        whole: &'p Comprehension,
+        result: &mut Vec<(Value, Option<Value>)>,
+        exact: &mut bool,
+    ) {
+        /// Longer displays are one value for all.
+        const LISTED: usize = 64;
+        let Some(clause) = clauses.get(at) else {
+            let element = self.eval(whole.element);
+            let value = whole.value.map(|value| self.eval(value));
+            result.push((element, value));
+            return;
+        };
+        let iterable = self.eval(clause.iter);
+        let place = self.expr_place(clause.iter);
+        let items = self.iterate(&iterable, place);
+        let values = match items.exact {
+            Some(values) if values.len() <= LISTED && result.len() <= LISTED => values,
+            Some(values) => {
+                *exact = false;
+                self.heap.any_of(&Items::exact(values)).into_iter().collect()
+            }
+            None => {
+                *exact = false;
+                vec![items.any]
+            }
+        };
+        let path = self.path;
+        for (index, value) in values.into_iter().enumerate() {
+            self.path = super::call::mix(path, place.span.start, index as u32 + 1);
+            self.assign(clause.target, value);
+            let mut keep = true;
+            for condition in &clause.conditions {
+                let test = self.eval(*condition);
+                match self.truth(&test) {
+                    Some(false) => keep = false,
+                    Some(true) => {}
+                    None => *exact = false,
+                }
+            }
+            if keep {
+                self.clauses(clauses, at + 1, whole, result, exact);
+            }
+        }
+        self.path = path;
+    }
+
+    /// Whether a value counts as true; `None` when it may be either, or when the user may change it.
+    pub fn truth(&mut self, value: &Value) -> Option<bool> {
+        match value {
+            Value::None => Some(false),
+            Value::Bool(value) => *value,
+            Value::Int(num) if num.is_given() || num.tag != Tag::None => None,
+            Value::Int(num) => num.int.known().map(|value| value != 0),
+            Value::Float(value) => value.map(|value| value != 0.0),
+            Value::Str(text) => text.as_ref().map(|text| !text.is_empty()),
+            Value::Tuple(items) => Some(!items.is_empty()),
+            Value::Obj(object) => match &self.heap.get(*object).state {
+                State::List(items) => items.exact.as_ref().map(|items| !items.is_empty()),
+                State::Dict(entries) if entries.other.is_none() => Some(!entries.known.is_empty()),
+                State::Dict(_) => None,
+                _ => Some(true),
+            },
+            Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Module(_) => Some(true),
+            Value::Api(_) | Value::Builtin(_) | Value::Device(_) | Value::DType(_) => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Takes over what a test says of the names in it, on the way where it is true or false.
+    pub(super) fn refine(&mut self, test: ExprId, holds: bool) {
+        let tree = self.tree(self.file());
+        match &tree.expr(test).kind {
+            ExprKind::Unary { op: UnaryOp::Not, operand } => self.refine(*operand, !holds),
+            ExprKind::Bool { and, items } if *and == holds => {
+                items.iter().for_each(|item| self.refine(*item, holds));
+            }
+            ExprKind::Compare { first, rest } => {
+                if let [(op @ (CompareOp::Is | CompareOp::IsNot), right)] = &**rest
+                    && matches!(tree.expr(*right).kind, ExprKind::None)
+                {
+                    self.refine_none(*first, (*op == CompareOp::Is) == holds);
+                }
+            }
+            ExprKind::Name(_) | ExprKind::Attribute { .. } if holds => self.refine_none(test, false),
+            _ => {}
+        }
+    }
+
+    fn refine_none(&mut self, target: ExprId, is_none: bool) {
+        let tree = self.tree(self.file());
+        if !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
+            return;
+        }
+        if let Value::Maybe(value) = self.eval(target) {
+            let refined = if is_none { Value::None } else { (*value).clone() };
+            self.assign(target, refined);
+        }
+    }
+
+    fn call_expr(&mut self, id: ExprId, callee: ExprId, args: &'p [Arg]) -> Value {
+        let tree = self.tree(self.file());
+        let place = self.expr_place(id);
+        if let ExprKind::Attribute { base, name, .. } = tree.expr(callee).kind {
+            let receiver = self.eval(base);
+            let call = self.arguments(place, args);
+            return self.call_method(&receiver, name, &call, base);
+        }
+        let function = self.eval(callee);
+        let call = self.arguments(place, args);
+        if let Value::Builtin(name) = &function {
+            return self.call_builtin(*name, &call, args);
+        }
+        self.call_value(&function, &call)
+    }
+
+    pub(super) fn arguments(&mut self, place: Place, args: &'p [Arg]) -> Call {
+        let mut call = Call::new(place);
+        for arg in args {
+            let value = self.eval(arg.value);
+            let at = self.expr_place(arg.value);
+            let passed = Passed { value, place: at };
+            match arg.kind {
+                ArgKind::Positional => call.positional.push(passed),
+                ArgKind::Keyword(name) => call.keywords.push((name, passed)),
+                ArgKind::Star => match self.iterate(&passed.value, at).exact {
+                    Some(values) => {
+                        call.positional.extend(values.into_iter().map(|value| Passed { value, place: at }));
+                    }
+                    None => call.open = true,
+                },
+                ArgKind::DoubleStar => self.spread(&passed, &mut call),
+            }
+        }
+        call
+    }
+
+    fn spread(&mut self, passed: &Passed, call: &mut Call) {
+        let entries = passed.value.as_obj().and_then(|object| match &self.heap.get(object).state {
+            State::Dict(entries) => Some(entries.clone()),
+            _ => None,
+        });
+        let Some(entries) = entries else {
+            call.open = true;
+            return;
+        };
+        call.open |= entries.other.is_some();
+        for (key, value) in entries.known {
+            if let Key::Str(name) = key {
+                call.keywords.push((Ustr::from(&name), Passed { value, place: passed.place }));
+            }
+        }
+    }
+}
+
+fn is_definite(value: &Value) -> bool {
+    !matches!(value, Value::Unknown | Value::Maybe(_) | Value::Given(_))
+}
+
+pub(super) fn key_of(value: &Value) -> Option<Key> {
+    match value.bare() {
+        Value::Str(Some(text)) => Some(Key::Str(text.clone())),
+        Value::Int(num) if num.tag == Tag::None => num.int.known().map(Key::Int),
+        Value::Bool(Some(value)) => Some(Key::Int(i64::from(*value))),
+        _ => None,
+    }
+}

@@ -1,0 +1,213 @@
+//! Graphs: backward, what is carried over iterations, singular operations, gradients of parameters.
+
+use super::{Call, Interp, Invocation};
+use crate::report::{Confidence, Place};
+use crate::syntax::{ExprId, ExprKind};
+use crate::trace::{Carry, Effect, Sight};
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// An id for a graph that is followed from this place on.
+    pub(super) fn graph_id(&mut self, place: Place) -> u32 {
+        let key = (self.path, place);
+        if let Some(id) = self.followed.get(&key) {
+            return *id;
+        }
+        self.carried += 1;
+        self.followed.insert(key, self.carried);
+        self.carried
+    }
+
+    pub(super) fn backward(&mut self, loss: &Value, call: &Invocation, has_gradient: bool) {
+        let place = call.place;
+        match loss.bare() {
+            Value::Tensor(tensor) => {
+                let (leaves, others) = match &tensor.graph {
+                    Graph::Live(nodes) => (nodes.leaves.clone(), nodes.others),
+                    Graph::Unknown => (ObjSet::default(), true),
+                    Graph::None => (ObjSet::default(), false),
+                };
+                self.let_go(tensor);
+                self.out.walked = self.out.walked.union(&leaves);
+                let confidence = tensor.confidence;
+                self.event(place, Effect::Backward { leaves, others }, Confidence::High);
+                let sight = Sight::Backward { loss: tensor.clone(), has_gradient, module_seen: true };
+                self.see(place, sight, confidence);
+            }
+            _ => {
+                let mut reached = ObjSet::default();
+                self.reach(loss, &mut reached, 2);
+                self.event(place, Effect::Backward { leaves: ObjSet::default(), others: true }, Confidence::High);
+            }
+        }
+    }
+
+    /// The graph of a tensor was walked, or left for where we cannot see.
+    pub(super) fn let_go(&mut self, tensor: &Tensor) {
+        if let Graph::Live(nodes) = &tensor.graph {
+            self.out.consumed.extend(nodes.carried.iter().copied());
+        }
+    }
+
+    /// `total += loss`: does the sum keep the graphs of earlier iterations?
+    pub(super) fn carried_sum(&mut self, target: ExprId, before: &Value, result: &Value) -> Value {
+        let (Some(old), Some(sum)) = (before.as_tensor(), result.as_tensor()) else { return result.clone() };
+        let (Graph::Live(old_nodes), Graph::Live(_)) = (&old.graph, &sum.graph) else { return result.clone() };
+        if !self.in_loop() || old_nodes.oldest >= self.loop_since() || self.grad != Some(true) {
+            return result.clone();
+        }
+        let place = self.expr_place(target);
+        let id = self.graph_id(place);
+        let into = self.written(target);
+        let confidence = sum.confidence.min(old.confidence);
+        let sight =
+            Sight::Carried { id, into, into_place: None, by: Carry::Sum, value: sum.clone() };
+        self.see(place, sight, confidence);
+        super::modules::mark_graph(result, id)
+    }
+
+    /// `losses.append(loss)` on a list that is older than the iteration.
+    pub(super) fn append_in_loop(
+        &mut self,
+        receiver: &Value,
+        name: Ustr,
+        call: &Call,
+        base: ExprId,
+    ) -> Option<Value> {
+        if !matches!(name.as_str(), "append" | "extend" | "insert" | "appendleft") || !self.in_loop() {
+            return None;
+        }
+        let object = receiver.as_obj()?;
+        let list = self.heap.get(object);
+        if !matches!(list.state, State::List(_)) || list.epoch >= self.loop_since() {
+            return None;
+        }
+        let site = list.site;
+        let passed = call.positional.last()?;
+        let tensor = passed.value.as_tensor()?.clone();
+        if !tensor.graph.is_live() || self.grad != Some(true) {
+            return None;
+        }
+        let id = self.graph_id(call.place);
+        let into = self.written(base);
+        let sight = Sight::Carried {
+            id,
+            into,
+            into_place: Some(site),
+            by: Carry::Append,
+            value: tensor.clone(),
+        };
+        self.see(call.place, sight, tensor.confidence);
+        let mut call = call.clone();
+        if let Some(last) = call.positional.last_mut() {
+            last.value = super::modules::mark_graph(&last.value, id);
+        }
+        Some(self.language_method(receiver, name, &call))
+    }
+
+    /// An expression as it is written, for messages.
+    pub(super) fn written(&self, expr: ExprId) -> Rc<str> {
+        let file = self.file();
+        let module = self.module(file);
+        let span = module.tree.expr(expr).span;
+        Rc::from(module.source.text.get(span.range()).unwrap_or_default())
+    }
+
+    /// A division whose denominator can be zero stays with the value, until it reaches a loss.
+    pub(super) fn note_division(&mut self, above: &Value, below: &Value, place: Place, result: Value) -> Value {
+        let (Some(denominator), Some(quotient)) = (below.as_tensor(), result.as_tensor()) else { return result };
+        let Some(range) = denominator.range else { return result };
+        if !range.contains_zero() || self.grad == Some(false) {
+            return result;
+        }
+        // Masks, counts and data are what they are; what a model makes can be anything.
+        let learned = denominator.graph.is_live();
+        if !learned || matches!(denominator.source, Source::Mask | Source::Constant) || same_tensor(above, below) {
+            return result;
+        }
+        let hazard = Hazard {
+            place,
+            operand: place,
+            range,
+            kind: HazardKind::Division,
+            what: Rc::from(denominator.what.map_or("", |what| what.as_str())),
+            made_at: denominator.made,
+            confidence: denominator.confidence,
+        };
+        let hazards = tensor::union_hazards(&quotient.hazards, &Some(Rc::from([hazard])));
+        Value::tensor(Tensor { hazards, ..(**quotient).clone() })
+    }
+
+    /// `p.grad = None`, `p.requires_grad = False`, and the like.
+    pub(super) fn set_tensor_attr(&mut self, tensor: &Rc<Tensor>, name: Ustr, value: &Value, place: Place) {
+        let Graph::Live(nodes) = &tensor.graph else { return };
+        if name == "grad" && matches!(value, Value::None) {
+            let targets = nodes.leaves.clone();
+            self.event(place, Effect::Clear { targets, whole: true }, Confidence::High);
+        }
+    }
+
+    /// The same on some parameters of a module, as a loop over them gives them.
+    pub(super) fn set_params_attr(&mut self, params: &Params, name: Ustr, value: &Value, place: Place) {
+        match name.as_str() {
+            "grad" if matches!(value.bare(), Value::None) => {
+                self.event(place, Effect::Clear { targets: params.owners.clone(), whole: params.whole }, Confidence::High);
+            }
+            "grad" => {
+                self.event(place, Effect::Touch { objects: params.owners.clone() }, Confidence::High);
+            }
+            "requires_grad" => {
+                let frozen = self.truth(value).map(|learns| !learns);
+                let frozen = if params.whole { frozen } else { None };
+                self.for_each_part(&Value::Params(Rc::new(params.clone())), |module| module.frozen = frozen);
+            }
+            _ => {}
+        }
+    }
+
+    /// Methods of `p.grad`.
+    pub(super) fn grad_method(&mut self, owners: &ObjSet, name: &str, call: &Call) -> Value {
+        match name {
+            "zero_" | "fill_" => {
+                self.event(call.place, Effect::Clear { targets: owners.clone(), whole: true }, Confidence::High);
+                Value::Grad(Rc::new(owners.clone()))
+            }
+            "detach_" | "requires_grad_" | "detach" => Value::Grad(Rc::new(owners.clone())),
+            _ => Value::tensor(Tensor { graph: Graph::None, ..Tensor::default() }),
+        }
+    }
+
+    /// A tensor's attribute, from the tables.
+    pub(super) fn tensor_attr(&mut self, tensor: &Rc<Tensor>, value: &Value, name: Ustr, place: Place) -> Value {
+        let role = if tensor.is_array { crate::apis::Role::Array } else { crate::apis::Role::Tensor };
+        if name == "grad" {
+            return match &tensor.graph {
+                Graph::Live(nodes) => Value::Grad(Rc::new(nodes.leaves.clone())),
+                _ => Value::Unknown,
+            };
+        }
+        let apis = self.apis;
+        let api = apis.classes_of(role).iter().find_map(|class| apis.method(*class, name));
+        match api {
+            Some(api) if api.property => self.call_api_method(api.name, value, &Call::new(place)),
+            Some(api) => Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Api(api.name) })),
+            // The output of a model that we do not see into may be a record of tensors.
+            None if tensor.shape.is_none() && tensor.source == Source::Output => value.clone(),
+            None => Value::Unknown,
+        }
+    }
+
+    /// The name of a variable or attribute, for messages.
+    pub(super) fn short_name(&self, expr: ExprId) -> Option<Ustr> {
+        match self.tree(self.file()).expr(expr).kind {
+            ExprKind::Name(name) | ExprKind::Attribute { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+}
+
+fn same_tensor(a: &Value, b: &Value) -> bool {
+    matches!((a.as_tensor(), b.as_tensor()), (Some(a), Some(b)) if Rc::ptr_eq(a, b))
+}

@@ -1,0 +1,325 @@
+//! Containers: indexing, iterating, and what is kept in them over iterations.
+
+use super::{Call, Interp, expr::key_of, python, transfer};
+use crate::apis::Role;
+use crate::report::Place;
+use crate::syntax::ExprId;
+use crate::values::*;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// What iterating over a value gives.
+    pub fn iterate(&mut self, value: &Value, place: Place) -> Items {
+        match value.bare() {
+            Value::Tensor(tensor) => {
+                let any = Value::tensor(transfer::index(self, tensor, &Value::of_int(Int::Unknown), place));
+                let len = tensor.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default();
+                Items { exact: None, any, len: Num::of(len) }
+            }
+            Value::Obj(object) => self.iterate_object(*object, place),
+            Value::Params(params) => Items::any(self.parameter_of(params)),
+            Value::Unknown => Items::any(Value::Unknown),
+            bare => {
+                let bare = bare.clone();
+                python::iterate(self, &bare, place)
+            }
+        }
+    }
+
+    fn iterate_object(&mut self, object: ObjId, place: Place) -> Items {
+        let receiver = Value::Obj(object);
+        match self.heap.get(object).state.clone() {
+            State::Loader(loader) => return Items::any(loader.batch.clone()),
+            State::Module(_) => {
+                if let Some(items) = self.indexed_children(object) {
+                    return Items::exact(items);
+                }
+            }
+            State::Plain => {
+                if let Some(inner) = self.heap.attr(object, Ustr::from("iterable")).cloned() {
+                    return self.iterate(&inner, place);
+                }
+            }
+            State::List(_) | State::Dict(_) => return python::iterate(self, &receiver, place),
+            _ => {}
+        }
+        for (name, next) in [("__iter__", false), ("__getitem__", true)] {
+            let name = Ustr::from(name);
+            if let Some(Value::Function(closure)) = self.find_attr(object, name) {
+                let call = if next { Call::with(place, [Value::of_int(Int::Unknown)]) } else { Call::new(place) };
+                let result = self.inline(&closure, Some(&receiver), &call);
+                if next {
+                    return Items::any(result);
+                }
+                if result.as_obj() == Some(object) {
+                    return self.iterate_next(object, place);
+                }
+                return self.iterate(&result, place);
+            }
+        }
+        Items::any(Value::Unknown)
+    }
+
+    fn iterate_next(&mut self, object: ObjId, place: Place) -> Items {
+        match self.find_attr(object, Ustr::from("__next__")) {
+            Some(Value::Function(closure)) => {
+                Items::any(self.inline(&closure, Some(&Value::Obj(object)), &Call::new(place)))
+            }
+            _ => Items::any(Value::Unknown),
+        }
+    }
+
+    /// The loader behind an iterable, through progress bars and `enumerate`.
+    pub(super) fn loader_of(&self, value: &Value) -> Option<ObjId> {
+        let object = value.as_obj()?;
+        let here = self.heap.get(object);
+        match &here.state {
+            State::Loader(_) => Some(object),
+            _ => {
+                let inner = here.attr(Ustr::from("iterable"))?;
+                self.loader_of(&inner.clone())
+            }
+        }
+    }
+
+    pub(super) fn get_item(&mut self, container: &Value, index: &Value, place: Place) -> Value {
+        match container.bare() {
+            Value::Tensor(tensor) => {
+                let tensor = tensor.clone();
+                Value::tensor(transfer::index(self, &tensor, index, place))
+            }
+            Value::Tuple(items) => self.sequence_item(&items.clone(), index),
+            Value::Obj(object) => self.object_item(*object, index, place),
+            Value::Str(_) => Value::Str(None),
+            Value::Params(params) => self.parameter_of(params),
+            _ => Value::Unknown,
+        }
+    }
+
+    fn sequence_item(&mut self, items: &[Value], index: &Value) -> Value {
+        match index.bare() {
+            Value::Slice(_) => match python::slice_bounds(index, items.len()) {
+                Some(range) => Value::tuple(items[range].to_vec()),
+                None => Value::Unknown,
+            },
+            _ => match index.as_known_int().and_then(|at| position(at, items.len())) {
+                Some(at) => items[at].clone(),
+                None => self.heap.any_of(&Items::exact(items.to_vec())).unwrap_or_default(),
+            },
+        }
+    }
+
+    fn object_item(&mut self, object: ObjId, index: &Value, place: Place) -> Value {
+        match self.heap.get(object).state.clone() {
+            State::List(items) => match (&items.exact, index.bare()) {
+                (Some(exact), Value::Slice(_)) => match python::slice_bounds(index, exact.len()) {
+                    Some(range) => self.list(place, exact[range].to_vec()),
+                    None => {
+                        let any = self.heap.any_of(&items).unwrap_or_default();
+                        self.list_of(place, any)
+                    }
+                },
+                (Some(exact), _) => self.sequence_item(exact, index),
+                (None, Value::Slice(_)) => self.list_of(place, items.any),
+                (None, _) => items.any,
+            },
+            State::Dict(entries) => match key_of(index) {
+                Some(key) => entries.get(&key).cloned().or(entries.other).unwrap_or_default(),
+                None => {
+                    let mut all: Vec<Value> = entries.known.into_iter().map(|(_, value)| value).collect();
+                    all.extend(entries.other);
+                    self.heap.any_of(&Items::exact(all)).unwrap_or_default()
+                }
+            },
+            State::Module(_) => match self.indexed_children(object) {
+                Some(children) => self.sequence_item(&children, index),
+                None => {
+                    let named = index.as_str().and_then(|name| self.heap.attr(object, Ustr::from(name)).cloned());
+                    named.unwrap_or_default()
+                }
+            },
+            State::Class(_) => Value::Unknown,
+            _ => {
+                let getter = Ustr::from("__getitem__");
+                match self.find_attr(object, getter) {
+                    Some(Value::Function(closure)) => {
+                        let call = Call::with(place, [index.clone()]);
+                        self.inline(&closure, Some(&Value::Obj(object)), &call)
+                    }
+                    Some(method @ Value::Api(_)) => {
+                        let bound = self.bind(&Value::Obj(object), &method, getter, place);
+                        self.call_value(&bound, &Call::with(place, [index.clone()]))
+                    }
+                    _ => index
+                        .as_str()
+                        .and_then(|name| self.heap.attr(object, Ustr::from(name)).cloned())
+                        .unwrap_or_default(),
+                }
+            }
+        }
+    }
+
+    pub(super) fn set_item(&mut self, base: ExprId, container: &Value, index: &Value, value: Value, place: Place) {
+        match container.bare() {
+            Value::Tensor(tensor) => {
+                // Writing into a tensor: it may now hold anything the value is.
+                let tensor = tensor.clone();
+                let mut joined = (*tensor).clone();
+                if let Some(other) = value.as_tensor() {
+                    joined.graph = joined.graph.union(&other.graph);
+                    joined.hazards = tensor::union_hazards(&joined.hazards, &other.hazards);
+                }
+                joined.range = match (tensor.range, interval_of(&value)) {
+                    (Some(a), Some(b)) => Some(a.join(&b)),
+                    _ => None,
+                };
+                joined.mark = None;
+                self.assign(base, Value::tensor(joined));
+            }
+            Value::Obj(object) => self.set_object_item(*object, index, value, place),
+            _ => {}
+        }
+    }
+
+    fn set_object_item(&mut self, object: ObjId, index: &Value, value: Value, _place: Place) {
+        let key = key_of(index);
+        match self.heap.get(object).state.clone() {
+            State::Dict(mut entries) => {
+                match key {
+                    Some(key) => entries.set(key, value),
+                    None => {
+                        let joined = match entries.other.take() {
+                            Some(other) => self.heap.join(&other, &value),
+                            None => value,
+                        };
+                        entries.other = Some(joined);
+                    }
+                }
+                self.heap.get_mut(object).state = State::Dict(entries);
+            }
+            State::List(mut items) => {
+                let at = index.as_known_int();
+                match (&mut items.exact, at) {
+                    (Some(exact), Some(at)) if position(at, exact.len()).is_some() => {
+                        if let Some(at) = position(at, exact.len()) {
+                            exact[at] = value;
+                        }
+                    }
+                    _ => {
+                        let any = match self.heap.any_of(&items) {
+                            Some(any) if !matches!(index.bare(), Value::Slice(_)) => self.heap.join(&any, &value),
+                            Some(_) => Value::Unknown,
+                            None => value,
+                        };
+                        items = Items::any(any);
+                    }
+                }
+                self.heap.get_mut(object).state = State::List(items);
+            }
+            State::Module(_) | State::Plain => {
+                if let Some(Key::Str(name)) = key {
+                    self.heap.get_mut(object).set_attr(Ustr::from(&name), value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn delete_item(&mut self, container: &Value, index: &Value) {
+        let Some(object) = container.as_obj() else { return };
+        if let State::List(items) = self.heap.get(object).state.clone() {
+            let whole = matches!(index, Value::Slice(slice) if matches!((&slice.0, &slice.1), (Value::None, Value::None)));
+            let rest = if whole { Items::exact(Vec::new()) } else { Items::any(items.any.clone()) };
+            self.heap.get_mut(object).state = State::List(rest);
+        }
+    }
+
+    /// The children of a container of modules, in order.
+    pub(super) fn indexed_children(&self, object: ObjId) -> Option<Vec<Value>> {
+        let here = self.heap.get(object);
+        let mut children = Vec::new();
+        for (name, value) in &here.attrs {
+            if name.parse::<usize>().is_ok_and(|index| index == children.len()) {
+                children.push(value.clone());
+            }
+        }
+        let is_container = self.role_of(here.class) == Some(Role::Module) && here.attr(Ustr::from("*")).is_none();
+        (is_container && (!children.is_empty() || here.attr(Ustr::from("0")).is_some())).then_some(children)
+    }
+
+    /// `list += values` in place, as Python does it.
+    pub(super) fn extend_in_place(&mut self, list: &Value, more: &Value) -> bool {
+        let Some(object) = list.as_obj() else { return false };
+        if !matches!(self.heap.get(object).state, State::List(_)) {
+            return false;
+        }
+        let place = self.heap.get(object).site;
+        let call = Call::with(place, [more.clone()]);
+        python::method(self, list, "extend", &call).is_some()
+    }
+
+    /// The length of anything that has one.
+    pub fn length(&mut self, value: &Value, place: Place) -> Int {
+        match value.bare() {
+            Value::Tensor(tensor) => {
+                tensor.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default()
+            }
+            Value::Tuple(items) => Int::Known(items.len() as i64),
+            Value::Str(Some(text)) => Int::Known(text.chars().count() as i64),
+            Value::Obj(object) => self.object_length(*object, place),
+            _ => Int::Unknown,
+        }
+    }
+
+    fn object_length(&mut self, object: ObjId, place: Place) -> Int {
+        match self.heap.get(object).state.clone() {
+            State::List(items) => {
+                return match items.exact {
+                    Some(exact) => Int::Known(exact.len() as i64),
+                    None if !items.len.int.is_unknown() => items.len.int,
+                    None => self.length_symbol(object, "len"),
+                };
+            }
+            State::Dict(entries) if entries.other.is_none() => return Int::Known(entries.known.len() as i64),
+            State::Class(_) | State::Frame => return Int::Unknown,
+            State::Loader(_) => return self.length_symbol(object, "len(loader)"),
+            _ => {}
+        }
+        if let Some(Value::Function(closure)) = self.find_attr(object, Ustr::from("__len__")) {
+            let value = self.inline(&closure, Some(&Value::Obj(object)), &Call::new(place));
+            if let Some(int) = value.as_int()
+                && !int.is_unknown()
+            {
+                return int.clone();
+            }
+        }
+        if let Some(length) = self.dataset_length(object, place) {
+            return length;
+        }
+        self.length_symbol(object, "len(dataset)")
+    }
+
+    pub(super) fn wrapped_iterable(&mut self, inner: &Value, place: Place) -> Value {
+        let object = self.alloc(place, ClassRef::Builtin, State::Plain);
+        self.heap.get_mut(object).set_attr(Ustr::from("iterable"), inner.clone());
+        Value::Obj(object)
+    }
+}
+
+/// A Python index as a position.
+pub(super) fn position(index: i64, len: usize) -> Option<usize> {
+    let at = if index < 0 { index + len as i64 } else { index };
+    usize::try_from(at).ok().filter(|at| *at < len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::position;
+
+    #[test]
+    fn negative_indices_count_from_the_end() {
+        assert_eq!(position(-1, 3), Some(2));
+        assert_eq!(position(3, 3), None);
+        assert_eq!(position(-4, 3), None);
+    }
+}

@@ -1,0 +1,532 @@
+//! Modules: their calls, parameters, mode, device; and optimizers, which own parameters.
+
+use super::{Call, Interp, Invocation, class::Base, transfer};
+use crate::apis::{Api, Weights};
+use crate::report::{Confidence, Place};
+use crate::trace::{Effect, Forward, Side, Sight};
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// Methods that a project's module computes its output in, in the order the frameworks look for them.
+const FORWARDS: [&str; 3] = ["forward", "call", "__call__"];
+
+/// Deeper nesting of modules is not followed.
+const DEEPEST: usize = 24;
+
+impl<'p> Interp<'p> {
+    pub(super) fn call_module(&mut self, object: ObjId, call: &Call) -> Value {
+        let outermost = !self.in_forward();
+        let before = self.heap.get(object).module().cloned().unwrap_or_default();
+        let input = call.values().find_map(|value| value.as_tensor().cloned());
+        if outermost && let Some(input) = &input {
+            self.meet_module(object, &before, input, call.place);
+        }
+        let output = match self.project_forward(object) {
+            Some(closure) => {
+                let output = self.inline(&closure, Some(&Value::Obj(object)), call);
+                self.collapse(object, output)
+            }
+            None => self.layer(object, call),
+        };
+        if outermost { self.forwarded(object, before, input, output, call.place) } else { output }
+    }
+
+    /// Whether a forward of a module is running.
+    fn in_forward(&self) -> bool {
+        self.frames.iter().rev().any(|frame| {
+            let object = frame.receiver.as_ref().and_then(Value::as_obj);
+            let in_module = object.is_some_and(|object| self.heap.get(object).module().is_some());
+            in_module && frame.site.is_some_and(|(_, name)| FORWARDS.contains(&name.as_str()))
+        })
+    }
+
+    fn project_forward(&mut self, object: ObjId) -> Option<Rc<Closure>> {
+        FORWARDS.iter().find_map(|name| match self.find_attr(object, Ustr::from(name)) {
+            Some(Value::Function(closure)) => Some(closure),
+            _ => None,
+        })
+    }
+
+    /// Writes down that a module ran, and marks its output so that we learn what becomes of the graph.
+    fn forwarded(
+        &mut self,
+        object: ObjId,
+        module: ModuleState,
+        input: Option<Rc<Tensor>>,
+        output: Value,
+        place: Place,
+    ) -> Value {
+        self.event(place, Effect::Forward { module: object }, Confidence::High);
+        let graph = self.graph_id(place);
+        let output = mark_graph(&output, graph);
+        let confidence = self.heap.get(object).confidence;
+        let forward = Forward {
+            module: object,
+            name: self.class_name(object),
+            mode: module.mode,
+            grad: self.grad,
+            input,
+            learns: self.learns(object) == Some(true),
+            output: output.clone(),
+            graph,
+        };
+        self.see(place, Sight::Forward(Rc::new(forward)), confidence);
+        output
+    }
+
+    /// What an object is called in messages: its class.
+    pub fn class_name(&self, object: ObjId) -> Rc<str> {
+        match self.heap.get(object).class {
+            ClassRef::Project(class) => match &self.heap.get(class).state {
+                State::Class(state) => {
+                    Rc::from(self.tree(state.file).class(state.class).name.as_str())
+                }
+                _ => Rc::from("model"),
+            },
+            ClassRef::Api(name) => Rc::from(name.as_str()),
+            ClassRef::Builtin => Rc::from("model"),
+        }
+    }
+
+    /// A call of a framework's layer, or of a model that we do not see into.
+    fn layer(&mut self, object: ObjId, call: &Call) -> Value {
+        let module = self.heap.get(object).module().cloned().unwrap_or_default();
+        if let Some(inner) = module.parts.first().copied()
+            && module.weights == Learned::Nothing
+        {
+            return self.call_module(inner, call);
+        }
+        let api = self.layer_api(object);
+        let result = match api {
+            Some(api) => self.apply_layer(object, api, call),
+            None => None,
+        };
+        match result {
+            Some(value) => self.with_weights(object, &module, value, call),
+            None => {
+                let touched = call.values().filter_map(Value::as_obj).collect::<Vec<_>>();
+                if touched.iter().any(|object| self.heap.get(*object).optimizer().is_some()) {
+                    self.havoc(call);
+                }
+                self.opaque_output(object, &module, call)
+            }
+        }
+    }
+
+    /// The entry that says what calling this module gives.
+    fn layer_api(&self, object: ObjId) -> Option<&'p Api> {
+        let apis = self.apis;
+        self.lineage(self.heap.get(object).class).into_iter().find_map(|base| match base {
+            Base::Api(name) => {
+                let api = apis.class(name)?;
+                let calls = api.class.as_ref().is_some_and(|class| class.call.is_some());
+                (api.gives.is_some() || calls).then_some(api)
+            }
+            _ => None,
+        })
+    }
+
+    fn apply_layer(&mut self, object: ObjId, api: &'p Api, call: &Call) -> Option<Value> {
+        let class = api.class.as_ref()?;
+        let apis = self.apis;
+        let target = match class.call {
+            Some(function) => apis.get(function)?,
+            None => api,
+        };
+        let mut invocation = match class.call {
+            Some(_) => Invocation::bind(target, call),
+            None => Invocation::bind_to(target, &class.call_params, call),
+        };
+        for (name, value) in self.heap.get(object).attrs.clone() {
+            invocation.fill(name, value);
+        }
+        if target.gives.as_ref().is_some_and(|apply| apply.verb == "sequential") {
+            return Some(self.sequence(object, call));
+        }
+        // `F.dropout(training=)` and its kin take the layer's own mode.
+        let training = self.heap.get(object).module().map_or(Mode::Unknown, |module| module.mode);
+        if training != Mode::Unknown {
+            invocation.fill(Ustr::from("training"), Value::Bool(Some(training == Mode::Train)));
+        }
+        Some(self.apply(target, &invocation))
+    }
+
+    /// The children of a container, called in order.
+    fn sequence(&mut self, object: ObjId, call: &Call) -> Value {
+        let Some(children) = self.indexed_children(object) else { return Value::Unknown };
+        let mut value = call.arg(0, "input").cloned().unwrap_or_default();
+        for (index, child) in children.iter().enumerate() {
+            let path = self.path;
+            self.path = super::call::mix(path, call.place.span.start, index as u32 + 1);
+            value = self.call_value(child, &Call::with(call.place, [value]));
+            self.path = path;
+        }
+        value
+    }
+
+    /// The output of a layer that has parameters carries their graph.
+    fn with_weights(&mut self, object: ObjId, module: &ModuleState, value: Value, call: &Call) -> Value {
+        if module.weights == Learned::Nothing {
+            return value;
+        }
+        match &value {
+            Value::Tensor(tensor) => {
+                let mut tensor = (**tensor).clone();
+                tensor.graph = self.graph_through(object, module, &tensor.graph);
+                tensor.source = Source::Output;
+                tensor.confidence = tensor.confidence.min(self.heap.get(object).confidence);
+                if tensor.device == Device::Unknown {
+                    tensor.device = module.device;
+                }
+                Value::tensor(tensor)
+            }
+            Value::Tuple(items) => {
+                let items = items.iter().map(|item| self.with_weights(object, module, item.clone(), call)).collect();
+                Value::tuple(items)
+            }
+            _ => value,
+        }
+    }
+
+    /// The graph behind a module's output.
+    fn graph_through(&self, object: ObjId, module: &ModuleState, input: &Graph) -> Graph {
+        match (self.grad, module.frozen) {
+            (Some(false), _) => Graph::None,
+            (None, _) => Graph::Unknown,
+            (Some(true), Some(true)) => input.clone(),
+            (Some(true), Some(false)) => input.union(&Graph::leaf(object, self.epoch)),
+            (Some(true), None) if module.weights == Learned::Opaque => {
+                input.union(&Graph::leaf(object, self.epoch))
+            }
+            (Some(true), None) => match input {
+                Graph::Live(_) => input.clone(),
+                _ => Graph::Unknown,
+            },
+        }
+    }
+
+    /// What a model that we do not see into gives: something with a graph, of any shape.
+    fn opaque_output(&mut self, object: ObjId, module: &ModuleState, call: &Call) -> Value {
+        let mut input = Graph::None;
+        for value in call.values() {
+            if let Some(tensor) = value.as_tensor() {
+                input = input.union(&tensor.graph);
+            }
+        }
+        let graph = self.graph_through(object, module, &input);
+        Value::tensor(Tensor {
+            graph,
+            device: module.device,
+            source: Source::Output,
+            made: Some(call.place),
+            confidence: self.heap.get(object).confidence.min(Confidence::Medium),
+            ..Tensor::default()
+        })
+    }
+
+    /// In the graph of a module's output the module stands for its parts.
+    fn collapse(&mut self, object: ObjId, output: Value) -> Value {
+        match &output {
+            Value::Tensor(tensor) => {
+                let Graph::Live(nodes) = &tensor.graph else { return output };
+                if nodes.leaves.len() < 2 && !nodes.leaves.iter().any(|leaf| leaf != object) {
+                    return output;
+                }
+                let parts = self.descendants(object);
+                let mut leaves: ObjSet = nodes.leaves.iter().filter(|leaf| !parts.contains(*leaf)).collect();
+                leaves.insert(object);
+                let nodes = Nodes { leaves, ..(**nodes).clone() };
+                Value::tensor(Tensor { graph: Graph::Live(Rc::new(nodes)), ..(**tensor).clone() })
+            }
+            Value::Tuple(items) => {
+                Value::tuple(items.iter().map(|item| self.collapse(object, item.clone())).collect())
+            }
+            _ => output,
+        }
+    }
+
+    /// A module and all modules inside it.
+    pub fn descendants(&self, object: ObjId) -> ObjSet {
+        descendants(&self.heap, object)
+    }
+
+    /// Whether any parameter inside a module asks for gradients.
+    pub(super) fn learns(&self, object: ObjId) -> Option<bool> {
+        let mut doubt = false;
+        for part in self.descendants(object).iter() {
+            let Some(module) = self.heap.get(part).module() else { continue };
+            match (module.weights, module.frozen) {
+                (Learned::Nothing, _) | (_, Some(true)) => {}
+                (Learned::Opaque, None) | (_, Some(false)) => return Some(true),
+                _ => doubt = true,
+            }
+        }
+        if doubt { None } else { Some(false) }
+    }
+
+    /// Does something to the state of a module and of all modules inside.
+    pub(super) fn for_each_part(&mut self, value: &Value, change: impl Fn(&mut ModuleState)) {
+        let mut parts = ObjSet::default();
+        match value.bare() {
+            Value::Obj(object) => parts = self.descendants(*object),
+            Value::Params(params) => {
+                for owner in params.owners.iter() {
+                    parts = parts.union(&if params.whole { self.descendants(owner) } else { ObjSet::one(owner) });
+                }
+            }
+            _ => {}
+        }
+        for part in parts.iter() {
+            if let State::Module(_) = self.heap.get(part).state
+                && let State::Module(module) = &mut self.heap.get_mut(part).state
+            {
+                change(module);
+            }
+        }
+    }
+
+    /// `model.parameters()`
+    pub(super) fn parameters(&self, value: &Value) -> Value {
+        match value.bare() {
+            Value::Obj(object) => {
+                Value::Params(Rc::new(Params { owners: ObjSet::one(*object), whole: true, others: false }))
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    /// One of some parameters, as a loop over them gives it.
+    pub(super) fn parameter_of(&self, params: &Params) -> Value {
+        Value::Params(Rc::new(Params { whole: true, ..params.clone() }))
+    }
+
+    /// All parameters in an argument of an optimizer: generators, lists, groups.
+    pub(super) fn collect_params(&mut self, value: &Value, depth: u32) -> Params {
+        let mut all = Params { owners: ObjSet::default(), whole: true, others: false };
+        let mut add = |more: Params| {
+            all.owners = all.owners.union(&more.owners);
+            all.others |= more.others;
+            all.whole &= more.whole;
+        };
+        match value.bare() {
+            Value::Params(params) => add((**params).clone()),
+            Value::Tensor(tensor) => match &tensor.graph {
+                Graph::Live(nodes) if tensor.is_leaf => add(Params {
+                    owners: nodes.leaves.clone(),
+                    whole: true,
+                    others: nodes.others,
+                }),
+                _ => add(Params { others: true, ..Params::default() }),
+            },
+            Value::Tuple(items) if depth > 0 => {
+                for item in items.clone().iter() {
+                    // Pairs of a name and a parameter.
+                    if !matches!(item.bare(), Value::Str(_)) {
+                        add(self.collect_params(item, depth - 1));
+                    }
+                }
+            }
+            Value::Obj(object) if depth > 0 => {
+                let object = *object;
+                match self.heap.get(object).state.clone() {
+                    State::List(items) => match items.exact {
+                        Some(exact) => {
+                            for item in &exact {
+                                add(self.collect_params(item, depth - 1));
+                            }
+                        }
+                        None => add(self.collect_params(&items.any, depth - 1)),
+                    },
+                    State::Dict(entries) => match entries.get(&Key::Str(Rc::from("params"))) {
+                        Some(params) => add(self.collect_params(&params.clone(), depth - 1)),
+                        None => {
+                            for (_, value) in &entries.known {
+                                add(self.collect_params(value, depth - 1));
+                            }
+                            all.others |= entries.other.is_some();
+                        }
+                    },
+                    State::Module(_) => add(Params { owners: ObjSet::one(object), whole: true, others: false }),
+                    _ => add(Params { others: true, ..Params::default() }),
+                }
+            }
+            _ => add(Params { others: true, ..Params::default() }),
+        }
+        all
+    }
+
+    pub(super) fn optimizer_state(&mut self, params: &Value) -> OptimizerState {
+        let params = self.collect_params(params, 4);
+        OptimizerState { owns: params.owners, others: params.others, managed: false }
+    }
+
+    /// An optimizer class of the project: what its constructor is given is what it owns.
+    pub(super) fn optimizer_of_project(&mut self, object: ObjId, call: &Call) {
+        let Some(params) = call.values().next().cloned() else { return };
+        let state = self.optimizer_state(&params);
+        self.heap.get_mut(object).state = State::Optimizer(state);
+    }
+
+    /// How many numbers a layer learns.
+    pub(super) fn weights(&self, api: &Api, call: &Invocation) -> Learned {
+        let mut ancestors = vec![api];
+        let mut position = 0;
+        while let Some(here) = ancestors.get(position).copied() {
+            let Some(class) = here.class.as_ref() else { break };
+            match &class.weights {
+                Some(Weights::None) => return Learned::Nothing,
+                Some(Weights::Some) => return Learned::Own(None),
+                Some(Weights::Sum(terms)) => {
+                    let mut sum = Some(0i64);
+                    for term in terms {
+                        let product = term.iter().try_fold(1i64, |all, factor| {
+                            all.checked_mul(call.operand(factor).as_known_int()?)
+                        });
+                        sum = sum.zip(product).and_then(|(a, b)| a.checked_add(b));
+                    }
+                    return Learned::Own(sum);
+                }
+                None => {}
+            }
+            if class.call.is_some() || here.gives.is_some() {
+                return Learned::Nothing;
+            }
+            let apis = self.apis;
+            ancestors.extend(class.is.iter().filter_map(|base| apis.class(*base)));
+            position += 1;
+            if position > DEEPEST {
+                break;
+            }
+        }
+        Learned::Opaque
+    }
+
+    /// A module and its input on two devices.
+    fn meet_module(&mut self, object: ObjId, module: &ModuleState, input: &Tensor, place: Place) {
+        if module.managed || !module.device.differs(input.device) {
+            return;
+        }
+        let name = self.class_name(object);
+        let here = self.heap.get(object);
+        let one = Side {
+            device: module.device,
+            what: Rc::from(format!("`{name}`")),
+            made: Some(here.site),
+            confidence: here.confidence,
+        };
+        let other = Side {
+            device: input.device,
+            what: Rc::from("its input"),
+            made: input.made,
+            confidence: input.confidence,
+        };
+        let confidence = one.confidence.min(other.confidence);
+        self.see(place, Sight::Meet { one, other, operation: Rc::from("a forward") }, confidence);
+    }
+
+    /// Two tensors of an operation on two devices. Scalars on the CPU may meet anything.
+    pub(super) fn meet(&mut self, a: &Rc<Tensor>, b: &Rc<Tensor>, place: Place) {
+        if !a.device.differs(b.device) || a.is_array || b.is_array {
+            return;
+        }
+        let scalar = |tensor: &Tensor| tensor.device == Device::Cpu && tensor.rank().is_none_or(|rank| rank == 0);
+        if scalar(a) || scalar(b) {
+            return;
+        }
+        let side = |tensor: &Tensor, what: &str| Side {
+            device: tensor.device,
+            what: Rc::from(what),
+            made: tensor.made,
+            confidence: tensor.confidence,
+        };
+        let (one, other) = (side(a, "the left operand"), side(b, "the right operand"));
+        let confidence = a.confidence.min(b.confidence);
+        self.see(place, Sight::Meet { one, other, operation: Rc::from("this operation") }, confidence);
+    }
+
+    /// `module.to(...)`: in place, with all inside.
+    pub(super) fn moved(&mut self, call: &Invocation) -> Value {
+        let receiver = call.nth(0);
+        let mut device = None;
+        let mut dtype = None;
+        let mut args: Vec<Value> = match call.nth(1) {
+            Value::Tuple(items) => items.to_vec(),
+            other => vec![other],
+        };
+        args.extend(call.rest.iter().cloned());
+        args.extend(call.more.iter().map(|(_, passed)| passed.value.clone()));
+        for arg in args {
+            match transfer::dtype_of(&arg) {
+                Some(found) => dtype = Some(found),
+                None if matches!(arg.bare(), Value::None | Value::Bool(_)) => {}
+                None => device = Some(transfer::device_of(self, &arg)),
+            }
+        }
+        self.for_each_part(&receiver, |module| {
+            if let Some(device) = device {
+                module.device = device;
+            }
+            if dtype.is_some() {
+                module.dtype = dtype;
+            }
+        });
+        receiver
+    }
+}
+
+/// A module and all modules inside it, through attributes and containers of modules.
+pub fn descendants(heap: &Heap, object: ObjId) -> ObjSet {
+    let mut found = ObjSet::default();
+    let mut open = vec![(object, 0usize)];
+    while let Some((object, depth)) = open.pop() {
+        let here = heap.get(object);
+        let is_module = here.module().is_some();
+        if found.contains(object) || depth > DEEPEST {
+            continue;
+        }
+        if is_module {
+            found.insert(object);
+        }
+        let mut visit = |value: &Value| {
+            if let Some(child) = value.as_obj()
+                && matches!(heap.get(child).state, State::Module(_) | State::List(_) | State::Dict(_))
+            {
+                open.push((child, depth + 1));
+            }
+        };
+        match &here.state {
+            State::Module(module) => {
+                module.parts.iter().for_each(|part| visit(&Value::Obj(*part)));
+                here.attrs.iter().for_each(|(_, value)| visit(value));
+            }
+            State::List(items) => {
+                items.exact.iter().flatten().for_each(&mut visit);
+                visit(&items.any);
+            }
+            State::Dict(entries) => entries.known.iter().for_each(|(_, value)| visit(value)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Adds an id to the graph of a value, so that we learn whether a backward walks it.
+pub(super) fn mark_graph(value: &Value, id: u32) -> Value {
+    match value {
+        Value::Tensor(tensor) => match &tensor.graph {
+            Graph::Live(nodes) => {
+                let mut carried: Vec<u32> = nodes.carried.to_vec();
+                if let Err(at) = carried.binary_search(&id) {
+                    carried.insert(at, id);
+                }
+                let nodes = Nodes { carried: carried.into(), ..(**nodes).clone() };
+                Value::tensor(Tensor { graph: Graph::Live(Rc::new(nodes)), ..(**tensor).clone() })
+            }
+            _ => value.clone(),
+        },
+        Value::Tuple(items) => Value::tuple(items.iter().map(|item| mark_graph(item, id)).collect()),
+        _ => value.clone(),
+    }
+}
+

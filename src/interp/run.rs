@@ -1,0 +1,220 @@
+//! The rehearsal of one file: its body as a script, then every function that nothing called.
+
+use super::{Call, Interp, Passed, Settings};
+use crate::apis::{Apis, Role};
+use crate::names::Project;
+use crate::report::{Confidence, FileId, Place, Span};
+use crate::syntax::*;
+use crate::trace::{Entry, FnKey, Rehearsal};
+use crate::values::*;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// Steps that a rehearsal of one file may take.
+const FUEL: u32 = 300_000;
+
+/// Rehearses a file of the project.
+pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileId) -> Rehearsal {
+    let mut interp = Interp {
+        project,
+        apis,
+        settings,
+        heap: Heap::default(),
+        out: Rehearsal::default(),
+        trace: Vec::new(),
+        frames: Vec::new(),
+        active: Vec::new(),
+        epoch: 1,
+        grad: Some(true),
+        contexts: Vec::new(),
+        path: 0,
+        sites: FxHashMap::default(),
+        scopes: FxHashMap::default(),
+        modules: FxHashMap::default(),
+        length_symbols: FxHashMap::default(),
+        followed: FxHashMap::default(),
+        instances: FxHashMap::default(),
+        seeded: None,
+        trust: Confidence::High,
+        carried: 0,
+        fuel: settings.fuel.unwrap_or(FUEL),
+        depth: 0,
+    };
+    interp.script(file);
+    interp.uncalled(file);
+    interp.out.heap = interp.heap;
+    interp.out
+}
+
+impl<'p> Interp<'p> {
+    fn script(&mut self, file: FileId) {
+        let env = self.open_module(file, true);
+        self.push_frame(env, file, None, None);
+        self.trace.push(Vec::new());
+        let body = &self.tree(file).body;
+        for stmt in body {
+            // An exit of the program ends what runs, not what is defined below.
+            self.stmt(*stmt);
+        }
+        let nodes = self.trace.pop().unwrap_or_default();
+        self.frames.pop();
+        self.out.entries.push(Entry { function: None, nodes });
+    }
+
+    /// Functions and methods of the file that nothing called, with what can be said of their parameters.
+    fn uncalled(&mut self, file: FileId) {
+        let tree = self.tree(file);
+        for index in 0..tree.functions.len() {
+            let function = FnId(index as u32);
+            let key = FnKey { file, function };
+            let definition = tree.function(function);
+            let nested = definition.parent.is_some();
+            if nested || self.out.called.contains(&key) || !self.matters(file, function) {
+                continue;
+            }
+            if definition.name == "<lambda>" || self.fuel == 0 {
+                continue;
+            }
+            self.seed(key, definition);
+        }
+    }
+
+    /// Whether a function's body mentions anything that the rules are about.
+    fn matters(&self, file: FileId, function: FnId) -> bool {
+        let names = &self.module(file).names;
+        let mentions = &names.scopes[function.0 as usize].mentions;
+        self.apis.is_protocol(mentions.iter())
+    }
+
+    fn seed(&mut self, key: FnKey, definition: &'p Function) {
+        let Some(env) = self.modules.get(&key.file).map(|module| module.env) else { return };
+        let place = Place::new(key.file, definition.name_span);
+        self.push_frame(env, key.file, None, None);
+        self.trace.push(Vec::new());
+        let receiver = match definition.class {
+            Some(class) => self.seeded_receiver(key.file, class, place),
+            None => None,
+        };
+        let found = match (&receiver, definition.class) {
+            (Some(receiver), _) => receiver.as_obj().and_then(|object| self.find_attr(object, definition.name)),
+            (None, None) => self.heap.attr(env, definition.name).cloned(),
+            (None, Some(_)) => None,
+        };
+        self.trace.pop();
+        let closure = match found {
+            Some(Value::Function(closure)) if closure.function == key.function => Some(closure),
+            _ => None,
+        };
+        if let Some(closure) = closure {
+            self.run_seeded(key, &closure, receiver, definition, place);
+        }
+        self.frames.pop();
+        self.seeded = None;
+        self.trust = Confidence::High;
+        self.grad = Some(true);
+    }
+
+    fn run_seeded(
+        &mut self,
+        key: FnKey,
+        closure: &Rc<Closure>,
+        receiver: Option<Value>,
+        definition: &'p Function,
+        place: Place,
+    ) {
+        self.seeded = Some(key);
+        // A framework that owns the loop decides whether gradients are recorded in its hooks.
+        if let Some(object) = receiver.as_ref().and_then(Value::as_obj)
+            && self.is_owned(object)
+        {
+            self.grad = None;
+        }
+        let mut call = Call::new(place);
+        let skip = usize::from(receiver.is_some() && !closure.wrap.is_static);
+        for param in definition.params.iter().skip(skip) {
+            if matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar) {
+                call.open = true;
+                continue;
+            }
+            let value = self.seeded_param(closure, param);
+            call.keywords.push((param.name, Passed { value, place: Place::new(key.file, param.span) }));
+        }
+        let before = self.heap.len();
+        self.trace.push(Vec::new());
+        let result = self.inline(closure, receiver.as_ref(), &call);
+        // Whoever calls it may walk the graph of what it returns.
+        let mut reached = ObjSet::default();
+        self.reach(&result, &mut reached, 3);
+        debug_assert!(self.heap.len() >= before);
+        let nodes = self.trace.pop().unwrap_or_default();
+        self.out.entries.push(Entry { function: Some(key), nodes });
+    }
+
+    fn is_owned(&self, object: ObjId) -> bool {
+        self.lineage(self.heap.get(object).class).into_iter().any(|base| match base {
+            super::class::Base::Api(name) => self.apis.owns(name, "loop"),
+            _ => false,
+        })
+    }
+
+    /// An instance of the class that a method belongs to; one for all its methods.
+    fn seeded_receiver(&mut self, file: FileId, class: ClassId, place: Place) -> Option<Value> {
+        let definition = self.tree(file).class(class);
+        let env = self.modules.get(&file).map(|module| module.env)?;
+        let object = self.heap.attr(env, definition.name)?.as_obj()?;
+        if let Some(known) = self.instances.get(&object) {
+            return Some(known.clone());
+        }
+        let site = Place::new(file, Span::new(place.span.start, place.span.start));
+        let called = self.out.called.clone();
+        let value = self.quietly(|interp| interp.seeded_instance(object, site));
+        self.out.called = called;
+        self.instances.insert(object, value.clone());
+        Some(value)
+    }
+
+    /// A parameter without an argument: by annotation, default, use, and last by name.
+    pub(super) fn seeded_param(&mut self, closure: &Closure, param: &Param) -> Value {
+        let place = Place::new(closure.file, param.span);
+        if let Some(annotation) = param.annotation {
+            self.push_frame(closure.env, closure.file, None, None);
+            let value = self.typed_by_annotation(annotation, Value::Unknown);
+            self.frames.pop();
+            if !value.is_unknown() {
+                return value;
+            }
+        }
+        if let Some((_, default)) = closure.defaults.iter().find(|(name, _)| *name == param.name) {
+            match default {
+                Value::None => {}
+                // A caller may pass something else than a flag's default.
+                Value::Bool(_) => return Value::Bool(None),
+                other => return self.unsure(other.clone(), place, param.name),
+            }
+        }
+        let used = self.module(closure.file).names.uses.of_local(Some(closure.function), param.name);
+        if let Some(role) = self.apis.role_by_use(used) {
+            let value = self.of_role(role, place, param.name, Value::Unknown);
+            if !value.is_unknown() {
+                return value;
+            }
+        }
+        if self.apis.role_by_name(&param.name) == Some(Role::Module) {
+            let module = self.opaque_module(place, Device::Unknown);
+            self.heap.get_mut(module).confidence = Confidence::Low;
+            return Value::Obj(module);
+        }
+        Value::Unknown
+    }
+
+    /// A default: likely, but the caller decides.
+    fn unsure(&mut self, value: Value, place: Place, name: Ustr) -> Value {
+        let origin = Rc::new(Origin { place, name: Rc::from(name.as_str()), given: true });
+        match value {
+            Value::Int(num) => Value::Int(Num { from: Some(origin), ..num }),
+            Value::Float(_) | Value::Str(_) => Value::Given(Rc::new(Given { value, origin })),
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! Names: where they are bound, modules of the project and their lazily run bodies, imports, and what
+//! the uses of an unknown value say about it.
+
+use super::{Interp, ModuleFrame, Scope, python};
+use crate::apis::Role;
+use crate::names::Target;
+use crate::report::{Confidence, FileId, Place, Span};
+use crate::syntax::*;
+use crate::values::*;
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// The frame that holds a name bound from here.
+    pub(super) fn binding_env(&self, env: ObjId, name: Ustr) -> ObjId {
+        let Some(scope) = self.scopes.get(&env) else { return env };
+        let Some(function) = scope.function else { return env };
+        let names = &self.module(scope.file).names.scopes[function.0 as usize];
+        if names.globals.contains(&name) {
+            return self.modules.get(&scope.file).map_or(env, |module| module.env);
+        }
+        if names.nonlocals.contains(&name) {
+            let mut outer = scope.parent;
+            while let Some(parent) = outer {
+                if self.heap.attr(parent, name).is_some() {
+                    return parent;
+                }
+                outer = self.scopes.get(&parent).and_then(|scope| scope.parent);
+            }
+        }
+        env
+    }
+
+    pub(super) fn lookup(&mut self, name: Ustr) -> Value {
+        let mut env = self.frames.last().map(|frame| frame.env);
+        while let Some(here) = env {
+            if let Some(value) = self.heap.attr(here, name) {
+                return value.clone();
+            }
+            let Some(scope) = self.scopes.get(&here).copied() else { break };
+            if let Some(function) = scope.function {
+                let names = &self.module(scope.file).names.scopes[function.0 as usize];
+                // A local that no way has bound yet.
+                if names.locals.binary_search(&name).is_ok() && !names.globals.contains(&name) {
+                    return Value::Unknown;
+                }
+            }
+            env = scope.parent;
+        }
+        let file = self.file();
+        if let Some(value) = self.module_attr(file, name) {
+            return value;
+        }
+        if python::is_known(&name) {
+            return Value::Builtin(name);
+        }
+        self.undefined(file, name)
+    }
+
+    /// A name that the project never binds, as in an excerpt: its uses may say what it is.
+    fn undefined(&mut self, file: FileId, name: Ustr) -> Value {
+        let Some(env) = self.modules.get(&file).map(|module| module.env) else { return Value::Unknown };
+        let value = self.typed_by_use(env, name, Value::Unknown);
+        if !value.is_unknown() {
+            self.heap.get_mut(env).set_attr(name, value.clone());
+        }
+        value
+    }
+
+    /// Starts a module's frame. The script that is rehearsed runs whole; others run what is asked for.
+    pub(super) fn open_module(&mut self, file: FileId, whole: bool) -> ObjId {
+        if let Some(module) = self.modules.get(&file) {
+            return module.env;
+        }
+        let env = self.frame_object(Place::new(file, Span::default()));
+        self.scopes.insert(env, Scope { file, function: None, parent: None });
+        let name = if whole { "__main__" } else { "__module__" };
+        self.heap.get_mut(env).set_attr(Ustr::from("__name__"), Value::str(name));
+        let ran = if whole { None } else { Some(FxHashSet::default()) };
+        self.modules.insert(file, ModuleFrame { env, ran });
+        env
+    }
+
+    pub(super) fn frame_object(&mut self, site: Place) -> ObjId {
+        self.heap.alloc(Object {
+            class: ClassRef::Builtin,
+            attrs: Vec::new(),
+            state: State::Frame,
+            site,
+            epoch: self.epoch,
+            confidence: Confidence::High,
+        })
+    }
+
+    /// A global of a module, running the statements that bind it first.
+    pub(super) fn module_attr(&mut self, file: FileId, name: Ustr) -> Option<Value> {
+        let env = self.open_module(file, false);
+        if let Some(value) = self.heap.attr(env, name) {
+            return Some(value.clone());
+        }
+        let names = &self.module(file).names;
+        if let Some(bindings) = names.bindings.get(&name) {
+            self.run_in_module(file, bindings);
+            if let Some(value) = self.heap.attr(env, name) {
+                return Some(value.clone());
+            }
+        }
+        if !names.stars.is_empty() {
+            self.run_in_module(file, &names.stars);
+            return self.heap.attr(env, name).cloned();
+        }
+        None
+    }
+
+    /// Runs top-level statements of a module that is not run whole, each once.
+    fn run_in_module(&mut self, file: FileId, statements: &'p [StmtId]) {
+        for stmt in statements {
+            let Some(module) = self.modules.get_mut(&file) else { return };
+            let env = module.env;
+            match &mut module.ran {
+                // The script itself: what it has not reached is not bound yet.
+                None => return,
+                Some(ran) => {
+                    if !ran.insert(stmt.0) {
+                        continue;
+                    }
+                }
+            }
+            self.in_module(file, env, |interp| {
+                interp.stmt(*stmt);
+            });
+        }
+    }
+
+    /// Runs something in a module's frame, without leaving a trace: importing is no part of the training.
+    pub(super) fn in_module(&mut self, file: FileId, env: ObjId, run: impl FnOnce(&mut Self)) {
+        let active = std::mem::take(&mut self.active);
+        self.push_frame(env, file, None, None);
+        self.trace.push(Vec::new());
+        run(self);
+        self.trace.pop();
+        self.frames.pop();
+        self.active = active;
+    }
+
+    pub(super) fn import(&mut self, item: &ImportItem) {
+        let dotted = item.name;
+        match item.alias {
+            Some(alias) => {
+                let value = self.module_value(0, Some(dotted));
+                self.set_name(alias, value);
+            }
+            None => {
+                let first = dotted.split('.').next().unwrap_or(&dotted);
+                let value = self.module_value(0, Some(Ustr::from(first)));
+                self.set_name(Ustr::from(first), value);
+            }
+        }
+    }
+
+    fn module_value(&mut self, level: u32, dotted: Option<Ustr>) -> Value {
+        let file = self.file();
+        match self.project.resolve(file, level, dotted) {
+            Target::File(found) => Value::Module(found),
+            Target::Namespace(folder) => Value::Folder(Rc::from(folder.to_string_lossy().as_ref())),
+            Target::Outside => match dotted {
+                Some(dotted) if level == 0 => Value::Api(dotted),
+                _ => Value::Unknown,
+            },
+        }
+    }
+
+    pub(super) fn import_from(&mut self, level: u32, module: Option<Ustr>, names: &'p ImportNames) {
+        let source = self.module_value(level, module);
+        match names {
+            ImportNames::Items(items) => {
+                for item in items {
+                    let value = self.member(&source, item.name);
+                    self.set_name(item.alias.unwrap_or(item.name), value);
+                }
+            }
+            ImportNames::Star => self.import_star(&source),
+        }
+    }
+
+    /// A member of a module: a global of it, or a module inside.
+    pub(super) fn member(&mut self, module: &Value, name: Ustr) -> Value {
+        match module {
+            Value::Module(file) => {
+                if let Some(value) = self.module_attr(*file, name) {
+                    return value;
+                }
+                self.submodule(&Target::File(*file), name)
+            }
+            Value::Folder(folder) => self.submodule(&Target::Namespace((&**folder).into()), name),
+            Value::Api(package) => Value::Api(self.canonical(*package, name)),
+            _ => Value::Unknown,
+        }
+    }
+
+    fn submodule(&mut self, of: &Target, name: Ustr) -> Value {
+        match self.project.submodule(of, name) {
+            Some(Target::File(file)) => Value::Module(file),
+            Some(Target::Namespace(folder)) => Value::Folder(Rc::from(folder.to_string_lossy().as_ref())),
+            _ => Value::Unknown,
+        }
+    }
+
+    /// `package.name`, by its canonical name where the tables know another one.
+    pub(super) fn canonical(&self, package: Ustr, name: Ustr) -> Ustr {
+        let dotted = Ustr::from(&format!("{package}.{name}"));
+        self.apis.get(dotted).map_or(dotted, |api| api.name)
+    }
+
+    fn import_star(&mut self, source: &Value) {
+        match source {
+            Value::Module(file) => {
+                let names = &self.module(*file).names;
+                let mut all: Vec<Ustr> = match &names.dunder_all {
+                    Some(listed) => listed.to_vec(),
+                    None => names.bindings.keys().filter(|name| !name.starts_with('_')).copied().collect(),
+                };
+                all.sort_unstable_by_key(|name| name.as_str());
+                let stars = names.stars.clone();
+                for name in all {
+                    if let Some(value) = self.module_attr(*file, name) {
+                        self.set_name(name, value);
+                    }
+                }
+                if !stars.is_empty() {
+                    self.star_of_star(*file);
+                }
+            }
+            Value::Api(package) => {
+                for (name, api) in self.apis.members(*package) {
+                    self.set_name(name, Value::Api(api));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Names that a module itself has from stars.
+    fn star_of_star(&mut self, file: FileId) {
+        let env = self.open_module(file, false);
+        let stars = &self.module(file).names.stars;
+        self.run_in_module(file, stars);
+        let attrs = self.heap.get(env).attrs.clone();
+        for (name, value) in attrs {
+            if !name.starts_with('_') {
+                self.set_name(name, value);
+            }
+        }
+    }
+
+    /// An unknown value under a name: what its uses in that scope say it is.
+    pub(super) fn typed_by_use(&mut self, env: ObjId, name: Ustr, value: Value) -> Value {
+        let guessed = match &value {
+            Value::Unknown => true,
+            Value::Tensor(tensor) => tensor.confidence < Confidence::High && tensor.shape.is_none(),
+            _ => false,
+        };
+        if !guessed {
+            return value;
+        }
+        let Some(scope) = self.scopes.get(&env).copied() else { return value };
+        let used = self.module(scope.file).names.uses.of_local(scope.function, name);
+        let Some(role) = self.apis.role_by_use(used) else { return value };
+        let place = self.heap.get(env).site;
+        self.of_role(role, place, name, value)
+    }
+
+    /// A value known only by its role.
+    pub(super) fn of_role(&mut self, role: Role, place: Place, name: Ustr, value: Value) -> Value {
+        let key = Place::new(place.file, Span::new(place.span.start ^ name_hash(name), place.span.end));
+        match role {
+            Role::Module => {
+                let device = value.as_tensor().map_or(Device::Unknown, |tensor| tensor.device);
+                Value::Obj(self.opaque_module(key, device))
+            }
+            Role::Optimizer => {
+                let state = OptimizerState { others: true, ..OptimizerState::default() };
+                let class = self.apis.class_of(Role::Optimizer).map_or(ClassRef::Builtin, ClassRef::Api);
+                Value::Obj(self.alloc_as(key, class, State::Optimizer(state), Confidence::Medium))
+            }
+            Role::Tensor if value.is_unknown() => {
+                Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() })
+            }
+            Role::Scaler | Role::Scheduler | Role::Engine => match self.apis.class_of(role) {
+                Some(class) => Value::Obj(self.alloc_as(key, ClassRef::Api(class), State::Plain, Confidence::Medium)),
+                None => value,
+            },
+            _ => value,
+        }
+    }
+
+    /// A model that is made elsewhere.
+    pub(super) fn opaque_module(&mut self, place: Place, device: Device) -> ObjId {
+        let class = self.apis.class_of(Role::Module).map_or(ClassRef::Builtin, ClassRef::Api);
+        let state = ModuleState {
+            mode: Mode::Unknown,
+            device,
+            frozen: None,
+            weights: Learned::Opaque,
+            ..ModuleState::default()
+        };
+        self.alloc_as(place, class, State::Module(state), Confidence::Medium)
+    }
+
+    fn alloc_as(&mut self, place: Place, class: ClassRef, state: State, confidence: Confidence) -> ObjId {
+        let id = self.alloc(place, class, state);
+        let object = self.heap.get_mut(id);
+        object.confidence = object.confidence.min(confidence);
+        id
+    }
+
+    /// Gives a number the name under which the script set it.
+    pub(super) fn named(&mut self, target: ExprId, written: ExprId, value: Value) -> Value {
+        let tree = self.tree(self.file());
+        let (ExprKind::Name(name) | ExprKind::Attribute { name, .. }) = &tree.expr(target).kind else {
+            return value;
+        };
+        if let Some(text) = self.stated(name) {
+            return text;
+        }
+        let Value::Int(num) = &value else { return value };
+        let literal = matches!(tree.expr(written).kind, ExprKind::Int(_) | ExprKind::Binary { .. });
+        if num.from.is_some() || num.tag != Tag::None || !literal || num.int.known().is_none() {
+            return value;
+        }
+        let origin = Origin { place: self.expr_place(written), name: Rc::from(name.as_str()), given: false };
+        Value::Int(Num { from: Some(Rc::new(origin)), ..num.clone() })
+    }
+
+    /// `--set name=value`, for a name of the script itself.
+    fn stated(&self, name: &str) -> Option<Value> {
+        let (_, text) = self.settings.values.iter().find(|(known, _)| known == name)?;
+        Some(python::parse_scalar(text))
+    }
+
+    /// What an annotation says of a value that is not known otherwise.
+    pub(super) fn typed_by_annotation(&mut self, annotation: ExprId, value: Value) -> Value {
+        if !value.is_unknown() {
+            return value;
+        }
+        let place = self.expr_place(annotation);
+        let class = self.annotation_class(annotation);
+        match class {
+            Some(class) => self.instance_of(&class, place).unwrap_or(value),
+            None => value,
+        }
+    }
+
+    fn annotation_class(&mut self, annotation: ExprId) -> Option<Value> {
+        let tree = self.tree(self.file());
+        match &tree.expr(annotation).kind {
+            ExprKind::Name(_) | ExprKind::Attribute { .. } => Some(self.eval(annotation)),
+            ExprKind::Str(text) => Some(self.lookup(Ustr::from(text))),
+            // Optional[X]
+            ExprKind::Subscript { base, index } => match &tree.expr(*base).kind {
+                ExprKind::Name(name) if name.as_str() == "Optional" => self.annotation_class(*index),
+                ExprKind::Attribute { name, .. } if name.as_str() == "Optional" => self.annotation_class(*index),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+fn name_hash(name: Ustr) -> u32 {
+    (name.precomputed_hash() as u32) | 0x8000_0000
+}
