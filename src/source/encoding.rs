@@ -84,7 +84,11 @@ fn decode_declared<'a>(bytes: &'a [u8], declared: Declared<'_>) -> Result<Cow<'a
             ReadError::Undecodable { encoding: "ASCII", offset, line: line_at(bytes, offset) }
         }),
         // The declaration was read as ASCII, so the text is not UTF-16, whatever it says.
-        Family::Other(Some(encoding)) if encoding.is_ascii_compatible() => other(bytes, 0, encoding),
+        Family::Other(Some(encoding))
+            if encoding.is_ascii_compatible() || encoding == encoding_rs::ISO_2022_JP =>
+        {
+            other(bytes, 0, encoding)
+        }
         Family::Other(_) => ascii(bytes).ok_or_else(|| ReadError::UnknownEncoding {
             name: declared.name.to_owned(),
             line: declared.line,
@@ -108,7 +112,7 @@ fn family(name: &str) -> Family {
         return Family::Utf8;
     }
     if ["latin-1", "iso-8859-1", "iso-latin-1"].into_iter().any(is)
-        || matches!(name, "latin1" | "latin" | "l1" | "iso8859-1" | "8859" | "cp819")
+        || matches!(name, "latin1" | "latin" | "l1" | "iso8859-1" | "iso8859" | "8859" | "cp819")
     {
         return Family::Latin1;
     }
@@ -116,20 +120,36 @@ fn family(name: &str) -> Family {
         return Family::Ascii;
     }
     let base = ["-unix", "-dos", "-mac"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
-    let label = match base {
-        "cp936" | "ms936" | "euc-cn" | "euccn" | "eucgb2312-cn" | "gb2312-80" => "gbk",
+    Family::Other(Encoding::for_label(web_label(base).as_bytes()))
+}
+
+/// The web's label for one of Python's names.
+fn web_label(name: &str) -> Cow<'_, str> {
+    let label = match name {
+        "cp936" | "936" | "ms936" | "euc-cn" | "euccn" | "eucgb2312-cn" | "gb2312-80" => "gbk",
         "gb18030-2000" => "gb18030",
-        "cp932" | "ms932" | "mskanji" | "ms-kanji" | "shiftjis" | "s-jis" => "shift_jis",
-        "cp949" | "ms949" | "uhc" | "euckr" | "ks-c-5601" => "euc-kr",
-        "cp950" | "ms950" | "big5-tw" | "big5hkscs" => "big5",
+        "cp932" | "932" | "ms932" | "mskanji" | "ms-kanji" | "shiftjis" | "s-jis" => "shift_jis",
+        "cp949" | "949" | "ms949" | "uhc" | "euckr" | "ks-c-5601" => "euc-kr",
+        "cp950" | "950" | "ms950" | "big5-tw" | "big5hkscs" => "big5",
         "eucjp" | "ujis" | "u-jis" => "euc-jp",
-        "iso2022jp" | "iso-2022-jp" => "iso-2022-jp",
+        "iso2022jp" | "iso2022-jp" => "iso-2022-jp",
+        "latin9" | "latin-9" => "iso-8859-15",
+        "latin10" | "latin-10" => "iso-8859-16",
+        "mac-cyrillic" | "maccyrillic" => "x-mac-cyrillic",
         "mac-roman" | "macroman" => "macintosh",
-        _ => base,
+        _ => "",
     };
-    let squeezed =
-        label.strip_prefix("windows").map(|page| format!("windows-{}", page.trim_start_matches('-')));
-    Family::Other(Encoding::for_label(squeezed.as_deref().unwrap_or(label).as_bytes()))
+    if !label.is_empty() {
+        return Cow::Borrowed(label);
+    }
+    let page = name.strip_prefix("windows").unwrap_or(name).trim_start_matches('-');
+    if page.len() == 4 && page.starts_with("125") {
+        return Cow::Owned(format!("cp{page}"));
+    }
+    match name.strip_prefix("latin-") {
+        Some(number) => Cow::Owned(format!("latin{number}")),
+        None => Cow::Borrowed(name),
+    }
 }
 
 /// A known name that a misspelt one is close to.
@@ -148,7 +168,8 @@ fn suggestion(name: &str) -> Option<&'static str> {
         "shift_jis",
         "koi8-r",
     ];
-    KNOWN.into_iter().find(|known| strsim::damerau_levenshtein(name, known) <= 2)
+    // Of two letters every name is two edits away.
+    KNOWN.into_iter().find(|known| name.len() > 3 && strsim::damerau_levenshtein(name, known) <= 2)
 }
 
 fn utf8(bytes: &[u8], skipped: usize) -> Result<Cow<'_, str>, ReadError> {
@@ -243,6 +264,10 @@ mod tests {
         assert_eq!(script(b"# coding: koi8-r\n# \xd1"), "# coding: koi8-r\n# я");
         assert_eq!(script("# coding: UTF-8-unix\n# é".as_bytes()), "# coding: UTF-8-unix\n# é");
         assert_eq!(script("# coding: utf-8-sig\n# é".as_bytes()), "# coding: utf-8-sig\n# é");
+        assert_eq!(script(b"# coding: 1252\n# \x80"), "# coding: 1252\n# €");
+        assert_eq!(script(b"# coding: iso2022_jp\n# \x1b$B$\"\x1b(B"), "# coding: iso2022_jp\n# あ");
+        assert_eq!(script(b"# coding: latin-2\n# \xb1"), "# coding: latin-2\n# ą");
+        assert_eq!(script(b"# coding: iso-8859-15\n# \xa4"), "# coding: iso-8859-15\n# €");
         assert_eq!(script(b"# coding: windows1252\n# \x80"), "# coding: windows1252\n# €");
     }
 
