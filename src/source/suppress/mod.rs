@@ -1,0 +1,219 @@
+//! Comments that keep findings quiet: `# trainlint: ignore[id]`, `file-ignore[id]`,
+//! `disable[id]` to `enable[id]`, and a bare `# noqa`. Knows no rule: what is named is
+//! handed out with its place, so that the engine can say which ids are unknown.
+
+mod directive;
+
+use crate::report::Span;
+use directive::{Action, Directive, Found};
+use std::ops::Range;
+
+pub use directive::Malformed;
+
+/// The suppressions of one file.
+#[derive(Clone, Debug, Default)]
+pub struct Suppressions {
+    entries: Vec<Entry>,
+    /// Lines with a bare `# noqa`.
+    noqa: Vec<Scope>,
+    malformed: Vec<Malformed>,
+}
+
+/// A rule that a suppression names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedRule<'a> {
+    pub rule: &'a str,
+    pub span: Span,
+}
+
+/// A part of a suppression that kept nothing quiet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unused {
+    /// The id in the brackets. Meaningless when the rule was not run: the engine knows.
+    pub rule: String,
+    /// The id's place.
+    pub span: Span,
+    /// The whole comment, for a fix that removes it.
+    pub comment: Span,
+    /// What is wrong, as a message.
+    pub what: String,
+}
+
+/// Offsets at which the findings begin that are covered.
+type Scope = Range<u32>;
+
+/// One id of one directive.
+#[derive(Clone, Debug)]
+struct Entry {
+    action: Action,
+    rule: String,
+    span: Span,
+    comment: Span,
+    scope: Scope,
+    used: bool,
+}
+
+impl Suppressions {
+    /// Reads the comments of a file. `logical` gives its logical lines, as [`super::logical_lines`] does; it is
+    /// asked only when a comment needs them.
+    ///
+    /// - `ignore` after code covers the findings that begin on that line; on the first or last line of a statement
+    ///   over several lines, those in the statement.
+    /// - `ignore` alone on a line covers the next logical line (with the header that its decorators belong to); within
+    ///   brackets, the next line.
+    /// - `disable` covers from its line to the line of the next `enable` with the same id, or the end.
+    pub fn collect(text: &str, comments: &[Span], logical: impl FnOnce() -> Vec<Span>) -> Suppressions {
+        let mut found = Vec::new();
+        for &comment in comments {
+            directive::parse(text, comment, &mut found);
+        }
+        let mut collected = Suppressions::default();
+        if found.is_empty() {
+            return collected;
+        }
+        let mut lines = logical();
+        lines.sort_unstable();
+        let layout = Layout { text, lines };
+        for found in found {
+            match found {
+                Found::Directive(directive) => collected.add(&layout, directive),
+                Found::Noqa(comment) if layout.is_alone(comment) => {}
+                Found::Noqa(comment) => collected.noqa.push(layout.after_code(comment)),
+                Found::Malformed(malformed) => collected.malformed.push(malformed),
+            }
+        }
+        collected
+    }
+
+    /// True when a finding of the rule at the span is to be kept quiet; remembers what did it.
+    pub fn covers(&mut self, rule: &str, span: Span) -> bool {
+        let mut covered = self.noqa.iter().any(|scope| scope.contains(&span.start));
+        for entry in &mut self.entries {
+            if entry.rule == rule && entry.scope.contains(&span.start) {
+                entry.used = true;
+                covered = true;
+            }
+        }
+        covered
+    }
+
+    /// What [`Suppressions::covers`] never needed so far, in order. A bare `# noqa` is for other tools, too, and is
+    /// never here.
+    pub fn unused(&self) -> Vec<Unused> {
+        let unused = self.entries.iter().filter(|entry| !entry.used);
+        unused.map(Entry::as_unused).collect()
+    }
+
+    /// Directives that cannot be understood, in order.
+    pub fn malformed(&self) -> &[Malformed] {
+        &self.malformed
+    }
+
+    /// Every id that is named, in order, for a check that there is such a rule.
+    pub fn rules(&self) -> impl Iterator<Item = NamedRule<'_>> {
+        self.entries.iter().map(|entry| NamedRule { rule: &entry.rule, span: entry.span })
+    }
+
+    fn add(&mut self, layout: &Layout<'_>, directive: Directive) {
+        let Directive { action, comment, rules } = directive;
+        for (rule, span) in rules {
+            let (scope, used) = match action {
+                Action::Ignore if layout.is_alone(comment) => (layout.below(comment), false),
+                Action::Ignore => (layout.after_code(comment), false),
+                Action::FileIgnore => (0..u32::MAX, false),
+                Action::Disable => (layout.line_start(comment.start)..u32::MAX, false),
+                Action::Enable => (0..0, self.enable(&rule, layout.line_start(comment.start))),
+            };
+            self.entries.push(Entry { action, rule, span, comment, scope, used });
+        }
+    }
+
+    /// Ends the last open `disable` of the rule; false when there is none.
+    fn enable(&mut self, rule: &str, at: u32) -> bool {
+        let is_open = |entry: &&mut Entry| {
+            entry.action == Action::Disable && entry.rule == rule && entry.scope.end == u32::MAX
+        };
+        let open = self.entries.iter_mut().rev().find(is_open);
+        open.map(|entry| entry.scope.end = at).is_some()
+    }
+}
+
+impl Entry {
+    fn as_unused(&self) -> Unused {
+        let (name, rule) = (self.action.name(), &self.rule);
+        let what = match self.action {
+            Action::Enable => format!("`{name}[{rule}]` ends no `disable[{rule}]`"),
+            _ => format!("`{name}[{rule}]` suppresses nothing"),
+        };
+        Unused { rule: rule.clone(), span: self.span, comment: self.comment, what }
+    }
+}
+
+/// The lines of the text, physical and logical.
+struct Layout<'a> {
+    text: &'a str,
+    /// In order.
+    lines: Vec<Span>,
+}
+
+impl Layout<'_> {
+    fn line_start(&self, at: u32) -> u32 {
+        self.text[..at as usize].rfind('\n').map_or(0, |end| end as u32 + 1)
+    }
+
+    /// After the line feed; past the end of the text for the last line, so that its end is within it.
+    fn line_end(&self, at: u32) -> u32 {
+        let rest = &self.text[at as usize..];
+        at + rest.find('\n').unwrap_or(rest.len()) as u32 + 1
+    }
+
+    /// True when nothing but space stands before the comment.
+    fn is_alone(&self, comment: Span) -> bool {
+        self.text[self.line_start(comment.start) as usize..comment.start as usize].trim().is_empty()
+    }
+
+    /// What a comment after code is about.
+    fn after_code(&self, comment: Span) -> Scope {
+        let line = self.line_start(comment.start)..self.line_end(comment.start);
+        let before = self.lines.partition_point(|logical| logical.start < comment.start);
+        let Some(logical) = self.lines[..before].last() else {
+            return line;
+        };
+        let at_first = line.contains(&logical.start);
+        let at_last = line.start < logical.end && logical.end <= line.end;
+        if at_first || at_last { line.start.min(logical.start)..line.end.max(logical.end) } else { line }
+    }
+
+    /// What a comment alone on its line is about.
+    fn below(&self, comment: Span) -> Scope {
+        let after = self.lines.partition_point(|logical| logical.start < comment.start);
+        if self.lines[..after].last().is_some_and(|logical| comment.start < logical.end) {
+            return self.line_below(comment);
+        }
+        let mut rest = self.lines[after..].iter();
+        let Some(first) = rest.next() else { return 0..0 };
+        let mut last = first;
+        while self.text[last.start as usize..].starts_with('@') {
+            let Some(next) = rest.next() else { break };
+            last = next;
+        }
+        first.start..last.end
+    }
+
+    /// The next physical line that is more than a comment.
+    fn line_below(&self, comment: Span) -> Scope {
+        let mut start = self.line_end(comment.start);
+        while (start as usize) < self.text.len() {
+            let end = self.line_end(start);
+            let line = self.text[start as usize..].lines().next().unwrap_or_default().trim_start();
+            if !line.is_empty() && !line.starts_with('#') {
+                return start..end;
+            }
+            start = end;
+        }
+        0..0
+    }
+}
+
+#[cfg(test)]
+mod tests;
