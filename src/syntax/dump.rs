@@ -7,18 +7,11 @@ pub(super) fn dump(tree: &Tree) -> String {
 }
 
 fn block(tree: &Tree, body: &[StmtId]) -> String {
-    body.iter()
-        .map(|id| stmt(tree, *id))
-        .collect::<Vec<_>>()
-        .join("; ")
+    body.iter().map(|id| stmt(tree, *id)).collect::<Vec<_>>().join("; ")
 }
 
 fn suite(tree: &Tree, word: &str, body: &[StmtId]) -> String {
-    if body.is_empty() {
-        String::new()
-    } else {
-        format!(" {word} {{{}}}", block(tree, body))
-    }
+    if body.is_empty() { String::new() } else { format!(" {word} {{{}}}", block(tree, body)) }
 }
 
 fn stmt(tree: &Tree, id: StmtId) -> String {
@@ -27,18 +20,10 @@ fn stmt(tree: &Tree, id: StmtId) -> String {
     match &tree.stmt(id).kind {
         StmtKind::Expr(value) => e(value),
         StmtKind::Assign { targets, value } => {
-            format!(
-                "{} = {}",
-                targets.iter().map(e).collect::<Vec<_>>().join(" = "),
-                e(value)
-            )
+            format!("{} = {}", targets.iter().map(e).collect::<Vec<_>>().join(" = "), e(value))
         }
         StmtKind::AugAssign { target, op, value } => format!("{} {op:?}= {}", e(target), e(value)),
-        StmtKind::AnnAssign {
-            target,
-            annotation,
-            value,
-        } => {
+        StmtKind::AnnAssign { target, annotation, value } => {
             format!(
                 "{}: {}{}",
                 e(target),
@@ -65,37 +50,15 @@ fn stmt(tree: &Tree, id: StmtId) -> String {
             format!("from {}{module} import {names}", ".".repeat(*level as usize))
         }
         StmtKind::If { arms, otherwise } => {
-            let arms: Vec<_> = arms
-                .iter()
-                .map(|(test, body)| format!("if {} {{{}}}", e(test), b(body)))
-                .collect();
+            let arms: Vec<_> =
+                arms.iter().map(|(test, body)| format!("if {} {{{}}}", e(test), b(body))).collect();
             format!("{}{}", arms.join(" el"), suite(tree, "else", otherwise))
         }
-        StmtKind::While {
-            test,
-            body,
-            otherwise,
-        } => {
-            format!(
-                "while {} {{{}}}{}",
-                e(test),
-                b(body),
-                suite(tree, "else", otherwise)
-            )
+        StmtKind::While { test, body, otherwise } => {
+            format!("while {} {{{}}}{}", e(test), b(body), suite(tree, "else", otherwise))
         }
-        StmtKind::For {
-            target,
-            iter,
-            body,
-            otherwise,
-        } => {
-            format!(
-                "for {} in {} {{{}}}{}",
-                e(target),
-                e(iter),
-                b(body),
-                suite(tree, "else", otherwise)
-            )
+        StmtKind::For { target, iter, body, otherwise } => {
+            format!("for {} in {} {{{}}}{}", e(target), e(iter), b(body), suite(tree, "else", otherwise))
         }
         StmtKind::With { items, body } => {
             let items: Vec<_> = items
@@ -107,20 +70,11 @@ fn stmt(tree: &Tree, id: StmtId) -> String {
                 .collect();
             format!("with {} {{{}}}", items.join(", "), b(body))
         }
-        StmtKind::Try {
-            body,
-            handlers,
-            otherwise,
-            finally,
-        } => {
+        StmtKind::Try { body, handlers, otherwise, finally } => {
             let mut out = format!("try {{{}}}", b(body));
             for handler in handlers {
                 let name = handler.name.map_or(String::new(), |name| format!(" as {name}"));
-                out += &format!(
-                    " except{}{name} {{{}}}",
-                    after(tree, &handler.exception),
-                    b(&handler.body)
-                );
+                out += &format!(" except{}{name} {{{}}}", after(tree, &handler.exception), b(&handler.body));
             }
             out + &suite(tree, "else", otherwise) + &suite(tree, "finally", finally)
         }
@@ -128,20 +82,13 @@ fn stmt(tree: &Tree, id: StmtId) -> String {
         StmtKind::Class(id) => {
             let class = tree.class(*id);
             let decorators: String = class.decorators.iter().map(|d| format!("@{} ", e(d))).collect();
-            format!(
-                "{decorators}class {}({}) {{{}}}",
-                class.name,
-                args(tree, &class.bases),
-                b(&class.body)
-            )
+            format!("{decorators}class {}({}) {{{}}}", class.name, args(tree, &class.bases), b(&class.body))
         }
         StmtKind::Match { subject, cases } => {
             let cases: Vec<_> = cases
                 .iter()
                 .map(|case| {
-                    let guard = case
-                        .guard
-                        .map_or(String::new(), |guard| format!(" if {}", e(&guard)));
+                    let guard = case.guard.map_or(String::new(), |guard| format!(" if {}", e(&guard)));
                     let any = if case.irrefutable { "!" } else { "" };
                     format!("case{any} [{}]{guard} {{{}}}", words(&case.binds), b(&case.body))
                 })
@@ -153,16 +100,10 @@ fn stmt(tree: &Tree, id: StmtId) -> String {
 
 fn function(tree: &Tree, id: FnId) -> String {
     let function = tree.function(id);
-    let decorators: String = function
-        .decorators
-        .iter()
-        .map(|d| format!("@{} ", expr(tree, *d)))
-        .collect();
+    let decorators: String = function.decorators.iter().map(|d| format!("@{} ", expr(tree, *d))).collect();
     let word = if function.is_async { "async def" } else { "def" };
     let star = if function.is_generator { "*" } else { "" };
-    let returns = function
-        .returns
-        .map_or(String::new(), |r| format!(" -> {}", expr(tree, r)));
+    let returns = function.returns.map_or(String::new(), |r| format!(" -> {}", expr(tree, r)));
     let body = match &function.body {
         FunctionBody::Block(body) => block(tree, body),
         FunctionBody::Expr(value) => expr(tree, *value),
@@ -183,12 +124,8 @@ fn params(tree: &Tree, params: &[Param]) -> String {
             ParamKind::KeywordOnly => "=",
             ParamKind::DoubleStar => "**",
         };
-        let annotation = param
-            .annotation
-            .map_or(String::new(), |a| format!(": {}", expr(tree, a)));
-        let default = param
-            .default
-            .map_or(String::new(), |d| format!(" = {}", expr(tree, d)));
+        let annotation = param.annotation.map_or(String::new(), |a| format!(": {}", expr(tree, a)));
+        let default = param.default.map_or(String::new(), |d| format!(" = {}", expr(tree, d)));
         format!("{mark}{}{annotation}{default}", param.name)
     };
     params.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -199,11 +136,7 @@ fn after(tree: &Tree, value: &Option<ExprId>) -> String {
 }
 
 fn words(names: &[ustr::Ustr]) -> String {
-    names
-        .iter()
-        .map(|name| name.as_str())
-        .collect::<Vec<_>>()
-        .join(", ")
+    names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn imports(items: &[ImportItem]) -> String {
@@ -215,11 +148,7 @@ fn imports(items: &[ImportItem]) -> String {
 }
 
 fn list(tree: &Tree, items: &[ExprId]) -> String {
-    items
-        .iter()
-        .map(|item| expr(tree, *item))
-        .collect::<Vec<_>>()
-        .join(", ")
+    items.iter().map(|item| expr(tree, *item)).collect::<Vec<_>>().join(", ")
 }
 
 fn args(tree: &Tree, args: &[Arg]) -> String {
@@ -266,21 +195,14 @@ pub(super) fn expr(tree: &Tree, id: ExprId) -> String {
         ExprKind::Unary { op, operand } => format!("({op:?} {})", e(operand)),
         ExprKind::Binary { op, left, right } => format!("({} {op:?} {})", e(left), e(right)),
         ExprKind::Compare { first, rest } => {
-            let rest: String = rest
-                .iter()
-                .map(|(op, value)| format!(" {op:?} {}", e(value)))
-                .collect();
+            let rest: String = rest.iter().map(|(op, value)| format!(" {op:?} {}", e(value))).collect();
             format!("({}{rest})", e(first))
         }
         ExprKind::Bool { and, items } => {
             let word = if *and { " and " } else { " or " };
             format!("({})", items.iter().map(e).collect::<Vec<_>>().join(word))
         }
-        ExprKind::Conditional {
-            test,
-            then,
-            otherwise,
-        } => {
+        ExprKind::Conditional { test, then, otherwise } => {
             format!("({} if {} else {})", e(then), e(test), e(otherwise))
         }
         ExprKind::Lambda(id) => function(tree, *id),
@@ -300,11 +222,7 @@ fn comprehension(tree: &Tree, inner: &Comprehension) -> String {
         out += &format!(": {}", expr(tree, value));
     }
     for clause in &inner.clauses {
-        out += &format!(
-            " for {} in {}",
-            expr(tree, clause.target),
-            expr(tree, clause.iter)
-        );
+        out += &format!(" for {} in {}", expr(tree, clause.target), expr(tree, clause.iter));
         for condition in &clause.conditions {
             out += &format!(" if {}", expr(tree, *condition));
         }

@@ -204,14 +204,9 @@ static TABLE: LazyLock<Box<[Kind]>> = LazyLock::new(|| {
     let of = |id: u16| {
         let name = language.node_kind_for_id(id)?;
         let named = language.node_kind_is_named(id);
-        KINDS
-            .iter()
-            .find(|(n, is_named, _)| *n == name && *is_named == named)
-            .map(|(.., kind)| *kind)
+        KINDS.iter().find(|(n, is_named, _)| *n == name && *is_named == named).map(|(.., kind)| *kind)
     };
-    (0..language.node_kind_count() as u16)
-        .map(|id| of(id).unwrap_or(Kind::Other))
-        .collect()
+    (0..language.node_kind_count() as u16).map(|id| of(id).unwrap_or(Kind::Other)).collect()
 });
 
 /// The kind of every id below its length; past it lies only the id of error nodes.

@@ -113,10 +113,7 @@ struct Lowering<'t> {
 impl<'t> Lowering<'t> {
     fn new(root: Node<'t>, text: &'t str) -> Self {
         // Measured on training code: a node of ours per 10 to 12 bytes of text.
-        let tree = Tree {
-            exprs: Vec::with_capacity(text.len() / 12),
-            ..Tree::default()
-        };
+        let tree = Tree { exprs: Vec::with_capacity(text.len() / 12), ..Tree::default() };
         Lowering {
             text,
             cursor: root.walk(),
@@ -134,10 +131,7 @@ impl<'t> Lowering<'t> {
     }
 
     fn kind_of(&self, node: Node) -> Kind {
-        self.kinds
-            .get(node.kind_id() as usize)
-            .copied()
-            .unwrap_or(Kind::Error)
+        self.kinds.get(node.kind_id() as usize).copied().unwrap_or(Kind::Error)
     }
 
     fn here(&self) -> (Kind, Node<'t>) {

@@ -8,9 +8,7 @@ use tree_sitter::Node;
 impl<'t> Lowering<'t> {
     /// Notes the logical line from the start of `whole` to the colon of its header.
     pub(super) fn header(&mut self, whole: Span, colon: Node<'t>) {
-        self.tree
-            .lines
-            .push(Span::new(whole.start, colon.end_byte() as u32));
+        self.tree.lines.push(Span::new(whole.start, colon.end_byte() as u32));
     }
 
     /// The block of an `else` or `finally` clause.
@@ -37,10 +35,7 @@ impl<'t> Lowering<'t> {
             _ => {}
         });
         arms.insert(0, (self.or_missing(test, span), body));
-        StmtKind::If {
-            arms: arms.into_boxed_slice(),
-            otherwise,
-        }
+        StmtKind::If { arms: arms.into_boxed_slice(), otherwise }
     }
 
     fn elif(&mut self, span: Span) -> (ExprId, Block) {
@@ -63,11 +58,7 @@ impl<'t> Lowering<'t> {
             _ if kind.is_expr() => test = Some(lowering.expr(kind, node)),
             _ => {}
         });
-        StmtKind::While {
-            test: self.or_missing(test, span),
-            body,
-            otherwise,
-        }
+        StmtKind::While { test: self.or_missing(test, span), body, otherwise }
     }
 
     pub(super) fn for_statement(&mut self, span: Span) -> StmtKind {
@@ -80,21 +71,12 @@ impl<'t> Lowering<'t> {
             Kind::ElseClause => otherwise = lowering.clause_block(span_of(node)),
             _ if kind.is_expr() => {
                 let id = lowering.expr(kind, node);
-                if after_in {
-                    iter = Some(id)
-                } else {
-                    target = Some(id)
-                }
+                if after_in { iter = Some(id) } else { target = Some(id) }
             }
             _ => {}
         });
         let target = self.or_missing(target, span);
-        StmtKind::For {
-            target,
-            iter: self.or_missing(iter, span),
-            body,
-            otherwise,
-        }
+        StmtKind::For { target, iter: self.or_missing(iter, span), body, otherwise }
     }
 
     pub(super) fn try_statement(&mut self, span: Span) -> StmtKind {
@@ -108,12 +90,7 @@ impl<'t> Lowering<'t> {
             Kind::FinallyClause => finally = lowering.clause_block(span_of(node)),
             _ => {}
         });
-        StmtKind::Try {
-            body,
-            handlers: handlers.into_boxed_slice(),
-            otherwise,
-            finally,
-        }
+        StmtKind::Try { body, handlers: handlers.into_boxed_slice(), otherwise, finally }
     }
 
     fn handler(&mut self, span: Span) -> Handler {
@@ -125,11 +102,7 @@ impl<'t> Lowering<'t> {
             _ if kind.is_expr() => {
                 let id = lowering.expr(kind, node);
                 // `except E, e` of Python 2 names the exception as `as` does.
-                if exception.is_none() {
-                    exception = Some(id)
-                } else {
-                    alias = Some(id)
-                }
+                if exception.is_none() { exception = Some(id) } else { alias = Some(id) }
             }
             _ => {}
         });
@@ -137,12 +110,7 @@ impl<'t> Lowering<'t> {
             ExprKind::Name(name) => Some(name),
             _ => None,
         });
-        Handler {
-            exception,
-            name,
-            body,
-            span,
-        }
+        Handler { exception, name, body, span }
     }
 
     /// `value as target`
@@ -171,10 +139,7 @@ impl<'t> Lowering<'t> {
             }),
             _ => {}
         });
-        StmtKind::With {
-            items: items.into_boxed_slice(),
-            body,
-        }
+        StmtKind::With { items: items.into_boxed_slice(), body }
     }
 
     fn with_item(&mut self, kind: Kind, node: Node<'t>, items: &mut Vec<WithItem>) {
@@ -197,10 +162,7 @@ impl<'t> Lowering<'t> {
             items.push(WithItem { context, target });
         } else if kind.is_expr() {
             let context = self.expr(kind, node);
-            items.push(WithItem {
-                context,
-                target: None,
-            });
+            items.push(WithItem { context, target: None });
         }
     }
 
@@ -221,10 +183,7 @@ impl<'t> Lowering<'t> {
             _ => {}
         });
         let subject = self.one_or_tuple(mark, span);
-        StmtKind::Match {
-            subject,
-            cases: cases.into_boxed_slice(),
-        }
+        StmtKind::Match { subject, cases: cases.into_boxed_slice() }
     }
 
     fn case(&mut self, span: Span) -> Case {
@@ -243,11 +202,6 @@ impl<'t> Lowering<'t> {
             _ => {}
         });
         let irrefutable = anything && patterns == 1 && guard.is_none();
-        Case {
-            binds: binds.into_boxed_slice(),
-            guard,
-            irrefutable,
-            body,
-        }
+        Case { binds: binds.into_boxed_slice(), guard, irrefutable, body }
     }
 }

@@ -147,18 +147,9 @@ impl<'t> Lowering<'t> {
 
     fn param(&mut self, kind: Kind, node: Node<'t>, rest: ParamKind) -> Option<Param> {
         let span = span_of(node);
-        let mut param = Param {
-            name: ustr("_"),
-            kind: rest,
-            annotation: None,
-            default: None,
-            span,
-        };
+        let mut param = Param { name: ustr("_"), kind: rest, annotation: None, default: None, span };
         let mut named = self.param_name(kind, node, &mut param);
-        if matches!(
-            kind,
-            Kind::TypedParameter | Kind::DefaultParameter | Kind::TypedDefaultParameter
-        ) {
+        if matches!(kind, Kind::TypedParameter | Kind::DefaultParameter | Kind::TypedDefaultParameter) {
             self.each(|lowering, kind, node| {
                 if !named {
                     named = lowering.param_name(kind, node, &mut param);
@@ -177,11 +168,7 @@ impl<'t> Lowering<'t> {
             Kind::Identifier => Some(span_of(node)),
             Kind::ListSplatPattern | Kind::DictionarySplatPattern => {
                 let star = kind == Kind::ListSplatPattern;
-                param.kind = if star {
-                    ParamKind::Star
-                } else {
-                    ParamKind::DoubleStar
-                };
+                param.kind = if star { ParamKind::Star } else { ParamKind::DoubleStar };
                 let mut name = None;
                 self.each(|_, kind, node| {
                     if kind == Kind::Identifier {

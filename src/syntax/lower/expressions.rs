@@ -65,10 +65,7 @@ impl<'t> Lowering<'t> {
             Kind::Binary | Kind::UnionType => self.binary(span),
             Kind::Boolean => self.boolean(),
             Kind::Comparison => self.comparison(span),
-            Kind::NotOperator => ExprKind::Unary {
-                op: UnaryOp::Not,
-                operand: self.only(span),
-            },
+            Kind::NotOperator => ExprKind::Unary { op: UnaryOp::Not, operand: self.only(span) },
             Kind::Unary => self.unary(span),
             Kind::Conditional => self.conditional(span),
             Kind::Lambda => ExprKind::Lambda(self.lambda(span)),
@@ -131,11 +128,7 @@ impl<'t> Lowering<'t> {
             }
         });
         match base {
-            Some(base) => ExprKind::Attribute {
-                base,
-                name: self.name(last),
-                name_span: last,
-            },
+            Some(base) => ExprKind::Attribute { base, name: self.name(last), name_span: last },
             None => ExprKind::Missing,
         }
     }
@@ -148,11 +141,7 @@ impl<'t> Lowering<'t> {
             Kind::Arguments => args = lowering.arguments(),
             Kind::Generator => {
                 let value = lowering.expr(kind, node);
-                args = Box::new([Arg {
-                    kind: ArgKind::Positional,
-                    value,
-                    span: span_of(node),
-                }]);
+                args = Box::new([Arg { kind: ArgKind::Positional, value, span: span_of(node) }]);
             }
             _ => {}
         });
@@ -270,11 +259,7 @@ impl<'t> Lowering<'t> {
         self.each(|lowering, kind, node| {
             if kind.is_expr() {
                 let id = lowering.expr(kind, node);
-                if key.is_none() {
-                    key = Some(id)
-                } else {
-                    value = Some(id)
-                }
+                if key.is_none() { key = Some(id) } else { value = Some(id) }
             }
         });
         (self.or_missing(key, span), self.or_missing(value, span))
@@ -309,12 +294,7 @@ impl<'t> Lowering<'t> {
         }
         let element = self.or_missing(element, span);
         let clauses = clauses.into_boxed_slice();
-        ExprKind::Comprehension(Box::new(Comprehension {
-            kind,
-            element,
-            value,
-            clauses,
-        }))
+        ExprKind::Comprehension(Box::new(Comprehension { kind, element, value, clauses }))
     }
 
     fn clause(&mut self, span: Span) -> Clause {
@@ -335,11 +315,7 @@ impl<'t> Lowering<'t> {
         });
         let iter = self.one_or_tuple(mark, span);
         let target = self.or_missing(target, span);
-        Clause {
-            target,
-            iter,
-            conditions: Box::default(),
-        }
+        Clause { target, iter, conditions: Box::default() }
     }
 
     /// What was put on the stack since `mark`: itself if single, or a tuple.
@@ -370,11 +346,7 @@ impl<'t> Lowering<'t> {
             return ExprKind::Missing;
         };
         let value = self.or_missing(value, span);
-        ExprKind::Walrus {
-            name: self.name(name_span),
-            name_span,
-            value,
-        }
+        ExprKind::Walrus { name: self.name(name_span), name_span, value }
     }
 
     fn yields(&mut self, span: Span) -> ExprKind {
@@ -388,11 +360,7 @@ impl<'t> Lowering<'t> {
             _ if kind.is_expr() => value = Some(lowering.expr(kind, node)),
             _ => {}
         });
-        if from {
-            ExprKind::YieldFrom(self.or_missing(value, span))
-        } else {
-            ExprKind::Yield(value)
-        }
+        if from { ExprKind::YieldFrom(self.or_missing(value, span)) } else { ExprKind::Yield(value) }
     }
 
     /// `value as name` where the grammar allows it and Python does not: its value.

@@ -76,16 +76,8 @@ impl<'t> Lowering<'t> {
             }
         }
         let body = without_quotes(rest);
-        let body = if has(b'r') {
-            Cow::Borrowed(body)
-        } else {
-            unescape(body)
-        };
-        let text = if formatted {
-            body.replace("{{", "{").replace("}}", "}")
-        } else {
-            body.into_owned()
-        };
+        let body = if has(b'r') { Cow::Borrowed(body) } else { unescape(body) };
+        let text = if formatted { body.replace("{{", "{").replace("}}", "}") } else { body.into_owned() };
         Literal::Text(text)
     }
 
@@ -110,11 +102,7 @@ impl<'t> Lowering<'t> {
 }
 
 fn plain_digits(text: &str) -> Cow<'_, str> {
-    if text.contains('_') {
-        Cow::Owned(text.replace('_', ""))
-    } else {
-        Cow::Borrowed(text)
-    }
+    if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(text) }
 }
 
 fn integer(text: &str) -> ExprKind {
@@ -134,9 +122,9 @@ fn integer(text: &str) -> ExprKind {
         // An imaginary number ends in `j` and does not parse.
         return digits.parse().map_or(ExprKind::Missing, ExprKind::Float);
     }
-    let value = digits.chars().try_fold(0.0, |value, digit| {
-        Some(value * f64::from(radix) + f64::from(digit.to_digit(radix)?))
-    });
+    let value = digits
+        .chars()
+        .try_fold(0.0, |value, digit| Some(value * f64::from(radix) + f64::from(digit.to_digit(radix)?)));
     value.map_or(ExprKind::Missing, ExprKind::Float)
 }
 
@@ -186,11 +174,7 @@ fn escape<'a>(rest: &'a str, out: &mut String) -> &'a str {
         'u' => return number(rest, 1, 4, 16, out),
         'U' => return number(rest, 1, 8, 16, out),
         '0'..='7' => {
-            let digits = rest
-                .bytes()
-                .take(3)
-                .take_while(|byte| (b'0'..=b'7').contains(byte))
-                .count();
+            let digits = rest.bytes().take(3).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
             return number(rest, 0, digits, 8, out);
         }
         'N' if after.starts_with('{') && after.contains('}') => {
@@ -209,10 +193,7 @@ fn escape<'a>(rest: &'a str, out: &mut String) -> &'a str {
 
 fn number<'a>(rest: &'a str, start: usize, digits: usize, radix: u32, out: &mut String) -> &'a str {
     let end = start + digits;
-    match rest
-        .get(start..end)
-        .and_then(|digits| u32::from_str_radix(digits, radix).ok())
-    {
+    match rest.get(start..end).and_then(|digits| u32::from_str_radix(digits, radix).ok()) {
         Some(code) => {
             out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
             &rest[end..]

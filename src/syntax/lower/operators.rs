@@ -10,11 +10,7 @@ impl Lowering<'_> {
         self.each(|lowering, kind, node| {
             if kind.is_expr() {
                 let id = lowering.expr(kind, node);
-                if left.is_none() {
-                    left = Some(id)
-                } else {
-                    right = Some(id)
-                }
+                if left.is_none() { left = Some(id) } else { right = Some(id) }
             } else if op.is_none() {
                 op = binary_op(kind);
             }
@@ -22,11 +18,7 @@ impl Lowering<'_> {
         let (Some(left), Some(op)) = (left, op) else {
             return ExprKind::Missing;
         };
-        ExprKind::Binary {
-            op,
-            left,
-            right: self.or_missing(right, span),
-        }
+        ExprKind::Binary { op, left, right: self.or_missing(right, span) }
     }
 
     /// `a and b and c` nests to the left: goes down that side first and flattens on the way up.
@@ -66,10 +58,7 @@ impl Lowering<'_> {
             }
             self.cursor.goto_parent();
         }
-        ExprKind::Bool {
-            and: and.unwrap_or(true),
-            items: self.take_exprs(mark),
-        }
+        ExprKind::Bool { and: and.unwrap_or(true), items: self.take_exprs(mark) }
     }
 
     fn close_boolean(&mut self, mark: usize, and: bool, start: u32) {
@@ -99,10 +88,7 @@ impl Lowering<'_> {
             rest.push((op, self.or_missing(None, span)));
         }
         match first {
-            Some(first) => ExprKind::Compare {
-                first,
-                rest: rest.into_boxed_slice(),
-            },
+            Some(first) => ExprKind::Compare { first, rest: rest.into_boxed_slice() },
             None => ExprKind::Missing,
         }
     }
@@ -116,10 +102,7 @@ impl Lowering<'_> {
             _ if kind.is_expr() => operand = Some(lowering.expr(kind, node)),
             _ => {}
         });
-        ExprKind::Unary {
-            op,
-            operand: self.or_missing(operand, span),
-        }
+        ExprKind::Unary { op, operand: self.or_missing(operand, span) }
     }
 
     pub(super) fn conditional(&mut self, span: Span) -> ExprKind {
@@ -132,11 +115,7 @@ impl Lowering<'_> {
             }
         });
         let [then, test, otherwise] = parts.map(|part| self.or_missing(part, span));
-        ExprKind::Conditional {
-            test,
-            then,
-            otherwise,
-        }
+        ExprKind::Conditional { test, then, otherwise }
     }
 
     /// The operator of an augmented assignment that the cursor is on a child of.
@@ -147,11 +126,7 @@ impl Lowering<'_> {
                 op = Some(found);
             } else if kind.is_expr() {
                 let id = lowering.expr(kind, node);
-                if op.is_none() {
-                    target = Some(id)
-                } else {
-                    value = Some(id)
-                }
+                if op.is_none() { target = Some(id) } else { value = Some(id) }
             } else if kind != Kind::Error {
                 // `a += b = c` is no Python.
                 value = Some(lowering.missing(span_of(node)));
@@ -160,11 +135,7 @@ impl Lowering<'_> {
         });
         let target = self.or_missing(target, span);
         let value = self.or_missing(value, span);
-        StmtKind::AugAssign {
-            target,
-            op: op.unwrap_or(BinaryOp::Add),
-            value,
-        }
+        StmtKind::AugAssign { target, op: op.unwrap_or(BinaryOp::Add), value }
     }
 }
 

@@ -22,11 +22,7 @@ impl<'t> Lowering<'t> {
         }
         self.depth += 1;
         let span = span_of(node);
-        let lowered = if kind.is_stmt() {
-            self.stmt_kind(kind, span)
-        } else {
-            self.recovered(kind, span)
-        };
+        let lowered = if kind.is_stmt() { self.stmt_kind(kind, span) } else { self.recovered(kind, span) };
         self.depth -= 1;
         if let Some(kind) = lowered {
             let id = StmtId(self.tree.stmts.len() as u32);
@@ -82,17 +78,11 @@ impl<'t> Lowering<'t> {
             Kind::ImportFrom => self.import_from(),
             Kind::FutureImport => {
                 let items = ImportNames::Items(self.import());
-                StmtKind::ImportFrom {
-                    level: 0,
-                    module: Some(ustr("__future__")),
-                    names: items,
-                }
+                StmtKind::ImportFrom { level: 0, module: Some(ustr("__future__")), names: items }
             }
             Kind::Print => self.python2_call("print", span),
             Kind::Exec => self.python2_call("exec", span),
-            Kind::Assert => StmtKind::Assert {
-                test: self.only(span),
-            },
+            Kind::Assert => StmtKind::Assert { test: self.only(span) },
             Kind::Return => StmtKind::Return(self.first()),
             Kind::Raise => StmtKind::Raise(self.first()),
             Kind::Delete => self.delete(),
@@ -155,11 +145,7 @@ impl<'t> Lowering<'t> {
                 }
                 _ if kind.is_expr() => {
                     let id = self.expr(kind, node);
-                    if after_equals {
-                        value = Some(id)
-                    } else {
-                        self.exprs.push(id)
-                    }
+                    if after_equals { value = Some(id) } else { self.exprs.push(id) }
                 }
                 Kind::Augmented => self.scan(),
                 _ => {}
@@ -169,15 +155,8 @@ impl<'t> Lowering<'t> {
         self.rise(levels);
         let targets = self.take_exprs(mark);
         match (annotation, targets.as_ref()) {
-            (Some(annotation), [target]) => StmtKind::AnnAssign {
-                target: *target,
-                annotation,
-                value,
-            },
-            _ => StmtKind::Assign {
-                value: self.or_missing(value, span),
-                targets,
-            },
+            (Some(annotation), [target]) => StmtKind::AnnAssign { target: *target, annotation, value },
+            _ => StmtKind::Assign { value: self.or_missing(value, span), targets },
         }
     }
 
@@ -228,11 +207,7 @@ impl<'t> Lowering<'t> {
 
     fn import_item(&mut self, kind: Kind, span: Span) -> Option<ImportItem> {
         match kind {
-            Kind::DottedName => Some(ImportItem {
-                name: self.dotted(span),
-                alias: None,
-                span,
-            }),
+            Kind::DottedName => Some(ImportItem { name: self.dotted(span), alias: None, span }),
             Kind::AliasedImport => {
                 let mut name = None;
                 let mut alias = None;
@@ -256,11 +231,7 @@ impl<'t> Lowering<'t> {
             Kind::RelativeImport => lowering.each(|lowering, kind, node| {
                 let span = span_of(node);
                 if kind == Kind::ImportPrefix {
-                    level = lowering
-                        .text_of(span)
-                        .bytes()
-                        .filter(|byte| *byte == b'.')
-                        .count() as u32;
+                    level = lowering.text_of(span).bytes().filter(|byte| *byte == b'.').count() as u32;
                 } else if kind == Kind::DottedName {
                     module = Some(lowering.dotted(span));
                 }
@@ -268,11 +239,7 @@ impl<'t> Lowering<'t> {
             Kind::DottedName if !after_import => module = Some(lowering.dotted(span_of(node))),
             _ => items.extend(lowering.import_item(kind, span_of(node))),
         });
-        let names = if star {
-            ImportNames::Star
-        } else {
-            ImportNames::Items(items.into_boxed_slice())
-        };
+        let names = if star { ImportNames::Star } else { ImportNames::Items(items.into_boxed_slice()) };
         StmtKind::ImportFrom { level, module, names }
     }
 
