@@ -1,8 +1,81 @@
-//! (stand-in until the real module is merged)
-use crate::report::FileId;
-use crate::syntax::Tree;
-pub struct Module { pub file: FileId, pub tree: Tree }
-pub struct Project {}
-impl Project {
-    pub fn module(&self, _id: FileId) -> &Module { loop {} }
+//! Which names a file binds, in which scope, and how they are used there; and the files of
+//! a project with the rules by which their imports find each other. Knows no framework.
+
+mod lookup;
+mod project;
+mod set;
+mod uses;
+mod walk;
+
+pub use project::{Module, Project, Target};
+pub use set::NameSet;
+pub use uses::{Used, Uses};
+
+use crate::syntax::{ClassId, FnId, StmtId, Tree};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use ustr::Ustr;
+
+/// The names of one file.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// By [`FnId`].
+    pub scopes: Vec<Scope>,
+    /// What the bodies of classes bind, by [`ClassId`].
+    pub class_locals: Vec<NameSet>,
+    /// A name of the module and the statements that bind it, in order: the innermost ones, also
+    /// inside `if`, `try`, `for`, `with`, `while` and `match`, but not those in functions.
+    pub bindings: FxHashMap<Ustr, SmallVec<[StmtId; 2]>>,
+    /// Names of the module that functions bind by `global`.
+    pub rebound: FxHashSet<Ustr>,
+    /// `from … import *` outside functions, in order.
+    pub stars: Vec<StmtId>,
+    /// What `__all__` lists; `None` without one, or when it is computed.
+    pub dunder_all: Option<Box<[Ustr]>>,
+    pub uses: Uses,
 }
+
+/// The names of one function or lambda.
+#[derive(Debug, Default)]
+pub struct Scope {
+    /// Parameters included.
+    pub locals: NameSet,
+    pub globals: NameSet,
+    pub nonlocals: NameSet,
+    /// Names of attributes and of called names in the body, nested functions included.
+    pub mentions: NameSet,
+}
+
+impl Names {
+    pub fn of(tree: &Tree) -> Names {
+        walk::names(tree)
+    }
+
+    pub fn scope(&self, function: FnId) -> &Scope {
+        &self.scopes[function.0 as usize]
+    }
+
+    pub fn class_locals(&self, class: ClassId) -> &NameSet {
+        &self.class_locals[class.0 as usize]
+    }
+
+    /// The function whose local `name` is when code of `scope` says it; `None` for the module
+    /// (and what is built in).
+    pub fn owner(&self, tree: &Tree, scope: Option<FnId>, name: Ustr) -> Option<FnId> {
+        let mut at = scope;
+        while let Some(function) = at {
+            let scope = self.scope(function);
+            if scope.globals.contains(name) {
+                return None;
+            }
+            if scope.locals.contains(name) {
+                return Some(function);
+            }
+            at = tree.function(function).parent;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;

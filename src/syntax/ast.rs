@@ -32,6 +32,9 @@ pub struct Tree {
     pub comments: Vec<Span>,
     /// Where the parser had to give up or guess, in order.
     pub errors: Vec<Span>,
+    /// Logical lines in order: simple statements, decorators, and the headers of compound
+    /// statements and of their clauses up to the colon.
+    pub lines: Vec<Span>,
 }
 
 impl Tree {

@@ -2,4 +2,20 @@
 //! gives fewer nodes.
 
 pub mod ast;
+#[cfg(test)]
+mod dump;
+mod kinds;
+mod lower;
+#[cfg(test)]
+mod tests;
+
 pub use ast::*;
+pub use lower::{MAX_DEPTH, lower, parse, parse_with};
+
+use crate::report::Span;
+
+/// Extents of the logical lines in order: simple statements, decorators, and the headers of
+/// compound statements and their clauses.
+pub fn logical_lines(tree: &Tree) -> impl ExactSizeIterator<Item = Span> + '_ {
+    tree.lines.iter().copied()
+}

@@ -1,0 +1,203 @@
+//! Where modules lie: search paths of a directory, and modules and packages in them. Every
+//! directory is listed at most once.
+
+use crate::source::list_dir;
+use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What makes a directory the root of a project.
+const MARKERS: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", ".git"];
+
+/// Modules of Python that packages like to name their own modules after. Inside a package the
+/// plain import means Python's.
+const STANDARD: [&str; 31] = [
+    "abc",
+    "ast",
+    "code",
+    "collections",
+    "copy",
+    "csv",
+    "dataclasses",
+    "datetime",
+    "enum",
+    "functools",
+    "glob",
+    "io",
+    "itertools",
+    "json",
+    "logging",
+    "math",
+    "operator",
+    "os",
+    "parser",
+    "pathlib",
+    "platform",
+    "profile",
+    "queue",
+    "random",
+    "re",
+    "signal",
+    "statistics",
+    "string",
+    "time",
+    "types",
+    "typing",
+];
+
+/// Where a module was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A module, or the `__init__.py` of a package.
+    File(PathBuf),
+    /// A folder without `__init__.py`.
+    Folder(PathBuf),
+}
+
+/// The names in a directory that imports can mean, and whether they are directories.
+type Listing = FxHashMap<Box<str>, bool>;
+
+/// Where plain imports of the files of one directory look, in order.
+#[derive(Debug)]
+pub(super) struct Roots {
+    paths: Box<[PathBuf]>,
+    /// The directory itself, when it is a package: its modules are found last, though Python
+    /// would not, for such files are often run as scripts.
+    package: Option<PathBuf>,
+    /// The first directory upwards that is no package.
+    pub top: PathBuf,
+}
+
+#[derive(Default)]
+pub(super) struct Lookup {
+    listings: Mutex<FxHashMap<PathBuf, Option<Arc<Listing>>>>,
+    roots: Mutex<FxHashMap<PathBuf, Arc<Roots>>>,
+}
+
+impl Lookup {
+    fn listing(&self, dir: &Path) -> Option<Arc<Listing>> {
+        if let Some(known) = self.listings.lock().unwrap_or_else(PoisonError::into_inner).get(dir) {
+            return known.clone();
+        }
+        let listing =
+            list_dir(dir).map(|entries| Arc::new(entries.into_iter().filter_map(relevant).collect()));
+        let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
+        listings.entry(dir.to_path_buf()).or_insert(listing).clone()
+    }
+
+    /// A module or package `name` directly in `dir`.
+    pub fn in_dir(&self, dir: &Path, name: &str) -> Option<Found> {
+        // No system call for what is certainly not there.
+        let listing = self.listing(dir)?;
+        let is_dir = listing.get(name).is_some_and(|is_dir| *is_dir);
+        let folder = dir.join(name);
+        if is_dir && self.has_file(&folder, "__init__.py") {
+            return Some(Found::File(folder.join("__init__.py")));
+        }
+        let file = format!("{name}.py");
+        if listing.get(file.as_str()).is_some_and(|is_dir| !is_dir) {
+            return Some(Found::File(dir.join(file)));
+        }
+        is_dir.then_some(Found::Folder(folder))
+    }
+
+    fn has_file(&self, dir: &Path, name: &str) -> bool {
+        self.listing(dir).is_some_and(|listing| listing.get(name).is_some_and(|is_dir| !is_dir))
+    }
+
+    fn is_package(&self, dir: &Path) -> bool {
+        self.has_file(dir, "__init__.py")
+    }
+
+    /// The package that the directory `dir` is.
+    pub fn of_dir(&self, dir: &Path) -> Found {
+        if self.is_package(dir) {
+            Found::File(dir.join("__init__.py"))
+        } else {
+            Found::Folder(dir.to_path_buf())
+        }
+    }
+
+    /// `a.b.c` below `dir`.
+    fn below(&self, dir: &Path, dotted: &str) -> Option<Found> {
+        let mut at = dir.to_path_buf();
+        let mut parts = dotted.split('.').peekable();
+        loop {
+            let found = self.in_dir(&at, parts.next()?)?;
+            if parts.peek().is_none() {
+                return Some(found);
+            }
+            at = match found {
+                Found::Folder(folder) => folder,
+                Found::File(file) if file.ends_with("__init__.py") => file.parent()?.to_path_buf(),
+                Found::File(_) => return None,
+            };
+        }
+    }
+
+    /// `import dotted` in a file of `dir`: a module or package anywhere wins over a bare folder.
+    pub fn plain(&self, dir: &Path, dotted: &str) -> Option<Found> {
+        let roots = self.roots(dir);
+        let top = dotted.split('.').next().unwrap_or(dotted);
+        let own = roots.package.iter().filter(|_| STANDARD.binary_search(&top).is_err());
+        let mut folder = None;
+        for root in roots.paths.iter().chain(own) {
+            match self.below(root, dotted) {
+                Some(Found::Folder(found)) if folder.is_none() => folder = Some(found),
+                Some(Found::File(found)) => return Some(Found::File(found)),
+                _ => {}
+            }
+        }
+        folder.map(Found::Folder)
+    }
+
+    pub fn roots(&self, dir: &Path) -> Arc<Roots> {
+        if let Some(known) = self.roots.lock().unwrap_or_else(PoisonError::into_inner).get(dir) {
+            return known.clone();
+        }
+        let roots = Arc::new(self.find_roots(dir));
+        self.roots.lock().unwrap_or_else(PoisonError::into_inner).insert(dir.to_path_buf(), roots.clone());
+        roots
+    }
+
+    fn find_roots(&self, dir: &Path) -> Roots {
+        let is_root = |dir: &Path| {
+            self.listing(dir)
+                .is_some_and(|listing| MARKERS.iter().any(|marker| listing.contains_key(*marker)))
+        };
+        let top = dir.ancestors().find(|dir| !self.is_package(dir)).unwrap_or(dir).to_path_buf();
+        let mut paths = Vec::with_capacity(4);
+        if top == dir {
+            paths.push(dir.to_path_buf());
+        }
+        paths.push(top.clone());
+        if let Some(root) = dir.ancestors().find(|dir| is_root(dir)) {
+            paths.push(root.to_path_buf());
+            paths.push(root.join("src"));
+        } else {
+            paths.push(top.join("src"));
+        }
+        let mut seen = Vec::new();
+        paths.retain(|path| {
+            let new = !seen.contains(path);
+            seen.push(path.clone());
+            new && self.listing(path).is_some()
+        });
+        let package = (top != dir).then(|| dir.to_path_buf());
+        Roots { paths: paths.into_boxed_slice(), package, top }
+    }
+}
+
+/// Directories of data hold millions of files that no import means.
+fn relevant((name, is_dir): (String, bool)) -> Option<(Box<str>, bool)> {
+    let wanted = is_dir || name.ends_with(".py") || MARKERS.contains(&name.as_str());
+    wanted.then(|| (name.into_boxed_str(), is_dir))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_list_of_standard_modules_is_sorted() {
+        assert!(super::STANDARD.is_sorted());
+    }
+}

@@ -1,0 +1,187 @@
+//! The files of a project, read and parsed when they are first needed, shared by threads.
+//! Ids are given in the order of arrival, which threads may change: nothing shown may depend
+//! on it.
+
+use super::Names;
+use super::lookup::{Found, Lookup};
+use crate::report::FileId;
+use crate::source::{SourceFile, absolute};
+use crate::syntax::{Tree, parse};
+use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use ustr::{Ustr, ustr};
+
+/// One parsed file.
+#[derive(Debug)]
+pub struct Module {
+    pub file: FileId,
+    pub source: Arc<SourceFile>,
+    pub tree: Tree,
+    pub names: Names,
+}
+
+/// What an import leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A module, or the `__init__.py` of a package.
+    File(FileId),
+    /// A folder without `__init__.py`. A name that is no submodule of it may as well belong to
+    /// an installed package of the same name.
+    Namespace(PathBuf),
+    /// Not in this project.
+    Outside,
+}
+
+struct Entry {
+    source: Arc<SourceFile>,
+    /// Absolute.
+    path: PathBuf,
+    module: OnceLock<Module>,
+}
+
+#[derive(Default)]
+pub struct Project {
+    entries: boxcar::Vec<Entry>,
+    /// By absolute path; `None` could not be read.
+    ids: Mutex<FxHashMap<PathBuf, Option<FileId>>>,
+    lookup: Lookup,
+}
+
+impl Project {
+    pub fn new() -> Project {
+        Project::default()
+    }
+
+    /// A file that is already read; the id of an earlier one with the same path if there is one.
+    pub fn add(&self, source: SourceFile) -> FileId {
+        let path = absolute(&source.path);
+        let mut ids = self.ids();
+        if let Some(Some(id)) = ids.get(&path) {
+            return *id;
+        }
+        self.insert(&mut ids, path, source)
+    }
+
+    /// The file at `path`, read when it is first asked for; `None` if that failed, then or before.
+    pub fn open(&self, path: &Path) -> Option<FileId> {
+        let path = absolute(path);
+        if let Some(known) = self.ids().get(&path) {
+            return *known;
+        }
+        // Read without the lock; of two threads that read the same file the first one wins.
+        let source = SourceFile::read(&path);
+        let mut ids = self.ids();
+        if let Some(known) = ids.get(&path) {
+            return *known;
+        }
+        match source {
+            Ok(source) => Some(self.insert(&mut ids, path, source)),
+            Err(_) => {
+                ids.insert(path, None);
+                None
+            }
+        }
+    }
+
+    fn insert(
+        &self,
+        ids: &mut FxHashMap<PathBuf, Option<FileId>>,
+        path: PathBuf,
+        source: SourceFile,
+    ) -> FileId {
+        let entry = Entry { source: Arc::new(source), path: path.clone(), module: OnceLock::new() };
+        let id = FileId(self.entries.push(entry) as u32);
+        ids.insert(path, Some(id));
+        id
+    }
+
+    fn ids(&self) -> MutexGuard<'_, FxHashMap<PathBuf, Option<FileId>>> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An id comes from this project only, and entries are never removed.
+    fn entry(&self, id: FileId) -> &Entry {
+        &self.entries[id.0 as usize]
+    }
+
+    /// The parsed file; parses it the first time.
+    pub fn module(&self, id: FileId) -> &Module {
+        let entry = self.entry(id);
+        entry.module.get_or_init(|| {
+            let tree = parse(&entry.source.text);
+            let names = Names::of(&tree);
+            Module { file: id, source: entry.source.clone(), tree, names }
+        })
+    }
+
+    /// The text of a file, without parsing it.
+    pub fn source(&self, id: FileId) -> &Arc<SourceFile> {
+        &self.entry(id).source
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries.count()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The dotted name by which the project imports the file: `package.module`, or `package` for
+    /// its `__init__.py`.
+    pub fn module_name(&self, id: FileId) -> Option<Ustr> {
+        let path = &self.entry(id).path;
+        let roots = self.lookup.roots(path.parent()?);
+        let inside = path.strip_prefix(&roots.top).ok()?.with_extension("");
+        let mut parts: Vec<&str> = inside.iter().map(|part| part.to_str()).collect::<Option<_>>()?;
+        if parts.len() > 1 && parts.last() == Some(&"__init__") {
+            parts.pop();
+        }
+        Some(ustr(&parts.join(".")))
+    }
+
+    /// `import module` with level 0, `from ...module import …` with one level a dot.
+    pub fn resolve(&self, from: FileId, level: u32, module: Option<Ustr>) -> Target {
+        let Some(dir) = self.entry(from).path.parent() else { return Target::Outside };
+        if level == 0 {
+            let found = module.and_then(|module| self.lookup.plain(dir, &module));
+            return self.target(found);
+        }
+        let Some(package) = dir.ancestors().nth(level as usize - 1) else { return Target::Outside };
+        let mut found = Some(self.lookup.of_dir(package));
+        for part in module.iter().flat_map(|module| module.split('.')) {
+            found = found.and_then(|found| self.step(&found, part));
+        }
+        self.target(found)
+    }
+
+    fn step(&self, of: &Found, name: &str) -> Option<Found> {
+        match of {
+            Found::Folder(folder) => self.lookup.in_dir(folder, name),
+            Found::File(file) if file.ends_with("__init__.py") => self.lookup.in_dir(file.parent()?, name),
+            Found::File(_) => None,
+        }
+    }
+
+    /// The module `name` of a package or namespace; `None` for anything else.
+    pub fn submodule(&self, of: &Target, name: Ustr) -> Option<Target> {
+        let of = match of {
+            Target::File(id) => Found::File(self.entry(*id).path.clone()),
+            Target::Namespace(folder) => Found::Folder(folder.clone()),
+            Target::Outside => return None,
+        };
+        match self.target(self.step(&of, &name)) {
+            Target::Outside => None,
+            target => Some(target),
+        }
+    }
+
+    fn target(&self, found: Option<Found>) -> Target {
+        match found {
+            Some(Found::File(path)) => self.open(&path).map_or(Target::Outside, Target::File),
+            Some(Found::Folder(folder)) => Target::Namespace(folder),
+            None => Target::Outside,
+        }
+    }
+}
