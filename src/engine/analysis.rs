@@ -52,8 +52,19 @@ pub fn load(path: &Path, stdin: Option<&[u8]>) -> Loaded {
 
 fn packages() -> &'static [&'static str] {
     &[
-        "torch", "tensorflow", "keras", "lightning", "pytorch_lightning", "transformers", "accelerate", "jax", "flax",
-        "fastai", "ignite", "deepspeed", "apex",
+        "torch",
+        "tensorflow",
+        "keras",
+        "lightning",
+        "pytorch_lightning",
+        "transformers",
+        "accelerate",
+        "jax",
+        "flax",
+        "fastai",
+        "ignite",
+        "deepspeed",
+        "apex",
     ]
 }
 
@@ -65,6 +76,16 @@ pub fn source(project: &Project, file: FileId) -> Arc<SourceFile> {
 /// The suppression comments of one file, and which of them were used.
 pub struct Comments(Suppressions);
 
+/// Something wrong with a suppression comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    pub span: Span,
+    /// The id it is about; whether there is such a rule is not known here.
+    pub rule: Option<String>,
+    pub message: String,
+    pub help: Option<String>,
+}
+
 impl Comments {
     pub fn of(project: &Project, file: FileId) -> Comments {
         Comments(Suppressions::collect(&project.source(file).text))
@@ -74,8 +95,14 @@ impl Comments {
         self.0.covers(rule, span)
     }
 
-    /// Where a comment names a rule for nothing, and that rule.
-    pub fn unused(&self) -> Vec<(Span, String)> {
-        self.0.unused().map(|(span, rule)| (span, rule.to_owned())).collect()
+    /// What hid nothing, in order.
+    pub fn complaints(&self) -> Vec<Complaint> {
+        let unused = self.0.unused().map(|(span, rule)| Complaint {
+            span,
+            rule: Some(rule.to_owned()),
+            message: format!("nothing here raises `{rule}`, so this comment hides nothing"),
+            help: None,
+        });
+        unused.collect()
     }
 }

@@ -1,10 +1,10 @@
 //! Reports of single files into one outcome: the same finding once, guesses dropped where
 //! facts stand, comments and settings applied, everything in one order.
 
-use crate::engine::analysis::{self, Comments, FileReport, FunctionKey, Project};
+use crate::engine::analysis::{self, Comments, Complaint, FileReport, FunctionKey, Project};
 use crate::engine::discovery::Asked;
 use crate::engine::selection::{UNUSED_SUPPRESSION, find_rule, known_rules};
-use crate::engine::suggest::did_you_mean;
+use crate::engine::suggest::nearest;
 use crate::engine::{Outcome, Sources};
 use crate::report::{Diagnostic, FileId, Place};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,8 +12,11 @@ use std::path::Path;
 
 /// `reports` come in the order of the files asked for.
 pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileId, FileReport)>) -> Outcome {
-    let incomplete: FxHashSet<FileId> =
-        reports.iter().filter(|(_, report)| report.out_of_fuel).map(|(file, _)| *file).collect();
+    let incomplete: FxHashSet<FileId> = reports
+        .iter()
+        .filter(|(_, report)| report.out_of_fuel)
+        .map(|(file, _)| *file)
+        .collect();
     let entries: Vec<FileId> = reports.iter().map(|(file, _)| *file).collect();
     let wanted = Wanted::new(project, asked);
     let mut outcome = Outcome::default();
@@ -25,7 +28,9 @@ pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileI
     for finding in distinct(reports) {
         let file = finding.place.file;
         let Some(at) = wanted.find(file) else { continue };
-        let comments = comments.entry(file).or_insert_with(|| Comments::of(project, file));
+        let comments = comments
+            .entry(file)
+            .or_insert_with(|| Comments::of(project, file));
         // Asked first, so that a comment counts as used whether or not the finding is selected.
         if comments.covers(finding.rule, finding.place.span) {
             outcome.suppressed += 1;
@@ -35,13 +40,19 @@ pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileI
     }
     // A file that was not rehearsed to its end says nothing about its comments.
     for file in entries.into_iter().filter(|file| !incomplete.contains(file)) {
-        let (Some(at), Some(comments)) = (wanted.find(file), comments.get(&file)) else { continue };
+        let (Some(at), Some(comments)) = (wanted.find(file), comments.get(&file)) else {
+            continue;
+        };
         if at.settings.selects(UNUSED_SUPPRESSION.id, &at.path) {
-            found.extend(comments.unused().into_iter().map(|(span, rule)| unused(Place::new(file, span), &rule)));
+            found.extend(comments.complaints().into_iter().map(|one| unused(file, one)));
         }
     }
     let all = found.len();
-    found.retain(|finding| wanted.find(finding.place.file).is_some_and(|at| at.settings.shows(finding)));
+    found.retain(|finding| {
+        wanted
+            .find(finding.place.file)
+            .is_some_and(|at| at.settings.shows(finding))
+    });
     outcome.hidden = all - found.len();
     for finding in &found {
         let related = finding.related.iter().map(|label| label.place.file);
@@ -62,18 +73,25 @@ struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     fn new(project: &'a Project, asked: &'a [Asked]) -> Self {
-        Wanted { project, by_path: asked.iter().map(|file| (file.path.as_path(), file)).collect() }
+        Wanted {
+            project,
+            by_path: asked.iter().map(|file| (file.path.as_path(), file)).collect(),
+        }
     }
 
     fn find(&self, file: FileId) -> Option<&'a Asked> {
-        self.by_path.get(analysis::source(self.project, file).path.as_path()).copied()
+        self.by_path
+            .get(analysis::source(self.project, file).path.as_path())
+            .copied()
     }
 }
 
 /// The same rule at the same place with the same words is one finding, the best founded of them.
 fn distinct(reports: Vec<(FileId, FileReport)>) -> Vec<Diagnostic> {
-    let rehearsed: FxHashSet<FunctionKey> =
-        reports.iter().flat_map(|(_, report)| report.rehearsed.iter().copied()).collect();
+    let rehearsed: FxHashSet<FunctionKey> = reports
+        .iter()
+        .flat_map(|(_, report)| report.rehearsed.iter().copied())
+        .collect();
     let mut place_of: FxHashMap<(&'static str, Place, String), usize> = FxHashMap::default();
     let mut found: Vec<(Diagnostic, bool)> = Vec::new();
     for (finding, seeded) in reports.into_iter().flat_map(|(_, report)| report.findings) {
@@ -85,7 +103,9 @@ fn distinct(reports: Vec<(FileId, FileReport)>) -> Vec<Diagnostic> {
         let real = seeded.is_none();
         match place_of.get(&key) {
             // On a tie the first stays, and reports come in the order of the files.
-            Some(&at) if rank(&finding, real) > rank(&found[at].0, found[at].1) => found[at] = (finding, real),
+            Some(&at) if rank(&finding, real) > rank(&found[at].0, found[at].1) => {
+                found[at] = (finding, real)
+            }
             Some(_) => {}
             None => {
                 place_of.insert(key, found.len());
@@ -96,20 +116,37 @@ fn distinct(reports: Vec<(FileId, FileReport)>) -> Vec<Diagnostic> {
     found.into_iter().map(|(finding, _)| finding).collect()
 }
 
-fn unused(place: Place, rule: &str) -> Diagnostic {
-    let known = find_rule(rule).is_some();
-    let message = if known {
-        format!("nothing here raises `{rule}`, so this comment hides nothing")
-    } else {
-        format!("no rule is called `{rule}`, so this comment hides nothing")
+fn unused(file: FileId, complaint: Complaint) -> Diagnostic {
+    let Complaint {
+        span,
+        rule,
+        message,
+        help,
+    } = complaint;
+    let unknown = rule.as_deref().filter(|rule| find_rule(rule).is_none());
+    let (message, hint) = match unknown {
+        None => (message, None),
+        Some(rule) => {
+            let ids = known_rules();
+            let near = nearest(rule, ids.iter().map(|rule| rule.id));
+            let message = format!("no rule is called `{rule}`, so this comment hides nothing");
+            (message, near.map(|id| format!("did you mean `{id}`?")))
+        }
     };
-    let ids = known_rules();
-    let hint = if known { String::new() } else { did_you_mean(rule, ids.iter().map(|rule| rule.id)) };
-    let help = match hint.strip_prefix("; ") {
-        Some(hint) => hint.to_owned(),
-        None => format!("remove `{rule}` from the comment"),
+    let remove = || {
+        rule.as_ref()
+            .map(|rule| format!("remove `{rule}` from the comment"))
     };
-    Diagnostic::new(UNUSED_SUPPRESSION.id, UNUSED_SUPPRESSION.severity, place, message).help(help)
+    let finding = Diagnostic::new(
+        UNUSED_SUPPRESSION.id,
+        UNUSED_SUPPRESSION.severity,
+        Place::new(file, span),
+        message,
+    );
+    match hint.or(help).or_else(remove) {
+        Some(help) => finding.help(help),
+        None => finding,
+    }
 }
 
 /// By path and place, never by the number of a file, which depends on who was read first.
@@ -133,11 +170,21 @@ mod tests {
 
     fn finding(confidence: Confidence, start: u32) -> Diagnostic {
         let place = Place::new(FileId(0), Span::new(start, start + 1));
-        Diagnostic::new("unsafe-division", Severity::Warning, place, "a divisor can be zero").confidence(confidence)
+        Diagnostic::new(
+            "unsafe-division",
+            Severity::Warning,
+            place,
+            "a divisor can be zero",
+        )
+        .confidence(confidence)
     }
 
     fn report(findings: Vec<(Diagnostic, Option<FunctionKey>)>, rehearsed: Vec<FunctionKey>) -> FileReport {
-        FileReport { findings, rehearsed, out_of_fuel: false }
+        FileReport {
+            findings,
+            rehearsed,
+            out_of_fuel: false,
+        }
     }
 
     #[test]
@@ -153,6 +200,9 @@ mod tests {
         let key = (FileId(0), 7);
         let guess = report(vec![(finding(Confidence::Medium, 0), Some(key))], vec![]);
         let other = report(vec![(finding(Confidence::Medium, 5), None)], vec![key]);
-        assert_eq!(distinct(vec![(FileId(0), guess), (FileId(1), other)]), [finding(Confidence::Medium, 5)]);
+        assert_eq!(
+            distinct(vec![(FileId(0), guess), (FileId(1), other)]),
+            [finding(Confidence::Medium, 5)]
+        );
     }
 }

@@ -6,7 +6,12 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     let allowed = (given_lower.chars().count() / 3).max(1);
     known
         .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&given_lower, &name.to_lowercase()), name))
+        .map(|name| {
+            (
+                strsim::damerau_levenshtein(&given_lower, &name.to_lowercase()),
+                name,
+            )
+        })
         .filter(|(distance, _)| *distance <= allowed)
         .min()
         .map(|(_, name)| name)
@@ -27,6 +32,9 @@ mod tests {
         assert_eq!(nearest("missing-zerograd", known), Some("missing-zero-grad"));
         assert_eq!(nearest("missing_zero_grad", known), Some("missing-zero-grad"));
         assert_eq!(nearest("unused-import", known), None);
-        assert_eq!(did_you_mean("retained-graf", known), "; did you mean `retained-graph`?");
+        assert_eq!(
+            did_you_mean("retained-graf", known),
+            "; did you mean `retained-graph`?"
+        );
     }
 }

@@ -46,13 +46,20 @@ pub fn parse_pyproject(path: &Path, text: &str) -> Result<Option<Config>, Config
     }
     let reader = Reader { path, text };
     let table = reader.parse()?;
-    let section = table.get("tool").and_then(|tool| tool.get_ref().as_table()?.get("trainlint"));
-    section.map(|section| config(&reader, reader.table("tool.trainlint", section)?)).transpose()
+    let section = table
+        .get("tool")
+        .and_then(|tool| tool.get_ref().as_table()?.get("trainlint"));
+    section
+        .map(|section| config(&reader, reader.table("tool.trainlint", section)?))
+        .transpose()
 }
 
 fn config(reader: &Reader<'_>, table: &DeTable<'_>) -> Result<Config, ConfigError> {
     let base = reader.path.parent().unwrap_or(Path::new("")).to_owned();
-    let mut config = Config { base, ..Config::default() };
+    let mut config = Config {
+        base,
+        ..Config::default()
+    };
     // The version is asked first: a newer file may well have keys that this version does not know.
     if let Some(value) = table.get("required-version") {
         reader.one("required-version", value, required_version)?;
@@ -74,7 +81,8 @@ fn entry(reader: &Reader<'_>, config: &mut Config, key: &str, value: &Value<'_>)
         "ignore" => config.ignore = selectors(value)?,
         "per-file-ignores" => {
             for (glob, rules) in reader.table(key, value)? {
-                let pattern = read_glob(glob.get_ref()).map_err(|message| reader.error(glob.span(), message))?;
+                let pattern =
+                    read_glob(glob.get_ref()).map_err(|message| reader.error(glob.span(), message))?;
                 config.per_file_ignores.push((pattern, selectors(rules)?));
             }
         }
@@ -102,7 +110,10 @@ fn target(reader: &Reader<'_>, config: &mut Config, table: &DeTable<'_>) -> Resu
     for (key, value) in table {
         match key.get_ref().as_ref() {
             "gpu" | "memory" if config.target.is_some() => {
-                return Err(reader.error(key.span(), "`gpu` and `memory` both say how large the card is; keep one"));
+                return Err(reader.error(
+                    key.span(),
+                    "`gpu` and `memory` both say how large the card is; keep one",
+                ));
             }
             "gpu" => config.target = Some(reader.one("gpu", value, Target::of_gpu)?),
             "memory" => config.target = Some(reader.one("memory", value, Target::of_memory)?),
@@ -117,9 +128,9 @@ fn values(reader: &Reader<'_>, config: &mut Config, table: &DeTable<'_>) -> Resu
     for (name, value) in table {
         let literal = match value.get_ref() {
             DeValue::Boolean(flag) => Some(Literal::Bool(*flag)),
-            DeValue::Integer(number) => {
-                i64::from_str_radix(number.as_str(), number.radix()).ok().map(Literal::Int)
-            }
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+                .ok()
+                .map(Literal::Int),
             DeValue::Float(number) => number.as_str().parse().ok().map(Literal::Float),
             DeValue::String(text) => Some(Literal::Str(text.as_ref().into())),
             _ => None,
@@ -140,7 +151,8 @@ fn required_version(text: &str) -> Result<(), String> {
     for clause in text.split(',').map(str::trim) {
         let split = clause.find(|c: char| c.is_ascii_digit()).unwrap_or(clause.len());
         let (operator, version) = clause.split_at(split);
-        let unreadable = || format!("`{text}` is not a version requirement: write `>=0.1`, `==0.1.0` or `>=0.1,<0.2`");
+        let unreadable =
+            || format!("`{text}` is not a version requirement: write `>=0.1`, `==0.1.0` or `>=0.1,<0.2`");
         let wanted = numbers(version).ok_or_else(unreadable)?;
         let order = numbers(running).unwrap_or_default().cmp(&wanted);
         let satisfied = match operator.trim() {
@@ -149,7 +161,13 @@ fn required_version(text: &str) -> Result<(), String> {
             ">" => order.is_gt(),
             "<=" => order.is_le(),
             "<" => order.is_lt(),
-            other => return Err(format!("{}{}", unreadable(), did_you_mean(other, ["==", ">=", "<="]))),
+            other => {
+                return Err(format!(
+                    "{}{}",
+                    unreadable(),
+                    did_you_mean(other, ["==", ">=", "<="])
+                ));
+            }
         };
         if !satisfied {
             return Err(format!("requires trainlint {text}, and this is {running}"));
@@ -204,15 +222,23 @@ mod tests {
     fn versions_are_asked_before_keys() {
         assert_eq!(
             error("key-of-the-future = 1\nrequired-version = \">=99.0\"\n"),
-            format!("trainlint.toml:2:20: requires trainlint >=99.0, and this is {}", env!("CARGO_PKG_VERSION"))
+            format!(
+                "trainlint.toml:2:20: requires trainlint >=99.0, and this is {}",
+                env!("CARGO_PKG_VERSION")
+            )
         );
         assert_eq!(required_version(">=0.0.1, <99"), Ok(()));
-        assert!(required_version("newest").unwrap_err().contains("is not a version requirement"));
+        assert!(
+            required_version("newest")
+                .unwrap_err()
+                .contains("is not a version requirement")
+        );
     }
 
     #[test]
     fn values_and_targets_are_read() {
-        let text = "[values]\nbatch_size = 64\nlr = 1e-3\nname = \"x\"\n[target]\nmemory = \"24GiB\"\ngpus = 2\n";
+        let text =
+            "[values]\nbatch_size = 64\nlr = 1e-3\nname = \"x\"\n[target]\nmemory = \"24GiB\"\ngpus = 2\n";
         let config = parse(Path::new("dir/trainlint.toml"), text).unwrap();
         assert_eq!(config.values.len(), 3);
         assert_eq!(config.target.unwrap().memory, 24 << 30);
@@ -224,7 +250,11 @@ mod tests {
     fn a_pyproject_of_others_is_passed_over() {
         let path = Path::new("pyproject.toml");
         assert!(parse_pyproject(path, "not = = toml").unwrap().is_none());
-        assert!(parse_pyproject(path, "[project]\nname = \"trainlint-user\"").unwrap().is_none());
+        assert!(
+            parse_pyproject(path, "[project]\nname = \"trainlint-user\"")
+                .unwrap()
+                .is_none()
+        );
         let config = parse_pyproject(path, "[tool.trainlint]\npedantic = true").unwrap();
         assert_eq!(config.unwrap().pedantic, Some(true));
     }
