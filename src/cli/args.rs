@@ -97,12 +97,7 @@ pub struct CheckArgs {
     pub pedantic: bool,
 
     /// The card that the run is meant for, such as `rtx4090`, `a100-80g` or `h200`. [default: a card of 24 GB]
-    #[arg(
-        long,
-        value_name = "NAME",
-        conflicts_with = "gpu_memory",
-        help_heading = "The run"
-    )]
+    #[arg(long, value_name = "NAME", conflicts_with = "gpu_memory", help_heading = "The run")]
     pub gpu: Option<String>,
 
     /// The memory of the card that the run is meant for, such as `24GiB`, `24GB`, `32000M` or `1.5T`.
@@ -114,12 +109,7 @@ pub struct CheckArgs {
     pub set: Vec<(String, Literal)>,
 
     /// Use this configuration file, and no other.
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "isolated",
-        help_heading = "Files"
-    )]
+    #[arg(long, value_name = "FILE", conflicts_with = "isolated", help_heading = "Files")]
     pub config: Option<PathBuf>,
 
     /// Use no configuration file.
@@ -191,13 +181,9 @@ pub struct ExplainArgs {
 }
 
 fn per_file_ignore(text: &str) -> Result<(String, Vec<Selector>), String> {
-    let (glob, rules) = text
-        .rsplit_once(':')
-        .ok_or("write a glob, a colon and rules, such as `tests/**:memory`")?;
-    let rules = rules
-        .split(',')
-        .map(|rule| Selector::parse(rule.trim()))
-        .collect::<Result<_, _>>()?;
+    let (glob, rules) =
+        text.rsplit_once(':').ok_or("write a glob, a colon and rules, such as `tests/**:memory`")?;
+    let rules = rules.split(',').map(|rule| Selector::parse(rule.trim())).collect::<Result<_, _>>()?;
     Ok((read_glob(glob)?, rules))
 }
 

@@ -30,11 +30,7 @@ pub fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
     if outcome.failed() {
         return Ok(FAILURE);
     }
-    Ok(if outcome.findings.is_empty() || args.exit_zero {
-        CLEAN
-    } else {
-        FINDINGS
-    })
+    Ok(if outcome.findings.is_empty() || args.exit_zero { CLEAN } else { FINDINGS })
 }
 
 fn write(args: &CheckArgs, outcome: &Outcome, output: &Output) -> anyhow::Result<()> {
@@ -61,17 +57,11 @@ fn request(args: &CheckArgs) -> anyhow::Result<Request> {
         bail!("`--stdin-filename` names a script from stdin; give `-` instead of paths");
     }
     let (paths, stdin) = if from_stdin {
-        let name = args
-            .stdin_filename
-            .clone()
-            .unwrap_or_else(|| PathBuf::from("<stdin>"));
+        let name = args.stdin_filename.clone().unwrap_or_else(|| PathBuf::from("<stdin>"));
         let mut bytes = Vec::new();
         // What is not going to be checked need not be waited for.
         if !args.show_files && !args.show_settings {
-            std::io::stdin()
-                .lock()
-                .read_to_end(&mut bytes)
-                .context("stdin can't be read")?;
+            std::io::stdin().lock().read_to_end(&mut bytes).context("stdin can't be read")?;
         }
         (Vec::new(), Some((name, bytes)))
     } else if args.paths.is_empty() {
@@ -84,14 +74,7 @@ fn request(args: &CheckArgs) -> anyhow::Result<Request> {
         (None, true) => Origin::Isolated,
         (None, false) => Origin::Closest,
     };
-    Ok(Request {
-        overrides: overrides(args, &cwd)?,
-        cwd,
-        paths,
-        stdin,
-        origin,
-        threads: args.threads,
-    })
+    Ok(Request { overrides: overrides(args, &cwd)?, cwd, paths, stdin, origin, threads: args.threads })
 }
 
 /// What the flags say, as a layer over every configuration file.

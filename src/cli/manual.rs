@@ -53,10 +53,7 @@ fn section(text: &mut String, command: &Command) {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     // Writing to a string does not fail.
     let _ = writeln!(text, "\n## `trainlint {}`\n\n{about}.\n", command.get_name());
-    for argument in command
-        .get_arguments()
-        .filter(|one| !one.is_hide_set() && one.get_id() != "help")
-    {
+    for argument in command.get_arguments().filter(|one| !one.is_hide_set() && one.get_id() != "help") {
         let _ = writeln!(text, "- `{}`: {}", name(argument), meaning(argument));
     }
 }
@@ -71,11 +68,7 @@ fn name(argument: &Arg) -> String {
 }
 
 fn meaning(argument: &Arg) -> String {
-    let help = argument
-        .get_long_help()
-        .or(argument.get_help())
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
     let mut text = help.split_whitespace().collect::<Vec<_>>().join(" ");
     if !text.ends_with(['.', ']']) {
         text.push('.');
@@ -89,10 +82,8 @@ fn meaning(argument: &Arg) -> String {
     if !values.is_empty() {
         let _ = write!(text, " One of {}.", values.join(", "));
     }
-    if let Some(default) = argument
-        .get_default_values()
-        .first()
-        .filter(|_| argument.get_action().takes_values())
+    if let Some(default) =
+        argument.get_default_values().first().filter(|_| argument.get_action().takes_values())
     {
         let _ = write!(text, " Default: `{}`.", default.to_string_lossy());
     }

@@ -1,9 +1,6 @@
 //! The command line: flags in, exit code out. The only place that prints, and that knows the
 //! environment; everything else is the engine's and the renderers'.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "this module is the edge to the environment"
-)]
+#![allow(clippy::disallowed_methods, reason = "this module is the edge to the environment")]
 
 mod args;
 mod check;
@@ -43,9 +40,9 @@ pub fn main() -> ExitCode {
         Command::Check(check) => check::run(*check, &output),
         Command::Rules(rules) => rules::run(&rules, &output),
         Command::Explain(explain) => explain::run(&explain, &output),
-        Command::Version => output
-            .out(format!("trainlint {}\n", env!("CARGO_PKG_VERSION")).as_bytes())
-            .map(|()| CLEAN),
+        Command::Version => {
+            output.out(format!("trainlint {}\n", env!("CARGO_PKG_VERSION")).as_bytes()).map(|()| CLEAN)
+        }
     };
     let code = result.unwrap_or_else(|error| {
         output.complain("error", &format!("{error:#}"));

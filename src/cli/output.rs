@@ -16,10 +16,7 @@ impl Output {
             ColorWhen::Never => false,
             ColorWhen::Auto => wished(|name| std::env::var(name).ok()).unwrap_or(terminal),
         };
-        Output {
-            color: decide(io::stdout().is_terminal()),
-            color_errors: decide(io::stderr().is_terminal()),
-        }
+        Output { color: decide(io::stdout().is_terminal()), color_errors: decide(io::stderr().is_terminal()) }
     }
 
     /// Results.
@@ -73,12 +70,7 @@ mod tests {
     use super::*;
 
     fn wish(variables: &[(&str, &str)]) -> Option<bool> {
-        wished(|name| {
-            variables
-                .iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| (*value).to_owned())
-        })
+        wished(|name| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
     }
 
     #[test]

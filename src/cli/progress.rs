@@ -23,11 +23,7 @@ impl Bar {
             bar.set_style(style);
         }
         let waiting = wanted && std::io::stderr().is_terminal() && std::io::stdout().is_terminal();
-        Bar {
-            bar,
-            began: Instant::now(),
-            waiting: AtomicBool::new(waiting),
-        }
+        Bar { bar, began: Instant::now(), waiting: AtomicBool::new(waiting) }
     }
 }
 

@@ -18,11 +18,7 @@ pub fn run(args: &RulesArgs, output: &Output) -> anyhow::Result<u8> {
 fn table() -> String {
     let rules = known_rules();
     let wide = rules.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
-    let group = rules
-        .iter()
-        .map(|rule| rule.group.name().len())
-        .max()
-        .unwrap_or(0);
+    let group = rules.iter().map(|rule| rule.group.name().len()).max().unwrap_or(0);
     let mut text = String::new();
     for rule in rules {
         let severity = render::severity(rule.severity);

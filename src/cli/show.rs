@@ -26,20 +26,9 @@ pub fn settings(request: &Request, output: &Output) -> anyhow::Result<u8> {
 
 fn describe(settings: &Settings, request: &Request) -> String {
     let mut text = String::new();
-    let files: Vec<String> = settings
-        .files
-        .iter()
-        .map(|file| shown_path(&request.cwd, file))
-        .collect();
-    let from = if files.is_empty() {
-        "no configuration file".to_owned()
-    } else {
-        files.join(", ")
-    };
-    let ignores = settings
-        .per_file_ignores
-        .iter()
-        .map(|(glob, rules)| (glob.glob().glob(), rules.ids()));
+    let files: Vec<String> = settings.files.iter().map(|file| shown_path(&request.cwd, file)).collect();
+    let from = if files.is_empty() { "no configuration file".to_owned() } else { files.join(", ") };
+    let ignores = settings.per_file_ignores.iter().map(|(glob, rules)| (glob.glob().glob(), rules.ids()));
     // Writing to a string does not fail.
     let _ = writeln!(text, "# from {from}");
     let _ = writeln!(text, "rules = {:?}", settings.rules.ids());
@@ -48,17 +37,9 @@ fn describe(settings: &Settings, request: &Request) -> String {
     }
     let _ = writeln!(text, "exclude = {:?}", settings.exclude.written);
     let _ = writeln!(text, "force-exclude = {}", settings.force_exclude);
-    let _ = writeln!(
-        text,
-        "min-confidence = {:?}",
-        render::confidence(settings.min_confidence)
-    );
+    let _ = writeln!(text, "min-confidence = {:?}", render::confidence(settings.min_confidence));
     let _ = writeln!(text, "pedantic = {}", settings.pedantic);
-    let apis: Vec<String> = settings
-        .apis
-        .iter()
-        .map(|path| shown_path(&request.cwd, path))
-        .collect();
+    let apis: Vec<String> = settings.apis.iter().map(|path| shown_path(&request.cwd, path)).collect();
     let _ = writeln!(text, "apis = {apis:?}");
     let memory = units::bytes(settings.target.memory);
     let _ = writeln!(

@@ -100,7 +100,7 @@ impl Comments {
         let unused = self.0.unused().map(|(span, rule)| Complaint {
             span,
             rule: Some(rule.to_owned()),
-            message: format!("nothing here raises `{rule}`, so this comment hides nothing"),
+            message: format!("`ignore[{rule}]` suppresses nothing"),
             help: None,
         });
         unused.collect()

@@ -44,12 +44,7 @@ impl Configs {
                     .ok_or_else(|| failure(path, "has no section `[tool.trainlint]`"))?,
             ),
         };
-        Ok(Configs {
-            overrides,
-            fixed,
-            default,
-            by_folder: Mutex::default(),
-        })
+        Ok(Configs { overrides, fixed, default, by_folder: Mutex::default() })
     }
 
     /// What is in force for the files of a folder, given by its absolute path.
@@ -60,12 +55,7 @@ impl Configs {
         let mut asked = Vec::new();
         let mut found = None;
         for ancestor in folder.ancestors() {
-            let known = self
-                .by_folder
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .get(ancestor)
-                .cloned();
+            let known = self.by_folder.lock().unwrap_or_else(PoisonError::into_inner).get(ancestor).cloned();
             found = match known {
                 Some(known) => Some(known),
                 None => in_folder(ancestor, &self.overrides)?,
@@ -101,25 +91,13 @@ fn settings(path: &Path, overrides: &Config) -> Result<Option<Arc<Settings>>, Co
         let next = disk::absolute(Path::new("/"), &next);
         let place = files.last().unwrap_or(&next).clone();
         if files.contains(&next) {
-            return Err(failure(
-                &place,
-                format!("`extend` leads back to {}", next.display()),
-            ));
+            return Err(failure(&place, format!("`extend` leads back to {}", next.display())));
         }
         if !next.is_file() {
-            return Err(failure(
-                &place,
-                format!("extends {}, which does not exist", next.display()),
-            ));
+            return Err(failure(&place, format!("extends {}, which does not exist", next.display())));
         }
         let config = read(&next)?.ok_or_else(|| {
-            failure(
-                &place,
-                format!(
-                    "extends {}, which has no section `[tool.trainlint]`",
-                    next.display()
-                ),
-            )
+            failure(&place, format!("extends {}, which has no section `[tool.trainlint]`", next.display()))
         })?;
         layers.push(config);
         files.push(next);
@@ -140,9 +118,5 @@ fn read(path: &Path) -> Result<Option<Config>, ConfigError> {
 }
 
 fn failure(path: &Path, message: impl Into<String>) -> ConfigError {
-    ConfigError {
-        path: path.to_owned(),
-        at: None,
-        message: message.into(),
-    }
+    ConfigError { path: path.to_owned(), at: None, message: message.into() }
 }

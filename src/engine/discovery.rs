@@ -40,11 +40,7 @@ pub fn discover(cwd: &Path, paths: &[PathBuf], configs: &Configs) -> Result<Vec<
         } else if path.exists() {
             let settings = configs.of_folder(path.parent().unwrap_or(cwd))?;
             if !(settings.force_exclude && settings.exclude.matches_below(cwd, &path)) {
-                files.push(Asked {
-                    path,
-                    explicit: true,
-                    settings,
-                });
+                files.push(Asked { path, explicit: true, settings });
             }
         } else {
             return Err(missing(given, &path));
@@ -63,10 +59,7 @@ fn missing(given: &Path, path: &Path) -> DiscoveryError {
     let hint = nearest(&name, siblings.iter().map(String::as_str))
         .map(|near| format!("; did you mean {}?", given.with_file_name(near).display()))
         .unwrap_or_default();
-    DiscoveryError::Missing {
-        path: given.display().to_string(),
-        hint,
-    }
+    DiscoveryError::Missing { path: given.display().to_string(), hint }
 }
 
 fn walk(root: &Path, configs: &Configs, files: &mut Vec<Asked>) -> Result<(), ConfigError> {
@@ -85,11 +78,7 @@ fn walk(root: &Path, configs: &Configs, files: &mut Vec<Asked>) -> Result<(), Co
         let path = entry.into_path();
         let settings = configs.of_folder(path.parent().unwrap_or(root))?;
         if !settings.exclude.matches_below(root, &path) {
-            files.push(Asked {
-                path,
-                explicit: false,
-                settings,
-            });
+            files.push(Asked { path, explicit: false, settings });
         }
     }
     Ok(())
@@ -99,8 +88,5 @@ fn walk(root: &Path, configs: &Configs, files: &mut Vec<Asked>) -> Result<(), Co
 fn is_script(entry: &DirEntry) -> bool {
     let file = entry.file_type().is_some_and(|kind| kind.is_file())
         || (entry.path_is_symlink() && entry.path().is_file());
-    file && entry
-        .path()
-        .extension()
-        .is_some_and(|extension| extension == "py" || extension == "ipynb")
+    file && entry.path().extension().is_some_and(|extension| extension == "py" || extension == "ipynb")
 }

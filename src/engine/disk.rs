@@ -1,9 +1,6 @@
 //! The one place of the engine that touches the disk: configuration files and the names
 //! beside a path that does not exist. Scripts are read by `source`.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "this module is the engine's edge to the file system"
-)]
+#![allow(clippy::disallowed_methods, reason = "this module is the engine's edge to the file system")]
 
 use std::path::{Component, Path, PathBuf};
 
@@ -17,9 +14,7 @@ pub fn read_text(path: &Path) -> Result<String, String> {
 /// The names in a folder, sorted; none where it can't be read.
 pub fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort_unstable();
     names
 }
@@ -46,10 +41,7 @@ mod tests {
 
     #[test]
     fn paths_are_made_plain() {
-        assert_eq!(
-            absolute(Path::new("/a/b"), Path::new("../c/./d.py")),
-            Path::new("/a/c/d.py")
-        );
+        assert_eq!(absolute(Path::new("/a/b"), Path::new("../c/./d.py")), Path::new("/a/c/d.py"));
         assert_eq!(absolute(Path::new("/a"), Path::new("/x/y")), Path::new("/x/y"));
         assert_eq!(absolute(Path::new("/a"), Path::new("../../..")), Path::new("/"));
     }

@@ -12,11 +12,8 @@ use std::path::Path;
 
 /// `reports` come in the order of the files asked for.
 pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileId, FileReport)>) -> Outcome {
-    let incomplete: FxHashSet<FileId> = reports
-        .iter()
-        .filter(|(_, report)| report.out_of_fuel)
-        .map(|(file, _)| *file)
-        .collect();
+    let incomplete: FxHashSet<FileId> =
+        reports.iter().filter(|(_, report)| report.out_of_fuel).map(|(file, _)| *file).collect();
     let entries: Vec<FileId> = reports.iter().map(|(file, _)| *file).collect();
     let wanted = Wanted::new(project, asked);
     let mut outcome = Outcome::default();
@@ -28,9 +25,7 @@ pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileI
     for finding in distinct(reports) {
         let file = finding.place.file;
         let Some(at) = wanted.find(file) else { continue };
-        let comments = comments
-            .entry(file)
-            .or_insert_with(|| Comments::of(project, file));
+        let comments = comments.entry(file).or_insert_with(|| Comments::of(project, file));
         // Asked first, so that a comment counts as used whether or not the finding is selected.
         if comments.covers(finding.rule, finding.place.span) {
             outcome.suppressed += 1;
@@ -48,11 +43,7 @@ pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileI
         }
     }
     let all = found.len();
-    found.retain(|finding| {
-        wanted
-            .find(finding.place.file)
-            .is_some_and(|at| at.settings.shows(finding))
-    });
+    found.retain(|finding| wanted.find(finding.place.file).is_some_and(|at| at.settings.shows(finding)));
     outcome.hidden = all - found.len();
     for finding in &found {
         let related = finding.related.iter().map(|label| label.place.file);
@@ -73,25 +64,18 @@ struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     fn new(project: &'a Project, asked: &'a [Asked]) -> Self {
-        Wanted {
-            project,
-            by_path: asked.iter().map(|file| (file.path.as_path(), file)).collect(),
-        }
+        Wanted { project, by_path: asked.iter().map(|file| (file.path.as_path(), file)).collect() }
     }
 
     fn find(&self, file: FileId) -> Option<&'a Asked> {
-        self.by_path
-            .get(analysis::source(self.project, file).path.as_path())
-            .copied()
+        self.by_path.get(analysis::source(self.project, file).path.as_path()).copied()
     }
 }
 
 /// The same rule at the same place with the same words is one finding, the best founded of them.
 fn distinct(reports: Vec<(FileId, FileReport)>) -> Vec<Diagnostic> {
-    let rehearsed: FxHashSet<FunctionKey> = reports
-        .iter()
-        .flat_map(|(_, report)| report.rehearsed.iter().copied())
-        .collect();
+    let rehearsed: FxHashSet<FunctionKey> =
+        reports.iter().flat_map(|(_, report)| report.rehearsed.iter().copied()).collect();
     let mut place_of: FxHashMap<(&'static str, Place, String), usize> = FxHashMap::default();
     let mut found: Vec<(Diagnostic, bool)> = Vec::new();
     for (finding, seeded) in reports.into_iter().flat_map(|(_, report)| report.findings) {
@@ -117,12 +101,7 @@ fn distinct(reports: Vec<(FileId, FileReport)>) -> Vec<Diagnostic> {
 }
 
 fn unused(file: FileId, complaint: Complaint) -> Diagnostic {
-    let Complaint {
-        span,
-        rule,
-        message,
-        help,
-    } = complaint;
+    let Complaint { span, rule, message, help } = complaint;
     let unknown = rule.as_deref().filter(|rule| find_rule(rule).is_none());
     let (message, hint) = match unknown {
         None => (message, None),
@@ -133,16 +112,9 @@ fn unused(file: FileId, complaint: Complaint) -> Diagnostic {
             (message, near.map(|id| format!("did you mean `{id}`?")))
         }
     };
-    let remove = || {
-        rule.as_ref()
-            .map(|rule| format!("remove `{rule}` from the comment"))
-    };
-    let finding = Diagnostic::new(
-        UNUSED_SUPPRESSION.id,
-        UNUSED_SUPPRESSION.severity,
-        Place::new(file, span),
-        message,
-    );
+    let remove = || rule.as_ref().map(|rule| format!("remove `{rule}` from the comment"));
+    let finding =
+        Diagnostic::new(UNUSED_SUPPRESSION.id, UNUSED_SUPPRESSION.severity, Place::new(file, span), message);
     match hint.or(help).or_else(remove) {
         Some(help) => finding.help(help),
         None => finding,
@@ -170,21 +142,12 @@ mod tests {
 
     fn finding(confidence: Confidence, start: u32) -> Diagnostic {
         let place = Place::new(FileId(0), Span::new(start, start + 1));
-        Diagnostic::new(
-            "unsafe-division",
-            Severity::Warning,
-            place,
-            "a divisor can be zero",
-        )
-        .confidence(confidence)
+        Diagnostic::new("unsafe-division", Severity::Warning, place, "a divisor can be zero")
+            .confidence(confidence)
     }
 
     fn report(findings: Vec<(Diagnostic, Option<FunctionKey>)>, rehearsed: Vec<FunctionKey>) -> FileReport {
-        FileReport {
-            findings,
-            rehearsed,
-            out_of_fuel: false,
-        }
+        FileReport { findings, rehearsed, out_of_fuel: false }
     }
 
     #[test]
@@ -200,9 +163,6 @@ mod tests {
         let key = (FileId(0), 7);
         let guess = report(vec![(finding(Confidence::Medium, 0), Some(key))], vec![]);
         let other = report(vec![(finding(Confidence::Medium, 5), None)], vec![key]);
-        assert_eq!(
-            distinct(vec![(FileId(0), guess), (FileId(1), other)]),
-            [finding(Confidence::Medium, 5)]
-        );
+        assert_eq!(distinct(vec![(FileId(0), guess), (FileId(1), other)]), [finding(Confidence::Medium, 5)]);
     }
 }

@@ -120,19 +120,12 @@ impl Sources {
     }
 
     fn insert(&mut self, cwd: &Path, file: FileId, source: Arc<SourceFile>) {
-        self.0.entry(file).or_insert_with(|| Shown {
-            path: shown_path(cwd, &source.path),
-            source,
-        });
+        self.0.entry(file).or_insert_with(|| Shown { path: shown_path(cwd, &source.path), source });
     }
 }
 
 /// How a path is written in messages.
 pub fn shown_path(cwd: &Path, path: &Path) -> String {
     let text = path.strip_prefix(cwd).unwrap_or(path).to_string_lossy();
-    if std::path::MAIN_SEPARATOR == '/' {
-        text.into_owned()
-    } else {
-        text.replace('\\', "/")
-    }
+    if std::path::MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace('\\', "/") }
 }

@@ -29,11 +29,7 @@ pub fn files(request: &Request) -> Result<Vec<Asked>, RunError> {
         let settings = configs.of_folder(path.parent().unwrap_or(&request.cwd))?;
         if !(settings.force_exclude && settings.exclude.matches_below(&request.cwd, &path)) {
             files.retain(|file| file.path != path);
-            files.push(Asked {
-                path,
-                explicit: true,
-                settings,
-            });
+            files.push(Asked { path, explicit: true, settings });
         }
     }
     Ok(files)
@@ -42,17 +38,9 @@ pub fn files(request: &Request) -> Result<Vec<Asked>, RunError> {
 /// What is in force for the first of the paths (`--show-settings`).
 pub fn settings_for(request: &Request) -> Result<Arc<Settings>, RunError> {
     let configs = Configs::new(&request.cwd, &request.origin, request.overrides.clone())?;
-    let given = request
-        .stdin
-        .as_ref()
-        .map(|(name, _)| name)
-        .or(request.paths.first());
+    let given = request.stdin.as_ref().map(|(name, _)| name).or(request.paths.first());
     let path = given.map_or_else(|| request.cwd.clone(), |path| disk::absolute(&request.cwd, path));
-    let folder = if path.is_dir() {
-        path.as_path()
-    } else {
-        path.parent().unwrap_or(&request.cwd)
-    };
+    let folder = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(&request.cwd) };
     Ok(configs.of_folder(folder).map_err(DiscoveryError::from)?)
 }
 
@@ -65,18 +53,10 @@ pub fn check_with(
     let asked = files(request)?;
     // A single script should not pay for threads that it can't use.
     let most = if asked.len() < 2 { 1 } else { request.threads };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(most)
-        .stack_size(STACK)
-        .build()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(most).stack_size(STACK).build()?;
     let project = Project::new();
     let (mut counts, mut problems) = (FileCounts::default(), Vec::new());
-    let loaded = pool.install(|| {
-        asked
-            .par_iter()
-            .map(|file| load(request, file))
-            .collect::<Vec<_>>()
-    });
+    let loaded = pool.install(|| asked.par_iter().map(|file| load(request, file)).collect::<Vec<_>>());
     let mut entries = Vec::new();
     for (file, loaded) in asked.iter().zip(loaded) {
         match loaded {
@@ -120,10 +100,7 @@ pub fn check_with(
 }
 
 fn load(request: &Request, file: &Asked) -> Loaded {
-    let piped = request
-        .stdin
-        .as_ref()
-        .filter(|(name, _)| disk::absolute(&request.cwd, name) == file.path);
+    let piped = request.stdin.as_ref().filter(|(name, _)| disk::absolute(&request.cwd, name) == file.path);
     analysis::load(&file.path, piped.map(|(_, bytes)| bytes.as_slice()))
 }
 
@@ -139,10 +116,7 @@ fn guarded<T>(rehearse: impl FnOnce() -> T) -> Result<T, String> {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             let caught = LAST_WORDS.with_borrow_mut(|words| {
-                words
-                    .as_mut()
-                    .map(|words| *words = info.to_string().replace('\n', " "))
-                    .is_some()
+                words.as_mut().map(|words| *words = info.to_string().replace('\n', " ")).is_some()
             });
             if !caught {
                 usual(info);

@@ -51,10 +51,7 @@ impl Selector {
             return Ok(Selector::Rule(rule.id));
         }
         let known = known_rules();
-        let names = known
-            .iter()
-            .map(|rule| rule.id)
-            .chain(Group::ALL.into_iter().map(Group::name));
+        let names = known.iter().map(|rule| rule.id).chain(Group::ALL.into_iter().map(Group::name));
         let hint = did_you_mean(text, names.chain(["ALL"]));
         Err(format!("unknown rule or group `{text}`{hint}"))
     }
@@ -117,11 +114,7 @@ impl RuleSet {
         let wanted: Vec<Selector> = select.unwrap_or_default().iter().chain(extend).copied().collect();
         for precision in 0..=2 {
             let exactly = |selectors: &[Selector]| -> Vec<Selector> {
-                selectors
-                    .iter()
-                    .copied()
-                    .filter(|one| one.precision() == precision)
-                    .collect()
+                selectors.iter().copied().filter(|one| one.precision() == precision).collect()
             };
             self.0.extend(RuleSet::matching(&exactly(&wanted)));
             for id in RuleSet::matching(&exactly(ignore)) {
@@ -153,11 +146,7 @@ mod tests {
     #[test]
     fn the_more_precise_selector_wins() {
         let mut set = RuleSet::all();
-        set.apply(
-            Some(&selectors(&["ALL"])),
-            &selectors(&["retained-graph"]),
-            &selectors(&["memory"]),
-        );
+        set.apply(Some(&selectors(&["ALL"])), &selectors(&["retained-graph"]), &selectors(&["memory"]));
         assert!(set.contains("retained-graph"));
         assert!(!set.contains("full-dataset-batch"));
         assert!(set.contains("unsafe-division"));
@@ -177,10 +166,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_refused_with_a_hint() {
         let error = Selector::parse("missing-zerograd").unwrap_err();
-        assert_eq!(
-            error,
-            "unknown rule or group `missing-zerograd`; did you mean `missing-zero-grad`?"
-        );
+        assert_eq!(error, "unknown rule or group `missing-zerograd`; did you mean `missing-zero-grad`?");
         assert_eq!(
             Selector::parse("gradient").unwrap_err(),
             "unknown rule or group `gradient`; did you mean `gradients`?"

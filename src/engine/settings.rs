@@ -60,36 +60,18 @@ impl Settings {
             rules.apply(layer.select.as_deref(), &layer.extend_select, &layer.ignore);
         }
         let pedantic = last(|layer| layer.pedantic).unwrap_or(false);
-        let usual = if pedantic {
-            Confidence::Low
-        } else {
-            Confidence::Medium
-        };
+        let usual = if pedantic { Confidence::Low } else { Confidence::Medium };
         Settings {
             rules,
             per_file_ignores: per_file_ignores(layers),
             exclude: excluded(layers),
             force_exclude: last(|layer| layer.force_exclude).unwrap_or(false),
-            min_confidence: layers
-                .iter()
-                .rev()
-                .find_map(|layer| layer.min_confidence)
-                .unwrap_or(usual),
+            min_confidence: layers.iter().rev().find_map(|layer| layer.min_confidence).unwrap_or(usual),
             pedantic,
-            apis: layers
-                .iter()
-                .flat_map(|layer| layer.apis.iter().cloned())
-                .collect(),
-            target: layers
-                .iter()
-                .rev()
-                .find_map(|layer| layer.target.clone())
-                .unwrap_or_default(),
+            apis: layers.iter().flat_map(|layer| layer.apis.iter().cloned()).collect(),
+            target: layers.iter().rev().find_map(|layer| layer.target.clone()).unwrap_or_default(),
             gpus: layers.iter().rev().find_map(|layer| layer.gpus).unwrap_or(1),
-            values: layers
-                .iter()
-                .flat_map(|layer| layer.values.iter().cloned())
-                .collect(),
+            values: layers.iter().flat_map(|layer| layer.values.iter().cloned()).collect(),
             files,
         }
     }
@@ -121,21 +103,13 @@ impl Globs {
         let (mut names, mut paths, mut written) = (GlobSetBuilder::new(), GlobSetBuilder::new(), Vec::new());
         for (base, pattern) in patterns {
             written.push(pattern.to_owned());
-            let set = if pattern.contains('/') {
-                &mut paths
-            } else {
-                &mut names
-            };
+            let set = if pattern.contains('/') { &mut paths } else { &mut names };
             // Patterns were compiled once already, where they were read and could be complained about.
             if let Some(glob) = anchored(base, pattern) {
                 set.add(glob);
             }
         }
-        Globs {
-            names: names.build().unwrap_or_default(),
-            paths: paths.build().unwrap_or_default(),
-            written,
-        }
+        Globs { names: names.build().unwrap_or_default(), paths: paths.build().unwrap_or_default(), written }
     }
 
     /// Whether this very entry is meant; `path` is absolute.
@@ -157,15 +131,8 @@ fn anchored(base: &Path, pattern: &str) -> Option<Glob> {
         return Glob::new(pattern).ok();
     }
     let base = globset::escape(&base.to_string_lossy());
-    let pattern = pattern
-        .strip_prefix("./")
-        .unwrap_or(pattern)
-        .trim_end_matches('/');
-    let full = if pattern.starts_with('/') {
-        pattern.to_owned()
-    } else {
-        format!("{base}/{pattern}")
-    };
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern).trim_end_matches('/');
+    let full = if pattern.starts_with('/') { pattern.to_owned() } else { format!("{base}/{pattern}") };
     GlobBuilder::new(&full).literal_separator(true).build().ok()
 }
 
@@ -173,21 +140,11 @@ fn excluded(layers: &[&Config]) -> Globs {
     let own = layers.iter().rposition(|layer| layer.exclude.is_some());
     let first = own.map(|at| layers[at]);
     let stated = first.iter().flat_map(|layer| {
-        layer
-            .exclude
-            .iter()
-            .flatten()
-            .map(|pattern| (layer.base.as_path(), pattern.as_str()))
+        layer.exclude.iter().flatten().map(|pattern| (layer.base.as_path(), pattern.as_str()))
     });
-    let default = DEFAULT_EXCLUDE
-        .iter()
-        .filter(|_| own.is_none())
-        .map(|pattern| (Path::new(""), *pattern));
+    let default = DEFAULT_EXCLUDE.iter().filter(|_| own.is_none()).map(|pattern| (Path::new(""), *pattern));
     let extended = layers.iter().flat_map(|layer| {
-        layer
-            .extend_exclude
-            .iter()
-            .map(|pattern| (layer.base.as_path(), pattern.as_str()))
+        layer.extend_exclude.iter().map(|pattern| (layer.base.as_path(), pattern.as_str()))
     });
     Globs::new(stated.chain(default).chain(extended))
 }
@@ -211,10 +168,7 @@ mod tests {
     use crate::engine::selection::Selector;
 
     fn layer(base: &str) -> Config {
-        Config {
-            base: PathBuf::from(base),
-            ..Config::default()
-        }
+        Config { base: PathBuf::from(base), ..Config::default() }
     }
 
     #[test]
@@ -247,10 +201,8 @@ mod tests {
     fn per_file_ignores_take_names_and_paths() {
         let mut config = layer("/p");
         let rules = vec![Selector::parse("memory").unwrap()];
-        config.per_file_ignores = vec![
-            ("test_*.py".to_owned(), rules.clone()),
-            ("demo/**/*.py".to_owned(), rules),
-        ];
+        config.per_file_ignores =
+            vec![("test_*.py".to_owned(), rules.clone()), ("demo/**/*.py".to_owned(), rules)];
         let settings = Settings::fold(&[&config], Vec::new());
         assert!(!settings.selects("retained-graph", Path::new("/p/a/test_x.py")));
         assert!(!settings.selects("retained-graph", Path::new("/p/demo/a/x.py")));
@@ -262,14 +214,8 @@ mod tests {
     fn pedantic_shows_everything_unless_told_otherwise() {
         let mut config = layer("/p");
         config.pedantic = Some(true);
-        assert_eq!(
-            Settings::fold(&[&config], Vec::new()).min_confidence,
-            Confidence::Low
-        );
+        assert_eq!(Settings::fold(&[&config], Vec::new()).min_confidence, Confidence::Low);
         config.min_confidence = Some(Confidence::High);
-        assert_eq!(
-            Settings::fold(&[&config], Vec::new()).min_confidence,
-            Confidence::High
-        );
+        assert_eq!(Settings::fold(&[&config], Vec::new()).min_confidence, Confidence::High);
     }
 }

@@ -34,10 +34,7 @@ pub struct ReadError(pub String);
 impl SourceFile {
     #[allow(clippy::disallowed_methods, reason = "stands in for `source`")]
     pub fn read(path: &Path) -> Result<SourceFile, ReadError> {
-        SourceFile::from_bytes(
-            path,
-            &std::fs::read(path).map_err(|error| ReadError(error.to_string()))?,
-        )
+        SourceFile::from_bytes(path, &std::fs::read(path).map_err(|error| ReadError(error.to_string()))?)
     }
 
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<SourceFile, ReadError> {
@@ -47,11 +44,7 @@ impl SourceFile {
             Some("pyi") => Kind::Stub,
             _ => Kind::Script,
         };
-        Ok(SourceFile {
-            path: path.to_owned(),
-            kind,
-            text: text.into(),
-        })
+        Ok(SourceFile { path: path.to_owned(), kind, text: text.into() })
     }
 
     /// A notebook is stood in for by a text whose cells are parted by lines `# %%`.
@@ -60,32 +53,17 @@ impl SourceFile {
         let file_line = before.matches('\n').count() as u32 + 1;
         let column = before.rsplit('\n').next().unwrap_or(before).chars().count() as u32 + 1;
         if self.kind != Kind::Notebook {
-            return Location {
-                line: file_line,
-                column,
-                cell: None,
-                file_line,
-            };
+            return Location { line: file_line, column, cell: None, file_line };
         }
-        let marks: Vec<u32> = (1..)
-            .zip(before.lines())
-            .filter(|(_, line)| *line == "# %%")
-            .map(|(at, _)| at)
-            .collect();
+        let marks: Vec<u32> =
+            (1..).zip(before.lines()).filter(|(_, line)| *line == "# %%").map(|(at, _)| at).collect();
         let line = file_line - marks.last().copied().unwrap_or(0);
-        Location {
-            line: line.max(1),
-            column,
-            cell: Some(marks.len() as u32 + 1),
-            file_line,
-        }
+        Location { line: line.max(1), column, cell: Some(marks.len() as u32 + 1), file_line }
     }
 }
 
 pub fn mentions_framework(bytes: &[u8], packages: &[&str]) -> bool {
-    packages
-        .iter()
-        .any(|package| memchr::memmem::find(bytes, package.as_bytes()).is_some())
+    packages.iter().any(|package| memchr::memmem::find(bytes, package.as_bytes()).is_some())
 }
 
 #[derive(Default)]
@@ -133,17 +111,11 @@ impl Suppressions {
     }
 
     pub fn covers(&mut self, rule: &str, span: Span) -> bool {
-        let hit = self
-            .0
-            .iter_mut()
-            .find(|(line, _, id, _)| id == rule && line.contains(span));
+        let hit = self.0.iter_mut().find(|(line, _, id, _)| id == rule && line.contains(span));
         hit.map(|entry| entry.3 = true).is_some()
     }
 
     pub fn unused(&self) -> impl Iterator<Item = (Span, &str)> {
-        self.0
-            .iter()
-            .filter(|entry| !entry.3)
-            .map(|entry| (entry.1, entry.2.as_str()))
+        self.0.iter().filter(|entry| !entry.3).map(|entry| (entry.1, entry.2.as_str()))
     }
 }

@@ -115,9 +115,9 @@ pub fn find(name: &str) -> Option<Gpu> {
 fn plain(name: &str) -> String {
     let mut text: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     text.make_ascii_lowercase();
-    for noise in [
-        "nvidia", "geforce", "tesla", "amd", "instinct", "radeon", "sxm2", "sxm4", "sxm5", "pcie", "hbm3",
-    ] {
+    for noise in
+        ["nvidia", "geforce", "tesla", "amd", "instinct", "radeon", "sxm2", "sxm4", "sxm5", "pcie", "hbm3"]
+    {
         text = text.replace(noise, "");
     }
     if text.ends_with("gb") {

@@ -14,22 +14,14 @@ pub struct SizeError {
 /// `KiB`, `MiB`, `GiB` and `TiB` are powers of 1024; `K`, `KB` and their kin are powers of 1000.
 /// A number alone is refused, since nobody means bytes by it.
 pub fn parse_size(text: &str) -> Result<u64, SizeError> {
-    let error = || SizeError {
-        given: text.to_owned(),
-    };
+    let error = || SizeError { given: text.to_owned() };
     let trimmed = text.trim();
-    let split = trimmed
-        .find(|c: char| c.is_ascii_alphabetic())
-        .ok_or_else(error)?;
+    let split = trimmed.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(error)?;
     let (number, unit) = trimmed.split_at(split);
     let number: f64 = number.trim().replace('_', "").parse().map_err(|_| error())?;
     let bytes = number * unit_bytes(unit).ok_or_else(error)?;
     // Past 2^63 a size is a slip of the pen, and the conversion would saturate silently.
-    if bytes.is_finite() && (1.0..9.2e18).contains(&bytes) {
-        Ok(bytes.round() as u64)
-    } else {
-        Err(error())
-    }
+    if bytes.is_finite() && (1.0..9.2e18).contains(&bytes) { Ok(bytes.round() as u64) } else { Err(error()) }
 }
 
 fn unit_bytes(unit: &str) -> Option<f64> {
@@ -57,9 +49,7 @@ pub fn bytes(count: u64) -> String {
 
 /// `812`, `3.4 k`, `470 M`, `7 B`: for numbers whose last digits say nothing.
 pub fn rounded(count: u64) -> String {
-    scaled(count, &["", "k", "M", "B", "T", "P", "E"])
-        .trim_end()
-        .to_owned()
+    scaled(count, &["", "k", "M", "B", "T", "P", "E"]).trim_end().to_owned()
 }
 
 fn scaled(count: u64, units: &[&str]) -> String {
@@ -70,11 +60,7 @@ fn scaled(count: u64, units: &[&str]) -> String {
         value /= 1000.0;
         unit += 1;
     }
-    let digits = if unit > 0 && value < 99.95 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.0}")
-    };
+    let digits = if unit > 0 && value < 99.95 { format!("{value:.1}") } else { format!("{value:.0}") };
     format!("{} {}", digits.strip_suffix(".0").unwrap_or(&digits), units[unit])
 }
 
@@ -121,9 +107,7 @@ mod tests {
 
     #[test]
     fn what_is_no_size_is_refused() {
-        for text in [
-            "", "24", "GiB", "24XB", "24 GiBs", "-1G", "0G", "1e30T", "é", "24é",
-        ] {
+        for text in ["", "24", "GiB", "24XB", "24 GiBs", "-1G", "0G", "1e30T", "é", "24é"] {
             assert!(parse_size(text).is_err(), "{text}");
         }
     }

@@ -18,10 +18,7 @@ const LONGEST_LINE: usize = 1000;
 
 pub fn render(outcome: &Outcome, color: bool) -> Vec<u8> {
     let shelf = Shelf::new(outcome);
-    let config = Config {
-        chars: Chars::box_drawing(),
-        ..Config::default()
-    };
+    let config = Config { chars: Chars::box_drawing(), ..Config::default() };
     let styles = styles();
     let mut buffer = if color { Buffer::ansi() } else { Buffer::no_color() };
     for finding in &outcome.findings {
@@ -82,10 +79,7 @@ impl<'a> Shelf<'a> {
             .filter(|label| label.place == finding.place)
             .map(|label| label.message.as_str())
             .collect();
-        let others = finding
-            .related
-            .iter()
-            .filter(|label| label.place != finding.place);
+        let others = finding.related.iter().filter(|label| label.place != finding.place);
         let primary = (LabelStyle::Primary, finding.place, said.join(", "));
         let others = others.map(|label| (LabelStyle::Secondary, label.place, label.message.clone()));
         for (style, place, message) in std::iter::once(primary).chain(others) {
@@ -111,16 +105,7 @@ impl<'a> Shelf<'a> {
         let range = volume.first_line_of(place.span);
         let line = volume.line_range(volume.line_of(range.start))?;
         let cell = volume.shown.source.locate(place.span.start).cell;
-        (line.len() <= LONGEST_LINE).then(|| {
-            Label::new(
-                style,
-                View {
-                    file: place.file,
-                    cell,
-                },
-                range,
-            )
-        })
+        (line.len() <= LONGEST_LINE).then(|| Label::new(style, View { file: place.file, cell }, range))
     }
 
     fn volume(&self, view: View) -> Result<&Volume<'a>, Error> {
@@ -131,16 +116,12 @@ impl<'a> Shelf<'a> {
 impl<'a> Volume<'a> {
     fn new(shown: &'a Shown) -> Volume<'a> {
         let text = harmless(&shown.source.text);
-        let starts = std::iter::once(0)
-            .chain(memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1))
-            .collect();
+        let starts = std::iter::once(0).chain(memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect();
         Volume { shown, text, starts }
     }
 
     fn line_of(&self, offset: usize) -> usize {
-        self.starts
-            .partition_point(|start| *start <= offset)
-            .saturating_sub(1)
+        self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
     }
 
     fn line_range(&self, line: usize) -> Option<Range<usize>> {
@@ -151,9 +132,7 @@ impl<'a> Volume<'a> {
     /// What a span covers of its first line: a statement of many lines is pointed at, not copied.
     fn first_line_of(&self, span: report::Span) -> Range<usize> {
         let start = floor(&self.text, span.start as usize);
-        let line_end = self
-            .line_range(self.line_of(start))
-            .map_or(start, |line| line.end);
+        let line_end = self.line_range(self.line_of(start)).map_or(start, |line| line.end);
         let code_end = self.text[..line_end].trim_end().len().max(start);
         start..floor(&self.text, span.end as usize).clamp(start, code_end)
     }
@@ -198,9 +177,7 @@ impl<'s> Files<'s> for Shelf<'_> {
 
     fn name(&'s self, view: View) -> Result<String, Error> {
         let path = &self.volume(view)?.shown.path;
-        Ok(view
-            .cell
-            .map_or_else(|| path.clone(), |cell| format!("{path}:cell {cell}")))
+        Ok(view.cell.map_or_else(|| path.clone(), |cell| format!("{path}:cell {cell}")))
     }
 
     fn source(&'s self, view: View) -> Result<&'s str, Error> {
@@ -217,19 +194,13 @@ impl<'s> Files<'s> for Shelf<'_> {
         }
         let volume = self.volume(view)?;
         let start = volume.line_range(line).ok_or(Error::FileMissing)?.start;
-        let number = volume
-            .shown
-            .source
-            .locate(u32::try_from(start).unwrap_or(u32::MAX))
-            .line;
+        let number = volume.shown.source.locate(u32::try_from(start).unwrap_or(u32::MAX)).line;
         Ok(number.max(1) as usize)
     }
 
     fn line_range(&'s self, view: View, line: usize) -> Result<Range<usize>, Error> {
         let volume = self.volume(view)?;
         let max = volume.starts.len();
-        volume
-            .line_range(line)
-            .ok_or(Error::LineTooLarge { given: line, max })
+        volume.line_range(line).ok_or(Error::LineTooLarge { given: line, max })
     }
 }

@@ -78,25 +78,14 @@ pub fn render(outcome: &Outcome) -> Vec<u8> {
     let files = outcome.files;
     let report = Report {
         version: 1,
-        findings: outcome
-            .findings
-            .iter()
-            .filter_map(|one| finding(&outcome.sources, one))
-            .collect(),
+        findings: outcome.findings.iter().filter_map(|one| finding(&outcome.sources, one)).collect(),
         hidden: outcome.hidden,
         suppressed: outcome.suppressed,
-        files: Files {
-            checked: files.checked,
-            skipped: files.skipped,
-            incomplete: files.incomplete,
-        },
+        files: Files { checked: files.checked, skipped: files.skipped, incomplete: files.incomplete },
         errors: outcome
             .problems
             .iter()
-            .map(|one| Problem {
-                path: &one.path,
-                message: &one.message,
-            })
+            .map(|one| Problem { path: &one.path, message: &one.message })
             .collect(),
     };
     line(&report)
@@ -118,53 +107,25 @@ fn finding<'a>(sources: &'a Sources, one: &'a Diagnostic) -> Option<Finding<'a>>
         message: &one.message,
         notes: &one.notes,
         help: (!one.help.is_empty()).then(|| one.help.join("\n")),
-        related: one
-            .related
-            .iter()
-            .filter_map(|label| related(sources, label))
-            .collect(),
+        related: one.related.iter().filter_map(|label| related(sources, label)).collect(),
         fix: one.fix.as_ref().map(|fix| repair(sources, fix)),
     })
 }
 
 fn range(position: Position<'_>) -> Range<'_> {
-    let Position {
-        path,
-        cell,
-        line,
-        column,
-        end_line,
-        end_column,
-    } = position;
-    Range {
-        path,
-        line,
-        column,
-        end_line,
-        end_column,
-        cell,
-    }
+    let Position { path, cell, line, column, end_line, end_column } = position;
+    Range { path, line, column, end_line, end_column, cell }
 }
 
 fn related<'a>(sources: &'a Sources, label: &'a Label) -> Option<Related<'a>> {
-    Some(Related {
-        range: range(Position::of(sources, label.place)?),
-        message: &label.message,
-    })
+    Some(Related { range: range(Position::of(sources, label.place)?), message: &label.message })
 }
 
 fn repair<'a>(sources: &'a Sources, fix: &'a Fix) -> Repair<'a> {
     let edits = fix.edits.iter().filter_map(|edit| {
-        Some(Change {
-            range: range(Position::of(sources, edit.place)?),
-            text: &edit.text,
-        })
+        Some(Change { range: range(Position::of(sources, edit.place)?), text: &edit.text })
     });
-    Repair {
-        title: &fix.title,
-        applicability: applicability(fix.applicability),
-        edits: edits.collect(),
-    }
+    Repair { title: &fix.title, applicability: applicability(fix.applicability), edits: edits.collect() }
 }
 
 #[derive(Serialize)]

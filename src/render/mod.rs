@@ -75,10 +75,7 @@ impl<'a> Position<'a> {
     /// None for a file that the outcome does not show.
     fn of(sources: &'a Sources, place: Place) -> Option<Position<'a>> {
         let shown = sources.get(place.file)?;
-        let (start, end) = (
-            shown.source.locate(place.span.start),
-            shown.source.locate(place.span.end),
-        );
+        let (start, end) = (shown.source.locate(place.span.start), shown.source.locate(place.span.end));
         Some(Position {
             path: &shown.path,
             cell: start.cell,
@@ -102,11 +99,7 @@ impl std::fmt::Display for Position<'_> {
 
 /// SGR codes for the little that is coloured by hand; the full format has its own styles.
 fn paint(text: &str, code: &str, color: bool) -> String {
-    if color {
-        format!("\x1b[{code}m{text}\x1b[0m")
-    } else {
-        text.to_owned()
-    }
+    if color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
 const BOLD: &str = "1";

@@ -13,9 +13,8 @@ pub fn page(markdown: &str, color: bool) -> String {
         }
         if code {
             out.push_str(&format!("    {}", paint(line, DIM, color && !line.is_empty())));
-        } else if let Some(heading) = line
-            .strip_prefix('#')
-            .map(|rest| rest.trim_start_matches('#').trim_start())
+        } else if let Some(heading) =
+            line.strip_prefix('#').map(|rest| rest.trim_start_matches('#').trim_start())
         {
             out.push_str(&paint(heading, BOLD, color));
         } else {
@@ -43,10 +42,7 @@ fn pairs(line: &str, mark: &str, code: &str) -> String {
     if parts.len().is_multiple_of(2) {
         return line.to_owned();
     }
-    let painted = parts
-        .iter()
-        .enumerate()
-        .map(|(place, part)| paint(part, code, place % 2 == 1));
+    let painted = parts.iter().enumerate().map(|(place, part)| paint(part, code, place % 2 == 1));
     painted.collect()
 }
 
@@ -57,10 +53,7 @@ mod tests {
     #[test]
     fn a_page_is_readable_without_and_with_colours() {
         let markdown = "# title\n\nuse `x` **now**\n\n```python\na = 1\n\nb = 2\n```\nend\n";
-        assert_eq!(
-            page(markdown, false),
-            "title\n\nuse `x` **now**\n\n    a = 1\n\n    b = 2\nend\n"
-        );
+        assert_eq!(page(markdown, false), "title\n\nuse `x` **now**\n\n    a = 1\n\n    b = 2\nend\n");
         let colored = page(markdown, true);
         assert!(colored.starts_with("\x1b[1mtitle\x1b[0m\n"));
         assert!(colored.contains("use \x1b[36mx\x1b[0m \x1b[1mnow\x1b[0m\n"));

@@ -15,19 +15,13 @@ pub fn summary(outcome: &Outcome, color: bool) -> String {
     };
     if outcome.hidden > 0 {
         let shows = "`--pedantic` shows notes and low confidence";
-        text.push_str(&format!(
-            "; {} hidden ({shows})",
-            plural(outcome.hidden, "finding")
-        ));
+        text.push_str(&format!("; {} hidden ({shows})", plural(outcome.hidden, "finding")));
     }
     if outcome.suppressed > 0 {
         text.push_str(&format!("; {} silenced by comments", outcome.suppressed));
     }
     if outcome.files.incomplete > 0 {
-        text.push_str(&format!(
-            "; {} rehearsed only in part",
-            plural(outcome.files.incomplete, "file")
-        ));
+        text.push_str(&format!("; {} rehearsed only in part", plural(outcome.files.incomplete, "file")));
     }
     text.push('\n');
     text
@@ -36,26 +30,14 @@ pub fn summary(outcome: &Outcome, color: bool) -> String {
 fn found(outcome: &Outcome) -> String {
     let mut parts = Vec::new();
     for level in [Severity::Error, Severity::Warning, Severity::Note] {
-        let count = outcome
-            .findings
-            .iter()
-            .filter(|finding| finding.severity == level)
-            .count();
+        let count = outcome.findings.iter().filter(|finding| finding.severity == level).count();
         if count > 0 {
             parts.push(plural(count, severity(level)));
         }
     }
     let last = parts.pop().unwrap_or_default();
-    let list = if parts.is_empty() {
-        last
-    } else {
-        format!("{} and {last}", parts.join(", "))
-    };
-    let files: BTreeSet<_> = outcome
-        .findings
-        .iter()
-        .map(|finding| finding.place.file)
-        .collect();
+    let list = if parts.is_empty() { last } else { format!("{} and {last}", parts.join(", ")) };
+    let files: BTreeSet<_> = outcome.findings.iter().map(|finding| finding.place.file).collect();
     format!("found {list} in {}", plural(files.len(), "file"))
 }
 
@@ -64,10 +46,7 @@ fn nothing(outcome: &Outcome) -> String {
     match (files.checked, files.skipped) {
         (0, 0) if outcome.problems.is_empty() => "no Python files found".to_owned(),
         (0, 0) => "nothing could be checked".to_owned(),
-        (0, skipped) => format!(
-            "no findings; none of {} imports a known framework",
-            plural(skipped, "file")
-        ),
+        (0, skipped) => format!("no findings; none of {} imports a known framework", plural(skipped, "file")),
         (checked, 0) => format!("no findings in {}", plural(checked, "file")),
         (checked, skipped) => {
             format!(

@@ -70,41 +70,19 @@ impl Group {
 }
 
 const fn rule(id: &'static str, group: Group, severity: Severity, summary: &'static str) -> Rule {
-    Rule {
-        id,
-        summary,
-        group,
-        severity,
-        since: "0.1.0",
-        page: "",
-    }
+    Rule { id, summary, group, severity, since: "0.1.0", page: "" }
 }
 
 static RULES: [Rule; 10] = [
-    rule(
-        "device-mismatch",
-        Group::Device,
-        Severity::Error,
-        "an operation mixes tensors of two devices",
-    ),
-    rule(
-        "full-dataset-batch",
-        Group::Memory,
-        Severity::Warning,
-        "one batch is the whole dataset",
-    ),
+    rule("device-mismatch", Group::Device, Severity::Error, "an operation mixes tensors of two devices"),
+    rule("full-dataset-batch", Group::Memory, Severity::Warning, "one batch is the whole dataset"),
     rule(
         "misplaced-zero-grad",
         Group::Gradients,
         Severity::Error,
         "gradients are cleared before they are applied",
     ),
-    rule(
-        "missing-no-grad",
-        Group::Memory,
-        Severity::Warning,
-        "evaluation records a graph that nobody walks",
-    ),
+    rule("missing-no-grad", Group::Memory, Severity::Warning, "evaluation records a graph that nobody walks"),
     rule(
         "missing-zero-grad",
         Group::Gradients,
@@ -117,30 +95,15 @@ static RULES: [Rule; 10] = [
         Severity::Error,
         "backward is called on a tensor of many numbers",
     ),
-    rule(
-        "retained-graph",
-        Group::Memory,
-        Severity::Error,
-        "graphs of earlier steps are kept alive",
-    ),
+    rule("retained-graph", Group::Memory, Severity::Error, "graphs of earlier steps are kept alive"),
     rule(
         "softmax-before-cross-entropy",
         Group::Losses,
         Severity::Error,
         "the loss normalises what is normalised already",
     ),
-    rule(
-        "unsafe-division",
-        Group::Numerics,
-        Severity::Warning,
-        "a divisor can become zero",
-    ),
-    rule(
-        "whole-dataset-on-gpu",
-        Group::Memory,
-        Severity::Warning,
-        "the whole dataset lives on the GPU",
-    ),
+    rule("unsafe-division", Group::Numerics, Severity::Warning, "a divisor can become zero"),
+    rule("whole-dataset-on-gpu", Group::Memory, Severity::Warning, "the whole dataset lives on the GPU"),
 ];
 
 /// Every rule that looks at scripts, sorted by id.

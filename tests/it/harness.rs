@@ -29,9 +29,7 @@ impl Project {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let root = std::env::temp_dir().join(format!("trainlint-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&root).unwrap();
-        Project {
-            root: root.canonicalize().unwrap(),
-        }
+        Project { root: root.canonicalize().unwrap() }
     }
 
     /// Writes a file, with the folders it needs.
@@ -44,11 +42,7 @@ impl Project {
 
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trainlint"));
-        command
-            .args(args)
-            .current_dir(&self.root)
-            .env_clear()
-            .stdin(Stdio::null());
+        command.args(args).current_dir(&self.root).env_clear().stdin(Stdio::null());
         command
     }
 
@@ -58,12 +52,8 @@ impl Project {
 
     pub fn run_with(&self, args: &[&str], stdin: &str) -> Ran {
         let mut command = self.command(args);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
         Ran::of(child.wait_with_output().unwrap())
     }
@@ -110,30 +100,10 @@ impl Ran {
 
 /// A name that stands for a finding wherever it stands in a script: rule, severity, confidence.
 const MARKS: [(&str, &str, Severity, Confidence); 4] = [
-    (
-        "BAD_DIVISION",
-        "unsafe-division",
-        Severity::Warning,
-        Confidence::High,
-    ),
-    (
-        "BAD_GRADIENT",
-        "missing-zero-grad",
-        Severity::Error,
-        Confidence::High,
-    ),
-    (
-        "MERE_NOTE",
-        "full-dataset-batch",
-        Severity::Note,
-        Confidence::High,
-    ),
-    (
-        "MERE_GUESS",
-        "unsafe-division",
-        Severity::Warning,
-        Confidence::Low,
-    ),
+    ("BAD_DIVISION", "unsafe-division", Severity::Warning, Confidence::High),
+    ("BAD_GRADIENT", "missing-zero-grad", Severity::Error, Confidence::High),
+    ("MERE_NOTE", "full-dataset-batch", Severity::Note, Confidence::High),
+    ("MERE_GUESS", "unsafe-division", Severity::Warning, Confidence::Low),
 ];
 
 /// A rehearsal that goes by [`MARKS`], `BECAUSE` (a related place) and `PANIC`.
@@ -141,15 +111,9 @@ fn marked(scripts: &Scripts, file: FileId) -> FileReport {
     let source = source(scripts, file);
     let span = |at: usize, word: &str| Span::new(at as u32, (at + word.len()) as u32);
     assert!(!source.text.contains("PANIC"), "the rehearsal fell over");
-    let mut report = FileReport {
-        out_of_fuel: source.text.contains("ENDLESS"),
-        ..FileReport::default()
-    };
-    let related: Vec<Place> = source
-        .text
-        .match_indices("BECAUSE")
-        .map(|(at, word)| Place::new(file, span(at, word)))
-        .collect();
+    let mut report = FileReport { out_of_fuel: source.text.contains("ENDLESS"), ..FileReport::default() };
+    let related: Vec<Place> =
+        source.text.match_indices("BECAUSE").map(|(at, word)| Place::new(file, span(at, word))).collect();
     for (mark, rule, severity, confidence) in MARKS {
         for (at, word) in source.text.match_indices(mark) {
             let place = Place::new(file, span(at, word));

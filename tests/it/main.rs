@@ -1,9 +1,5 @@
 //! One binary for all integration tests.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_macros,
-    reason = "tests read, write and print"
-)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests read, write and print")]
 
 mod cli;
 mod config;

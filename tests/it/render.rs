@@ -56,19 +56,13 @@ fn full_survives_awkward_text() {
     let long = format!("import torch\nx = '{}' + BAD_DIVISION\n", "é".repeat(2000));
     let (_project, outcome) = rehearse(Project::new().file("long.py", long));
     let shown = text(&outcome, Format::Full, false);
-    assert!(
-        shown.contains("= at long.py:2:2010, in a line too long to show\n"),
-        "{shown}"
-    );
+    assert!(shown.contains("= at long.py:2:2010, in a line too long to show\n"), "{shown}");
     assert!(shown.len() < 500, "{shown}");
 
     let (_project, outcome) =
         rehearse(Project::new().file("esc.py", "import torch\r\n'\x1b[2J\u{85}'; BAD_DIVISION\r\n"));
     let shown = text(&outcome, Format::Full, false);
-    assert!(
-        !shown.contains('\x1b') && !shown.contains('\u{85}') && !shown.contains('\r'),
-        "{shown:?}"
-    );
+    assert!(!shown.contains('\x1b') && !shown.contains('\u{85}') && !shown.contains('\r'), "{shown:?}");
     assert!(shown.contains("esc.py:2:10"), "{shown}");
 }
 
@@ -111,10 +105,11 @@ fn json_has_every_field() {
 #[test]
 fn the_summary_says_what_is_not_shown() {
     let script = "import torch\nBAD_GRADIENT\nBAD_DIVISION\nMERE_NOTE\nMERE_GUESS\nENDLESS\n";
-    let (_project, outcome) = rehearse(Project::new().file("a.py", script).file(
-        "b.py",
-        "import torch\nBAD_DIVISION # trainlint: ignore[unsafe-division]\n",
-    ));
+    let (_project, outcome) = rehearse(
+        Project::new()
+            .file("a.py", script)
+            .file("b.py", "import torch\nBAD_DIVISION # trainlint: ignore[unsafe-division]\n"),
+    );
     assert_eq!(
         summary(&outcome, false),
         "found 1 error and 1 warning in 1 file; 2 findings hidden (`--pedantic` shows notes and low confidence); \

@@ -47,33 +47,22 @@ pub struct Target {
 impl Default for Target {
     /// Without a word from the user: a card of 24 GB, the largest that desks commonly hold.
     fn default() -> Self {
-        Target {
-            name: "24 GB".to_owned(),
-            memory: 24 << 30,
-        }
+        Target { name: "24 GB".to_owned(), memory: 24 << 30 }
     }
 }
 
 impl Target {
     pub fn of_gpu(name: &str) -> Result<Target, String> {
         if let Some(gpu) = gpus::find(name) {
-            return Ok(Target {
-                name: gpu.id.to_owned(),
-                memory: gpu.bytes(),
-            });
+            return Ok(Target { name: gpu.id.to_owned(), memory: gpu.bytes() });
         }
         let hint = super::suggest::did_you_mean(name, gpus::GPUS.iter().map(|gpu| gpu.id));
-        Err(format!(
-            "unknown GPU `{name}`{hint} (or give its memory, such as `24GiB`)"
-        ))
+        Err(format!("unknown GPU `{name}`{hint} (or give its memory, such as `24GiB`)"))
     }
 
     pub fn of_memory(size: &str) -> Result<Target, String> {
         let memory = units::parse_size(size).map_err(|error| error.to_string())?;
-        Ok(Target {
-            name: units::bytes(memory),
-            memory,
-        })
+        Ok(Target { name: units::bytes(memory), memory })
     }
 }
 
@@ -85,9 +74,7 @@ pub fn parse_confidence(text: &str) -> Result<Confidence, String> {
         "low" => Ok(Confidence::Low),
         other => {
             let hint = super::suggest::did_you_mean(other, ["high", "medium", "low"]);
-            Err(format!(
-                "unknown confidence `{other}`{hint} (`high`, `medium` and `low` are known)"
-            ))
+            Err(format!("unknown confidence `{other}`{hint} (`high`, `medium` and `low` are known)"))
         }
     }
 }
@@ -104,9 +91,7 @@ pub fn parse_value(text: &str) -> Literal {
     {
         return Literal::Float(real);
     }
-    let quoted = ['"', '\'']
-        .into_iter()
-        .find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
+    let quoted = ['"', '\''].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
     match (quoted, text) {
         (Some(inner), _) => Literal::Str(inner.into()),
         (None, "True" | "true") => Literal::Bool(true),

@@ -46,20 +46,13 @@ pub fn parse_pyproject(path: &Path, text: &str) -> Result<Option<Config>, Config
     }
     let reader = Reader { path, text };
     let table = reader.parse()?;
-    let section = table
-        .get("tool")
-        .and_then(|tool| tool.get_ref().as_table()?.get("trainlint"));
-    section
-        .map(|section| config(&reader, reader.table("tool.trainlint", section)?))
-        .transpose()
+    let section = table.get("tool").and_then(|tool| tool.get_ref().as_table()?.get("trainlint"));
+    section.map(|section| config(&reader, reader.table("tool.trainlint", section)?)).transpose()
 }
 
 fn config(reader: &Reader<'_>, table: &DeTable<'_>) -> Result<Config, ConfigError> {
     let base = reader.path.parent().unwrap_or(Path::new("")).to_owned();
-    let mut config = Config {
-        base,
-        ..Config::default()
-    };
+    let mut config = Config { base, ..Config::default() };
     // The version is asked first: a newer file may well have keys that this version does not know.
     if let Some(value) = table.get("required-version") {
         reader.one("required-version", value, required_version)?;
@@ -110,10 +103,9 @@ fn target(reader: &Reader<'_>, config: &mut Config, table: &DeTable<'_>) -> Resu
     for (key, value) in table {
         match key.get_ref().as_ref() {
             "gpu" | "memory" if config.target.is_some() => {
-                return Err(reader.error(
-                    key.span(),
-                    "`gpu` and `memory` both say how large the card is; keep one",
-                ));
+                return Err(
+                    reader.error(key.span(), "`gpu` and `memory` both say how large the card is; keep one")
+                );
             }
             "gpu" => config.target = Some(reader.one("gpu", value, Target::of_gpu)?),
             "memory" => config.target = Some(reader.one("memory", value, Target::of_memory)?),
@@ -128,9 +120,9 @@ fn values(reader: &Reader<'_>, config: &mut Config, table: &DeTable<'_>) -> Resu
     for (name, value) in table {
         let literal = match value.get_ref() {
             DeValue::Boolean(flag) => Some(Literal::Bool(*flag)),
-            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-                .ok()
-                .map(Literal::Int),
+            DeValue::Integer(number) => {
+                i64::from_str_radix(number.as_str(), number.radix()).ok().map(Literal::Int)
+            }
             DeValue::Float(number) => number.as_str().parse().ok().map(Literal::Float),
             DeValue::String(text) => Some(Literal::Str(text.as_ref().into())),
             _ => None,
@@ -162,11 +154,7 @@ fn required_version(text: &str) -> Result<(), String> {
             "<=" => order.is_le(),
             "<" => order.is_lt(),
             other => {
-                return Err(format!(
-                    "{}{}",
-                    unreadable(),
-                    did_you_mean(other, ["==", ">=", "<="])
-                ));
+                return Err(format!("{}{}", unreadable(), did_you_mean(other, ["==", ">=", "<="])));
             }
         };
         if !satisfied {
@@ -228,11 +216,7 @@ mod tests {
             )
         );
         assert_eq!(required_version(">=0.0.1, <99"), Ok(()));
-        assert!(
-            required_version("newest")
-                .unwrap_err()
-                .contains("is not a version requirement")
-        );
+        assert!(required_version("newest").unwrap_err().contains("is not a version requirement"));
     }
 
     #[test]
@@ -250,11 +234,7 @@ mod tests {
     fn a_pyproject_of_others_is_passed_over() {
         let path = Path::new("pyproject.toml");
         assert!(parse_pyproject(path, "not = = toml").unwrap().is_none());
-        assert!(
-            parse_pyproject(path, "[project]\nname = \"trainlint-user\"")
-                .unwrap()
-                .is_none()
-        );
+        assert!(parse_pyproject(path, "[project]\nname = \"trainlint-user\"").unwrap().is_none());
         let config = parse_pyproject(path, "[tool.trainlint]\npedantic = true").unwrap();
         assert_eq!(config.unwrap().pedantic, Some(true));
     }

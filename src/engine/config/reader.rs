@@ -30,11 +30,7 @@ impl<'a> Reader<'a> {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
-        ConfigError {
-            path: self.path.to_owned(),
-            at: Some((line, column)),
-            message: message.into(),
-        }
+        ConfigError { path: self.path.to_owned(), at: Some((line, column)), message: message.into() }
     }
 
     pub fn unknown_key(
@@ -45,32 +41,20 @@ impl<'a> Reader<'a> {
     ) -> ConfigError {
         let given = key.get_ref();
         let hint = did_you_mean(given, known.iter().copied());
-        self.error(
-            key.span(),
-            format!("unknown key `{given}` in `[{section}]`{hint}"),
-        )
+        self.error(key.span(), format!("unknown key `{given}` in `[{section}]`{hint}"))
     }
 
     fn wrong_type(&self, key: &str, value: &Value<'_>, wanted: &str) -> ConfigError {
         let given = value.get_ref().type_str();
-        self.error(
-            value.span(),
-            format!("`{key}` must be {wanted}, and is of type {given}"),
-        )
+        self.error(value.span(), format!("`{key}` must be {wanted}, and is of type {given}"))
     }
 
     pub fn string<'v>(&self, key: &str, value: &'v Value<'_>) -> Result<&'v str, ConfigError> {
-        value
-            .get_ref()
-            .as_str()
-            .ok_or_else(|| self.wrong_type(key, value, "a string"))
+        value.get_ref().as_str().ok_or_else(|| self.wrong_type(key, value, "a string"))
     }
 
     pub fn flag(&self, key: &str, value: &Value<'_>) -> Result<bool, ConfigError> {
-        value
-            .get_ref()
-            .as_bool()
-            .ok_or_else(|| self.wrong_type(key, value, "`true` or `false`"))
+        value.get_ref().as_bool().ok_or_else(|| self.wrong_type(key, value, "`true` or `false`"))
     }
 
     pub fn whole(&self, key: &str, value: &Value<'_>) -> Result<u32, ConfigError> {
@@ -82,10 +66,7 @@ impl<'a> Reader<'a> {
     }
 
     pub fn table<'v>(&self, key: &str, value: &'v Value<'a>) -> Result<&'v DeTable<'a>, ConfigError> {
-        value
-            .get_ref()
-            .as_table()
-            .ok_or_else(|| self.wrong_type(key, value, "a table"))
+        value.get_ref().as_table().ok_or_else(|| self.wrong_type(key, value, "a table"))
     }
 
     /// A list of strings, each read by `read`, whose complaint is placed at the string.
@@ -95,10 +76,8 @@ impl<'a> Reader<'a> {
         value: &Value<'_>,
         read: impl Fn(&str) -> Result<T, String>,
     ) -> Result<Vec<T>, ConfigError> {
-        let items = value
-            .get_ref()
-            .as_array()
-            .ok_or_else(|| self.wrong_type(key, value, "a list of strings"))?;
+        let items =
+            value.get_ref().as_array().ok_or_else(|| self.wrong_type(key, value, "a list of strings"))?;
         items
             .iter()
             .map(|item| {
