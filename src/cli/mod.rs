@@ -1,1 +1,52 @@
-//! (to be written)
+//! The command line: flags in, exit code out. The only place that prints, and that knows the
+//! environment; everything else is the engine's and the renderers'.
+#![allow(clippy::disallowed_methods, reason = "this module is the edge to the environment")]
+
+mod args;
+mod check;
+mod explain;
+mod manual;
+mod output;
+mod progress;
+mod rules;
+mod show;
+
+pub use manual::manual;
+
+use args::{Args, Command};
+use clap::Parser;
+use output::Output;
+use std::process::ExitCode;
+
+/// Nothing to report.
+const CLEAN: u8 = 0;
+/// There are findings.
+const FINDINGS: u8 = 1;
+/// trainlint could not do what it was asked to.
+const FAILURE: u8 = 2;
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // A closed pipe is the reader's choice, and no failure of ours.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILURE));
+        }
+    };
+    let output = Output::new(args.color);
+    let result = match args.command {
+        Command::Check(check) => check::run(*check, &output),
+        Command::Rules(rules) => rules::run(&rules, &output),
+        Command::Explain(explain) => explain::run(&explain, &output),
+        Command::Version => {
+            output.out(format!("trainlint {}\n", env!("CARGO_PKG_VERSION")).as_bytes()).map(|()| CLEAN)
+        }
+    };
+    let code = result.unwrap_or_else(|error| {
+        output.complain("error", &format!("{error:#}"));
+        FAILURE
+    });
+    ExitCode::from(code)
+}

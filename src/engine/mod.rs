@@ -1,1 +1,131 @@
-//! (to be written)
+//! One run: which files, under which settings, rehearsed in parallel, and what of the findings
+//! is shown. Knows neither how findings are found nor how they are printed.
+
+pub mod analysis;
+pub mod config;
+pub mod configs;
+pub mod discovery;
+mod disk;
+mod merge;
+mod run;
+pub mod selection;
+pub mod settings;
+mod standin;
+pub mod suggest;
+
+pub use run::{check, check_with, files, settings_for};
+
+use crate::report::{Diagnostic, FileId};
+use analysis::SourceFile;
+use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// What a run is asked to do.
+#[derive(Debug, Default)]
+pub struct Request {
+    /// Where relative paths start, absolute.
+    pub cwd: PathBuf,
+    pub paths: Vec<PathBuf>,
+    /// A script that came through a pipe, under the name it goes by.
+    pub stdin: Option<(PathBuf, Vec<u8>)>,
+    pub origin: configs::Origin,
+    /// What the command line says, over every configuration file.
+    pub overrides: config::Config,
+    /// Zero for as many as the machine has.
+    pub threads: usize,
+}
+
+/// Told how far a run is; called from many threads.
+pub trait Progress: Sync {
+    fn start(&self, files: usize);
+    fn step(&self);
+    fn finish(&self);
+}
+
+/// A run that nobody watches.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn start(&self, _files: usize) {}
+    fn step(&self) {}
+    fn finish(&self) {}
+}
+
+/// Why there was no run.
+#[derive(Debug, Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Discovery(#[from] discovery::DiscoveryError),
+    #[error("{0}")]
+    Config(#[from] config::ConfigError),
+    #[error("the threads could not be started: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+/// What a run found, in the order in which it is shown.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub findings: Vec<Diagnostic>,
+    /// Notes and findings of low confidence that `--pedantic` would show.
+    pub hidden: usize,
+    /// Findings that a comment silenced.
+    pub suppressed: usize,
+    pub files: FileCounts,
+    pub problems: Vec<Problem>,
+    pub sources: Sources,
+}
+
+impl Outcome {
+    /// Whether trainlint could not do what it was asked to.
+    pub fn failed(&self) -> bool {
+        let nothing_read = self.files.checked + self.files.skipped == 0 && !self.problems.is_empty();
+        nothing_read || self.problems.iter().any(|problem| problem.fatal)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileCounts {
+    pub checked: usize,
+    /// Import no framework.
+    pub skipped: usize,
+    /// Rehearsed only in part.
+    pub incomplete: usize,
+}
+
+/// A file that was not checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub path: String,
+    pub message: String,
+    /// The run as a whole counts as failed: the file was named by the user, or trainlint is at fault.
+    pub fatal: bool,
+}
+
+/// The files that findings lie in, as they are shown.
+#[derive(Debug, Default)]
+pub struct Sources(FxHashMap<FileId, Shown>);
+
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// Relative to the working folder where it lies below it, with `/` everywhere.
+    pub path: String,
+    pub source: Arc<SourceFile>,
+}
+
+impl Sources {
+    pub fn get(&self, file: FileId) -> Option<&Shown> {
+        self.0.get(&file)
+    }
+
+    fn insert(&mut self, cwd: &Path, file: FileId, source: Arc<SourceFile>) {
+        self.0.entry(file).or_insert_with(|| Shown { path: shown_path(cwd, &source.path), source });
+    }
+}
+
+/// How a path is written in messages.
+pub fn shown_path(cwd: &Path, path: &Path) -> String {
+    let text = path.strip_prefix(cwd).unwrap_or(path).to_string_lossy();
+    if std::path::MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace('\\', "/") }
+}

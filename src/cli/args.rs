@@ -1,0 +1,197 @@
+//! Every flag, once: parsing, `--help` and `docs/cli.md` come from these definitions.
+
+use crate::apis::Literal;
+use crate::engine::config::{parse_confidence, parse_value, read_glob};
+use crate::engine::selection::Selector;
+use crate::render::Format;
+use crate::report::Confidence;
+use clap::{Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Reads Python training scripts, rehearses them, and reports what would waste the GPU run.
+///
+/// Nothing is executed, and nothing goes over the network.
+#[derive(Debug, Parser)]
+#[command(name = "trainlint", version, max_term_width = 100, propagate_version = false)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// When to colour the output.
+    ///
+    /// `auto` colours on a terminal, and heeds NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and TERM.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorWhen,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check scripts and notebooks.
+    Check(Box<CheckArgs>),
+    /// List the rules.
+    Rules(RulesArgs),
+    /// Show the page of a rule.
+    Explain(ExplainArgs),
+    /// Print the version.
+    Version,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// Files and folders to check; `-` reads a script from stdin. [default: .]
+    pub paths: Vec<PathBuf>,
+
+    /// How to write the findings.
+    #[arg(long, value_name = "FORMAT", default_value = "full", help_heading = "Output")]
+    pub output_format: OutputFormat,
+
+    /// Count the findings of each rule instead of listing them (formats for people only).
+    #[arg(long, help_heading = "Output")]
+    pub statistics: bool,
+
+    /// List the files that would be checked, and stop.
+    #[arg(long, conflicts_with = "show_settings", help_heading = "Output")]
+    pub show_files: bool,
+
+    /// Show the settings in force for the first path, and stop.
+    #[arg(long, help_heading = "Output")]
+    pub show_settings: bool,
+
+    /// Exit with 0 although there are findings; failures still exit with 2.
+    #[arg(long, help_heading = "Output")]
+    pub exit_zero: bool,
+
+    /// Never draw a progress bar.
+    #[arg(long, help_heading = "Output")]
+    pub no_progress: bool,
+
+    /// Rules and groups to check, and no others; `ALL` for every rule.
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
+    pub select: Option<Vec<Selector>>,
+
+    /// Rules and groups to check on top of those selected.
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
+    pub extend_select: Vec<Selector>,
+
+    /// Rules and groups to leave out.
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
+    pub ignore: Vec<Selector>,
+
+    /// Rules and groups to leave out in some files, such as `tests/**:memory,unsafe-division`.
+    #[arg(long, value_name = "GLOB:RULES", value_parser = per_file_ignore, help_heading = "Rules")]
+    pub per_file_ignores: Vec<(String, Vec<Selector>)>,
+
+    /// The least confidence of a finding that is shown: `high`, `medium` or `low`. [default: medium]
+    #[arg(long, value_name = "CONFIDENCE", value_parser = parse_confidence, help_heading = "Rules")]
+    pub min_confidence: Option<Confidence>,
+
+    /// Show notes and findings of low confidence, too.
+    #[arg(long, help_heading = "Rules")]
+    pub pedantic: bool,
+
+    /// The card that the run is meant for, such as `rtx4090`, `a100-80g` or `h200`. [default: a card of 24 GB]
+    #[arg(long, value_name = "NAME", conflicts_with = "gpu_memory", help_heading = "The run")]
+    pub gpu: Option<String>,
+
+    /// The memory of the card that the run is meant for, such as `24GiB`, `24GB`, `32000M` or `1.5T`.
+    #[arg(long, value_name = "SIZE", help_heading = "The run")]
+    pub gpu_memory: Option<String>,
+
+    /// Say what a value is, over what the script says, such as `batch_size=64`.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = set_value, help_heading = "The run")]
+    pub set: Vec<(String, Literal)>,
+
+    /// Use this configuration file, and no other.
+    #[arg(long, value_name = "FILE", conflicts_with = "isolated", help_heading = "Files")]
+    pub config: Option<PathBuf>,
+
+    /// Use no configuration file.
+    #[arg(long, help_heading = "Files")]
+    pub isolated: bool,
+
+    /// Names and globs to leave out, instead of the usual ones.
+    #[arg(long, value_name = "GLOBS", value_delimiter = ',', value_parser = read_glob, help_heading = "Files")]
+    pub exclude: Option<Vec<String>>,
+
+    /// Names and globs to leave out, on top of those excluded.
+    #[arg(long, value_name = "GLOBS", value_delimiter = ',', value_parser = read_glob, help_heading = "Files")]
+    pub extend_exclude: Vec<String>,
+
+    /// Leave out excluded files even where they are named on the command line.
+    #[arg(long, help_heading = "Files")]
+    pub force_exclude: bool,
+
+    /// The name that a script from stdin goes by.
+    #[arg(long, value_name = "PATH", help_heading = "Files")]
+    pub stdin_filename: Option<PathBuf>,
+
+    /// Number of threads; 0 for as many as the machine has.
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Miscellaneous")]
+    pub threads: usize,
+
+    /// Accepted for scripts that pass it; nothing is cached yet.
+    #[arg(long, help_heading = "Miscellaneous")]
+    pub no_cache: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// With the code and everything that explains the finding.
+    Full,
+    /// One line a finding.
+    Concise,
+    /// For machines.
+    Json,
+}
+
+impl From<OutputFormat> for Format {
+    fn from(format: OutputFormat) -> Format {
+        match format {
+            OutputFormat::Full => Format::Full,
+            OutputFormat::Concise => Format::Concise,
+            OutputFormat::Json => Format::Json,
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub struct RulesArgs {
+    /// How to write the list.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub output_format: ListFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ExplainArgs {
+    /// The id of the rule, such as `missing-zero-grad`.
+    pub id: String,
+}
+
+fn per_file_ignore(text: &str) -> Result<(String, Vec<Selector>), String> {
+    let (glob, rules) =
+        text.rsplit_once(':').ok_or("write a glob, a colon and rules, such as `tests/**:memory`")?;
+    let rules = rules.split(',').map(|rule| Selector::parse(rule.trim())).collect::<Result<_, _>>()?;
+    Ok((read_glob(glob)?, rules))
+}
+
+fn set_value(text: &str) -> Result<(String, Literal), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), parse_value(value.trim())))
+        }
+        _ => Err("write a name, `=` and a value, such as `batch_size=64`".to_owned()),
+    }
+}

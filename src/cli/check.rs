@@ -1,0 +1,102 @@
+//! `trainlint check`: flags into a request, the outcome into text and an exit code.
+
+use super::args::{CheckArgs, OutputFormat};
+use super::output::Output;
+use super::progress::Bar;
+use super::{CLEAN, FAILURE, FINDINGS, show};
+use crate::engine::config::{Config, Target};
+use crate::engine::configs::Origin;
+use crate::engine::{self, Outcome, Request};
+use crate::render;
+use anyhow::{Context, bail};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+pub fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
+    let request = request(&args)?;
+    if args.show_files {
+        return show::files(&request, output);
+    }
+    if args.show_settings {
+        return show::settings(&request, output);
+    }
+    let progress = Bar::new(!args.no_progress);
+    let outcome = engine::check(&request, &progress)?;
+    for problem in &outcome.problems {
+        let level = if problem.fatal { "error" } else { "warning" };
+        output.complain(level, &format!("{}: {}", problem.path, problem.message));
+    }
+    write(&args, &outcome, output)?;
+    if outcome.failed() {
+        return Ok(FAILURE);
+    }
+    Ok(if outcome.findings.is_empty() || args.exit_zero { CLEAN } else { FINDINGS })
+}
+
+fn write(args: &CheckArgs, outcome: &Outcome, output: &Output) -> anyhow::Result<()> {
+    if args.output_format == OutputFormat::Json {
+        return output.out(&render::findings(outcome, render::Format::Json, false));
+    }
+    let mut text = if args.statistics {
+        render::statistics(outcome, output.color).into_bytes()
+    } else {
+        render::findings(outcome, args.output_format.into(), output.color)
+    };
+    text.extend(render::summary(outcome, output.color).into_bytes());
+    output.out(&text)
+}
+
+fn request(args: &CheckArgs) -> anyhow::Result<Request> {
+    let cwd = std::env::current_dir().context("the working folder can't be found")?;
+    let piped = args.paths.iter().any(|path| path == Path::new("-"));
+    if piped && args.paths.len() > 1 {
+        bail!("`-` reads a script from stdin, and can't be combined with other paths");
+    }
+    let from_stdin = piped || (args.paths.is_empty() && args.stdin_filename.is_some());
+    if args.stdin_filename.is_some() && !from_stdin {
+        bail!("`--stdin-filename` names a script from stdin; give `-` instead of paths");
+    }
+    let (paths, stdin) = if from_stdin {
+        let name = args.stdin_filename.clone().unwrap_or_else(|| PathBuf::from("<stdin>"));
+        let mut bytes = Vec::new();
+        // What is not going to be checked need not be waited for.
+        if !args.show_files && !args.show_settings {
+            std::io::stdin().lock().read_to_end(&mut bytes).context("stdin can't be read")?;
+        }
+        (Vec::new(), Some((name, bytes)))
+    } else if args.paths.is_empty() {
+        (vec![PathBuf::from(".")], None)
+    } else {
+        (args.paths.clone(), None)
+    };
+    let origin = match (&args.config, args.isolated) {
+        (Some(file), _) => Origin::File(file.clone()),
+        (None, true) => Origin::Isolated,
+        (None, false) => Origin::Closest,
+    };
+    Ok(Request { overrides: overrides(args, &cwd)?, cwd, paths, stdin, origin, threads: args.threads })
+}
+
+/// What the flags say, as a layer over every configuration file.
+fn overrides(args: &CheckArgs, cwd: &Path) -> anyhow::Result<Config> {
+    let target = match (&args.gpu, &args.gpu_memory) {
+        (Some(name), _) => Some(Target::of_gpu(name)),
+        (None, Some(size)) => Some(Target::of_memory(size)),
+        (None, None) => None,
+    };
+    Ok(Config {
+        base: cwd.to_owned(),
+        select: args.select.clone(),
+        extend_select: args.extend_select.clone(),
+        ignore: args.ignore.clone(),
+        per_file_ignores: args.per_file_ignores.clone(),
+        exclude: args.exclude.clone(),
+        extend_exclude: args.extend_exclude.clone(),
+        force_exclude: args.force_exclude.then_some(true),
+        min_confidence: args.min_confidence,
+        pedantic: args.pedantic.then_some(true),
+        target: target.transpose().map_err(anyhow::Error::msg)?,
+        values: args.set.clone(),
+        ..Config::default()
+    })
+}

@@ -1,0 +1,91 @@
+//! `docs/cli.md`, from the definitions of the flags; a test keeps the file current.
+
+use super::args::Args;
+use clap::{Arg, Command, CommandFactory};
+use std::fmt::Write;
+
+const INTRODUCTION: &str = "\
+# The command line
+
+Written by `UPDATE=1 cargo test` from the definitions of the flags; do not edit.
+
+Exit codes: 0 nothing found, 1 findings, 2 trainlint could not do what it was asked to (a wrong
+flag or configuration, a path that does not exist, a file named on the command line that can't be
+read, no readable file at all, or an internal error). A file found in a folder that can't be read
+is reported on stderr, and the run goes on. Results go to stdout and everything else to stderr.
+";
+
+const JSON: &str = "
+## The JSON format
+
+One object on one line. Fields are added in the course of version 1, never changed or removed.
+
+| field | meaning |
+| --- | --- |
+| `version` | 1 |
+| `findings` | sorted by path, place and rule |
+| `hidden` | number of findings that `--pedantic` or a lower `--min-confidence` would show |
+| `suppressed` | number of findings that comments silenced |
+| `files` | `checked`, `skipped` (import no known framework), `incomplete` (rehearsed only in part) |
+| `errors` | files that were not checked: `path`, `message` |
+
+A finding has `rule`, `path`, `line`, `column`, `end_line`, `end_column`, `cell`, `severity`
+(`error`, `warning`, `note`), `confidence` (`high`, `medium`, `low`), `message`, `notes` (a list),
+`help` (text or null), `related` (places with a `message`) and `fix` (null, or `title`,
+`applicability` — `safe`, `unsafe`, `display-only` — and `edits`, places with a `text`). Lines and
+columns count from 1, columns in characters. In a notebook `cell` is the number of the cell,
+from 1 and counting all cells, and lines count within it; elsewhere it is null.
+";
+
+/// The text of `docs/cli.md`.
+pub fn manual() -> String {
+    let mut command = Args::command();
+    command.build();
+    let mut text = INTRODUCTION.to_owned();
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        section(&mut text, sub);
+    }
+    text.push_str(JSON);
+    text
+}
+
+fn section(text: &mut String, command: &Command) {
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "\n## `trainlint {}`\n\n{about}.\n", command.get_name());
+    for argument in command.get_arguments().filter(|one| !one.is_hide_set() && one.get_id() != "help") {
+        let _ = writeln!(text, "- `{}`: {}", name(argument), meaning(argument));
+    }
+}
+
+fn name(argument: &Arg) -> String {
+    let values = argument.get_value_names().unwrap_or_default().join(" ");
+    match argument.get_long() {
+        None => format!("[{values}]"),
+        Some(long) if argument.get_action().takes_values() => format!("--{long} {values}"),
+        Some(long) => format!("--{long}"),
+    }
+}
+
+fn meaning(argument: &Arg) -> String {
+    let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
+    let mut text = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    if !text.ends_with(['.', ']']) {
+        text.push('.');
+    }
+    let values: Vec<String> = argument
+        .get_possible_values()
+        .iter()
+        .filter(|_| argument.get_action().takes_values())
+        .map(|value| format!("`{}`", value.get_name()))
+        .collect();
+    if !values.is_empty() {
+        let _ = write!(text, " One of {}.", values.join(", "));
+    }
+    if let Some(default) =
+        argument.get_default_values().first().filter(|_| argument.get_action().takes_values())
+    {
+        let _ = write!(text, " Default: `{}`.", default.to_string_lossy());
+    }
+    text
+}

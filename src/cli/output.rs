@@ -1,0 +1,86 @@
+//! Where text goes, and whether it is coloured. A closed pipe ends the output, not the program.
+
+use super::args::ColorWhen;
+use anstream::AutoStream;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+pub struct Output {
+    pub color: bool,
+    color_errors: bool,
+}
+
+impl Output {
+    pub fn new(when: ColorWhen) -> Output {
+        let decide = |terminal: bool| match when {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            ColorWhen::Auto => wished(|name| std::env::var(name).ok()).unwrap_or(terminal),
+        };
+        Output { color: decide(io::stdout().is_terminal()), color_errors: decide(io::stderr().is_terminal()) }
+    }
+
+    /// Results.
+    pub fn out(&self, bytes: &[u8]) -> anyhow::Result<()> {
+        // The stream translates colours where a console does not understand them itself.
+        let written = if self.color {
+            let mut stream = AutoStream::always(io::stdout().lock());
+            stream.write_all(bytes).and_then(|()| stream.flush())
+        } else {
+            let mut stream = io::stdout().lock();
+            stream.write_all(bytes).and_then(|()| stream.flush())
+        };
+        match written {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// What went wrong, beside the results.
+    pub fn complain(&self, level: &str, message: &str) {
+        let code = if level == "error" { "1;31" } else { "1;33" };
+        let text = if self.color_errors {
+            format!("\x1b[{code}m{level}\x1b[0m: {message}\n")
+        } else {
+            format!("{level}: {message}\n")
+        };
+        // There is nobody left to tell when stderr is closed.
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+/// What the environment asks for, if it asks: a refusal of colour before a demand for it.
+fn wished(variable: impl Fn(&str) -> Option<String>) -> Option<bool> {
+    let set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
+    let on = |name: &str| set(name) && variable(name).is_some_and(|value| value != "0");
+    if set("NO_COLOR") {
+        Some(false)
+    } else if on("FORCE_COLOR") || on("CLICOLOR_FORCE") {
+        Some(true)
+    } else if variable("TERM").is_some_and(|term| term == "dumb")
+        || variable("CLICOLOR").is_some_and(|on| on == "0")
+    {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(variables: &[(&str, &str)]) -> Option<bool> {
+        wished(|name| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    #[test]
+    fn the_environment_decides_in_order() {
+        assert_eq!(wish(&[]), None);
+        assert_eq!(wish(&[("NO_COLOR", "1"), ("FORCE_COLOR", "1")]), Some(false));
+        assert_eq!(wish(&[("NO_COLOR", "")]), None);
+        assert_eq!(wish(&[("FORCE_COLOR", "1"), ("TERM", "dumb")]), Some(true));
+        assert_eq!(wish(&[("CLICOLOR_FORCE", "1")]), Some(true));
+        assert_eq!(wish(&[("CLICOLOR_FORCE", "0")]), None);
+        assert_eq!(wish(&[("TERM", "dumb")]), Some(false));
+    }
+}

@@ -1,0 +1,108 @@
+//! The seam between a run and what it runs: files, the project, the rehearsal of one file and
+//! its suppressions. The rest of the engine knows these only through this module.
+
+pub use super::standin::{Kind, Location, Project, ReadError, SourceFile};
+use super::standin::{Suppressions, mentions_framework};
+use crate::engine::settings::Settings;
+use crate::report::{Diagnostic, FileId, Span};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A function of the project: its file, and its number there.
+pub type FunctionKey = (FileId, u32);
+
+/// What the rehearsal of one file found; its findings may lie in other files.
+#[derive(Debug, Default)]
+pub struct FileReport {
+    /// With the function that was rehearsed without a caller, if the finding rests on that.
+    pub findings: Vec<(Diagnostic, Option<FunctionKey>)>,
+    /// Functions that were called with real arguments.
+    pub rehearsed: Vec<FunctionKey>,
+    /// Something was left out, so that silence means nothing.
+    pub out_of_fuel: bool,
+}
+
+/// Rehearses a file; a plain function, so that tests can run the engine on another.
+pub type Analyse<'a> = &'a (dyn Fn(&Project, FileId, &Settings) -> FileReport + Sync);
+
+pub fn analyse(_project: &Project, _file: FileId, _settings: &Settings) -> FileReport {
+    FileReport::default()
+}
+
+/// What became of a file on its way in.
+pub enum Loaded {
+    Source(SourceFile),
+    /// Imports no framework, so there is nothing in it to find.
+    Skipped,
+    Unreadable(ReadError),
+}
+
+/// Reads a file, or what stdin gave under its name.
+pub fn load(path: &Path, stdin: Option<&[u8]>) -> Loaded {
+    let source = match stdin {
+        Some(bytes) => SourceFile::from_bytes(path, bytes),
+        None => SourceFile::read(path),
+    };
+    match source {
+        Ok(source) if mentions_framework(source.text.as_bytes(), packages()) => Loaded::Source(source),
+        Ok(_) => Loaded::Skipped,
+        Err(error) => Loaded::Unreadable(error),
+    }
+}
+
+fn packages() -> &'static [&'static str] {
+    &[
+        "torch",
+        "tensorflow",
+        "keras",
+        "lightning",
+        "pytorch_lightning",
+        "transformers",
+        "accelerate",
+        "jax",
+        "flax",
+        "fastai",
+        "ignite",
+        "deepspeed",
+        "apex",
+    ]
+}
+
+/// The file behind an id.
+pub fn source(project: &Project, file: FileId) -> Arc<SourceFile> {
+    project.source(file)
+}
+
+/// The suppression comments of one file, and which of them were used.
+pub struct Comments(Suppressions);
+
+/// Something wrong with a suppression comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    pub span: Span,
+    /// The id it is about; whether there is such a rule is not known here.
+    pub rule: Option<String>,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl Comments {
+    pub fn of(project: &Project, file: FileId) -> Comments {
+        Comments(Suppressions::collect(&project.source(file).text))
+    }
+
+    pub fn covers(&mut self, rule: &str, span: Span) -> bool {
+        self.0.covers(rule, span)
+    }
+
+    /// What hid nothing, in order.
+    pub fn complaints(&self) -> Vec<Complaint> {
+        let unused = self.0.unused().map(|(span, rule)| Complaint {
+            span,
+            rule: Some(rule.to_owned()),
+            message: format!("`ignore[{rule}]` suppresses nothing"),
+            help: None,
+        });
+        unused.collect()
+    }
+}

@@ -1,0 +1,92 @@
+//! Which files are meant: what was named, and below a folder every script and notebook that
+//! neither `.gitignore` nor `exclude` leaves out. Reads no script.
+
+use crate::engine::config::ConfigError;
+use crate::engine::configs::Configs;
+use crate::engine::disk;
+use crate::engine::settings::Settings;
+use crate::engine::suggest::nearest;
+use ignore::{DirEntry, WalkBuilder};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A file to check.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Absolute.
+    pub path: PathBuf,
+    /// Named by the user, and not merely found.
+    pub explicit: bool,
+    pub settings: Arc<Settings>,
+}
+
+/// Why there is nothing to run on.
+#[derive(Debug, Error)]
+pub enum DiscoveryError {
+    #[error("{path} does not exist{hint}")]
+    Missing { path: String, hint: String },
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+/// The files of `paths`, sorted, each once.
+pub fn discover(cwd: &Path, paths: &[PathBuf], configs: &Configs) -> Result<Vec<Asked>, DiscoveryError> {
+    let mut files = Vec::new();
+    for given in paths {
+        let path = disk::absolute(cwd, given);
+        if path.is_dir() {
+            walk(&path, configs, &mut files)?;
+        } else if path.exists() {
+            let settings = configs.of_folder(path.parent().unwrap_or(cwd))?;
+            if !(settings.force_exclude && settings.exclude.matches_below(cwd, &path)) {
+                files.push(Asked { path, explicit: true, settings });
+            }
+        } else {
+            return Err(missing(given, &path));
+        }
+    }
+    // Of the same file, the explicit mention comes first and stays.
+    files.sort_by(|a, b| a.path.cmp(&b.path).then(b.explicit.cmp(&a.explicit)));
+    files.dedup_by(|a, b| a.path == b.path);
+    Ok(files)
+}
+
+fn missing(given: &Path, path: &Path) -> DiscoveryError {
+    let folder = path.parent().unwrap_or(path);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let siblings = disk::names_in(folder);
+    let hint = nearest(&name, siblings.iter().map(String::as_str))
+        .map(|near| format!("; did you mean {}?", given.with_file_name(near).display()))
+        .unwrap_or_default();
+    DiscoveryError::Missing { path: given.display().to_string(), hint }
+}
+
+fn walk(root: &Path, configs: &Configs, files: &mut Vec<Asked>) -> Result<(), ConfigError> {
+    let base = configs.of_folder(root)?;
+    if base.force_exclude && base.exclude.matches(root) {
+        return Ok(());
+    }
+    // The walker wants a closure that lives as long as it pleases, so excludes of nested
+    // configurations are applied to what it gives; those of the root prune the walk itself.
+    let walker = WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        .filter_entry(move |entry| entry.depth() == 0 || !base.exclude.matches(entry.path()))
+        .build();
+    for entry in walker.flatten().filter(is_script) {
+        let path = entry.into_path();
+        let settings = configs.of_folder(path.parent().unwrap_or(root))?;
+        if !settings.exclude.matches_below(root, &path) {
+            files.push(Asked { path, explicit: false, settings });
+        }
+    }
+    Ok(())
+}
+
+/// Stubs hold no training code, so `.pyi` is only read when another file needs it.
+fn is_script(entry: &DirEntry) -> bool {
+    let file = entry.file_type().is_some_and(|kind| kind.is_file())
+        || (entry.path_is_symlink() && entry.path().is_file());
+    file && entry.path().extension().is_some_and(|extension| extension == "py" || extension == "ipynb")
+}

@@ -1,0 +1,48 @@
+//! The one place of the engine that touches the disk: configuration files and the names
+//! beside a path that does not exist. Scripts are read by `source`.
+#![allow(clippy::disallowed_methods, reason = "this module is the engine's edge to the file system")]
+
+use std::path::{Component, Path, PathBuf};
+
+/// The text of a configuration file, or why it can't be had.
+pub fn read_text(path: &Path) -> Result<String, String> {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
+    Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned))
+}
+
+/// The names in a folder, sorted; none where it can't be read.
+pub fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// `path` from the root on, without `.` and `..`, and without asking the disk: what a symbolic
+/// link is called stays what the user called it.
+pub fn absolute(base: &Path, path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in base.join(path).components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_made_plain() {
+        assert_eq!(absolute(Path::new("/a/b"), Path::new("../c/./d.py")), Path::new("/a/c/d.py"));
+        assert_eq!(absolute(Path::new("/a"), Path::new("/x/y")), Path::new("/x/y"));
+        assert_eq!(absolute(Path::new("/a"), Path::new("../../..")), Path::new("/"));
+    }
+}

@@ -1,0 +1,168 @@
+//! Reports of single files into one outcome: the same finding once, guesses dropped where
+//! facts stand, comments and settings applied, everything in one order.
+
+use crate::engine::analysis::{self, Comments, Complaint, FileReport, FunctionKey, Project};
+use crate::engine::discovery::Asked;
+use crate::engine::selection::{UNUSED_SUPPRESSION, find_rule, known_rules};
+use crate::engine::suggest::nearest;
+use crate::engine::{Outcome, Sources};
+use crate::report::{Diagnostic, FileId, Place};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::path::Path;
+
+/// `reports` come in the order of the files asked for.
+pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileId, FileReport)>) -> Outcome {
+    let incomplete: FxHashSet<FileId> =
+        reports.iter().filter(|(_, report)| report.out_of_fuel).map(|(file, _)| *file).collect();
+    let entries: Vec<FileId> = reports.iter().map(|(file, _)| *file).collect();
+    let wanted = Wanted::new(project, asked);
+    let mut outcome = Outcome::default();
+    let mut comments: FxHashMap<FileId, Comments> = FxHashMap::default();
+    for file in &entries {
+        comments.insert(*file, Comments::of(project, *file));
+    }
+    let mut found = Vec::new();
+    for finding in distinct(reports) {
+        let file = finding.place.file;
+        let Some(at) = wanted.find(file) else { continue };
+        let comments = comments.entry(file).or_insert_with(|| Comments::of(project, file));
+        // Asked first, so that a comment counts as used whether or not the finding is selected.
+        if comments.covers(finding.rule, finding.place.span) {
+            outcome.suppressed += 1;
+        } else if at.settings.selects(finding.rule, &at.path) {
+            found.push(finding);
+        }
+    }
+    // A file that was not rehearsed to its end says nothing about its comments.
+    for file in entries.into_iter().filter(|file| !incomplete.contains(file)) {
+        let (Some(at), Some(comments)) = (wanted.find(file), comments.get(&file)) else {
+            continue;
+        };
+        if at.settings.selects(UNUSED_SUPPRESSION.id, &at.path) {
+            found.extend(comments.complaints().into_iter().map(|one| unused(file, one)));
+        }
+    }
+    let all = found.len();
+    found.retain(|finding| wanted.find(finding.place.file).is_some_and(|at| at.settings.shows(finding)));
+    outcome.hidden = all - found.len();
+    for finding in &found {
+        let related = finding.related.iter().map(|label| label.place.file);
+        for file in related.chain([finding.place.file]) {
+            outcome.sources.insert(cwd, file, analysis::source(project, file));
+        }
+    }
+    sort(&mut found, &outcome.sources);
+    outcome.findings = found;
+    outcome
+}
+
+/// The files asked for, by id: also those that entered the project because another file needs them.
+struct Wanted<'a> {
+    project: &'a Project,
+    by_path: FxHashMap<&'a Path, &'a Asked>,
+}
+
+impl<'a> Wanted<'a> {
+    fn new(project: &'a Project, asked: &'a [Asked]) -> Self {
+        Wanted { project, by_path: asked.iter().map(|file| (file.path.as_path(), file)).collect() }
+    }
+
+    fn find(&self, file: FileId) -> Option<&'a Asked> {
+        self.by_path.get(analysis::source(self.project, file).path.as_path()).copied()
+    }
+}
+
+/// The same rule at the same place with the same words is one finding, the best founded of them.
+fn distinct(reports: Vec<(FileId, FileReport)>) -> Vec<Diagnostic> {
+    let rehearsed: FxHashSet<FunctionKey> =
+        reports.iter().flat_map(|(_, report)| report.rehearsed.iter().copied()).collect();
+    let mut place_of: FxHashMap<(&'static str, Place, String), usize> = FxHashMap::default();
+    let mut found: Vec<(Diagnostic, bool)> = Vec::new();
+    for (finding, seeded) in reports.into_iter().flat_map(|(_, report)| report.findings) {
+        if seeded.is_some_and(|function| rehearsed.contains(&function)) {
+            continue;
+        }
+        let key = (finding.rule, finding.place, finding.message.clone());
+        let rank = |finding: &Diagnostic, real: bool| (real, finding.confidence, finding.severity);
+        let real = seeded.is_none();
+        match place_of.get(&key) {
+            // On a tie the first stays, and reports come in the order of the files.
+            Some(&at) if rank(&finding, real) > rank(&found[at].0, found[at].1) => {
+                found[at] = (finding, real)
+            }
+            Some(_) => {}
+            None => {
+                place_of.insert(key, found.len());
+                found.push((finding, real));
+            }
+        }
+    }
+    found.into_iter().map(|(finding, _)| finding).collect()
+}
+
+fn unused(file: FileId, complaint: Complaint) -> Diagnostic {
+    let Complaint { span, rule, message, help } = complaint;
+    let unknown = rule.as_deref().filter(|rule| find_rule(rule).is_none());
+    let (message, hint) = match unknown {
+        None => (message, None),
+        Some(rule) => {
+            let ids = known_rules();
+            let near = nearest(rule, ids.iter().map(|rule| rule.id));
+            let message = format!("no rule is called `{rule}`, so this comment hides nothing");
+            (message, near.map(|id| format!("did you mean `{id}`?")))
+        }
+    };
+    let remove = || rule.as_ref().map(|rule| format!("remove `{rule}` from the comment"));
+    let finding =
+        Diagnostic::new(UNUSED_SUPPRESSION.id, UNUSED_SUPPRESSION.severity, Place::new(file, span), message);
+    match hint.or(help).or_else(remove) {
+        Some(help) => finding.help(help),
+        None => finding,
+    }
+}
+
+/// By path and place, never by the number of a file, which depends on who was read first.
+fn sort(found: &mut [Diagnostic], sources: &Sources) {
+    let path = |finding: &Diagnostic| sources.get(finding.place.file).map(|shown| shown.path.as_str());
+    found.sort_by(|a, b| {
+        let (at, other) = (a.place.span, b.place.span);
+        path(a)
+            .cmp(&path(b))
+            .then(at.start.cmp(&other.start))
+            .then(a.rule.cmp(b.rule))
+            .then(at.end.cmp(&other.end))
+            .then_with(|| a.message.cmp(&b.message))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Confidence, Severity, Span};
+
+    fn finding(confidence: Confidence, start: u32) -> Diagnostic {
+        let place = Place::new(FileId(0), Span::new(start, start + 1));
+        Diagnostic::new("unsafe-division", Severity::Warning, place, "a divisor can be zero")
+            .confidence(confidence)
+    }
+
+    fn report(findings: Vec<(Diagnostic, Option<FunctionKey>)>, rehearsed: Vec<FunctionKey>) -> FileReport {
+        FileReport { findings, rehearsed, out_of_fuel: false }
+    }
+
+    #[test]
+    fn the_same_finding_of_two_entries_is_one_and_the_best_founded() {
+        let guess = report(vec![(finding(Confidence::Low, 0), Some((FileId(0), 1)))], vec![]);
+        let fact = report(vec![(finding(Confidence::High, 0), None)], vec![]);
+        let found = distinct(vec![(FileId(0), guess), (FileId(1), fact)]);
+        assert_eq!(found, [finding(Confidence::High, 0)]);
+    }
+
+    #[test]
+    fn a_guess_is_dropped_where_another_entry_knows_the_arguments() {
+        let key = (FileId(0), 7);
+        let guess = report(vec![(finding(Confidence::Medium, 0), Some(key))], vec![]);
+        let other = report(vec![(finding(Confidence::Medium, 5), None)], vec![key]);
+        assert_eq!(distinct(vec![(FileId(0), guess), (FileId(1), other)]), [finding(Confidence::Medium, 5)]);
+    }
+}

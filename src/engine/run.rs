@@ -1,0 +1,130 @@
+//! Files in, outcome out: reads and rehearses in parallel, catches what breaks, and keeps the
+//! order of the files whatever the threads do.
+
+use crate::engine::analysis::{self, Analyse, FileReport, Loaded, Project};
+use crate::engine::configs::Configs;
+use crate::engine::discovery::{self, Asked, DiscoveryError};
+use crate::engine::settings::Settings;
+use crate::engine::{FileCounts, Outcome, Problem, Progress, Request, RunError, disk, merge, shown_path};
+use crate::report::FileId;
+use rayon::prelude::*;
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, Once};
+
+/// A rehearsal follows calls into calls, each a few frames deep.
+const STACK: usize = 64 << 20;
+
+/// Runs trainlint.
+pub fn check(request: &Request, progress: &dyn Progress) -> Result<Outcome, RunError> {
+    check_with(request, progress, &analysis::analyse)
+}
+
+/// The files that a run would look at (`--show-files`).
+pub fn files(request: &Request) -> Result<Vec<Asked>, RunError> {
+    let configs = Configs::new(&request.cwd, &request.origin, request.overrides.clone())?;
+    let mut files = discovery::discover(&request.cwd, &request.paths, &configs)?;
+    if let Some((name, _)) = &request.stdin {
+        let path = disk::absolute(&request.cwd, name);
+        let settings = configs.of_folder(path.parent().unwrap_or(&request.cwd))?;
+        if !(settings.force_exclude && settings.exclude.matches_below(&request.cwd, &path)) {
+            files.retain(|file| file.path != path);
+            files.push(Asked { path, explicit: true, settings });
+        }
+    }
+    Ok(files)
+}
+
+/// What is in force for the first of the paths (`--show-settings`).
+pub fn settings_for(request: &Request) -> Result<Arc<Settings>, RunError> {
+    let configs = Configs::new(&request.cwd, &request.origin, request.overrides.clone())?;
+    let given = request.stdin.as_ref().map(|(name, _)| name).or(request.paths.first());
+    let path = given.map_or_else(|| request.cwd.clone(), |path| disk::absolute(&request.cwd, path));
+    let folder = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(&request.cwd) };
+    Ok(configs.of_folder(folder).map_err(DiscoveryError::from)?)
+}
+
+/// Runs the engine on a rehearsal of the caller's choice.
+pub fn check_with(
+    request: &Request,
+    progress: &dyn Progress,
+    analyse: Analyse<'_>,
+) -> Result<Outcome, RunError> {
+    let asked = files(request)?;
+    // A single script should not pay for threads that it can't use.
+    let most = if asked.len() < 2 { 1 } else { request.threads };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(most).stack_size(STACK).build()?;
+    let project = Project::new();
+    let (mut counts, mut problems) = (FileCounts::default(), Vec::new());
+    let loaded = pool.install(|| asked.par_iter().map(|file| load(request, file)).collect::<Vec<_>>());
+    let mut entries = Vec::new();
+    for (file, loaded) in asked.iter().zip(loaded) {
+        match loaded {
+            Loaded::Source(source) => entries.push((project.add(source), file)),
+            Loaded::Skipped => counts.skipped += 1,
+            Loaded::Unreadable(error) => problems.push(Problem {
+                path: shown_path(&request.cwd, &file.path),
+                message: error.to_string(),
+                fatal: file.explicit,
+            }),
+        }
+    }
+    progress.start(entries.len());
+    let reports: Vec<Result<FileReport, String>> = pool.install(|| {
+        let one = |(id, file): &(FileId, &Asked)| {
+            let report = guarded(|| analyse(&project, *id, &file.settings));
+            progress.step();
+            report
+        };
+        entries.par_iter().map(one).collect()
+    });
+    progress.finish();
+    let mut done = Vec::new();
+    for ((id, file), report) in entries.iter().zip(reports) {
+        match report {
+            Ok(report) => {
+                counts.checked += 1;
+                counts.incomplete += usize::from(report.out_of_fuel);
+                done.push((*id, report));
+            }
+            Err(message) => problems.push(Problem {
+                path: shown_path(&request.cwd, &file.path),
+                message: format!("internal error, please report it: {message}"),
+                fatal: true,
+            }),
+        }
+    }
+    let mut outcome = merge::merge(&request.cwd, &project, &asked, done);
+    (outcome.files, outcome.problems) = (counts, problems);
+    Ok(outcome)
+}
+
+fn load(request: &Request, file: &Asked) -> Loaded {
+    let piped = request.stdin.as_ref().filter(|(name, _)| disk::absolute(&request.cwd, name) == file.path);
+    analysis::load(&file.path, piped.map(|(_, bytes)| bytes.as_slice()))
+}
+
+thread_local! {
+    /// What the panic of a rehearsal said; set only while one runs on this thread.
+    static LAST_WORDS: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs a rehearsal; a panic becomes its message and place, and nothing is printed.
+fn guarded<T>(rehearse: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let caught = LAST_WORDS.with_borrow_mut(|words| {
+                words.as_mut().map(|words| *words = info.to_string().replace('\n', " ")).is_some()
+            });
+            if !caught {
+                usual(info);
+            }
+        }));
+    });
+    LAST_WORDS.set(Some(String::new()));
+    let result = panic::catch_unwind(AssertUnwindSafe(rehearse));
+    let words = LAST_WORDS.take();
+    result.map_err(|_| words.unwrap_or_default())
+}

@@ -1,0 +1,221 @@
+//! What is in force for a file: the defaults, then the configuration files, then the command
+//! line, folded into one. Reads nothing; `configs` says which layers apply where.
+
+use crate::apis::Literal;
+use crate::engine::config::{Config, Target};
+use crate::engine::selection::RuleSet;
+use crate::report::{Confidence, Diagnostic, Severity};
+use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Left out of every walk, unless `exclude` says otherwise: what tools write and what others wrote.
+pub const DEFAULT_EXCLUDE: &[&str] = &[
+    ".eggs",
+    ".git",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".nox",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".venv",
+    "__pycache__",
+    "__pypackages__",
+    "build",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "venv",
+];
+
+/// Resolved settings; one for all files that share their configuration.
+#[derive(Debug)]
+pub struct Settings {
+    pub rules: RuleSet,
+    pub per_file_ignores: Vec<(GlobMatcher, RuleSet)>,
+    pub exclude: Globs,
+    pub force_exclude: bool,
+    pub min_confidence: Confidence,
+    pub pedantic: bool,
+    /// Tables of the user's own functions.
+    pub apis: Vec<PathBuf>,
+    pub target: Target,
+    /// How many cards the run has.
+    pub gpus: u32,
+    /// What the user says values are, over what the script says.
+    pub values: BTreeMap<String, Literal>,
+    /// The files that said so, the closest last.
+    pub files: Vec<PathBuf>,
+}
+
+impl Settings {
+    /// Folds layers, each over those before it.
+    pub fn fold(layers: &[&Config], files: Vec<PathBuf>) -> Settings {
+        let last = |get: fn(&Config) -> Option<bool>| layers.iter().rev().find_map(|layer| get(layer));
+        let mut rules = RuleSet::all();
+        for layer in layers {
+            rules.apply(layer.select.as_deref(), &layer.extend_select, &layer.ignore);
+        }
+        let pedantic = last(|layer| layer.pedantic).unwrap_or(false);
+        let usual = if pedantic { Confidence::Low } else { Confidence::Medium };
+        Settings {
+            rules,
+            per_file_ignores: per_file_ignores(layers),
+            exclude: excluded(layers),
+            force_exclude: last(|layer| layer.force_exclude).unwrap_or(false),
+            min_confidence: layers.iter().rev().find_map(|layer| layer.min_confidence).unwrap_or(usual),
+            pedantic,
+            apis: layers.iter().flat_map(|layer| layer.apis.iter().cloned()).collect(),
+            target: layers.iter().rev().find_map(|layer| layer.target.clone()).unwrap_or_default(),
+            gpus: layers.iter().rev().find_map(|layer| layer.gpus).unwrap_or(1),
+            values: layers.iter().flat_map(|layer| layer.values.iter().cloned()).collect(),
+            files,
+        }
+    }
+
+    /// Whether a rule is on in a file.
+    pub fn selects(&self, rule: &str, path: &Path) -> bool {
+        let ignored = |(glob, rules): &(GlobMatcher, RuleSet)| rules.contains(rule) && glob.is_match(path);
+        self.rules.contains(rule) && !self.per_file_ignores.iter().any(ignored)
+    }
+
+    /// Whether a finding is shown, or only counted.
+    pub fn shows(&self, finding: &Diagnostic) -> bool {
+        let severe = self.pedantic || finding.severity > Severity::Note;
+        severe && finding.confidence >= self.min_confidence
+    }
+}
+
+/// Globs without a slash match a name anywhere; those with one match from the folder of their configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Globs {
+    names: GlobSet,
+    paths: GlobSet,
+    /// As they were written, for `--show-settings`.
+    pub written: Vec<String>,
+}
+
+impl Globs {
+    pub fn new<'a>(patterns: impl IntoIterator<Item = (&'a Path, &'a str)>) -> Globs {
+        let (mut names, mut paths, mut written) = (GlobSetBuilder::new(), GlobSetBuilder::new(), Vec::new());
+        for (base, pattern) in patterns {
+            written.push(pattern.to_owned());
+            let set = if pattern.contains('/') { &mut paths } else { &mut names };
+            // Patterns were compiled once already, where they were read and could be complained about.
+            if let Some(glob) = anchored(base, pattern) {
+                set.add(glob);
+            }
+        }
+        Globs { names: names.build().unwrap_or_default(), paths: paths.build().unwrap_or_default(), written }
+    }
+
+    /// Whether this very entry is meant; `path` is absolute.
+    pub fn matches(&self, path: &Path) -> bool {
+        path.file_name().is_some_and(|name| self.names.is_match(name)) || self.paths.is_match(path)
+    }
+
+    /// Whether the entry or a folder that holds it is meant, up to `root`.
+    pub fn matches_below(&self, root: &Path, path: &Path) -> bool {
+        path.ancestors()
+            .take_while(|ancestor| *ancestor != root && ancestor.starts_with(root))
+            .any(|one| self.matches(one))
+    }
+}
+
+/// A glob on absolute paths, or on names where it has no slash.
+fn anchored(base: &Path, pattern: &str) -> Option<Glob> {
+    if !pattern.contains('/') {
+        return Glob::new(pattern).ok();
+    }
+    let base = globset::escape(&base.to_string_lossy());
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern).trim_end_matches('/');
+    let full = if pattern.starts_with('/') { pattern.to_owned() } else { format!("{base}/{pattern}") };
+    GlobBuilder::new(&full).literal_separator(true).build().ok()
+}
+
+fn excluded(layers: &[&Config]) -> Globs {
+    let own = layers.iter().rposition(|layer| layer.exclude.is_some());
+    let first = own.map(|at| layers[at]);
+    let stated = first.iter().flat_map(|layer| {
+        layer.exclude.iter().flatten().map(|pattern| (layer.base.as_path(), pattern.as_str()))
+    });
+    let default = DEFAULT_EXCLUDE.iter().filter(|_| own.is_none()).map(|pattern| (Path::new(""), *pattern));
+    let extended = layers.iter().flat_map(|layer| {
+        layer.extend_exclude.iter().map(|pattern| (layer.base.as_path(), pattern.as_str()))
+    });
+    Globs::new(stated.chain(default).chain(extended))
+}
+
+fn per_file_ignores(layers: &[&Config]) -> Vec<(GlobMatcher, RuleSet)> {
+    let matcher = |base: &Path, pattern: &str| -> Option<GlobMatcher> {
+        let anywhere = format!("**/{pattern}");
+        let pattern = if pattern.contains('/') { pattern } else { &anywhere };
+        anchored(base, pattern).map(|glob| glob.compile_matcher())
+    };
+    layers
+        .iter()
+        .flat_map(|layer| layer.per_file_ignores.iter().map(|entry| (&layer.base, entry)))
+        .filter_map(|(base, (pattern, rules))| Some((matcher(base, pattern)?, RuleSet::of(rules))))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::selection::Selector;
+
+    fn layer(base: &str) -> Config {
+        Config { base: PathBuf::from(base), ..Config::default() }
+    }
+
+    #[test]
+    fn globs_match_names_anywhere_and_paths_from_their_base() {
+        let base = Path::new("/p");
+        let globs = Globs::new([(base, "venv"), (base, "data/*.py"), (base, "gen/")]);
+        assert!(globs.matches(Path::new("/p/a/venv")));
+        assert!(globs.matches(Path::new("/p/data/x.py")));
+        assert!(!globs.matches(Path::new("/p/data/deep/x.py")));
+        assert!(!globs.matches(Path::new("/p/a/data/x.py")));
+        assert!(globs.matches(Path::new("/p/gen")));
+        assert!(globs.matches_below(base, Path::new("/p/a/venv/lib/x.py")));
+        assert!(!globs.matches_below(Path::new("/p/a/venv"), Path::new("/p/a/venv/lib/x.py")));
+    }
+
+    #[test]
+    fn exclude_replaces_and_extend_exclude_adds() {
+        let mut config = layer("/p");
+        config.extend_exclude = vec!["third_party".to_owned()];
+        let settings = Settings::fold(&[&config], Vec::new());
+        assert!(settings.exclude.matches(Path::new("/p/third_party")));
+        assert!(settings.exclude.matches(Path::new("/p/.venv")));
+        config.exclude = Some(vec!["x".to_owned()]);
+        let settings = Settings::fold(&[&config], Vec::new());
+        assert!(settings.exclude.matches(Path::new("/p/third_party")));
+        assert!(!settings.exclude.matches(Path::new("/p/.venv")));
+    }
+
+    #[test]
+    fn per_file_ignores_take_names_and_paths() {
+        let mut config = layer("/p");
+        let rules = vec![Selector::parse("memory").unwrap()];
+        config.per_file_ignores =
+            vec![("test_*.py".to_owned(), rules.clone()), ("demo/**/*.py".to_owned(), rules)];
+        let settings = Settings::fold(&[&config], Vec::new());
+        assert!(!settings.selects("retained-graph", Path::new("/p/a/test_x.py")));
+        assert!(!settings.selects("retained-graph", Path::new("/p/demo/a/x.py")));
+        assert!(settings.selects("retained-graph", Path::new("/p/a/demo/a/x.py")));
+        assert!(settings.selects("unsafe-division", Path::new("/p/a/test_x.py")));
+    }
+
+    #[test]
+    fn pedantic_shows_everything_unless_told_otherwise() {
+        let mut config = layer("/p");
+        config.pedantic = Some(true);
+        assert_eq!(Settings::fold(&[&config], Vec::new()).min_confidence, Confidence::Low);
+        config.min_confidence = Some(Confidence::High);
+        assert_eq!(Settings::fold(&[&config], Vec::new()).min_confidence, Confidence::High);
+    }
+}

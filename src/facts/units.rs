@@ -1,0 +1,143 @@
+//! Sizes and counts as people write and read them. Knows no framework and no card.
+
+use thiserror::Error;
+
+/// Why a size was not understood.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{given}` is not a size: write a number and a unit, such as `24GiB`, `24GB`, `32000M` or `1.5T`")]
+pub struct SizeError {
+    pub given: String,
+}
+
+/// Reads `24GiB`, `24 GB`, `24G`, `32000M`, `1.5T` into bytes.
+///
+/// `KiB`, `MiB`, `GiB` and `TiB` are powers of 1024; `K`, `KB` and their kin are powers of 1000.
+/// A number alone is refused, since nobody means bytes by it.
+pub fn parse_size(text: &str) -> Result<u64, SizeError> {
+    let error = || SizeError { given: text.to_owned() };
+    let trimmed = text.trim();
+    let split = trimmed.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(error)?;
+    let (number, unit) = trimmed.split_at(split);
+    let number: f64 = number.trim().replace('_', "").parse().map_err(|_| error())?;
+    let bytes = number * unit_bytes(unit).ok_or_else(error)?;
+    // Past 2^63 a size is a slip of the pen, and the conversion would saturate silently.
+    if bytes.is_finite() && (1.0..9.2e18).contains(&bytes) { Ok(bytes.round() as u64) } else { Err(error()) }
+}
+
+fn unit_bytes(unit: &str) -> Option<f64> {
+    let unit = unit.to_ascii_lowercase();
+    let (letter, rest) = unit.split_at(1);
+    let power = match letter {
+        "b" => return rest.is_empty().then_some(1.0),
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        _ => return None,
+    };
+    match rest {
+        "" | "b" => Some(1000f64.powi(power)),
+        "i" | "ib" => Some(1024f64.powi(power)),
+        _ => None,
+    }
+}
+
+/// `512 B`, `1.2 kB`, `400 MB`, `25.8 GB`: decimal units, at most three digits.
+pub fn bytes(count: u64) -> String {
+    scaled(count, &["B", "kB", "MB", "GB", "TB", "PB", "EB"])
+}
+
+/// `812`, `3.4 k`, `470 M`, `7 B`: for numbers whose last digits say nothing.
+pub fn rounded(count: u64) -> String {
+    scaled(count, &["", "k", "M", "B", "T", "P", "E"]).trim_end().to_owned()
+}
+
+fn scaled(count: u64, units: &[&str]) -> String {
+    let mut value = count as f64;
+    let mut unit = 0;
+    // 999.5 would print as «1000», which is one of the next unit.
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = if unit > 0 && value < 99.95 { format!("{value:.1}") } else { format!("{value:.0}") };
+    format!("{} {}", digits.strip_suffix(".0").unwrap_or(&digits), units[unit])
+}
+
+/// `1,000,000`.
+pub fn count(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    if number < 0 {
+        text.push('-');
+    }
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 error`, `2 errors`.
+pub fn plural(number: usize, noun: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", count(i64::try_from(number).unwrap_or(i64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        for (text, bytes) in [
+            ("24GiB", 24 << 30),
+            ("24 GB", 24_000_000_000),
+            ("24g", 24_000_000_000),
+            ("32000M", 32_000_000_000),
+            ("1.5T", 1_500_000_000_000),
+            ("512B", 512),
+            ("80Gi", 80 << 30),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused() {
+        for text in ["", "24", "GiB", "24XB", "24 GiBs", "-1G", "0G", "1e30T", "é", "24é"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn bytes_have_at_most_three_digits() {
+        for (count, text) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1_000, "1 kB"),
+            (1_234, "1.2 kB"),
+            (44_000_000, "44 MB"),
+            (52_400_000, "52.4 MB"),
+            (400_000_000, "400 MB"),
+            (999_999, "1 MB"),
+            (25_769_803_776, "25.8 GB"),
+        ] {
+            assert_eq!(bytes(count), text);
+        }
+    }
+
+    #[test]
+    fn counts_have_their_commas() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_000_000), "1,000,000");
+        assert_eq!(count(-12_345), "-12,345");
+        assert_eq!(rounded(470_123_456), "470 M");
+        assert_eq!(rounded(812), "812");
+        assert_eq!(plural(1, "error"), "1 error");
+        assert_eq!(plural(1_200, "finding"), "1,200 findings");
+    }
+}

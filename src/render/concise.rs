@@ -1,0 +1,19 @@
+//! One line a finding: `train.py:18:38: warning[full-dataset-batch] one batch is the whole dataset`.
+
+use super::{Position, paint, severity, severity_code};
+use crate::engine::Outcome;
+use std::io::Write;
+
+pub fn render(outcome: &Outcome, color: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    for finding in &outcome.findings {
+        let Some(position) = Position::of(&outcome.sources, finding.place) else {
+            continue;
+        };
+        let name = format!("{}[{}]", severity(finding.severity), finding.rule);
+        let name = paint(&name, severity_code(finding.severity), color);
+        // Writing to a `Vec` does not fail.
+        let _ = writeln!(out, "{position}: {name} {}", finding.message);
+    }
+    out
+}

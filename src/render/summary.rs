@@ -1,0 +1,79 @@
+//! The last lines of a run for people: how much was found, and what is not shown.
+
+use super::{BOLD, paint, severity, severity_code};
+use crate::engine::Outcome;
+use crate::engine::selection::find_rule;
+use crate::facts::units::plural;
+use crate::report::Severity;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One or two sentences, with a line end.
+pub fn summary(outcome: &Outcome, color: bool) -> String {
+    let mut text = match outcome.findings.len() {
+        0 => nothing(outcome),
+        _ => paint(&found(outcome), BOLD, color),
+    };
+    if outcome.hidden > 0 {
+        let shows = "`--pedantic` shows notes and low confidence";
+        text.push_str(&format!("; {} hidden ({shows})", plural(outcome.hidden, "finding")));
+    }
+    if outcome.suppressed > 0 {
+        text.push_str(&format!("; {} silenced by comments", outcome.suppressed));
+    }
+    if outcome.files.incomplete > 0 {
+        text.push_str(&format!("; {} rehearsed only in part", plural(outcome.files.incomplete, "file")));
+    }
+    text.push('\n');
+    text
+}
+
+fn found(outcome: &Outcome) -> String {
+    let mut parts = Vec::new();
+    for level in [Severity::Error, Severity::Warning, Severity::Note] {
+        let count = outcome.findings.iter().filter(|finding| finding.severity == level).count();
+        if count > 0 {
+            parts.push(plural(count, severity(level)));
+        }
+    }
+    let last = parts.pop().unwrap_or_default();
+    let list = if parts.is_empty() { last } else { format!("{} and {last}", parts.join(", ")) };
+    let files: BTreeSet<_> = outcome.findings.iter().map(|finding| finding.place.file).collect();
+    format!("found {list} in {}", plural(files.len(), "file"))
+}
+
+fn nothing(outcome: &Outcome) -> String {
+    let files = outcome.files;
+    match (files.checked, files.skipped) {
+        (0, 0) if outcome.problems.is_empty() => "no Python files found".to_owned(),
+        (0, 0) => "nothing could be checked".to_owned(),
+        (0, skipped) => format!("no findings; none of {} imports a known framework", plural(skipped, "file")),
+        (checked, 0) => format!("no findings in {}", plural(checked, "file")),
+        (checked, skipped) => {
+            format!(
+                "no findings in {} ({} without a known framework skipped)",
+                plural(checked, "file"),
+                skipped
+            )
+        }
+    }
+}
+
+/// How often each rule was broken, the most frequent first.
+pub fn statistics(outcome: &Outcome, color: bool) -> String {
+    let mut counts: BTreeMap<&str, (usize, Severity)> = BTreeMap::new();
+    for finding in &outcome.findings {
+        let entry = counts.entry(finding.rule).or_insert((0, finding.severity));
+        *entry = (entry.0 + 1, entry.1.max(finding.severity));
+    }
+    let mut rows: Vec<_> = counts.into_iter().collect();
+    rows.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    let width = rows.iter().map(|(rule, _)| rule.len()).max().unwrap_or(0);
+    let digits = rows.first().map_or(1, |(_, (count, _))| count.to_string().len());
+    let mut text = String::new();
+    for (rule, (count, level)) in rows {
+        let name = paint(&format!("{rule:width$}"), severity_code(level), color);
+        let about = find_rule(rule).map_or("", |rule| rule.summary);
+        text.push_str(&format!("{count:>digits$}  {name}  {about}\n"));
+    }
+    text
+}

@@ -1,0 +1,130 @@
+//! Which files are checked, and under which settings.
+
+use crate::harness::Project;
+use trainlint::engine::config::{KEYS, TARGET_KEYS};
+use trainlint::engine::settings::DEFAULT_EXCLUDE;
+
+fn rules(outcome: &trainlint::engine::Outcome) -> Vec<&'static str> {
+    outcome.findings.iter().map(|finding| finding.rule).collect()
+}
+
+const BOTH: &str = "import torch\nBAD_GRADIENT\nBAD_DIVISION\n";
+
+#[test]
+fn the_walk_leaves_out_what_is_ignored_or_excluded() {
+    let project = Project::new()
+        .file(".gitignore", "generated/\n")
+        .file("pyproject.toml", "[tool.trainlint]\nextend-exclude = [\"legacy\", \"data/*.py\"]\n")
+        .file("b.py", "")
+        .file("a.ipynb", "{}")
+        .file("c.pyi", "")
+        .file("notes.txt", "")
+        .file("generated/g.py", "")
+        .file(".venv/lib/v.py", "")
+        .file("legacy/l.py", "")
+        .file("data/d.py", "")
+        .file("data/deep/e.py", "");
+    assert_eq!(project.listed(&[]), ["a.ipynb", "b.py", "data/deep/e.py"]);
+    assert_eq!(project.listed(&["b.py", ".", "./b.py"]), ["a.ipynb", "b.py", "data/deep/e.py"]);
+    assert_eq!(project.listed(&["legacy/l.py", ".venv"]), [".venv/lib/v.py", "legacy/l.py"]);
+    assert_eq!(project.listed(&["--force-exclude", "legacy/l.py", ".venv", "b.py"]), ["b.py"]);
+    assert_eq!(project.listed(&["--exclude", "data,*.ipynb"]), [".venv/lib/v.py", "b.py"]);
+}
+
+#[test]
+fn the_closest_file_wins() {
+    let project = Project::new()
+        .file("pyproject.toml", "[tool.trainlint]\nignore = [\"numerics\"]\n")
+        .file("a.py", BOTH)
+        .file("sub/trainlint.toml", "select = [\"numerics\"]\n")
+        .file("sub/pyproject.toml", "[tool.other]\n")
+        .file("sub/deep/b.py", BOTH);
+    assert_eq!(rules(&project.rehearse(&project.request(2))), ["missing-zero-grad", "unsafe-division"]);
+    let mut isolated = project.request(2);
+    isolated.origin = trainlint::engine::configs::Origin::Isolated;
+    assert_eq!(rules(&project.rehearse(&isolated)).len(), 4);
+    let mut fixed = project.request(2);
+    fixed.origin = trainlint::engine::configs::Origin::File("sub/trainlint.toml".into());
+    assert_eq!(rules(&project.rehearse(&fixed)), ["unsafe-division", "unsafe-division"]);
+}
+
+#[test]
+fn a_file_extends_another_and_overrules_it() {
+    let project = Project::new()
+        .file("base/trainlint.toml", "ignore = [\"gradients\"]\npedantic = true\n[values]\nn = 1\n")
+        .file(
+            "trainlint.toml",
+            "extend = \"base/trainlint.toml\"\nextend-select = [\"missing-zero-grad\"]\n[values]\nn = 2\n",
+        )
+        .file("a.py", BOTH);
+    let shown = project.run(&["check", "--show-settings"]).stdout;
+    assert!(shown.starts_with("# from base/trainlint.toml, trainlint.toml\n"), "{shown}");
+    assert!(shown.contains("\"missing-zero-grad\"") && !shown.contains("misplaced-zero-grad"), "{shown}");
+    assert!(shown.contains("pedantic = true\n") && shown.contains("values.n = Int(2)\n"), "{shown}");
+
+    let circle = Project::new().file("trainlint.toml", "extend = \"./trainlint.toml\"").run(&["check"]);
+    assert_eq!(circle.code, 2);
+    assert!(circle.stderr.contains("`extend` leads back to"), "{circle:?}");
+}
+
+#[test]
+fn a_wrong_configuration_stops_the_run_with_its_place() {
+    let project = Project::new()
+        .file("pyproject.toml", "[tool.trainlint]\nselect = []\nignroe = []\n")
+        .file("a.py", "");
+    let ran = project.run(&["check"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(
+        ran.stderr.ends_with(
+            "pyproject.toml:3:1: unknown key `ignroe` in `[tool.trainlint]`; did you mean `ignore`?\n"
+        ),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn files_can_be_freed_of_rules() {
+    let project = Project::new()
+        .file(
+            "trainlint.toml",
+            "[per-file-ignores]\n\"tests/**\" = [\"ALL\"]\n\"demo_*.py\" = [\"gradients\"]\n",
+        )
+        .file("tests/a/b.py", BOTH)
+        .file("x/demo_1.py", BOTH);
+    assert_eq!(rules(&project.rehearse(&project.request(1))), ["unsafe-division"]);
+}
+
+#[test]
+fn comments_silence_and_are_reported_when_they_do_not() {
+    let script = "import torch\n\
+        BAD_DIVISION  # trainlint: ignore[unsafe-division]\n\
+        x = 1  # trainlint: ignore[retained-graph]\n\
+        y = 1  # trainlint: ignore[retained-graf]\n";
+    let project = Project::new().file("a.py", script).file("b.py", format!("{script}ENDLESS\n"));
+    let outcome = project.rehearse(&project.request(1));
+    assert_eq!(outcome.suppressed, 2);
+    let messages: Vec<&str> = outcome.findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "`ignore[retained-graph]` suppresses nothing",
+            "no rule is called `retained-graf`, so this comment hides nothing",
+        ]
+    );
+    assert_eq!(outcome.findings[1].help, ["did you mean `retained-graph`?"]);
+}
+
+#[test]
+fn the_page_on_configuration_names_every_key() {
+    let page = include_str!("../../docs/configuration.md");
+    for key in KEYS.iter().chain(TARGET_KEYS).chain(DEFAULT_EXCLUDE) {
+        assert!(page.contains(&format!("`{key}`")), "docs/configuration.md does not explain `{key}`");
+    }
+    let blocks: Vec<&str> =
+        page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        let read = trainlint::engine::config::parse_pyproject("pyproject.toml".as_ref(), block);
+        assert!(matches!(read, Ok(Some(_))), "{read:?}\n{block}");
+    }
+}

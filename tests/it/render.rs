@@ -1,0 +1,133 @@
+//! What people and machines get to see of findings.
+
+use crate::harness::Project;
+use trainlint::engine::Outcome;
+use trainlint::render::{Format, findings, statistics, summary};
+
+fn rehearse(project: Project) -> (Project, Outcome) {
+    let outcome = project.rehearse(&project.request(1));
+    (project, outcome)
+}
+
+fn text(outcome: &Outcome, format: Format, color: bool) -> String {
+    String::from_utf8(findings(outcome, format, color)).unwrap()
+}
+
+#[test]
+fn full_shows_the_code_and_what_explains_it() {
+    let script = "import torch\n\neps = BECAUSE\n\n\nloss = x / BAD_DIVISION\n";
+    let (_project, outcome) = rehearse(Project::new().file("a/train.py", script));
+    let expected = "\
+warning[unsafe-division]: BAD_DIVISION breaks the run
+  ┌─ a/train.py:6:12
+  │
+3 │ eps = BECAUSE
+  │       ------- set here
+  ·
+6 │ loss = x / BAD_DIVISION
+  │            ^^^^^^^^^^^^
+  │
+  = every step
+  = help: remove it
+
+";
+    assert_eq!(text(&outcome, Format::Full, false), expected);
+    assert!(
+        text(&outcome, Format::Full, true).contains("\x1b[0m\x1b[1m\x1b[38;5;11mwarning[unsafe-division]")
+    );
+}
+
+#[test]
+fn full_counts_the_lines_of_a_notebook_by_cell() {
+    let notebook = "import torch\neps = BECAUSE\n# %%\n\nloss = BAD_DIVISION\n";
+    let (_project, outcome) = rehearse(Project::new().file("train.ipynb", notebook));
+    let shown = text(&outcome, Format::Full, false);
+    assert!(shown.contains("┌─ train.ipynb:cell 2:2:8\n"), "{shown}");
+    assert!(shown.contains("2 │ loss = BAD_DIVISION\n"), "{shown}");
+    assert!(shown.contains("┌─ train.ipynb:cell 1:2:7\n"), "{shown}");
+    assert!(
+        text(&outcome, Format::Concise, false)
+            .starts_with("train.ipynb:cell 2:2:8: warning[unsafe-division] ")
+    );
+}
+
+#[test]
+fn full_survives_awkward_text() {
+    let long = format!("import torch\nx = '{}' + BAD_DIVISION\n", "é".repeat(2000));
+    let (_project, outcome) = rehearse(Project::new().file("long.py", long));
+    let shown = text(&outcome, Format::Full, false);
+    assert!(shown.contains("= at long.py:2:2010, in a line too long to show\n"), "{shown}");
+    assert!(shown.len() < 500, "{shown}");
+
+    let (_project, outcome) =
+        rehearse(Project::new().file("esc.py", "import torch\r\n'\x1b[2J\u{85}'; BAD_DIVISION\r\n"));
+    let shown = text(&outcome, Format::Full, false);
+    assert!(!shown.contains('\x1b') && !shown.contains('\u{85}') && !shown.contains('\r'), "{shown:?}");
+    assert!(shown.contains("esc.py:2:10"), "{shown}");
+}
+
+#[test]
+fn concise_has_one_line_a_finding() {
+    let (_project, outcome) =
+        rehearse(Project::new().file("train.py", "import torch\nBAD_GRADIENT; BAD_DIVISION\n"));
+    let expected = "\
+train.py:2:1: error[missing-zero-grad] BAD_GRADIENT breaks the run
+train.py:2:15: warning[unsafe-division] BAD_DIVISION breaks the run
+";
+    assert_eq!(text(&outcome, Format::Concise, false), expected);
+}
+
+#[test]
+fn json_has_every_field() {
+    let (_project, outcome) =
+        rehearse(Project::new().file("train.py", "import torch\nBECAUSE\nBAD_GRADIENT\nMERE_NOTE\n"));
+    let value: serde_json::Value = serde_json::from_slice(&findings(&outcome, Format::Json, true)).unwrap();
+    let expected = serde_json::json!({
+        "version": 1,
+        "findings": [{
+            "rule": "missing-zero-grad", "path": "train.py", "line": 3, "column": 1, "end_line": 3, "end_column": 13,
+            "cell": null, "severity": "error", "confidence": "high", "message": "BAD_GRADIENT breaks the run",
+            "notes": ["every step"], "help": "remove it",
+            "related": [{
+                "path": "train.py", "line": 2, "column": 1, "end_line": 2, "end_column": 8, "cell": null,
+                "message": "set here",
+            }],
+            "fix": null,
+        }],
+        "hidden": 1,
+        "suppressed": 0,
+        "files": {"checked": 1, "skipped": 0, "incomplete": 0},
+        "errors": [],
+    });
+    assert_eq!(value, expected);
+}
+
+#[test]
+fn the_summary_says_what_is_not_shown() {
+    let script = "import torch\nBAD_GRADIENT\nBAD_DIVISION\nMERE_NOTE\nMERE_GUESS\nENDLESS\n";
+    let (_project, outcome) = rehearse(
+        Project::new()
+            .file("a.py", script)
+            .file("b.py", "import torch\nBAD_DIVISION # trainlint: ignore[unsafe-division]\n"),
+    );
+    assert_eq!(
+        summary(&outcome, false),
+        "found 1 error and 1 warning in 1 file; 2 findings hidden (`--pedantic` shows notes and low confidence); \
+         1 silenced by comments; 1 file rehearsed only in part\n"
+    );
+    let counted = "1  missing-zero-grad  gradients are never cleared between optimizer steps\n\
+                   1  unsafe-division    a divisor can become zero\n";
+    assert_eq!(statistics(&outcome, false), counted);
+}
+
+#[test]
+fn ten_thousand_findings_are_shown_at_once() {
+    let script = format!("import torch\n{}", "x = BAD_DIVISION\n".repeat(10_000));
+    let (_project, outcome) = rehearse(Project::new().file("many.py", script));
+    let began = std::time::Instant::now();
+    let shown = findings(&outcome, Format::Full, true);
+    assert_eq!(outcome.findings.len(), 10_000);
+    assert!(shown.len() > 1_000_000);
+    // A quadratic renderer takes minutes; a good one far less than this on any machine.
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+}
