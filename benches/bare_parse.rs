@@ -4,7 +4,11 @@
 //! outside, the same way as trainlint's. It uses trainlint's allocator and thread pool
 //! (`RAYON_NUM_THREADS`), so that what differs is what trainlint adds.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "a program of its own, at the edge: it reads and prints")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "a program of its own, at the edge: it reads and prints"
+)]
 
 use std::cell::RefCell;
 use std::fs::File;

@@ -4,8 +4,8 @@
 #   b/     every third file of a/, and every third file of packages that import no framework
 #   one/   single files: two training scripts of about 600 lines, a model file of 5,308
 # The wheels are fetched for one fixed platform and checked against their hashes, so that
-# every machine reads the same bytes. Needs bash, pip (>= 23) and python3; about 1 GB while
-# it runs, 350 MB afterwards. `--keep-wheels` keeps the downloads.
+# every machine reads the same bytes. Needs bash, pip (>= 23) and python3; about 600 MB while
+# it runs, 265 MB afterwards. `--keep-wheels` keeps the downloads.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

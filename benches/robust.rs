@@ -3,7 +3,11 @@
 //! runs one child process a file, so that an abort or a stack overflow costs one file and is
 //! traced to its case; panics are caught and named. Exits 1 if anything failed or was slow.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "a program of its own, at the edge: it reads and prints")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "a program of its own, at the edge: it reads and prints"
+)]
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
