@@ -4,16 +4,16 @@
 
 #![forbid(unsafe_code)]
 
+pub mod apis;
+pub mod cli;
+pub mod engine;
+pub mod facts;
+pub mod interp;
+pub mod names;
+pub mod render;
 pub mod report;
+pub mod rules;
 pub mod source;
 pub mod syntax;
-pub mod names;
-pub mod apis;
-pub mod values;
 pub mod trace;
-pub mod interp;
-pub mod facts;
-pub mod rules;
-pub mod engine;
-pub mod render;
-pub mod cli;
+pub mod values;

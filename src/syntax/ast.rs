@@ -61,11 +61,25 @@ pub struct Expr {
 #[derive(Debug)]
 pub enum ExprKind {
     Name(Ustr),
-    Attribute { base: ExprId, name: Ustr, name_span: Span },
-    Call { callee: ExprId, args: Box<[Arg]> },
+    Attribute {
+        base: ExprId,
+        name: Ustr,
+        name_span: Span,
+    },
+    Call {
+        callee: ExprId,
+        args: Box<[Arg]>,
+    },
     /// `base[index]`; several subscripts are one `Tuple`.
-    Subscript { base: ExprId, index: ExprId },
-    Slice { lower: Option<ExprId>, upper: Option<ExprId>, step: Option<ExprId> },
+    Subscript {
+        base: ExprId,
+        index: ExprId,
+    },
+    Slice {
+        lower: Option<ExprId>,
+        upper: Option<ExprId>,
+        step: Option<ExprId>,
+    },
     Int(i64),
     /// Also integers past 64 bits and imaginary numbers' magnitudes are not kept: those are `Missing`.
     Float(f64),
@@ -83,12 +97,29 @@ pub enum ExprKind {
     Set(Exprs),
     /// A key of `None` is a `**` item.
     Dict(Box<[(Option<ExprId>, ExprId)]>),
-    Unary { op: UnaryOp, operand: ExprId },
-    Binary { op: BinaryOp, left: ExprId, right: ExprId },
-    Compare { first: ExprId, rest: Box<[(CompareOp, ExprId)]> },
+    Unary {
+        op: UnaryOp,
+        operand: ExprId,
+    },
+    Binary {
+        op: BinaryOp,
+        left: ExprId,
+        right: ExprId,
+    },
+    Compare {
+        first: ExprId,
+        rest: Box<[(CompareOp, ExprId)]>,
+    },
     /// `and` / `or`, flattened.
-    Bool { and: bool, items: Exprs },
-    Conditional { test: ExprId, then: ExprId, otherwise: ExprId },
+    Bool {
+        and: bool,
+        items: Exprs,
+    },
+    Conditional {
+        test: ExprId,
+        then: ExprId,
+        otherwise: ExprId,
+    },
     Lambda(FnId),
     Comprehension(Box<Comprehension>),
     Await(ExprId),
@@ -96,7 +127,11 @@ pub enum ExprKind {
     YieldFrom(ExprId),
     /// `*items` in a display, a subscript or on the left of an assignment.
     Starred(ExprId),
-    Walrus { name: Ustr, name_span: Span, value: ExprId },
+    Walrus {
+        name: Ustr,
+        name_span: Span,
+        value: ExprId,
+    },
     /// Broken, too deep, or not modelled.
     Missing,
 }
@@ -191,12 +226,25 @@ pub struct Stmt {
 pub enum StmtKind {
     Expr(ExprId),
     /// `a = b = value` has two targets.
-    Assign { targets: Exprs, value: ExprId },
-    AugAssign { target: ExprId, op: BinaryOp, value: ExprId },
-    AnnAssign { target: ExprId, annotation: ExprId, value: Option<ExprId> },
+    Assign {
+        targets: Exprs,
+        value: ExprId,
+    },
+    AugAssign {
+        target: ExprId,
+        op: BinaryOp,
+        value: ExprId,
+    },
+    AnnAssign {
+        target: ExprId,
+        annotation: ExprId,
+        value: Option<ExprId>,
+    },
     Return(Option<ExprId>),
     Raise(Option<ExprId>),
-    Assert { test: ExprId },
+    Assert {
+        test: ExprId,
+    },
     Del(Exprs),
     Pass,
     Break,
@@ -206,16 +254,43 @@ pub enum StmtKind {
     /// `import a.b as c`
     Import(Box<[ImportItem]>),
     /// `from ..module import names`
-    ImportFrom { level: u32, module: Option<Ustr>, names: ImportNames },
+    ImportFrom {
+        level: u32,
+        module: Option<Ustr>,
+        names: ImportNames,
+    },
     /// `if` and its `elif`s in order.
-    If { arms: Box<[(ExprId, Block)]>, otherwise: Block },
-    While { test: ExprId, body: Block, otherwise: Block },
-    For { target: ExprId, iter: ExprId, body: Block, otherwise: Block },
-    With { items: Box<[WithItem]>, body: Block },
-    Try { body: Block, handlers: Box<[Handler]>, otherwise: Block, finally: Block },
+    If {
+        arms: Box<[(ExprId, Block)]>,
+        otherwise: Block,
+    },
+    While {
+        test: ExprId,
+        body: Block,
+        otherwise: Block,
+    },
+    For {
+        target: ExprId,
+        iter: ExprId,
+        body: Block,
+        otherwise: Block,
+    },
+    With {
+        items: Box<[WithItem]>,
+        body: Block,
+    },
+    Try {
+        body: Block,
+        handlers: Box<[Handler]>,
+        otherwise: Block,
+        finally: Block,
+    },
     Function(FnId),
     Class(ClassId),
-    Match { subject: ExprId, cases: Box<[Case]> },
+    Match {
+        subject: ExprId,
+        cases: Box<[Case]>,
+    },
 }
 
 #[derive(Debug)]
