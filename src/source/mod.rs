@@ -5,6 +5,7 @@
 mod encoding;
 mod error;
 mod lines;
+mod listing;
 mod logical;
 mod magics;
 mod notebook;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 pub use error::ReadError;
+pub use listing::{absolute, list_dir};
 pub use logical::logical_lines;
 pub use prefilter::mentions_framework;
 pub use suppress::{Malformed, NamedRule, Suppressions, Unused};
