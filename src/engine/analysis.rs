@@ -1,10 +1,12 @@
 //! The seam between a run and what it runs: files, the project, the rehearsal of one file and
 //! its suppressions. The rest of the engine knows these only through this module.
 
-pub use super::standin::{Kind, Location, Project, ReadError, SourceFile};
-use super::standin::{Suppressions, mentions_framework};
+pub use super::standin::Project;
+use super::standin::comments;
 use crate::engine::settings::Settings;
 use crate::report::{Diagnostic, FileId, Span};
+pub use crate::source::SourceFile;
+use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -46,6 +48,7 @@ pub fn load(path: &Path, stdin: Option<&[u8]>) -> Loaded {
     match source {
         Ok(source) if mentions_framework(source.text.as_bytes(), packages()) => Loaded::Source(source),
         Ok(_) => Loaded::Skipped,
+        Err(error) if error.is_quiet() => Loaded::Skipped,
         Err(error) => Loaded::Unreadable(error),
     }
 }
@@ -88,7 +91,9 @@ pub struct Complaint {
 
 impl Comments {
     pub fn of(project: &Project, file: FileId) -> Comments {
-        Comments(Suppressions::collect(&project.source(file).text))
+        let source = project.source(file);
+        let comments = comments(&source.text);
+        Comments(Suppressions::collect(&source.text, &comments, || logical_lines(&source.text)))
     }
 
     pub fn covers(&mut self, rule: &str, span: Span) -> bool {
@@ -97,12 +102,18 @@ impl Comments {
 
     /// What hid nothing, in order.
     pub fn complaints(&self) -> Vec<Complaint> {
-        let unused = self.0.unused().map(|(span, rule)| Complaint {
-            span,
-            rule: Some(rule.to_owned()),
-            message: format!("`ignore[{rule}]` suppresses nothing"),
+        let unused = self.0.unused().into_iter().map(|unused| Complaint {
+            span: unused.span,
+            rule: Some(unused.rule),
+            message: unused.what,
             help: None,
         });
-        unused.collect()
+        let malformed = self.0.malformed().iter().map(|malformed| Complaint {
+            span: malformed.span,
+            rule: None,
+            message: malformed.message.clone(),
+            help: Some(malformed.help.clone()),
+        });
+        unused.chain(malformed).collect()
     }
 }

@@ -1,4 +1,107 @@
-//! (to be written)
+//! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
+//! once; a rule only says it to the user.
 
+mod gradients;
 pub mod gpus;
+mod losses;
+mod memory;
 pub mod units;
+
+pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
+pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
+pub use memory::{FullBatch, IdleGraph, ResidentData, RetainedGraph};
+
+use crate::report::{Diagnostic, Place, Severity};
+use crate::rules::Rule;
+use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight, Sighting};
+use crate::values::ObjId;
+
+/// A share of the target's memory from which data is worth a warning.
+const NOTABLE_SHARE: f64 = 0.01;
+
+/// A rehearsed file, ready to be asked.
+pub struct Script<'a> {
+    pub rehearsal: &'a Rehearsal,
+    /// Memory of the card the run is meant for.
+    pub memory: u64,
+    pub card: &'a str,
+}
+
+/// What the rules found, each with the function that was rehearsed without its callers, if that is what it rests on.
+#[derive(Default)]
+pub struct Findings(pub Vec<(Diagnostic, Option<FnKey>)>);
+
+impl Findings {
+    pub fn push(&mut self, finding: Diagnostic, at: &At) {
+        self.0.push((finding, at.seeded));
+    }
+}
+
+impl<'a> Script<'a> {
+    /// A finding at a place, as sure as what it rests on.
+    pub fn finding(&self, rule: &Rule, severity: Severity, at: &At, message: impl Into<String>) -> Diagnostic {
+        let mut finding = Diagnostic::new(rule.id, severity, at.place, message).confidence(at.confidence);
+        // The innermost call that led here says which of several callers is meant.
+        if let Some((site, name)) = at.calls.last()
+            && at.seeded.is_none()
+            && site.file != at.place.file
+        {
+            finding = finding.because(*site, format!("`{name}` is called here"));
+        }
+        finding
+    }
+
+    pub fn target_bytes(&self) -> u64 {
+        self.memory
+    }
+
+    pub fn target_name(&self) -> &str {
+        self.card
+    }
+
+    /// How bad it is that so many bytes are on the GPU.
+    pub fn severity_of_size(&self, bytes: u64, small: Severity) -> Severity {
+        if bytes > self.memory {
+            Severity::Error
+        } else if bytes as f64 >= self.memory as f64 * NOTABLE_SHARE {
+            Severity::Warning
+        } else {
+            small
+        }
+    }
+
+    fn sightings(&self) -> impl Iterator<Item = (&'a At, &'a Sight)> {
+        self.rehearsal.sightings.iter().map(|Sighting { at, sight }| (at, sight))
+    }
+
+    /// Whether a backward runs in a loop.
+    fn trains_in(&self, id: LoopId) -> bool {
+        self.sightings().any(|(at, sight)| matches!(sight, Sight::Backward { .. }) && at.loops.contains(&id))
+    }
+
+    /// The name a variable or attribute had where an object was kept; else its class.
+    fn name_of(&self, object: ObjId) -> String {
+        for entry in 0..self.rehearsal.heap.len() {
+            let holder = self.rehearsal.heap.get(ObjId(entry as u32));
+            if !matches!(holder.state, crate::values::State::Frame | crate::values::State::Plain | crate::values::State::Module(_)) {
+                continue;
+            }
+            for (name, value) in &holder.attrs {
+                if value.as_obj() == Some(object) {
+                    let own = matches!(holder.state, crate::values::State::Frame);
+                    return if own { name.to_string() } else { format!("self.{name}") };
+                }
+            }
+        }
+        "optimizer".to_owned()
+    }
+}
+
+/// A place once, however often it was seen.
+fn once(seen: &mut Vec<Place>, place: Place) -> bool {
+    if seen.contains(&place) {
+        return false;
+    }
+    seen.push(place);
+    true
+}

@@ -113,6 +113,7 @@ impl<'p> Interp<'p> {
         if !passed_on && renews {
             tensor.what = Some(api.name);
             tensor.made = Some(call.place);
+            tensor.born = self.epoch;
         }
         if tensor.device.is_gpu() {
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
@@ -463,7 +464,7 @@ impl<'p> Interp<'p> {
                 self.out.walked = self.out.walked.union(&nodes.leaves);
             }
             let confidence = tensor.confidence;
-            let sight = Sight::Backward { loss: tensor.clone(), has_gradient: true, module_seen: true };
+            let sight = Sight::Backward { loss: tensor.clone(), has_gradient: true };
             self.see(call.place, sight, confidence);
             let one = Tensor { graph: tensor.graph.clone(), device: tensor.device, ..Tensor::default() };
             return Value::tuple(vec![Value::tensor(one)]);

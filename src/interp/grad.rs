@@ -33,7 +33,7 @@ impl<'p> Interp<'p> {
                 self.out.walked = self.out.walked.union(&leaves);
                 let confidence = tensor.confidence;
                 self.event(place, Effect::Backward { leaves, others }, Confidence::High);
-                let sight = Sight::Backward { loss: tensor.clone(), has_gradient, module_seen: true };
+                let sight = Sight::Backward { loss: tensor.clone(), has_gradient };
                 self.see(place, sight, confidence);
             }
             _ => {

@@ -382,7 +382,7 @@ impl<'p> Interp<'p> {
     pub(super) fn run_loop(&mut self, place: Place, over: Over, at_least_once: bool, body: Arm<'_, 'p>) {
         let id = LoopId(self.out.loops.len() as u32);
         let outer: Rc<[LoopId]> = self.active.iter().map(|active| active.id).collect();
-        self.out.loops.push(LoopInfo { place, over, outer });
+        self.out.loops.push(LoopInfo { place, over, first: self.epoch + 1, outer });
         self.active.push(ActiveLoop { id, since: 0, breaks: Vec::new(), continues: Vec::new() });
         let seen = self.out.sightings.len();
         for pass in 1..=MOST_PASSES {

@@ -1,9 +1,20 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod device_mismatch;
+mod full_dataset_batch;
+mod misplaced_zero_grad;
+mod missing_no_grad;
+mod missing_zero_grad;
+mod non_scalar_backward;
+mod retained_graph;
+mod softmax_before_cross_entropy;
+mod unsafe_division;
+mod whole_dataset_on_gpu;
+
+use crate::facts::{Findings, Script};
 use crate::report::Severity;
 
 /// One kind of mistake.
-#[derive(Debug)]
 pub struct Rule {
     /// Kebab-case name of the fault.
     pub id: &'static str,
@@ -16,6 +27,14 @@ pub struct Rule {
     pub since: &'static str,
     /// The page, in Markdown.
     pub page: &'static str,
+    /// Asks and reports.
+    pub check: fn(&Script, &mut Findings),
+}
+
+impl std::fmt::Debug for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rule").field("id", &self.id).finish_non_exhaustive()
+    }
 }
 
 /// What a rule is about; a name that `select` and `ignore` take.
@@ -69,44 +88,28 @@ impl Group {
     }
 }
 
-const fn rule(id: &'static str, group: Group, severity: Severity, summary: &'static str) -> Rule {
-    Rule { id, summary, group, severity, since: "0.1.0", page: "" }
+/// The page of a rule, compiled in.
+macro_rules! page {
+    ($id:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/rules/", $id, ".md"))
+    };
 }
+use page;
 
-static RULES: [Rule; 10] = [
-    rule("device-mismatch", Group::Device, Severity::Error, "an operation mixes tensors of two devices"),
-    rule("full-dataset-batch", Group::Memory, Severity::Warning, "one batch is the whole dataset"),
-    rule(
-        "misplaced-zero-grad",
-        Group::Gradients,
-        Severity::Error,
-        "gradients are cleared before they are applied",
-    ),
-    rule("missing-no-grad", Group::Memory, Severity::Warning, "evaluation records a graph that nobody walks"),
-    rule(
-        "missing-zero-grad",
-        Group::Gradients,
-        Severity::Error,
-        "gradients are never cleared between optimizer steps",
-    ),
-    rule(
-        "non-scalar-backward",
-        Group::Gradients,
-        Severity::Error,
-        "backward is called on a tensor of many numbers",
-    ),
-    rule("retained-graph", Group::Memory, Severity::Error, "graphs of earlier steps are kept alive"),
-    rule(
-        "softmax-before-cross-entropy",
-        Group::Losses,
-        Severity::Error,
-        "the loss normalises what is normalised already",
-    ),
-    rule("unsafe-division", Group::Numerics, Severity::Warning, "a divisor can become zero"),
-    rule("whole-dataset-on-gpu", Group::Memory, Severity::Warning, "the whole dataset lives on the GPU"),
+static RULES: [&Rule; 10] = [
+    &device_mismatch::RULE,
+    &full_dataset_batch::RULE,
+    &misplaced_zero_grad::RULE,
+    &missing_no_grad::RULE,
+    &missing_zero_grad::RULE,
+    &non_scalar_backward::RULE,
+    &retained_graph::RULE,
+    &softmax_before_cross_entropy::RULE,
+    &unsafe_division::RULE,
+    &whole_dataset_on_gpu::RULE,
 ];
 
-/// Every rule that looks at scripts, sorted by id.
-pub fn all() -> &'static [Rule] {
+/// All rules, sorted by id.
+pub fn all() -> &'static [&'static Rule] {
     &RULES
 }

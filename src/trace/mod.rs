@@ -71,6 +71,8 @@ pub enum Effect {
     Clear { targets: ObjSet, whole: bool },
     /// A call that is not understood got hold of these.
     Touch { objects: ObjSet },
+    /// The gradients of these were looked at.
+    Read { objects: ObjSet },
     /// A forward of a module.
     Forward { module: ObjId },
 }
@@ -79,6 +81,8 @@ pub enum Effect {
 pub struct LoopInfo {
     pub place: Place,
     pub over: Over,
+    /// The pass in which it first ran: what is older was made outside.
+    pub first: u32,
     /// Enclosing loops, outermost first, across calls.
     pub outer: Rc<[LoopId]>,
 }
@@ -116,7 +120,7 @@ pub enum Sight {
     /// A loss was computed.
     Loss { loss: Ustr, expects: Expects, input: Value, input_place: Place, target: Value },
     /// `backward` on a tensor.
-    Backward { loss: Rc<Tensor>, has_gradient: bool, module_seen: bool },
+    Backward { loss: Rc<Tensor>, has_gradient: bool },
     /// A value with a live graph was added to something older than this iteration.
     Carried { id: u32, into: Rc<str>, into_place: Option<Place>, by: Carry, value: Rc<Tensor> },
     /// A module ran.

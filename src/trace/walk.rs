@@ -15,6 +15,11 @@ pub trait Protocol {
     /// One event. `way.settled` is true once for each event in each context, when loops have settled.
     fn event(&mut self, state: &mut Self::State, event: &Event, way: &Way);
 
+    /// Whether a loop's head is what came before it or what came round; if not, it is what came round.
+    fn joins_entry(&self) -> bool {
+        true
+    }
+
     /// The alternating arms of a branch on a counter's phase; by default one or the other.
     fn branch(&self, _when: When, arms: Vec<Self::State>) -> Option<Self::State> {
         let mut arms = arms.into_iter();
@@ -126,7 +131,7 @@ fn run_loop<P: Protocol>(
     for _ in 0..MOST_PASSES {
         let ends = sequence(protocol, body, head.clone(), way);
         let Some(end) = merge(protocol, ends.next.into_iter().chain(ends.continues)) else { break };
-        let joined = protocol.join(&head, &end);
+        let joined = if protocol.joins_entry() { protocol.join(&head, &end) } else { end };
         if joined == head {
             break;
         }

@@ -268,6 +268,8 @@ pub struct Tensor {
     pub hazards: Option<Rc<[Hazard]>>,
     /// Where it was made.
     pub made: Option<Place>,
+    /// The pass of a loop in which it was made.
+    pub born: u32,
     /// The API that made it, by qualified name.
     pub what: Option<ustr::Ustr>,
     pub confidence: Confidence,
@@ -287,6 +289,7 @@ impl Default for Tensor {
             is_leaf: false,
             hazards: None,
             made: None,
+            born: 0,
             what: None,
             confidence: Confidence::High,
         }
@@ -332,6 +335,7 @@ impl Tensor {
             is_leaf: self.is_leaf && other.is_leaf,
             hazards: union_hazards(&self.hazards, &other.hazards),
             made: if self.made == other.made { self.made } else { None },
+            born: self.born.max(other.born),
             what: if self.what == other.what { self.what } else { None },
             confidence: self.confidence.min(other.confidence),
         }

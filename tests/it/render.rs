@@ -39,7 +39,10 @@ warning[unsafe-division]: BAD_DIVISION breaks the run
 
 #[test]
 fn full_counts_the_lines_of_a_notebook_by_cell() {
-    let notebook = "import torch\neps = BECAUSE\n# %%\n\nloss = BAD_DIVISION\n";
+    let notebook = r#"{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+        {"cell_type": "code", "source": ["import torch\n", "eps = BECAUSE"]},
+        {"cell_type": "code", "source": ["\n", "loss = BAD_DIVISION"]}
+    ]}"#;
     let (_project, outcome) = rehearse(Project::new().file("train.ipynb", notebook));
     let shown = text(&outcome, Format::Full, false);
     assert!(shown.contains("┌─ train.ipynb:cell 2:2:8\n"), "{shown}");

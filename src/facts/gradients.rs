@@ -1,0 +1,329 @@
+//! The life of gradients: cleared, accumulated, applied. One automaton for each optimizer, walked round the
+//! loops until the second iteration looks like the third.
+
+use super::Script;
+use crate::interp::modules::descendants;
+use crate::report::{Confidence, Place};
+use crate::trace::{At, Effect, Entry, Event, LoopId, Node, Protocol, Way, When, walk};
+use crate::values::{ObjId, ObjSet, OptimizerState, State};
+use std::rc::Rc;
+
+/// A step that applies gradients of earlier steps.
+pub struct UnclearedStep {
+    pub at: At,
+    pub optimizer: String,
+    pub backward: Place,
+    /// A clearing in the same loop that does not reach this optimizer's parameters.
+    pub other_clear: Option<Place>,
+}
+
+/// A clearing that throws away gradients nobody used.
+pub struct ClearedEarly {
+    pub at: At,
+    pub kind: Misplaced,
+    pub backward: Place,
+    pub step: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misplaced {
+    /// Between the backward and the step.
+    BeforeStep,
+    /// In every micro-batch of an accumulation.
+    EveryMicroBatch,
+}
+
+/// What the gradients of one optimizer may be, as a set.
+type States = u8;
+const CLEAN: States = 1;
+/// Accumulated since the last clearing.
+const FRESH: States = 2;
+/// Applied, and still in place.
+const APPLIED: States = 4;
+/// New ones on top of applied ones.
+const MIXED: States = 8;
+/// Somebody we cannot see may have done anything.
+const FOREIGN: States = 16;
+/// Cleared before anything used them.
+const LOST: States = 32;
+/// Accumulated, and past the branch that steps every so often.
+const SKIPPED: States = 64;
+
+/// The events of one optimizer, and where they happened.
+struct Life<'s, 'a> {
+    script: &'s Script<'a>,
+    optimizer: ObjId,
+    state: OptimizerState,
+    /// The modules and parameters it owns, with what is inside them.
+    owned: ObjSet,
+    /// No other optimizer could be meant.
+    alone: bool,
+    seen: Vec<Seen>,
+}
+
+#[derive(Clone)]
+struct Seen {
+    kind: Kind,
+    place: Place,
+    loops: Vec<LoopId>,
+    calls: Vec<(Place, ustr::Ustr)>,
+    before: States,
+    certain: bool,
+    confidence: Confidence,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Backward,
+    Step,
+    Clear,
+    Foreign,
+    /// Clears something, but nothing of this optimizer's.
+    OtherClear,
+}
+
+/// How an effect reaches what an optimizer owns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    No,
+    Maybe,
+    Surely,
+}
+
+impl Life<'_, '_> {
+    fn spread(&self, objects: &ObjSet) -> ObjSet {
+        let heap = &self.script.rehearsal.heap;
+        objects.iter().fold(objects.clone(), |all, object| all.union(&descendants(heap, object)))
+    }
+
+    fn overlap(&self, objects: &ObjSet) -> bool {
+        let inside = self.spread(objects);
+        inside.iter().any(|object| self.owned.contains(object))
+            || self.state.owns.iter().any(|owner| inside.contains(owner))
+    }
+
+    fn backward(&self, leaves: &ObjSet, others: bool) -> Reach {
+        if self.overlap(leaves) {
+            Reach::Surely
+        } else if others || self.state.others {
+            if self.alone && (others || self.state.owns.is_empty()) { Reach::Surely } else { Reach::Maybe }
+        } else {
+            Reach::No
+        }
+    }
+
+    fn clears(&self, targets: &ObjSet, whole: bool) -> Reach {
+        if targets.contains(self.optimizer) {
+            return Reach::Surely;
+        }
+        if targets.is_empty() {
+            return Reach::Maybe;
+        }
+        let inside = self.spread(targets);
+        let covers = !self.state.owns.is_empty() && self.state.owns.iter().all(|owner| inside.contains(owner));
+        if covers && !self.state.others {
+            return if whole { Reach::Surely } else { Reach::Maybe };
+        }
+        if self.state.others || self.overlap(targets) { Reach::Maybe } else { Reach::No }
+    }
+
+    fn note(&mut self, kind: Kind, event: &Event, way: &Way, before: States, certain: bool) {
+        if way.settled {
+            self.seen.push(Seen {
+                kind,
+                place: event.place,
+                loops: way.loops.clone(),
+                calls: way.calls.clone(),
+                before,
+                certain,
+                confidence: event.confidence,
+            });
+        }
+    }
+}
+
+impl Protocol for Life<'_, '_> {
+    type State = States;
+
+    fn join(&self, a: &States, b: &States) -> States {
+        a | b
+    }
+
+    /// The second iteration decides: what was before the loop says nothing about the way round.
+    fn joins_entry(&self) -> bool {
+        false
+    }
+
+    fn event(&mut self, state: &mut States, event: &Event, way: &Way) {
+        let before = *state;
+        match &event.effect {
+            Effect::Backward { leaves, others } => {
+                let reach = self.backward(leaves, *others);
+                if reach == Reach::No {
+                    return;
+                }
+                self.note(Kind::Backward, event, way, before, reach == Reach::Surely);
+                let after = map(before, |one| match one {
+                    CLEAN | LOST | SKIPPED => FRESH,
+                    APPLIED => MIXED,
+                    other => other,
+                });
+                *state = if reach == Reach::Surely { after } else { before | after };
+            }
+            Effect::Step { optimizer } if *optimizer == self.optimizer => {
+                self.note(Kind::Step, event, way, before, true);
+                *state = APPLIED;
+            }
+            Effect::Clear { targets, whole } => match self.clears(targets, *whole) {
+                Reach::No => self.note(Kind::OtherClear, event, way, before, true),
+                Reach::Maybe => {
+                    self.note(Kind::Clear, event, way, before, false);
+                    *state |= CLEAN;
+                }
+                Reach::Surely => {
+                    self.note(Kind::Clear, event, way, before, true);
+                    *state = if before == FRESH { LOST } else { CLEAN };
+                }
+            },
+            Effect::Touch { objects } => {
+                if objects.contains(self.optimizer) || self.overlap(objects) {
+                    self.note(Kind::Foreign, event, way, before, false);
+                    *state = FOREIGN;
+                }
+            }
+            Effect::Read { objects } if self.overlap(objects) => {
+                self.note(Kind::Foreign, event, way, before, true);
+            }
+            _ => {}
+        }
+    }
+
+    fn branch(&self, when: When, arms: Vec<States>) -> Option<States> {
+        // Where one arm applies every so often, the other passes its gradients on.
+        let steps = when == When::Phase && arms.iter().any(|arm| arm & (FRESH | MIXED) == 0);
+        let arms = arms.into_iter().map(|arm| match arm {
+            FRESH if steps => SKIPPED,
+            other => other,
+        });
+        arms.reduce(|a, b| a | b)
+    }
+}
+
+fn map(states: States, each: impl Fn(States) -> States) -> States {
+    (0..8).map(|bit| 1u8 << bit).filter(|bit| states & bit != 0).fold(0, |all, bit| all | each(bit))
+}
+
+impl<'a> Script<'a> {
+    pub fn uncleared_steps(&self) -> Vec<UnclearedStep> {
+        let mut found = Vec::new();
+        for (entry, life) in self.lives() {
+            for step in life.seen.iter().filter(|seen| seen.kind == Kind::Step) {
+                let Some(backward) = uncleared(step, &life.seen) else { continue };
+                let other_clear = life.seen.iter().find(|seen| seen.kind == Kind::OtherClear);
+                found.push(UnclearedStep {
+                    at: at(entry, step, backward.certain),
+                    optimizer: self.name_of(life.optimizer),
+                    backward: backward.place,
+                    other_clear: other_clear.map(|seen| seen.place),
+                });
+            }
+        }
+        found
+    }
+
+    pub fn misplaced_clears(&self) -> Vec<ClearedEarly> {
+        let mut found = Vec::new();
+        for (entry, life) in self.lives() {
+            for (index, clear) in life.seen.iter().enumerate() {
+                if clear.kind != Kind::Clear || !clear.certain || clear.loops.is_empty() {
+                    continue;
+                }
+                let Some((kind, step)) = lost(clear, index, &life.seen) else { continue };
+                let Some(backward) = life.seen.iter().find(|seen| seen.kind == Kind::Backward) else { continue };
+                found.push(ClearedEarly {
+                    at: at(entry, clear, backward.certain),
+                    kind,
+                    backward: backward.place,
+                    step: step.place,
+                });
+            }
+        }
+        found
+    }
+
+    /// Each optimizer's life in each entry in which it steps.
+    fn lives<'s>(&'s self) -> Vec<(&'a Entry, Life<'s, 'a>)> {
+        let mut all = Vec::new();
+        for entry in &self.rehearsal.entries {
+            let mut stepping = ObjSet::default();
+            optimizers(&entry.nodes, &mut stepping);
+            for optimizer in stepping.iter() {
+                let State::Optimizer(state) = &self.rehearsal.heap.get(optimizer).state else { continue };
+                let mut life = Life {
+                    script: self,
+                    optimizer,
+                    state: state.clone(),
+                    owned: ObjSet::default(),
+                    alone: stepping.len() == 1,
+                    seen: Vec::new(),
+                };
+                life.owned = life.spread(&state.owns);
+                walk(&mut life, &entry.nodes, CLEAN);
+                all.push((entry, life));
+            }
+        }
+        all
+    }
+}
+
+/// The optimizers that step in a sequence.
+fn optimizers(nodes: &[Node], found: &mut ObjSet) {
+    for node in nodes {
+        match node {
+            Node::Event(Event { effect: Effect::Step { optimizer }, .. }) => found.insert(*optimizer),
+            Node::Loop { body, .. } | Node::Call { body, .. } => optimizers(body, found),
+            Node::Branch { arms, .. } => arms.iter().for_each(|arm| optimizers(arm, found)),
+            _ => {}
+        }
+    }
+}
+
+/// The backward whose gradients a step applies on top of old ones; `None` when it may be all right.
+fn uncleared<'s>(step: &Seen, seen: &'s [Seen]) -> Option<&'s Seen> {
+    let round = |id: &LoopId| seen.iter().any(|other| other.kind == Kind::Backward && other.loops.contains(id));
+    let innermost = step.loops.iter().rev().find(|id| round(id))?;
+    let backward = seen.iter().find(|other| other.kind == Kind::Backward && other.loops.contains(innermost))?;
+    let cleared = seen
+        .iter()
+        .any(|other| matches!(other.kind, Kind::Clear | Kind::Foreign) && other.loops.contains(innermost));
+    let surely = step.before == MIXED;
+    let never_cleared = !cleared && step.before & MIXED != 0 && step.before & (FOREIGN | CLEAN | LOST) == 0;
+    (surely || never_cleared).then_some(backward)
+}
+
+/// How a clearing loses gradients, and the step that goes without them.
+fn lost<'s>(clear: &Seen, index: usize, seen: &'s [Seen]) -> Option<(Misplaced, &'s Seen)> {
+    let innermost = clear.loops.last()?;
+    let in_loop = |other: &&Seen| other.loops.contains(innermost);
+    let read = seen.iter().filter(in_loop).any(|other| other.kind == Kind::Foreign);
+    if read {
+        return None;
+    }
+    if clear.before == FRESH {
+        let step = seen[index..].iter().find(|other| other.kind == Kind::Step)?;
+        return (step.before == LOST).then_some((Misplaced::BeforeStep, step));
+    }
+    let step = seen.iter().filter(in_loop).find(|other| other.kind == Kind::Step)?;
+    let skips = clear.before & SKIPPED != 0 && clear.before & (FOREIGN | FRESH | MIXED) == 0;
+    skips.then_some((Misplaced::EveryMicroBatch, step))
+}
+
+fn at(entry: &Entry, seen: &Seen, certain: bool) -> At {
+    At {
+        place: seen.place,
+        loops: seen.loops.clone().into(),
+        calls: Rc::from(seen.calls.as_slice()),
+        seeded: entry.function,
+        confidence: if certain { seen.confidence } else { seen.confidence.min(Confidence::Medium) },
+    }
+}

@@ -1,0 +1,130 @@
+//! What reaches a loss: its shape, its singular operations, what it went through, and where it lives.
+
+use super::{Script, once};
+use crate::apis::{Expects, Mark};
+use crate::report::{Confidence, Place};
+use crate::trace::{At, Side, Sight};
+use crate::values::{Graph, Int, Tensor};
+use std::rc::Rc;
+
+pub struct Division {
+    pub at: At,
+    pub range: String,
+    /// Zero lies inside the range, not at its end.
+    pub crosses_zero: bool,
+    pub made: Option<Place>,
+    pub loss: Place,
+}
+
+pub struct SoftmaxedLoss {
+    pub at: At,
+    pub softmax: Place,
+    /// The loss expects logits because a flag says so.
+    pub by_flag: bool,
+}
+
+pub struct NonScalar {
+    pub at: At,
+    pub shape: String,
+    pub made: Option<Place>,
+}
+
+pub struct Meeting<'a> {
+    pub at: At,
+    pub one: &'a Side,
+    pub other: &'a Side,
+    pub operation: Rc<str>,
+    /// A module stayed where its input is not.
+    pub module_is_behind: bool,
+}
+
+impl<'a> Script<'a> {
+    pub fn divisions_by_zero(&self) -> Vec<Division> {
+        let mut found = Vec::new();
+        let mut seen = Vec::new();
+        for (at, sight) in self.sightings() {
+            let Sight::Backward { loss, .. } = sight else { continue };
+            for hazard in loss.hazards.iter().flat_map(|hazards| hazards.iter()) {
+                if !once(&mut seen, hazard.place) {
+                    continue;
+                }
+                found.push(Division {
+                    at: At {
+                        place: hazard.place,
+                        confidence: hazard.confidence.min(at.confidence),
+                        calls: Rc::from([]),
+                        ..at.clone()
+                    },
+                    range: hazard.range.describe(),
+                    crosses_zero: hazard.range.low < 0.0 && hazard.range.high > 0.0,
+                    made: hazard.made_at.filter(|made| *made != hazard.place),
+                    loss: at.place,
+                });
+            }
+        }
+        found
+    }
+
+    pub fn softmaxed_losses(&self) -> Vec<SoftmaxedLoss> {
+        let mut found = Vec::new();
+        let mut seen = Vec::new();
+        for (at, sight) in self.sightings() {
+            let (expects, input, place) = match sight {
+                Sight::Loss { expects, input, .. } => (expects, input, at.place),
+                Sight::Fit { loss: Some(loss), .. } => (&loss.expects, &loss.output, loss.place),
+                _ => continue,
+            };
+            let Some(tensor) = input.as_tensor() else { continue };
+            let Some((Mark::Softmax, softmax)) = tensor.mark else { continue };
+            let compiled = matches!(sight, Sight::Fit { .. });
+            let learns = compiled || !matches!(tensor.graph, Graph::None);
+            if *expects == Expects::Logits && learns && once(&mut seen, place) {
+                let at = At { place, confidence: at.confidence.min(tensor.confidence), ..at.clone() };
+                found.push(SoftmaxedLoss { at, softmax, by_flag: compiled });
+            }
+        }
+        found
+    }
+
+    pub fn non_scalar_backwards(&self) -> Vec<NonScalar> {
+        let mut found = Vec::new();
+        let mut seen = Vec::new();
+        for (at, sight) in self.sightings() {
+            let Sight::Backward { loss, has_gradient: false, .. } = sight else { continue };
+            let Some(confidence) = not_one(loss) else { continue };
+            if once(&mut seen, at.place) {
+                found.push(NonScalar {
+                    at: At { confidence: at.confidence.min(confidence), ..at.clone() },
+                    shape: self.shape(loss),
+                    made: loss.made.filter(|made| *made != at.place),
+                });
+            }
+        }
+        found
+    }
+
+    pub fn device_meetings(&self) -> Vec<Meeting<'a>> {
+        let mut found = Vec::new();
+        let mut seen = Vec::new();
+        for (at, sight) in self.sightings() {
+            let Sight::Meet { one, other, operation } = sight else { continue };
+            if once(&mut seen, at.place) {
+                let module_is_behind = !one.device.is_gpu() && &**operation == "a forward";
+                found.push(Meeting { at: at.clone(), one, other, operation: operation.clone(), module_is_behind });
+            }
+        }
+        found
+    }
+}
+
+/// How sure it is that a tensor holds more than one number; `None` when it may be one.
+fn not_one(tensor: &Tensor) -> Option<Confidence> {
+    let shape = tensor.shape.as_ref()?;
+    let known: i64 = shape.iter().filter_map(Int::known).product();
+    let symbolic = shape.iter().any(|size| matches!(size, Int::Sum(_)));
+    match (known, symbolic, shape.iter().any(Int::is_unknown)) {
+        (known, _, _) if known > 1 => Some(Confidence::High),
+        (1, true, false) => Some(Confidence::Medium),
+        _ => None,
+    }
+}

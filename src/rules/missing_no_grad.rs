@@ -1,0 +1,27 @@
+//! Evaluation that records graphs nobody walks.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "missing-no-grad",
+    summary: "evaluation builds graphs that no backward walks",
+    group: Group::Memory,
+    severity: Severity::Warning,
+    since: "0.1.0",
+    page: page!("missing-no-grad"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for forward in script.idle_graphs() {
+        out.push(
+            script
+                .finding(&RULE, RULE.severity, &forward.at, "this forward records a graph that no backward walks")
+                .note(format!("`{}` is in evaluation mode here, and its parameters ask for gradients", forward.module))
+                .help("put the loop under `with torch.no_grad():`"),
+            &forward.at,
+        );
+    }
+}

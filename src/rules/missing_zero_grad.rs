@@ -1,0 +1,32 @@
+//! A step that applies the gradients of earlier steps as well.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "missing-zero-grad",
+    summary: "gradients are never cleared between optimizer steps",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    page: page!("missing-zero-grad"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for step in script.uncleared_steps() {
+        let mut finding = script
+            .finding(&RULE, RULE.severity, &step.at, "this step applies the gradients of earlier batches again")
+            .because(step.backward, "adds to the gradients that are still in place");
+        if let Some(clear) = step.other_clear {
+            finding = finding.because(clear, format!("clears other parameters than `{}` owns", step.optimizer));
+        }
+        out.push(
+            finding
+                .note(format!("nothing on the way round the loop clears what `{}` owns", step.optimizer))
+                .help(format!("call `{}.zero_grad()` before the backward pass", step.optimizer)),
+            &step.at,
+        );
+    }
+}

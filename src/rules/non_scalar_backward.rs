@@ -1,0 +1,31 @@
+//! `backward()` on something that is not one number.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "non-scalar-backward",
+    summary: "backward is called on a loss that is not a scalar",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    page: page!("non-scalar-backward"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for backward in script.non_scalar_backwards() {
+        let mut finding = script
+            .finding(&RULE, RULE.severity, &backward.at, format!("this loss has shape {}, not one number", backward.shape));
+        if let Some(made) = backward.made {
+            finding = finding.because(made, "made here");
+        }
+        out.push(
+            finding
+                .note("`backward()` without `gradient=` takes scalars only, and ends the run here")
+                .help("reduce it first: `loss.mean().backward()`"),
+            &backward.at,
+        );
+    }
+}

@@ -1,0 +1,39 @@
+//! A graph that is kept alive from iteration to iteration.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+use crate::trace::Carry;
+
+pub(super) static RULE: Rule = Rule {
+    id: "retained-graph",
+    summary: "a value keeps its graph alive after its iteration",
+    group: Group::Memory,
+    severity: Severity::Error,
+    since: "0.1.0",
+    page: page!("retained-graph"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for kept in script.retained_graphs() {
+        // A backward frees the activations; what is left of the graph is small, and grows.
+        let (severity, cost) = if kept.is_walked {
+            (Severity::Warning, "backward has freed the activations; the nodes of each iteration's graph stay")
+        } else {
+            (Severity::Error, "no backward frees it, so the activations of every iteration stay in memory")
+        };
+        let message = match kept.by {
+            Carry::Sum => format!("`{}` keeps the graph of every iteration alive", kept.into),
+            Carry::Append => format!("`{}` collects values with their graphs", kept.into),
+        };
+        let mut finding = script.finding(&RULE, severity, &kept.at, message);
+        if let Some(place) = kept.container {
+            finding = finding.because(place, "lives longer than the iteration");
+        }
+        out.push(
+            finding.note(cost).help("keep `.item()` for a number, or `.detach()` for a tensor"),
+            &kept.at,
+        );
+    }
+}

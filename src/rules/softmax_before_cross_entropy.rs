@@ -1,0 +1,30 @@
+//! Probabilities where a loss expects logits.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "softmax-before-cross-entropy",
+    summary: "a softmax feeds a loss that applies a softmax itself",
+    group: Group::Losses,
+    severity: Severity::Error,
+    since: "0.1.0",
+    page: page!("softmax-before-cross-entropy"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for loss in script.softmaxed_losses() {
+        let finding = script
+            .finding(&RULE, RULE.severity, &loss.at, "this loss applies a softmax to what went through one already")
+            .because(loss.softmax, "the softmax it went through")
+            .note("with two of them the probabilities stay nearly uniform, and gradients are small")
+            .help(if loss.by_flag {
+                "drop `from_logits=True`, or the softmax"
+            } else {
+                "pass the logits, and take the softmax where probabilities are read"
+            });
+        out.push(finding, &loss.at);
+    }
+}
