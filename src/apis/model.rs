@@ -97,6 +97,8 @@ pub struct EffectSpec {
 pub enum Verb {
     /// `backward loss [gradient] [retain_graph] [create_graph]`: walks the graph and accumulates into its parameters.
     Backward,
+    /// `walk loss [gradient] [retain_graph] [create_graph]`: walks the graph, accumulates into nothing.
+    Walk,
     /// `step optimizer [closure]`: applies gradients.
     Step,
     /// `clear x`: the gradients of an optimizer, module or parameters become none or zero.
@@ -121,6 +123,14 @@ pub enum Verb {
     AddLayer,
     /// `grad-mode flag`: sets the mode from here on.
     GradMode,
+    /// `add-params optimizer group`: an optimizer owns more parameters.
+    AddParams,
+    /// `spawn f [args]`: calls back in processes of their own, with the rank in front of the arguments.
+    Spawn,
+    /// `zero x`: the numbers of a tensor become zero, in place; clears where x is a gradient.
+    Zero,
+    /// `register module name value`: value becomes the attribute of that name.
+    Register,
     /// `unknown x`: may do anything to x.
     Unknown,
 }
