@@ -1,0 +1,194 @@
+//! The questions that are asked of the tables: by name, along bases, by use.
+//! Knows no framework; the project's own tables come packed from the build script.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use ustr::Ustr;
+
+use super::error::{ApiError, Input};
+use super::model::{Api, Role};
+use super::pack::{Found, Pack, pack};
+use super::parse::{Shared, parse};
+
+/// Bases are followed this far.
+const DEPTH: usize = 16;
+
+/// The tables in force: a user's before the project's own.
+#[derive(Debug)]
+pub struct Apis {
+    packs: Vec<Pack>,
+    shared: Shared,
+}
+
+impl Apis {
+    /// The project's own tables.
+    pub fn builtin() -> &'static Apis {
+        static BUILTIN: OnceLock<Apis> = OnceLock::new();
+        BUILTIN.get_or_init(Apis::own)
+    }
+
+    fn own() -> Apis {
+        let pack = Pack::new(Cow::Borrowed(include_bytes!(concat!(env!("OUT_DIR"), "/apis.pack"))));
+        let shared = pack.shared();
+        Apis { packs: vec![pack], shared }
+    }
+
+    /// The project's own tables under those of a user, each a file's name and its text. Where two
+    /// speak of the same name the later holds.
+    pub fn load(extra: &[(&str, &str)]) -> Result<Apis, ApiError> {
+        let mut apis = Apis::own();
+        for &(file, text) in extra {
+            let input = Input { file, text };
+            let table = parse(input)?;
+            let bytes = pack(&table.entries, &table.shared)
+                .map_err(|error| input.error(0, format!("the table is too large: {error}")))?;
+            apis.packs.insert(0, Pack::new(Cow::Owned(bytes)));
+            apis.shared.extend(table.shared);
+            if let Some(&(name, at)) = table.mentioned.iter().find(|(name, _)| apis.get(*name).is_none()) {
+                let names: Vec<&str> = table.entries.iter().map(|entry| entry.api.name.as_str()).collect();
+                return Err(input.unknown(at, "name", &name, names));
+            }
+        }
+        Ok(apis)
+    }
+
+    /// The entry of a qualified name, under whichever of its names.
+    pub fn get(&self, name: Ustr) -> Option<&Api> {
+        self.find(&[name.as_str()])
+    }
+
+    /// The entry of a class.
+    pub fn class(&self, name: Ustr) -> Option<&Api> {
+        self.get(name).filter(|api| api.class.is_some())
+    }
+
+    /// A method or property of a class, its own or that of a base.
+    pub fn method(&self, class: Ustr, method: Ustr) -> Option<&Api> {
+        self.along(class, &mut |name| self.find(&[name.as_str(), method.as_str()]))
+    }
+
+    /// Whether a class is another or has it among its bases.
+    pub fn is_a(&self, class: Ustr, ancestor: Ustr) -> bool {
+        let ancestor = self.canonical(ancestor);
+        self.along(class, &mut |name| (name == ancestor).then_some(())).is_some()
+    }
+
+    /// The role of a class, its own or the first that a base has.
+    pub fn role(&self, class: Ustr) -> Option<Role> {
+        self.along(class, &mut |name| self.class(name)?.class.as_ref()?.role)
+    }
+
+    /// Whether calls into this package leave optimizers, gradients and modules alone.
+    pub fn is_pure(&self, package: Ustr) -> bool {
+        self.shared.pure.contains(&package)
+    }
+
+    /// Packages whose import makes a file worth reading.
+    pub fn frameworks(&self) -> &[Ustr] {
+        &self.shared.frameworks
+    }
+
+    /// What something is, from the attributes that are used of it; nothing when they disagree.
+    pub fn role_by_use(&self, attributes: &[Ustr]) -> Option<Role> {
+        let count = |used: &[Ustr]| attributes.iter().filter(|attribute| used.contains(attribute)).count();
+        let mut best = None;
+        let mut most = 0;
+        for (role, used) in &self.shared.roles {
+            let matches = count(used);
+            if matches > most {
+                (best, most) = (Some(*role), matches);
+            } else if matches == most && best != Some(*role) {
+                best = None;
+            }
+        }
+        best
+    }
+
+    /// What something may be, from its name alone.
+    pub fn role_by_name(&self, name: &str) -> Option<Role> {
+        let exact = self.shared.names.iter().find(|(_, patterns)| patterns.iter().any(|p| *p == name));
+        let pattern = || self.shared.names.iter().find(|(_, patterns)| patterns.iter().any(|p| fits(p, name)));
+        exact.or_else(pattern).map(|(role, _)| *role)
+    }
+
+    /// Whether this is a known name or the beginning of one (`torch.nn`).
+    pub fn prefix_known(&self, name: &str) -> bool {
+        self.rewritten(&[name], &mut |parts| self.packs.iter().any(|pack| pack.find(parts).is_some()).then_some(()))
+            .is_some()
+    }
+
+    /// All entries, a user's first.
+    pub fn entries(&self) -> impl Iterator<Item = &Api> {
+        self.packs.iter().flat_map(|pack| (0..pack.len()).filter_map(|index| pack.entry(index)))
+    }
+
+    fn canonical(&self, name: Ustr) -> Ustr {
+        self.get(name).map_or(name, |api| api.name)
+    }
+
+    /// Asks of a class and then of its bases, depth first as declared.
+    fn along<T>(&self, class: Ustr, ask: &mut dyn FnMut(Ustr) -> Option<T>) -> Option<T> {
+        self.along_to(self.canonical(class), ask, DEPTH)
+    }
+
+    fn along_to<T>(&self, class: Ustr, ask: &mut dyn FnMut(Ustr) -> Option<T>, depth: usize) -> Option<T> {
+        if let Some(answer) = ask(class) {
+            return Some(answer);
+        }
+        let bases = &self.class(class)?.class.as_ref()?.is;
+        if depth == 0 {
+            return None;
+        }
+        bases.iter().find_map(|base| self.along_to(self.canonical(*base), ask, depth - 1))
+    }
+
+    fn find(&self, parts: &[&str]) -> Option<&Api> {
+        self.rewritten(parts, &mut |parts| {
+            self.packs.iter().find_map(|pack| match pack.find(parts)? {
+                Found::Entry(index) => pack.entry(index),
+                Found::Prefix => None,
+            })
+        })
+    }
+
+    /// Asks with the name as it is, then under the other names of its package.
+    fn rewritten<T>(&self, parts: &[&str], ask: &mut dyn FnMut(&[&str]) -> Option<T>) -> Option<T> {
+        if let Some(answer) = ask(parts) {
+            return Some(answer);
+        }
+        let (first, rest) = parts.split_first()?;
+        self.shared.same.iter().find_map(|(alias, name)| {
+            let after = strip(first, alias)?;
+            let mut renamed = vec![name.as_str()];
+            renamed.extend((!after.is_empty()).then_some(after));
+            renamed.extend(rest);
+            ask(&renamed)
+        })
+    }
+}
+
+/// What follows a module prefix; `torch.nn.modules.*` takes one more part with it.
+fn strip<'n>(name: &'n str, alias: &str) -> Option<&'n str> {
+    let (prefix, any) = match alias.strip_suffix(".*") {
+        Some(prefix) => (prefix, true),
+        None => (alias, false),
+    };
+    let after = name.strip_prefix(prefix)?;
+    if after.is_empty() {
+        return (!any).then_some("");
+    }
+    let after = after.strip_prefix('.')?;
+    if any { after.split_once('.').map(|(_, rest)| rest) } else { Some(after) }
+}
+
+/// `optim*` and `*_optimizer`.
+fn fits(pattern: &str, name: &str) -> bool {
+    if let Some(start) = pattern.strip_suffix('*') {
+        name.starts_with(start)
+    } else if let Some(end) = pattern.strip_prefix('*') {
+        name.ends_with(end)
+    } else {
+        pattern == name
+    }
+}

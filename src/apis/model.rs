@@ -1,0 +1,232 @@
+//! The typed entries of the API tables: plain data, shared by the build script and the library.
+
+use serde::{Deserialize, Serialize};
+use ustr::Ustr;
+
+/// One function, method or class of a framework.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Api {
+    /// Canonical qualified name, `torch.Tensor.sum` for a method.
+    pub name: Ustr,
+    /// In order; a default that is no literal stands as none. Of a method the first is the receiver, of a class the first is the first of `__init__` after `self`.
+    pub params: Box<[ParamSpec]>,
+    /// What a call evaluates to. Of a class: what a call of an *instance* evaluates to.
+    pub gives: Option<Apply>,
+    /// The interval of the numbers in the result.
+    pub range: Option<RangeSpec>,
+    /// The normalisation that the result has been through.
+    pub mark: Option<Mark>,
+    pub effects: Box<[EffectSpec]>,
+    pub context: Option<Context>,
+    pub loss: Option<LossSpec>,
+    pub class: Option<Box<ClassSpec>>,
+    pub dataset: Option<Box<DatasetSpec>>,
+    /// Read without parentheses (`tensor.shape`): `gives` is of the receiver, `self`.
+    pub property: bool,
+    /// Address of the page that says so.
+    pub source: Box<str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ParamSpec {
+    pub name: Ustr,
+    pub kind: ParamKind,
+    pub default: Option<Literal>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ParamKind {
+    Plain,
+    /// `*args`
+    Star,
+    /// after a bare `*`
+    KeywordOnly,
+    /// `**kwargs`
+    DoubleStar,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Literal {
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(Ustr),
+}
+
+/// A named function of the interpreter and what it is applied to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Apply {
+    /// The name of a transfer function; `vocabulary::TRANSFERS` is the list.
+    pub verb: Ustr,
+    pub args: Box<[Operand]>,
+}
+
+/// An argument of a transfer or an effect: a parameter by name, or a quoted literal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Operand {
+    Param(Ustr),
+    Literal(Literal),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum RangeSpec {
+    /// `[0, 1]`, `(0, inf)`, with `(` and `)` for an end that is never reached.
+    Interval { low: f64, low_open: bool, high: f64, high_open: bool },
+    /// `abs input`, `clamp input min max`: a named range function; `vocabulary::RANGES` is the list.
+    Of(Apply),
+}
+
+/// What a value has been through, as far as losses care.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Mark {
+    Softmax,
+    LogSoftmax,
+    Sigmoid,
+    LogSigmoid,
+}
+
+/// A verb of the training protocol and what it acts on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EffectSpec {
+    pub verb: Verb,
+    pub args: Box<[Operand]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Verb {
+    /// `backward loss [gradient] [retain_graph] [create_graph]`: walks the graph and accumulates into its parameters.
+    Backward,
+    /// `walk loss [gradient] [retain_graph] [create_graph]`: walks the graph, accumulates into nothing.
+    Walk,
+    /// `step optimizer [closure]`: applies gradients.
+    Step,
+    /// `clear x`: the gradients of an optimizer, module or parameters become none or zero.
+    Clear,
+    /// `train module [flag]`
+    Train,
+    /// `eval module`
+    Eval,
+    /// `requires-grad x flag`
+    RequiresGrad,
+    /// `detach x`: in place.
+    Detach,
+    /// `move x device`: in place (a module).
+    Move,
+    /// `call f [args]`: calls back.
+    Call,
+    /// `fit model data batch_size`: the framework runs the whole loop.
+    Fit,
+    /// `compile model optimizer loss`: a model learns what it is trained with.
+    Compile,
+    /// `add-layer model layer`
+    AddLayer,
+    /// `grad-mode flag`: sets the mode from here on.
+    GradMode,
+    /// `add-params optimizer group`: an optimizer owns more parameters.
+    AddParams,
+    /// `spawn f [args]`: calls back in processes of their own, with the rank in front of the arguments.
+    Spawn,
+    /// `zero x`: the numbers of a tensor become zero, in place; clears where x is a gradient.
+    Zero,
+    /// `register module name value`: value becomes the attribute of that name.
+    Register,
+    /// `unknown x`: may do anything to x.
+    Unknown,
+}
+
+/// What `with api(...)` or `@api(...)` puts in force.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Context {
+    NoGrad,
+    EnableGrad,
+    /// `set-grad flag`
+    SetGrad(Operand),
+    /// `accumulate`: the framework decides when steps and clears are real.
+    Accumulate,
+    /// `device x`: allocations land there.
+    Device(Operand),
+    /// Autocast and others that change nothing we follow.
+    Transparent,
+    /// The `as` target is the call's result (`open`, `scale_loss`).
+    Result,
+}
+
+/// The arguments of a loss, and what it expects of its input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LossSpec {
+    pub input: Ustr,
+    pub target: Ustr,
+    pub expects: Expects,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Expects {
+    /// Applies a softmax itself.
+    Logits,
+    /// Applies a sigmoid itself.
+    BinaryLogits,
+    Probabilities,
+    LogProbabilities,
+    /// Logits where the parameter is true, else probabilities (`from_logits`).
+    LogitsIf(Ustr),
+    BinaryLogitsIf(Ustr),
+    /// Any numbers (MSE).
+    Anything,
+}
+
+/// What a class makes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ClassSpec {
+    pub role: Option<Role>,
+    /// Bases, by qualified name: methods and roles are inherited.
+    pub is: Box<[Ustr]>,
+    /// A layer: how many numbers it learns; `None` unknown, zero for an activation.
+    pub weights: Option<Weights>,
+    /// A layer whose instance call is this function, on the call's arguments and then the constructor's.
+    pub call: Option<Ustr>,
+    /// The parameters of an instance call, where `call` names no function.
+    pub call_params: Box<[ParamSpec]>,
+    /// What constructing evaluates to, where that is not simply an instance (`torch.nn.Parameter(data)`).
+    pub makes: Option<Apply>,
+    /// Parts of the training protocol that the framework does by itself: `backward`, `step`, `clear`, `device`, `eval`, `loop`.
+    pub owns: Box<[Ustr]>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Weights {
+    None,
+    /// Learns, number not said.
+    Some,
+    /// A sum of products of parameter names and integers, `in_features*out_features + out_features`.
+    Sum(Box<[Box<[Operand]>]>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Role {
+    Tensor,
+    Parameter,
+    Module,
+    Optimizer,
+    Scheduler,
+    Loader,
+    Dataset,
+    Scaler,
+    Device,
+    /// Owns the loop or parts of it (accelerator, trainer, engine).
+    Engine,
+    /// numpy arrays
+    Array,
+    Function,
+}
+
+/// A dataset whose size everybody knows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DatasetSpec {
+    /// `(value of the parameter `by`, samples)`; one entry with no value when it does not depend on it.
+    pub samples: Box<[(Option<Literal>, i64)]>,
+    pub by: Option<Ustr>,
+    /// Shape of a sample as the loader gives it.
+    pub sample: Box<[i64]>,
+    pub bytes_per_element: i64,
+}

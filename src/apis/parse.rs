@@ -1,0 +1,351 @@
+//! One table file to entries: which keys there are and what stands in them.
+//! Whether a name that an entry mentions exists is asked later, when all files are known.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use ustr::{Ustr, ustr};
+
+use super::error::{ApiError, Input};
+use super::model::{
+    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, ParamKind, ParamSpec, Role, Weights,
+};
+use super::terms::{Term, literal};
+use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, OWNED, ROLES};
+
+/// Everything one file says.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    pub entries: Vec<Entry>,
+    pub shared: Shared,
+    /// Names that entries mention, and where.
+    pub mentioned: Vec<(Ustr, usize)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub api: Api,
+    pub also: Vec<Ustr>,
+    pub offset: usize,
+}
+
+/// What files say about packages as a whole.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Shared {
+    pub packages: Vec<Ustr>,
+    pub frameworks: Vec<Ustr>,
+    pub pure: Vec<Ustr>,
+    /// A module prefix that is another name of a second; a last `*` stands for one more part.
+    pub same: Vec<(Ustr, Ustr)>,
+    pub roles: Vec<(Role, Vec<Ustr>)>,
+    pub names: Vec<(Role, Vec<Ustr>)>,
+}
+
+impl Shared {
+    pub fn extend(&mut self, other: Shared) {
+        self.packages.extend(other.packages);
+        self.frameworks.extend(other.frameworks);
+        self.pure.extend(other.pure);
+        self.same.extend(other.same);
+        self.roles.extend(other.roles);
+        self.names.extend(other.names);
+    }
+}
+
+type Value<'a> = Spanned<DeValue<'a>>;
+
+pub(crate) fn parse(input: Input<'_>) -> Result<Table, ApiError> {
+    let document = DeTable::parse(input.text).map_err(|error| input.toml(&error))?;
+    let document = document.get_ref();
+    let mut reader = Reader { input, base: "", table: Table::default() };
+    if let Some(base) = document.get("base") {
+        reader.base = reader.string(base)?.text;
+    }
+    for (key, value) in document {
+        let name: &str = key.get_ref();
+        if name.contains('.') {
+            reader.entry(name, key.span().start, value)?;
+        } else {
+            reader.file_key(name, key.span().start, value)?;
+        }
+    }
+    reader.table.entries.sort_by_key(|entry| entry.offset);
+    Ok(reader.table)
+}
+
+struct Reader<'a> {
+    input: Input<'a>,
+    base: &'a str,
+    table: Table,
+}
+
+impl<'a> Reader<'a> {
+    fn file_key(&mut self, key: &str, at: usize, value: &Value<'a>) -> Result<(), ApiError> {
+        match key {
+            "base" => {}
+            "packages" => self.table.shared.packages = self.words(value)?,
+            "frameworks" => self.table.shared.frameworks = self.words(value)?,
+            "pure" => self.table.shared.pure = self.words(value)?,
+            "same" => {
+                for (alias, name) in self.table_of(value)? {
+                    let name = ustr(self.string(name)?.text);
+                    self.table.shared.same.push((ustr(alias.get_ref()), name));
+                }
+            }
+            "roles" => {
+                for (role, value) in self.table_of(value)? {
+                    let role_at = role.span().start;
+                    let role = self.role(Term { input: self.input, text: role.get_ref(), offset: role_at })?;
+                    for (key, used) in self.table_of(value)? {
+                        if key.get_ref() != "used" {
+                            return Err(self.input.unknown(key.span().start, "key", key.get_ref(), ["used"]));
+                        }
+                        let used = self.words(used)?;
+                        self.table.shared.roles.push((role, used));
+                    }
+                }
+            }
+            "names" => {
+                for (role, patterns) in self.table_of(value)? {
+                    let role_at = role.span().start;
+                    let role = self.role(Term { input: self.input, text: role.get_ref(), offset: role_at })?;
+                    let patterns = self.words(patterns)?;
+                    self.table.shared.names.push((role, patterns));
+                }
+            }
+            _ => return Err(self.input.unknown(at, "key", key, FILE_KEYS.iter().copied())),
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, name: &str, offset: usize, value: &Value<'a>) -> Result<(), ApiError> {
+        let keys = Keys { input: self.input, table: self.table_of(value)? };
+        for (key, _) in keys.table {
+            if !ENTRY_KEYS.contains(&key.get_ref().as_ref()) {
+                let known = ENTRY_KEYS.iter().copied();
+                return Err(self.input.unknown(key.span().start, "key", key.get_ref(), known));
+            }
+        }
+        let params = self.params(keys.get("params"))?;
+        let class = self.class(&keys, &params)?;
+        let mut names: Vec<Ustr> = params.iter().map(|param| param.name).collect();
+        if let Some(class) = &class {
+            names.extend(class.call_params.iter().map(|param| param.name));
+            names.push(ustr("self"));
+        }
+        let property = self.flag(keys.get("property"))?;
+        if property {
+            names.push(ustr("self"));
+        }
+        let term = |key| keys.get(key).map(|value| self.string(value)).transpose();
+        let api = Api {
+            name: ustr(name),
+            gives: term("gives")?.map(|term| term.transfer(&names)).transpose()?,
+            range: term("range")?.map(|term| term.range(&names)).transpose()?,
+            mark: term("mark")?.map(|term| self.one_of("mark", term, MARKS)).transpose()?,
+            effects: self.terms(keys.get("effects"))?.iter().map(|term| term.effect(&names)).collect::<Result<_, _>>()?,
+            context: term("context")?.map(|term| term.context(&names)).transpose()?,
+            loss: keys.get("loss").map(|value| self.loss(value, &names)).transpose()?,
+            class: class.map(Box::new),
+            dataset: keys.get("dataset").map(|value| self.dataset(value, &names)).transpose()?.map(Box::new),
+            property,
+            source: term("source")?.map_or_else(String::new, |term| self.address(term.text)).into(),
+            params,
+        };
+        let also = keys.get("also").map(|value| self.words(value)).transpose()?.unwrap_or_default();
+        self.table.entries.push(Entry { api, also, offset });
+        Ok(())
+    }
+
+    fn address(&self, text: &str) -> String {
+        if text.contains("://") { text.to_owned() } else { format!("{}{text}", self.base) }
+    }
+
+    fn params(&self, value: Option<&Value<'a>>) -> Result<Box<[ParamSpec]>, ApiError> {
+        let mut params: Vec<ParamSpec> = Vec::new();
+        let mut keyword_only = false;
+        for term in self.terms(value)? {
+            match term.param(keyword_only)? {
+                Some(param) => {
+                    keyword_only |= param.kind == ParamKind::Star;
+                    params.push(param);
+                }
+                None => keyword_only |= term.text == "*",
+            }
+        }
+        Ok(params.into_boxed_slice())
+    }
+
+    /// A class is what has a key that only classes have.
+    fn class(&mut self, keys: &Keys<'a, '_>, params: &[ParamSpec]) -> Result<Option<ClassSpec>, ApiError> {
+        if !["role", "is", "weights", "call", "owns", "makes"].iter().any(|key| keys.get(key).is_some()) {
+            return Ok(None);
+        }
+        let names: Vec<Ustr> = params.iter().map(|param| param.name).collect();
+        let mut class = ClassSpec::default();
+        if let Some(value) = keys.get("role") {
+            class.role = Some(self.role(self.string(value)?)?);
+        }
+        if let Some(value) = keys.get("is") {
+            let bases = self.terms(Some(value))?;
+            class.is = bases.iter().map(|term| ustr(term.text)).collect();
+            self.table.mentioned.extend(bases.iter().map(|term| (ustr(term.text), term.offset)));
+        }
+        match keys.get("call") {
+            Some(value) if value.get_ref().is_str() => {
+                let term = self.string(value)?;
+                class.call = Some(ustr(term.text));
+                self.table.mentioned.push((ustr(term.text), term.offset));
+            }
+            value => class.call_params = self.params(value)?,
+        }
+        class.owns = self
+            .terms(keys.get("owns"))?
+            .into_iter()
+            .map(|term| match OWNED.contains(&term.text) {
+                true => Ok(ustr(term.text)),
+                false => Err(self.input.unknown(term.offset, "part", term.text, OWNED.iter().copied())),
+            })
+            .collect::<Result<_, _>>()?;
+        class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
+        class.makes = keys.get("makes").map(|value| self.makes(value, &names)).transpose()?;
+        Ok(Some(class))
+    }
+
+    fn makes(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Apply, ApiError> {
+        self.string(value)?.transfer(names)
+    }
+
+    fn weights(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Weights, ApiError> {
+        match value.get_ref().as_bool() {
+            Some(true) => Ok(Weights::Some),
+            Some(false) => Ok(Weights::None),
+            None => self.string(value)?.weights(names),
+        }
+    }
+
+    fn loss(&self, value: &Value<'a>, names: &[Ustr]) -> Result<LossSpec, ApiError> {
+        let keys = Keys { input: self.input, table: self.table_of(value)? };
+        keys.only(&["input", "target", "expects"])?;
+        let term = |key| match keys.get(key) {
+            Some(value) => self.string(value),
+            None => Err(self.input.error(value.span().start, format!("a loss has `{key}`"))),
+        };
+        Term::loss(term("input")?, term("target")?, term("expects")?, names)
+    }
+
+    fn dataset(&self, value: &Value<'a>, names: &[Ustr]) -> Result<DatasetSpec, ApiError> {
+        let keys = Keys { input: self.input, table: self.table_of(value)? };
+        keys.only(&["by", "samples", "sample", "bytes"])?;
+        let mut spec = DatasetSpec { bytes_per_element: 4, ..DatasetSpec::default() };
+        if let Some(by) = keys.get("by") {
+            let term = self.string(by)?;
+            if !names.iter().any(|name| name.as_str() == term.text) {
+                let known = names.iter().map(Ustr::as_str);
+                return Err(self.input.unknown(term.offset, "parameter", term.text, known));
+            }
+            spec.by = Some(ustr(term.text));
+        }
+        if let Some(samples) = keys.get("samples") {
+            spec.samples = match samples.get_ref().as_table() {
+                None => Box::new([(None, self.integer(samples)?)]),
+                Some(table) => table
+                    .iter()
+                    .map(|(key, count)| Ok((Some(sample_key(key.get_ref())), self.integer(count)?)))
+                    .collect::<Result<_, ApiError>>()?,
+            };
+        }
+        if let Some(sample) = keys.get("sample") {
+            spec.sample = self.array(sample)?.iter().map(|v| self.integer(v)).collect::<Result<_, _>>()?;
+        }
+        if let Some(bytes) = keys.get("bytes") {
+            spec.bytes_per_element = self.integer(bytes)?;
+        }
+        Ok(spec)
+    }
+
+    fn role(&self, term: Term<'_>) -> Result<Role, ApiError> {
+        self.one_of("role", term, ROLES)
+    }
+
+    fn one_of<T: Copy>(&self, what: &str, term: Term<'_>, list: &[(&'static str, T)]) -> Result<T, ApiError> {
+        match list.iter().find(|(name, _)| *name == term.text) {
+            Some((_, found)) => Ok(*found),
+            None => Err(self.input.unknown(term.offset, what, term.text, list.iter().map(|(name, _)| *name))),
+        }
+    }
+
+    fn flag(&self, value: Option<&Value<'a>>) -> Result<bool, ApiError> {
+        let Some(value) = value else { return Ok(false) };
+        value.get_ref().as_bool().ok_or_else(|| self.wrong(value, "true or false"))
+    }
+
+    fn integer(&self, value: &Value<'a>) -> Result<i64, ApiError> {
+        let integer = value.get_ref().as_integer();
+        integer
+            .and_then(|number| i64::from_str_radix(number.as_str(), number.radix()).ok())
+            .ok_or_else(|| self.wrong(value, "an integer"))
+    }
+
+    /// A string of the file; the slice is of the text itself, so escapes are not for these.
+    fn string(&self, value: &Value<'a>) -> Result<Term<'a>, ApiError> {
+        let span = value.span();
+        let quoted = value.get_ref().as_str().and_then(|parsed| {
+            let offset = span.start + 1;
+            let text = self.input.text.get(offset..span.end.checked_sub(1)?)?;
+            (text == parsed).then_some(Term { input: self.input, text, offset })
+        });
+        quoted.ok_or_else(|| self.wrong(value, "a plain string without escapes"))
+    }
+
+    fn array<'t>(&self, value: &'t Value<'a>) -> Result<&'t [Value<'a>], ApiError> {
+        value.get_ref().as_array().map(|array| &**array).ok_or_else(|| self.wrong(value, "an array"))
+    }
+
+    fn terms(&self, value: Option<&Value<'a>>) -> Result<Vec<Term<'a>>, ApiError> {
+        let Some(value) = value else { return Ok(Vec::new()) };
+        self.array(value)?.iter().map(|value| self.string(value)).collect()
+    }
+
+    fn words(&self, value: &Value<'a>) -> Result<Vec<Ustr>, ApiError> {
+        Ok(self.terms(Some(value))?.iter().map(|term| ustr(term.text)).collect())
+    }
+
+    fn table_of<'t>(&self, value: &'t Value<'a>) -> Result<&'t DeTable<'a>, ApiError> {
+        value.get_ref().as_table().ok_or_else(|| self.wrong(value, "a table"))
+    }
+
+    fn wrong(&self, value: &Value<'a>, wanted: &str) -> ApiError {
+        let found = value.get_ref().type_str();
+        self.input.error(value.span().start, format!("{wanted} belongs here, this is a {found}"))
+    }
+}
+
+/// The keys of a table of known keys.
+struct Keys<'a, 't> {
+    input: Input<'a>,
+    table: &'t DeTable<'a>,
+}
+
+impl<'a, 't> Keys<'a, 't> {
+    fn get(&self, key: &str) -> Option<&'t Value<'a>> {
+        self.table.get(key)
+    }
+
+    fn only(&self, known: &[&str]) -> Result<(), ApiError> {
+        for (key, _) in self.table {
+            if !known.contains(&key.get_ref().as_ref()) {
+                return Err(self.input.unknown(key.span().start, "key", key.get_ref(), known.iter().copied()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bare TOML keys have no types: `true`, `10` and `train` are what they look like.
+fn sample_key(key: &str) -> Literal {
+    match key {
+        "true" => Literal::Bool(true),
+        "false" => Literal::Bool(false),
+        _ => literal(key).unwrap_or_else(|| Literal::Str(ustr(key))),
+    }
+}
