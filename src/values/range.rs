@@ -175,6 +175,18 @@ impl Interval {
         }
     }
 
+    /// The larger of the number and zero.
+    pub fn relu(&self) -> Interval {
+        self.max(&Interval::point(0.0))
+    }
+
+    /// `ln(1 + e^x)`, which is never zero.
+    pub fn softplus(&self) -> Interval {
+        let at = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
+        let (low, high) = (at(self.low), at(self.high));
+        Interval { low, high, low_open: self.low_open || low == 0.0, high_open: self.high_open }
+    }
+
     /// In words, for a message.
     pub fn describe(&self) -> String {
         if *self == Interval::REAL {

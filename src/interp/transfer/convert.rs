@@ -1,0 +1,214 @@
+//! The same numbers held in another way: dtypes, devices, arrays, Python numbers, and what a tensor says of itself.
+
+use super::build::*;
+use super::dims::normalise_dim;
+use crate::interp::{Interp, Invocation};
+use crate::values::*;
+
+/// The Python number in a tensor.
+pub fn item(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let point = tensor.range.and_then(|range| range.as_point());
+    match tensor.dtype {
+        Some(DType::Bool) => Value::Bool(None),
+        Some(dtype) if !dtype.is_float() => Value::of_int(Int::Unknown),
+        _ => Value::Float(point),
+    }
+}
+
+/// `tolist`: a number, or a list of what the rows become.
+pub fn to_list(interp: &mut Interp, call: &Invocation) -> Value {
+    match first(interp, call).rank() {
+        Some(0) => item(interp, call),
+        Some(1) => {
+            let any = item(interp, call);
+            interp.list_of(call.place, any)
+        }
+        Some(_) => interp.list_of(call.place, Value::Unknown),
+        None => Value::Unknown,
+    }
+}
+
+pub fn cast(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let Some(wanted) = given(call, 1) else { return Value::tensor(kept(interp, &tensor)) };
+    Value::tensor(kept(interp, &with_dtype(&tensor, dtype_of(&wanted))))
+}
+
+/// A tensor cast to a dtype; `None` when it is not known to which.
+pub fn with_dtype(tensor: &Tensor, dtype: Option<DType>) -> Tensor {
+    let mut cast = tensor.clone();
+    cast.dtype = dtype;
+    match dtype {
+        Some(DType::Bool) => cast.range = Some(Interval::closed(0.0, 1.0)),
+        Some(to) if to.is_float() => {}
+        Some(_) => cast.range = tensor.range.map(truncated),
+        None => cast.range = None,
+    }
+    if !dtype.is_some_and(DType::is_float) {
+        cast.mark = None;
+    }
+    if dtype.is_some_and(|dtype| !dtype.is_float()) {
+        cast.graph = Graph::None;
+    }
+    cast
+}
+
+/// Towards zero, as casts to integers go.
+fn truncated(range: Interval) -> Interval {
+    Interval::closed(range.low.trunc(), range.high.trunc())
+}
+
+/// `tensor.to(…)`: devices, dtypes and other tensors in any order.
+pub fn to(interp: &mut Interp, call: &Invocation) -> Value {
+    let mut moved = (*first(interp, call)).clone();
+    let mut wanted: Vec<(&str, Value)> = params_from(call, 1);
+    wanted.extend(call.more.iter().map(|(name, passed)| (name.as_str(), passed.value.clone())));
+    for (name, value) in wanted {
+        match sequence(interp, &value) {
+            Some(Sequence::Exact(items)) => {
+                items.iter().for_each(|item| moved = converted(&moved, name, item))
+            }
+            _ => moved = converted(&moved, name, &value),
+        }
+    }
+    Value::tensor(kept(interp, &moved))
+}
+
+fn converted(tensor: &Tensor, name: &str, wanted: &Value) -> Tensor {
+    let at = |device: Device| Tensor { device, ..tensor.clone() };
+    match wanted.bare() {
+        Value::None | Value::Bool(_) => tensor.clone(),
+        Value::Tensor(other) => Tensor { device: other.device, ..with_dtype(tensor, other.dtype) },
+        Value::DType(_) | Value::Api(_) | Value::Builtin(_) => with_dtype(tensor, dtype_of(wanted)),
+        Value::Str(Some(_)) if device_of(wanted) == Device::Unknown && dtype_of(wanted).is_some() => {
+            with_dtype(tensor, dtype_of(wanted))
+        }
+        Value::Str(_) | Value::Device(_) | Value::Int(_) => at(device_of(wanted)),
+        _ if name == "dtype" => with_dtype(tensor, None),
+        _ if name == "device" => at(Device::Unknown),
+        // It may be a device or a dtype. A cast would keep the numbers, mostly, and move nothing.
+        _ => Tensor { device: Device::Unknown, dtype: None, ..tensor.clone() },
+    }
+}
+
+/// Puts a tensor on the first device that is given.
+pub fn place(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let count = call.api.gives.as_ref().map_or(0, |apply| apply.args.len());
+    // An argument of the call wins over the device that the entry quotes.
+    let quoted = (1..count).filter_map(|index| given(call, index)).next();
+    let device = params_from(call, 1).into_iter().map(|(_, value)| value).next().or(quoted);
+    let device = device.map_or(Device::Unknown, |device| device_of(&device));
+    Value::tensor(kept(interp, &Tensor { device, ..(*tensor).clone() }))
+}
+
+pub fn detach(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    Value::tensor(Tensor { graph: Graph::None, is_leaf: false, ..(*tensor).clone() })
+}
+
+pub fn numpy(interp: &mut Interp, call: &Invocation) -> Value {
+    as_arrays(detach(interp, call))
+}
+
+pub fn shape(interp: &mut Interp, call: &Invocation) -> Value {
+    match &first(interp, call).shape {
+        Some(shape) => Value::tuple(shape.iter().cloned().map(Value::of_int).collect()),
+        None => Value::Unknown,
+    }
+}
+
+/// `x.size()`, `x.size(dim)`.
+pub fn size(interp: &mut Interp, call: &Invocation) -> Value {
+    let Some(dim) = given(call, 1) else { return shape(interp, call) };
+    let tensor = first(interp, call);
+    Value::of_int(size_along(&tensor, dim.as_known_int()).unwrap_or_default())
+}
+
+fn size_along(tensor: &Tensor, dim: Option<i64>) -> Option<Int> {
+    let shape = tensor.shape.as_ref()?;
+    Some(shape[normalise_dim(dim?, shape.len())?].clone())
+}
+
+pub fn len(interp: &mut Interp, call: &Invocation) -> Value {
+    let operand = call.nth(0);
+    match sequence(interp, &operand) {
+        Some(Sequence::Exact(items)) => Value::int(items.len() as i64),
+        Some(Sequence::Any(_, len)) => Value::of_int(len),
+        None => Value::of_int(
+            operand.as_tensor().and_then(|tensor| size_along(tensor, Some(0))).unwrap_or_default(),
+        ),
+    }
+}
+
+pub fn numel(interp: &mut Interp, call: &Invocation) -> Value {
+    Value::of_int(first(interp, call).numel())
+}
+
+pub fn rank(interp: &mut Interp, call: &Invocation) -> Value {
+    let rank = first(interp, call).rank();
+    Value::of_int(rank.map_or(Int::Unknown, |rank| Int::Known(rank as i64)))
+}
+
+pub fn dtype(interp: &mut Interp, call: &Invocation) -> Value {
+    first(interp, call).dtype.map_or(Value::Unknown, Value::DType)
+}
+
+pub fn device(interp: &mut Interp, call: &Invocation) -> Value {
+    Value::Device(first(interp, call).device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apis::Mark;
+    use crate::report::{FileId, Place, Span};
+
+    fn probabilities() -> Tensor {
+        Tensor {
+            dtype: Some(DType::Float32),
+            device: Device::Cpu,
+            graph: Graph::leaf(ObjId(1), 0),
+            range: Some(Interval { low: 0.0, high: 1.0, low_open: true, high_open: true }),
+            mark: Some((Mark::Softmax, Place::new(FileId(0), Span::new(0, 1)))),
+            ..Tensor::default()
+        }
+    }
+
+    #[test]
+    fn integers_have_no_graph_and_may_be_zero() {
+        let whole = with_dtype(&probabilities(), Some(DType::Int64));
+        assert!(matches!(whole.graph, Graph::None));
+        assert!(whole.range.is_some_and(|range| range.contains_zero()));
+        assert!(whole.mark.is_none());
+        let half = with_dtype(&probabilities(), Some(DType::Float16));
+        assert!(half.graph.is_live() && half.mark.is_some() && half.range == probabilities().range);
+    }
+
+    #[test]
+    fn to_takes_devices_dtypes_and_tensors() {
+        let tensor = probabilities();
+        assert_eq!(converted(&tensor, "args", &Value::str("cuda:1")).device, Device::Cuda(Some(1)));
+        assert_eq!(converted(&tensor, "args", &Value::int(0)).device, Device::Cuda(Some(0)));
+        assert_eq!(converted(&tensor, "args", &Value::Api("torch.half".into())).dtype, Some(DType::Float16));
+        let other = Value::tensor(Tensor { device: Device::Accelerator, ..Tensor::default() });
+        let like = converted(&tensor, "args", &other);
+        assert_eq!((like.device, like.dtype), (Device::Accelerator, None));
+        let unsure = converted(&tensor, "args", &Value::Unknown);
+        assert_eq!((unsure.device, unsure.dtype), (Device::Unknown, None));
+        let moved = converted(&tensor, "device", &Value::Unknown);
+        assert_eq!((moved.device, moved.dtype), (Device::Unknown, Some(DType::Float32)));
+        assert_eq!(converted(&tensor, "non_blocking", &Value::Bool(Some(true))).device, Device::Cpu);
+    }
+
+    #[test]
+    fn sizes_are_read_by_axis() {
+        let shape: Shape = [Int::symbol(Symbol(0)), Int::Known(3)].into();
+        let tensor = Tensor { shape: Some(shape), ..Tensor::default() };
+        assert_eq!(size_along(&tensor, Some(-1)), Some(Int::Known(3)));
+        assert_eq!(size_along(&tensor, Some(0)), Some(Int::symbol(Symbol(0))));
+        assert_eq!(size_along(&tensor, Some(2)), None);
+        assert_eq!(size_along(&tensor, None), None);
+    }
+}

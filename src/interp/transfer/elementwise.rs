@@ -1,0 +1,182 @@
+//! Operations on each number for itself: activations, arithmetic by name, choices and comparisons.
+
+use super::build::*;
+use super::dims::broadcast_shapes;
+use crate::apis::RangeSpec;
+use crate::interp::{Interp, Invocation};
+use crate::report::Place;
+use crate::values::*;
+use std::rc::Rc;
+
+/// The operand itself, or the receiver.
+pub fn itself(_interp: &mut Interp, call: &Invocation) -> Value {
+    let has_operand = call.api.gives.as_ref().is_some_and(|apply| !apply.args.is_empty());
+    match call.api.params.first() {
+        Some(receiver) if !has_operand => call.get(receiver.name.as_str()),
+        _ => call.nth(0),
+    }
+}
+
+/// The same numbers in the same shape. Tensors of which nothing is known stay that.
+pub fn same(_interp: &mut Interp, call: &Invocation) -> Value {
+    call.nth(0)
+}
+
+/// New numbers in the same shape.
+pub fn like(interp: &mut Interp, call: &Invocation) -> Value {
+    let operand = call.nth(0);
+    let tensor = tensor_of(interp, &operand);
+    let mut result = result(interp, call.place, &[&tensor]);
+    result.shape = tensor.shape.clone();
+    // Clamping is how scripts guard a logarithm: the numbers are still those of the softmax.
+    if matches!(&call.api.range, Some(RangeSpec::Of(apply)) if apply.verb == "clamp") {
+        result.mark = tensor.mark;
+    }
+    Value::tensor(result)
+}
+
+/// New numbers from several operands, each from those in its place.
+pub fn broadcast(interp: &mut Interp, call: &Invocation) -> Value {
+    let values = operands(interp, call, 0);
+    Value::tensor(of_all(interp, call.place, &values))
+}
+
+/// Operands from an index on, `*tensors` one by one.
+fn operands(interp: &Interp, call: &Invocation, from: usize) -> Vec<Value> {
+    let count = call.api.gives.as_ref().map_or(0, |apply| apply.args.len());
+    let mut all = Vec::new();
+    for value in (from..count).filter_map(|index| given(call, index)) {
+        match value.bare() {
+            Value::Str(_) => {}
+            Value::Tuple(_) => match sequence(interp, &value) {
+                Some(Sequence::Exact(items)) if items.iter().any(|item| item.as_tensor().is_some()) => {
+                    all.extend(items)
+                }
+                _ => all.push(value),
+            },
+            _ => all.push(value),
+        }
+    }
+    all
+}
+
+/// What follows for an operation on each number, from its operands.
+pub fn of_all(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
+    let tensors = tensors_of(interp, values);
+    let numbers: Vec<&Value> = values.iter().filter(|value| is_number(value)).collect();
+    let refs: Vec<&Tensor> = tensors.iter().map(Rc::as_ref).collect();
+    let mut all = result(interp, place, &refs);
+    if refs.is_empty() {
+        // NumPy's functions take plain numbers, too.
+        return Tensor { shape: Some(Rc::from([])), is_array: true, ..all };
+    }
+    all.shape = broadcast_all(refs.iter().map(|tensor| tensor.shape.as_ref()));
+    all.dtype = with_numbers(all.dtype, &numbers, all.is_array);
+    all
+}
+
+/// The shape of tensors that meet number by number.
+pub fn broadcast_all<'a>(shapes: impl Iterator<Item = Option<&'a Shape>>) -> Option<Shape> {
+    let mut all: Vec<Int> = Vec::new();
+    for shape in shapes {
+        all = broadcast_shapes(&all, shape?)?;
+    }
+    Some(all.into())
+}
+
+/// `where(condition, x, y)`; of a condition alone, the positions where it holds.
+pub fn choose(interp: &mut Interp, call: &Invocation) -> Value {
+    let condition = first(interp, call);
+    let (Some(x), Some(y)) = (given(call, 1), given(call, 2)) else {
+        let Some(rank) = condition.rank() else { return Value::Unknown };
+        let positions = indices(interp, call.place, &condition, Some(Rc::from([Int::Unknown])));
+        return Value::tuple(vec![Value::tensor(positions); rank]);
+    };
+    let range = joined_range(&x, &y);
+    let branches = of_all(interp, call.place, &[x.clone(), y.clone()]);
+    let shape = broadcast_all([condition.shape.as_ref(), branches.shape.as_ref()].into_iter());
+    let device = device_of_all(&[&condition, &branches]);
+    let mut chosen = Tensor { shape, range, device, ..branches };
+    if is_number(&x) && is_number(&y) {
+        chosen.is_array = condition.is_array;
+    }
+    Value::tensor(chosen)
+}
+
+fn joined_range(x: &Value, y: &Value) -> Option<Interval> {
+    Some(interval_of(x)?.join(&interval_of(y)?))
+}
+
+pub fn max_pair(interp: &mut Interp, call: &Invocation) -> Value {
+    extreme_pair(interp, call, Interval::max)
+}
+
+pub fn min_pair(interp: &mut Interp, call: &Invocation) -> Value {
+    extreme_pair(interp, call, Interval::min)
+}
+
+fn extreme_pair(interp: &Interp, call: &Invocation, extreme: fn(&Interval, &Interval) -> Interval) -> Value {
+    let (x, y) = (call.nth(0), call.nth(1));
+    let range = interval_of(&x).zip(interval_of(&y)).map(|(x, y)| extreme(&x, &y));
+    let pair = of_all(interp, call.place, &[x, y]);
+    Value::tensor(Tensor { range, ..pair })
+}
+
+pub fn compare(interp: &mut Interp, call: &Invocation) -> Value {
+    let values = operands(interp, call, 0);
+    Value::tensor(mask(interp, call.place, &values))
+}
+
+/// The truth of something about each number.
+pub fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
+    Tensor {
+        dtype: Some(DType::Bool),
+        graph: Graph::None,
+        range: Some(Interval::closed(0.0, 1.0)),
+        source: Source::Mask,
+        ..of_all(interp, place, values)
+    }
+}
+
+pub fn one_hot(interp: &mut Interp, call: &Invocation) -> Value {
+    let classes = first(interp, call);
+    let count = given(call, 1).and_then(|count| count.as_int().cloned()).unwrap_or_default();
+    let count = if count == Int::Known(-1) { Int::Unknown } else { count };
+    let shape = classes.shape.as_ref().map(|shape| shape.iter().cloned().chain([count]).collect());
+    let range = Some(Interval::closed(0.0, 1.0));
+    Value::tensor(Tensor { shape, range, ..indices(interp, call.place, &classes, None) })
+}
+
+/// Python's `sum` of tensors or numbers.
+pub fn sum_of(interp: &mut Interp, call: &Invocation) -> Value {
+    let operand = call.nth(0);
+    match sequence(interp, &operand) {
+        Some(Sequence::Exact(items)) => sum_items(interp, call.place, items),
+        Some(Sequence::Any(any, _)) => sum_items(interp, call.place, vec![any.clone(), any]),
+        None => match operand.as_tensor() {
+            Some(tensor) => {
+                let shape =
+                    tensor.shape.as_ref().filter(|shape| !shape.is_empty()).map(|shape| shape[1..].into());
+                Value::tensor(Tensor { shape, ..result(interp, call.place, &[tensor]) })
+            }
+            None => Value::Unknown,
+        },
+    }
+}
+
+fn sum_items(interp: &Interp, place: Place, items: Vec<Value>) -> Value {
+    if items.iter().any(|item| item.as_tensor().is_some()) {
+        return Value::tensor(of_all(interp, place, &items));
+    }
+    let all_int = items.iter().all(|item| item.as_int().is_some());
+    if all_int {
+        let sum = items.iter().filter_map(Value::as_int).fold(Int::Known(0), |sum, int| sum.add(int));
+        return Value::of_int(sum);
+    }
+    if items.iter().all(is_number) { Value::Float(None) } else { Value::Unknown }
+}
+
+pub fn list_of(interp: &mut Interp, call: &Invocation) -> Value {
+    let any = call.nth(0);
+    interp.list_of(call.place, any)
+}

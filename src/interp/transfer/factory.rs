@@ -1,0 +1,265 @@
+//! Operations that make tensors: from sizes, from other tensors, from Python numbers.
+
+use super::build::*;
+use super::dims::{self, Dims, div_ceil};
+use super::shape::ints_from;
+use crate::interp::{Interp, Invocation};
+use crate::report::Place;
+use crate::values::*;
+use std::rc::Rc;
+
+/// Parameters that every factory may have, next to its sizes.
+const OPTIONS: [&str; 4] = ["dtype", "device", "requires_grad", "fill_value"];
+
+/// `factory size… dtype device requires_grad`, with `'random'` for drawn numbers and a quoted dtype as the default.
+pub fn factory(interp: &mut Interp, call: &Invocation) -> Value {
+    let sizes = params_from(call, 0).into_iter().filter(|(name, _)| !OPTIONS.contains(name));
+    let shape = sizes.map(|(_, value)| ints_of(interp, &value)).collect::<Option<Vec<Dims>>>();
+    let shape = shape.map(|sizes| sizes.concat().into());
+    Value::tensor(made(interp, call, None).with_shape(shape))
+}
+
+/// `factory-like x dtype device requires_grad`
+pub fn factory_like(interp: &mut Interp, call: &Invocation) -> Value {
+    let model = first(interp, call);
+    let shape = model.shape.clone();
+    Value::tensor(made(interp, call, Some(&model)).with_shape(shape))
+}
+
+/// A new tensor, its dtype and device by the call's options, else as of a model, else by default.
+fn made(interp: &Interp, call: &Invocation, model: Option<&Tensor>) -> Tensor {
+    let is_array = word(call, "array");
+    let dtype = match (named(call, "dtype"), model) {
+        (Some(dtype), _) => dtype_of(&dtype),
+        (None, Some(model)) => model.dtype,
+        (None, None) => quoted_dtype(call).or_else(|| default_dtype(call, is_array)),
+    };
+    let filled = named(call, "fill_value").and_then(|value| interval_of(&value));
+    let asked = named(call, "requires_grad").map(|flag| flag.as_bool());
+    let tensor = Tensor {
+        dtype,
+        device: device_wanted(interp, call, model.map(|model| model.device)),
+        range: filled,
+        source: if word(call, "random") { Source::Data } else { Source::Constant },
+        is_array,
+        ..some_tensor(interp, call.place)
+    };
+    asking(interp, tensor, asked)
+}
+
+/// A tensor whose `requires_grad` was set, or not, or may be.
+fn asking(interp: &Interp, tensor: Tensor, requires_grad: Option<Option<bool>>) -> Tensor {
+    match requires_grad {
+        Some(Some(true)) => Tensor { graph: own_graph(interp.epoch), is_leaf: true, ..tensor },
+        Some(None) => Tensor { graph: Graph::Unknown, ..tensor },
+        _ => Tensor { graph: Graph::None, ..tensor },
+    }
+}
+
+/// The graph of a leaf that belongs to no object.
+fn own_graph(epoch: u32) -> Graph {
+    let nodes = Nodes { leaves: ObjSet::default(), others: true, oldest: epoch, carried: Rc::from([]) };
+    Graph::Live(Rc::new(nodes))
+}
+
+/// What a factory makes without a dtype: of a filling the dtype that fits it, else the framework's float.
+fn default_dtype(call: &Invocation, is_array: bool) -> Option<DType> {
+    match named(call, "fill_value") {
+        Some(fill) => number_dtype(&fill, is_array),
+        None => Some(default_float(is_array)),
+    }
+}
+
+fn number_dtype(value: &Value, is_array: bool) -> Option<DType> {
+    match value.bare() {
+        Value::Bool(_) => Some(DType::Bool),
+        Value::Int(_) => Some(DType::Int64),
+        Value::Float(_) => Some(default_float(is_array)),
+        _ => None,
+    }
+}
+
+fn device_wanted(interp: &Interp, call: &Invocation, model: Option<Device>) -> Device {
+    if word(call, "array") {
+        return Device::Cpu;
+    }
+    if let Some(device) = named(call, "device") {
+        return device_of(&device);
+    }
+    let context = interp.contexts.iter().rev().find_map(|context| match context {
+        ContextKind::Device(device) => Some(*device),
+        _ => None,
+    });
+    let chooses = call.api.params.iter().any(|param| param.name == "device");
+    // Frameworks without the parameter place tensors where they see fit.
+    model.or(context).unwrap_or(if chooses { Device::Cpu } else { Device::Unknown })
+}
+
+/// `arange start end step`; a single bound is the end.
+pub fn arange(interp: &mut Interp, call: &Invocation) -> Value {
+    let (start, end) = match (param(call, 0), param(call, 1)) {
+        (Some(only), None) => (Value::int(0), only),
+        (None, end) => (Value::int(0), end.unwrap_or_default()),
+        (Some(start), Some(end)) => (start, end),
+    };
+    let step = param(call, 2).unwrap_or_else(|| Value::int(1));
+    let bounds = [&start, &end, &step];
+    let whole = bounds.iter().all(|bound| bound.as_int().is_some());
+    let is_array = word(call, "array");
+    let dtype = match named(call, "dtype") {
+        Some(dtype) => dtype_of(&dtype),
+        None if whole => Some(DType::Int64),
+        None if bounds.iter().all(|bound| is_number(bound)) => Some(default_float(is_array)),
+        None => None,
+    };
+    let length = match (start.as_int(), end.as_int(), step.as_int()) {
+        (Some(start), Some(end), Some(step)) => steps(start, end, step),
+        _ => Int::Unknown,
+    };
+    let range = arange_range(&start, &end, &step);
+    Value::tensor(Tensor { shape: Some(Rc::from([length])), dtype, range, ..made(interp, call, None) })
+}
+
+/// How many steps lead from a start to an end that is not reached.
+fn steps(start: &Int, end: &Int, step: &Int) -> Int {
+    let (way, step) = match step.known() {
+        Some(known) if known < 0 => (start.sub(end), step.neg()),
+        Some(0) => return Int::Unknown,
+        _ => (end.sub(start), step.clone()),
+    };
+    if way.known().is_some_and(|way| way < 0) { Int::Known(0) } else { div_ceil(&way, &step) }
+}
+
+fn arange_range(start: &Value, end: &Value, step: &Value) -> Option<Interval> {
+    let (first, step) = (start.as_num()?, step.as_num()?);
+    match end.as_num() {
+        Some(end) if first <= end => Some(Interval { high_open: true, ..Interval::closed(first, end) }),
+        None if step > 0.0 => Some(Interval::closed(first, f64::INFINITY)),
+        _ => None,
+    }
+}
+
+/// `linspace start end steps`: numbers between two, the ends included.
+pub fn linspace(interp: &mut Interp, call: &Invocation) -> Value {
+    let range = interval_of(&call.nth(0)).zip(interval_of(&call.nth(1))).map(|(start, end)| start.join(&end));
+    let count = ints_from(interp, call, 2).and_then(|counts| counts.first().cloned()).unwrap_or_default();
+    Value::tensor(Tensor { shape: Some(Rc::from([count])), range, ..made(interp, call, None) })
+}
+
+/// `from-data data dtype device requires_grad`: with `'copy'` the result has no graph of the data,
+/// with `'share'` it keeps it.
+pub fn from_data(interp: &mut Interp, call: &Invocation) -> Value {
+    let data = call.nth(0);
+    let from = tensor_of(interp, &data);
+    let is_array = word(call, "array");
+    let mut made = Tensor { is_array, made: Some(call.place), what: None, ..(*from).clone() };
+    if !is_array && is_plain(interp, &data) {
+        // Python numbers become the framework's own: its float, and integers as wide as the entry says.
+        made.dtype = match from.dtype {
+            Some(DType::Float64) => Some(DType::Float32),
+            Some(DType::Int64) => quoted_dtype(call).or(Some(DType::Int64)),
+            other => other,
+        };
+    }
+    if let Some(dtype) = named(call, "dtype") {
+        made = super::convert::with_dtype(&made, dtype_of(&dtype));
+    }
+    let model = data.as_tensor().filter(|tensor| !tensor.is_array).map(|tensor| tensor.device);
+    made.device = device_wanted(interp, call, model);
+    made.graph = match &from.graph {
+        _ if word(call, "copy") || is_array => Graph::None,
+        graph if word(call, "share") => graph_here(interp.grad, made.dtype, graph),
+        Graph::None => Graph::None,
+        _ => Graph::Unknown,
+    };
+    made.is_leaf = false;
+    match named(call, "requires_grad").map(|flag| flag.as_bool()) {
+        Some(Some(false)) | None => Value::tensor(made),
+        asked => Value::tensor(asking(interp, made, asked)),
+    }
+}
+
+/// Python numbers only, no tensors or arrays.
+fn is_plain(interp: &Interp, value: &Value) -> bool {
+    match sequence(interp, value) {
+        Some(Sequence::Exact(items)) => items.iter().all(|item| is_plain(interp, item)),
+        Some(Sequence::Any(any, _)) => is_plain(interp, &any),
+        None => is_number(value),
+    }
+}
+
+/// Numbers in nested lists, as NumPy would read them. Lists of tensors are stacked.
+pub fn from_values(interp: &Interp, value: &Value) -> Tensor {
+    let place_free =
+        Tensor { graph: Graph::None, source: Source::Constant, is_array: true, ..Tensor::default() };
+    if is_number(value) {
+        let dtype = number_dtype(value, true);
+        return Tensor { shape: Some(Rc::from([])), dtype, range: interval_of(value), ..place_free };
+    }
+    match sequence(interp, value) {
+        Some(Sequence::Exact(items)) if items.is_empty() => {
+            Tensor { shape: Some(Rc::from([Int::Known(0)])), ..place_free }
+        }
+        Some(Sequence::Exact(items)) => stacked(interp, &items),
+        Some(Sequence::Any(any, len)) => {
+            let any = tensor_of(interp, &any);
+            let shape =
+                any.shape.as_ref().map(|shape| [len].into_iter().chain(shape.iter().cloned()).collect());
+            (*any).clone().with_shape(shape)
+        }
+        None => Tensor::default(),
+    }
+}
+
+/// Longer lists are taken for what their first items say, without a range.
+const MOST_ITEMS: usize = 256;
+
+fn stacked(interp: &Interp, items: &[Value]) -> Tensor {
+    let parts: Vec<Rc<Tensor>> = items.iter().take(MOST_ITEMS).map(|item| tensor_of(interp, item)).collect();
+    let refs: Vec<&Tensor> = parts.iter().map(Rc::as_ref).collect();
+    let shapes: Option<Vec<&[Int]>> = parts.iter().map(|part| part.shape.as_deref()).collect();
+    let shape = shapes.and_then(|shapes| dims::stack(&shapes, 0)).map(|mut shape| {
+        shape[0] = Int::Known(items.len() as i64);
+        shape.into()
+    });
+    let complete = items.len() <= MOST_ITEMS;
+    let range =
+        parts.iter().map(|part| part.range).reduce(|a, b| Some(a?.join(&b?))).flatten().filter(|_| complete);
+    let place = Place::new(interp.file(), crate::report::Span::default());
+    Tensor { shape, range, made: None, ..result(interp, place, &refs) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_count_what_arange_gives() {
+        let known = |start, end, step| steps(&Int::Known(start), &Int::Known(end), &Int::Known(step));
+        assert_eq!(known(0, 10, 1), Int::Known(10));
+        assert_eq!(known(0, 10, 3), Int::Known(4));
+        assert_eq!(known(10, 0, -2), Int::Known(5));
+        assert_eq!(known(5, 0, 1), Int::Known(0));
+        assert_eq!(known(0, 5, 0), Int::Unknown);
+        let length = Int::symbol(Symbol(0));
+        assert_eq!(steps(&Int::Known(0), &length, &Int::Known(1)), length);
+        assert_eq!(steps(&Int::Known(0), &length, &Int::Known(2)), Int::Unknown);
+    }
+
+    #[test]
+    fn ranges_of_arange_exclude_the_end() {
+        let range = arange_range(&Value::int(1), &Value::int(5), &Value::int(1));
+        assert!(range.is_some_and(|range| !range.contains(5.0) && !range.contains_zero()));
+        let open = arange_range(&Value::int(0), &Value::of_int(Int::symbol(Symbol(0))), &Value::int(1));
+        assert!(open.is_some_and(|range| range.contains_zero() && !range.contains(-1.0)));
+        assert_eq!(arange_range(&Value::Unknown, &Value::int(5), &Value::int(1)), None);
+    }
+
+    #[test]
+    fn numbers_have_the_dtype_of_their_kind() {
+        assert_eq!(number_dtype(&Value::Float(Some(0.5)), true), Some(DType::Float64));
+        assert_eq!(number_dtype(&Value::Float(Some(0.5)), false), Some(DType::Float32));
+        assert_eq!(number_dtype(&Value::int(3), false), Some(DType::Int64));
+        assert_eq!(number_dtype(&Value::Unknown, false), None);
+    }
+}

@@ -1,0 +1,281 @@
+//! `tensor[index]`: integers, slices, `...`, `None`, masks, lists and tensors of positions.
+
+use super::build::*;
+use super::dims::{Dims, broadcast_shapes, div_ceil};
+use crate::interp::{Interp, Invocation};
+use crate::report::Place;
+use crate::values::*;
+use std::rc::Rc;
+
+/// `index x i`
+pub fn select(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let chosen = call.nth(1);
+    Value::tensor(index(interp, &tensor, &chosen, call.place))
+}
+
+/// The numbers of a tensor that an index chooses. They stay what they were, and where they were made.
+pub fn index(interp: &Interp, tensor: &Tensor, index: &Value, _place: Place) -> Tensor {
+    let items = items(interp, index);
+    let shape = items.as_ref().zip(tensor.shape.as_ref()).and_then(|(items, shape)| indexed(shape, items));
+    let basic = items.is_some_and(|items| !items.iter().any(Item::is_advanced));
+    let mark = tensor.mark.filter(|_| basic);
+    Tensor { shape: shape.map(Rc::from), mark, ..kept(interp, tensor) }
+}
+
+/// One part of an index.
+enum Item {
+    Int,
+    Slice {
+        start: Option<Int>,
+        stop: Option<Int>,
+        step: Option<Int>,
+    },
+    Ellipsis,
+    /// `None`: a new axis.
+    New,
+    /// Positions, in a shape of their own.
+    Array(Dims),
+    /// A mask over a number of axes.
+    Mask(usize),
+}
+
+impl Item {
+    fn is_advanced(&self) -> bool {
+        matches!(self, Item::Array(_) | Item::Mask(_))
+    }
+
+    /// How many axes it takes.
+    fn axes(&self) -> usize {
+        match self {
+            Item::New | Item::Ellipsis => 0,
+            Item::Mask(axes) => *axes,
+            Item::Int | Item::Slice { .. } | Item::Array(_) => 1,
+        }
+    }
+}
+
+/// The parts of an index; `None` when one of them is not known.
+fn items(interp: &Interp, index: &Value) -> Option<Vec<Item>> {
+    match index.bare() {
+        Value::Tuple(items) => items.iter().map(|value| item(interp, value)).collect(),
+        other => Some(vec![item(interp, other)?]),
+    }
+}
+
+fn item(interp: &Interp, value: &Value) -> Option<Item> {
+    Some(match value.bare() {
+        Value::None => Item::New,
+        Value::Ellipsis => Item::Ellipsis,
+        Value::Int(_) => Item::Int,
+        Value::Slice(slice) => {
+            Item::Slice { start: bound(&slice.0), stop: bound(&slice.1), step: bound(&slice.2) }
+        }
+        Value::Tensor(tensor) => positions(tensor)?,
+        other => {
+            sequence(interp, other)?;
+            positions(&tensor_of(interp, other))?
+        }
+    })
+}
+
+fn positions(tensor: &Tensor) -> Option<Item> {
+    let shape = tensor.shape.as_ref()?;
+    match tensor.dtype? {
+        DType::Bool => Some(Item::Mask(shape.len())),
+        dtype if dtype.is_float() => None,
+        _ => Some(Item::Array(shape.to_vec())),
+    }
+}
+
+/// An end of a slice; `None` when it was left out.
+fn bound(value: &Value) -> Option<Int> {
+    match value {
+        Value::None => None,
+        other => Some(other.as_int().cloned().unwrap_or_default()),
+    }
+}
+
+fn indexed(shape: &[Int], items: &[Item]) -> Option<Dims> {
+    let taken: usize = items.iter().map(Item::axes).sum();
+    let rest = shape.len().checked_sub(taken)?;
+    let ellipses = items.iter().filter(|item| matches!(item, Item::Ellipsis)).count();
+    let advanced = items.iter().any(Item::is_advanced);
+    let mut walk = Walk::default();
+    let mut axes = shape.iter();
+    for item in items {
+        let mut axes = axes.by_ref().take(if matches!(item, Item::Ellipsis) { rest } else { item.axes() });
+        match item {
+            Item::New => walk.keep([Int::Known(1)]),
+            Item::Ellipsis => walk.keep(axes.by_ref().cloned()),
+            Item::Slice { start, stop, step } => {
+                walk.keep([slice_len(axes.next()?, start.as_ref(), stop.as_ref(), step.as_ref())])
+            }
+            Item::Int if advanced => walk.choose(&[])?,
+            Item::Int => {}
+            Item::Array(positions) => walk.choose(positions)?,
+            Item::Mask(_) => walk.choose(&[Int::Unknown])?,
+        }
+        axes.for_each(drop);
+    }
+    match ellipses {
+        0 => walk.kept.extend(axes.cloned()),
+        1 => {}
+        _ => return None,
+    }
+    Some(walk.finish())
+}
+
+/// The axes that are left, and what positions choose among the others.
+#[derive(Default)]
+struct Walk {
+    kept: Dims,
+    /// The shape of all positions together, and how many axes stood before the first of them.
+    chosen: Option<(Dims, usize)>,
+    /// Kept axes stand between the positions, so theirs come in front.
+    apart: bool,
+    /// The last item was a position.
+    inside: bool,
+}
+
+impl Walk {
+    fn keep(&mut self, sizes: impl IntoIterator<Item = Int>) {
+        self.kept.extend(sizes);
+        self.inside = false;
+    }
+
+    fn choose(&mut self, positions: &[Int]) -> Option<()> {
+        self.chosen = Some(match self.chosen.take() {
+            Some((so_far, at)) => {
+                self.apart |= !self.inside;
+                (broadcast_shapes(&so_far, positions)?, at)
+            }
+            None => (positions.to_vec(), self.kept.len()),
+        });
+        self.inside = true;
+        Some(())
+    }
+
+    fn finish(self) -> Dims {
+        let mut sizes = self.kept;
+        if let Some((chosen, at)) = self.chosen {
+            let at = if self.apart { 0 } else { at };
+            sizes.splice(at..at, chosen);
+        }
+        sizes
+    }
+}
+
+/// The length of a slice. Symbols stand for sizes that small offsets do not exhaust.
+pub fn slice_len(size: &Int, start: Option<&Int>, stop: Option<&Int>, step: Option<&Int>) -> Int {
+    let step = match step.map_or(Some(1), Int::known) {
+        Some(step) if step > 0 => step,
+        Some(step) if step < 0 && start.is_none() && stop.is_none() => {
+            return step.checked_neg().map_or(Int::Unknown, |step| div_ceil(size, &Int::Known(step)));
+        }
+        _ => return Int::Unknown,
+    };
+    let start = start.map_or(Int::Known(0), |start| from_front(start, size));
+    let stop = match stop {
+        None => size.clone(),
+        Some(stop) => match (from_front(stop, size), size) {
+            (Int::Known(stop), Int::Known(size)) => Int::Known(stop.min(*size)),
+            // The end may lie behind the size.
+            (_, _) if stop.known().is_none_or(|stop| stop >= 0) => return Int::Unknown,
+            (stop, _) => stop,
+        },
+    };
+    let length = stop.sub(&start);
+    if length.known().is_some_and(|length| length < 0) {
+        return Int::Known(0);
+    }
+    div_ceil(&length, &Int::Known(step))
+}
+
+/// A bound counted from the front.
+fn from_front(bound: &Int, size: &Int) -> Int {
+    match (bound, size) {
+        (Int::Known(bound), Int::Known(size)) if *bound < 0 => Int::Known((size + bound).max(0)),
+        (Int::Known(bound), _) if *bound < 0 => size.add(&Int::Known(*bound)),
+        _ => bound.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dims(sizes: &[i64]) -> Dims {
+        sizes.iter().map(|size| Int::Known(*size)).collect()
+    }
+
+    fn slice(start: Option<i64>, stop: Option<i64>) -> Item {
+        Item::Slice { start: start.map(Int::Known), stop: stop.map(Int::Known), step: None }
+    }
+
+    fn len(size: &Int, start: Option<i64>, stop: Option<i64>, step: Option<i64>) -> Int {
+        let known = |bound: Option<i64>| bound.map(Int::Known);
+        slice_len(size, known(start).as_ref(), known(stop).as_ref(), known(step).as_ref())
+    }
+
+    #[test]
+    fn slices_are_as_long_as_python_says() {
+        let ten = Int::Known(10);
+        assert_eq!(len(&ten, None, None, None), ten);
+        assert_eq!(len(&ten, Some(2), Some(5), None), Int::Known(3));
+        assert_eq!(len(&ten, Some(2), Some(50), None), Int::Known(8));
+        assert_eq!(len(&ten, Some(-3), None, None), Int::Known(3));
+        assert_eq!(len(&ten, Some(-30), Some(-8), None), Int::Known(2));
+        assert_eq!(len(&ten, Some(7), Some(3), None), Int::Known(0));
+        assert_eq!(len(&ten, None, None, Some(3)), Int::Known(4));
+        assert_eq!(len(&ten, None, None, Some(-1)), ten);
+        assert_eq!(len(&ten, Some(5), None, Some(-1)), Int::Unknown);
+    }
+
+    #[test]
+    fn slices_of_symbols_stay_exact() {
+        let size = Int::symbol(Symbol(0));
+        assert_eq!(len(&size, None, None, None), size);
+        assert_eq!(len(&size, Some(1), None, None), size.sub(&Int::Known(1)));
+        assert_eq!(len(&size, None, Some(-1), None), size.sub(&Int::Known(1)));
+        assert_eq!(len(&size, Some(-1), None, None), Int::Known(1));
+        assert_eq!(len(&size, None, Some(4), None), Int::Unknown);
+        assert_eq!(len(&size, None, None, Some(2)), Int::Unknown);
+        assert_eq!(len(&Int::Unknown, Some(1), None, None), Int::Unknown);
+        assert_eq!(slice_len(&Int::Known(10), None, Some(&size), None), Int::Unknown);
+        assert_eq!(slice_len(&size, None, Some(&size), None), Int::Unknown);
+    }
+
+    #[test]
+    fn basic_indices_drop_and_add_axes() {
+        let shape = dims(&[8, 3, 32, 16]);
+        assert_eq!(indexed(&shape, &[Item::Int]), Some(dims(&[3, 32, 16])));
+        assert_eq!(indexed(&shape, &[slice(None, None), Item::Int]), Some(dims(&[8, 32, 16])));
+        assert_eq!(indexed(&shape, &[Item::Ellipsis, Item::Int]), Some(dims(&[8, 3, 32])));
+        assert_eq!(indexed(&shape, &[Item::Ellipsis, Item::New]), Some(dims(&[8, 3, 32, 16, 1])));
+        assert_eq!(indexed(&shape, &[Item::New, slice(None, Some(2))]), Some(dims(&[1, 2, 3, 32, 16])));
+        assert_eq!(indexed(&dims(&[8]), &[Item::Int]), Some(dims(&[])));
+        assert_eq!(indexed(&dims(&[8]), &[Item::Int, Item::Int]), None);
+        assert_eq!(indexed(&shape, &[Item::Ellipsis, Item::Ellipsis]), None);
+    }
+
+    #[test]
+    fn masks_and_positions_choose() {
+        let shape = dims(&[8, 3, 32]);
+        let open = |rest: &[i64]| -> Dims { [Int::Unknown].into_iter().chain(dims(rest)).collect() };
+        assert_eq!(indexed(&shape, &[Item::Mask(1)]), Some(open(&[3, 32])));
+        assert_eq!(indexed(&shape, &[Item::Mask(3)]), Some(open(&[])));
+        assert_eq!(indexed(&shape, &[Item::Mask(4)]), None);
+        assert_eq!(indexed(&shape, &[Item::Array(dims(&[5]))]), Some(dims(&[5, 3, 32])));
+        assert_eq!(
+            indexed(&shape, &[slice(None, None), Item::Array(dims(&[5, 2]))]),
+            Some(dims(&[8, 5, 2, 32]))
+        );
+        let pairs = [Item::Array(dims(&[8])), Item::Array(dims(&[8]))];
+        assert_eq!(indexed(&shape, &pairs), Some(dims(&[8, 32])));
+        let apart = [Item::Array(dims(&[4])), slice(None, None), Item::Int];
+        assert_eq!(indexed(&shape, &apart), Some(dims(&[4, 3])));
+        let back = [slice(None, None), Item::Array(dims(&[4])), Item::Int];
+        assert_eq!(indexed(&shape, &back), Some(dims(&[8, 4])));
+    }
+}

@@ -1,0 +1,382 @@
+//! Layers: the shapes that linear, convolution, pooling, recurrent and attention layers give.
+//! What a layer learns and the graph behind it are the business of the caller.
+
+use super::build::*;
+use super::dims::{self, Dims, div_ceil, reshape};
+use crate::interp::{Interp, Invocation};
+use crate::values::*;
+use std::rc::Rc;
+
+fn int(call: &Invocation, index: usize) -> Option<Int> {
+    param(call, index).and_then(|value| value.as_int().cloned())
+}
+
+/// The result of a layer on the first operand.
+fn layer(interp: &Interp, call: &Invocation, shape: impl FnOnce(&[Int]) -> Option<Dims>) -> Value {
+    let input = first(interp, call);
+    let shape = input.shape.as_deref().and_then(shape).map(Rc::from);
+    Value::tensor(Tensor { shape, ..result(interp, call.place, &[&input]) })
+}
+
+/// `linear x out_features`: another last size.
+pub fn linear(interp: &mut Interp, call: &Invocation) -> Value {
+    let out = int(call, 1).unwrap_or_default();
+    layer(interp, call, |shape| dims::replace(shape, -1, out))
+}
+
+pub fn matmul(interp: &mut Interp, call: &Invocation) -> Value {
+    let (a, b) = (first(interp, call), tensor_of(interp, &call.nth(1)));
+    Value::tensor(product_of(interp, call.place, &a, &b))
+}
+
+/// The matrix product, as of `@`.
+pub fn product_of(interp: &Interp, place: crate::report::Place, a: &Tensor, b: &Tensor) -> Tensor {
+    let shape = a.shape.as_ref().zip(b.shape.as_ref()).and_then(|(a, b)| dims::matmul(a, b)).map(Rc::from);
+    let range = a.range.zip(b.range).map(|(a, b)| a.mul(&b).sum());
+    Tensor { shape, range, ..result(interp, place, &[a, b]) }
+}
+
+/// `embedding x num_embeddings embedding_dim`
+pub fn embedding(interp: &mut Interp, call: &Invocation) -> Value {
+    let (input, width) = (first(interp, call), int(call, 2).unwrap_or_default());
+    let shape = input.shape.as_ref().map(|shape| shape.iter().cloned().chain([width]).collect());
+    Value::tensor(Tensor { shape, dtype: Some(DType::Float32), ..result(interp, call.place, &[&input]) })
+}
+
+/// A window that slides over the spatial axes, a size for each axis.
+struct Window {
+    kernel: Dims,
+    stride: Dims,
+    padding: Padding,
+    dilation: Dims,
+}
+
+enum Padding {
+    Sizes(Dims),
+    /// As much as keeps the size, divided by the stride.
+    Same,
+}
+
+impl Window {
+    /// The operands `kernel stride padding dilation` from an index on.
+    fn read(interp: &Interp, call: &Invocation, index: usize, rank: usize, stride: &Dims) -> Window {
+        Window {
+            kernel: per_axis(interp, param(call, index), rank, &vec![Int::Unknown; rank]),
+            stride: per_axis(interp, param(call, index + 1), rank, stride),
+            padding: padding(interp, param(call, index + 2), rank),
+            dilation: vec![Int::Known(1); rank],
+        }
+    }
+
+    fn dilated(mut self, interp: &Interp, dilation: Option<Value>) -> Window {
+        let rank = self.kernel.len();
+        self.dilation = per_axis(interp, dilation, rank, &vec![Int::Known(1); rank]);
+        self
+    }
+
+    /// `dilation * (kernel - 1) + 1`
+    fn span(&self, axis: usize) -> Int {
+        self.dilation[axis].mul(&self.kernel[axis].sub(&Int::Known(1))).add(&Int::Known(1))
+    }
+
+    /// The number of places where the window fits.
+    fn positions(&self, axis: usize, size: &Int, round_up: bool) -> Int {
+        let stride = &self.stride[axis];
+        let Padding::Sizes(padding) = &self.padding else { return div_ceil(size, stride) };
+        let room = size.add(&padding[axis].mul(&Int::Known(2))).sub(&self.span(axis));
+        if room.known().is_some_and(|room| room < 0) {
+            return Int::Unknown;
+        }
+        let steps = match (round_up, stride) {
+            (_, Int::Known(1)) => room,
+            (true, _) => div_ceil(&room, stride),
+            (false, _) => room.div_floor(stride),
+        };
+        steps.add(&Int::Known(1))
+    }
+
+    /// The size that a transposed convolution gives.
+    fn spread(&self, axis: usize, size: &Int, more: &Int) -> Int {
+        let stride = &self.stride[axis];
+        let Padding::Sizes(padding) = &self.padding else { return size.mul(stride) };
+        let steps = size.sub(&Int::Known(1)).mul(stride);
+        let inner = steps.sub(&padding[axis].mul(&Int::Known(2))).add(&self.span(axis));
+        inner.add(more)
+    }
+}
+
+/// One size for each spatial axis: given for all at once, one by one, or by default.
+fn per_axis(interp: &Interp, value: Option<Value>, rank: usize, default: &Dims) -> Dims {
+    let Some(value) = value else { return default.clone() };
+    match ints_of(interp, &value) {
+        Some(sizes) if sizes.len() == 1 => vec![sizes[0].clone(); rank],
+        Some(sizes) if sizes.len() == rank => sizes,
+        _ => vec![Int::Unknown; rank],
+    }
+}
+
+fn padding(interp: &Interp, value: Option<Value>, rank: usize) -> Padding {
+    let name = value.as_ref().and_then(Value::as_str).map(str::to_lowercase);
+    match name.as_deref() {
+        Some("same") => Padding::Same,
+        Some("valid") => Padding::Sizes(vec![Int::Known(0); rank]),
+        _ => Padding::Sizes(per_axis(interp, value, rank, &vec![Int::Known(0); rank])),
+    }
+}
+
+/// Applies a function to the spatial sizes of `[N, C, …]` or `[C, …]`, or `[N, …, C]` with the channels last.
+fn spatial(
+    shape: &[Int],
+    rank: usize,
+    last: bool,
+    channels: Option<Int>,
+    size: impl Fn(usize, &Int) -> Int,
+) -> Option<Dims> {
+    let batch = shape.len().checked_sub(rank + 1).filter(|batch| *batch <= 1)?;
+    let (channel, first) = if last { (batch + rank, batch) } else { (batch, batch + 1) };
+    let mut sizes = shape.to_vec();
+    if let Some(channels) = channels {
+        sizes[channel] = channels;
+    }
+    for axis in 0..rank {
+        sizes[first + axis] = size(axis, &shape[first + axis]);
+    }
+    Some(sizes)
+}
+
+/// `conv x out_channels kernel_size stride padding dilation 'rank'`, with `'last'` when channels come last.
+pub fn conv(interp: &mut Interp, call: &Invocation) -> Value {
+    let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
+    let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
+    let window = window.dilated(interp, param(call, 5));
+    let channels = int(call, 1).unwrap_or_default();
+    layer(interp, call, |shape| {
+        let size = |axis: usize, size: &Int| window.positions(axis, size, false);
+        spatial(shape, rank, word(call, "last"), Some(channels), size)
+    })
+}
+
+/// `conv-transpose x out_channels kernel_size stride padding dilation output_padding 'rank'`
+pub fn conv_transpose(interp: &mut Interp, call: &Invocation) -> Value {
+    let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
+    let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
+    let window = window.dilated(interp, param(call, 5));
+    let more = per_axis(interp, param(call, 6), rank, &vec![Int::Known(0); rank]);
+    let channels = int(call, 1).unwrap_or_default();
+    layer(interp, call, |shape| {
+        let size = |axis: usize, size: &Int| window.spread(axis, size, &more[axis]);
+        spatial(shape, rank, word(call, "last"), Some(channels), size)
+    })
+}
+
+/// `pool x kernel_size stride padding 'rank'`; the stride is the kernel when it is left out.
+pub fn pool(interp: &mut Interp, call: &Invocation) -> Value {
+    let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
+    let kernel = per_axis(interp, param(call, 1), rank, &vec![Int::Unknown; rank]);
+    let mut window = Window::read(interp, call, 1, rank, &kernel);
+    window.padding = padding(interp, param(call, 3), rank);
+    let window = window.dilated(interp, named(call, "dilation"));
+    let round_up = flag(named(call, "ceil_mode"));
+    let input = first(interp, call);
+    let pooled = layer(interp, call, |shape| {
+        let size = |axis: usize, size: &Int| match round_up {
+            Some(false) => window.positions(axis, size, false),
+            Some(true) if matches!(&window.padding, Padding::Sizes(sizes) if sizes[axis] == Int::Known(0)) => {
+                window.positions(axis, size, true)
+            }
+            _ => Int::Unknown,
+        };
+        spatial(shape, rank, word(call, "last"), None, size)
+    });
+    let indices = flag(named(call, "return_indices"));
+    with_indices(interp, call, &input, pooled, indices)
+}
+
+fn with_indices(
+    interp: &Interp,
+    call: &Invocation,
+    of: &Tensor,
+    pooled: Value,
+    wanted: Option<bool>,
+) -> Value {
+    match wanted {
+        Some(false) => pooled,
+        None => Value::Unknown,
+        Some(true) => {
+            let shape = pooled.as_tensor().and_then(|tensor| tensor.shape.clone());
+            Value::tuple(vec![pooled, Value::tensor(indices(interp, call.place, of, shape))])
+        }
+    }
+}
+
+/// `global-pool x output_size 'rank'`; without a size everything goes into one place.
+pub fn global_pool(interp: &mut Interp, call: &Invocation) -> Value {
+    let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
+    let wanted = wanted_sizes(interp, param(call, 1), rank);
+    layer(interp, call, |shape| {
+        let size = |axis: usize, size: &Int| wanted[axis].clone().unwrap_or_else(|| size.clone());
+        spatial(shape, rank, word(call, "last"), None, size)
+    })
+}
+
+/// `None` for an axis keeps its size.
+fn wanted_sizes(interp: &Interp, value: Option<Value>, rank: usize) -> Vec<Option<Int>> {
+    let Some(value) = value else { return vec![Some(Int::Known(1)); rank] };
+    match sequence(interp, &value) {
+        Some(Sequence::Exact(items)) if items.len() == rank => items
+            .iter()
+            .map(|item| match item.bare() {
+                Value::None => None,
+                other => Some(other.as_int().cloned().unwrap_or_default()),
+            })
+            .collect(),
+        _ => per_axis(interp, Some(value), rank, &Dims::new()).into_iter().map(Some).collect(),
+    }
+}
+
+/// `recurrent x hidden_size num_layers batch_first bidirectional`, with `'pair'` when the state is two tensors.
+pub fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
+    let input = first(interp, call);
+    let shapes = input.shape.as_deref().and_then(|shape| {
+        let directions = match flag(param(call, 4)) {
+            Some(both) => Int::Known(if both { 2 } else { 1 }),
+            None => Int::Unknown,
+        };
+        let layers =
+            param(call, 2).map_or(Int::Known(1), |layers| layers.as_int().cloned().unwrap_or_default());
+        recurrent_shapes(shape, &int(call, 1).unwrap_or_default(), &layers, &directions, flag(param(call, 3)))
+    });
+    let (output, state) = shapes.unzip();
+    let result = result(interp, call.place, &[&input]);
+    let of_shape = |shape: Option<Dims>| Value::tensor(result.clone().with_shape(shape.map(Rc::from)));
+    let state = of_shape(state);
+    let state = if word(call, "pair") { Value::tuple(vec![state.clone(), state]) } else { state };
+    Value::tuple(vec![of_shape(output), state])
+}
+
+fn recurrent_shapes(
+    input: &[Int],
+    hidden: &Int,
+    layers: &Int,
+    directions: &Int,
+    batch_first: Option<bool>,
+) -> Option<(Dims, Dims)> {
+    if !(2..=3).contains(&input.len()) {
+        return None;
+    }
+    let output = dims::replace(input, -1, hidden.mul(directions))?;
+    let stacked = layers.mul(directions);
+    let state = match (input, batch_first) {
+        ([_, _], _) => vec![stacked, hidden.clone()],
+        ([batch, _, _], Some(true)) | ([_, batch, _], Some(false)) => {
+            vec![stacked, batch.clone(), hidden.clone()]
+        }
+        _ => vec![stacked, Int::Unknown, hidden.clone()],
+    };
+    Some((output, state))
+}
+
+/// `attention query key value`: the query's shape with the value's last size; `'pair'` adds the weights.
+pub fn attention(interp: &mut Interp, call: &Invocation) -> Value {
+    let operands: Vec<Rc<Tensor>> =
+        params_from(call, 0).iter().map(|(_, value)| tensor_of(interp, value)).collect();
+    let refs: Vec<&Tensor> = operands.iter().map(Rc::as_ref).collect();
+    let result = result(interp, call.place, &refs);
+    let query = operands.first().and_then(|query| query.shape.as_deref());
+    let pair = word(call, "pair");
+    let shape = match (query, operands.get(2)) {
+        // A layer of its own projects back to the query's width.
+        (Some(query), _) if pair => Some(query.to_vec()),
+        (Some(query), Some(value)) => {
+            value.shape.as_ref().and_then(|value| dims::replace(query, -1, value.last()?.clone()))
+        }
+        (query, _) => query.map(<[Int]>::to_vec),
+    };
+    let output = Value::tensor(result.clone().with_shape(shape.map(Rc::from)));
+    if pair { Value::tuple(vec![output, Value::tensor(result)]) } else { output }
+}
+
+/// `flatten-rest x`: `[N, …]` to `[N, product]`, as layers that flatten do.
+pub fn flatten_rest(interp: &mut Interp, call: &Invocation) -> Value {
+    let input = first(interp, call);
+    let shape = input.shape.as_deref().and_then(|shape| {
+        let batch = shape.first()?.clone();
+        Some(reshape(Some(shape), &[batch, Int::Known(-1)]).into())
+    });
+    Value::tensor(Tensor { shape, ..kept(interp, &input) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dims(sizes: &[i64]) -> Dims {
+        sizes.iter().map(|size| Int::Known(*size)).collect()
+    }
+
+    fn window(kernel: i64, stride: i64, padding: i64, dilation: i64) -> Window {
+        Window {
+            kernel: dims(&[kernel]),
+            stride: dims(&[stride]),
+            padding: Padding::Sizes(dims(&[padding])),
+            dilation: dims(&[dilation]),
+        }
+    }
+
+    #[test]
+    fn convolutions_give_the_documented_sizes() {
+        let out = |w: Window, size: i64| w.positions(0, &Int::Known(size), false);
+        assert_eq!(out(window(7, 2, 3, 1), 224), Int::Known(112));
+        assert_eq!(out(window(3, 1, 1, 1), 28), Int::Known(28));
+        assert_eq!(out(window(5, 1, 0, 1), 28), Int::Known(24));
+        assert_eq!(out(window(3, 1, 2, 2), 32), Int::Known(32));
+        assert_eq!(out(window(3, 2, 0, 1), 8), Int::Known(3));
+        assert_eq!(out(window(5, 1, 0, 1), 3), Int::Unknown);
+        assert_eq!(window(3, 2, 0, 1).positions(0, &Int::Known(8), true), Int::Known(4));
+    }
+
+    #[test]
+    fn convolutions_keep_symbols_where_that_is_exact() {
+        let side = Int::symbol(Symbol(0));
+        assert_eq!(window(3, 1, 1, 1).positions(0, &side, false), side);
+        assert_eq!(window(3, 1, 0, 1).positions(0, &side, false), side.sub(&Int::Known(2)));
+        assert_eq!(window(2, 2, 0, 1).positions(0, &side.mul(&Int::Known(2)), false), side);
+        assert_eq!(window(3, 2, 1, 1).positions(0, &side, false), Int::Unknown);
+        let same = Window { padding: Padding::Same, ..window(3, 2, 0, 1) };
+        assert_eq!(same.positions(0, &Int::Known(15), false), Int::Known(8));
+    }
+
+    #[test]
+    fn transposed_convolutions_grow() {
+        let out = |w: Window, size: i64, more: i64| w.spread(0, &Int::Known(size), &Int::Known(more));
+        assert_eq!(out(window(4, 2, 1, 1), 16, 0), Int::Known(32));
+        assert_eq!(out(window(4, 1, 0, 1), 1, 0), Int::Known(4));
+        assert_eq!(out(window(3, 2, 1, 1), 7, 1), Int::Known(14));
+    }
+
+    #[test]
+    fn spatial_axes_are_found_in_each_layout() {
+        let half = |_: usize, size: &Int| size.div_floor(&Int::Known(2));
+        let channels = Some(Int::Known(64));
+        let batch = Int::symbol(Symbol(0));
+        let images: Dims = [batch.clone()].into_iter().chain(dims(&[3, 32, 16])).collect();
+        let halved: Dims = [batch].into_iter().chain(dims(&[64, 16, 8])).collect();
+        assert_eq!(spatial(&images, 2, false, channels.clone(), half), Some(halved));
+        assert_eq!(spatial(&dims(&[3, 32, 16]), 2, false, None, half), Some(dims(&[3, 16, 8])));
+        assert_eq!(spatial(&dims(&[1, 32, 16, 3]), 2, true, channels, half), Some(dims(&[1, 16, 8, 64])));
+        assert_eq!(spatial(&dims(&[3, 32]), 2, false, None, half), None);
+        assert_eq!(spatial(&dims(&[2, 3, 32]), 1, false, None, half), Some(dims(&[2, 3, 16])));
+    }
+
+    #[test]
+    fn recurrent_layers_have_an_output_and_a_state() {
+        let (hidden, layers, two) = (Int::Known(64), Int::Known(3), Int::Known(2));
+        let shapes = recurrent_shapes(&dims(&[8, 20, 10]), &hidden, &layers, &two, Some(true));
+        assert_eq!(shapes, Some((dims(&[8, 20, 128]), dims(&[6, 8, 64]))));
+        let shapes = recurrent_shapes(&dims(&[8, 20, 10]), &hidden, &layers, &two, Some(false));
+        assert_eq!(shapes.map(|shapes| shapes.1), Some(dims(&[6, 20, 64])));
+        let shapes = recurrent_shapes(&dims(&[20, 10]), &hidden, &layers, &Int::Known(1), Some(false));
+        assert_eq!(shapes, Some((dims(&[20, 64]), dims(&[3, 64]))));
+        assert_eq!(recurrent_shapes(&dims(&[20]), &hidden, &layers, &two, None), None);
+    }
+}

@@ -1,0 +1,169 @@
+//! Python's operators on tensors and arrays.
+
+use super::build::*;
+use super::elementwise::{mask, of_all};
+use super::layers::product_of;
+use crate::apis::Mark;
+use crate::interp::Interp;
+use crate::report::Place;
+use crate::syntax::BinaryOp;
+use crate::values::*;
+
+/// `left op right`, when one of them is a tensor; `None` when neither is.
+/// `same_operand` says that both are the same expression, as in `x * x`.
+pub fn binary(
+    interp: &mut Interp,
+    op: BinaryOp,
+    left: &Value,
+    right: &Value,
+    place: Place,
+    same_operand: bool,
+) -> Option<Value> {
+    if !is_tensor(left) && !is_tensor(right) {
+        return None;
+    }
+    if matches!(left.bare(), Value::Str(_)) {
+        // `"%s" % tensor`
+        return None;
+    }
+    if !takes_part(interp, left) || !takes_part(interp, right) {
+        return Some(Value::Unknown);
+    }
+    if op == BinaryOp::MatMul {
+        let (a, b) = (tensor_of(interp, left), tensor_of(interp, right));
+        return Some(Value::tensor(product_of(interp, place, &a, &b)));
+    }
+    let values = [left.clone(), right.clone()];
+    let mut result = of_all(interp, place, &values);
+    if op == BinaryOp::Div && result.dtype.is_some_and(|dtype| !dtype.is_float()) {
+        result.dtype = Some(default_float(result.is_array));
+    }
+    result.range = range_of(op, interval_of(left), interval_of(right), same_operand);
+    if result.dtype.is_some_and(|dtype| dtype != DType::Bool) || matches!(op, BinaryOp::Div | BinaryOp::Pow) {
+        result.mark = kept_mark(op, left, right);
+    }
+    Some(Value::tensor(result))
+}
+
+/// A comparison of tensors; `None` when neither is one.
+pub fn compare(interp: &mut Interp, left: &Value, right: &Value, place: Place) -> Option<Value> {
+    if !is_tensor(left) && !is_tensor(right) {
+        return None;
+    }
+    Some(Value::tensor(mask(interp, place, &[left.clone(), right.clone()])))
+}
+
+/// `-x`
+pub fn negate(interp: &mut Interp, operand: &Value, place: Place) -> Option<Value> {
+    let tensor = operand.as_tensor()?;
+    let range = tensor.range.map(|range| range.neg());
+    Some(Value::tensor(Tensor { shape: tensor.shape.clone(), range, ..result(interp, place, &[tensor]) }))
+}
+
+/// `~x`: of a mask the other mask.
+pub fn invert(interp: &mut Interp, operand: &Value, place: Place) -> Option<Value> {
+    let tensor = operand.as_tensor()?;
+    let range = tensor.range.filter(|_| tensor.dtype == Some(DType::Bool));
+    Some(Value::tensor(Tensor { shape: tensor.shape.clone(), range, ..result(interp, place, &[tensor]) }))
+}
+
+fn is_tensor(value: &Value) -> bool {
+    matches!(value.bare(), Value::Tensor(_) | Value::Grad(_))
+}
+
+/// Whether a value joins in arithmetic as numbers; another object may do anything with its operators.
+fn takes_part(interp: &Interp, value: &Value) -> bool {
+    is_tensor(value) || is_number(value) || value.is_unknown() || sequence(interp, value).is_some()
+}
+
+fn range_of(op: BinaryOp, left: Option<Interval>, right: Option<Interval>, same: bool) -> Option<Interval> {
+    let (left, right) = (left?, right?);
+    Some(match op {
+        BinaryOp::Add if same => left.mul(&Interval::point(2.0)),
+        BinaryOp::Add => left.add(&right),
+        BinaryOp::Sub if same => Interval::point(0.0),
+        BinaryOp::Sub => left.sub(&right),
+        BinaryOp::Mul if same => left.square(),
+        BinaryOp::Mul => left.mul(&right),
+        BinaryOp::Div if same => Interval::point(1.0),
+        BinaryOp::Div => left.div(&right),
+        BinaryOp::Pow => power(&left, &right)?,
+        BinaryOp::Mod => match right.as_point() {
+            Some(by) if by > 0.0 => Interval { high_open: true, ..Interval::closed(0.0, by) },
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+fn power(base: &Interval, exponent: &Interval) -> Option<Interval> {
+    match (base.as_point(), exponent.as_point()) {
+        (_, Some(exponent)) => Some(base.pow(exponent)),
+        (Some(base), _) if base > 0.0 => Some(Interval::POSITIVE),
+        _ => None,
+    }
+}
+
+/// An offset that only keeps logarithms and quotients finite.
+const SMALL: f64 = 1e-3;
+
+/// Probabilities stay probabilities when a tiny number is added, or when nothing happens to them.
+fn kept_mark(op: BinaryOp, left: &Value, right: &Value) -> Option<(Mark, Place)> {
+    let (tensor, number, tensor_first) = match (left.as_tensor(), right.as_tensor()) {
+        (Some(tensor), None) => (tensor, right.as_num()?, true),
+        (None, Some(tensor)) => (tensor, left.as_num()?, false),
+        _ => return None,
+    };
+    let harmless = match op {
+        BinaryOp::Add => number.abs() <= SMALL,
+        BinaryOp::Sub => tensor_first && number.abs() <= SMALL,
+        BinaryOp::Mul => number == 1.0,
+        BinaryOp::Div | BinaryOp::Pow => tensor_first && number == 1.0,
+        _ => false,
+    };
+    tensor.mark.filter(|_| harmless)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{FileId, Span};
+
+    #[test]
+    fn the_same_operand_twice_is_known_better() {
+        let any = Some(Interval::REAL);
+        assert_eq!(range_of(BinaryOp::Mul, any, any, true), Some(Interval::NON_NEGATIVE));
+        assert_eq!(range_of(BinaryOp::Sub, any, any, true), Some(Interval::point(0.0)));
+        assert_eq!(range_of(BinaryOp::Mul, any, any, false), Some(Interval::REAL));
+        assert_eq!(range_of(BinaryOp::Mul, any, None, false), None);
+    }
+
+    #[test]
+    fn ranges_follow_arithmetic() {
+        let unit = Some(Interval::closed(0.0, 1.0));
+        let eps = Some(Interval::point(1e-8));
+        assert!(range_of(BinaryOp::Add, unit, eps, false).is_some_and(|range| !range.contains_zero()));
+        assert!(range_of(BinaryOp::Sub, eps, unit, false).is_some_and(|range| range.contains_zero()));
+        let two = Some(Interval::point(2.0));
+        assert_eq!(range_of(BinaryOp::Pow, Some(Interval::REAL), two, false), Some(Interval::NON_NEGATIVE));
+        assert_eq!(range_of(BinaryOp::Pow, two, Some(Interval::REAL), false), Some(Interval::POSITIVE));
+        assert!(range_of(BinaryOp::Mod, unit, two, false).is_some_and(|range| !range.contains(2.0)));
+        assert_eq!(range_of(BinaryOp::Mod, unit, unit, false), None);
+        assert_eq!(range_of(BinaryOp::FloorDiv, unit, two, false), None);
+    }
+
+    #[test]
+    fn tiny_offsets_keep_the_mark() {
+        let place = Place::new(FileId(0), Span::new(0, 1));
+        let softmax = Value::tensor(Tensor { mark: Some((Mark::Softmax, place)), ..Tensor::default() });
+        let number = |value: f64| Value::Float(Some(value));
+        assert!(kept_mark(BinaryOp::Add, &softmax, &number(1e-8)).is_some());
+        assert!(kept_mark(BinaryOp::Add, &number(1e-8), &softmax).is_some());
+        assert!(kept_mark(BinaryOp::Mul, &softmax, &Value::int(1)).is_some());
+        assert!(kept_mark(BinaryOp::Sub, &Value::int(0), &softmax).is_none());
+        assert!(kept_mark(BinaryOp::Mul, &softmax, &number(2.0)).is_none());
+        assert!(kept_mark(BinaryOp::Add, &softmax, &number(0.5)).is_none());
+        assert!(kept_mark(BinaryOp::Add, &softmax, &Value::Float(None)).is_none());
+        assert!(kept_mark(BinaryOp::Add, &softmax, &softmax).is_none());
+    }
+}

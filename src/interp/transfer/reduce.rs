@@ -1,0 +1,172 @@
+//! Operations that leave fewer numbers: sums and means, extremes with their positions, norms, losses.
+
+use super::build::*;
+use super::dims;
+use super::elementwise::broadcast_all;
+use crate::apis::Expects;
+use crate::interp::{Interp, Invocation};
+use crate::values::*;
+use std::rc::Rc;
+
+/// The axes of a reduction.
+enum Axes {
+    All,
+    Some(Vec<i64>),
+    Unknown,
+}
+
+fn axes(interp: &Interp, call: &Invocation, index: usize) -> Axes {
+    match given(call, index) {
+        None => Axes::All,
+        Some(value) => known_ints(interp, &value).map_or(Axes::Unknown, Axes::Some),
+    }
+}
+
+fn reduced_shape(shape: Option<&[Int]>, axes: &Axes, keep: Option<bool>) -> Option<Shape> {
+    let dims = match (axes, keep?) {
+        (Axes::All, false) => Vec::new(),
+        (Axes::All, true) => vec![Int::Known(1); shape?.len()],
+        (Axes::Some(axes), keep) => dims::reduce(shape?, axes, keep)?,
+        (Axes::Unknown, true) => vec![Int::Unknown; shape?.len()],
+        (Axes::Unknown, false) => return None,
+    };
+    Some(dims.into())
+}
+
+/// `x` with some axes reduced. Sums of small integers are wider, so those dtypes are left open.
+pub fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let shape = reduced_shape(tensor.shape.as_deref(), &axes(interp, call, 1), flag(given(call, 2)));
+    let dtype = match named(call, "dtype") {
+        Some(dtype) => dtype_of(&dtype),
+        None => tensor.dtype.filter(|dtype| dtype.is_float() || *dtype == DType::Int64),
+    };
+    Value::tensor(Tensor { shape, dtype, ..result(interp, call.place, &[&tensor]) })
+}
+
+pub fn norm(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let shape = reduced_shape(tensor.shape.as_deref(), &axes(interp, call, 2), flag(given(call, 3)));
+    let range = Some(Interval::NON_NEGATIVE);
+    Value::tensor(Tensor { shape, range, ..result(interp, call.place, &[&tensor]) })
+}
+
+/// `max x dim`: the numbers and where they were; without `dim` the one number; with a tensor, of two by two.
+pub fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    if let Some(other) = given(call, 1)
+        && let Some(second) = other.as_tensor()
+    {
+        let range = tensor.range.zip(second.range).map(|(a, b)| a.join(&b));
+        let pair = super::elementwise::of_all(interp, call.place, &[call.nth(0), other]);
+        return Value::tensor(Tensor { range, ..pair });
+    }
+    let axes = axes(interp, call, 1);
+    let shape = reduced_shape(tensor.shape.as_deref(), &axes, flag(given(call, 2)));
+    let values = Tensor { shape, range: tensor.range, ..result(interp, call.place, &[&tensor]) };
+    match axes {
+        Axes::All => Value::tensor(values),
+        _ => with_positions(interp, call, &tensor, values),
+    }
+}
+
+fn with_positions(interp: &Interp, call: &Invocation, of: &Tensor, values: Tensor) -> Value {
+    let positions = indices(interp, call.place, of, values.shape.clone());
+    Value::tuple(vec![Value::tensor(values), Value::tensor(positions)])
+}
+
+pub fn top_k(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let count = given(call, 1).and_then(|count| count.as_int().cloned()).unwrap_or_default();
+    let axis = given(call, 2).map_or(Some(-1), |axis| axis.as_known_int());
+    let shape = tensor.shape.as_ref().zip(axis).and_then(|(shape, axis)| dims::replace(shape, axis, count));
+    let range = tensor.range;
+    let values = Tensor { shape: shape.map(Rc::from), range, ..result(interp, call.place, &[&tensor]) };
+    with_positions(interp, call, &tensor, values)
+}
+
+pub fn sort(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let (shape, range) = (tensor.shape.clone(), tensor.range);
+    let values = Tensor { shape, range, ..result(interp, call.place, &[&tensor]) };
+    with_positions(interp, call, &tensor, values)
+}
+
+pub fn argmax(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let shape = reduced_shape(tensor.shape.as_deref(), &axes(interp, call, 1), flag(given(call, 2)));
+    Value::tensor(indices(interp, call.place, &tensor, shape))
+}
+
+pub fn loss(interp: &mut Interp, call: &Invocation) -> Value {
+    let (input, target) = (first(interp, call), tensor_of(interp, &call.nth(1)));
+    let shape = match given(call, 2).as_ref().map(|reduction| reduction.as_str().map(str::to_lowercase)) {
+        Some(Some(reduction)) if reduction == "none" => {
+            loss_shape(&input, &target, call.api.loss.as_ref().map(|loss| &loss.expects))
+        }
+        Some(None) => None,
+        _ => Some(Rc::from([])),
+    };
+    // Of a class's index only the input's dtype remains.
+    let dtype = input.dtype.filter(|dtype| dtype.is_float());
+    let graph = graph_here(interp.grad, dtype, &input.graph.union(&target.graph));
+    Value::tensor(Tensor { shape, dtype, graph, ..result(interp, call.place, &[&input, &target]) })
+}
+
+/// The shape of a loss that is not reduced: losses over classes have one number for all classes of a sample.
+fn loss_shape(input: &Tensor, target: &Tensor, expects: Option<&Expects>) -> Option<Shape> {
+    let (scores, labels) = (input.shape.as_ref()?, target.shape.as_ref()?);
+    let over_classes = matches!(expects, Some(Expects::Logits | Expects::LogitsIf(_)));
+    let by_index = over_classes || matches!(expects, Some(Expects::LogProbabilities));
+    if by_index && labels.len() + 1 == scores.len() {
+        return Some(labels.clone());
+    }
+    if over_classes && labels.len() == scores.len() {
+        let axis = if scores.len() == 1 { 0 } else { 1 };
+        return dims::reduce(scores, &[axis], false).map(Rc::from);
+    }
+    broadcast_all([Some(scores), Some(labels)].into_iter())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(sizes: &[i64]) -> Shape {
+        sizes.iter().map(|size| Int::Known(*size)).collect()
+    }
+
+    fn tensor(sizes: &[i64]) -> Tensor {
+        Tensor { shape: Some(shape(sizes)), ..Tensor::default() }
+    }
+
+    #[test]
+    fn a_reduction_of_everything_needs_no_shape() {
+        assert_eq!(reduced_shape(None, &Axes::All, Some(false)), Some(shape(&[])));
+        assert_eq!(reduced_shape(None, &Axes::All, Some(true)), None);
+        assert_eq!(reduced_shape(None, &Axes::All, None), None);
+        assert_eq!(reduced_shape(Some(&shape(&[2, 3])), &Axes::All, Some(true)), Some(shape(&[1, 1])));
+    }
+
+    #[test]
+    fn axes_are_reduced_by_name() {
+        let sizes = shape(&[2, 3, 4]);
+        assert_eq!(reduced_shape(Some(&sizes), &Axes::Some(vec![-1]), Some(false)), Some(shape(&[2, 3])));
+        assert_eq!(reduced_shape(Some(&sizes), &Axes::Some(vec![0, 2]), Some(true)), Some(shape(&[1, 3, 1])));
+        assert_eq!(reduced_shape(Some(&sizes), &Axes::Some(vec![3]), Some(false)), None);
+        assert_eq!(reduced_shape(Some(&sizes), &Axes::Unknown, Some(false)), None);
+        let kept = reduced_shape(Some(&sizes), &Axes::Unknown, Some(true));
+        assert_eq!(kept.map(|shape| shape.len()), Some(3));
+    }
+
+    #[test]
+    fn losses_that_are_not_reduced_have_the_shape_of_the_labels() {
+        let (logits, logs) = (Some(&Expects::Logits), Some(&Expects::LogProbabilities));
+        assert_eq!(loss_shape(&tensor(&[8, 10]), &tensor(&[8]), logits), Some(shape(&[8])));
+        assert_eq!(loss_shape(&tensor(&[8, 10, 5]), &tensor(&[8, 5]), logs), Some(shape(&[8, 5])));
+        assert_eq!(loss_shape(&tensor(&[8, 10]), &tensor(&[8, 10]), logits), Some(shape(&[8])));
+        assert_eq!(loss_shape(&tensor(&[8, 10]), &tensor(&[8, 10]), logs), Some(shape(&[8, 10])));
+        assert_eq!(loss_shape(&tensor(&[8, 1]), &tensor(&[8]), None), Some(shape(&[8, 8])));
+        assert_eq!(loss_shape(&tensor(&[8]), &Tensor::default(), logits), None);
+    }
+}

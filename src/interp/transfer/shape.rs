@@ -1,0 +1,252 @@
+//! Operations that move numbers about: new shapes of the same numbers, joins and splits of tensors.
+
+use super::build::*;
+use super::dims::{self, Dims, MOST_PIECES};
+use crate::interp::{Interp, Invocation};
+use crate::report::Place;
+use crate::values::tensor::union_hazards;
+use crate::values::*;
+use std::rc::Rc;
+
+/// The first operand with a shape computed from its own.
+fn reshaped(interp: &Interp, call: &Invocation, shape: impl FnOnce(&[Int]) -> Option<Dims>) -> Value {
+    let tensor = first(interp, call);
+    let shape = tensor.shape.as_deref().and_then(shape).map(Rc::from);
+    Value::tensor(Tensor { shape, ..kept(interp, &tensor) })
+}
+
+/// Sizes or axes among the parameters from an index on, in one tuple or one by one.
+pub fn ints_from(interp: &Interp, call: &Invocation, index: usize) -> Option<Vec<Int>> {
+    let mut all = Vec::new();
+    for (_, value) in params_from(call, index) {
+        all.extend(ints_of(interp, &value)?);
+    }
+    Some(all)
+}
+
+fn axes_from(interp: &Interp, call: &Invocation, index: usize) -> Option<Vec<i64>> {
+    ints_from(interp, call, index)?.iter().map(Int::known).collect()
+}
+
+/// An axis, by its default when it was left out.
+fn axis(call: &Invocation, index: usize, default: i64) -> Option<i64> {
+    given(call, index).map_or(Some(default), |value| value.as_known_int())
+}
+
+pub fn reshape(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let sizes = params_from(call, 1);
+    if let [(_, only)] = sizes.as_slice()
+        && let Some(dtype) = retyped(interp, only)
+    {
+        // `x.view(dtype)` reads the same bytes as other numbers.
+        return Value::tensor(Tensor { dtype: Some(dtype), ..result(interp, call.place, &[&tensor]) });
+    }
+    let wanted = ints_from(interp, call, 1).filter(|_| !sizes.is_empty());
+    let shape = wanted.map(|wanted| dims::reshape(tensor.shape.as_deref(), &wanted).into());
+    Value::tensor(Tensor { shape, ..kept(interp, &tensor) })
+}
+
+fn retyped(interp: &Interp, size: &Value) -> Option<DType> {
+    match sequence(interp, size) {
+        Some(Sequence::Exact(items)) => dtype_of(items.first()?),
+        _ => dtype_of(size),
+    }
+}
+
+pub fn flatten(interp: &mut Interp, call: &Invocation) -> Value {
+    let (start, end) = (axis(call, 1, 0), axis(call, 2, -1));
+    reshaped(interp, call, |shape| dims::flatten(shape, start?, end?))
+}
+
+pub fn squeeze(interp: &mut Interp, call: &Invocation) -> Value {
+    let axes = given(call, 1).map(|value| known_ints(interp, &value));
+    reshaped(interp, call, |shape| match &axes {
+        None => dims::squeeze(shape, None),
+        Some(axes) => dims::squeeze(shape, Some(axes.as_deref()?)),
+    })
+}
+
+pub fn unsqueeze(interp: &mut Interp, call: &Invocation) -> Value {
+    let axis = axis(call, 1, 0);
+    reshaped(interp, call, |shape| dims::unsqueeze(shape, axis?))
+}
+
+/// Without axes it turns the order around, as NumPy does.
+pub fn permute(interp: &mut Interp, call: &Invocation) -> Value {
+    let axes = axes_from(interp, call, 1);
+    reshaped(interp, call, |shape| {
+        let axes = axes?;
+        if axes.is_empty() {
+            Some(shape.iter().rev().cloned().collect())
+        } else {
+            dims::permute(shape, &axes)
+        }
+    })
+}
+
+/// `transpose x a b`; without axes the last two, or all in turn of an array or matrix.
+pub fn transpose(interp: &mut Interp, call: &Invocation) -> Value {
+    if given(call, 1).is_none() {
+        return reshaped(interp, call, |shape| Some(shape.iter().rev().cloned().collect()));
+    }
+    let (a, b) = (axis(call, 1, -2), axis(call, 2, -1));
+    reshaped(interp, call, |shape| dims::transpose(shape, a?, b?))
+}
+
+pub fn expand(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let sizes = ints_from(interp, call, 1);
+    let shape = sizes.and_then(|sizes| dims::expand(tensor.shape.as_deref(), &sizes)).map(Rc::from);
+    Value::tensor(Tensor { shape, ..kept(interp, &tensor) })
+}
+
+pub fn repeat(interp: &mut Interp, call: &Invocation) -> Value {
+    let times = ints_from(interp, call, 1);
+    reshaped(interp, call, |shape| dims::repeat(shape, &times?))
+}
+
+/// What is joined: tensors one by one, or any of a list.
+enum Parts {
+    Each(Vec<Rc<Tensor>>),
+    Any(Rc<Tensor>, Int),
+}
+
+fn parts(interp: &Interp, value: &Value) -> Option<Parts> {
+    match sequence(interp, value) {
+        Some(Sequence::Exact(items)) if items.is_empty() => None,
+        Some(Sequence::Exact(items)) => {
+            Some(Parts::Each(items.iter().map(|item| tensor_of(interp, item)).collect()))
+        }
+        Some(Sequence::Any(any, len)) => Some(Parts::Any(tensor_of(interp, &any), len)),
+        // The rows of a tensor.
+        None => {
+            let tensor = value.as_tensor()?;
+            let row =
+                tensor.shape.as_deref().and_then(|shape| dims::reduce(shape, &[0], false)).map(Rc::from);
+            let len = tensor.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default();
+            Some(Parts::Any(Rc::new((**tensor).clone().with_shape(row)), len))
+        }
+    }
+}
+
+/// What is known of tensors that end up in one, whatever its shape.
+fn joined(interp: &Interp, place: Place, parts: &Parts) -> Tensor {
+    let refs: Vec<&Tensor> = match parts {
+        Parts::Each(all) => all.iter().map(Rc::as_ref).collect(),
+        Parts::Any(any, _) => vec![any],
+    };
+    let range = refs.iter().map(|part| part.range).reduce(|a, b| Some(a?.join(&b?))).flatten();
+    let mark = refs
+        .iter()
+        .map(|part| part.mark)
+        .reduce(|a, b| a.filter(|a| b.is_some_and(|b| a.0 == b.0)))
+        .flatten();
+    Tensor { range, mark, ..result(interp, place, &refs) }
+}
+
+pub fn cat(interp: &mut Interp, call: &Invocation) -> Value {
+    let axis = axis(call, 1, 0);
+    join(interp, call, |parts| match parts {
+        Parts::Each(all) => dims::cat(&shapes(all)?, axis?),
+        Parts::Any(any, len) => {
+            let shape = any.shape.as_deref()?;
+            let at = dims::normalise_dim(axis?, shape.len())?;
+            dims::replace(shape, axis?, shape[at].mul(len))
+        }
+    })
+}
+
+pub fn stack(interp: &mut Interp, call: &Invocation) -> Value {
+    let axis = axis(call, 1, 0);
+    join(interp, call, |parts| match parts {
+        Parts::Each(all) => dims::stack(&shapes(all)?, axis?),
+        Parts::Any(any, len) => dims::insert(any.shape.as_deref()?, axis?, len.clone()),
+    })
+}
+
+fn join(interp: &Interp, call: &Invocation, shape: impl FnOnce(&Parts) -> Option<Dims>) -> Value {
+    let Some(parts) = parts(interp, &call.nth(0)) else {
+        return Value::tensor(some_tensor(interp, call.place));
+    };
+    let shape = shape(&parts).map(Rc::from);
+    Value::tensor(Tensor { shape, ..joined(interp, call.place, &parts) })
+}
+
+fn shapes(parts: &[Rc<Tensor>]) -> Option<Vec<&[Int]>> {
+    parts.iter().map(|part| part.shape.as_deref()).collect()
+}
+
+/// `split x n dim`: pieces of a length, or of lengths.
+pub fn split(interp: &mut Interp, call: &Invocation) -> Value {
+    let lengths = given(call, 1);
+    let lengths =
+        lengths.as_ref().and_then(|value| Some((value.as_int().is_some(), ints_of(interp, value)?)));
+    pieces(interp, call, axis(call, 2, 0), |size| match lengths? {
+        (true, length) => dims::pieces(size?, &length[0]),
+        (false, lengths) => Some(lengths),
+    })
+}
+
+/// `chunk x n dim`: a number of pieces.
+pub fn chunk(interp: &mut Interp, call: &Invocation) -> Value {
+    let count = given(call, 1).and_then(|value| value.as_known_int());
+    pieces(interp, call, axis(call, 2, 0), |size| {
+        let count = count.filter(|count| (1..=MOST_PIECES).contains(count))?;
+        let unknown = Some(vec![Int::Unknown; count as usize]);
+        let Some(size) = size else { return unknown };
+        match dims::div_ceil(size, &Int::Known(count)) {
+            // Symbols stand for sizes that leave at least one for each piece.
+            Int::Unknown => unknown,
+            piece => dims::pieces(size, &piece),
+        }
+    })
+}
+
+/// Cuts the first operand along an axis: into a tuple when the sizes are known, else into a list.
+fn pieces(
+    interp: &mut Interp,
+    call: &Invocation,
+    axis: Option<i64>,
+    sizes: impl FnOnce(Option<&Int>) -> Option<Dims>,
+) -> Value {
+    let tensor = first(interp, call);
+    let piece = kept(interp, &tensor);
+    let at = tensor.shape.as_ref().zip(axis).and_then(|(shape, axis)| dims::normalise_dim(axis, shape.len()));
+    let size = tensor.shape.as_ref().zip(at).map(|(shape, at)| &shape[at]);
+    let of_size = |size: Int| {
+        let shape =
+            tensor.shape.as_ref().zip(axis).and_then(|(shape, axis)| dims::replace(shape, axis, size));
+        Value::tensor(piece.clone().with_shape(shape.map(Rc::from)))
+    };
+    match sizes(size) {
+        Some(sizes) => Value::tuple(sizes.into_iter().map(of_size).collect()),
+        None => {
+            let any = of_size(Int::Unknown);
+            interp.list_of(call.place, any)
+        }
+    }
+}
+
+pub fn unbind(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let axis = axis(call, 1, 0);
+    let known = tensor.shape.as_ref().zip(axis).and_then(|(shape, axis)| {
+        let at = dims::normalise_dim(axis, shape.len())?;
+        Some((shape[at].clone(), dims::reduce(shape, &[axis], false)?))
+    });
+    let shape = known.as_ref().map(|(_, shape)| shape.as_slice().into());
+    let row = Value::tensor(Tensor { shape, ..kept(interp, &tensor) });
+    match known.and_then(|(count, _)| count.known()) {
+        Some(count) if (0..=MOST_PIECES).contains(&count) => Value::tuple(vec![row; count as usize]),
+        _ => interp.list_of(call.place, row),
+    }
+}
+
+/// `gather x dim index` and the like: numbers of the first operand in the shape of the second.
+pub fn gather(interp: &mut Interp, call: &Invocation) -> Value {
+    let (tensor, index) = (first(interp, call), tensor_of(interp, &call.nth(1)));
+    let hazards = union_hazards(&tensor.hazards, &index.hazards);
+    let shape = index.shape.clone();
+    Value::tensor(Tensor { shape, hazards, mark: None, ..kept(interp, &tensor) })
+}
