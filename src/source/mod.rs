@@ -1,1 +1,5 @@
 //! (to be written)
+
+mod text;
+
+pub use text::read_text;
