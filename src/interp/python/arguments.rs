@@ -135,7 +135,10 @@ fn add_argument(interp: &mut Interp, id: ObjId, call: &Call) {
     let Some(declared) = declared(call) else { return };
     let action = call.keyword("action").map(|passed| &passed.value);
     let default = call.keyword("default");
-    if matches!(action.and_then(Value::as_str), Some("help" | "version")) {
+    let suppressed = default.is_some_and(
+        |passed| matches!(&passed.value, Value::Builtin(name) if name.ends_with("argparse.SUPPRESS")),
+    );
+    if suppressed || matches!(action.and_then(Value::as_str), Some("help" | "version")) {
         return;
     }
     let many = call.keyword("nargs").is_some_and(|passed| passed.value.as_str() != Some("?"));

@@ -69,6 +69,9 @@ pub(super) fn text_of(interp: &Interp, path: &str) -> Option<String> {
 }
 
 fn find(interp: &Interp, path: &str) -> Option<String> {
+    if Path::new(path).is_absolute() {
+        return crate::source::read_text(Path::new(path));
+    }
     let folders = interp.search_folders();
     folders.iter().find_map(|folder| crate::source::read_text(&folder.join(path)))
 }

@@ -3,7 +3,7 @@
 use super::super::{Call, Interp, Passed};
 use super::iteration::{self, any, iterate, make};
 use super::outside::is_given;
-use super::{containers, is_older};
+use super::{aside, containers, is_older};
 use crate::report::Place;
 use crate::syntax::BinaryOp;
 use crate::values::*;
@@ -52,7 +52,8 @@ pub fn lookup(interp: &mut Interp, id: ObjId, key: &Value) -> Value {
     find(interp, id, key).unwrap_or_else(|| match default_of(interp, id) {
         Some(factory) => {
             let site = interp.heap.get(id).site;
-            let value = interp.call_value(&factory, &Call::new(site));
+            // The site is the dict's own: a dict made there again would replace it.
+            let value = aside(interp, 0, |interp| interp.call_value(&factory, &Call::new(site)));
             store(interp, id, key, value.clone());
             value
         }

@@ -12,6 +12,7 @@ mod dicts;
 mod flags;
 mod hydra;
 mod iteration;
+mod itertools;
 mod numbers;
 mod outside;
 mod paths;
@@ -46,6 +47,7 @@ static CALLS: LazyLock<FxHashMap<&'static str, Handler>> = LazyLock::new(|| {
         builtins::CALLS,
         conversions::CALLS,
         iteration::CALLS,
+        itertools::CALLS,
         numbers::CALLS,
         arguments::CALLS,
         flags::CALLS,
@@ -137,11 +139,16 @@ pub fn attribute(interp: &mut Interp, receiver: &Value, name: &str) -> Option<Va
 
 /// An object that a call makes besides its result: the same one when the same way leads there again.
 fn alloc_part(interp: &mut Interp, place: Place, nth: u64, class: ClassRef, state: State) -> ObjId {
+    aside(interp, nth, |interp| interp.alloc(place, class, state))
+}
+
+/// Does something as if on a way of its own, so that objects it makes are not taken for those of a place.
+fn aside<T>(interp: &mut Interp, nth: u64, work: impl FnOnce(&mut Interp) -> T) -> T {
     let path = interp.path;
     interp.path = path.rotate_left(7) ^ (nth + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let id = interp.alloc(place, class, state);
+    let result = work(interp);
     interp.path = path;
-    id
+    result
 }
 
 /// Whether what is written to an object now was there when the current pass of a loop began, so that the

@@ -26,6 +26,14 @@ pub(super) const CALLS: Table = &[
     ("datetime.datetime.today", |interp, call| Some(opaque(interp, call, "datetime.datetime"))),
     ("datetime.datetime", |interp, call| Some(opaque(interp, call, "datetime.datetime"))),
     ("datetime.timedelta", |interp, call| Some(opaque(interp, call, "datetime.timedelta"))),
+    ("contextlib.nullcontext", |interp, call| Some(opaque(interp, call, "contextlib.nullcontext"))),
+    ("contextlib.suppress", |interp, call| Some(opaque(interp, call, "contextlib.suppress"))),
+    ("contextlib.ExitStack", |interp, call| Some(opaque(interp, call, "contextlib.ExitStack"))),
+    ("contextlib.redirect_stdout", |interp, call| Some(opaque(interp, call, "contextlib.redirect_stdout"))),
+    ("pickle.load", |_, _| Some(Value::Unknown)),
+    ("pickle.loads", |_, _| Some(Value::Unknown)),
+    ("pickle.dump", |_, _| Some(Value::None)),
+    ("pickle.dumps", |_, _| Some(Value::Unknown)),
     ("csv.writer", |interp, call| Some(opaque(interp, call, "csv.Writer"))),
     ("csv.DictWriter", |interp, call| Some(opaque(interp, call, "csv.Writer"))),
     ("time.strftime", |_, _| Some(Value::Str(None))),
@@ -59,6 +67,7 @@ const FAMILIES: &[(&str, Gives)] = &[
     ("codecs", Gives::Unknown),
     ("colorsys", Gives::Unknown),
     ("configparser", Gives::Unknown),
+    ("contextlib", Gives::Unknown),
     ("csv", Gives::Unknown),
     ("datetime", Gives::Unknown),
     ("decimal", Gives::Unknown),
@@ -129,8 +138,16 @@ fn is_exception(name: &str) -> bool {
     !name.contains('.') && last.iter().any(|end| name.ends_with(end)) && name.starts_with(char::is_uppercase)
 }
 
-/// Threads and processes call what they are given; that is left to the interpreter.
-const CALLS_BACK: &[&str] = &["threading.Thread", "threading.Timer", "timeit.timeit", "signal.signal"];
+/// They call what they are given, or make something of it; that is left to the interpreter.
+const CALLS_BACK: &[&str] = &[
+    "contextlib.asynccontextmanager",
+    "contextlib.closing",
+    "contextlib.contextmanager",
+    "signal.signal",
+    "threading.Thread",
+    "threading.Timer",
+    "timeit.timeit",
+];
 
 pub(super) fn family(name: &str, _call: &Call) -> Option<Value> {
     if CALLS_BACK.contains(&name) {
@@ -221,4 +238,17 @@ pub fn constant(interp: &mut Interp, name: &str) -> Option<Value> {
         _ if name.ends_with("flags.FLAGS") => Value::Obj(flags::flags(interp)),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_sorted_for_the_search() {
+        assert!(FAMILIES.is_sorted_by_key(|(name, _)| *name));
+        assert!(is_family("warnings.warn"));
+        assert!(is_family("ValueError"));
+        assert!(!is_family("torch.Tensor"));
+    }
 }

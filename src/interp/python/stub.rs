@@ -8,8 +8,11 @@ use ustr::Ustr;
 
 impl Interp<'_> {
     /// Calls any value.
-    pub fn call_value(&mut self, _callee: &Value, _call: &Call) -> Value {
-        Value::Unknown
+    pub fn call_value(&mut self, callee: &Value, call: &Call) -> Value {
+        match callee {
+            Value::Builtin(name) => super::call(self, name.as_str(), call).unwrap_or_default(),
+            _ => Value::Unknown,
+        }
     }
 
     pub fn truth(&self, value: &Value) -> Option<bool> {
