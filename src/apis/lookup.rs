@@ -118,6 +118,59 @@ impl Apis {
             .is_some()
     }
 
+    /// The classes that stand for a role when nothing more is known, the most common first.
+    pub fn classes_of(&self, role: Role) -> &[Ustr] {
+        self.shared.classes.iter().find(|(known, _)| *known == role).map_or(&[], |(_, classes)| classes)
+    }
+
+    pub fn class_of(&self, role: Role) -> Option<Ustr> {
+        self.classes_of(role).first().copied()
+    }
+
+    /// Whether a method of this name says that its receiver is a tensor.
+    pub fn is_telling(&self, method: Ustr) -> bool {
+        self.shared.telling.contains(&method)
+    }
+
+    /// What the training protocol is about: a function that mentions none of these does not matter.
+    pub fn protocol_words(&self) -> &[Ustr] {
+        &self.shared.protocol
+    }
+
+    /// Whether a decorator leaves its function as it is.
+    pub fn is_transparent(&self, decorator: Ustr) -> bool {
+        self.shared.transparent.contains(&decorator)
+    }
+
+    /// Whether the package is one that the tables speak of.
+    pub fn is_framework(&self, name: Ustr) -> bool {
+        let package = name.split('.').next().unwrap_or(&name);
+        self.shared.packages.iter().any(|known| known == package)
+    }
+
+    /// Whether a class or a base of it does this part of the protocol by itself.
+    pub fn owns(&self, class: Ustr, part: &str) -> bool {
+        let owning = |name: Ustr| {
+            let class = self.class(name)?.class.as_ref()?;
+            class.owns.iter().any(|owned| owned == part).then_some(())
+        };
+        self.along(class, &mut |name| owning(name)).is_some()
+    }
+
+    /// What `from package import *` binds: names and what they stand for.
+    pub fn members(&self, package: Ustr) -> Vec<(Ustr, Ustr)> {
+        let mut all: Vec<(Ustr, Ustr)> = Vec::new();
+        for pack in &self.packs {
+            for name in pack.members(&package) {
+                let dotted = Ustr::from(&format!("{package}.{name}"));
+                all.push((Ustr::from(name), self.canonical(dotted)));
+            }
+        }
+        all.sort_unstable_by_key(|(name, _)| name.as_str());
+        all.dedup();
+        all
+    }
+
     /// All entries, a user's first.
     pub fn entries(&self) -> impl Iterator<Item = &Api> {
         self.packs.iter().flat_map(|pack| (0..pack.len()).filter_map(|index| pack.entry(index)))

@@ -38,6 +38,14 @@ pub(crate) struct Shared {
     pub same: Vec<(Ustr, Ustr)>,
     pub roles: Vec<(Role, Vec<Ustr>)>,
     pub names: Vec<(Role, Vec<Ustr>)>,
+    /// The classes that stand for a role when nothing more is known.
+    pub classes: Vec<(Role, Vec<Ustr>)>,
+    /// Methods whose name alone says that the receiver is a tensor.
+    pub telling: Vec<Ustr>,
+    /// Attributes and functions that the training protocol is about: a function without any of them does not matter.
+    pub protocol: Vec<Ustr>,
+    /// Decorators that leave a function as it is.
+    pub transparent: Vec<Ustr>,
 }
 
 impl Shared {
@@ -48,6 +56,10 @@ impl Shared {
         self.same.extend(other.same);
         self.roles.extend(other.roles);
         self.names.extend(other.names);
+        self.classes.extend(other.classes);
+        self.telling.extend(other.telling);
+        self.protocol.extend(other.protocol);
+        self.transparent.extend(other.transparent);
     }
 }
 
@@ -83,6 +95,9 @@ impl<'a> Reader<'a> {
         match key {
             "base" => {}
             "packages" => self.table.shared.packages = self.words(value)?,
+            "telling" => self.table.shared.telling = self.words(value)?,
+            "protocol" => self.table.shared.protocol = self.words(value)?,
+            "transparent" => self.table.shared.transparent = self.words(value)?,
             "frameworks" => self.table.shared.frameworks = self.words(value)?,
             "pure" => self.table.shared.pure = self.words(value)?,
             "same" => {
@@ -96,11 +111,15 @@ impl<'a> Reader<'a> {
                     let role_at = role.span().start;
                     let role = self.role(Term { input: self.input, text: role.get_ref(), offset: role_at })?;
                     for (key, used) in self.table_of(value)? {
-                        if key.get_ref() != "used" {
-                            return Err(self.input.unknown(key.span().start, "key", key.get_ref(), ["used"]));
+                        let words = self.words(used)?;
+                        match key.get_ref().as_ref() {
+                            "used" => self.table.shared.roles.push((role, words)),
+                            "classes" => self.table.shared.classes.push((role, words)),
+                            other => {
+                                let known = ["used", "classes"];
+                                return Err(self.input.unknown(key.span().start, "key", other, known));
+                            }
                         }
-                        let used = self.words(used)?;
-                        self.table.shared.roles.push((role, used));
                     }
                 }
             }

@@ -239,4 +239,4 @@ pub const ENTRY_KEYS: &[&str] = &[
 ];
 
 /// Keys of a file that are no entries.
-pub const FILE_KEYS: &[&str] = &["packages", "base", "frameworks", "pure", "same", "roles", "names"];
+pub const FILE_KEYS: &[&str] = &["packages", "base", "frameworks", "pure", "same", "roles", "names", "telling", "protocol", "transparent"];

@@ -104,7 +104,7 @@ impl<'p> Interp<'p> {
         let passed_on = inputs.as_ref().is_some_and(|input| Rc::ptr_eq(input, tensor));
         let mut tensor = (**tensor).clone();
         if let Some(range) = &api.range {
-            tensor.range = transfer::range(self, range, call);
+            tensor.range = transfer::range(range, call);
         }
         if let Some(mark) = api.mark {
             tensor.mark = Some((mark, call.place));
@@ -206,7 +206,7 @@ impl<'p> Interp<'p> {
                 Verb::Eval => self.for_each_part(&arg(0), |module| module.mode = Mode::Eval),
                 Verb::RequiresGrad => self.requires_grad(&arg(0), &arg(1), call.place),
                 Verb::Move => {
-                    let device = transfer::device_of(self, &arg(1));
+                    let device = transfer::device_of(&arg(1));
                     self.for_each_part(&arg(0), |module| module.device = device);
                 }
                 Verb::Call => {
@@ -360,7 +360,7 @@ impl<'p> Interp<'p> {
         if call.is_given("device") {
             let device = call.get("device");
             if !matches!(device, Value::None) {
-                return transfer::device_of(self, &device);
+                return transfer::device_of(&device);
             }
         }
         self.contexts
@@ -531,7 +531,7 @@ impl<'p> Interp<'p> {
             Context::Accumulate => Some(ContextKind::Accumulate),
             Context::Device(device) => {
                 let device = operand(self, device);
-                Some(ContextKind::Device(transfer::device_of(self, &device)))
+                Some(ContextKind::Device(transfer::device_of(&device)))
             }
             Context::Transparent | Context::Result => None,
         })

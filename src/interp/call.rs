@@ -85,6 +85,9 @@ impl<'p> Interp<'p> {
         }
         let method = self.get_attr(receiver, name, call.place);
         if method.is_unknown() {
+            if let Some(value) = python::method(self, receiver, &name, call) {
+                return value;
+            }
             self.havoc(&call.with_first(receiver.clone()));
             return Value::Unknown;
         }

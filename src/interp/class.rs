@@ -253,6 +253,9 @@ impl<'p> Interp<'p> {
         }
         match self.apis.class(package).and_then(|class| self.apis.method(class.name, name)) {
             Some(api) => Value::Api(api.name),
+            None if python::constant(self, &canonical).is_some() => {
+                python::constant(self, &canonical).unwrap_or_default()
+            }
             None => match DType::named(&canonical) {
                 Some(dtype) if self.apis.is_framework(package) => Value::DType(dtype),
                 _ => Value::Api(canonical),

@@ -61,7 +61,8 @@ impl<'p> Interp<'p> {
             ExprKind::Dict(entries) => self.dict_display(id, entries),
             ExprKind::Unary { op, operand } => {
                 let value = self.eval(*operand);
-                self.unary(*op, &value)
+                let place = self.expr_place(id);
+                self.unary(*op, &value, place)
             }
             ExprKind::Binary { op, left, right } => {
                 let a = self.eval(*left);
@@ -164,19 +165,16 @@ impl<'p> Interp<'p> {
         });
     }
 
-    fn unary(&mut self, op: UnaryOp, value: &Value) -> Value {
+    fn unary(&mut self, op: UnaryOp, value: &Value, place: Place) -> Value {
         if op == UnaryOp::Not {
             return Value::Bool(self.truth(value).map(|truth| !truth));
         }
         match value.bare() {
-            Value::Tensor(tensor) => {
-                let mut result = (**tensor).clone();
-                if op == UnaryOp::Minus {
-                    result.range = tensor.range.map(|range| range.neg());
-                    result.mark = None;
-                }
-                Value::tensor(result)
-            }
+            Value::Tensor(_) => match op {
+                UnaryOp::Minus => transfer::negate(self, value, place).unwrap_or_default(),
+                UnaryOp::Invert => transfer::invert(self, value, place).unwrap_or_default(),
+                _ => value.clone(),
+            },
             bare => python::unary(op, bare).unwrap_or_default(),
         }
     }
@@ -206,7 +204,8 @@ impl<'p> Interp<'p> {
             let right_value = self.eval(*right);
             if matches!(left.bare(), Value::Tensor(_)) || matches!(right_value.bare(), Value::Tensor(_)) {
                 if !matches!(op, CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn) {
-                    return transfer::compare(self, &left, &right_value);
+                    let place = self.expr_place(*right);
+                    return transfer::compare(self, &left, &right_value, place).unwrap_or_default();
                 }
             }
             let one = self.compare_one(*op, &left, &right_value);
@@ -243,7 +242,7 @@ impl<'p> Interp<'p> {
                 let equal = matches!((left, right), (Value::None, Value::None));
                 Some(equal == (op == CompareOp::Eq))
             }
-            _ => python::compare(&self.heap, op, left, right),
+            _ => python::compare(op, left, right),
         }
     }
 

@@ -84,7 +84,7 @@ impl<'p> Interp<'p> {
     fn matters(&self, file: FileId, function: FnId) -> bool {
         let names = &self.module(file).names;
         let mentions = &names.scopes[function.0 as usize].mentions;
-        self.apis.is_protocol(mentions.iter())
+        self.apis.protocol_words().iter().any(|word| mentions.contains(*word))
     }
 
     fn seed(&mut self, key: FnKey, definition: &'p Function) {

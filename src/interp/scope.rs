@@ -17,10 +17,10 @@ impl<'p> Interp<'p> {
         let Some(scope) = self.scopes.get(&env) else { return env };
         let Some(function) = scope.function else { return env };
         let names = &self.module(scope.file).names.scopes[function.0 as usize];
-        if names.globals.contains(&name) {
+        if names.globals.contains(name) {
             return self.modules.get(&scope.file).map_or(env, |module| module.env);
         }
-        if names.nonlocals.contains(&name) {
+        if names.nonlocals.contains(name) {
             let mut outer = scope.parent;
             while let Some(parent) = outer {
                 if self.heap.attr(parent, name).is_some() {
@@ -42,7 +42,7 @@ impl<'p> Interp<'p> {
             if let Some(function) = scope.function {
                 let names = &self.module(scope.file).names.scopes[function.0 as usize];
                 // A local that no way has bound yet.
-                if names.locals.binary_search(&name).is_ok() && !names.globals.contains(&name) {
+                if names.locals.contains(name) && !names.globals.contains(name) {
                     return Value::Unknown;
                 }
             }

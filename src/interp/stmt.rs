@@ -442,11 +442,11 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether the pass of the innermost loop began after this epoch.
-    pub(super) fn loop_since(&self) -> u32 {
+    pub fn loop_since(&self) -> u32 {
         self.active.last().map_or(0, |active| active.since)
     }
 
-    pub(super) fn in_loop(&self) -> bool {
+    pub fn in_loop(&self) -> bool {
         !self.active.is_empty()
     }
 

@@ -12,6 +12,7 @@ mod magics;
 mod notebook;
 mod prefilter;
 mod suppress;
+mod text;
 
 use lines::LineIndex;
 use notebook::CellMap;
@@ -27,6 +28,7 @@ pub use listing::{absolute, list_dir};
 pub use logical::logical_lines;
 pub use prefilter::mentions_framework;
 pub use suppress::{Malformed, NamedRule, Suppressions, Unused};
+pub use text::read_text;
 
 /// The most bytes of Python that are read, in a script or in all cells of a notebook.
 pub const SCRIPT_LIMIT: u64 = 16 << 20;

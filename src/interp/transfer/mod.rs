@@ -14,6 +14,7 @@ mod ranges;
 mod reduce;
 mod shape;
 
+pub use build::{device_of, dtype_of, ints_of};
 pub use index::{index, slice_len};
 pub use ops::{binary, compare, invert, negate};
 pub use ranges::{range, range_functions};

@@ -1,0 +1,233 @@
+//! `argparse` and its kin: a parser is an object with its options' values, each with where its default was
+//! written. Groups and subparsers are the parser itself, so that all options end in one namespace.
+
+use super::super::{Call, Interp, Passed};
+use super::outside::{Kind, outside};
+use super::{Table, alloc_part, dicts, iteration};
+use crate::values::*;
+use std::rc::Rc;
+use ustr::{Ustr, ustr};
+
+pub(super) const PARSER: &str = "argparse.ArgumentParser";
+pub(super) const NAMESPACE: &str = "argparse.Namespace";
+const OPTIONS: &str = "$options";
+
+pub(super) const CALLS: Table = &[
+    (PARSER, |interp, call| Some(parser(interp, call))),
+    ("configargparse.ArgumentParser", |interp, call| Some(parser(interp, call))),
+    ("configargparse.ArgParser", |interp, call| Some(parser(interp, call))),
+    ("jsonargparse.ArgumentParser", |interp, call| Some(parser(interp, call))),
+    (NAMESPACE, |interp, call| Some(namespace(interp, call))),
+    ("types.SimpleNamespace", |interp, call| Some(namespace(interp, call))),
+    ("easydict.EasyDict", |interp, call| Some(dicts::dict(interp, call))),
+    ("addict.Dict", |interp, call| Some(dicts::dict(interp, call))),
+    ("box.Box", |interp, call| Some(dicts::dict(interp, call))),
+    ("munch.Munch", |interp, call| Some(dicts::dict(interp, call))),
+    ("munch.munchify", |interp, call| Some(dicts::dict(interp, call))),
+    ("ml_collections.ConfigDict", |interp, call| Some(dicts::dict(interp, call))),
+    ("ml_collections.config_dict.ConfigDict", |interp, call| Some(dicts::dict(interp, call))),
+    ("argparse.FileType", |_, _| Some(Value::Unknown)),
+];
+
+fn parser(interp: &mut Interp, call: &Call) -> Value {
+    let id = interp.alloc(call.place, ClassRef::Api(ustr(PARSER)), State::Plain);
+    let options = alloc_part(interp, call.place, 0, ClassRef::Builtin, State::Dict(Entries::default()));
+    interp.heap.get_mut(id).set_attr(ustr(OPTIONS), Value::Obj(options));
+    if let Some(parents) = call.keyword("parents") {
+        let parents = iteration::iterate(interp, &parents.value, call.place).exact.unwrap_or_default();
+        for parent in parents.iter().filter_map(Value::as_obj) {
+            for (name, value) in options_of(interp, parent) {
+                set_option(interp, id, &name, value, false);
+            }
+        }
+    }
+    Value::Obj(id)
+}
+
+/// An object with the keywords as attributes.
+fn namespace(interp: &mut Interp, call: &Call) -> Value {
+    let id = interp.alloc(call.place, ClassRef::Api(ustr(NAMESPACE)), State::Plain);
+    let object = interp.heap.get_mut(id);
+    for (name, passed) in &call.keywords {
+        object.set_attr(*name, passed.value.clone());
+    }
+    Value::Obj(id)
+}
+
+fn options_of(interp: &Interp, parser: ObjId) -> Vec<(Key, Value)> {
+    let options = interp.heap.attr(parser, ustr(OPTIONS)).and_then(Value::as_obj);
+    match options.map(|options| &interp.heap.get(options).state) {
+        Some(State::Dict(entries)) => entries.known.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// The first option of a destination gives its default, as argparse has it, unless it is `forced`.
+fn set_option(interp: &mut Interp, parser: ObjId, name: &Key, value: Value, forced: bool) {
+    let Some(options) = interp.heap.attr(parser, ustr(OPTIONS)).and_then(Value::as_obj) else { return };
+    if let State::Dict(entries) = &mut interp.heap.get_mut(options).state
+        && (forced || entries.get(name).is_none())
+    {
+        entries.set(name.clone(), value);
+    }
+}
+
+pub(super) fn method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) -> Option<Value> {
+    match name {
+        "add_argument" | "add" | "add_arg" => {
+            add_argument(interp, id, call);
+            Some(Value::Unknown)
+        }
+        "add_argument_group" | "add_mutually_exclusive_group" | "add_parser" => Some(Value::Obj(id)),
+        "add_subparsers" => {
+            if let Some(dest) =
+                call.keyword("dest").and_then(|passed| passed.value.as_str().map(str::to_owned))
+            {
+                let value = outside(interp, &[&dest], Kind::Str, Value::Str(None), call.place);
+                set_option(interp, id, &Key::Str(dest.into()), value, false);
+            }
+            Some(Value::Obj(id))
+        }
+        "set_defaults" => {
+            set_defaults(interp, id, call);
+            Some(Value::None)
+        }
+        "parse_args" | "parse_intermixed_args" => Some(parse(interp, id, call)),
+        "parse_known_args" | "parse_known_intermixed_args" => {
+            let parsed = parse(interp, id, call);
+            let rest = alloc_part(
+                interp,
+                call.place,
+                1,
+                ClassRef::Builtin,
+                State::List(Items::any(Value::Str(None))),
+            );
+            Some(Value::tuple(vec![parsed, Value::Obj(rest)]))
+        }
+        "get_default" => {
+            let wanted = dicts::key_of(&call.positional.first()?.value)?;
+            options_of(interp, id).into_iter().find(|(name, _)| *name == wanted).map(|(_, value)| value)
+        }
+        "error" | "exit" | "print_help" | "print_usage" | "register" => Some(Value::None),
+        "format_help" | "format_usage" => Some(Value::Str(None)),
+        _ => None,
+    }
+}
+
+/// What an option's declaration says.
+struct Declared<'a> {
+    dest: String,
+    names: Vec<&'a str>,
+    positional: bool,
+}
+
+fn declared(call: &Call) -> Option<Declared<'_>> {
+    let names: Vec<&str> = call.positional.iter().filter_map(|passed| passed.value.as_str()).collect();
+    let named = call.keyword("dest").and_then(|passed| passed.value.as_str());
+    let positional = names.first().is_none_or(|name| !name.starts_with('-'));
+    let main = names.iter().find(|name| name.starts_with("--")).or_else(|| names.first()).copied();
+    let dest = named.or(main)?.trim_start_matches('-');
+    let dest = if positional { dest.to_owned() } else { dest.replace('-', "_") };
+    Some(Declared { dest, names, positional })
+}
+
+fn add_argument(interp: &mut Interp, id: ObjId, call: &Call) {
+    let Some(declared) = declared(call) else { return };
+    let action = call.keyword("action").map(|passed| &passed.value);
+    let default = call.keyword("default");
+    let suppressed = default.is_some_and(
+        |passed| matches!(&passed.value, Value::Builtin(name) if name.ends_with("argparse.SUPPRESS")),
+    );
+    if suppressed || matches!(action.and_then(Value::as_str), Some("help" | "version")) {
+        return;
+    }
+    let many = call.keyword("nargs").is_some_and(|passed| passed.value.as_str() != Some("?"));
+    let required = call.keyword("required").and_then(|passed| passed.value.as_bool()) == Some(true);
+    let kind = kind_of(call, action, default);
+    let start = match default {
+        Some(passed) => parsed(&passed.value, kind),
+        None => match action.and_then(Value::as_str) {
+            Some("store_true") => Value::Bool(Some(false)),
+            Some("store_false") => Value::Bool(Some(true)),
+            _ if many && (required || declared.positional) => {
+                let some = State::List(Items::any(kind.some()));
+                Value::Obj(alloc_part(interp, call.place, 0, ClassRef::Builtin, some))
+            }
+            _ if required || (declared.positional && !is_optional(call)) => kind.some(),
+            _ => Value::None,
+        },
+    };
+    let place = default.map_or(call.place, |passed| passed.place);
+    let mut names = vec![declared.dest.as_str()];
+    names.extend(&declared.names);
+    // A list of values is not written as one `--set` text.
+    let kind = if many { Kind::Any } else { kind };
+    let value = outside(interp, &names, kind, start, place);
+    set_option(interp, id, &Key::Str(Rc::from(declared.dest.as_str())), value, false);
+}
+
+fn is_optional(call: &Call) -> bool {
+    call.keyword("nargs").is_some_and(|passed| matches!(passed.value.as_str(), Some("?" | "*")))
+}
+
+fn kind_of(call: &Call, action: Option<&Value>, default: Option<&Passed>) -> Kind {
+    match action {
+        Some(Value::Builtin(name)) if name.ends_with("BooleanOptionalAction") => return Kind::Bool,
+        Some(action) => match action.as_str() {
+            Some("store_true" | "store_false") => return Kind::Bool,
+            Some("count") => return Kind::Int,
+            Some("append" | "extend" | "append_const" | "store_const") => return Kind::Any,
+            _ => {}
+        },
+        None => {}
+    }
+    match call.keyword("type") {
+        Some(passed) => match Kind::of_type(&passed.value) {
+            // `type=str2bool` and the like say it by their default.
+            Kind::Any => default.map_or(Kind::Any, |passed| match Kind::of(&passed.value) {
+                Kind::Str => Kind::Any,
+                kind => kind,
+            }),
+            kind => kind,
+        },
+        None => default.map_or(Kind::Str, |passed| Kind::of(&passed.value)),
+    }
+}
+
+/// argparse converts defaults that are strings.
+fn parsed(default: &Value, kind: Kind) -> Value {
+    match (default, kind) {
+        (Value::Str(Some(_)), Kind::Bool) => Value::Bool(None),
+        (Value::Str(Some(text)), Kind::Int | Kind::Float) => kind.parse(text).unwrap_or_else(|| kind.some()),
+        (Value::Str(_), Kind::Any) => Value::Unknown,
+        (Value::Int(_), Kind::Float) => Value::Float(default.as_num()),
+        _ => default.clone(),
+    }
+}
+
+fn set_defaults(interp: &mut Interp, id: ObjId, call: &Call) {
+    for (name, Passed { value, place }) in &call.keywords {
+        let value = match value {
+            // `set_defaults(run=train)`: the way to the function of a subcommand.
+            Value::Function(_) | Value::Bound(_) | Value::Partial(_) => value.clone(),
+            value => outside(interp, &[name.as_str()], Kind::of(value), value.clone(), *place),
+        };
+        set_option(interp, id, &Key::Str(Rc::from(name.as_str())), value, true);
+    }
+}
+
+fn parse(interp: &mut Interp, id: ObjId, call: &Call) -> Value {
+    let known = options_of(interp, id);
+    let into = call.arg(1, "namespace").and_then(Value::as_obj);
+    let parsed =
+        into.unwrap_or_else(|| interp.alloc(call.place, ClassRef::Api(ustr(NAMESPACE)), State::Plain));
+    let object = interp.heap.get_mut(parsed);
+    for (name, value) in known {
+        let Key::Str(name) = name else { continue };
+        let name: Ustr = ustr(&name);
+        if into.is_none() || object.attr(name).is_none() {
+            object.set_attr(name, value);
+        }
+    }
+    Value::Obj(parsed)
+}

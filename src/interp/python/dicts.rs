@@ -1,0 +1,396 @@
+//! Dicts: keys, look-ups, methods, merging.
+
+use super::super::{Call, Interp, Passed};
+use super::iteration::{self, any, iterate, make};
+use super::outside::is_given;
+use super::{aside, containers, is_older};
+use crate::report::Place;
+use crate::syntax::BinaryOp;
+use crate::values::*;
+use std::rc::Rc;
+use ustr::ustr;
+
+/// The key that a value is, when it is a known string or integer that no flag decides.
+pub fn key_of(value: &Value) -> Option<Key> {
+    match value {
+        _ if is_given(value) => None,
+        Value::Str(Some(text)) => Some(Key::Str(text.clone())),
+        Value::Int(num) => num.int.known().map(Key::Int),
+        Value::Bool(Some(value)) => Some(Key::Int(i64::from(*value))),
+        _ => None,
+    }
+}
+
+fn value_of(key: &Key) -> Value {
+    match key {
+        Key::Str(text) => Value::Str(Some(text.clone())),
+        Key::Int(value) => Value::int(*value),
+    }
+}
+
+fn entries_of(interp: &Interp, id: ObjId) -> Entries {
+    match &interp.heap.get(id).state {
+        State::Dict(entries) => entries.clone(),
+        _ => Entries { known: Vec::new(), other: Some(Value::Unknown) },
+    }
+}
+
+fn write(interp: &mut Interp, id: ObjId, change: impl FnOnce(&mut Entries)) {
+    if let State::Dict(entries) = &mut interp.heap.get_mut(id).state {
+        change(entries);
+    }
+}
+
+/// What any value of the dict is.
+fn any_value(interp: &mut Interp, entries: &Entries) -> Value {
+    let values = entries.known.iter().map(|(_, value)| value).chain(&entries.other).cloned().collect();
+    any(interp, &Items::exact(values))
+}
+
+/// `dict[key]`: of an unknown key, whatever the dict holds.
+pub fn lookup(interp: &mut Interp, id: ObjId, key: &Value) -> Value {
+    find(interp, id, key).unwrap_or_else(|| match default_of(interp, id) {
+        Some(factory) => {
+            let site = interp.heap.get(id).site;
+            // The site is the dict's own: a dict made there again would replace it.
+            let value = aside(interp, 0, |interp| interp.call_value(&factory, &Call::new(site)));
+            store(interp, id, key, value.clone());
+            value
+        }
+        None => Value::Unknown,
+    })
+}
+
+/// `None` when the dict surely lacks the key, or a default would be made for it.
+fn find(interp: &mut Interp, id: ObjId, key: &Value) -> Option<Value> {
+    let entries = entries_of(interp, id);
+    match key_of(key.bare()).filter(|_| !is_given(key)) {
+        Some(key) => entries.get(&key).cloned().or(entries.other),
+        None if entries.known.is_empty() && entries.other.is_none() => None,
+        None => Some(any_value(interp, &entries)),
+    }
+}
+
+/// What makes missing values of a `defaultdict`.
+fn default_of(interp: &Interp, id: ObjId) -> Option<Value> {
+    interp.heap.attr(id, ustr("default_factory")).filter(|factory| !matches!(factory, Value::None)).cloned()
+}
+
+pub(super) fn store(interp: &mut Interp, id: ObjId, key: &Value, value: Value) {
+    if let Some(key) = key_of(key.bare()).filter(|_| !is_given(key)) {
+        return write(interp, id, |entries| entries.set(key, value));
+    }
+    let entries = entries_of(interp, id);
+    let other = match &entries.other {
+        Some(other) => interp.heap.join(other, &value),
+        None => value,
+    };
+    write(interp, id, |entries| entries.other = Some(other));
+}
+
+pub(super) fn has(entries: &Entries, key: &Value) -> Option<bool> {
+    let key = key_of(key)?;
+    match entries.get(&key) {
+        Some(_) => Some(true),
+        None if entries.other.is_none() => Some(false),
+        None => None,
+    }
+}
+
+/// The keys, one by one when all are known.
+pub(super) fn keys(interp: &mut Interp, id: ObjId) -> Items {
+    let entries = entries_of(interp, id);
+    let known: Vec<Value> = entries.known.iter().map(|(key, _)| value_of(key)).collect();
+    if entries.other.is_none() {
+        return Items::exact(known);
+    }
+    let texts = !known.is_empty() && entries.known.iter().all(|(key, _)| matches!(key, Key::Str(_)));
+    Items::any(if texts { Value::Str(None) } else { Value::Unknown })
+}
+
+fn values(interp: &mut Interp, id: ObjId) -> Items {
+    let entries = entries_of(interp, id);
+    if entries.other.is_none() {
+        return Items::exact(entries.known.into_iter().map(|(_, value)| value).collect());
+    }
+    Items::any(any_value(interp, &entries))
+}
+
+fn pairs(interp: &mut Interp, id: ObjId) -> Items {
+    let entries = entries_of(interp, id);
+    if entries.other.is_none() {
+        let pairs = entries.known.into_iter();
+        return Items::exact(pairs.map(|(key, value)| Value::tuple(vec![value_of(&key), value])).collect());
+    }
+    let keys = keys(interp, id);
+    let key = any(interp, &keys);
+    let value = any_value(interp, &entries);
+    Items::any(Value::tuple(vec![key, value]))
+}
+
+pub(super) fn length(interp: &mut Interp, id: ObjId, place: Place) -> Value {
+    let entries = entries_of(interp, id);
+    if entries.other.is_none() {
+        return Value::int(entries.known.len() as i64);
+    }
+    let name = interp.words(place).to_owned();
+    Value::of_int(interp.length_symbol(id, &name))
+}
+
+pub(super) fn method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) -> Option<Value> {
+    let place = call.place;
+    match name {
+        "keys" => {
+            let keys = keys(interp, id);
+            Some(make(interp, place, keys))
+        }
+        "values" => {
+            let values = values(interp, id);
+            Some(make(interp, place, values))
+        }
+        "items" | "iteritems" => {
+            let pairs = pairs(interp, id);
+            Some(make(interp, place, pairs))
+        }
+        "get" => Some(get(interp, id, call)),
+        "setdefault" => {
+            let key = call.positional.first()?.value.clone();
+            if let Some(value) = find(interp, id, &key) {
+                return Some(value);
+            }
+            let value = call.arg(1, "default").cloned().unwrap_or(Value::None);
+            store(interp, id, &key, value.clone());
+            Some(value)
+        }
+        "pop" => Some(pop(interp, id, call)),
+        "popitem" => {
+            let pairs = pairs(interp, id);
+            let pair = any(interp, &pairs);
+            forget(interp, id);
+            Some(pair)
+        }
+        "update" | "merge_with" => {
+            update(interp, id, call);
+            Some(Value::None)
+        }
+        "clear" => {
+            write(interp, id, |entries| *entries = Entries::default());
+            Some(Value::None)
+        }
+        "copy" => {
+            let entries = entries_of(interp, id);
+            let copy = interp.dict(place, entries);
+            copy_attrs(interp, id, &copy);
+            Some(copy)
+        }
+        "most_common" => {
+            let pairs = pairs(interp, id);
+            let any = any(interp, &pairs);
+            Some(interp.list_of(place, any))
+        }
+        "elements" => {
+            let keys = keys(interp, id);
+            let any = any(interp, &keys);
+            Some(interp.list_of(place, any))
+        }
+        "move_to_end" | "subtract" => Some(Value::None),
+        "__len__" => Some(length(interp, id, place)),
+        "__getitem__" => Some(lookup(interp, id, &call.positional.first()?.value)),
+        "__contains__" => {
+            let entries = entries_of(interp, id);
+            Some(Value::Bool(has(&entries, &call.positional.first()?.value)))
+        }
+        _ => None,
+    }
+}
+
+fn copy_attrs(interp: &mut Interp, from: ObjId, to: &Value) {
+    if let Some(to) = to.as_obj() {
+        let attrs = interp.heap.get(from).attrs.clone();
+        interp.heap.get_mut(to).attrs = attrs;
+    }
+}
+
+fn get(interp: &mut Interp, id: ObjId, call: &Call) -> Value {
+    let Some(key) = call.arg(0, "key").cloned() else { return Value::Unknown };
+    let default = call.arg(1, "default").cloned().unwrap_or(Value::None);
+    let entries = entries_of(interp, id);
+    let found = find(interp, id, &key);
+    match (found, has(&entries, &key)) {
+        (Some(value), Some(true)) => value,
+        (Some(value), _) => interp.heap.join(&value, &default),
+        (None, _) => default,
+    }
+}
+
+fn pop(interp: &mut Interp, id: ObjId, call: &Call) -> Value {
+    let Some(key) = call.arg(0, "key").cloned() else { return Value::Unknown };
+    let found = find(interp, id, &key);
+    match key_of(&key) {
+        Some(key) => write(interp, id, |entries| entries.known.retain(|(known, _)| *known != key)),
+        None => forget(interp, id),
+    }
+    found.or_else(|| call.arg(1, "default").cloned()).unwrap_or_default()
+}
+
+/// Any of the entries may be gone.
+fn forget(interp: &mut Interp, id: ObjId) {
+    let entries = entries_of(interp, id);
+    if entries.known.is_empty() {
+        return;
+    }
+    let any = any_value(interp, &entries);
+    write(interp, id, |entries| *entries = Entries { known: Vec::new(), other: Some(any) });
+}
+
+/// `update(other, **more)`
+fn update(interp: &mut Interp, id: ObjId, call: &Call) {
+    let parts: Vec<Value> = call.positional.iter().map(|passed| passed.value.clone()).collect();
+    for part in parts {
+        let entries = entries_from(interp, &part, call.place);
+        if part.as_obj().is_some_and(|part| part == id) {
+            continue;
+        }
+        insert_all(interp, id, entries);
+    }
+    for (name, Passed { value, .. }) in &call.keywords {
+        store(interp, id, &Value::str(name.as_str()), value.clone());
+    }
+    if call.open {
+        store(interp, id, &Value::Unknown, Value::Unknown);
+    }
+    if is_older(interp, id) && call.open {
+        forget(interp, id);
+    }
+}
+
+fn insert_all(interp: &mut Interp, id: ObjId, more: Entries) {
+    let mut merged = entries_of(interp, id);
+    for (key, value) in more.known {
+        merged.set(key, value);
+    }
+    if let Some(other) = more.other {
+        // What is not known may stand over any of the known ones.
+        for (_, value) in &mut merged.known {
+            *value = interp.heap.join(value, &other);
+        }
+        merged.other = Some(match merged.other {
+            Some(known) => interp.heap.join(&known, &other),
+            None => other,
+        });
+    }
+    write(interp, id, |entries| *entries = merged);
+}
+
+/// The entries of what `dict(…)` and `update(…)` take: another dict, or pairs.
+fn entries_from(interp: &mut Interp, value: &Value, place: Place) -> Entries {
+    let unknown = || Entries { known: Vec::new(), other: Some(Value::Unknown) };
+    if let Some(id) = value.as_obj() {
+        match &interp.heap.get(id).state {
+            State::Dict(entries) => return entries.clone(),
+            State::List(_) => {}
+            _ => return unknown(),
+        }
+    }
+    let items = iterate(interp, value, place);
+    let Some(exact) = items.exact else {
+        let other = match items.any {
+            Value::Tuple(pair) if pair.len() == 2 => pair[1].clone(),
+            _ => Value::Unknown,
+        };
+        return Entries { known: Vec::new(), other: Some(other) };
+    };
+    let mut entries = Entries::default();
+    for pair in exact {
+        match pair.bare() {
+            Value::Tuple(pair) if pair.len() == 2 => match key_of(&pair[0]) {
+                Some(key) => entries.set(key, pair[1].clone()),
+                None => entries.other = Some(Value::Unknown),
+            },
+            _ => return unknown(),
+        }
+    }
+    entries
+}
+
+/// `dict(other, name=value)`
+pub(super) fn dict(interp: &mut Interp, call: &Call) -> Value {
+    let mut entries = match call.positional.first() {
+        Some(first) => entries_from(interp, &first.value, call.place),
+        None => Entries::default(),
+    };
+    for (name, passed) in &call.keywords {
+        entries.set(Key::Str(Rc::from(name.as_str())), passed.value.clone());
+    }
+    if call.open {
+        entries.other = Some(Value::Unknown);
+    }
+    interp.dict(call.place, entries)
+}
+
+/// `defaultdict(list)`: any other key holds what the factory makes.
+pub(super) fn default_dict(interp: &mut Interp, call: &Call) -> Value {
+    let factory = call.positional.first().map_or(Value::None, |passed| passed.value.clone());
+    let rest = Call { positional: call.positional.iter().skip(1).cloned().collect(), ..call.clone() };
+    let made = dict(interp, &rest);
+    if let Some(id) = made.as_obj() {
+        interp.heap.get_mut(id).set_attr(ustr("default_factory"), factory);
+    }
+    made
+}
+
+/// `Counter(items)`: numbers under unknown keys.
+pub(super) fn counter(interp: &mut Interp, call: &Call) -> Value {
+    let other = Some(Value::Int(Num::default()));
+    interp.dict(call.place, Entries { known: Vec::new(), other })
+}
+
+pub(super) fn from_keys(interp: &mut Interp, call: &Call) -> Value {
+    let value = call.arg(1, "value").cloned().unwrap_or(Value::None);
+    let keys = call.arg(0, "iterable").cloned().unwrap_or_default();
+    let items = iterate(interp, &keys, call.place);
+    let known: Option<Vec<Key>> = items.exact.as_ref().and_then(|exact| exact.iter().map(key_of).collect());
+    let mut entries = Entries::default();
+    match known {
+        Some(keys) => keys.into_iter().for_each(|key| entries.set(key, value.clone())),
+        None => entries.other = Some(value),
+    }
+    interp.dict(call.place, entries)
+}
+
+/// `dict | dict`
+pub(super) fn merge(interp: &mut Interp, op: BinaryOp, a: &Value, b: &Value, place: Place) -> Option<Value> {
+    let dict = |interp: &Interp, value: &Value| match &interp.heap.get(value.as_obj()?).state {
+        State::Dict(entries) => Some(entries.clone()),
+        _ => None,
+    };
+    if op != BinaryOp::Or {
+        return None;
+    }
+    let (first, second) = (dict(interp, a)?, dict(interp, b)?);
+    let merged = interp.dict(place, first);
+    insert_all(interp, merged.as_obj()?, second);
+    Some(merged)
+}
+
+/// The attributes of an object as a dict, as `vars` gives them.
+pub(super) fn of_attrs(interp: &mut Interp, id: ObjId, place: Place) -> Value {
+    let attrs = interp.heap.get(id).attrs.iter();
+    let shown = attrs.filter(|(name, _)| !name.starts_with('$'));
+    let known = shown.map(|(name, value)| (Key::Str(Rc::from(name.as_str())), value.clone())).collect();
+    interp.dict(place, Entries { known, other: None })
+}
+
+/// Whether a value is a container of the language that `len` can be asked of.
+pub(super) fn container_length(interp: &mut Interp, value: &Value, place: Place) -> Option<Value> {
+    let id = value.as_obj()?;
+    match interp.heap.get(id).state {
+        State::List(_) => Some(containers::length_of(interp, id, place)),
+        State::Dict(_) => Some(length(interp, id, place)),
+        State::Plain if interp.heap.attr(id, ustr("_fields")).is_some() => {
+            let items = iterate(interp, value, place);
+            Some(Value::Int(iteration::length(&items)))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,82 @@
+//! The functions of the language on an interpreter without a script.
+
+mod configurations;
+mod containers_and_iteration;
+mod numbers;
+mod outside_values;
+mod strings;
+
+use super::super::{Call, Interp, Passed, Settings};
+use super::{call, compare, iterate, method};
+use crate::apis::Apis;
+use crate::names::Project;
+use crate::report::{Confidence, FileId, Place, Span};
+use crate::syntax::{BinaryOp, CompareOp, UnaryOp};
+use crate::trace::Rehearsal;
+use crate::values::*;
+use rustc_hash::FxHashMap;
+use ustr::ustr;
+
+/// Runs a test on a fresh interpreter.
+fn with(settings: &[(&str, &str)], test: impl FnOnce(&mut Interp)) {
+    let project = Project {};
+    let apis = Apis {};
+    let values = settings.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
+    let settings = Settings { values, fuel: None };
+    let mut interp = Interp {
+        project: &project,
+        apis: &apis,
+        settings: &settings,
+        heap: Heap::default(),
+        out: Rehearsal::default(),
+        trace: Vec::new(),
+        frames: Vec::new(),
+        active: Vec::new(),
+        epoch: 0,
+        grad: Some(true),
+        contexts: Vec::new(),
+        path: 0,
+        sites: FxHashMap::default(),
+        scopes: FxHashMap::default(),
+        modules: FxHashMap::default(),
+        length_symbols: FxHashMap::default(),
+        seeded: None,
+        trust: Confidence::High,
+        carried: 0,
+        fuel: 1000,
+        depth: 0,
+    };
+    test(&mut interp);
+}
+
+fn at(start: u32) -> Place {
+    Place::new(FileId(0), Span::new(start, start + 1))
+}
+
+fn keyword(call: &mut Call, name: &str, value: Value, place: Place) {
+    call.keywords.push((ustr(name), Passed { value, place }));
+}
+
+fn run(interp: &mut Interp, name: &str, start: u32, values: Vec<Value>) -> Value {
+    call(interp, name, &Call::with(at(start), values)).expect("modelled")
+}
+
+fn exact(interp: &mut Interp, value: &Value) -> Vec<Value> {
+    iterate(interp, value, at(900)).exact.expect("known one by one")
+}
+
+fn attr(interp: &Interp, object: &Value, name: &str) -> Value {
+    interp.heap.attr(object.as_obj().expect("an object"), ustr(name)).cloned().expect("an attribute")
+}
+
+/// An interpreter in the second pass of a loop, so that objects made before are older.
+fn enter_loop(interp: &mut Interp) {
+    interp.epoch = 5;
+    let active = super::super::ActiveLoop {
+        id: crate::trace::LoopId(0),
+        since: 5,
+        breaks: Vec::new(),
+        continues: Vec::new(),
+    };
+    interp.active.push(active);
+}

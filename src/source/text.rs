@@ -1,0 +1,16 @@
+//! Small texts that scripts read: configuration files.
+
+use std::path::Path;
+
+/// Larger files are data, not configuration.
+const LARGEST: u64 = 1 << 20;
+
+/// The text of a file of at most 1 MiB in UTF-8; `None` when there is none, or it is something else.
+pub fn read_text(path: &Path) -> Option<String> {
+    let found = std::fs::metadata(path).ok()?;
+    if !found.is_file() || found.len() > LARGEST {
+        return None;
+    }
+    let text = std::fs::read_to_string(path).ok()?;
+    Some(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
+}
