@@ -1,7 +1,7 @@
 //! `copy.copy` and `copy.deepcopy`: a copy of a module is another module with parameters of its own.
 
 use super::super::{Call, Interp};
-use super::{Table, alloc_part};
+use super::{Table, alloc_part, dicts};
 use crate::report::Place;
 use crate::values::*;
 use rustc_hash::FxHashMap;
@@ -21,7 +21,8 @@ fn shallow(interp: &mut Interp, call: &Call) -> Value {
     let Some(id) = value.as_obj().filter(|id| is_copied(interp, *id)) else { return value };
     let original = interp.heap.get(id).clone();
     let copy = interp.alloc(call.place, original.class, original.state);
-    interp.heap.get_mut(copy).attrs = original.attrs;
+    let attrs = original.attrs.into_iter().filter(|(name, _)| *name != dicts::VARS_OF).collect();
+    interp.heap.get_mut(copy).attrs = attrs;
     Value::Obj(copy)
 }
 

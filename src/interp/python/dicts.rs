@@ -10,6 +10,9 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::ustr;
 
+/// Of a dict that `vars` gave: the object.
+pub(super) const VARS_OF: &str = "$of";
+
 /// The key that a value is, when it is a known string or integer that no flag decides.
 pub fn key_of(value: &Value) -> Option<Key> {
     match value {
@@ -78,7 +81,8 @@ fn default_of(interp: &Interp, id: ObjId) -> Option<Value> {
 
 pub(super) fn store(interp: &mut Interp, id: ObjId, key: &Value, value: Value) {
     if let Some(key) = key_of(key.bare()).filter(|_| !is_given(key)) {
-        return write(interp, id, |entries| entries.set(key, value));
+        write(interp, id, |entries| entries.set(key, value));
+        return write_through(interp, id);
     }
     let entries = entries_of(interp, id);
     let other = match &entries.other {
@@ -86,6 +90,16 @@ pub(super) fn store(interp: &mut Interp, id: ObjId, key: &Value, value: Value) {
         None => value,
     };
     write(interp, id, |entries| entries.other = Some(other));
+}
+
+/// What is written into `vars(object)` is the object's.
+fn write_through(interp: &mut Interp, id: ObjId) {
+    let Some(object) = interp.heap.attr(id, ustr(VARS_OF)).and_then(Value::as_obj) else { return };
+    for (key, value) in entries_of(interp, id).known {
+        if let Key::Str(name) = key {
+            interp.heap.get_mut(object).set_attr(ustr(&name), value);
+        }
+    }
 }
 
 pub(super) fn has(entries: &Entries, key: &Value) -> Option<bool> {
@@ -138,7 +152,11 @@ pub(super) fn length(interp: &mut Interp, id: ObjId, place: Place) -> Value {
 }
 
 pub(super) fn method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) -> Option<Value> {
-    let place = call.place;
+    view(interp, id, name, call.place).or_else(|| access(interp, id, name, call))
+}
+
+/// Methods that show the dict in another form.
+fn view(interp: &mut Interp, id: ObjId, name: &str, place: Place) -> Option<Value> {
     match name {
         "keys" => {
             let keys = keys(interp, id);
@@ -152,6 +170,30 @@ pub(super) fn method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) ->
             let pairs = pairs(interp, id);
             Some(make(interp, place, pairs))
         }
+        "copy" => {
+            let entries = entries_of(interp, id);
+            let copy = interp.dict(place, entries);
+            copy_attrs(interp, id, &copy);
+            Some(copy)
+        }
+        "most_common" => {
+            let pairs = pairs(interp, id);
+            let any = any(interp, &pairs);
+            Some(interp.list_of(place, any))
+        }
+        "elements" => {
+            let keys = keys(interp, id);
+            let any = any(interp, &keys);
+            Some(interp.list_of(place, any))
+        }
+        "__len__" => Some(length(interp, id, place)),
+        _ => None,
+    }
+}
+
+/// Methods that read or change entries.
+fn access(interp: &mut Interp, id: ObjId, name: &str, call: &Call) -> Option<Value> {
+    match name {
         "get" => Some(get(interp, id, call)),
         "setdefault" => {
             let key = call.positional.first()?.value.clone();
@@ -177,24 +219,7 @@ pub(super) fn method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) ->
             write(interp, id, |entries| *entries = Entries::default());
             Some(Value::None)
         }
-        "copy" => {
-            let entries = entries_of(interp, id);
-            let copy = interp.dict(place, entries);
-            copy_attrs(interp, id, &copy);
-            Some(copy)
-        }
-        "most_common" => {
-            let pairs = pairs(interp, id);
-            let any = any(interp, &pairs);
-            Some(interp.list_of(place, any))
-        }
-        "elements" => {
-            let keys = keys(interp, id);
-            let any = any(interp, &keys);
-            Some(interp.list_of(place, any))
-        }
         "move_to_end" | "subtract" => Some(Value::None),
-        "__len__" => Some(length(interp, id, place)),
         "__getitem__" => Some(lookup(interp, id, &call.positional.first()?.value)),
         "__contains__" => {
             let entries = entries_of(interp, id);
@@ -206,7 +231,8 @@ pub(super) fn method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) ->
 
 fn copy_attrs(interp: &mut Interp, from: ObjId, to: &Value) {
     if let Some(to) = to.as_obj() {
-        let attrs = interp.heap.get(from).attrs.clone();
+        let mut attrs = interp.heap.get(from).attrs.clone();
+        attrs.retain(|(name, _)| *name != VARS_OF);
         interp.heap.get_mut(to).attrs = attrs;
     }
 }
@@ -280,6 +306,7 @@ fn insert_all(interp: &mut Interp, id: ObjId, more: Entries) {
         });
     }
     write(interp, id, |entries| *entries = merged);
+    write_through(interp, id);
 }
 
 /// The entries of what `dict(…)` and `update(…)` take: another dict, or pairs.
@@ -378,7 +405,11 @@ pub(super) fn of_attrs(interp: &mut Interp, id: ObjId, place: Place) -> Value {
     let attrs = interp.heap.get(id).attrs.iter();
     let shown = attrs.filter(|(name, _)| !name.starts_with('$'));
     let known = shown.map(|(name, value)| (Key::Str(Rc::from(name.as_str())), value.clone())).collect();
-    interp.dict(place, Entries { known, other: None })
+    let dict = interp.dict(place, Entries { known, other: None });
+    if let Some(dict) = dict.as_obj() {
+        interp.heap.get_mut(dict).set_attr(ustr(VARS_OF), Value::Obj(id));
+    }
+    dict
 }
 
 /// Whether a value is a container of the language that `len` can be asked of.

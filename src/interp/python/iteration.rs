@@ -138,7 +138,9 @@ fn enumerate(interp: &mut Interp, call: &Call) -> Value {
     let start = call.arg(1, "start").map_or(Some(0), Value::as_known_int);
     let items = match items.exact {
         Some(exact) => {
-            let index = |at: usize| start.map_or_else(counter, |start| Value::int(start + at as i64));
+            let index = |at: usize| {
+                start.and_then(|start| start.checked_add(at as i64)).map_or_else(counter, Value::int)
+            };
             let pairs = exact.into_iter().enumerate();
             Items::exact(pairs.map(|(at, item)| Value::tuple(vec![index(at), item])).collect())
         }

@@ -130,6 +130,10 @@ pub fn attribute(interp: &mut Interp, receiver: &Value, name: &str) -> Option<Va
         Value::Obj(id) => match &interp.heap.get(*id).state {
             // Configurations and attribute dicts.
             State::Dict(entries) => entries.get(&crate::values::Key::Str(name.into())).cloned(),
+            State::Plain if name == "__dict__" => {
+                let site = interp.heap.get(*id).site;
+                Some(aside(interp, 0, |interp| dicts::of_attrs(interp, *id, site)))
+            }
             _ => interp.heap.attr(*id, ustr(name)).cloned(),
         },
         _ => None,

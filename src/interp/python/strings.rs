@@ -109,15 +109,15 @@ pub(super) fn method(interp: &mut Interp, receiver: &Value, name: &str, call: &C
     };
     let text = text.as_deref();
     let result = match name {
-        "format" => Value::Str(None).or_known(text.and_then(|text| braces(text, call))),
+        "format" => maybe(text.and_then(|text| braces(text, call))),
         "join" => joined(interp, text, call),
         "split" | "rsplit" | "splitlines" | "partition" | "rpartition" => {
             return Some(split(interp, receiver, name, call));
         }
-        "lower" | "casefold" => Value::Str(None).or_known(text.map(str::to_lowercase)),
-        "upper" => Value::Str(None).or_known(text.map(str::to_uppercase)),
-        "strip" | "lstrip" | "rstrip" => Value::Str(None).or_known(stripped(text, name, call)),
-        "replace" => Value::Str(None).or_known(replaced(text, call)),
+        "lower" | "casefold" => maybe(text.map(str::to_lowercase)),
+        "upper" => maybe(text.map(str::to_uppercase)),
+        "strip" | "lstrip" | "rstrip" => maybe(stripped(text, name, call)),
+        "replace" => maybe(replaced(text, call)),
         "removeprefix" | "removesuffix" | "title" | "capitalize" | "swapcase" | "zfill" | "ljust"
         | "rjust" | "center" | "expandtabs" | "translate" | "format_map" | "decode" | "__str__" => {
             Value::Str(None)
@@ -132,14 +132,8 @@ pub(super) fn method(interp: &mut Interp, receiver: &Value, name: &str, call: &C
     Some(keep_origin(result, &[receiver]))
 }
 
-trait OrKnown {
-    fn or_known(self, text: Option<String>) -> Value;
-}
-
-impl OrKnown for Value {
-    fn or_known(self, text: Option<String>) -> Value {
-        text.map_or(self, known)
-    }
+fn maybe(text: Option<String>) -> Value {
+    text.map_or(Value::Str(None), known)
 }
 
 fn joined(interp: &mut Interp, text: Option<&str>, call: &Call) -> Value {
@@ -149,7 +143,7 @@ fn joined(interp: &mut Interp, text: Option<&str>, call: &Call) -> Value {
         .exact
         .as_ref()
         .and_then(|exact| exact.iter().map(|item| item.as_str().map(str::to_owned)).collect());
-    Value::Str(None).or_known(text.zip(parts).map(|(text, parts)| parts.join(text)))
+    maybe(text.zip(parts).map(|(text, parts)| parts.join(text)))
 }
 
 fn split(interp: &mut Interp, receiver: &Value, name: &str, call: &Call) -> Value {

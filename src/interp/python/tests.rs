@@ -1,5 +1,6 @@
 //! The functions of the language on an interpreter without a script.
 
+mod any_arguments;
 mod configurations;
 mod containers_and_iteration;
 mod numbers;

@@ -69,6 +69,21 @@ fn defaults_can_be_set_later() {
 }
 
 #[test]
+fn what_is_written_into_vars_is_the_objects() {
+    with(&[], |interp| {
+        let args = parsed(interp);
+        let all = run(interp, "vars", 70, vec![args.clone()]);
+        let mut update = Call::new(at(71));
+        keyword(&mut update, "batch_size", Value::int(7), at(72));
+        method(interp, &all, "update", &update).expect("modelled");
+        assert_eq!(attr(interp, &args, "batch_size").as_known_int(), Some(7));
+        let copy = method(interp, &all, "copy", &Call::new(at(73))).expect("modelled");
+        super::super::store(interp, &copy, &Value::str("batch_size"), Value::int(8));
+        assert_eq!(attr(interp, &args, "batch_size").as_known_int(), Some(7));
+    });
+}
+
+#[test]
 fn flags_and_click_options_have_defaults() {
     with(&[("width", "8")], |interp| {
         run(
