@@ -71,15 +71,19 @@ fn run(arguments: &[&str], paths: &[PathBuf]) -> Output {
 pub fn findings_in(paths: &[PathBuf]) -> Vec<Finding> {
     let output = run(&["check", "--isolated", "--pedantic", "--output-format", "json"], paths);
     let text = String::from_utf8_lossy(&output.stdout);
-    let report: Report = serde_json::from_str(&text)
-        .unwrap_or_else(|error| panic!("the report is no report: {error}\n{}", shortened(&text)));
+    read(&text).unwrap_or_else(|error| panic!("the report is no report: {error}\n{}", shortened(&text)))
+}
+
+/// The findings of a report, their paths relative to the root and with slashes.
+fn read(report: &str) -> serde_json::Result<Vec<Finding>> {
+    let report: Report = serde_json::from_str(report)?;
     let mut findings = report.findings;
     for finding in &mut findings {
         let path = Path::new(&finding.path);
         let relative = path.strip_prefix(root()).unwrap_or(path);
         finding.path = relative.to_string_lossy().trim_start_matches("./").replace('\\', "/");
     }
-    findings
+    Ok(findings)
 }
 
 /// Like `findings_in` for one folder, asked once however many tests want it.
@@ -109,4 +113,22 @@ pub fn listed_rules() -> Vec<String> {
 
 fn shortened(text: &str) -> String {
     text.chars().take(400).collect()
+}
+
+#[test]
+fn reports_are_read() {
+    let inside = root().join("fixtures/a.py").display().to_string();
+    let finding = |path: &str| {
+        serde_json::json!({
+            "rule": "a-rule", "path": path, "cell": null, "line": 3, "column": 1, "end_line": 3, "end_column": 9,
+            "severity": "note", "confidence": "high", "message": "says so", "help": null,
+            "related": [{"path": path, "message": "because of this"}], "fix": null,
+        })
+    };
+    let report =
+        serde_json::json!({"version": 1, "findings": [finding(&inside), finding("./fixtures/a.py")]});
+    let findings = read(&report.to_string()).unwrap();
+    assert!(findings.iter().all(|one| one.path == "fixtures/a.py" && one.line == 3 && one.hidden()));
+    assert_eq!(findings[0].related[0].message, "because of this");
+    assert!(read("").is_err());
 }
