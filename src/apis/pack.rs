@@ -73,6 +73,15 @@ impl Pack {
         }
     }
 
+    /// The names directly inside a package, in no order.
+    pub fn members<'p>(&'p self, package: &'p str) -> impl Iterator<Item = &'p str> {
+        (0..self.slots).filter_map(move |slot| {
+            let name = std::str::from_utf8(self.slice(HEADER + slot * SLOT)).ok()?;
+            let member = name.strip_prefix(package)?.strip_prefix('.')?;
+            (!member.contains('.')).then_some(member)
+        })
+    }
+
     pub fn entry(&self, index: usize) -> Option<&Api> {
         let decode = || {
             let at = HEADER + self.slots * SLOT + index * PLACE;

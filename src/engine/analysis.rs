@@ -1,10 +1,13 @@
 //! The seam between a run and what it runs: files, the project, the rehearsal of one file and
 //! its suppressions. The rest of the engine knows these only through this module.
 
-pub use super::standin::Project;
-use super::standin::comments;
+use crate::apis::{Apis, Literal};
 use crate::engine::settings::Settings;
+use crate::facts::{Findings, Script};
+use crate::interp;
+pub use crate::names::Project;
 use crate::report::{Diagnostic, FileId, Span};
+use crate::rules;
 pub use crate::source::SourceFile;
 use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework};
 use std::path::Path;
@@ -27,8 +30,32 @@ pub struct FileReport {
 /// Rehearses a file; a plain function, so that tests can run the engine on another.
 pub type Analyse<'a> = &'a (dyn Fn(&Project, FileId, &Settings) -> FileReport + Sync);
 
-pub fn analyse(_project: &Project, _file: FileId, _settings: &Settings) -> FileReport {
-    FileReport::default()
+pub fn analyse(project: &Project, file: FileId, settings: &Settings) -> FileReport {
+    let values = settings.values.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+    let stated = interp::Settings { values, fuel: None };
+    let rehearsal = interp::rehearse(project, settings.tables(), &stated, file);
+    let script = Script { rehearsal: &rehearsal, memory: settings.target.memory, card: &settings.target.name };
+    let mut findings = Findings::default();
+    for rule in rules::all() {
+        (rule.check)(&script, &mut findings);
+    }
+    let key = |key: crate::trace::FnKey| (key.file, key.function.0);
+    FileReport {
+        findings: findings.0.into_iter().map(|(finding, seeded)| (finding, seeded.map(key))).collect(),
+        rehearsed: rehearsal.called.iter().copied().map(key).collect(),
+        out_of_fuel: rehearsal.out_of_fuel,
+    }
+}
+
+/// A stated value as the script would read it from outside.
+fn text(value: &Literal) -> String {
+    match value {
+        Literal::None => "None".to_owned(),
+        Literal::Bool(value) => value.to_string(),
+        Literal::Int(value) => value.to_string(),
+        Literal::Float(value) => value.to_string(),
+        Literal::Str(value) => value.to_string(),
+    }
 }
 
 /// What became of a file on its way in.
@@ -45,35 +72,18 @@ pub fn load(path: &Path, stdin: Option<&[u8]>) -> Loaded {
         Some(bytes) => SourceFile::from_bytes(path, bytes),
         None => SourceFile::read(path),
     };
+    let frameworks: Vec<&str> = Apis::builtin().frameworks().iter().map(|name| name.as_str()).collect();
     match source {
-        Ok(source) if mentions_framework(source.text.as_bytes(), packages()) => Loaded::Source(source),
+        Ok(source) if mentions_framework(source.text.as_bytes(), &frameworks) => Loaded::Source(source),
         Ok(_) => Loaded::Skipped,
         Err(error) if error.is_quiet() => Loaded::Skipped,
         Err(error) => Loaded::Unreadable(error),
     }
 }
 
-fn packages() -> &'static [&'static str] {
-    &[
-        "torch",
-        "tensorflow",
-        "keras",
-        "lightning",
-        "pytorch_lightning",
-        "transformers",
-        "accelerate",
-        "jax",
-        "flax",
-        "fastai",
-        "ignite",
-        "deepspeed",
-        "apex",
-    ]
-}
-
 /// The file behind an id.
 pub fn source(project: &Project, file: FileId) -> Arc<SourceFile> {
-    project.source(file)
+    project.source(file).clone()
 }
 
 /// The suppression comments of one file, and which of them were used.
@@ -91,9 +101,9 @@ pub struct Complaint {
 
 impl Comments {
     pub fn of(project: &Project, file: FileId) -> Comments {
-        let source = project.source(file);
-        let comments = comments(&source.text);
-        Comments(Suppressions::collect(&source.text, &comments, || logical_lines(&source.text)))
+        let module = project.module(file);
+        let text = &module.source.text;
+        Comments(Suppressions::collect(text, &module.tree.comments, || logical_lines(text)))
     }
 
     pub fn covers(&mut self, rule: &str, span: Span) -> bool {

@@ -10,7 +10,6 @@ mod merge;
 mod run;
 pub mod selection;
 pub mod settings;
-mod standin;
 pub mod suggest;
 
 pub use run::{check, check_with, files, settings_for};
@@ -60,6 +59,8 @@ pub enum RunError {
     Discovery(#[from] discovery::DiscoveryError),
     #[error("{0}")]
     Config(#[from] config::ConfigError),
+    #[error("{0}")]
+    Tables(String),
     #[error("the threads could not be started: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }

@@ -51,6 +51,9 @@ pub fn check_with(
     analyse: Analyse<'_>,
 ) -> Result<Outcome, RunError> {
     let asked = files(request)?;
+    for file in &asked {
+        file.settings.read_tables().map_err(RunError::Tables)?;
+    }
     // A single script should not pay for threads that it can't use.
     let most = if asked.len() < 2 { 1 } else { request.threads };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(most).stack_size(STACK).build()?;

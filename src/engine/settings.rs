@@ -1,13 +1,15 @@
 //! What is in force for a file: the defaults, then the configuration files, then the command
 //! line, folded into one. Reads nothing; `configs` says which layers apply where.
 
-use crate::apis::Literal;
+use crate::apis::{Apis, Literal};
 use crate::engine::config::{Config, Target};
 use crate::engine::selection::RuleSet;
+use crate::source::read_text;
 use crate::report::{Confidence, Diagnostic, Severity};
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Left out of every walk, unless `exclude` says otherwise: what tools write and what others wrote.
 pub const DEFAULT_EXCLUDE: &[&str] = &[
@@ -42,6 +44,8 @@ pub struct Settings {
     pub pedantic: bool,
     /// Tables of the user's own functions.
     pub apis: Vec<PathBuf>,
+    /// Those tables, read once, over the project's own.
+    tables: OnceLock<Apis>,
     pub target: Target,
     /// How many cards the run has.
     pub gpus: u32,
@@ -52,6 +56,29 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Reads the user's tables, once.
+    pub fn read_tables(&self) -> Result<(), String> {
+        if self.apis.is_empty() || self.tables.get().is_some() {
+            return Ok(());
+        }
+        let mut texts = Vec::new();
+        for path in &self.apis {
+            let name = path.display().to_string();
+            let text = read_text(path).ok_or_else(|| format!("{name}: this table of APIs can't be read"))?;
+            texts.push((name, text));
+        }
+        let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let tables = Apis::load(&texts).map_err(|error| error.to_string())?;
+        // Another thread may have been faster with the same tables.
+        let _ = self.tables.set(tables);
+        Ok(())
+    }
+
+    /// What calls do, the user's tables included.
+    pub fn tables(&self) -> &Apis {
+        self.tables.get().unwrap_or_else(|| Apis::builtin())
+    }
+
     /// Folds layers, each over those before it.
     pub fn fold(layers: &[&Config], files: Vec<PathBuf>) -> Settings {
         let last = |get: fn(&Config) -> Option<bool>| layers.iter().rev().find_map(|layer| get(layer));
@@ -68,6 +95,7 @@ impl Settings {
             force_exclude: last(|layer| layer.force_exclude).unwrap_or(false),
             min_confidence: layers.iter().rev().find_map(|layer| layer.min_confidence).unwrap_or(usual),
             pedantic,
+            tables: OnceLock::new(),
             apis: layers.iter().flat_map(|layer| layer.apis.iter().cloned()).collect(),
             target: layers.iter().rev().find_map(|layer| layer.target.clone()).unwrap_or_default(),
             gpus: layers.iter().rev().find_map(|layer| layer.gpus).unwrap_or(1),

@@ -217,6 +217,26 @@ impl<'p> Interp<'p> {
                 Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2)),
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
                 Verb::GradMode => self.grad = self.truth(&arg(0)),
+                Verb::Walk => self.walk(&arg(0)),
+                Verb::AddParams => self.add_params(&arg(0), &arg(1)),
+                Verb::Spawn => {
+                    let mut args = match arg(1) {
+                        Value::Tuple(items) => items.to_vec(),
+                        _ => Vec::new(),
+                    };
+                    args.insert(0, Value::of_int(Int::Unknown));
+                    self.call_back(&arg(0), args, call.place);
+                }
+                Verb::Zero => {
+                    if let Value::Grad(owners) = arg(0) {
+                        self.event(call.place, Effect::Clear { targets: (*owners).clone(), whole: true }, Confidence::High);
+                    }
+                }
+                Verb::Register => {
+                    if let (Some(object), Some(name)) = (arg(0).as_obj(), arg(1).as_str().map(Ustr::from)) {
+                        self.heap.get_mut(object).set_attr(name, arg(2));
+                    }
+                }
                 Verb::Detach => {}
                 Verb::Unknown => {
                     let target = arg(0);
@@ -273,6 +293,27 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// The graph is walked, and nothing accumulates.
+    fn walk(&mut self, outputs: &Value) {
+        let mut reached = ObjSet::default();
+        self.reach(outputs, &mut reached, 2);
+        if let Some(tensor) = outputs.as_tensor()
+            && let Graph::Live(nodes) = &tensor.graph
+        {
+            self.out.walked = self.out.walked.union(&nodes.leaves);
+        }
+    }
+
+    fn add_params(&mut self, optimizer: &Value, group: &Value) {
+        let Some(object) = optimizer.as_obj() else { return };
+        let more = self.collect_params(group, 4);
+        if let State::Optimizer(state) = self.heap.get(object).state.clone() {
+            let owns = state.owns.union(&more.owners);
+            let others = state.others || more.others;
+            self.heap.get_mut(object).state = State::Optimizer(OptimizerState { owns, others, ..state });
+        }
+    }
+
     /// Calls a callback, which may be run at any time.
     fn call_back(&mut self, callback: &Value, args: Vec<Value>, place: Place) {
         if matches!(callback.bare(), Value::Function(_) | Value::Bound(_) | Value::Partial(_)) {
@@ -285,7 +326,7 @@ impl<'p> Interp<'p> {
         self.effects(api, &invocation);
         let Some(class) = api.class.as_ref() else { return Value::Unknown };
         if let Some(makes) = &class.makes {
-            let invocation = Invocation { gives: Some(makes), ..invocation };
+            let invocation = invocation.applying(makes);
             let value = self.given(api, &invocation);
             return self.finish_made(api, &invocation, value);
         }
@@ -453,23 +494,15 @@ impl<'p> Interp<'p> {
         python::call(self, verb, &call).unwrap_or_default()
     }
 
-    /// `torch.autograd.grad`: gradients as values; nothing is accumulated, but the graph is walked.
+    /// Gradients as values; the entry's effects say that the graph is walked.
     fn gradients(&mut self, call: &Invocation) -> Value {
-        let target = call.nth(0);
-        let mut reached = ObjSet::default();
-        self.reach(&target, &mut reached, 2);
-        if let Some(tensor) = target.as_tensor() {
-            let tensor = tensor.clone();
-            if let Graph::Live(nodes) = &tensor.graph {
-                self.out.walked = self.out.walked.union(&nodes.leaves);
-            }
-            let confidence = tensor.confidence;
-            let sight = Sight::Backward { loss: tensor.clone(), has_gradient: true };
-            self.see(call.place, sight, confidence);
-            let one = Tensor { graph: tensor.graph.clone(), device: tensor.device, ..Tensor::default() };
-            return Value::tuple(vec![Value::tensor(one)]);
-        }
-        Value::Unknown
+        let Some(tensor) = call.nth_tensor(0) else { return Value::Unknown };
+        // With `create_graph` the gradients have a graph themselves.
+        let graph = match self.truth(&call.nth(2)) {
+            Some(false) => Graph::None,
+            _ => tensor.graph.clone(),
+        };
+        Value::tuple(vec![Value::tensor(Tensor { graph, device: tensor.device, ..Tensor::default() })])
     }
 
     /// `nn.Parameter(data)`: a leaf of its own.

@@ -108,6 +108,9 @@ impl<'p> Interp<'p> {
     }
 
     pub(super) fn language_method(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Value {
+        if let Value::Grad(owners) = receiver {
+            return self.grad_method(&owners.clone(), &name, call);
+        }
         python::method(self, receiver, &name, call).unwrap_or_else(|| {
             self.havoc(call);
             Value::Unknown
@@ -136,7 +139,8 @@ impl<'p> Interp<'p> {
         self.scopes.insert(env, scope);
         let receiver = if closure.wrap.is_static { None } else { receiver };
         self.bind_arguments(env, closure, receiver, call);
-        let path = std::mem::replace(&mut self.path, mix(self.path, call.place.span.start, call.place.file.0));
+        let path = self.path;
+        self.path = mix(path, call.place.span.start, call.place.file.0);
         self.depth += 1;
         self.push_frame(env, closure.file, Some(closure.function), Some((call.place, function.name)));
         if let Some(frame) = self.frames.last_mut() {

@@ -391,6 +391,7 @@ impl<'p> Interp<'p> {
                 self.heap.get_mut(env).set_attr(name, value);
             }
             Value::Tensor(tensor) => self.set_tensor_attr(&tensor.clone(), name, &value, place),
+            Value::Params(params) => self.set_params_attr(&params.clone(), name, &value, place),
             Value::Maybe(inner) => self.set_attr(&inner.clone(), name, value, place),
             _ => {}
         }
@@ -420,7 +421,7 @@ impl<'p> Interp<'p> {
                 Value::Builtin(_) => return Some(false),
                 _ => return None,
             },
-            other => return python::is_instance(other, class),
+            other => return is_plain_instance(other, class),
         };
         let here = self.heap.get(object);
         match (class, &here.state) {
@@ -494,4 +495,21 @@ impl<'p> Interp<'p> {
         }
         self.instantiate(class, &call)
     }
+}
+
+/// `isinstance` of a plain value and a class of the language.
+fn is_plain_instance(value: &Value, class: &Value) -> Option<bool> {
+    let Value::Builtin(name) = class else {
+        return matches!(class, Value::Api(_) | Value::Obj(_)).then_some(false);
+    };
+    let own = match value {
+        Value::Bool(_) => &["bool", "int"][..],
+        Value::Int(_) => &["int"],
+        Value::Float(_) => &["float"],
+        Value::Str(_) => &["str"],
+        Value::Tuple(_) => &["tuple"],
+        Value::None => &[],
+        _ => return None,
+    };
+    Some(own.contains(&name.as_str()))
 }

@@ -2,7 +2,7 @@
 
 use super::{Call, Interp, Invocation};
 use crate::report::{Confidence, Place};
-use crate::syntax::{ExprId, ExprKind};
+use crate::syntax::ExprId;
 use crate::trace::{Carry, Effect, Sight};
 use crate::values::*;
 use std::rc::Rc;
@@ -196,14 +196,6 @@ impl<'p> Interp<'p> {
             // The output of a model that we do not see into may be a record of tensors.
             None if tensor.shape.is_none() && tensor.source == Source::Output => value.clone(),
             None => Value::Unknown,
-        }
-    }
-
-    /// The name of a variable or attribute, for messages.
-    pub(super) fn short_name(&self, expr: ExprId) -> Option<Ustr> {
-        match self.tree(self.file()).expr(expr).kind {
-            ExprKind::Name(name) | ExprKind::Attribute { name, .. } => Some(name),
-            _ => None,
         }
     }
 }

@@ -111,6 +111,12 @@ impl<'a> Invocation<'a> {
         invocation
     }
 
+    /// The same arguments for another part of the entry than its `gives`.
+    pub fn applying(mut self, apply: &'a Apply) -> Invocation<'a> {
+        self.gives = Some(apply);
+        self
+    }
+
     /// Adds a binding that the call itself does not give (a constructor's argument, in a call of the instance).
     pub fn fill(&mut self, name: Ustr, value: Value) {
         if !self.is_given(name.as_str()) {

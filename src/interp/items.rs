@@ -98,7 +98,7 @@ impl<'p> Interp<'p> {
 
     fn sequence_item(&mut self, items: &[Value], index: &Value) -> Value {
         match index.bare() {
-            Value::Slice(_) => match python::slice_bounds(index, items.len()) {
+            Value::Slice(_) => match slice_bounds(index, items.len()) {
                 Some(range) => Value::tuple(items[range].to_vec()),
                 None => Value::Unknown,
             },
@@ -112,7 +112,7 @@ impl<'p> Interp<'p> {
     fn object_item(&mut self, object: ObjId, index: &Value, place: Place) -> Value {
         match self.heap.get(object).state.clone() {
             State::List(items) => match (&items.exact, index.bare()) {
-                (Some(exact), Value::Slice(_)) => match python::slice_bounds(index, exact.len()) {
+                (Some(exact), Value::Slice(_)) => match slice_bounds(index, exact.len()) {
                     Some(range) => self.list(place, exact[range].to_vec()),
                     None => {
                         let any = self.heap.any_of(&items).unwrap_or_default();
@@ -304,6 +304,24 @@ impl<'p> Interp<'p> {
         self.heap.get_mut(object).set_attr(Ustr::from("iterable"), inner.clone());
         Value::Obj(object)
     }
+}
+
+/// The positions a slice with known bounds and no step takes.
+fn slice_bounds(slice: &Value, len: usize) -> Option<std::ops::Range<usize>> {
+    let Value::Slice(parts) = slice else { return None };
+    let bound = |value: &Value, missing: usize| match value.bare() {
+        Value::None => Some(missing),
+        other => {
+            let at = other.as_known_int()?;
+            let at = if at < 0 { at + len as i64 } else { at };
+            Some(at.clamp(0, len as i64) as usize)
+        }
+    };
+    if !matches!(parts.2, Value::None) {
+        return None;
+    }
+    let (start, end) = (bound(&parts.0, 0)?, bound(&parts.1, len)?);
+    Some(start..end.max(start))
 }
 
 /// A Python index as a position.

@@ -24,9 +24,10 @@ use crate::apis::Apis;
 use crate::names::{Module, Project};
 use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::{ExprId, FnId, Tree};
-use crate::trace::{At, Event, FnKey, LoopId, LoopInfo, Node, Rehearsal, Sight, Sighting};
+use crate::trace::{At, Event, FnKey, LoopId, Node, Rehearsal, Sight, Sighting};
 use crate::values::*;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -222,7 +223,18 @@ impl<'p> Interp<'p> {
         true
     }
 
-    fn loop_info(&self, id: LoopId) -> &LoopInfo {
-        self.out.loop_info(id)
+    /// The text of the script at a place.
+    pub fn words(&self, place: Place) -> &str {
+        self.module(place.file).source.text.get(place.span.range()).unwrap_or_default()
+    }
+
+    /// Where relative paths of the running script may lead: its folder, and the folders above that hold it.
+    pub fn search_folders(&self) -> Vec<PathBuf> {
+        /// A configuration lies at most so many folders above the script.
+        const ABOVE: usize = 4;
+        let path = &self.project.source(self.file()).path;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let folder = crate::source::absolute(folder);
+        folder.ancestors().take(ABOVE).map(Path::to_path_buf).collect()
     }
 }

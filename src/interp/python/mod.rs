@@ -27,6 +27,7 @@ pub use dicts::{key_of, lookup};
 pub use flags::click_defaults;
 pub use hydra::hydra_config;
 pub use iteration::iterate;
+pub use outside::parse_any as parse_scalar;
 pub use numbers::{augment, binary, compare, unary};
 pub use stdlib::constant;
 

@@ -76,7 +76,8 @@ fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
-fn parse_any(text: &str) -> Value {
+/// A text as the scalar it looks like.
+pub fn parse_any(text: &str) -> Value {
     match text.trim() {
         "true" | "True" => return Value::Bool(Some(true)),
         "false" | "False" => return Value::Bool(Some(false)),

@@ -230,6 +230,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         is_leaf: false,
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
         made: Some(place),
+        born: interp.epoch,
         what: None,
         confidence,
     }
