@@ -108,14 +108,17 @@ impl Apis {
     /// What something may be, from its name alone.
     pub fn role_by_name(&self, name: &str) -> Option<Role> {
         let exact = self.shared.names.iter().find(|(_, patterns)| patterns.iter().any(|p| *p == name));
-        let pattern = || self.shared.names.iter().find(|(_, patterns)| patterns.iter().any(|p| fits(p, name)));
+        let pattern =
+            || self.shared.names.iter().find(|(_, patterns)| patterns.iter().any(|p| fits(p, name)));
         exact.or_else(pattern).map(|(role, _)| *role)
     }
 
     /// Whether this is a known name or the beginning of one (`torch.nn`).
     pub fn prefix_known(&self, name: &str) -> bool {
-        self.rewritten(&[name], &mut |parts| self.packs.iter().any(|pack| pack.find(parts).is_some()).then_some(()))
-            .is_some()
+        self.rewritten(&[name], &mut |parts| {
+            self.packs.iter().any(|pack| pack.find(parts).is_some()).then_some(())
+        })
+        .is_some()
     }
 
     /// The classes that stand for a role when nothing more is known, the most common first.

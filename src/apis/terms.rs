@@ -202,7 +202,12 @@ impl<'a> Term<'a> {
         }
     }
 
-    pub fn loss(input: Term<'a>, target: Term<'a>, expects: Term<'a>, names: &[Ustr]) -> Result<LossSpec, ApiError> {
+    pub fn loss(
+        input: Term<'a>,
+        target: Term<'a>,
+        expects: Term<'a>,
+        names: &[Ustr],
+    ) -> Result<LossSpec, ApiError> {
         let named = |term: Term<'a>| match term.operand((0, term.text), names)? {
             Operand::Param(name) => Ok(name),
             Operand::Literal(_) => Err(term.error(0, "the name of a parameter belongs here")),

@@ -49,7 +49,11 @@ fn entries_belong_to_the_packages_of_their_file() {
         let line = text.lines().find(|line| line.starts_with("packages = ")).unwrap_or_default();
         for name in headers(&text) {
             let top = name.split('.').next().unwrap_or_default();
-            assert!(line.contains(&format!("\"{top}\"")), "{}: {name} is of no package of it", path.display());
+            assert!(
+                line.contains(&format!("\"{top}\"")),
+                "{}: {name} is of no package of it",
+                path.display()
+            );
         }
     }
 }
@@ -64,7 +68,8 @@ fn every_entry_has_a_source() {
 #[test]
 fn every_entry_says_something() {
     for api in Apis::builtin().entries() {
-        let says = api.gives.is_some() || api.class.is_some() || api.context.is_some() || !api.effects.is_empty();
+        let says =
+            api.gives.is_some() || api.class.is_some() || api.context.is_some() || !api.effects.is_empty();
         assert!(says, "{} says nothing", api.name);
     }
 }
@@ -206,10 +211,7 @@ fn refused(text: &str) -> String {
 #[test]
 fn mistakes_have_a_place_and_a_guess() {
     let cases = [
-        (
-            "[\"mine.f\"]\nparms = []\n",
-            "mine.toml:2:1: unknown key `parms`; did you mean `params`?",
-        ),
+        ("[\"mine.f\"]\nparms = []\n", "mine.toml:2:1: unknown key `parms`; did you mean `params`?"),
         (
             "[\"mine.f\"]\nparams = [\"x\"]\ngives = \"liek x\"\n",
             "mine.toml:3:10: unknown transfer `liek`; did you mean `like`?",
@@ -226,15 +228,24 @@ fn mistakes_have_a_place_and_a_guess() {
             "[\"mine.f\"]\nrange = \"clam 0 1 2\"\n",
             "mine.toml:2:10: unknown range function `clam`; did you mean `clamp`?",
         ),
-        ("[\"mine.f\"]\nrange = \"[1, 0]\"\n", "mine.toml:2:10: `[1, 0]` is not an interval such as `[0, 1)`"),
+        (
+            "[\"mine.f\"]\nrange = \"[1, 0]\"\n",
+            "mine.toml:2:10: `[1, 0]` is not an interval such as `[0, 1)`",
+        ),
         ("[\"mine.C\"]\nrole = \"modul\"\n", "mine.toml:2:9: unknown role `modul`; did you mean `module`?"),
         (
             "[\"mine.C\"]\nis = [\"mine.Bass\"]\n[\"mine.Base\"]\nrole = \"module\"\n",
             "mine.toml:2:8: unknown name `mine.Bass`; did you mean `mine.Base`?",
         ),
         ("framework = []\n", "mine.toml:1:1: unknown key `framework`; did you mean `frameworks`?"),
-        ("[\"mine.f\"]\ngives = 3\n", "mine.toml:2:9: a plain string without escapes belongs here, this is a integer"),
-        ("[\"mine.f\"]\ngives = \"like\"\n", "mine.toml:2:10: `like` takes at least 1 operands, this gives 0"),
+        (
+            "[\"mine.f\"]\ngives = 3\n",
+            "mine.toml:2:9: a plain string without escapes belongs here, this is a integer",
+        ),
+        (
+            "[\"mine.f\"]\ngives = \"like\"\n",
+            "mine.toml:2:10: `like` takes at least 1 operands, this gives 0",
+        ),
     ];
     for (text, message) in cases {
         assert_eq!(refused(text), message, "of {text}");

@@ -269,11 +269,6 @@ pub fn graph_here(grad: Option<bool>, dtype: Option<DType>, graph: &Graph) -> Gr
     }
 }
 
-/// A tensor of rank zero takes part with any other device, and leaves the dtype to larger ones of its kind.
-fn is_scalar(tensor: &Tensor) -> bool {
-    tensor.rank() == Some(0)
-}
-
 pub fn promoted(operands: &[&Tensor]) -> Option<DType> {
     let mut all = operands.iter();
     let mut so_far = (all.next()?.dtype?, operands[0].rank());
