@@ -1,6 +1,6 @@
 //! A call's arguments: as they are written, and bound to the parameters of an API entry.
 
-use crate::apis::{Api, Literal, Operand, ParamKind};
+use crate::apis::{Api, Apply, Literal, Operand, ParamKind, ParamSpec};
 use crate::report::Place;
 use crate::values::{Tensor, Value};
 use std::rc::Rc;
@@ -62,6 +62,8 @@ impl Call {
 #[derive(Clone, Debug)]
 pub struct Invocation<'a> {
     pub api: &'a Api,
+    /// What is applied: the entry's `gives`, or another part of it.
+    pub gives: Option<&'a Apply>,
     pub place: Place,
     bound: Vec<(Ustr, Passed)>,
     /// What `*args` takes.
@@ -74,16 +76,22 @@ pub struct Invocation<'a> {
 impl<'a> Invocation<'a> {
     /// Binds by position and by name; never fails, for the entry may be incomplete.
     pub fn bind(api: &'a Api, call: &Call) -> Invocation<'a> {
+        Invocation::bind_to(api, &api.params, call)
+    }
+
+    /// Binds to other parameters than the entry's own (those of an instance's call).
+    pub fn bind_to(api: &'a Api, params: &[ParamSpec], call: &Call) -> Invocation<'a> {
         let mut invocation = Invocation {
             api,
+            gives: api.gives.as_ref(),
             place: call.place,
-            bound: Vec::with_capacity(api.params.len()),
+            bound: Vec::with_capacity(params.len()),
             rest: Vec::new(),
             more: Vec::new(),
             open: call.open,
         };
         let mut positional = call.positional.iter();
-        for param in &api.params {
+        for param in params {
             match param.kind {
                 ParamKind::Plain => {
                     if let Some(passed) = positional.next() {
@@ -96,7 +104,7 @@ impl<'a> Invocation<'a> {
         }
         invocation.rest.extend(positional.map(|passed| passed.value.clone()));
         for (name, passed) in &call.keywords {
-            let listed = api.params.iter().any(|param| param.name == *name && param.kind != ParamKind::DoubleStar);
+            let listed = params.iter().any(|param| param.name == *name && param.kind != ParamKind::DoubleStar);
             let list = if listed { &mut invocation.bound } else { &mut invocation.more };
             list.push((*name, passed.clone()));
         }
@@ -144,7 +152,7 @@ impl<'a> Invocation<'a> {
 
     /// The operand at an index of the entry's `gives`, `Unknown` when there is none.
     pub fn nth(&self, index: usize) -> Value {
-        let operand = self.api.gives.as_ref().and_then(|apply| apply.args.get(index));
+        let operand = self.gives.and_then(|apply| apply.args.get(index));
         operand.map_or(Value::Unknown, |operand| self.operand(operand))
     }
 

@@ -268,8 +268,8 @@ pub struct Tensor {
     pub hazards: Option<Rc<[Hazard]>>,
     /// Where it was made.
     pub made: Option<Place>,
-    /// What made it, in words.
-    pub what: Option<Rc<str>>,
+    /// The API that made it, by qualified name.
+    pub what: Option<ustr::Ustr>,
     pub confidence: Confidence,
 }
 
@@ -332,7 +332,7 @@ impl Tensor {
             is_leaf: self.is_leaf && other.is_leaf,
             hazards: union_hazards(&self.hazards, &other.hazards),
             made: if self.made == other.made { self.made } else { None },
-            what: if self.what == other.what { self.what.clone() } else { None },
+            what: if self.what == other.what { self.what } else { None },
             confidence: self.confidence.min(other.confidence),
         }
     }
