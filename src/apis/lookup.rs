@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use ustr::Ustr;
+use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{Api, Role};
@@ -63,14 +63,21 @@ impl Apis {
         Ok(apis)
     }
 
-    /// The entry of a qualified name, under whichever of its names.
+    /// The entry of a qualified name, under whichever of its names; `torch.optim.Adam.step` is inherited.
     pub fn get(&self, name: Ustr) -> Option<&Api> {
-        self.find(&[name.as_str()])
+        self.find(&[name.as_str()]).or_else(|| {
+            let (class, method) = name.rsplit_once('.')?;
+            let class = self.find(&[class])?;
+            class
+                .class
+                .as_ref()
+                .and_then(|_| self.method(class.name, ustr(method)))
+        })
     }
 
     /// The entry of a class.
     pub fn class(&self, name: Ustr) -> Option<&Api> {
-        self.get(name).filter(|api| api.class.is_some())
+        self.find(&[name.as_str()]).filter(|api| api.class.is_some())
     }
 
     /// A method or property of a class, its own or that of a base.
@@ -174,7 +181,7 @@ impl Apis {
     }
 
     fn canonical(&self, name: Ustr) -> Ustr {
-        self.get(name).map_or(name, |api| api.name)
+        self.find(&[name.as_str()]).map_or(name, |api| api.name)
     }
 
     /// Asks of a class and then of its bases, depth first as declared.

@@ -186,6 +186,8 @@ fn names_lead_to_their_entry() {
     assert_eq!(get("torch.Tensor.relu").name, relu.name);
     assert_eq!(get("torch.nn.modules.linear.Linear").name, "torch.nn.Linear");
     assert_eq!(get("torch.optim.adam.Adam").name, "torch.optim.Adam");
+    assert_eq!(get("torch.optim.Adam.step").name, "torch.optim.Optimizer.step");
+    assert_eq!(get("tensorflow.keras.layers.Dense").name, "keras.layers.Dense");
     assert!(Apis::builtin().get(ustr("torch.nn")).is_none());
     assert!(Apis::builtin().get(ustr("torch.nn.Liner")).is_none());
     assert!(Apis::builtin().prefix_known("torch.nn"));
