@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use ustr::Ustr;
+use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{Api, Role};
@@ -29,9 +29,15 @@ impl Apis {
     }
 
     fn own() -> Apis {
-        let pack = Pack::new(Cow::Borrowed(include_bytes!(concat!(env!("OUT_DIR"), "/apis.pack"))));
+        let pack = Pack::new(Cow::Borrowed(include_bytes!(concat!(
+            env!("OUT_DIR"),
+            "/apis.pack"
+        ))));
         let shared = pack.shared();
-        Apis { packs: vec![pack], shared }
+        Apis {
+            packs: vec![pack],
+            shared,
+        }
     }
 
     /// The project's own tables under those of a user, each a file's name and its text. Where two
@@ -46,37 +52,67 @@ impl Apis {
             apis.packs.insert(0, Pack::new(Cow::Owned(bytes)));
             apis.shared.extend(table.shared);
             if let Some(&(name, at)) = table.mentioned.iter().find(|(name, _)| apis.get(*name).is_none()) {
-                let names: Vec<&str> = table.entries.iter().map(|entry| entry.api.name.as_str()).collect();
+                let names: Vec<&str> = table
+                    .entries
+                    .iter()
+                    .map(|entry| entry.api.name.as_str())
+                    .collect();
                 return Err(input.unknown(at, "name", &name, names));
             }
         }
         Ok(apis)
     }
 
-    /// The entry of a qualified name, under whichever of its names.
+    /// The entry of a qualified name, under whichever of its names; `torch.optim.Adam.step` is inherited.
     pub fn get(&self, name: Ustr) -> Option<&Api> {
-        self.find(&[name.as_str()])
+        self.find(&[name.as_str()]).or_else(|| {
+            let (class, method) = name.rsplit_once('.')?;
+            let class = self.find(&[class])?;
+            class
+                .class
+                .as_ref()
+                .and_then(|_| self.method(class.name, ustr(method)))
+        })
     }
 
     /// The entry of a class.
     pub fn class(&self, name: Ustr) -> Option<&Api> {
-        self.get(name).filter(|api| api.class.is_some())
+        self.find(&[name.as_str()]).filter(|api| api.class.is_some())
     }
 
     /// A method or property of a class, its own or that of a base.
     pub fn method(&self, class: Ustr, method: Ustr) -> Option<&Api> {
-        self.along(class, &mut |name| self.find(&[name.as_str(), method.as_str()]))
+        self.along(class, &mut |name| self.exact(&[name.as_str(), method.as_str()]))
     }
 
     /// Whether a class is another or has it among its bases.
     pub fn is_a(&self, class: Ustr, ancestor: Ustr) -> bool {
         let ancestor = self.canonical(ancestor);
-        self.along(class, &mut |name| (name == ancestor).then_some(())).is_some()
+        self.along(class, &mut |name| (name == ancestor).then_some(()))
+            .is_some()
     }
 
     /// The role of a class, its own or the first that a base has.
     pub fn role(&self, class: Ustr) -> Option<Role> {
         self.along(class, &mut |name| self.class(name)?.class.as_ref()?.role)
+    }
+
+    /// What calling an instance of a class does: the entry of the first of the class and its bases that says so.
+    pub fn instance_call(&self, class: Ustr) -> Option<&Api> {
+        self.along(class, &mut |name| {
+            let api = self.class(name)?;
+            let says = api.gives.is_some() || api.class.as_ref()?.call.is_some();
+            says.then_some(api)
+        })
+    }
+
+    /// Parts of the training protocol that a class or one of its bases does by itself.
+    pub fn owns(&self, class: Ustr) -> &[Ustr] {
+        let found = self.along(class, &mut |name| {
+            let owns = &self.class(name)?.class.as_ref()?.owns;
+            (!owns.is_empty()).then_some(&**owns)
+        });
+        found.unwrap_or_default()
     }
 
     /// Whether calls into this package leave optimizers, gradients and modules alone.
@@ -91,7 +127,12 @@ impl Apis {
 
     /// What something is, from the attributes that are used of it; nothing when they disagree.
     pub fn role_by_use(&self, attributes: &[Ustr]) -> Option<Role> {
-        let count = |used: &[Ustr]| attributes.iter().filter(|attribute| used.contains(attribute)).count();
+        let count = |used: &[Ustr]| {
+            attributes
+                .iter()
+                .filter(|attribute| used.contains(attribute))
+                .count()
+        };
         let mut best = None;
         let mut most = 0;
         for (role, used) in &self.shared.roles {
@@ -107,15 +148,29 @@ impl Apis {
 
     /// What something may be, from its name alone.
     pub fn role_by_name(&self, name: &str) -> Option<Role> {
-        let exact = self.shared.names.iter().find(|(_, patterns)| patterns.iter().any(|p| *p == name));
-        let pattern = || self.shared.names.iter().find(|(_, patterns)| patterns.iter().any(|p| fits(p, name)));
+        let exact = self
+            .shared
+            .names
+            .iter()
+            .find(|(_, patterns)| patterns.iter().any(|p| *p == name));
+        let pattern = || {
+            self.shared
+                .names
+                .iter()
+                .find(|(_, patterns)| patterns.iter().any(|p| fits(p, name)))
+        };
         exact.or_else(pattern).map(|(role, _)| *role)
     }
 
     /// Whether this is a known name or the beginning of one (`torch.nn`).
     pub fn prefix_known(&self, name: &str) -> bool {
-        self.rewritten(&[name], &mut |parts| self.packs.iter().any(|pack| pack.find(parts).is_some()).then_some(()))
-            .is_some()
+        self.rewritten(&[name], &mut |parts| {
+            self.packs
+                .iter()
+                .any(|pack| pack.find(parts).is_some())
+                .then_some(())
+        })
+        .is_some()
     }
 
     /// The classes that stand for a role when nothing more is known, the most common first.
@@ -173,11 +228,13 @@ impl Apis {
 
     /// All entries, a user's first.
     pub fn entries(&self) -> impl Iterator<Item = &Api> {
-        self.packs.iter().flat_map(|pack| (0..pack.len()).filter_map(|index| pack.entry(index)))
+        self.packs
+            .iter()
+            .flat_map(|pack| (0..pack.len()).filter_map(|index| pack.entry(index)))
     }
 
     fn canonical(&self, name: Ustr) -> Ustr {
-        self.get(name).map_or(name, |api| api.name)
+        self.find(&[name.as_str()]).map_or(name, |api| api.name)
     }
 
     /// Asks of a class and then of its bases, depth first as declared.
@@ -193,15 +250,19 @@ impl Apis {
         if depth == 0 {
             return None;
         }
-        bases.iter().find_map(|base| self.along_to(self.canonical(*base), ask, depth - 1))
+        bases
+            .iter()
+            .find_map(|base| self.along_to(self.canonical(*base), ask, depth - 1))
     }
 
     fn find(&self, parts: &[&str]) -> Option<&Api> {
-        self.rewritten(parts, &mut |parts| {
-            self.packs.iter().find_map(|pack| match pack.find(parts)? {
-                Found::Entry(index) => pack.entry(index),
-                Found::Prefix => None,
-            })
+        self.rewritten(parts, &mut |parts| self.exact(parts))
+    }
+
+    fn exact(&self, parts: &[&str]) -> Option<&Api> {
+        self.packs.iter().find_map(|pack| match pack.find(parts)? {
+            Found::Entry(index) => pack.entry(index),
+            Found::Prefix => None,
         })
     }
 
@@ -232,7 +293,11 @@ fn strip<'n>(name: &'n str, alias: &str) -> Option<&'n str> {
         return (!any).then_some("");
     }
     let after = after.strip_prefix('.')?;
-    if any { after.split_once('.').map(|(_, rest)| rest) } else { Some(after) }
+    if any {
+        after.split_once('.').map(|(_, rest)| rest)
+    } else {
+        Some(after)
+    }
 }
 
 /// `optim*` and `*_optimizer`.

@@ -109,7 +109,8 @@ impl<'a> Reader<'a> {
             "roles" => {
                 for (role, value) in self.table_of(value)? {
                     let role_at = role.span().start;
-                    let role = self.role(Term { input: self.input, text: role.get_ref(), offset: role_at })?;
+                    let role =
+                        self.role(Term { input: self.input, text: role.get_ref(), offset: role_at })?;
                     for (key, used) in self.table_of(value)? {
                         let words = self.words(used)?;
                         match key.get_ref().as_ref() {
@@ -126,7 +127,8 @@ impl<'a> Reader<'a> {
             "names" => {
                 for (role, patterns) in self.table_of(value)? {
                     let role_at = role.span().start;
-                    let role = self.role(Term { input: self.input, text: role.get_ref(), offset: role_at })?;
+                    let role =
+                        self.role(Term { input: self.input, text: role.get_ref(), offset: role_at })?;
                     let patterns = self.words(patterns)?;
                     self.table.shared.names.push((role, patterns));
                 }
@@ -161,7 +163,11 @@ impl<'a> Reader<'a> {
             gives: term("gives")?.map(|term| term.transfer(&names)).transpose()?,
             range: term("range")?.map(|term| term.range(&names)).transpose()?,
             mark: term("mark")?.map(|term| self.one_of("mark", term, MARKS)).transpose()?,
-            effects: self.terms(keys.get("effects"))?.iter().map(|term| term.effect(&names)).collect::<Result<_, _>>()?,
+            effects: self
+                .terms(keys.get("effects"))?
+                .iter()
+                .map(|term| term.effect(&names))
+                .collect::<Result<_, _>>()?,
             context: term("context")?.map(|term| term.context(&names)).transpose()?,
             loss: keys.get("loss").map(|value| self.loss(value, &names)).transpose()?,
             class: class.map(Box::new),
@@ -353,7 +359,12 @@ impl<'a, 't> Keys<'a, 't> {
     fn only(&self, known: &[&str]) -> Result<(), ApiError> {
         for (key, _) in self.table {
             if !known.contains(&key.get_ref().as_ref()) {
-                return Err(self.input.unknown(key.span().start, "key", key.get_ref(), known.iter().copied()));
+                return Err(self.input.unknown(
+                    key.span().start,
+                    "key",
+                    key.get_ref(),
+                    known.iter().copied(),
+                ));
             }
         }
         Ok(())
