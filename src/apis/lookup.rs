@@ -203,15 +203,6 @@ impl Apis {
         self.shared.packages.iter().any(|known| known == package)
     }
 
-    /// Whether a class or a base of it does this part of the protocol by itself.
-    pub fn owns(&self, class: Ustr, part: &str) -> bool {
-        let owning = |name: Ustr| {
-            let class = self.class(name)?.class.as_ref()?;
-            class.owns.iter().any(|owned| owned == part).then_some(())
-        };
-        self.along(class, &mut |name| owning(name)).is_some()
-    }
-
     /// What `from package import *` binds: names and what they stand for.
     pub fn members(&self, package: Ustr) -> Vec<(Ustr, Ustr)> {
         let mut all: Vec<(Ustr, Ustr)> = Vec::new();

@@ -206,7 +206,7 @@ impl<'p> Interp<'p> {
                 Verb::Eval => self.for_each_part(&arg(0), |module| module.mode = Mode::Eval),
                 Verb::RequiresGrad => self.requires_grad(&arg(0), &arg(1), call.place),
                 Verb::Move => {
-                    let device = transfer::device_of(&arg(1));
+                    let device = transfer::device_of(self, &arg(1));
                     self.for_each_part(&arg(0), |module| module.device = device);
                 }
                 Verb::Call => {
@@ -401,7 +401,7 @@ impl<'p> Interp<'p> {
         if call.is_given("device") {
             let device = call.get("device");
             if !matches!(device, Value::None) {
-                return transfer::device_of(&device);
+                return transfer::device_of(self, &device);
             }
         }
         self.contexts
@@ -564,7 +564,7 @@ impl<'p> Interp<'p> {
             Context::Accumulate => Some(ContextKind::Accumulate),
             Context::Device(device) => {
                 let device = operand(self, device);
-                Some(ContextKind::Device(transfer::device_of(&device)))
+                Some(ContextKind::Device(transfer::device_of(self, &device)))
             }
             Context::Transparent | Context::Result => None,
         })

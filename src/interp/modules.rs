@@ -460,7 +460,7 @@ impl<'p> Interp<'p> {
             match transfer::dtype_of(&arg) {
                 Some(found) => dtype = Some(found),
                 None if matches!(arg.bare(), Value::None | Value::Bool(_)) => {}
-                None => device = Some(transfer::device_of(&arg)),
+                None => device = Some(transfer::device_of(self, &arg)),
             }
         }
         self.for_each_part(&receiver, |module| {
