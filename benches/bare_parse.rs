@@ -97,10 +97,8 @@ fn main() -> ExitCode {
         }
     };
     let paths: Vec<&str> = list.lines().filter(|line| !line.is_empty()).collect();
-    let totals = paths
-        .par_iter()
-        .map(|path| measure(Path::new(path), mode))
-        .reduce(Totals::default, Totals::plus);
+    let totals =
+        paths.par_iter().map(|path| measure(Path::new(path), mode)).reduce(Totals::default, Totals::plus);
     println!("{}", totals.json());
     ExitCode::SUCCESS
 }
@@ -113,24 +111,14 @@ fn usage() -> ExitCode {
 fn measure(path: &Path, mode: Mode) -> Totals {
     READER.with_borrow_mut(|slot| {
         let Some(reader) = reader(slot) else {
-            return Totals {
-                unread: 1,
-                ..Totals::default()
-            };
+            return Totals { unread: 1, ..Totals::default() };
         };
         reader.text.clear();
         let read = File::open(path).and_then(|mut file| file.read_to_end(&mut reader.text));
         if read.is_err() {
-            return Totals {
-                unread: 1,
-                ..Totals::default()
-            };
+            return Totals { unread: 1, ..Totals::default() };
         }
-        let mut totals = Totals {
-            files: 1,
-            bytes: reader.text.len(),
-            ..Totals::default()
-        };
+        let mut totals = Totals { files: 1, bytes: reader.text.len(), ..Totals::default() };
         if mode == Mode::Read || mode == Mode::Passing && !imports_framework(&reader.text) {
             return totals;
         }
@@ -149,10 +137,7 @@ fn reader(slot: &mut Option<Reader>) -> Option<&mut Reader> {
     if slot.is_none() {
         let mut parser = Parser::new();
         parser.set_language(&tree_sitter_python::LANGUAGE.into()).ok()?;
-        *slot = Some(Reader {
-            parser,
-            text: Vec::new(),
-        });
+        *slot = Some(Reader { parser, text: Vec::new() });
     }
     slot.as_mut()
 }
@@ -171,19 +156,15 @@ fn line_imports_framework(line: &[u8]) -> bool {
         return FRAMEWORKS.contains(&package(rest));
     }
     line.strip_prefix(b"import ").is_some_and(|names| {
-        names
-            .split(|&byte| byte == b',')
-            .any(|name| FRAMEWORKS.contains(&package(name)))
+        names.split(|&byte| byte == b',').any(|name| FRAMEWORKS.contains(&package(name)))
     })
 }
 
 /// The first part of a dotted name, or nothing where there is none.
 fn package(text: &[u8]) -> &str {
     let text = text.trim_ascii_start();
-    let end = text
-        .iter()
-        .position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
-        .unwrap_or(text.len());
+    let end =
+        text.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(text.len());
     std::str::from_utf8(&text[..end]).unwrap_or_default()
 }
 

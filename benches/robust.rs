@@ -27,9 +27,7 @@ fn analyse_text(path: &Path, text: &str) -> usize {
         return 0;
     }
     let _ = path;
-    parser
-        .parse(text, None)
-        .map_or(0, |tree| tree.root_node().descendant_count())
+    parser.parse(text, None).map_or(0, |tree| tree.root_node().descendant_count())
 }
 
 #[derive(Clone)]
@@ -54,16 +52,8 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     };
-    let good = if options.child {
-        attack_on_a_small_stack(options)
-    } else {
-        supervise(&options)
-    };
-    if good {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    let good = if options.child { attack_on_a_small_stack(options) } else { supervise(&options) };
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn options() -> Option<Options> {
@@ -114,11 +104,7 @@ fn supervise(options: &Options) -> bool {
         println!("  failed; the case that was under way:");
         run_child(options, file, share, true);
     }
-    println!(
-        "{} files, {}",
-        files.len(),
-        if good { "nothing failed" } else { "FAILED" }
-    );
+    println!("{} files, {}", files.len(), if good { "nothing failed" } else { "FAILED" });
     good
 }
 
@@ -129,11 +115,7 @@ fn run_child(options: &Options, file: &Path, edits: usize, trace: bool) -> bool 
     };
     let mut command = Command::new(program);
     command.arg("--child").arg("--step").arg(options.step.to_string());
-    command
-        .arg("--edits")
-        .arg(edits.to_string())
-        .arg("--seed")
-        .arg(options.seed.to_string());
+    command.arg("--edits").arg(edits.to_string()).arg("--seed").arg(options.seed.to_string());
     command.arg("--slow-ms").arg(options.slow.as_millis().to_string());
     command.arg("--hang-s").arg(options.hang.as_secs().to_string());
     if trace {
@@ -168,20 +150,11 @@ fn last_case(child: Child) -> bool {
 fn chosen(options: &Options) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = Vec::new();
     for path in &options.paths {
-        for entry in ignore::WalkBuilder::new(path)
-            .standard_filters(false)
-            .build()
-            .flatten()
-        {
+        for entry in ignore::WalkBuilder::new(path).standard_filters(false).build().flatten() {
             let fits = entry
                 .metadata()
                 .is_ok_and(|data| data.is_file() && (200..=options.max_bytes).contains(&data.len()));
-            if fits
-                && entry
-                    .path()
-                    .extension()
-                    .is_some_and(|extension| extension == "py")
-            {
+            if fits && entry.path().extension().is_some_and(|extension| extension == "py") {
                 files.push(entry.into_path());
             }
         }
@@ -206,9 +179,7 @@ struct Attack<'a> {
 
 /// The workers that analyse files have 2 MiB of stack, so the attack has no more.
 fn attack_on_a_small_stack(options: Options) -> bool {
-    let worker = std::thread::Builder::new()
-        .stack_size(2 << 20)
-        .spawn(move || attack(&options));
+    let worker = std::thread::Builder::new().stack_size(2 << 20).spawn(move || attack(&options));
     worker.is_ok_and(|worker| worker.join().unwrap_or(false))
 }
 
@@ -295,8 +266,7 @@ impl Attack<'_> {
 
 fn message(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().cloned();
-    text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-        .unwrap_or_default()
+    text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
 
 /// The case that is under way and when it began, for the thread that watches over it.
@@ -389,14 +359,8 @@ fn edit(chars: &mut Vec<char>, random: &mut Random) {
 
 /// A missing line is what half-typed code looks like most often.
 fn drop_line(chars: &mut Vec<char>, at: usize) {
-    let start = chars[..at]
-        .iter()
-        .rposition(|&char| char == '\n')
-        .map_or(0, |newline| newline + 1);
-    let end = chars[at..]
-        .iter()
-        .position(|&char| char == '\n')
-        .map_or(chars.len(), |length| at + length);
+    let start = chars[..at].iter().rposition(|&char| char == '\n').map_or(0, |newline| newline + 1);
+    let end = chars[at..].iter().position(|&char| char == '\n').map_or(chars.len(), |length| at + length);
     chars.drain(start..end);
 }
 

@@ -29,15 +29,9 @@ impl Apis {
     }
 
     fn own() -> Apis {
-        let pack = Pack::new(Cow::Borrowed(include_bytes!(concat!(
-            env!("OUT_DIR"),
-            "/apis.pack"
-        ))));
+        let pack = Pack::new(Cow::Borrowed(include_bytes!(concat!(env!("OUT_DIR"), "/apis.pack"))));
         let shared = pack.shared();
-        Apis {
-            packs: vec![pack],
-            shared,
-        }
+        Apis { packs: vec![pack], shared }
     }
 
     /// The project's own tables under those of a user, each a file's name and its text. Where two
@@ -52,11 +46,7 @@ impl Apis {
             apis.packs.insert(0, Pack::new(Cow::Owned(bytes)));
             apis.shared.extend(table.shared);
             if let Some(&(name, at)) = table.mentioned.iter().find(|(name, _)| apis.get(*name).is_none()) {
-                let names: Vec<&str> = table
-                    .entries
-                    .iter()
-                    .map(|entry| entry.api.name.as_str())
-                    .collect();
+                let names: Vec<&str> = table.entries.iter().map(|entry| entry.api.name.as_str()).collect();
                 return Err(input.unknown(at, "name", &name, names));
             }
         }
@@ -68,10 +58,7 @@ impl Apis {
         self.find(&[name.as_str()]).or_else(|| {
             let (class, method) = name.rsplit_once('.')?;
             let class = self.find(&[class])?;
-            class
-                .class
-                .as_ref()
-                .and_then(|_| self.method(class.name, ustr(method)))
+            class.class.as_ref().and_then(|_| self.method(class.name, ustr(method)))
         })
     }
 
@@ -88,8 +75,7 @@ impl Apis {
     /// Whether a class is another or has it among its bases.
     pub fn is_a(&self, class: Ustr, ancestor: Ustr) -> bool {
         let ancestor = self.canonical(ancestor);
-        self.along(class, &mut |name| (name == ancestor).then_some(()))
-            .is_some()
+        self.along(class, &mut |name| (name == ancestor).then_some(())).is_some()
     }
 
     /// The role of a class, its own or the first that a base has.
@@ -127,12 +113,7 @@ impl Apis {
 
     /// What something is, from the attributes that are used of it; nothing when they disagree.
     pub fn role_by_use(&self, attributes: &[Ustr]) -> Option<Role> {
-        let count = |used: &[Ustr]| {
-            attributes
-                .iter()
-                .filter(|attribute| used.contains(attribute))
-                .count()
-        };
+        let count = |used: &[Ustr]| attributes.iter().filter(|attribute| used.contains(attribute)).count();
         let mut best = None;
         let mut most = 0;
         for (role, used) in &self.shared.roles {
@@ -148,27 +129,16 @@ impl Apis {
 
     /// What something may be, from its name alone.
     pub fn role_by_name(&self, name: &str) -> Option<Role> {
-        let exact = self
-            .shared
-            .names
-            .iter()
-            .find(|(_, patterns)| patterns.iter().any(|p| *p == name));
-        let pattern = || {
-            self.shared
-                .names
-                .iter()
-                .find(|(_, patterns)| patterns.iter().any(|p| fits(p, name)))
-        };
+        let exact = self.shared.names.iter().find(|(_, patterns)| patterns.iter().any(|p| *p == name));
+        let pattern =
+            || self.shared.names.iter().find(|(_, patterns)| patterns.iter().any(|p| fits(p, name)));
         exact.or_else(pattern).map(|(role, _)| *role)
     }
 
     /// Whether this is a known name or the beginning of one (`torch.nn`).
     pub fn prefix_known(&self, name: &str) -> bool {
         self.rewritten(&[name], &mut |parts| {
-            self.packs
-                .iter()
-                .any(|pack| pack.find(parts).is_some())
-                .then_some(())
+            self.packs.iter().any(|pack| pack.find(parts).is_some()).then_some(())
         })
         .is_some()
     }
@@ -219,9 +189,7 @@ impl Apis {
 
     /// All entries, a user's first.
     pub fn entries(&self) -> impl Iterator<Item = &Api> {
-        self.packs
-            .iter()
-            .flat_map(|pack| (0..pack.len()).filter_map(|index| pack.entry(index)))
+        self.packs.iter().flat_map(|pack| (0..pack.len()).filter_map(|index| pack.entry(index)))
     }
 
     fn canonical(&self, name: Ustr) -> Ustr {
@@ -241,9 +209,7 @@ impl Apis {
         if depth == 0 {
             return None;
         }
-        bases
-            .iter()
-            .find_map(|base| self.along_to(self.canonical(*base), ask, depth - 1))
+        bases.iter().find_map(|base| self.along_to(self.canonical(*base), ask, depth - 1))
     }
 
     fn find(&self, parts: &[&str]) -> Option<&Api> {
@@ -284,11 +250,7 @@ fn strip<'n>(name: &'n str, alias: &str) -> Option<&'n str> {
         return (!any).then_some("");
     }
     let after = after.strip_prefix('.')?;
-    if any {
-        after.split_once('.').map(|(_, rest)| rest)
-    } else {
-        Some(after)
-    }
+    if any { after.split_once('.').map(|(_, rest)| rest) } else { Some(after) }
 }
 
 /// `optim*` and `*_optimizer`.

@@ -34,7 +34,8 @@ pub fn analyse(project: &Project, file: FileId, settings: &Settings) -> FileRepo
     let values = settings.values.iter().map(|(name, value)| (name.clone(), text(value))).collect();
     let stated = interp::Settings { values, fuel: None };
     let rehearsal = interp::rehearse(project, settings.tables(), &stated, file);
-    let script = Script { rehearsal: &rehearsal, memory: settings.target.memory, card: &settings.target.name };
+    let script =
+        Script { rehearsal: &rehearsal, memory: settings.target.memory, card: &settings.target.name };
     let mut findings = Findings::default();
     for rule in rules::all() {
         (rule.check)(&script, &mut findings);

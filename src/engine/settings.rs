@@ -4,8 +4,8 @@
 use crate::apis::{Apis, Literal};
 use crate::engine::config::{Config, Target};
 use crate::engine::selection::RuleSet;
-use crate::source::read_text;
 use crate::report::{Confidence, Diagnostic, Severity};
+use crate::source::read_text;
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,8 @@ impl Settings {
             let text = read_text(path).ok_or_else(|| format!("{name}: this table of APIs can't be read"))?;
             texts.push((name, text));
         }
-        let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let texts: Vec<(&str, &str)> =
+            texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         let tables = Apis::load(&texts).map_err(|error| error.to_string())?;
         // Another thread may have been faster with the same tables.
         let _ = self.tables.set(tables);

@@ -120,7 +120,8 @@ impl Life<'_, '_> {
             return Reach::Maybe;
         }
         let inside = self.spread(targets);
-        let covers = !self.state.owns.is_empty() && self.state.owns.iter().all(|owner| inside.contains(owner));
+        let covers =
+            !self.state.owns.is_empty() && self.state.owns.iter().all(|owner| inside.contains(owner));
         if covers && !self.state.others {
             return if whole { Reach::Surely } else { Reach::Maybe };
         }
@@ -185,11 +186,9 @@ impl Protocol for Life<'_, '_> {
                     *state = if before == FRESH { LOST } else { CLEAN };
                 }
             },
-            Effect::Touch { objects } => {
-                if objects.contains(self.optimizer) || self.overlap(objects) {
-                    self.note(Kind::Foreign, event, way, before, false);
-                    *state = FOREIGN;
-                }
+            Effect::Touch { objects } if (objects.contains(self.optimizer) || self.overlap(objects)) => {
+                self.note(Kind::Foreign, event, way, before, false);
+                *state = FOREIGN;
             }
             Effect::Read { objects } if self.overlap(objects) => {
                 self.note(Kind::Foreign, event, way, before, true);
@@ -239,7 +238,9 @@ impl<'a> Script<'a> {
                     continue;
                 }
                 let Some((kind, step)) = lost(clear, index, &life.seen) else { continue };
-                let Some(backward) = life.seen.iter().find(|seen| seen.kind == Kind::Backward) else { continue };
+                let Some(backward) = life.seen.iter().find(|seen| seen.kind == Kind::Backward) else {
+                    continue;
+                };
                 found.push(ClearedEarly {
                     at: at(entry, clear, backward.certain),
                     kind,
@@ -290,9 +291,11 @@ fn optimizers(nodes: &[Node], found: &mut ObjSet) {
 
 /// The backward whose gradients a step applies on top of old ones; `None` when it may be all right.
 fn uncleared<'s>(step: &Seen, seen: &'s [Seen]) -> Option<&'s Seen> {
-    let round = |id: &LoopId| seen.iter().any(|other| other.kind == Kind::Backward && other.loops.contains(id));
+    let round =
+        |id: &LoopId| seen.iter().any(|other| other.kind == Kind::Backward && other.loops.contains(id));
     let innermost = step.loops.iter().rev().find(|id| round(id))?;
-    let backward = seen.iter().find(|other| other.kind == Kind::Backward && other.loops.contains(innermost))?;
+    let backward =
+        seen.iter().find(|other| other.kind == Kind::Backward && other.loops.contains(innermost))?;
     let cleared = seen
         .iter()
         .any(|other| matches!(other.kind, Kind::Clear | Kind::Foreign) && other.loops.contains(innermost));

@@ -110,7 +110,13 @@ impl<'a> Script<'a> {
             let Sight::Meet { one, other, operation } = sight else { continue };
             if once(&mut seen, at.place) {
                 let module_is_behind = !one.device.is_gpu() && &**operation == "a forward";
-                found.push(Meeting { at: at.clone(), one, other, operation: operation.clone(), module_is_behind });
+                found.push(Meeting {
+                    at: at.clone(),
+                    one,
+                    other,
+                    operation: operation.clone(),
+                    module_is_behind,
+                });
             }
         }
         found

@@ -3,7 +3,7 @@
 use super::{Script, once, units};
 use crate::report::{Place, Severity};
 use crate::trace::{At, Carry, LoopId, Over, Sight};
-use crate::values::{Graph, Int, Mode, Source, State, Tensor, Value, ObjId};
+use crate::values::{Graph, Int, Mode, ObjId, Source, State, Tensor, Value};
 use std::rc::Rc;
 
 /// Samples from which a batch of all of them is worth a warning.
@@ -52,7 +52,9 @@ impl Script<'_> {
                 continue;
             }
             let rows = tensor.shape.as_ref().and_then(|shape| shape.first()?.known()).unwrap_or(0);
-            let (Some(bytes), Some(dtype)) = (tensor.bytes().and_then(|bytes| u64::try_from(bytes).ok()), tensor.dtype) else {
+            let (Some(bytes), Some(dtype)) =
+                (tensor.bytes().and_then(|bytes| u64::try_from(bytes).ok()), tensor.dtype)
+            else {
                 continue;
             };
             if rows < FEW_ROWS {
@@ -82,7 +84,10 @@ impl Script<'_> {
                     self.full_batch(at, *batch_place, length, *length_place, batch_size, bytes)
                 }
                 Sight::Fit { batch_size, batch_place: Some(place), length, data, .. } => {
-                    let bytes = data.as_tensor().and_then(|tensor| tensor.bytes()).and_then(|bytes| u64::try_from(bytes).ok());
+                    let bytes = data
+                        .as_tensor()
+                        .and_then(|tensor| tensor.bytes())
+                        .and_then(|bytes| u64::try_from(bytes).ok());
                     self.full_batch(at, *place, length, None, batch_size, bytes)
                 }
                 Sight::Forward(forward) => self.whole_forward(at, forward),
@@ -128,13 +133,15 @@ impl Script<'_> {
         let input = forward.input.as_ref()?;
         let innermost = at.loops.last()?;
         let info = self.rehearsal.loop_info(*innermost);
-        if !matches!(info.over, Over::Counter) || !self.trains_in(*innermost) || input.source != Source::Data {
+        if !matches!(info.over, Over::Counter) || !self.trains_in(*innermost) || input.source != Source::Data
+        {
             return None;
         }
         let samples = input.shape.as_ref()?.first()?.known()?;
         let outside = input.born < info.first;
         let bytes = u64::try_from(input.bytes()?).ok()?;
-        let notable = samples >= MANY_SAMPLES || self.severity_of_size(bytes, Severity::Note) > Severity::Note;
+        let notable =
+            samples >= MANY_SAMPLES || self.severity_of_size(bytes, Severity::Note) > Severity::Note;
         if !outside || input.rank()? < 2 || samples < FEW_ROWS {
             return None;
         }
@@ -150,8 +157,10 @@ impl Script<'_> {
 
     /// Whether a training step runs on what a loader yields.
     fn feeds_training(&self, loader: ObjId) -> bool {
-        let over = |id: &LoopId| matches!(self.rehearsal.loop_info(*id).over, Over::Loader(over) if over == loader);
-        self.sightings().any(|(at, sight)| matches!(sight, Sight::Backward { .. }) && at.loops.iter().any(over))
+        let over =
+            |id: &LoopId| matches!(self.rehearsal.loop_info(*id).over, Over::Loader(over) if over == loader);
+        self.sightings()
+            .any(|(at, sight)| matches!(sight, Sight::Backward { .. }) && at.loops.iter().any(over))
     }
 
     fn batch_bytes(&self, loader: ObjId) -> Option<u64> {
@@ -209,7 +218,8 @@ impl Script<'_> {
     pub(super) fn shape(&self, tensor: &Tensor) -> String {
         let size = |size: &Int| match size {
             Int::Known(value) => units::count(*value),
-            other => match other.as_symbol().and_then(|symbol| self.rehearsal.symbols.get(symbol.0 as usize)) {
+            other => match other.as_symbol().and_then(|symbol| self.rehearsal.symbols.get(symbol.0 as usize))
+            {
                 Some(name) => name.to_string(),
                 None => "?".to_owned(),
             },

@@ -1,8 +1,8 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
-mod gradients;
 pub mod gpus;
+mod gradients;
 mod losses;
 mod memory;
 pub mod units;
@@ -39,7 +39,13 @@ impl Findings {
 
 impl<'a> Script<'a> {
     /// A finding at a place, as sure as what it rests on.
-    pub fn finding(&self, rule: &Rule, severity: Severity, at: &At, message: impl Into<String>) -> Diagnostic {
+    pub fn finding(
+        &self,
+        rule: &Rule,
+        severity: Severity,
+        at: &At,
+        message: impl Into<String>,
+    ) -> Diagnostic {
         let mut finding = Diagnostic::new(rule.id, severity, at.place, message).confidence(at.confidence);
         // The innermost call that led here says which of several callers is meant.
         if let Some((site, name)) = at.calls.last()
@@ -83,7 +89,10 @@ impl<'a> Script<'a> {
     fn name_of(&self, object: ObjId) -> String {
         for entry in 0..self.rehearsal.heap.len() {
             let holder = self.rehearsal.heap.get(ObjId(entry as u32));
-            if !matches!(holder.state, crate::values::State::Frame | crate::values::State::Plain | crate::values::State::Module(_)) {
+            if !matches!(
+                holder.state,
+                crate::values::State::Frame | crate::values::State::Plain | crate::values::State::Module(_)
+            ) {
                 continue;
             }
             for (name, value) in &holder.attrs {

@@ -121,7 +121,8 @@ impl<'p> Interp<'p> {
         let value = Value::tensor(tensor);
         match &api.range {
             Some(RangeSpec::Of(apply)) if apply.verb == "div" => {
-                let operand = |index: usize| apply.args.get(index).map_or(Value::Unknown, |arg| call.operand(arg));
+                let operand =
+                    |index: usize| apply.args.get(index).map_or(Value::Unknown, |arg| call.operand(arg));
                 let (above, below) = (operand(0), operand(1));
                 let place = match apply.args.get(1) {
                     Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
@@ -175,7 +176,7 @@ impl<'p> Interp<'p> {
                 Some(false) => Expects::Probabilities,
                 None => Expects::Anything,
             },
-            other => other.clone(),
+            other => *other,
         }
     }
 
@@ -229,7 +230,11 @@ impl<'p> Interp<'p> {
                 }
                 Verb::Zero => {
                     if let Value::Grad(owners) = arg(0) {
-                        self.event(call.place, Effect::Clear { targets: (*owners).clone(), whole: true }, Confidence::High);
+                        self.event(
+                            call.place,
+                            Effect::Clear { targets: (*owners).clone(), whole: true },
+                            Confidence::High,
+                        );
                     }
                 }
                 Verb::Register => {
@@ -343,7 +348,9 @@ impl<'p> Interp<'p> {
                 State::Optimizer(self.optimizer_state(&params))
             }
             Some(Role::Loader) => return self.loader(api, &invocation),
-            Some(Role::Tensor) => return Value::tensor(Tensor { made: Some(call.place), ..Tensor::default() }),
+            Some(Role::Tensor) => {
+                return Value::tensor(Tensor { made: Some(call.place), ..Tensor::default() });
+            }
             _ => State::Plain,
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);
@@ -385,14 +392,17 @@ impl<'p> Interp<'p> {
         let Some(object) = value.as_obj() else { return Vec::new() };
         let items = match &self.heap.get(object).state {
             State::List(_) => self.iterate(value, place),
-            State::Dict(entries) => Items::exact(entries.known.iter().map(|(_, value)| value.clone()).collect()),
+            State::Dict(entries) => {
+                Items::exact(entries.known.iter().map(|(_, value)| value.clone()).collect())
+            }
             _ => return Vec::new(),
         };
         let items = match items.exact {
             Some(exact) => exact,
             None => vec![items.any],
         };
-        let is_module = |value: &Value| value.as_obj().is_some_and(|object| self.heap.get(object).module().is_some());
+        let is_module =
+            |value: &Value| value.as_obj().is_some_and(|object| self.heap.get(object).module().is_some());
         if items.iter().all(is_module) { items } else { Vec::new() }
     }
 
@@ -416,12 +426,8 @@ impl<'p> Interp<'p> {
 
     fn children(&mut self, call: &Invocation, named: bool) -> Value {
         let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
-        let parts: Vec<Value> = self
-            .descendants(object)
-            .iter()
-            .filter(|part| *part != object)
-            .map(Value::Obj)
-            .collect();
+        let parts: Vec<Value> =
+            self.descendants(object).iter().filter(|part| *part != object).map(Value::Obj).collect();
         let parts = if named {
             parts.into_iter().map(|part| Value::tuple(vec![Value::Str(None), part])).collect()
         } else {
@@ -438,7 +444,8 @@ impl<'p> Interp<'p> {
         };
         let state = self.heap.get(object).module().cloned().unwrap_or_default();
         let class = self.heap.get(object).class;
-        let wrapper = ModuleState { weights: Learned::Nothing, parts: [object].into_iter().collect(), ..state };
+        let wrapper =
+            ModuleState { weights: Learned::Nothing, parts: [object].into_iter().collect(), ..state };
         let outer = self.alloc(call.place, class, State::Module(wrapper));
         // The wrapper answers like the module itself, and has it as `.module`.
         let attrs = self.heap.get(object).attrs.clone();
@@ -466,7 +473,8 @@ impl<'p> Interp<'p> {
                     module.device = Device::Accelerator;
                 }),
                 State::Optimizer(state) => {
-                    self.heap.get_mut(object).state = State::Optimizer(OptimizerState { managed: true, ..state });
+                    self.heap.get_mut(object).state =
+                        State::Optimizer(OptimizerState { managed: true, ..state });
                 }
                 State::Loader(state) => {
                     let batch = on_device(&state.batch, Device::Accelerator);
@@ -510,7 +518,8 @@ impl<'p> Interp<'p> {
         let data = call.nth_tensor(0);
         let learns = self.truth(&call.nth(1)) != Some(false);
         let class = self.apis.class_of(Role::Parameter).map_or(ClassRef::Builtin, ClassRef::Api);
-        let state = ModuleState { weights: Learned::Own(None), frozen: Some(!learns), ..ModuleState::default() };
+        let state =
+            ModuleState { weights: Learned::Own(None), frozen: Some(!learns), ..ModuleState::default() };
         let object = self.alloc(call.place, class, State::Module(state));
         let base = data.map_or_else(Tensor::default, |data| (*data).clone());
         let graph = if learns { Graph::leaf(object, 0) } else { Graph::None };

@@ -231,7 +231,10 @@ impl<'p> Interp<'p> {
                 ParamKind::DoubleStar => {
                     let mut entries = Entries::default();
                     for (name, passed) in &call.keywords {
-                        let named = function.params.iter().any(|p| p.name == *name && p.kind != ParamKind::DoubleStar);
+                        let named = function
+                            .params
+                            .iter()
+                            .any(|p| p.name == *name && p.kind != ParamKind::DoubleStar);
                         if !named {
                             entries.set(Key::Str(Rc::from(name.as_str())), passed.value.clone());
                         }
@@ -291,14 +294,22 @@ impl<'p> Interp<'p> {
         let in_class = matches!(self.heap.get(env).state, State::Class(_));
         let class_object = if in_class { Some(env) } else { class };
         let env = if in_class { self.class_env(env) } else { env };
-        Value::Function(Rc::new(Closure { file, function, env, defaults, class: class_object, wrap: Wrap::default() }))
+        Value::Function(Rc::new(Closure {
+            file,
+            function,
+            env,
+            defaults,
+            class: class_object,
+            wrap: Wrap::default(),
+        }))
     }
 
     /// A number that is a default keeps the parameter's name and place.
     fn default_value(&mut self, name: Ustr, written: ExprId, value: Value) -> Value {
         match &value {
             Value::Int(num) if num.from.is_none() && num.int.known().is_some() => {
-                let origin = Origin { place: self.expr_place(written), name: Rc::from(name.as_str()), given: false };
+                let origin =
+                    Origin { place: self.expr_place(written), name: Rc::from(name.as_str()), given: false };
                 Value::Int(Num { from: Some(Rc::new(origin)), ..num.clone() })
             }
             _ => value,
@@ -396,11 +407,13 @@ impl<'p> Interp<'p> {
             Value::Partial(partial) => {
                 partial.positional.iter().for_each(|item| self.reach(item, found, depth));
             }
-            Value::Function(closure) if depth > 0 => {
+            Value::Function(closure)
+                if depth > 0
                 // A callback may use whatever its frame holds.
-                if self.heap.get(closure.env).state_is_frame() && self.scopes.get(&closure.env).is_some_and(|s| s.function.is_some()) {
-                    self.reach_object(closure.env, found, depth - 1);
-                }
+                && self.heap.get(closure.env).state_is_frame()
+                    && self.scopes.get(&closure.env).is_some_and(|s| s.function.is_some()) =>
+            {
+                self.reach_object(closure.env, found, depth - 1);
             }
             Value::Obj(object) => self.reach_object(*object, found, depth),
             _ => {}

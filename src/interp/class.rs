@@ -98,18 +98,18 @@ impl<'p> Interp<'p> {
     }
 
     pub(super) fn is_api(&self, class: ClassRef, ancestor: Ustr) -> bool {
-        self.lineage(class).into_iter().any(|base| matches!(base, Base::Api(name) if self.apis.is_a(name, ancestor)))
+        self.lineage(class)
+            .into_iter()
+            .any(|base| matches!(base, Base::Api(name) if self.apis.is_a(name, ancestor)))
     }
 
     pub(super) fn instantiate(&mut self, class: ObjId, call: &Call) -> Value {
         let reference = ClassRef::Project(class);
         let state = match self.role_of(reference) {
             Some(Role::Module) => State::Module(ModuleState::default()),
-            Some(Role::Optimizer) => State::Optimizer(OptimizerState {
-                owns: ObjSet::default(),
-                others: true,
-                managed: false,
-            }),
+            Some(Role::Optimizer) => {
+                State::Optimizer(OptimizerState { owns: ObjSet::default(), others: true, managed: false })
+            }
             _ => State::Plain,
         };
         let object = self.alloc(call.place, reference, state);
@@ -144,7 +144,9 @@ impl<'p> Interp<'p> {
             let State::Class(state) = self.heap.get(base).state.clone() else { continue };
             let tree = self.tree(state.file);
             for stmt in &tree.class(state.class).body {
-                let StmtKind::AnnAssign { target, annotation, value } = tree.stmt(*stmt).kind else { continue };
+                let StmtKind::AnnAssign { target, annotation, value } = tree.stmt(*stmt).kind else {
+                    continue;
+                };
                 let ExprKind::Name(name) = tree.expr(target).kind else { continue };
                 let passed = call.passed(position, &name).map(|passed| passed.value.clone());
                 position += 1;
@@ -169,10 +171,11 @@ impl<'p> Interp<'p> {
             return python::parse_scalar(text);
         }
         let value = self.heap.attr(class, name).cloned().unwrap_or_default();
-        let value = match value.as_obj().and_then(|object| self.heap.attr(object, Ustr::from("default")).cloned()) {
-            Some(default) => default,
-            None => value,
-        };
+        let value =
+            match value.as_obj().and_then(|object| self.heap.attr(object, Ustr::from("default")).cloned()) {
+                Some(default) => default,
+                None => value,
+            };
         let tree = self.tree(state.file);
         let place = Place::new(state.file, tree.expr(written.unwrap_or(annotation)).span);
         match value {
@@ -230,7 +233,9 @@ impl<'p> Interp<'p> {
                 _ => Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) })),
             },
             Value::Grad(_) if name == "data" => value.clone(),
-            Value::Grad(_) => Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) })),
+            Value::Grad(_) => {
+                Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) }))
+            }
             Value::Super { instance, after } => self.super_attr(*instance, *after, name, place),
             Value::Maybe(inner) => self.get_attr(&inner.clone(), name, place),
             Value::Given(given) => self.get_attr(&given.value.clone(), name, place),
@@ -318,8 +323,12 @@ impl<'p> Interp<'p> {
                 if closure.wrap.is_static {
                     return found.clone();
                 }
-                let receiver = if closure.wrap.is_class { self.class_value(receiver) } else { receiver.clone() };
-                let is_class = matches!(receiver.as_obj().map(|object| &self.heap.get(object).state), Some(State::Class(_)));
+                let receiver =
+                    if closure.wrap.is_class { self.class_value(receiver) } else { receiver.clone() };
+                let is_class = matches!(
+                    receiver.as_obj().map(|object| &self.heap.get(object).state),
+                    Some(State::Class(_))
+                );
                 if is_class && !closure.wrap.is_class {
                     return found.clone();
                 }
@@ -383,7 +392,8 @@ impl<'p> Interp<'p> {
     pub(super) fn set_attr(&mut self, receiver: &Value, name: Ustr, value: Value, place: Place) {
         match receiver {
             Value::Obj(object) => {
-                let value = if value.is_unknown() { self.self_typed_by_use(*object, name, value) } else { value };
+                let value =
+                    if value.is_unknown() { self.self_typed_by_use(*object, name, value) } else { value };
                 self.heap.get_mut(*object).set_attr(name, value);
             }
             Value::Module(file) => {
@@ -426,7 +436,7 @@ impl<'p> Interp<'p> {
         let here = self.heap.get(object);
         match (class, &here.state) {
             (Value::Builtin(name), State::List(_)) => Some(matches!(name.as_str(), "list" | "set")),
-            (Value::Builtin(name), State::Dict(_)) => Some(name == &"dict"),
+            (Value::Builtin(name), State::Dict(_)) => Some(name == "dict"),
             (Value::Builtin(_), _) => Some(false),
             (Value::Obj(wanted), _) => {
                 let lineage = self.lineage(here.class);

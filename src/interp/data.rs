@@ -27,7 +27,8 @@ impl<'p> Interp<'p> {
                 self.quietly(|interp| interp.call_value(function, &Call::with(call.place, [samples])))
             }
         };
-        let state = LoaderState { dataset: dataset.clone(), batch_size: batch_size.clone(), batch, managed: false };
+        let state =
+            LoaderState { dataset: dataset.clone(), batch_size: batch_size.clone(), batch, managed: false };
         let object = self.alloc(call.place, ClassRef::Api(api.name), State::Loader(Rc::new(state)));
         self.keep_arguments(object, api, call);
         let confidence = self.heap.get(object).confidence;
@@ -77,7 +78,8 @@ impl<'p> Interp<'p> {
                 return Value::Unknown;
             }
             let shape: Shape = spec.sample.iter().map(|size| Int::Known(*size)).collect();
-            let transformed = !matches!(self.heap.attr(object, Ustr::from("transform")), Some(Value::None) | None);
+            let transformed =
+                !matches!(self.heap.attr(object, Ustr::from("transform")), Some(Value::None) | None);
             let input = Tensor {
                 shape: (!transformed).then_some(shape),
                 dtype: Some(DType::Float32),
@@ -110,9 +112,10 @@ impl<'p> Interp<'p> {
     /// Samples stacked into a batch.
     fn collated(&mut self, sample: &Value, count: &Int) -> Value {
         let batch = |tensor: Tensor| {
-            let shape = tensor.shape.as_ref().map(|shape| {
-                std::iter::once(count.clone()).chain(shape.iter().cloned()).collect::<Shape>()
-            });
+            let shape = tensor
+                .shape
+                .as_ref()
+                .map(|shape| std::iter::once(count.clone()).chain(shape.iter().cloned()).collect::<Shape>());
             Value::tensor(Tensor {
                 shape,
                 device: if tensor.device.is_gpu() { tensor.device } else { Device::Cpu },
@@ -130,12 +133,15 @@ impl<'p> Interp<'p> {
         };
         match sample.bare() {
             Value::Tensor(tensor) => batch((**tensor).clone()),
-            Value::Tuple(items) => Value::tuple(items.iter().map(|item| self.collated(item, count)).collect()),
+            Value::Tuple(items) => {
+                Value::tuple(items.iter().map(|item| self.collated(item, count)).collect())
+            }
             Value::Int(_) => batch(scalar(DType::Int64)),
             Value::Float(_) => batch(scalar(DType::Float64)),
             Value::Obj(object) => match self.heap.get(*object).state.clone() {
                 State::Dict(entries) => {
-                    let known = entries.known.into_iter().map(|(key, value)| (key, self.collated(&value, count)));
+                    let known =
+                        entries.known.into_iter().map(|(key, value)| (key, self.collated(&value, count)));
                     let known = known.collect();
                     let site = self.heap.get(*object).site;
                     self.dict(site, Entries { known, other: entries.other })
@@ -195,7 +201,8 @@ impl<'p> Interp<'p> {
                     Value::Tuple(items) => items.to_vec(),
                     other => vec![other.clone()],
                 };
-                let mapped = self.quietly(|interp| interp.call_value(&call.nth(1), &Call::with(call.place, args)));
+                let mapped =
+                    self.quietly(|interp| interp.call_value(&call.nth(1), &Call::with(call.place, args)));
                 self.stream(call, mapped, length)
             }
             "dataset-same" => call.nth(0),
@@ -220,7 +227,9 @@ impl<'p> Interp<'p> {
 
     fn slices_length(&mut self, data: &Value, place: Place) -> Int {
         match data.bare() {
-            Value::Tuple(items) => items.first().map_or(Int::Unknown, |first| self.length(&first.clone(), place)),
+            Value::Tuple(items) => {
+                items.first().map_or(Int::Unknown, |first| self.length(&first.clone(), place))
+            }
             other => self.length(&other.clone(), place),
         }
     }
@@ -229,7 +238,9 @@ impl<'p> Interp<'p> {
     fn stream(&mut self, call: &Invocation, sample: Value, length: Int) -> Value {
         let class = self.apis.class_of(Role::Dataset).map_or(ClassRef::Builtin, ClassRef::Api);
         let class = match call.api.name.rsplit_once('.') {
-            Some((class, _)) if self.apis.class(Ustr::from(class)).is_some() => ClassRef::Api(Ustr::from(class)),
+            Some((class, _)) if self.apis.class(Ustr::from(class)).is_some() => {
+                ClassRef::Api(Ustr::from(class))
+            }
             _ => class,
         };
         let object = self.alloc(call.place, class, State::Plain);
@@ -323,7 +334,8 @@ impl<'p> Interp<'p> {
             })
         };
         let split = |samples: i64| {
-            let shape: Shape = std::iter::once(samples).chain(spec.sample.iter().copied()).map(Int::Known).collect();
+            let shape: Shape =
+                std::iter::once(samples).chain(spec.sample.iter().copied()).map(Int::Known).collect();
             Value::tuple(vec![
                 array(shape, DType::UInt8),
                 array(Rc::from([Int::Known(samples)]), DType::UInt8),
@@ -334,10 +346,15 @@ impl<'p> Interp<'p> {
 
     fn keras_input(&mut self, call: &Invocation) -> Value {
         let batch = Int::symbol(self.symbol("batch"));
-        let shape = super::transfer::ints_of(self, &call.nth(0)).map(|sizes| {
-            std::iter::once(batch).chain(sizes).collect::<Shape>()
-        });
-        Value::tensor(Tensor { shape, graph: Graph::None, source: Source::Data, made: Some(call.place), ..Tensor::default() })
+        let shape = super::transfer::ints_of(self, &call.nth(0))
+            .map(|sizes| std::iter::once(batch).chain(sizes).collect::<Shape>());
+        Value::tensor(Tensor {
+            shape,
+            graph: Graph::None,
+            source: Source::Data,
+            made: Some(call.place),
+            ..Tensor::default()
+        })
     }
 
     fn keras_sequential(&mut self, call: &Invocation) -> Value {
@@ -357,7 +374,8 @@ impl<'p> Interp<'p> {
     }
 
     fn model_object(&mut self, call: &Invocation) -> ObjId {
-        let state = ModuleState { weights: Learned::Opaque, device: Device::Accelerator, ..ModuleState::default() };
+        let state =
+            ModuleState { weights: Learned::Opaque, device: Device::Accelerator, ..ModuleState::default() };
         self.alloc(call.place, ClassRef::Api(call.api.name), State::Module(state))
     }
 
@@ -402,7 +420,14 @@ impl<'p> Interp<'p> {
     }
 
     /// `model.fit(data, batch_size=…)`: what the framework will train on.
-    pub(super) fn fit(&mut self, call: &Invocation, model: &Value, data: &Value, batch: &Value, operand: Option<&Operand>) {
+    pub(super) fn fit(
+        &mut self,
+        call: &Invocation,
+        model: &Value,
+        data: &Value,
+        batch: &Value,
+        operand: Option<&Operand>,
+    ) {
         let length = match data.bare() {
             Value::Tensor(_) | Value::Obj(_) => self.length(data, call.place),
             _ => Int::Unknown,

@@ -202,11 +202,11 @@ impl<'p> Interp<'p> {
         let mut result = Some(true);
         for (op, right) in rest {
             let right_value = self.eval(*right);
-            if matches!(left.bare(), Value::Tensor(_)) || matches!(right_value.bare(), Value::Tensor(_)) {
-                if !matches!(op, CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn) {
-                    let place = self.expr_place(*right);
-                    return transfer::compare(self, &left, &right_value, place).unwrap_or_default();
-                }
+            if (matches!(left.bare(), Value::Tensor(_)) || matches!(right_value.bare(), Value::Tensor(_)))
+                && !matches!(op, CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn)
+            {
+                let place = self.expr_place(*right);
+                return transfer::compare(self, &left, &right_value, place).unwrap_or_default();
             }
             let one = self.compare_one(*op, &left, &right_value);
             result = match (result, one) {

@@ -39,7 +39,11 @@ impl<'p> Interp<'p> {
             _ => {
                 let mut reached = ObjSet::default();
                 self.reach(loss, &mut reached, 2);
-                self.event(place, Effect::Backward { leaves: ObjSet::default(), others: true }, Confidence::High);
+                self.event(
+                    place,
+                    Effect::Backward { leaves: ObjSet::default(), others: true },
+                    Confidence::High,
+                );
             }
         }
     }
@@ -54,7 +58,9 @@ impl<'p> Interp<'p> {
     /// `total += loss`: does the sum keep the graphs of earlier iterations?
     pub(super) fn carried_sum(&mut self, target: ExprId, before: &Value, result: &Value) -> Value {
         let (Some(old), Some(sum)) = (before.as_tensor(), result.as_tensor()) else { return result.clone() };
-        let (Graph::Live(old_nodes), Graph::Live(_)) = (&old.graph, &sum.graph) else { return result.clone() };
+        let (Graph::Live(old_nodes), Graph::Live(_)) = (&old.graph, &sum.graph) else {
+            return result.clone();
+        };
         if !self.in_loop() || old_nodes.oldest >= self.loop_since() || self.grad != Some(true) {
             return result.clone();
         }
@@ -62,8 +68,7 @@ impl<'p> Interp<'p> {
         let id = self.graph_id(place);
         let into = self.written(target);
         let confidence = sum.confidence.min(old.confidence);
-        let sight =
-            Sight::Carried { id, into, into_place: None, by: Carry::Sum, value: sum.clone() };
+        let sight = Sight::Carried { id, into, into_place: None, by: Carry::Sum, value: sum.clone() };
         self.see(place, sight, confidence);
         super::modules::mark_graph(result, id)
     }
@@ -92,13 +97,8 @@ impl<'p> Interp<'p> {
         }
         let id = self.graph_id(call.place);
         let into = self.written(base);
-        let sight = Sight::Carried {
-            id,
-            into,
-            into_place: Some(site),
-            by: Carry::Append,
-            value: tensor.clone(),
-        };
+        let sight =
+            Sight::Carried { id, into, into_place: Some(site), by: Carry::Append, value: tensor.clone() };
         self.see(call.place, sight, tensor.confidence);
         let mut call = call.clone();
         if let Some(last) = call.positional.last_mut() {
@@ -116,15 +116,26 @@ impl<'p> Interp<'p> {
     }
 
     /// A division whose denominator can be zero stays with the value, until it reaches a loss.
-    pub(super) fn note_division(&mut self, above: &Value, below: &Value, place: Place, result: Value) -> Value {
-        let (Some(denominator), Some(quotient)) = (below.as_tensor(), result.as_tensor()) else { return result };
+    pub(super) fn note_division(
+        &mut self,
+        above: &Value,
+        below: &Value,
+        place: Place,
+        result: Value,
+    ) -> Value {
+        let (Some(denominator), Some(quotient)) = (below.as_tensor(), result.as_tensor()) else {
+            return result;
+        };
         let Some(range) = denominator.range else { return result };
         if !range.contains_zero() || self.grad == Some(false) {
             return result;
         }
         // Masks, counts and data are what they are; what a model makes can be anything.
         let learned = denominator.graph.is_live();
-        if !learned || matches!(denominator.source, Source::Mask | Source::Constant) || same_tensor(above, below) {
+        if !learned
+            || matches!(denominator.source, Source::Mask | Source::Constant)
+            || same_tensor(above, below)
+        {
             return result;
         }
         let hazard = Hazard {
@@ -153,7 +164,11 @@ impl<'p> Interp<'p> {
     pub(super) fn set_params_attr(&mut self, params: &Params, name: Ustr, value: &Value, place: Place) {
         match name.as_str() {
             "grad" if matches!(value.bare(), Value::None) => {
-                self.event(place, Effect::Clear { targets: params.owners.clone(), whole: params.whole }, Confidence::High);
+                self.event(
+                    place,
+                    Effect::Clear { targets: params.owners.clone(), whole: params.whole },
+                    Confidence::High,
+                );
             }
             "grad" => {
                 self.event(place, Effect::Touch { objects: params.owners.clone() }, Confidence::High);
@@ -171,7 +186,11 @@ impl<'p> Interp<'p> {
     pub(super) fn grad_method(&mut self, owners: &ObjSet, name: &str, call: &Call) -> Value {
         match name {
             "zero_" | "fill_" => {
-                self.event(call.place, Effect::Clear { targets: owners.clone(), whole: true }, Confidence::High);
+                self.event(
+                    call.place,
+                    Effect::Clear { targets: owners.clone(), whole: true },
+                    Confidence::High,
+                );
                 Value::Grad(Rc::new(owners.clone()))
             }
             "detach_" | "requires_grad_" | "detach" => Value::Grad(Rc::new(owners.clone())),
@@ -180,7 +199,13 @@ impl<'p> Interp<'p> {
     }
 
     /// A tensor's attribute, from the tables.
-    pub(super) fn tensor_attr(&mut self, tensor: &Rc<Tensor>, value: &Value, name: Ustr, place: Place) -> Value {
+    pub(super) fn tensor_attr(
+        &mut self,
+        tensor: &Rc<Tensor>,
+        value: &Value,
+        name: Ustr,
+        place: Place,
+    ) -> Value {
         let role = if tensor.is_array { crate::apis::Role::Array } else { crate::apis::Role::Tensor };
         if name == "grad" {
             return match &tensor.graph {
@@ -192,7 +217,9 @@ impl<'p> Interp<'p> {
         let api = apis.classes_of(role).iter().find_map(|class| apis.method(*class, name));
         match api {
             Some(api) if api.property => self.call_api_method(api.name, value, &Call::new(place)),
-            Some(api) => Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Api(api.name) })),
+            Some(api) => {
+                Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Api(api.name) }))
+            }
             // The output of a model that we do not see into may be a record of tensors.
             None if tensor.shape.is_none() && tensor.source == Source::Output => value.clone(),
             None => Value::Unknown,

@@ -48,7 +48,10 @@ impl Call {
 
     /// All values passed, in order.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
-        self.positional.iter().chain(self.keywords.iter().map(|(_, passed)| passed)).map(|passed| &passed.value)
+        self.positional
+            .iter()
+            .chain(self.keywords.iter().map(|(_, passed)| passed))
+            .map(|passed| &passed.value)
     }
 
     pub fn with_first(&self, value: Value) -> Call {
@@ -104,7 +107,8 @@ impl<'a> Invocation<'a> {
         }
         invocation.rest.extend(positional.map(|passed| passed.value.clone()));
         for (name, passed) in &call.keywords {
-            let listed = params.iter().any(|param| param.name == *name && param.kind != ParamKind::DoubleStar);
+            let listed =
+                params.iter().any(|param| param.name == *name && param.kind != ParamKind::DoubleStar);
             let list = if listed { &mut invocation.bound } else { &mut invocation.more };
             list.push((*name, passed.clone()));
         }
@@ -182,7 +186,9 @@ impl<'a> Invocation<'a> {
     }
 
     pub fn has_unknown(&self) -> bool {
-        self.open || self.bound.iter().any(|(_, passed)| passed.value.is_unknown()) || self.rest.iter().any(Value::is_unknown)
+        self.open
+            || self.bound.iter().any(|(_, passed)| passed.value.is_unknown())
+            || self.rest.iter().any(Value::is_unknown)
     }
 }
 

@@ -46,7 +46,8 @@ impl<'p> Interp<'p> {
         for (name, next) in [("__iter__", false), ("__getitem__", true)] {
             let name = Ustr::from(name);
             if let Some(Value::Function(closure)) = self.find_attr(object, name) {
-                let call = if next { Call::with(place, [Value::of_int(Int::Unknown)]) } else { Call::new(place) };
+                let call =
+                    if next { Call::with(place, [Value::of_int(Int::Unknown)]) } else { Call::new(place) };
                 let result = self.inline(&closure, Some(&receiver), &call);
                 if next {
                     return Items::any(result);
@@ -134,7 +135,8 @@ impl<'p> Interp<'p> {
             State::Module(_) => match self.indexed_children(object) {
                 Some(children) => self.sequence_item(&children, index),
                 None => {
-                    let named = index.as_str().and_then(|name| self.heap.attr(object, Ustr::from(name)).cloned());
+                    let named =
+                        index.as_str().and_then(|name| self.heap.attr(object, Ustr::from(name)).cloned());
                     named.unwrap_or_default()
                 }
             },
@@ -159,7 +161,14 @@ impl<'p> Interp<'p> {
         }
     }
 
-    pub(super) fn set_item(&mut self, base: ExprId, container: &Value, index: &Value, value: Value, place: Place) {
+    pub(super) fn set_item(
+        &mut self,
+        base: ExprId,
+        container: &Value,
+        index: &Value,
+        value: Value,
+        place: Place,
+    ) {
         match container.bare() {
             Value::Tensor(tensor) => {
                 // Writing into a tensor: it may now hold anything the value is.
@@ -207,7 +216,9 @@ impl<'p> Interp<'p> {
                     }
                     _ => {
                         let any = match self.heap.any_of(&items) {
-                            Some(any) if !matches!(index.bare(), Value::Slice(_)) => self.heap.join(&any, &value),
+                            Some(any) if !matches!(index.bare(), Value::Slice(_)) => {
+                                self.heap.join(&any, &value)
+                            }
                             Some(_) => Value::Unknown,
                             None => value,
                         };
@@ -243,7 +254,8 @@ impl<'p> Interp<'p> {
                 children.push(value.clone());
             }
         }
-        let is_container = self.role_of(here.class) == Some(Role::Module) && here.attr(Ustr::from("*")).is_none();
+        let is_container =
+            self.role_of(here.class) == Some(Role::Module) && here.attr(Ustr::from("*")).is_none();
         (is_container && (!children.is_empty() || here.attr(Ustr::from("0")).is_some())).then_some(children)
     }
 

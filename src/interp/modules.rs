@@ -79,9 +79,7 @@ impl<'p> Interp<'p> {
     pub fn class_name(&self, object: ObjId) -> Rc<str> {
         match self.heap.get(object).class {
             ClassRef::Project(class) => match &self.heap.get(class).state {
-                State::Class(state) => {
-                    Rc::from(self.tree(state.file).class(state.class).name.as_str())
-                }
+                State::Class(state) => Rc::from(self.tree(state.file).class(state.class).name.as_str()),
                 _ => Rc::from("model"),
             },
             ClassRef::Api(name) => Rc::from(name.as_str()),
@@ -103,7 +101,7 @@ impl<'p> Interp<'p> {
             None => None,
         };
         match result {
-            Some(value) => self.with_weights(object, &module, value, call),
+            Some(value) => self.with_weights(object, &module, value),
             None => {
                 let touched = call.values().filter_map(Value::as_obj).collect::<Vec<_>>();
                 if touched.iter().any(|object| self.heap.get(*object).optimizer().is_some()) {
@@ -166,7 +164,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The output of a layer that has parameters carries their graph.
-    fn with_weights(&mut self, object: ObjId, module: &ModuleState, value: Value, call: &Call) -> Value {
+    fn with_weights(&mut self, object: ObjId, module: &ModuleState, value: Value) -> Value {
         if module.weights == Learned::Nothing {
             return value;
         }
@@ -182,7 +180,8 @@ impl<'p> Interp<'p> {
                 Value::tensor(tensor)
             }
             Value::Tuple(items) => {
-                let items = items.iter().map(|item| self.with_weights(object, module, item.clone(), call)).collect();
+                let items =
+                    items.iter().map(|item| self.with_weights(object, module, item.clone())).collect();
                 Value::tuple(items)
             }
             _ => value,
@@ -272,7 +271,8 @@ impl<'p> Interp<'p> {
             Value::Obj(object) => parts = self.descendants(*object),
             Value::Params(params) => {
                 for owner in params.owners.iter() {
-                    parts = parts.union(&if params.whole { self.descendants(owner) } else { ObjSet::one(owner) });
+                    parts =
+                        parts.union(&if params.whole { self.descendants(owner) } else { ObjSet::one(owner) });
                 }
             }
             _ => {}
@@ -312,11 +312,9 @@ impl<'p> Interp<'p> {
         match value.bare() {
             Value::Params(params) => add((**params).clone()),
             Value::Tensor(tensor) => match &tensor.graph {
-                Graph::Live(nodes) if tensor.is_leaf => add(Params {
-                    owners: nodes.leaves.clone(),
-                    whole: true,
-                    others: nodes.others,
-                }),
+                Graph::Live(nodes) if tensor.is_leaf => {
+                    add(Params { owners: nodes.leaves.clone(), whole: true, others: nodes.others })
+                }
                 _ => add(Params { others: true, ..Params::default() }),
             },
             Value::Tuple(items) if depth > 0 => {
@@ -347,7 +345,9 @@ impl<'p> Interp<'p> {
                             all.others |= entries.other.is_some();
                         }
                     },
-                    State::Module(_) => add(Params { owners: ObjSet::one(object), whole: true, others: false }),
+                    State::Module(_) => {
+                        add(Params { owners: ObjSet::one(object), whole: true, others: false })
+                    }
                     _ => add(Params { others: true, ..Params::default() }),
                 }
             }
@@ -430,7 +430,8 @@ impl<'p> Interp<'p> {
         if !a.device.differs(b.device) || a.is_array || b.is_array {
             return;
         }
-        let scalar = |tensor: &Tensor| tensor.device == Device::Cpu && tensor.rank().is_none_or(|rank| rank == 0);
+        let scalar =
+            |tensor: &Tensor| tensor.device == Device::Cpu && tensor.rank().is_none_or(|rank| rank == 0);
         if scalar(a) || scalar(b) {
             return;
         }
@@ -529,4 +530,3 @@ pub(super) fn mark_graph(value: &Value, id: u32) -> Value {
         _ => value.clone(),
     }
 }
-

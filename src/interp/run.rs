@@ -16,31 +16,7 @@ const FUEL: u32 = 300_000;
 
 /// Rehearses a file of the project.
 pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileId) -> Rehearsal {
-    let mut interp = Interp {
-        project,
-        apis,
-        settings,
-        heap: Heap::default(),
-        out: Rehearsal::default(),
-        trace: Vec::new(),
-        frames: Vec::new(),
-        active: Vec::new(),
-        epoch: 1,
-        grad: Some(true),
-        contexts: Vec::new(),
-        path: 0,
-        sites: FxHashMap::default(),
-        scopes: FxHashMap::default(),
-        modules: FxHashMap::default(),
-        length_symbols: FxHashMap::default(),
-        followed: FxHashMap::default(),
-        instances: FxHashMap::default(),
-        seeded: None,
-        trust: Confidence::High,
-        carried: 0,
-        fuel: settings.fuel.unwrap_or(FUEL),
-        depth: 0,
-    };
+    let mut interp = Interp::new(project, apis, settings);
     interp.script(file);
     interp.uncalled(file);
     interp.out.heap = interp.heap;
@@ -48,6 +24,34 @@ pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileI
 }
 
 impl<'p> Interp<'p> {
+    pub(super) fn new(project: &'p Project, apis: &'p Apis, settings: &'p Settings) -> Interp<'p> {
+        Interp {
+            project,
+            apis,
+            settings,
+            heap: Heap::default(),
+            out: Rehearsal::default(),
+            trace: Vec::new(),
+            frames: Vec::new(),
+            active: Vec::new(),
+            epoch: 1,
+            grad: Some(true),
+            contexts: Vec::new(),
+            path: 0,
+            sites: FxHashMap::default(),
+            scopes: FxHashMap::default(),
+            modules: FxHashMap::default(),
+            length_symbols: FxHashMap::default(),
+            followed: FxHashMap::default(),
+            instances: FxHashMap::default(),
+            seeded: None,
+            trust: Confidence::High,
+            carried: 0,
+            fuel: settings.fuel.unwrap_or(FUEL),
+            depth: 0,
+        }
+    }
+
     fn script(&mut self, file: FileId) {
         let env = self.open_module(file, true);
         self.push_frame(env, file, None, None);
@@ -97,7 +101,9 @@ impl<'p> Interp<'p> {
             None => None,
         };
         let found = match (&receiver, definition.class) {
-            (Some(receiver), _) => receiver.as_obj().and_then(|object| self.find_attr(object, definition.name)),
+            (Some(receiver), _) => {
+                receiver.as_obj().and_then(|object| self.find_attr(object, definition.name))
+            }
             (None, None) => self.heap.attr(env, definition.name).cloned(),
             (None, Some(_)) => None,
         };

@@ -288,7 +288,9 @@ impl<'p> Interp<'p> {
                 Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() })
             }
             Role::Scaler | Role::Scheduler | Role::Engine => match self.apis.class_of(role) {
-                Some(class) => Value::Obj(self.alloc_as(key, ClassRef::Api(class), State::Plain, Confidence::Medium)),
+                Some(class) => {
+                    Value::Obj(self.alloc_as(key, ClassRef::Api(class), State::Plain, Confidence::Medium))
+                }
                 None => value,
             },
             _ => value,
@@ -360,7 +362,9 @@ impl<'p> Interp<'p> {
             // Optional[X]
             ExprKind::Subscript { base, index } => match &tree.expr(*base).kind {
                 ExprKind::Name(name) if name.as_str() == "Optional" => self.annotation_class(*index),
-                ExprKind::Attribute { name, .. } if name.as_str() == "Optional" => self.annotation_class(*index),
+                ExprKind::Attribute { name, .. } if name.as_str() == "Optional" => {
+                    self.annotation_class(*index)
+                }
                 _ => None,
             },
             _ => None,

@@ -20,6 +20,9 @@ const MOST_PASSES: usize = 3;
 /// A sequence of known values up to this length is run value by value.
 const UNROLLED: usize = 8;
 
+/// What an arm does; it owns what it needs.
+type Boxed<'p> = Box<dyn FnMut(&mut Interp<'p>) -> Flow + 'p>;
+
 /// One arm of a branch.
 pub(super) type Arm<'a, 'p> = &'a mut dyn FnMut(&mut Interp<'p>) -> Flow;
 
@@ -49,7 +52,9 @@ impl<'p> Interp<'p> {
             }
             StmtKind::Assign { targets, value } => self.assign_statement(targets, *value),
             StmtKind::AugAssign { target, op, value } => self.aug_assign(*target, *op, *value),
-            StmtKind::AnnAssign { target, annotation, value } => self.ann_assign(*target, *annotation, *value),
+            StmtKind::AnnAssign { target, annotation, value } => {
+                self.ann_assign(*target, *annotation, *value)
+            }
             StmtKind::Return(value) => {
                 let value = value.map_or(Value::None, |value| self.eval(value));
                 self.return_value(value);
@@ -72,7 +77,9 @@ impl<'p> Interp<'p> {
             StmtKind::Import(items) => items.iter().for_each(|item| self.import(item)),
             StmtKind::ImportFrom { level, module, names } => self.import_from(*level, *module, names),
             StmtKind::If { arms, otherwise } => return self.if_statement(arms, otherwise),
-            StmtKind::While { test, body, otherwise } => return self.while_loop(stmt.span, *test, body, otherwise),
+            StmtKind::While { test, body, otherwise } => {
+                return self.while_loop(stmt.span, *test, body, otherwise);
+            }
             StmtKind::For { target, iter, body, otherwise } => {
                 return self.for_loop(stmt.span, *target, *iter, body, otherwise);
             }
@@ -135,7 +142,7 @@ impl<'p> Interp<'p> {
             }
             return self.block(body);
         }
-        let mut closures: Vec<Box<dyn FnMut(&mut Interp<'p>) -> Flow>> = Vec::new();
+        let mut closures: Vec<Boxed<'p>> = Vec::new();
         for (index, (test, body)) in open.into_iter().enumerate() {
             let before: Vec<ExprId> = tests.iter().take(index).copied().collect();
             closures.push(Box::new(move |interp| {
@@ -236,7 +243,7 @@ impl<'p> Interp<'p> {
             Flow::Next => interp.block(otherwise),
             stop => stop,
         };
-        let mut handling: Vec<Box<dyn FnMut(&mut Interp<'p>) -> Flow>> = Vec::new();
+        let mut handling: Vec<Boxed<'p>> = Vec::new();
         for handler in handlers {
             handling.push(Box::new(move |interp| {
                 if let Some(name) = handler.name {
@@ -263,12 +270,13 @@ impl<'p> Interp<'p> {
 
     fn only_imports(&self, body: &[StmtId]) -> bool {
         let tree = self.tree(self.file());
-        body.iter().any(|stmt| matches!(tree.stmt(*stmt).kind, StmtKind::Import(_) | StmtKind::ImportFrom { .. }))
+        body.iter()
+            .any(|stmt| matches!(tree.stmt(*stmt).kind, StmtKind::Import(_) | StmtKind::ImportFrom { .. }))
     }
 
     fn match_statement(&mut self, subject: ExprId, cases: &'p [Case]) -> Flow {
         self.eval(subject);
-        let mut closures: Vec<Box<dyn FnMut(&mut Interp<'p>) -> Flow>> = Vec::new();
+        let mut closures: Vec<Boxed<'p>> = Vec::new();
         let mut total = false;
         for case in cases {
             total |= case.irrefutable;
@@ -541,7 +549,9 @@ impl<'p> Interp<'p> {
                 let place = self.expr_place(target);
                 self.set_item(*base, &container, &index, value, place);
             }
-            ExprKind::Tuple(targets) | ExprKind::List(targets) => self.unpack(targets, &value, self.expr_place(target)),
+            ExprKind::Tuple(targets) | ExprKind::List(targets) => {
+                self.unpack(targets, &value, self.expr_place(target))
+            }
             ExprKind::Starred(inner) => self.assign(*inner, value),
             _ => {}
         }
@@ -550,7 +560,8 @@ impl<'p> Interp<'p> {
     fn unpack(&mut self, targets: &'p [ExprId], value: &Value, place: Place) {
         let items = self.iterate(value, place);
         let tree = self.tree(self.file());
-        let starred = targets.iter().position(|target| matches!(tree.expr(*target).kind, ExprKind::Starred(_)));
+        let starred =
+            targets.iter().position(|target| matches!(tree.expr(*target).kind, ExprKind::Starred(_)));
         match (items.exact, starred) {
             (Some(values), None) if values.len() == targets.len() => {
                 for (target, value) in targets.iter().zip(values) {
@@ -623,7 +634,10 @@ fn without_loop_exits(node: Node) -> Option<Node> {
         Node::Exit(Exit::Break | Exit::Continue) => None,
         Node::Branch { when, arms } => Some(Node::Branch {
             when,
-            arms: arms.into_iter().map(|arm| arm.into_iter().filter_map(without_loop_exits).collect()).collect(),
+            arms: arms
+                .into_iter()
+                .map(|arm| arm.into_iter().filter_map(without_loop_exits).collect())
+                .collect(),
         }),
         other => Some(other),
     }

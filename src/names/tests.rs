@@ -1,4 +1,5 @@
 //! Scopes of every kind, uses, and the resolution of imports on a tree of files.
+#![allow(clippy::disallowed_methods, reason = "tests write their projects")]
 
 use super::*;
 use crate::source::SourceFile;

@@ -17,8 +17,13 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for meeting in script.device_meetings() {
         let (one, other) = (meeting.one, meeting.other);
-        let message =
-            format!("{} is on {}, {} on {}", one.what, one.device.describe(), other.what, other.device.describe());
+        let message = format!(
+            "{} is on {}, {} on {}",
+            one.what,
+            one.device.describe(),
+            other.what,
+            other.device.describe()
+        );
         let mut finding = script.finding(&RULE, RULE.severity, &meeting.at, message);
         for side in [one, other] {
             if let Some(made) = side.made {

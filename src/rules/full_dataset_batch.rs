@@ -18,7 +18,8 @@ fn check(script: &Script, out: &mut Findings) {
     for batch in script.full_batches() {
         let mut finding = script.finding(&RULE, batch.severity, &batch.at, "one batch is the whole dataset");
         if let Some(place) = batch.length_place {
-            let samples = batch.samples.map_or("all samples".to_owned(), |n| format!("{} samples", units::count(n)));
+            let samples =
+                batch.samples.map_or("all samples".to_owned(), |n| format!("{} samples", units::count(n)));
             finding = finding.because(place, samples);
         }
         if let Some((place, text)) = &batch.origin {
@@ -28,7 +29,9 @@ fn check(script: &Script, out: &mut Findings) {
             finding = finding.note(format!("each step moves {}", units::bytes(bytes)));
         }
         let updates = match batch.samples {
-            Some(samples) => format!("`batch_size=256` gives {} updates an epoch", units::count((samples + 255) / 256)),
+            Some(samples) => {
+                format!("`batch_size=256` gives {} updates an epoch", units::count((samples + 255) / 256))
+            }
             None => "a batch size such as 256 gives many".to_owned(),
         };
         out.push(finding.note("the model is updated once an epoch").help(updates), &batch.at);

@@ -18,8 +18,16 @@ fn check(script: &Script, out: &mut Findings) {
     for forward in script.idle_graphs() {
         out.push(
             script
-                .finding(&RULE, RULE.severity, &forward.at, "this forward records a graph that no backward walks")
-                .note(format!("`{}` is in evaluation mode here, and its parameters ask for gradients", forward.module))
+                .finding(
+                    &RULE,
+                    RULE.severity,
+                    &forward.at,
+                    "this forward records a graph that no backward walks",
+                )
+                .note(format!(
+                    "`{}` is in evaluation mode here, and its parameters ask for gradients",
+                    forward.module
+                ))
                 .help("put the loop under `with torch.no_grad():`"),
             &forward.at,
         );

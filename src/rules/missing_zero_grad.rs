@@ -17,10 +17,16 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for step in script.uncleared_steps() {
         let mut finding = script
-            .finding(&RULE, RULE.severity, &step.at, "this step applies the gradients of earlier batches again")
+            .finding(
+                &RULE,
+                RULE.severity,
+                &step.at,
+                "this step applies the gradients of earlier batches again",
+            )
             .because(step.backward, "adds to the gradients that are still in place");
         if let Some(clear) = step.other_clear {
-            finding = finding.because(clear, format!("clears other parameters than `{}` owns", step.optimizer));
+            finding =
+                finding.because(clear, format!("clears other parameters than `{}` owns", step.optimizer));
         }
         out.push(
             finding

@@ -16,8 +16,12 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(script: &Script, out: &mut Findings) {
     for backward in script.non_scalar_backwards() {
-        let mut finding = script
-            .finding(&RULE, RULE.severity, &backward.at, format!("this loss has shape {}, not one number", backward.shape));
+        let mut finding = script.finding(
+            &RULE,
+            RULE.severity,
+            &backward.at,
+            format!("this loss has shape {}, not one number", backward.shape),
+        );
         if let Some(made) = backward.made {
             finding = finding.because(made, "made here");
         }

@@ -19,7 +19,10 @@ fn check(script: &Script, out: &mut Findings) {
     for kept in script.retained_graphs() {
         // A backward frees the activations; what is left of the graph is small, and grows.
         let (severity, cost) = if kept.is_walked {
-            (Severity::Warning, "backward has freed the activations; the nodes of each iteration's graph stay")
+            (
+                Severity::Warning,
+                "backward has freed the activations; the nodes of each iteration's graph stay",
+            )
         } else {
             (Severity::Error, "no backward frees it, so the activations of every iteration stay in memory")
         };

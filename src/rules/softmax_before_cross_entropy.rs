@@ -17,7 +17,12 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for loss in script.softmaxed_losses() {
         let finding = script
-            .finding(&RULE, RULE.severity, &loss.at, "this loss applies a softmax to what went through one already")
+            .finding(
+                &RULE,
+                RULE.severity,
+                &loss.at,
+                "this loss applies a softmax to what went through one already",
+            )
             .because(loss.softmax, "the softmax it went through")
             .note("with two of them the probabilities stay nearly uniform, and gradients are small")
             .help(if loss.by_flag {

@@ -18,7 +18,12 @@ fn check(script: &Script, out: &mut Findings) {
     for division in script.divisions_by_zero() {
         let severity = if division.crosses_zero { Severity::Error } else { Severity::Warning };
         let mut finding = script
-            .finding(&RULE, severity, &division.at, "this denominator can be zero, and the loss with it infinite")
+            .finding(
+                &RULE,
+                severity,
+                &division.at,
+                "this denominator can be zero, and the loss with it infinite",
+            )
             .because(division.loss, "gradients of the division reach the model here");
         if let Some(made) = division.made {
             finding = finding.because(made, format!("can be {}", division.range));

@@ -18,7 +18,12 @@ fn check(script: &Script, out: &mut Findings) {
     for data in script.resident_data() {
         let severity = script.severity_of_size(data.bytes, Severity::Note);
         let size = units::bytes(data.bytes);
-        let mut finding = script.finding(&RULE, severity, &data.at, format!("{size} of data stay on the GPU for the whole run"));
+        let mut finding = script.finding(
+            &RULE,
+            severity,
+            &data.at,
+            format!("{size} of data stay on the GPU for the whole run"),
+        );
         if let Some(made) = data.made {
             finding = finding.because(made, format!("{} {} = {size}", data.shape, data.dtype));
         }

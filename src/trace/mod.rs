@@ -26,10 +26,20 @@ pub struct FnKey {
 #[derive(Debug)]
 pub enum Node {
     Event(Event),
-    Loop { id: LoopId, body: Vec<Node> },
-    Branch { when: When, arms: Vec<Vec<Node>> },
+    Loop {
+        id: LoopId,
+        body: Vec<Node>,
+    },
+    Branch {
+        when: When,
+        arms: Vec<Vec<Node>>,
+    },
     /// The body of an inlined call.
-    Call { site: Place, name: Ustr, body: Vec<Node> },
+    Call {
+        site: Place,
+        name: Ustr,
+        body: Vec<Node>,
+    },
     Exit(Exit),
 }
 
@@ -128,9 +138,22 @@ pub enum Sight {
     /// A tensor was placed on the GPU.
     Resident { tensor: Rc<Tensor>, how: Rc<str> },
     /// A loader was built.
-    Loader { loader: ObjId, dataset: Value, length: crate::values::Int, length_place: Option<Place>, batch_size: Value, batch_place: Place },
+    Loader {
+        loader: ObjId,
+        dataset: Value,
+        length: crate::values::Int,
+        length_place: Option<Place>,
+        batch_size: Value,
+        batch_place: Place,
+    },
     /// A framework runs the whole training.
-    Fit { batch_size: Value, batch_place: Option<Place>, length: crate::values::Int, data: Value, loss: Option<Rc<CompiledLoss>> },
+    Fit {
+        batch_size: Value,
+        batch_place: Option<Place>,
+        length: crate::values::Int,
+        data: Value,
+        loss: Option<Rc<CompiledLoss>>,
+    },
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
 }

@@ -79,7 +79,13 @@ fn sequence<P: Protocol>(protocol: &mut P, nodes: &[Node], start: P::State, way:
     ends
 }
 
-fn step<P: Protocol>(protocol: &mut P, node: &Node, mut state: P::State, way: &mut Way, ends: &mut Ends<P::State>) {
+fn step<P: Protocol>(
+    protocol: &mut P,
+    node: &Node,
+    mut state: P::State,
+    way: &mut Way,
+    ends: &mut Ends<P::State>,
+) {
     match node {
         Node::Event(event) => {
             protocol.event(&mut state, event, way);

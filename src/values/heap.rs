@@ -215,7 +215,9 @@ impl Heap {
         if a.same(b) {
             return match (a, b) {
                 // Keep the older graph: what was carried over an iteration stays carried.
-                (Value::Tensor(x), Value::Tensor(y)) if !Rc::ptr_eq(x, y) => Value::Tensor(Rc::new(x.join(y))),
+                (Value::Tensor(x), Value::Tensor(y)) if !Rc::ptr_eq(x, y) => {
+                    Value::Tensor(Rc::new(x.join(y)))
+                }
                 _ => a.clone(),
             };
         }
@@ -239,9 +241,13 @@ impl Heap {
             (Value::Str(_), Value::Str(_)) => Value::Str(None),
             (Value::Tensor(x), Value::Tensor(y)) => Value::Tensor(Rc::new(x.join(y))),
             // `total = 0` before a loop that adds tensors to it.
-            (Value::Int(_) | Value::Float(_), Value::Tensor(t)) | (Value::Tensor(t), Value::Int(_) | Value::Float(_)) => {
-                Value::Tensor(Rc::new(super::Tensor { mark: None, shape: None, range: None, ..(**t).clone() }))
-            }
+            (Value::Int(_) | Value::Float(_), Value::Tensor(t))
+            | (Value::Tensor(t), Value::Int(_) | Value::Float(_)) => Value::Tensor(Rc::new(super::Tensor {
+                mark: None,
+                shape: None,
+                range: None,
+                ..(**t).clone()
+            })),
             (Value::Tuple(x), Value::Tuple(y)) if x.len() == y.len() => {
                 let items: Vec<Value> = x.iter().zip(y.iter()).map(|(x, y)| self.join(x, y)).collect();
                 Value::tuple(items)
@@ -286,7 +292,8 @@ impl Heap {
         self.merged.insert(pair, id);
         let mut joined = (*self.join_objects(&x, &y)).clone();
         if let State::Module(module) = &mut joined.state {
-            module.parts = [a, b].into_iter().chain(module.parts.iter().copied()).collect::<ObjSet>().iter().collect();
+            module.parts =
+                [a, b].into_iter().chain(module.parts.iter().copied()).collect::<ObjSet>().iter().collect();
         }
         self.objects[id.0 as usize] = Rc::new(joined);
         Some(id)

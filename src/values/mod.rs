@@ -40,7 +40,10 @@ pub enum Value {
     Bound(Rc<Bound>),
     Partial(Rc<Partial>),
     /// `super()` of an instance, from a class on.
-    Super { instance: ObjId, after: ObjId },
+    Super {
+        instance: ObjId,
+        after: ObjId,
+    },
     /// A module, function or class of a framework, by qualified name.
     Api(Ustr),
     /// A file of the project.
@@ -286,7 +289,9 @@ impl Value {
                 Rc::ptr_eq(a, b) || (a.receiver.same(&b.receiver) && a.method.same(&b.method))
             }
             (Value::Partial(a), Value::Partial(b)) => Rc::ptr_eq(a, b),
-            (Value::Super { instance: a, after: b }, Value::Super { instance: c, after: d }) => a == c && b == d,
+            (Value::Super { instance: a, after: b }, Value::Super { instance: c, after: d }) => {
+                a == c && b == d
+            }
             (Value::Api(a), Value::Api(b)) | (Value::Builtin(a), Value::Builtin(b)) => a == b,
             (Value::Module(a), Value::Module(b)) => a == b,
             (Value::Folder(a), Value::Folder(b)) => a == b,

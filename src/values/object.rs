@@ -1,7 +1,7 @@
 //! Objects with an identity: instances, containers, modules, optimizers, frames.
 
-use super::{Num, Value};
 use super::tensor::{DType, Device};
+use super::{Num, Value};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::ClassId;
 use smallvec::SmallVec;

@@ -13,8 +13,10 @@ pub struct Interval {
 impl Interval {
     pub const REAL: Interval =
         Interval { low: f64::NEG_INFINITY, high: f64::INFINITY, low_open: true, high_open: true };
-    pub const NON_NEGATIVE: Interval = Interval { low: 0.0, high: f64::INFINITY, low_open: false, high_open: true };
-    pub const POSITIVE: Interval = Interval { low: 0.0, high: f64::INFINITY, low_open: true, high_open: true };
+    pub const NON_NEGATIVE: Interval =
+        Interval { low: 0.0, high: f64::INFINITY, low_open: false, high_open: true };
+    pub const POSITIVE: Interval =
+        Interval { low: 0.0, high: f64::INFINITY, low_open: true, high_open: true };
 
     pub fn point(value: f64) -> Interval {
         Interval { low: value, high: value, low_open: false, high_open: false }
@@ -85,7 +87,12 @@ impl Interval {
             high_open: other.low_open,
         };
         if other.high == 0.0 {
-            return self.mul(&Interval { low: f64::NEG_INFINITY, high: 1.0 / other.low, low_open: true, high_open: other.low_open });
+            return self.mul(&Interval {
+                low: f64::NEG_INFINITY,
+                high: 1.0 / other.low,
+                low_open: true,
+                high_open: other.low_open,
+            });
         }
         self.mul(&inverse)
     }
@@ -108,12 +115,22 @@ impl Interval {
 
     pub fn exp(&self) -> Interval {
         let low = self.low.exp();
-        Interval { low, high: self.high.exp(), low_open: self.low_open || low == 0.0, high_open: self.high_open }
+        Interval {
+            low,
+            high: self.high.exp(),
+            low_open: self.low_open || low == 0.0,
+            high_open: self.high_open,
+        }
     }
 
     pub fn log(&self) -> Interval {
         let low = if self.low <= 0.0 { f64::NEG_INFINITY } else { self.low.ln() };
-        Interval { low, high: self.high.max(0.0).ln(), low_open: self.low_open || low.is_infinite(), high_open: self.high_open }
+        Interval {
+            low,
+            high: self.high.max(0.0).ln(),
+            low_open: self.low_open || low.is_infinite(),
+            high_open: self.high_open,
+        }
     }
 
     pub fn sqrt(&self) -> Interval {

@@ -75,9 +75,7 @@ impl DType {
 
     /// The dtype of a result of both, as the frameworks promote.
     pub fn promote(self, other: DType) -> Option<DType> {
-        if self == other {
-            Some(self)
-        } else if self.is_float() && !other.is_float() {
+        if self == other || (self.is_float() && !other.is_float()) {
             Some(self)
         } else if other.is_float() && !self.is_float() {
             Some(other)

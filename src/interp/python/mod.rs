@@ -27,8 +27,8 @@ pub use dicts::{key_of, lookup};
 pub use flags::click_defaults;
 pub use hydra::hydra_config;
 pub use iteration::iterate;
-pub use outside::parse_any as parse_scalar;
 pub use numbers::{augment, binary, compare, unary};
+pub use outside::parse_any as parse_scalar;
 pub use stdlib::constant;
 
 use super::{Call, Interp};

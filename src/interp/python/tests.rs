@@ -11,42 +11,20 @@ use super::super::{Call, Interp, Passed, Settings};
 use super::{call, compare, iterate, method};
 use crate::apis::Apis;
 use crate::names::Project;
-use crate::report::{Confidence, FileId, Place, Span};
+use crate::report::{FileId, Place, Span};
+use crate::source::SourceFile;
 use crate::syntax::{BinaryOp, CompareOp, UnaryOp};
-use crate::trace::Rehearsal;
 use crate::values::*;
-use rustc_hash::FxHashMap;
+use std::path::Path;
 use ustr::ustr;
 
 /// Runs a test on a fresh interpreter.
 fn with(settings: &[(&str, &str)], test: impl FnOnce(&mut Interp)) {
-    let project = Project {};
-    let apis = Apis {};
+    let project = Project::new();
+    project.add(SourceFile::from_bytes(Path::new("script.py"), b"").expect("an empty script"));
     let values = settings.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
-    let settings = Settings { values, fuel: None };
-    let mut interp = Interp {
-        project: &project,
-        apis: &apis,
-        settings: &settings,
-        heap: Heap::default(),
-        out: Rehearsal::default(),
-        trace: Vec::new(),
-        frames: Vec::new(),
-        active: Vec::new(),
-        epoch: 0,
-        grad: Some(true),
-        contexts: Vec::new(),
-        path: 0,
-        sites: FxHashMap::default(),
-        scopes: FxHashMap::default(),
-        modules: FxHashMap::default(),
-        length_symbols: FxHashMap::default(),
-        seeded: None,
-        trust: Confidence::High,
-        carried: 0,
-        fuel: 1000,
-        depth: 0,
-    };
+    let settings = Settings { values, fuel: Some(1000) };
+    let mut interp = Interp::new(&project, Apis::builtin(), &settings);
     test(&mut interp);
 }
 
