@@ -4,6 +4,7 @@
 pub mod build;
 pub mod dims;
 
+mod batched;
 mod convert;
 mod elementwise;
 mod factory;
@@ -40,6 +41,7 @@ pub fn verbs() -> impl Iterator<Item = &'static str> {
 
 /// Sorted by name.
 static VERBS: &[(&str, Transfer)] = &[
+    ("activated", batched::activated),
     ("arange", factory::arange),
     ("argmax", reduce::argmax),
     ("array-factory", factory::array_factory),
@@ -75,6 +77,7 @@ static VERBS: &[(&str, Transfer)] = &[
     ("gather", shape::gather),
     ("generator", |_, _| Value::Unknown),
     ("global-pool", layers::global_pool),
+    ("global-pool-keras", batched::global_pool),
     ("index", index::select),
     ("int", |_, _| Value::of_int(Int::Unknown)),
     ("item", convert::item),
@@ -87,11 +90,11 @@ static VERBS: &[(&str, Transfer)] = &[
     ("loss", reduce::loss),
     ("matmul", layers::matmul),
     ("max-pair", elementwise::max_pair),
+    ("merge", batched::merge),
     ("min-pair", elementwise::min_pair),
     ("ndim", convert::ndim),
     ("new-factory", factory::new_factory),
     ("none", |_, _| Value::None),
-    ("norm", reduce::norm),
     ("numel", convert::numel),
     ("numpy", convert::numpy),
     ("one-hot", elementwise::one_hot),
@@ -105,10 +108,12 @@ static VERBS: &[(&str, Transfer)] = &[
     ("randint", factory::randint),
     ("recurrent", layers::recurrent),
     ("recurrent-cell", layers::recurrent_cell),
+    ("recurrent-keras", batched::recurrent),
     ("reduce", reduce::reduce),
     ("reduce-pair", reduce::reduce_pair),
     ("repeat", shape::repeat),
     ("reshape", shape::reshape),
+    ("reshape-batched", batched::reshape),
     ("same", elementwise::same),
     ("self", elementwise::itself),
     ("shape", convert::shape),

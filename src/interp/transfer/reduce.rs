@@ -44,13 +44,6 @@ pub fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(Tensor { shape, dtype, ..result(interp, call.place, &[&tensor]) })
 }
 
-pub fn norm(interp: &mut Interp, call: &Invocation) -> Value {
-    let tensor = first(interp, call);
-    let shape = reduced_shape(tensor.shape.as_deref(), &axes(interp, call, 2), flag(given(call, 3)));
-    let range = Some(Interval::NON_NEGATIVE);
-    Value::tensor(Tensor { shape, range, ..result(interp, call.place, &[&tensor]) })
-}
-
 /// `reduce-pair x dim`: the numbers and where they were.
 pub fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
