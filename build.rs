@@ -37,21 +37,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut entries = Vec::new();
     for path in &files {
         let text = fs::read_to_string(path)?;
-        let Table {
-            entries: found,
-            shared: also,
-            ..
-        } = apis::parse::parse(Input {
-            file: &path.display().to_string(),
-            text: &text,
-        })?;
+        let Table { entries: found, shared: also, .. } =
+            apis::parse::parse(Input { file: &path.display().to_string(), text: &text })?;
         entries.extend(found);
         shared.extend(also);
     }
     let out = env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
-    fs::write(
-        Path::new(&out).join("apis.pack"),
-        apis::pack::pack(&entries, &shared)?,
-    )?;
+    fs::write(Path::new(&out).join("apis.pack"), apis::pack::pack(&entries, &shared)?)?;
     Ok(())
 }

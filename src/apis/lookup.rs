@@ -29,15 +29,9 @@ impl Apis {
     }
 
     fn own() -> Apis {
-        let pack = Pack::new(Cow::Borrowed(include_bytes!(concat!(
-            env!("OUT_DIR"),
-            "/apis.pack"
-        ))));
+        let pack = Pack::new(Cow::Borrowed(include_bytes!(concat!(env!("OUT_DIR"), "/apis.pack"))));
         let shared = pack.shared();
-        Apis {
-            packs: vec![pack],
-            shared,
-        }
+        Apis { packs: vec![pack], shared }
     }
 
     /// The project's own tables under those of a user, each a file's name and its text. Where two
@@ -52,11 +46,7 @@ impl Apis {
             apis.packs.insert(0, Pack::new(Cow::Owned(bytes)));
             apis.shared.extend(table.shared);
             if let Some(&(name, at)) = table.mentioned.iter().find(|(name, _)| apis.get(*name).is_none()) {
-                let names: Vec<&str> = table
-                    .entries
-                    .iter()
-                    .map(|entry| entry.api.name.as_str())
-                    .collect();
+                let names: Vec<&str> = table.entries.iter().map(|entry| entry.api.name.as_str()).collect();
                 return Err(input.unknown(at, "name", &name, names));
             }
         }
@@ -68,10 +58,7 @@ impl Apis {
         self.find(&[name.as_str()]).or_else(|| {
             let (class, method) = name.rsplit_once('.')?;
             let class = self.find(&[class])?;
-            class
-                .class
-                .as_ref()
-                .and_then(|_| self.method(class.name, ustr(method)))
+            class.class.as_ref().and_then(|_| self.method(class.name, ustr(method)))
         })
     }
 
@@ -88,8 +75,7 @@ impl Apis {
     /// Whether a class is another or has it among its bases.
     pub fn is_a(&self, class: Ustr, ancestor: Ustr) -> bool {
         let ancestor = self.canonical(ancestor);
-        self.along(class, &mut |name| (name == ancestor).then_some(()))
-            .is_some()
+        self.along(class, &mut |name| (name == ancestor).then_some(())).is_some()
     }
 
     /// The role of a class, its own or the first that a base has.
@@ -118,12 +104,7 @@ impl Apis {
 
     /// What something is, from the attributes that are used of it; nothing when they disagree.
     pub fn role_by_use(&self, attributes: &[Ustr]) -> Option<Role> {
-        let count = |used: &[Ustr]| {
-            attributes
-                .iter()
-                .filter(|attribute| used.contains(attribute))
-                .count()
-        };
+        let count = |used: &[Ustr]| attributes.iter().filter(|attribute| used.contains(attribute)).count();
         let mut best = None;
         let mut most = 0;
         for (role, used) in &self.shared.roles {
@@ -183,15 +164,6 @@ impl Apis {
         self.shared.packages.iter().any(|known| known == package)
     }
 
-    /// Whether a class or a base of it does this part of the protocol by itself.
-    pub fn owns(&self, class: Ustr, part: &str) -> bool {
-        let owning = |name: Ustr| {
-            let class = self.class(name)?.class.as_ref()?;
-            class.owns.iter().any(|owned| owned == part).then_some(())
-        };
-        self.along(class, &mut |name| owning(name)).is_some()
-    }
-
     /// What `from package import *` binds: names and what they stand for.
     pub fn members(&self, package: Ustr) -> Vec<(Ustr, Ustr)> {
         let mut all: Vec<(Ustr, Ustr)> = Vec::new();
@@ -208,9 +180,7 @@ impl Apis {
 
     /// All entries, a user's first.
     pub fn entries(&self) -> impl Iterator<Item = &Api> {
-        self.packs
-            .iter()
-            .flat_map(|pack| (0..pack.len()).filter_map(|index| pack.entry(index)))
+        self.packs.iter().flat_map(|pack| (0..pack.len()).filter_map(|index| pack.entry(index)))
     }
 
     fn canonical(&self, name: Ustr) -> Ustr {
@@ -230,9 +200,7 @@ impl Apis {
         if depth == 0 {
             return None;
         }
-        bases
-            .iter()
-            .find_map(|base| self.along_to(self.canonical(*base), ask, depth - 1))
+        bases.iter().find_map(|base| self.along_to(self.canonical(*base), ask, depth - 1))
     }
 
     fn find(&self, parts: &[&str]) -> Option<&Api> {
@@ -273,11 +241,7 @@ fn strip<'n>(name: &'n str, alias: &str) -> Option<&'n str> {
         return (!any).then_some("");
     }
     let after = after.strip_prefix('.')?;
-    if any {
-        after.split_once('.').map(|(_, rest)| rest)
-    } else {
-        Some(after)
-    }
+    if any { after.split_once('.').map(|(_, rest)| rest) } else { Some(after) }
 }
 
 /// `optim*` and `*_optimizer`.

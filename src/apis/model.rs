@@ -72,12 +72,7 @@ pub enum Operand {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum RangeSpec {
     /// `[0, 1]`, `(0, inf)`, with `(` and `)` for an end that is never reached.
-    Interval {
-        low: f64,
-        low_open: bool,
-        high: f64,
-        high_open: bool,
-    },
+    Interval { low: f64, low_open: bool, high: f64, high_open: bool },
     /// `abs input`, `clamp input min max`: a named range function; `vocabulary::RANGES` is the list.
     Of(Apply),
 }

@@ -33,11 +33,7 @@ pub(crate) struct Pack {
 
 impl Pack {
     pub fn new(bytes: Cow<'static, [u8]>) -> Pack {
-        let mut pack = Pack {
-            bytes,
-            slots: 0,
-            decoded: Box::default(),
-        };
+        let mut pack = Pack { bytes, slots: 0, decoded: Box::default() };
         pack.slots = pack.number(0);
         pack.decoded = (0..pack.number(4)).map(|_| OnceLock::new()).collect();
         pack
@@ -71,11 +67,7 @@ impl Pack {
             }
             if is_joined(name, parts) {
                 let entry = self.number(at + 8);
-                return Some(if entry == PREFIX as usize {
-                    Found::Prefix
-                } else {
-                    Found::Entry(entry)
-                });
+                return Some(if entry == PREFIX as usize { Found::Prefix } else { Found::Entry(entry) });
             }
             slot = (slot + 1) & mask;
         }

@@ -68,11 +68,7 @@ type Value<'a> = Spanned<DeValue<'a>>;
 pub(crate) fn parse(input: Input<'_>) -> Result<Table, ApiError> {
     let document = DeTable::parse(input.text).map_err(|error| input.toml(&error))?;
     let document = document.get_ref();
-    let mut reader = Reader {
-        input,
-        base: "",
-        table: Table::default(),
-    };
+    let mut reader = Reader { input, base: "", table: Table::default() };
     if let Some(base) = document.get("base") {
         reader.base = reader.string(base)?.text;
     }
@@ -143,10 +139,7 @@ impl<'a> Reader<'a> {
     }
 
     fn entry(&mut self, name: &str, offset: usize, value: &Value<'a>) -> Result<(), ApiError> {
-        let keys = Keys {
-            input: self.input,
-            table: self.table_of(value)?,
-        };
+        let keys = Keys { input: self.input, table: self.table_of(value)? };
         for (key, _) in keys.table {
             if !ENTRY_KEYS.contains(&key.get_ref().as_ref()) {
                 let known = ENTRY_KEYS.iter().copied();
@@ -176,37 +169,20 @@ impl<'a> Reader<'a> {
                 .map(|term| term.effect(&names))
                 .collect::<Result<_, _>>()?,
             context: term("context")?.map(|term| term.context(&names)).transpose()?,
-            loss: keys
-                .get("loss")
-                .map(|value| self.loss(value, &names))
-                .transpose()?,
+            loss: keys.get("loss").map(|value| self.loss(value, &names)).transpose()?,
             class: class.map(Box::new),
-            dataset: keys
-                .get("dataset")
-                .map(|value| self.dataset(value, &names))
-                .transpose()?
-                .map(Box::new),
+            dataset: keys.get("dataset").map(|value| self.dataset(value, &names)).transpose()?.map(Box::new),
             property,
-            source: term("source")?
-                .map_or_else(String::new, |term| self.address(term.text))
-                .into(),
+            source: term("source")?.map_or_else(String::new, |term| self.address(term.text)).into(),
             params,
         };
-        let also = keys
-            .get("also")
-            .map(|value| self.words(value))
-            .transpose()?
-            .unwrap_or_default();
+        let also = keys.get("also").map(|value| self.words(value)).transpose()?.unwrap_or_default();
         self.table.entries.push(Entry { api, also, offset });
         Ok(())
     }
 
     fn address(&self, text: &str) -> String {
-        if text.contains("://") {
-            text.to_owned()
-        } else {
-            format!("{}{text}", self.base)
-        }
+        if text.contains("://") { text.to_owned() } else { format!("{}{text}", self.base) }
     }
 
     fn params(&self, value: Option<&Value<'a>>) -> Result<Box<[ParamSpec]>, ApiError> {
@@ -226,10 +202,7 @@ impl<'a> Reader<'a> {
 
     /// A class is what has a key that only classes have.
     fn class(&mut self, keys: &Keys<'a, '_>, params: &[ParamSpec]) -> Result<Option<ClassSpec>, ApiError> {
-        if !["role", "is", "weights", "call", "owns", "makes"]
-            .iter()
-            .any(|key| keys.get(key).is_some())
-        {
+        if !["role", "is", "weights", "call", "owns", "makes"].iter().any(|key| keys.get(key).is_some()) {
             return Ok(None);
         }
         let names: Vec<Ustr> = params.iter().map(|param| param.name).collect();
@@ -240,9 +213,7 @@ impl<'a> Reader<'a> {
         if let Some(value) = keys.get("is") {
             let bases = self.terms(Some(value))?;
             class.is = bases.iter().map(|term| ustr(term.text)).collect();
-            self.table
-                .mentioned
-                .extend(bases.iter().map(|term| (ustr(term.text), term.offset)));
+            self.table.mentioned.extend(bases.iter().map(|term| (ustr(term.text), term.offset)));
         }
         match keys.get("call") {
             Some(value) if value.get_ref().is_str() => {
@@ -257,19 +228,11 @@ impl<'a> Reader<'a> {
             .into_iter()
             .map(|term| match OWNED.contains(&term.text) {
                 true => Ok(ustr(term.text)),
-                false => Err(self
-                    .input
-                    .unknown(term.offset, "part", term.text, OWNED.iter().copied())),
+                false => Err(self.input.unknown(term.offset, "part", term.text, OWNED.iter().copied())),
             })
             .collect::<Result<_, _>>()?;
-        class.weights = keys
-            .get("weights")
-            .map(|value| self.weights(value, &names))
-            .transpose()?;
-        class.makes = keys
-            .get("makes")
-            .map(|value| self.makes(value, &names))
-            .transpose()?;
+        class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
+        class.makes = keys.get("makes").map(|value| self.makes(value, &names)).transpose()?;
         Ok(Some(class))
     }
 
@@ -286,30 +249,19 @@ impl<'a> Reader<'a> {
     }
 
     fn loss(&self, value: &Value<'a>, names: &[Ustr]) -> Result<LossSpec, ApiError> {
-        let keys = Keys {
-            input: self.input,
-            table: self.table_of(value)?,
-        };
+        let keys = Keys { input: self.input, table: self.table_of(value)? };
         keys.only(&["input", "target", "expects"])?;
         let term = |key| match keys.get(key) {
             Some(value) => self.string(value),
-            None => Err(self
-                .input
-                .error(value.span().start, format!("a loss has `{key}`"))),
+            None => Err(self.input.error(value.span().start, format!("a loss has `{key}`"))),
         };
         Term::loss(term("input")?, term("target")?, term("expects")?, names)
     }
 
     fn dataset(&self, value: &Value<'a>, names: &[Ustr]) -> Result<DatasetSpec, ApiError> {
-        let keys = Keys {
-            input: self.input,
-            table: self.table_of(value)?,
-        };
+        let keys = Keys { input: self.input, table: self.table_of(value)? };
         keys.only(&["by", "samples", "sample", "bytes"])?;
-        let mut spec = DatasetSpec {
-            bytes_per_element: 4,
-            ..DatasetSpec::default()
-        };
+        let mut spec = DatasetSpec { bytes_per_element: 4, ..DatasetSpec::default() };
         if let Some(by) = keys.get("by") {
             let term = self.string(by)?;
             if !names.iter().any(|name| name.as_str() == term.text) {
@@ -328,11 +280,7 @@ impl<'a> Reader<'a> {
             };
         }
         if let Some(sample) = keys.get("sample") {
-            spec.sample = self
-                .array(sample)?
-                .iter()
-                .map(|v| self.integer(v))
-                .collect::<Result<_, _>>()?;
+            spec.sample = self.array(sample)?.iter().map(|v| self.integer(v)).collect::<Result<_, _>>()?;
         }
         if let Some(bytes) = keys.get("bytes") {
             spec.bytes_per_element = self.integer(bytes)?;
@@ -347,18 +295,13 @@ impl<'a> Reader<'a> {
     fn one_of<T: Copy>(&self, what: &str, term: Term<'_>, list: &[(&'static str, T)]) -> Result<T, ApiError> {
         match list.iter().find(|(name, _)| *name == term.text) {
             Some((_, found)) => Ok(*found),
-            None => Err(self
-                .input
-                .unknown(term.offset, what, term.text, list.iter().map(|(name, _)| *name))),
+            None => Err(self.input.unknown(term.offset, what, term.text, list.iter().map(|(name, _)| *name))),
         }
     }
 
     fn flag(&self, value: Option<&Value<'a>>) -> Result<bool, ApiError> {
         let Some(value) = value else { return Ok(false) };
-        value
-            .get_ref()
-            .as_bool()
-            .ok_or_else(|| self.wrong(value, "true or false"))
+        value.get_ref().as_bool().ok_or_else(|| self.wrong(value, "true or false"))
     }
 
     fn integer(&self, value: &Value<'a>) -> Result<i64, ApiError> {
@@ -374,52 +317,31 @@ impl<'a> Reader<'a> {
         let quoted = value.get_ref().as_str().and_then(|parsed| {
             let offset = span.start + 1;
             let text = self.input.text.get(offset..span.end.checked_sub(1)?)?;
-            (text == parsed).then_some(Term {
-                input: self.input,
-                text,
-                offset,
-            })
+            (text == parsed).then_some(Term { input: self.input, text, offset })
         });
         quoted.ok_or_else(|| self.wrong(value, "a plain string without escapes"))
     }
 
     fn array<'t>(&self, value: &'t Value<'a>) -> Result<&'t [Value<'a>], ApiError> {
-        value
-            .get_ref()
-            .as_array()
-            .map(|array| &**array)
-            .ok_or_else(|| self.wrong(value, "an array"))
+        value.get_ref().as_array().map(|array| &**array).ok_or_else(|| self.wrong(value, "an array"))
     }
 
     fn terms(&self, value: Option<&Value<'a>>) -> Result<Vec<Term<'a>>, ApiError> {
         let Some(value) = value else { return Ok(Vec::new()) };
-        self.array(value)?
-            .iter()
-            .map(|value| self.string(value))
-            .collect()
+        self.array(value)?.iter().map(|value| self.string(value)).collect()
     }
 
     fn words(&self, value: &Value<'a>) -> Result<Vec<Ustr>, ApiError> {
-        Ok(self
-            .terms(Some(value))?
-            .iter()
-            .map(|term| ustr(term.text))
-            .collect())
+        Ok(self.terms(Some(value))?.iter().map(|term| ustr(term.text)).collect())
     }
 
     fn table_of<'t>(&self, value: &'t Value<'a>) -> Result<&'t DeTable<'a>, ApiError> {
-        value
-            .get_ref()
-            .as_table()
-            .ok_or_else(|| self.wrong(value, "a table"))
+        value.get_ref().as_table().ok_or_else(|| self.wrong(value, "a table"))
     }
 
     fn wrong(&self, value: &Value<'a>, wanted: &str) -> ApiError {
         let found = value.get_ref().type_str();
-        self.input.error(
-            value.span().start,
-            format!("{wanted} belongs here, this is a {found}"),
-        )
+        self.input.error(value.span().start, format!("{wanted} belongs here, this is a {found}"))
     }
 }
 

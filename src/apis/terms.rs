@@ -71,17 +71,10 @@ impl<'a> Term<'a> {
         let default = match default {
             None | Some("...") => None,
             Some(text) => Some(literal(text).ok_or_else(|| {
-                self.error(
-                    0,
-                    format!("`{text}` is not a literal; write `{name}=...` for other defaults"),
-                )
+                self.error(0, format!("`{text}` is not a literal; write `{name}=...` for other defaults"))
             })?),
         };
-        Ok(Some(ParamSpec {
-            name: ustr(name),
-            kind,
-            default,
-        }))
+        Ok(Some(ParamSpec { name: ustr(name), kind, default }))
     }
 
     fn operand(&self, (at, word): Token<'a>, names: &[Ustr]) -> Result<Operand, ApiError> {
@@ -91,12 +84,7 @@ impl<'a> Term<'a> {
         if names.iter().any(|name| name.as_str() == word) {
             return Ok(Operand::Param(ustr(word)));
         }
-        Err(self.input.unknown(
-            self.offset + at,
-            "parameter",
-            word,
-            names.iter().map(Ustr::as_str),
-        ))
+        Err(self.input.unknown(self.offset + at, "parameter", word, names.iter().map(Ustr::as_str)))
     }
 
     /// The first word from a closed list, and the operands that follow it.
@@ -106,32 +94,18 @@ impl<'a> Term<'a> {
             return Err(self.error(0, format!("a {what} is missing here")));
         };
         let Some(word) = words.iter().find(|word| word.name == verb) else {
-            return Err(self
-                .input
-                .unknown(self.offset + at, what, verb, words.iter().map(|w| w.name)));
+            return Err(self.input.unknown(self.offset + at, what, verb, words.iter().map(|w| w.name)));
         };
         self.count(verb, operands.len(), word.min, word.max)?;
-        let args = operands
-            .iter()
-            .map(|&token| self.operand(token, names))
-            .collect::<Result<_, _>>()?;
-        Ok(Apply {
-            verb: ustr(verb),
-            args,
-        })
+        let args = operands.iter().map(|&token| self.operand(token, names)).collect::<Result<_, _>>()?;
+        Ok(Apply { verb: ustr(verb), args })
     }
 
     fn count(&self, word: &str, given: usize, min: usize, max: usize) -> Result<(), ApiError> {
         if given < min {
-            Err(self.error(
-                0,
-                format!("`{word}` takes at least {min} operands, this gives {given}"),
-            ))
+            Err(self.error(0, format!("`{word}` takes at least {min} operands, this gives {given}")))
         } else if given > max {
-            Err(self.error(
-                0,
-                format!("`{word}` takes at most {max} operands, this gives {given}"),
-            ))
+            Err(self.error(0, format!("`{word}` takes at most {max} operands, this gives {given}")))
         } else {
             Ok(())
         }
@@ -162,12 +136,7 @@ impl<'a> Term<'a> {
         if low > high || low.is_nan() || high.is_nan() {
             return Err(bad());
         }
-        Ok(RangeSpec::Interval {
-            low,
-            low_open,
-            high,
-            high_open,
-        })
+        Ok(RangeSpec::Interval { low, low_open, high, high_open })
     }
 
     pub fn effect(&self, names: &[Ustr]) -> Result<EffectSpec, ApiError> {
@@ -176,15 +145,10 @@ impl<'a> Term<'a> {
             return Err(self.error(0, "an effect is missing here"));
         };
         let Some(&(_, verb, min, max)) = VERBS.iter().find(|(name, ..)| *name == word) else {
-            return Err(self
-                .input
-                .unknown(self.offset + at, "effect", word, VERBS.iter().map(|v| v.0)));
+            return Err(self.input.unknown(self.offset + at, "effect", word, VERBS.iter().map(|v| v.0)));
         };
         self.count(word, operands.len(), min, max)?;
-        let args = operands
-            .iter()
-            .map(|&token| self.operand(token, names))
-            .collect::<Result<_, _>>()?;
+        let args = operands.iter().map(|&token| self.operand(token, names)).collect::<Result<_, _>>()?;
         Ok(EffectSpec { verb, args })
     }
 
@@ -209,9 +173,7 @@ impl<'a> Term<'a> {
             "device" => Ok(Context::Device(first()?)),
             "transparent" => Ok(Context::Transparent),
             "result" => Ok(Context::Result),
-            _ => Err(self
-                .input
-                .unknown(self.offset + at, "context", word, CONTEXTS.iter().copied())),
+            _ => Err(self.input.unknown(self.offset + at, "context", word, CONTEXTS.iter().copied())),
         }
     }
 
@@ -235,9 +197,7 @@ impl<'a> Term<'a> {
             ("log-probabilities", None) => Ok(Expects::LogProbabilities),
             ("anything", None) => Ok(Expects::Anything),
             (word, _) => {
-                Err(self
-                    .input
-                    .unknown(self.offset, "expectation", word, EXPECTATIONS.iter().copied()))
+                Err(self.input.unknown(self.offset, "expectation", word, EXPECTATIONS.iter().copied()))
             }
         }
     }
@@ -252,11 +212,7 @@ impl<'a> Term<'a> {
             Operand::Param(name) => Ok(name),
             Operand::Literal(_) => Err(term.error(0, "the name of a parameter belongs here")),
         };
-        Ok(LossSpec {
-            input: named(input)?,
-            target: named(target)?,
-            expects: expects.expects(names)?,
-        })
+        Ok(LossSpec { input: named(input)?, target: named(target)?, expects: expects.expects(names)? })
     }
 
     /// A sum of products of parameters and integers; a flag counts as one or zero.

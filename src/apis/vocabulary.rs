@@ -14,12 +14,7 @@ pub struct Word {
 }
 
 pub(super) const fn word(name: &'static str, min: usize, max: usize, meaning: &'static str) -> Word {
-    Word {
-        name,
-        min,
-        max,
-        meaning,
-    }
+    Word { name, min, max, meaning }
 }
 
 /// Any number of operands.
@@ -42,18 +37,8 @@ pub const RANGES: &[Word] = &[
     word("min", 2, 2, "the smaller of two"),
     word("mul", 2, 2, "x * y"),
     word("neg", 1, 1, "-x"),
-    word(
-        "optional-max",
-        2,
-        2,
-        "x dim: of x, or the larger of two where dim is a tensor",
-    ),
-    word(
-        "optional-min",
-        2,
-        2,
-        "x dim: of x, or the smaller of two where dim is a tensor",
-    ),
+    word("optional-max", 2, 2, "x dim: of x, or the larger of two where dim is a tensor"),
+    word("optional-min", 2, 2, "x dim: of x, or the smaller of two where dim is a tensor"),
     word("pow", 2, 2, "x to the power y"),
     word("prod", 1, 1, "product of elements: not negative if x is not"),
     word("reciprocal", 1, 1, "1 / x"),
@@ -63,12 +48,7 @@ pub const RANGES: &[Word] = &[
     word("sqrt", 1, 1, "square root"),
     word("square", 1, 1, "x * x"),
     word("sub", 2, 2, "x - y"),
-    word(
-        "sum",
-        1,
-        1,
-        "sum of elements: keeps the sign and whether zero is possible",
-    ),
+    word("sum", 1, 1, "sum of elements: keeps the sign and whether zero is possible"),
     word("union", 2, MANY, "of any of them"),
 ];
 
@@ -119,23 +99,11 @@ pub const MARKS: &[(&str, Mark)] = &[
     ("log-sigmoid", Mark::LogSigmoid),
 ];
 
-pub const CONTEXTS: &[&str] = &[
-    "no-grad",
-    "enable-grad",
-    "set-grad",
-    "accumulate",
-    "device",
-    "transparent",
-    "result",
-];
+pub const CONTEXTS: &[&str] =
+    &["no-grad", "enable-grad", "set-grad", "accumulate", "device", "transparent", "result"];
 
-pub const EXPECTATIONS: &[&str] = &[
-    "logits",
-    "binary-logits",
-    "probabilities",
-    "log-probabilities",
-    "anything",
-];
+pub const EXPECTATIONS: &[&str] =
+    &["logits", "binary-logits", "probabilities", "log-probabilities", "anything"];
 
 /// Keys of an entry.
 pub const ENTRY_KEYS: &[&str] = &[

@@ -18,7 +18,7 @@ mod shape;
 pub use build::{device_of, dtype_of, ints_of};
 pub use index::{index, slice_len};
 pub use layers::activation;
-pub use ops::{binary, compare};
+pub use ops::{binary, compare, invert, negate};
 pub use ranges::{range, range_functions};
 
 use super::{Interp, Invocation};

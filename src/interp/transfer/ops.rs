@@ -5,7 +5,7 @@ use super::elementwise::{mask, of_all};
 use super::layers::product_of;
 use crate::apis::Mark;
 use crate::interp::Interp;
-use crate::report::{Place, Span};
+use crate::report::Place;
 use crate::syntax::BinaryOp;
 use crate::values::*;
 
@@ -43,11 +43,26 @@ pub fn binary(
     Some(Value::tensor(result))
 }
 
-/// A comparison of tensors, number by number.
-pub fn compare(interp: &mut Interp, left: &Value, right: &Value) -> Value {
-    let place = interp.place(Span::default());
-    let values = [left.clone(), right.clone()];
-    Value::tensor(Tensor { made: None, ..mask(interp, place, &values) })
+/// A comparison of tensors; `None` when neither is one.
+pub fn compare(interp: &mut Interp, left: &Value, right: &Value, place: Place) -> Option<Value> {
+    if !is_tensor(left) && !is_tensor(right) {
+        return None;
+    }
+    Some(Value::tensor(mask(interp, place, &[left.clone(), right.clone()])))
+}
+
+/// `-x`
+pub fn negate(interp: &mut Interp, operand: &Value, place: Place) -> Option<Value> {
+    let tensor = operand.as_tensor()?;
+    let range = tensor.range.map(|range| range.neg());
+    Some(Value::tensor(Tensor { shape: tensor.shape.clone(), range, ..result(interp, place, &[tensor]) }))
+}
+
+/// `~x`: of a mask the other mask.
+pub fn invert(interp: &mut Interp, operand: &Value, place: Place) -> Option<Value> {
+    let tensor = operand.as_tensor()?;
+    let range = tensor.range.filter(|_| tensor.dtype == Some(DType::Bool));
+    Some(Value::tensor(Tensor { shape: tensor.shape.clone(), range, ..result(interp, place, &[tensor]) }))
 }
 
 fn is_tensor(value: &Value) -> bool {
@@ -110,7 +125,7 @@ fn kept_mark(op: BinaryOp, left: &Value, right: &Value) -> Option<(Mark, Place)>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::FileId;
+    use crate::report::{FileId, Span};
 
     #[test]
     fn the_same_operand_twice_is_known_better() {
