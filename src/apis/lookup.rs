@@ -92,6 +92,15 @@ impl Apis {
         })
     }
 
+    /// Parts of the training protocol that a class or one of its bases does by itself.
+    pub fn owns(&self, class: Ustr) -> &[Ustr] {
+        let found = self.along(class, &mut |name| {
+            let owns = &self.class(name)?.class.as_ref()?.owns;
+            (!owns.is_empty()).then_some(&**owns)
+        });
+        found.unwrap_or_default()
+    }
+
     /// Whether calls into this package leave optimizers, gradients and modules alone.
     pub fn is_pure(&self, package: Ustr) -> bool {
         self.shared.pure.contains(&package)

@@ -170,13 +170,9 @@ impl<'p> Interp<'p> {
             return Value::Bool(self.truth(value).map(|truth| !truth));
         }
         match value.bare() {
-            Value::Tensor(tensor) => match op {
-                UnaryOp::Minus => Value::tensor(Tensor {
-                    range: tensor.range.map(|range| range.neg()),
-                    mark: None,
-                    made: Some(place),
-                    ..(**tensor).clone()
-                }),
+            Value::Tensor(_) => match op {
+                UnaryOp::Minus => transfer::negate(self, value, place).unwrap_or_default(),
+                UnaryOp::Invert => transfer::invert(self, value, place).unwrap_or_default(),
                 _ => value.clone(),
             },
             bare => python::unary(op, bare).unwrap_or_default(),
@@ -209,7 +205,8 @@ impl<'p> Interp<'p> {
             if (matches!(left.bare(), Value::Tensor(_)) || matches!(right_value.bare(), Value::Tensor(_)))
                 && !matches!(op, CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn)
             {
-                return transfer::compare(self, &left, &right_value);
+                let place = self.expr_place(*right);
+                return transfer::compare(self, &left, &right_value, place).unwrap_or_default();
             }
             let one = self.compare_one(*op, &left, &right_value);
             result = match (result, one) {

@@ -21,15 +21,11 @@ fn tables() -> Vec<(PathBuf, String)> {
 
 /// Names of the entries of a table, in the order of the file.
 fn headers(text: &str) -> Vec<&str> {
-    text.lines()
-        .filter_map(|line| line.strip_prefix("[\"")?.strip_suffix("\"]"))
-        .collect()
+    text.lines().filter_map(|line| line.strip_prefix("[\"")?.strip_suffix("\"]")).collect()
 }
 
 fn get(name: &str) -> &'static Api {
-    Apis::builtin()
-        .get(ustr(name))
-        .unwrap_or_else(|| panic!("no entry for {name}"))
+    Apis::builtin().get(ustr(name)).unwrap_or_else(|| panic!("no entry for {name}"))
 }
 
 #[test]
@@ -44,20 +40,13 @@ fn entries_are_sorted_within_their_file_and_stand_in_one_only() {
             }
         }
     }
-    assert_eq!(
-        seen.len(),
-        Apis::builtin().entries().count(),
-        "entries got lost on the way"
-    );
+    assert_eq!(seen.len(), Apis::builtin().entries().count(), "entries got lost on the way");
 }
 
 #[test]
 fn entries_belong_to_the_packages_of_their_file() {
     for (path, text) in tables() {
-        let line = text
-            .lines()
-            .find(|line| line.starts_with("packages = "))
-            .unwrap_or_default();
+        let line = text.lines().find(|line| line.starts_with("packages = ")).unwrap_or_default();
         for name in headers(&text) {
             let top = name.split('.').next().unwrap_or_default();
             assert!(
@@ -72,12 +61,7 @@ fn entries_belong_to_the_packages_of_their_file() {
 #[test]
 fn every_entry_has_a_source() {
     for api in Apis::builtin().entries() {
-        assert!(
-            api.source.starts_with("https://"),
-            "{} has the source `{}`",
-            api.name,
-            api.source
-        );
+        assert!(api.source.starts_with("https://"), "{} has the source `{}`", api.name, api.source);
     }
 }
 
@@ -102,12 +86,7 @@ fn no_other_name_collides() {
         let document: toml::Table = text.parse().expect("the build has read it");
         for (name, entry) in document.iter().filter(|(name, _)| name.contains('.')) {
             claim(name, name);
-            for also in entry
-                .get("also")
-                .and_then(toml::Value::as_array)
-                .into_iter()
-                .flatten()
-            {
+            for also in entry.get("also").and_then(toml::Value::as_array).into_iter().flatten() {
                 claim(also.as_str().expect("names"), name);
             }
         }
@@ -121,18 +100,10 @@ fn every_name_that_an_entry_mentions_exists() {
     for api in apis.entries() {
         let Some(class) = &api.class else { continue };
         for base in &class.is {
-            assert!(
-                apis.class(*base).is_some(),
-                "{} is a `{base}`, which is no class",
-                api.name
-            );
+            assert!(apis.class(*base).is_some(), "{} is a `{base}`, which is no class", api.name);
         }
         if let Some(call) = class.call {
-            assert!(
-                apis.get(call).is_some(),
-                "{} calls `{call}`, which is not there",
-                api.name
-            );
+            assert!(apis.get(call).is_some(), "{} calls `{call}`, which is not there", api.name);
         }
     }
 }
@@ -147,12 +118,7 @@ fn words_are_sorted_and_used() {
     let mut used: Vec<Ustr> = Vec::new();
     for api in Apis::builtin().entries() {
         used.extend(api.gives.as_ref().map(|apply| apply.verb));
-        used.extend(
-            api.class
-                .as_ref()
-                .and_then(|class| class.makes.as_ref())
-                .map(|apply| apply.verb),
-        );
+        used.extend(api.class.as_ref().and_then(|class| class.makes.as_ref()).map(|apply| apply.verb));
         if let Some(RangeSpec::Of(apply)) = &api.range {
             used.push(apply.verb);
         }
@@ -170,11 +136,7 @@ fn methods_have_their_receiver() {
             continue;
         };
         if Apis::builtin().class(ustr(class)).is_some() && api.class.is_none() && !api.property {
-            assert!(
-                !api.params.is_empty() || class.ends_with("Callback"),
-                "{} has no parameters",
-                api.name
-            );
+            assert!(!api.params.is_empty() || class.ends_with("Callback"), "{} has no parameters", api.name);
         }
     }
 }
@@ -198,30 +160,20 @@ fn names_lead_to_their_entry() {
 #[test]
 fn methods_roles_and_bases_are_inherited() {
     let apis = Apis::builtin();
-    let step = apis
-        .method(ustr("torch.optim.Adam"), ustr("step"))
-        .expect("inherited");
+    let step = apis.method(ustr("torch.optim.Adam"), ustr("step")).expect("inherited");
     assert_eq!(step.name, "torch.optim.Optimizer.step");
     assert_eq!(step.effects[0].verb, Verb::Step);
     assert_eq!(step.effects[0].args[0], Operand::Param(ustr("self")));
     assert_eq!(apis.role(ustr("torch.optim.AdamW")), Some(Role::Optimizer));
-    assert_eq!(
-        apis.role(ustr("torch.nn.modules.conv.Conv2d")),
-        Some(Role::Module)
-    );
+    assert_eq!(apis.role(ustr("torch.nn.modules.conv.Conv2d")), Some(Role::Module));
     assert_eq!(apis.role(ustr("torch.nn.functional.relu")), None);
     assert!(apis.is_a(ustr("torch.nn.Conv2d"), ustr("torch.nn.Module")));
     assert!(apis.is_a(ustr("torch.nn.Conv2d"), ustr("torch.nn.modules.module.Module")));
     assert!(!apis.is_a(ustr("torch.nn.Module"), ustr("torch.nn.Conv2d")));
     assert!(apis.method(ustr("torch.nn.Parameter"), ustr("detach")).is_some());
-    let called = apis
-        .instance_call(ustr("transformers.BertModel"))
-        .expect("its base says so");
+    let called = apis.instance_call(ustr("transformers.BertModel")).expect("its base says so");
     assert_eq!(called.name, "transformers.PreTrainedModel");
-    assert!(
-        apis.owns(ustr("transformers.Seq2SeqTrainer"))
-            .contains(&ustr("loop"))
-    );
+    assert!(apis.owns(ustr("transformers.Seq2SeqTrainer")).contains(&ustr("loop")));
     assert!(apis.owns(ustr("torch.nn.Linear")).is_empty());
 }
 
@@ -229,39 +181,16 @@ fn methods_roles_and_bases_are_inherited() {
 fn entries_survive_packing() {
     let loss = get("torch.nn.functional.cross_entropy");
     assert_eq!(loss.loss.as_ref().map(|loss| loss.expects), Some(Expects::Logits));
-    let reduction = loss
-        .params
-        .iter()
-        .find(|param| param.name == "reduction")
-        .expect("a parameter");
+    let reduction = loss.params.iter().find(|param| param.name == "reduction").expect("a parameter");
     assert_eq!(reduction.default, Some(Literal::Str(ustr("mean"))));
-    assert_eq!(
-        get("torch.nn.CrossEntropyLoss")
-            .class
-            .as_ref()
-            .and_then(|class| class.call),
-        Some(loss.name)
-    );
+    assert_eq!(get("torch.nn.CrossEntropyLoss").class.as_ref().and_then(|class| class.call), Some(loss.name));
     let linear = get("torch.nn.Linear").class.as_ref().expect("a class");
-    let Some(Weights::Sum(sum)) = &linear.weights else {
-        panic!("{:?}", linear.weights)
-    };
+    let Some(Weights::Sum(sum)) = &linear.weights else { panic!("{:?}", linear.weights) };
     assert_eq!(sum.len(), 2);
     assert_eq!(sum[0][1], Operand::Param(ustr("out_features")));
     let sigmoid = get("torch.sigmoid").range.clone();
-    assert_eq!(
-        sigmoid,
-        Some(RangeSpec::Interval {
-            low: 0.0,
-            low_open: true,
-            high: 1.0,
-            high_open: true
-        })
-    );
-    let mnist = get("torchvision.datasets.MNIST")
-        .dataset
-        .as_ref()
-        .expect("a dataset");
+    assert_eq!(sigmoid, Some(RangeSpec::Interval { low: 0.0, low_open: true, high: 1.0, high_open: true }));
+    let mnist = get("torchvision.datasets.MNIST").dataset.as_ref().expect("a dataset");
     assert!(mnist.samples.contains(&(Some(Literal::Bool(true)), 60_000)));
     assert_eq!(*mnist.sample, [1, 28, 28]);
 }
@@ -311,18 +240,12 @@ fn mistakes_have_a_place_and_a_guess() {
             "[\"mine.f\"]\nrange = \"[1, 0]\"\n",
             "mine.toml:2:10: `[1, 0]` is not an interval such as `[0, 1)`",
         ),
-        (
-            "[\"mine.C\"]\nrole = \"modul\"\n",
-            "mine.toml:2:9: unknown role `modul`; did you mean `module`?",
-        ),
+        ("[\"mine.C\"]\nrole = \"modul\"\n", "mine.toml:2:9: unknown role `modul`; did you mean `module`?"),
         (
             "[\"mine.C\"]\nis = [\"mine.Bass\"]\n[\"mine.Base\"]\nrole = \"module\"\n",
             "mine.toml:2:8: unknown name `mine.Bass`; did you mean `mine.Base`?",
         ),
-        (
-            "framework = []\n",
-            "mine.toml:1:1: unknown key `framework`; did you mean `frameworks`?",
-        ),
+        ("framework = []\n", "mine.toml:1:1: unknown key `framework`; did you mean `frameworks`?"),
         (
             "[\"mine.f\"]\ngives = 3\n",
             "mine.toml:2:9: a plain string without escapes belongs here, this is a integer",
@@ -362,14 +285,9 @@ gives = "unknown"
     let apis = Apis::load(&[("mine.toml", table)]).expect("a good table");
     assert_eq!(apis.role(ustr("mine.Net")), Some(Role::Module));
     assert!(apis.method(ustr("mine.Net"), ustr("parameters")).is_some());
-    let run = apis
-        .method(ustr("mine.engine.Engine"), ustr("run"))
-        .expect("its method");
+    let run = apis.method(ustr("mine.engine.Engine"), ustr("run")).expect("its method");
     assert_eq!(run.effects[0].verb, Verb::Backward);
-    assert_eq!(
-        apis.get(ustr("torch.relu")).map(|api| api.name),
-        Some(ustr("torch.relu"))
-    );
+    assert_eq!(apis.get(ustr("torch.relu")).map(|api| api.name), Some(ustr("torch.relu")));
     assert!(apis.is_pure(ustr("mine_plots")) && apis.is_pure(ustr("numpy")));
     assert!(apis.prefix_known("mine.engine"));
 }
