@@ -107,13 +107,8 @@ impl<'p> Interp<'p> {
             "grad" => Value::Unknown,
             "parameter" => self.parameter(call),
             "dataset-slices" | "dataset-batch" | "dataset-map" | "dataset-same" | "take-samples"
-            | "dataset-arrays"
-            | "dataset-skip"
-            | "dataset-take"
-            | "tensor-dataset"
-            | "split-dataset"
-            | "concat-datasets"
-            | "keras-input" | "keras-model" | "keras-sequential" | "activation-layer" => {
+            | "dataset-arrays" | "dataset-skip" | "dataset-take" | "tensor-dataset" | "split-dataset"
+            | "concat-datasets" | "keras-input" | "keras-model" | "keras-sequential" | "activation-layer" => {
                 self.dataset_or_model(apply.verb.as_str(), call)
             }
             "dict-of" => self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
@@ -546,18 +541,25 @@ impl<'p> Interp<'p> {
         match &made {
             // Optimizers and schedulers.
             Value::Tuple(items) => match items.first() {
-                Some(first) if first.as_obj().is_some_and(|o| self.heap.get(o).optimizer().is_none()) => first.clone(),
+                Some(first) if first.as_obj().is_some_and(|o| self.heap.get(o).optimizer().is_none()) => {
+                    first.clone()
+                }
                 _ => made,
             },
             _ => match made.as_obj().map(|object| self.heap.get(object).state.clone()) {
-                Some(State::Dict(entries)) => entries.get(&Key::Str(Rc::from("optimizer"))).cloned().unwrap_or_default(),
+                Some(State::Dict(entries)) => {
+                    entries.get(&Key::Str(Rc::from("optimizer"))).cloned().unwrap_or_default()
+                }
                 _ => made,
             },
         }
     }
 
     fn by_the_language(&mut self, name: &str, call: &Invocation) -> Value {
-        let call = Call::with(call.place, (0..call.api.params.len()).map(|index| call.nth(index)).filter(|v| !v.is_unknown()));
+        let call = Call::with(
+            call.place,
+            (0..call.api.params.len()).map(|index| call.nth(index)).filter(|v| !v.is_unknown()),
+        );
         python::call(self, name, &call).unwrap_or_default()
     }
 
