@@ -15,7 +15,7 @@ pub const TRANSFERS: &[Word] = &[
     word("array-unknown", 0, 0, "a numpy array of unknown shape"),
     word("attention", 3, 3, "q k v: shape of q with the last dimension of v"),
     word("attention-pair", 3, 3, "q k v: the result of attention, and weights of unknown shape"),
-    word("bool", 0, MANY, "a Python bool"),
+    word("bool", 0, MANY, "a Python bool: the one that is quoted, else either"),
     word("broadcast", 2, MANY, "x y ...: elementwise on several, shapes broadcast"),
     word("call-result", 1, 2, "f [args]: what calling f with these gives"),
     word("cast", 2, 2, "x dtype: the same numbers in another dtype"),
@@ -219,6 +219,11 @@ pub const TRANSFERS: &[Word] = &[
     word("variable", 1, 2, "data [requires_grad]: the tensor itself, as a leaf where requires_grad is true"),
     word("view", 2, MANY, "x shape ...: the same numbers in this shape"),
     word("where", 3, 3, "c x y: x where c holds, else y"),
-    word("wrap", 1, 1, "module: the module itself, wrapped"),
+    word(
+        "wrap",
+        1,
+        2,
+        "module [devices]: the module itself, wrapped; inputs are moved to the devices unless they are None",
+    ),
     word("zip", 1, 1, "args: tuples of elements"),
 ];

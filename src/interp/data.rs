@@ -118,7 +118,7 @@ impl<'p> Interp<'p> {
                 .map(|shape| std::iter::once(count.clone()).chain(shape.iter().cloned()).collect::<Shape>());
             Value::tensor(Tensor {
                 shape,
-                device: if tensor.device.is_gpu() { tensor.device } else { Device::Cpu },
+                device: if tensor.is_array { Device::Cpu } else { tensor.device },
                 is_array: false,
                 source: if tensor.source == Source::Unknown { Source::Data } else { tensor.source },
                 ..tensor
@@ -127,6 +127,7 @@ impl<'p> Interp<'p> {
         let scalar = |dtype| Tensor {
             shape: Some(Rc::from([])),
             dtype: Some(dtype),
+            device: Device::Cpu,
             graph: Graph::None,
             source: Source::Data,
             ..Tensor::default()

@@ -46,6 +46,8 @@ impl<'p> Interp<'p> {
             instances: FxHashMap::default(),
             seeded: None,
             trust: Confidence::High,
+            default_device: Device::Cpu,
+            forwards: Vec::new(),
             carried: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             depth: 0,

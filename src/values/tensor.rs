@@ -100,11 +100,21 @@ pub enum Device {
 
 impl Device {
     pub fn named(name: &str) -> Device {
-        match name.split_once(':') {
-            _ if name == "cpu" => Device::Cpu,
-            _ if name == "cuda" => Device::Cuda(None),
-            Some(("cuda", index)) => Device::Cuda(index.parse().ok()),
+        let (kind, index) = name.split_once(':').unwrap_or((name, ""));
+        match kind {
+            "cpu" => Device::Cpu,
+            "cuda" => Device::Cuda(index.parse().ok()),
+            "mps" | "xpu" | "hpu" | "npu" => Device::Accelerator,
             _ => Device::Unknown,
+        }
+    }
+
+    /// What a script that chooses between two devices runs on where it matters: the GPU.
+    pub fn choice(self, other: Device) -> Device {
+        match (self, other) {
+            (Device::Unknown, _) | (_, Device::Unknown) => Device::Unknown,
+            _ if self == other => self,
+            _ => Device::Accelerator,
         }
     }
 

@@ -73,7 +73,10 @@ pub fn randint(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `legacy-tensor data dtype device`: by sizes, or from one sequence of numbers.
 pub fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
-    let device = device_named(&call.nth(2));
+    let device = match device_named(&call.nth(2)) {
+        Device::Cpu => interp.default_device,
+        device => device,
+    };
     let blank =
         Tensor { graph: Graph::None, device, dtype: quoted_dtype(call), ..some_tensor(interp, call.place) };
     let Some(Sequence::Exact(items)) = sequence(interp, &call.nth(0)) else { return Value::tensor(blank) };
@@ -178,7 +181,7 @@ fn device_wanted(interp: &Interp, call: &Invocation, model: Option<Device>, hold
     });
     let chooses = call.api.params.iter().any(|param| param.name == "device");
     // Frameworks without the parameter place tensors where they see fit.
-    model.or(context).unwrap_or(if chooses { Device::Cpu } else { Device::Unknown })
+    model.or(context).unwrap_or(if chooses { interp.default_device } else { Device::Unknown })
 }
 
 /// `arange start end step`; a single bound is the end.
