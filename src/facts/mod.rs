@@ -1,15 +1,17 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod data;
 pub mod gpus;
 mod gradients;
 mod losses;
 mod memory;
 pub mod units;
 
+pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
-pub use memory::{FullBatch, IdleGraph, ResidentData, RetainedGraph};
+pub use memory::{IdleGraph, RetainedGraph};
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight, Sighting};
