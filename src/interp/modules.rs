@@ -23,6 +23,9 @@ impl<'p> Interp<'p> {
             self.meet_module(object, &before, input, call.place);
         }
         let output = match self.project_forward(object) {
+            _ if self.heap.get(object).class == ClassRef::Builtin && !before.parts.is_empty() => {
+                self.either(&before.parts, call)
+            }
             Some(closure) => {
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
                 self.collapse(object, output)
@@ -30,6 +33,12 @@ impl<'p> Interp<'p> {
             None => self.layer(object, call),
         };
         if outermost { self.forwarded(object, before, input, output, call.place) } else { output }
+    }
+
+    /// The output of whichever of several models it is.
+    fn either(&mut self, parts: &[ObjId], call: &Call) -> Value {
+        let outputs: Vec<Value> = parts.iter().map(|part| self.call_module(*part, call)).collect();
+        self.heap.any_of(&Items::exact(outputs)).unwrap_or_default()
     }
 
     /// Whether a forward of a module is running.
