@@ -77,6 +77,8 @@ pub struct Interp<'p> {
     /// The confidence of what is being rehearsed: low where parameters were typed by their names.
     trust: Confidence,
     carried: u32,
+    /// Bytes that the layers of the running forward gave, and that its graph keeps.
+    kept: u64,
     fuel: u32,
     depth: u32,
 }
