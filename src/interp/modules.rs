@@ -23,8 +23,8 @@ impl<'p> Interp<'p> {
         let input = call.values().find_map(|value| value.as_tensor().cloned());
         if outermost {
             self.open_forward(object, call);
-            self.kept = 0;
         }
+        let around = if outermost { std::mem::take(&mut self.kept) } else { 0 };
         let output = match self.project_forward(object) {
             Some(closure) => {
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
@@ -36,7 +36,9 @@ impl<'p> Interp<'p> {
             return output;
         }
         let output = self.close_forward(output);
-        self.forwarded(object, before, input, output, call.place)
+        let output = self.forwarded(object, before, input, output, call.place);
+        self.kept = self.kept.saturating_add(around);
+        output
     }
 
     /// Whether a forward of a module is running.
@@ -180,6 +182,10 @@ impl<'p> Interp<'p> {
         let Some(children) = self.indexed_children(object) else { return Value::Unknown };
         let mut value = call.arg(0, "input").cloned().unwrap_or_default();
         for (index, child) in children.iter().enumerate() {
+            if child.as_tensor().is_some() {
+                // A symbolic input in front says what shape comes.
+                continue;
+            }
             let path = self.path;
             self.path = super::call::mix(path, call.place.span.start, index as u32 + 1);
             value = self.call_value(child, &Call::with(call.place, [value]));
