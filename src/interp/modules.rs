@@ -26,6 +26,9 @@ impl<'p> Interp<'p> {
         }
         let around = if outermost { std::mem::take(&mut self.kept) } else { 0 };
         let output = match self.project_forward(object) {
+            _ if self.heap.get(object).class == ClassRef::Builtin && !before.parts.is_empty() => {
+                self.either(&before.parts, call)
+            }
             Some(closure) => {
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
                 self.collapse(object, output)
@@ -39,6 +42,12 @@ impl<'p> Interp<'p> {
         let output = self.forwarded(object, before, input, output, call.place);
         self.kept = self.kept.saturating_add(around);
         output
+    }
+
+    /// The output of whichever of several models it is.
+    fn either(&mut self, parts: &[ObjId], call: &Call) -> Value {
+        let outputs: Vec<Value> = parts.iter().map(|part| self.call_module(*part, call)).collect();
+        self.heap.any_of(&Items::exact(outputs)).unwrap_or_default()
     }
 
     /// Whether a forward of a module is running.
