@@ -179,12 +179,20 @@ impl Script<'_> {
         let mut found = Vec::new();
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
-            let Sight::Carried { id, into, into_place, by, value } = sight else { continue };
+            let Sight::Carried { id, into, into_place, by, outlives, value } = sight else { continue };
             if self.rehearsal.consumed.contains(id) || !once(&mut seen, at.place) {
                 continue;
             }
             let Graph::Live(nodes) = &value.graph else { continue };
             if nodes.leaves.is_empty() {
+                continue;
+            }
+            if !at
+                .loops
+                .iter()
+                .skip(*outlives)
+                .any(|outlived| self.trains_in(*outlived) || self.runs_models_in(*outlived))
+            {
                 continue;
             }
             let is_walked = nodes.leaves.iter().any(|leaf| self.rehearsal.walked.contains(leaf));
@@ -197,6 +205,11 @@ impl Script<'_> {
             });
         }
         found
+    }
+
+    /// Whether a loop calls models, as those that train and evaluate do.
+    fn runs_models_in(&self, id: LoopId) -> bool {
+        self.sightings().any(|(at, sight)| matches!(sight, Sight::Forward(_)) && at.loops.contains(&id))
     }
 
     pub fn idle_graphs(&self) -> Vec<IdleGraph> {

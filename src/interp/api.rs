@@ -522,7 +522,7 @@ impl<'p> Interp<'p> {
             ModuleState { weights: Learned::Own(None), frozen: Some(!learns), ..ModuleState::default() };
         let object = self.alloc(call.place, class, State::Module(state));
         let base = data.map_or_else(Tensor::default, |data| (*data).clone());
-        let graph = if learns { Graph::leaf(object, 0) } else { Graph::None };
+        let graph = if learns { Graph::leaf(object, u32::MAX) } else { Graph::None };
         Value::tensor(Tensor {
             graph,
             is_leaf: true,

@@ -10,6 +10,7 @@ mod expr;
 mod grad;
 pub mod invocation;
 mod items;
+mod kept;
 pub mod modules;
 pub mod python;
 mod run;
@@ -71,6 +72,10 @@ pub struct Interp<'p> {
     /// The confidence of what is being rehearsed: low where parameters were typed by their names.
     trust: Confidence,
     carried: u32,
+    /// Ids of graphs that something keeps over iterations.
+    kept: Vec<u32>,
+    /// Objects from here on were made since a function began to be rehearsed without its callers.
+    seeded_from: u32,
     fuel: u32,
     depth: u32,
 }

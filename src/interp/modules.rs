@@ -219,6 +219,7 @@ impl<'p> Interp<'p> {
             device: module.device,
             source: Source::Output,
             made: Some(call.place),
+            born: self.epoch,
             confidence: self.heap.get(object).confidence.min(Confidence::Medium),
             ..Tensor::default()
         })

@@ -47,6 +47,8 @@ impl<'p> Interp<'p> {
             seeded: None,
             trust: Confidence::High,
             carried: 0,
+            kept: Vec::new(),
+            seeded_from: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             depth: 0,
         }
@@ -136,6 +138,7 @@ impl<'p> Interp<'p> {
         {
             self.grad = None;
         }
+        self.seeded_from = self.heap.len() as u32;
         let mut call = Call::new(place);
         let skip = usize::from(receiver.is_some() && !closure.wrap.is_static);
         for param in definition.params.iter().skip(skip) {

@@ -159,11 +159,22 @@ pub struct Nodes {
     pub oldest: u32,
     /// Where the graph was carried over an iteration, if it was.
     pub carried: Rc<[u32]>,
+    /// On another way to this point there is no graph, or none that is known.
+    pub maybe: bool,
 }
 
 impl Graph {
+    /// There is a graph on every way.
     pub fn is_live(&self) -> bool {
-        matches!(self, Graph::Live(_))
+        matches!(self, Graph::Live(nodes) if !nodes.maybe)
+    }
+
+    /// Where the graph was carried over an iteration.
+    pub fn carried(&self) -> &[u32] {
+        match self {
+            Graph::Live(nodes) => &nodes.carried,
+            _ => &[],
+        }
     }
 
     pub fn leaf(object: super::object::ObjId, epoch: u32) -> Graph {
@@ -172,6 +183,7 @@ impl Graph {
             others: false,
             oldest: epoch,
             carried: Rc::from([]),
+            maybe: false,
         }))
     }
 
@@ -185,6 +197,7 @@ impl Graph {
                 others: a.others || b.others,
                 oldest: a.oldest.min(b.oldest),
                 carried: union_sorted(&a.carried, &b.carried),
+                maybe: a.maybe && b.maybe,
             })),
             (Graph::Live(live), Graph::Unknown) | (Graph::Unknown, Graph::Live(live)) => {
                 Graph::Live(Rc::new(Nodes { others: true, ..(**live).clone() }))
@@ -197,7 +210,15 @@ impl Graph {
     pub fn join(&self, other: &Graph) -> Graph {
         match (self, other) {
             (Graph::None, Graph::None) => Graph::None,
-            (Graph::Live(_), Graph::Live(_)) => self.union(other),
+            (Graph::Live(a), Graph::Live(b)) => match self.union(other) {
+                Graph::Live(nodes) if nodes.maybe != (a.maybe || b.maybe) => {
+                    Graph::Live(Rc::new(Nodes { maybe: true, ..(*nodes).clone() }))
+                }
+                both => both,
+            },
+            (Graph::Live(live), _) | (_, Graph::Live(live)) => {
+                Graph::Live(Rc::new(Nodes { others: true, maybe: true, ..(**live).clone() }))
+            }
             _ => Graph::Unknown,
         }
     }
@@ -344,7 +365,7 @@ impl Tensor {
         let graphs = match (&self.graph, &other.graph) {
             (Graph::None, Graph::None) | (Graph::Unknown, Graph::Unknown) => true,
             (Graph::Live(a), Graph::Live(b)) => {
-                a.leaves == b.leaves && a.others == b.others && a.carried == b.carried
+                a.leaves == b.leaves && a.others == b.others && a.carried == b.carried && a.maybe == b.maybe
             }
             _ => false,
         };

@@ -277,7 +277,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         shape: None,
         dtype,
         device: device_of_all(operands),
-        graph: graph_here(interp.grad, dtype, &graph),
+        graph: aged(interp.epoch, graph_here(interp.grad, dtype, &graph)),
         range: None,
         mark: None,
         source: source_of_all(operands),
@@ -288,6 +288,16 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         born: interp.epoch,
         what: None,
         confidence,
+    }
+}
+
+/// Parameters have no age; what is computed of them is as old as the computation.
+fn aged(epoch: u32, graph: Graph) -> Graph {
+    match graph {
+        Graph::Live(nodes) if nodes.oldest == u32::MAX => {
+            Graph::Live(Rc::new(Nodes { oldest: epoch, ..(*nodes).clone() }))
+        }
+        graph => graph,
     }
 }
 
