@@ -191,7 +191,7 @@ impl Script<'_> {
                 .loops
                 .iter()
                 .skip(*outlives)
-                .any(|outlived| self.trains_in(*outlived) || self.runs_models_in(*outlived))
+                .any(|outlived| self.trains_in(*outlived) || self.evaluates_in(*outlived))
             {
                 continue;
             }
@@ -207,9 +207,13 @@ impl Script<'_> {
         found
     }
 
-    /// Whether a loop calls models, as those that train and evaluate do.
-    fn runs_models_in(&self, id: LoopId) -> bool {
-        self.sightings().any(|(at, sight)| matches!(sight, Sight::Forward(_)) && at.loops.contains(&id))
+    /// Whether a loop calls models on the batches of a loader, or in evaluation mode.
+    fn evaluates_in(&self, id: LoopId) -> bool {
+        let loaded = matches!(self.rehearsal.loop_info(id).over, Over::Loader(_));
+        self.sightings().any(|(at, sight)| match sight {
+            Sight::Forward(forward) => at.loops.contains(&id) && (loaded || forward.mode == Mode::Eval),
+            _ => false,
+        })
     }
 
     pub fn idle_graphs(&self) -> Vec<IdleGraph> {

@@ -119,19 +119,19 @@ impl<'p> Interp<'p> {
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
         let value = Value::tensor(tensor);
-        match &api.range {
-            Some(RangeSpec::Of(apply)) if apply.verb == "div" => {
-                let operand =
-                    |index: usize| apply.args.get(index).map_or(Value::Unknown, |arg| call.operand(arg));
-                let (above, below) = (operand(0), operand(1));
-                let place = match apply.args.get(1) {
-                    Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
-                    _ => call.place,
-                };
-                self.note_division(&above, &below, place, value)
-            }
-            _ => value,
-        }
+        let Some(RangeSpec::Of(apply)) = &api.range else { return value };
+        let divisor = match apply.verb.as_str() {
+            "div" => 1,
+            "reciprocal" => 0,
+            _ => return value,
+        };
+        let operand = |index: usize| apply.args.get(index).map_or(Value::Unknown, |arg| call.operand(arg));
+        let above = if divisor == 0 { Value::Unknown } else { operand(0) };
+        let place = match apply.args.get(divisor) {
+            Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
+            _ => call.place,
+        };
+        self.note_division(&above, &operand(divisor), place, value)
     }
 
     /// A tensor of known size that comes to the GPU here.
@@ -528,6 +528,7 @@ impl<'p> Interp<'p> {
             is_leaf: true,
             is_array: false,
             source: Source::Parameter,
+            learned: learns,
             range: learns.then_some(Interval::REAL).or(base.range),
             mark: None,
             ..base

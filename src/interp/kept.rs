@@ -94,27 +94,32 @@ impl<'p> Interp<'p> {
                     _ => false,
                 };
                 let mentioned = of_receiver || args.iter().any(|arg| self.builds_on(arg.value, target));
-                mentioned && self.is_framework_function(*callee)
+                mentioned && self.is_combining(*callee)
             }
             _ => false,
         }
     }
 
-    /// A function or tensor method of a framework: not a module, nor a function of the project.
-    fn is_framework_function(&mut self, callee: ExprId) -> bool {
+    /// A function or tensor method of a framework that makes one tensor of several.
+    fn is_combining(&mut self, callee: ExprId) -> bool {
         let tree = self.tree(self.file());
         let mut root = callee;
         while let ExprKind::Attribute { base, .. } = tree.expr(root).kind {
             root = base;
         }
         if !matches!(tree.expr(root).kind, ExprKind::Name(_)) {
-            return true;
+            return false;
         }
-        match self.eval(callee) {
-            Value::Api(_) => true,
-            Value::Bound(bound) => matches!(bound.method, Method::Api(_)),
-            _ => false,
-        }
+        let name = match self.eval(callee) {
+            Value::Api(name) => name,
+            Value::Bound(bound) => match bound.method {
+                Method::Api(name) => name,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        let gives = self.apis.get(name).and_then(|api| api.gives.as_ref());
+        gives.is_some_and(|apply| matches!(apply.verb.as_str(), "broadcast" | "cat" | "stack"))
     }
 
     /// The outermost of the running loops whose iteration is younger than this, by its place among them.

@@ -173,6 +173,9 @@ impl<'p> Interp<'p> {
                 let mut tensor = (**tensor).clone();
                 tensor.graph = self.graph_through(object, module, &tensor.graph);
                 tensor.source = Source::Output;
+                tensor.learned = true;
+                // Weights can make any number of anything.
+                tensor.range = tensor.range.or(Some(Interval::REAL));
                 tensor.confidence = tensor.confidence.min(self.heap.get(object).confidence);
                 if tensor.device == Device::Unknown {
                     tensor.device = module.device;
@@ -193,6 +196,8 @@ impl<'p> Interp<'p> {
         match (self.grad, module.frozen) {
             (Some(false), _) => Graph::None,
             (None, _) => Graph::Unknown,
+            // Where the framework records by itself, nobody knows what hangs on a value.
+            _ if self.records_by_itself(object) => Graph::Unknown,
             (Some(true), Some(true)) => input.clone(),
             (Some(true), Some(false)) => input.union(&Graph::leaf(object, self.epoch)),
             (Some(true), None) if module.weights == Learned::Opaque => {
@@ -203,6 +208,13 @@ impl<'p> Interp<'p> {
                 _ => Graph::Unknown,
             },
         }
+    }
+
+    fn records_by_itself(&self, object: ObjId) -> bool {
+        self.lineage(self.heap.get(object).class).into_iter().any(|base| match base {
+            Base::Api(name) => self.apis.owns(name).iter().any(|part| part == "graph"),
+            _ => false,
+        })
     }
 
     /// What a model that we do not see into gives: something with a graph, of any shape.
@@ -218,6 +230,7 @@ impl<'p> Interp<'p> {
             graph,
             device: module.device,
             source: Source::Output,
+            learned: true,
             made: Some(call.place),
             born: self.epoch,
             confidence: self.heap.get(object).confidence.min(Confidence::Medium),

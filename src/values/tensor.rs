@@ -284,6 +284,8 @@ pub struct Tensor {
     pub is_array: bool,
     /// `requires_grad` was asked for on the tensor itself.
     pub is_leaf: bool,
+    /// Its numbers depend on what is learned, whether or not a graph says so.
+    pub learned: bool,
     pub hazards: Option<Rc<[Hazard]>>,
     /// Where it was made.
     pub made: Option<Place>,
@@ -306,6 +308,7 @@ impl Default for Tensor {
             source: Source::Unknown,
             is_array: false,
             is_leaf: false,
+            learned: false,
             hazards: None,
             made: None,
             born: 0,
@@ -352,6 +355,7 @@ impl Tensor {
             source: if self.source == other.source { self.source } else { Source::Unknown },
             is_array: self.is_array && other.is_array,
             is_leaf: self.is_leaf && other.is_leaf,
+            learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
             made: if self.made == other.made { self.made } else { None },
             born: self.born.max(other.born),

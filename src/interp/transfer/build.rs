@@ -283,6 +283,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         source: source_of_all(operands),
         is_array: !operands.is_empty() && operands.iter().all(|operand| operand.is_array),
         is_leaf: false,
+        learned: operands.iter().any(|operand| operand.learned),
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
         made: Some(place),
         born: interp.epoch,
@@ -318,6 +319,8 @@ pub fn indices(interp: &Interp, place: Place, of: &Tensor, shape: Option<Shape>)
         dtype: Some(DType::Int64),
         graph: Graph::None,
         range: Some(Interval::NON_NEGATIVE),
+        learned: false,
+        hazards: None,
         ..result(interp, place, &[of])
     }
 }
