@@ -68,12 +68,9 @@ impl<'p> Interp<'p> {
             return result;
         };
         let Some(range) = denominator.range else { return result };
-        if !range.contains_zero() || self.grad == Some(false) {
-            return result;
-        }
         // Masks, counts and data are what they are; what a model makes can be anything.
-        let learned = denominator.graph.is_live();
-        if !learned
+        if !range.contains_zero()
+            || !denominator.learned
             || matches!(denominator.source, Source::Mask | Source::Constant)
             || same_tensor(above, below)
         {

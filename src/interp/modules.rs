@@ -147,7 +147,16 @@ impl<'p> Interp<'p> {
         if training != Mode::Unknown {
             invocation.fill(Ustr::from("training"), Value::Bool(Some(training == Mode::Train)));
         }
-        Some(self.apply(target, &invocation))
+        let value = self.apply(target, &invocation);
+        let scales = target.gives.as_ref().is_some_and(|apply| apply.verb == "like");
+        let learns = self.heap.get(object).module().is_some_and(|module| module.weights != Learned::Nothing);
+        match &value {
+            // A learned scale and offset can make any number of anything.
+            Value::Tensor(tensor) if scales && learns && tensor.range.is_none() => {
+                Some(Value::tensor(Tensor { range: Some(Interval::REAL), ..(**tensor).clone() }))
+            }
+            _ => Some(value),
+        }
     }
 
     /// The children of a container, called in order.
@@ -174,8 +183,6 @@ impl<'p> Interp<'p> {
                 tensor.graph = self.graph_through(object, module, &tensor.graph);
                 tensor.source = Source::Output;
                 tensor.learned = true;
-                // Weights can make any number of anything.
-                tensor.range = tensor.range.or(Some(Interval::REAL));
                 tensor.confidence = tensor.confidence.min(self.heap.get(object).confidence);
                 if tensor.device == Device::Unknown {
                     tensor.device = module.device;

@@ -16,13 +16,18 @@ fn int(call: &Invocation, index: usize) -> Option<Int> {
 fn layer(interp: &Interp, call: &Invocation, shape: impl FnOnce(&[Int]) -> Option<Dims>) -> Value {
     let input = first(interp, call);
     let shape = input.shape.as_deref().and_then(shape).map(Rc::from);
-    Value::tensor(Tensor { shape, ..result(interp, call.place, &[&input]) })
+    Value::tensor(Tensor { shape, range: Some(Interval::REAL), ..result(interp, call.place, &[&input]) })
 }
 
 /// `dense x units activation`: as a linear layer, and what a named activation makes of its numbers.
 pub fn dense(interp: &mut Interp, call: &Invocation) -> Value {
     let value = linear(interp, call);
-    let (Some(name), Some(tensor)) = (given(call, 2), value.as_tensor()) else { return value };
+    activated(call, given(call, 2), value)
+}
+
+/// What an activation given to a layer, by name or as a function, makes of the layer's numbers.
+fn activated(call: &Invocation, activation_given: Option<Value>, value: Value) -> Value {
+    let (Some(name), Some(tensor)) = (activation_given, value.as_tensor()) else { return value };
     let (mark, range) = name.as_str().map_or((None, None), activation);
     Value::tensor(Tensor { mark: mark.map(|mark| (mark, call.place)), range, ..(**tensor).clone() })
 }
@@ -64,7 +69,12 @@ pub fn product_of(interp: &Interp, place: crate::report::Place, a: &Tensor, b: &
 pub fn embedding(interp: &mut Interp, call: &Invocation) -> Value {
     let (input, width) = (first(interp, call), int(call, 2).unwrap_or_default());
     let shape = input.shape.as_ref().map(|shape| shape.iter().cloned().chain([width]).collect());
-    Value::tensor(Tensor { shape, dtype: Some(DType::Float32), ..result(interp, call.place, &[&input]) })
+    Value::tensor(Tensor {
+        shape,
+        dtype: Some(DType::Float32),
+        range: Some(Interval::REAL),
+        ..result(interp, call.place, &[&input])
+    })
 }
 
 /// A window that slides over the spatial axes, a size for each axis.
@@ -185,7 +195,8 @@ pub fn conv(interp: &mut Interp, call: &Invocation) -> Value {
 pub fn conv_keras(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
     let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
-    convolved(interp, call, rank, true, window.dilated(interp, named(call, "dilation_rate")))
+    let value = convolved(interp, call, rank, true, window.dilated(interp, named(call, "dilation_rate")));
+    activated(call, named(call, "activation"), value)
 }
 
 fn convolved(interp: &Interp, call: &Invocation, rank: usize, last: bool, window: Window) -> Value {
