@@ -22,6 +22,20 @@ pub(super) struct Before {
     contexts: usize,
 }
 
+/// Transfers that put numbers where they were not before.
+const PLACING: [&str; 10] = [
+    "arange",
+    "as-tensor",
+    "factory",
+    "factory-like",
+    "from-data",
+    "legacy-tensor",
+    "new-factory",
+    "place",
+    "randint",
+    "to",
+];
+
 impl<'p> Interp<'p> {
     pub(super) fn call_api(&mut self, name: Ustr, call: &Call) -> Value {
         let apis = self.apis;
@@ -29,7 +43,8 @@ impl<'p> Interp<'p> {
         if api.class.is_some() {
             return self.construct(api, call);
         }
-        if matches!(api.context, Some(ref context) if *context != Context::Result) {
+        let is_value = matches!(api.context, Some(Context::Device(_))) && api.gives.is_some();
+        if matches!(api.context, Some(ref context) if *context != Context::Result) && !is_value {
             self.effects(api, &Invocation::bind(api, call));
             return self.context_object(api, call);
         }
@@ -69,7 +84,7 @@ impl<'p> Interp<'p> {
         value
     }
 
-    fn given(&mut self, _api: &'p Api, call: &Invocation) -> Value {
+    fn given(&mut self, api: &'p Api, call: &Invocation) -> Value {
         let Some(apply) = call.gives else { return Value::Unknown };
         match apply.verb.as_str() {
             "parameters" => self.parameters(&call.nth(0)),
@@ -84,12 +99,31 @@ impl<'p> Interp<'p> {
             "wrap" => self.wrap(call),
             "managed" => self.managed(call),
             "sequential" => Value::Unknown,
+            "modules" => self.children(call, false),
+            "named-modules" => self.children(call, true),
+            "loader" => self.loader(api, call),
+            "opaque-module" | "instance" => Value::Obj(self.made_elsewhere(call.place)),
+            "managed-device" => on_device(&call.nth(0), Device::Accelerator),
+            "managed-device-name" => Value::Device(Device::Accelerator),
+            "managed-first" | "managed-pair" => self.managed_several(call),
+            "module-optimizers" => self.module_optimizers(call),
+            "call-result" => {
+                let args = match call.nth(1) {
+                    Value::Tuple(items) => items.to_vec(),
+                    _ => Vec::new(),
+                };
+                self.call_value(&call.nth(0), &Call::with(call.place, args))
+            }
+            "copy-module" | "deep-copy" => self.by_the_language("copy.deepcopy", call),
+            "range" => self.by_the_language("range", call),
+            "keras-weight" => self.parameter(call),
             "enumerate" | "iterable" | "zip" => self.iterable(apply.verb.as_str(), call),
             "gradients" => self.gradients(call),
             "grad" => Value::Unknown,
             "parameter" => self.parameter(call),
             "dataset-slices" | "dataset-batch" | "dataset-map" | "dataset-same" | "take-samples"
-            | "dataset-arrays" | "keras-input" | "keras-model" | "keras-sequential" | "activation-layer" => {
+            | "dataset-arrays" | "dataset-skip" | "dataset-take" | "tensor-dataset" | "split-dataset"
+            | "concat-datasets" | "keras-input" | "keras-model" | "keras-sequential" | "activation-layer" => {
                 self.dataset_or_model(apply.verb.as_str(), call)
             }
             "dict-of" => self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
@@ -137,7 +171,8 @@ impl<'p> Interp<'p> {
     /// A tensor of known size that comes to the GPU here.
     fn note_resident(&mut self, api: &Api, before: Option<&Tensor>, tensor: &Tensor, place: Place) {
         let was_there = before.is_some_and(|before| before.device.is_gpu());
-        if was_there || tensor.bytes().is_none() || tensor.is_leaf {
+        let places = api.gives.as_ref().is_some_and(|gives| PLACING.contains(&gives.verb.as_str()));
+        if was_there || !places || tensor.bytes().is_none() || tensor.is_leaf {
             return;
         }
         let how = Rc::from(api.name.as_str());
@@ -153,7 +188,7 @@ impl<'p> Interp<'p> {
         let target = call.get(&loss.target);
         if let (Some(a), Some(b)) = (input.as_tensor(), target.as_tensor()) {
             let (a, b) = (a.clone(), b.clone());
-            self.meet(&a, &b, call.place);
+            self.meet_whole(&a, &b, call.place, ["the input of this loss", "its target"]);
         }
         let expects = self.expectation(&loss.expects, call);
         let input_place = call.place_of(&loss.input).unwrap_or(call.place);
@@ -208,15 +243,21 @@ impl<'p> Interp<'p> {
                 Verb::RequiresGrad => self.requires_grad(&arg(0), &arg(1), call.place),
                 Verb::Move => {
                     let device = transfer::device_of(self, &arg(1));
-                    self.for_each_part(&arg(0), |module| module.device = device);
+                    self.place_parts(&arg(0), device);
                 }
                 Verb::Call => {
                     let args: Vec<Value> = (1..effect.args.len()).map(arg).collect();
                     self.call_back(&arg(0), args, call.place);
                 }
-                Verb::Fit => self.fit(call, &arg(0), &arg(1), &arg(2), effect.args.get(2)),
+                Verb::Fit => self.fit(call, &effect.args),
                 Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2)),
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
+                Verb::DefaultDevice => {
+                    // On one of several ways it may or may not hold from here on.
+                    let tentative = self.heap.is_tentative();
+                    let device = if tentative { Device::Unknown } else { transfer::device_named(&arg(0)) };
+                    self.default_device = device;
+                }
                 Verb::GradMode => self.grad = self.truth(&arg(0)),
                 Verb::Walk => self.walk(&arg(0)),
                 Verb::AddParams => self.add_params(&arg(0), &arg(1)),
@@ -240,6 +281,9 @@ impl<'p> Interp<'p> {
                 Verb::Register => {
                     if let (Some(object), Some(name)) = (arg(0).as_obj(), arg(1).as_str().map(Ustr::from)) {
                         self.heap.get_mut(object).set_attr(name, arg(2));
+                        if let State::Module(module) = &mut self.heap.get_mut(object).state {
+                            module.buffers.push(name);
+                        }
                     }
                 }
                 Verb::Detach => {}
@@ -406,24 +450,6 @@ impl<'p> Interp<'p> {
         if items.iter().all(is_module) { items } else { Vec::new() }
     }
 
-    /// The device a constructor is told, or the one in force around it.
-    pub(super) fn device_in_force(&mut self, call: &Invocation) -> Device {
-        if call.is_given("device") {
-            let device = call.get("device");
-            if !matches!(device, Value::None) {
-                return transfer::device_of(self, &device);
-            }
-        }
-        self.contexts
-            .iter()
-            .rev()
-            .find_map(|context| match context {
-                ContextKind::Device(device) => Some(*device),
-                _ => None,
-            })
-            .unwrap_or(Device::Cpu)
-    }
-
     fn children(&mut self, call: &Invocation, named: bool) -> Value {
         let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
         let parts: Vec<Value> =
@@ -444,8 +470,13 @@ impl<'p> Interp<'p> {
         };
         let state = self.heap.get(object).module().cloned().unwrap_or_default();
         let class = self.heap.get(object).class;
-        let wrapper =
-            ModuleState { weights: Learned::Nothing, parts: [object].into_iter().collect(), ..state };
+        // A second operand says to which devices the wrapper moves its inputs.
+        let scatters = match call.gives.map_or(0, |apply| apply.args.len()) {
+            0 | 1 => state.scatters,
+            _ => !matches!(call.nth(1), Value::None),
+        };
+        let parts = [object].into_iter().collect();
+        let wrapper = ModuleState { weights: Learned::Nothing, parts, scatters, ..state };
         let outer = self.alloc(call.place, class, State::Module(wrapper));
         // The wrapper answers like the module itself, and has it as `.module`.
         let attrs = self.heap.get(object).attrs.clone();
@@ -465,13 +496,21 @@ impl<'p> Interp<'p> {
                 other => vec![other],
             };
         }
-        for value in &values {
-            let Some(object) = value.as_obj() else { continue };
+        values.iter().for_each(|value| self.manage(value));
+        match values.as_slice() {
+            [one] => one.clone(),
+            _ => Value::tuple(values),
+        }
+    }
+
+    /// Takes one value into an engine's care.
+    fn manage(&mut self, value: &Value) {
+        if let Some(object) = value.as_obj() {
             match self.heap.get(object).state.clone() {
-                State::Module(_) => self.for_each_part(value, |module| {
-                    module.managed = true;
-                    module.device = Device::Accelerator;
-                }),
+                State::Module(_) => {
+                    self.for_each_part(value, |module| module.managed = true);
+                    self.place_parts(value, Device::Accelerator);
+                }
                 State::Optimizer(state) => {
                     self.heap.get_mut(object).state =
                         State::Optimizer(OptimizerState { managed: true, ..state });
@@ -484,10 +523,63 @@ impl<'p> Interp<'p> {
                 _ => {}
             }
         }
+    }
+
+    /// Several values that an engine takes in one call, given back as a tuple.
+    fn managed_several(&mut self, call: &Invocation) -> Value {
+        let count = call.gives.map_or(0, |apply| apply.args.len());
+        let mut values = Vec::new();
+        for index in 0..count {
+            match call.nth(index) {
+                Value::Tuple(items) => values.extend(items.iter().cloned()),
+                Value::None => {}
+                other => values.push(other),
+            }
+        }
+        values.iter().for_each(|value| self.manage(value));
         match values.as_slice() {
             [one] => one.clone(),
             _ => Value::tuple(values),
         }
+    }
+
+    /// The optimizers that a module says it is trained with.
+    fn module_optimizers(&mut self, call: &Invocation) -> Value {
+        let receiver = call.nth(0);
+        let Some(object) = receiver.as_obj() else { return Value::Unknown };
+        let name = Ustr::from("configure_optimizers");
+        let Some(Value::Function(closure)) = self.find_attr(object, name) else { return Value::Unknown };
+        let made = self.inline(&closure, Some(&receiver), &Call::new(call.place));
+        match &made {
+            // Optimizers and schedulers.
+            Value::Tuple(items) => match items.first() {
+                Some(first) if first.as_obj().is_some_and(|o| self.heap.get(o).optimizer().is_none()) => {
+                    first.clone()
+                }
+                _ => made,
+            },
+            _ => match made.as_obj().map(|object| self.heap.get(object).state.clone()) {
+                Some(State::Dict(entries)) => {
+                    entries.get(&Key::Str(Rc::from("optimizer"))).cloned().unwrap_or_default()
+                }
+                _ => made,
+            },
+        }
+    }
+
+    fn by_the_language(&mut self, name: &str, call: &Invocation) -> Value {
+        let call = Call::with(
+            call.place,
+            (0..call.api.params.len()).map(|index| call.nth(index)).filter(|v| !v.is_unknown()),
+        );
+        python::call(self, name, &call).unwrap_or_default()
+    }
+
+    /// A model whose layers we do not see, fresh from a framework.
+    fn made_elsewhere(&mut self, place: Place) -> ObjId {
+        let class = self.apis.class_of(Role::Module).map_or(ClassRef::Builtin, ClassRef::Api);
+        let state = ModuleState { weights: Learned::Opaque, mode: Mode::Unknown, ..ModuleState::default() };
+        self.alloc(place, class, State::Module(state))
     }
 
     fn iterable(&mut self, verb: &str, call: &Invocation) -> Value {
@@ -546,6 +638,7 @@ impl<'p> Interp<'p> {
     pub(super) fn context_of(&mut self, value: &Value) -> Option<Option<ContextKind>> {
         let apis = self.apis;
         let (api, object) = match value.bare() {
+            Value::Device(device) => return Some(Some(ContextKind::Device(*device))),
             Value::Api(name) => (apis.get(*name)?, None),
             Value::Obj(object) => match self.heap.get(*object).class {
                 ClassRef::Api(name) => (apis.get(name)?, Some(*object)),

@@ -46,6 +46,8 @@ impl<'p> Interp<'p> {
             instances: FxHashMap::default(),
             seeded: None,
             trust: Confidence::High,
+            default_device: Device::Cpu,
+            forwards: Vec::new(),
             carried: 0,
             kept: Vec::new(),
             seeded_from: 0,

@@ -16,7 +16,15 @@ fn int(call: &Invocation, index: usize) -> Option<Int> {
 fn layer(interp: &Interp, call: &Invocation, shape: impl FnOnce(&[Int]) -> Option<Dims>) -> Value {
     let input = first(interp, call);
     let shape = input.shape.as_deref().and_then(shape).map(Rc::from);
-    Value::tensor(Tensor { shape, range: Some(Interval::REAL), ..result(interp, call.place, &[&input]) })
+    Value::tensor(Tensor { shape, ..result(interp, call.place, &[&input]) })
+}
+
+/// The same of a layer with weights, which make any number of anything.
+fn weighted(interp: &Interp, call: &Invocation, shape: impl FnOnce(&[Int]) -> Option<Dims>) -> Value {
+    match layer(interp, call, shape) {
+        Value::Tensor(tensor) => Value::tensor(Tensor { range: Some(Interval::REAL), ..(*tensor).clone() }),
+        other => other,
+    }
 }
 
 /// `dense x units activation`: as a linear layer, and what a named activation makes of its numbers.
@@ -50,7 +58,7 @@ pub fn activation(name: &str) -> (Option<Mark>, Option<Interval>) {
 /// `linear x out_features`: another last size.
 pub fn linear(interp: &mut Interp, call: &Invocation) -> Value {
     let out = int(call, 1).unwrap_or_default();
-    layer(interp, call, |shape| dims::replace(shape, -1, out))
+    weighted(interp, call, |shape| dims::replace(shape, -1, out))
 }
 
 pub fn matmul(interp: &mut Interp, call: &Invocation) -> Value {
@@ -185,7 +193,7 @@ fn spatial(
 
 /// `conv x out_channels kernel_size stride padding dilation rank`
 pub fn conv(interp: &mut Interp, call: &Invocation) -> Value {
-    let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
+    let Some(rank) = quoted_rank(call) else { return weighted(interp, call, |_| None) };
     let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
     let window = window.dilated(interp, param(call, 5));
     convolved(interp, call, rank, false, window)
@@ -193,7 +201,7 @@ pub fn conv(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `conv-keras x filters kernel_size strides padding rank`: channels come last.
 pub fn conv_keras(interp: &mut Interp, call: &Invocation) -> Value {
-    let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
+    let Some(rank) = quoted_rank(call) else { return weighted(interp, call, |_| None) };
     let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
     let value = convolved(interp, call, rank, true, window.dilated(interp, named(call, "dilation_rate")));
     activated(call, named(call, "activation"), value)
@@ -201,7 +209,7 @@ pub fn conv_keras(interp: &mut Interp, call: &Invocation) -> Value {
 
 fn convolved(interp: &Interp, call: &Invocation, rank: usize, last: bool, window: Window) -> Value {
     let channels = int(call, 1).unwrap_or_default();
-    layer(interp, call, |shape| {
+    weighted(interp, call, |shape| {
         let size = |axis: usize, size: &Int| window.positions(axis, size, false);
         spatial(shape, rank, last, Some(channels), size)
     })
@@ -209,12 +217,12 @@ fn convolved(interp: &Interp, call: &Invocation, rank: usize, last: bool, window
 
 /// `conv-transpose x out_channels kernel_size stride padding output_padding dilation rank`
 pub fn conv_transpose(interp: &mut Interp, call: &Invocation) -> Value {
-    let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
+    let Some(rank) = quoted_rank(call) else { return weighted(interp, call, |_| None) };
     let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
     let window = window.dilated(interp, param(call, 6));
     let more = per_axis(interp, param(call, 5), rank, &vec![Int::Known(0); rank]);
     let channels = int(call, 1).unwrap_or_default();
-    layer(interp, call, |shape| {
+    weighted(interp, call, |shape| {
         let size = |axis: usize, size: &Int| window.spread(axis, size, &more[axis]);
         spatial(shape, rank, false, Some(channels), size)
     })

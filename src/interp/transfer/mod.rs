@@ -15,7 +15,7 @@ mod ranges;
 mod reduce;
 mod shape;
 
-pub use build::{device_of, dtype_of, ints_of};
+pub use build::{device_named, device_of, dtype_of, ints_of};
 pub use index::{index, slice_len};
 pub use layers::activation;
 pub use ops::{binary, compare, invert, negate};
@@ -48,9 +48,10 @@ static VERBS: &[(&str, Transfer)] = &[
     ("array-of", factory::array_of),
     ("array-range", factory::array_range),
     ("array-unknown", factory::array_unknown),
+    ("as-tensor", factory::as_tensor),
     ("attention", layers::attention),
     ("attention-pair", layers::attention_pair),
-    ("bool", |_, _| Value::Bool(None)),
+    ("bool", convert::truth),
     ("broadcast", elementwise::broadcast),
     ("cast", convert::cast),
     ("cat", shape::cat),
