@@ -2,7 +2,7 @@
 
 use super::{Script, once};
 use crate::report::Place;
-use crate::trace::{At, Carry, Sight};
+use crate::trace::{At, Carry, LoopId, Over, Sight};
 use crate::values::{Graph, Mode, Value};
 use std::rc::Rc;
 
@@ -51,6 +51,11 @@ impl Script<'_> {
             });
         }
         found
+    }
+
+    /// Whether a backward runs in a loop.
+    fn trains_in(&self, id: LoopId) -> bool {
+        self.sightings().any(|(at, sight)| matches!(sight, Sight::Backward { .. }) && at.loops.contains(&id))
     }
 
     /// Whether a loop calls models on the batches of a loader, or in evaluation mode.
