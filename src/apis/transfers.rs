@@ -30,6 +30,7 @@ pub const TRANSFERS: &[Word] = &[
     word("chunk", 3, 3, "x n dim: a tuple of n parts"),
     word("closure-result", 1, 1, "closure: what the closure gives, else None"),
     word("compare", 1, 2, "x [y]: a bool tensor, broadcast, no graph"),
+    word("compose", 2, 2, "functions x: what calling them one after another gives"),
     word("concat-datasets", 1, 1, "datasets: a dataset of all their samples"),
     word("conv", 7, 7, "x out_channels kernel_size stride padding dilation rank"),
     word(
@@ -48,6 +49,12 @@ pub const TRANSFERS: &[Word] = &[
     ),
     word("dataset-batch", 2, 2, "self n: a dataset of batches"),
     word("dataset-map", 2, 2, "self f: a dataset of what f gives"),
+    word(
+        "dataset-rows",
+        5,
+        5,
+        "self a b c holder: all samples as stored, bytes of these sizes; 'array' or 'tensor'",
+    ),
     word("dataset-same", 1, 1, "self: the same samples (shuffle, prefetch, cache, repeat)"),
     word("dataset-skip", 2, 2, "self n: all but the first n samples"),
     word("dataset-slices", 1, 1, "x: a dataset of slices along the first dimension"),

@@ -121,11 +121,10 @@ impl<'p> Interp<'p> {
             "gradients" => self.gradients(call),
             "grad" => Value::Unknown,
             "parameter" => self.parameter(call),
-            "dataset-slices" | "dataset-batch" | "dataset-map" | "dataset-same" | "take-samples"
-            | "dataset-arrays" | "dataset-skip" | "dataset-take" | "tensor-dataset" | "split-dataset"
-            | "concat-datasets" | "keras-input" | "keras-model" | "keras-sequential" | "activation-layer" => {
-                self.dataset_or_model(apply.verb.as_str(), call)
-            }
+            "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
+            | "dataset-same" | "take-samples" | "dataset-arrays" | "dataset-skip" | "dataset-take"
+            | "tensor-dataset" | "split-dataset" | "concat-datasets" | "keras-input" | "keras-model"
+            | "keras-sequential" | "activation-layer" => self.dataset_or_model(apply.verb.as_str(), call),
             "dict-of" => self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
             verb => transfer::apply(self, verb, call),
         }
@@ -621,7 +620,8 @@ impl<'p> Interp<'p> {
             is_array: false,
             source: Source::Parameter,
             learned: learns,
-            range: learns.then_some(Interval::REAL).or(base.range),
+            // Where it starts is far from where it would be wrong, as a rule.
+            range: base.range.filter(|_| !learns),
             mark: None,
             ..base
         })

@@ -333,6 +333,8 @@ impl<'p> Interp<'p> {
     ) {
         /// Longer displays are one value for all.
         const LISTED: usize = 64;
+        /// So many rounds of a counter are run one by one.
+        const FEW: i64 = 4;
         let Some(clause) = clauses.get(at) else {
             let element = self.eval(whole.element);
             let value = whole.value.map(|value| self.eval(value));
@@ -348,10 +350,13 @@ impl<'p> Interp<'p> {
                 *exact = false;
                 self.heap.any_of(&Items::exact(values)).into_iter().collect()
             }
-            None => {
-                *exact = false;
-                vec![items.any]
-            }
+            None => match items.len.int.known() {
+                Some(len @ 1..=FEW) if matches!(items.any, Value::Int(_)) => vec![items.any; len as usize],
+                _ => {
+                    *exact = false;
+                    vec![items.any]
+                }
+            },
         };
         let path = self.path;
         for (index, value) in values.into_iter().enumerate() {

@@ -25,14 +25,14 @@ impl<'p> Interp<'p> {
     }
 
     fn follow(&mut self, id: u32) {
-        if !self.kept.contains(&id) {
-            self.kept.push(id);
+        if !self.retained.contains(&id) {
+            self.retained.push(id);
         }
     }
 
     /// A graph was walked of which we know nothing: it may be any of those that were kept.
     pub(super) fn let_all_go(&mut self) {
-        self.out.consumed.extend(self.kept.iter().copied());
+        self.out.consumed.extend(self.retained.iter().copied());
     }
 
     /// `total += loss`: does the sum keep the graphs of earlier iterations?

@@ -79,9 +79,11 @@ pub struct Interp<'p> {
     trust: Confidence,
     carried: u32,
     /// Ids of graphs that something keeps over iterations.
-    kept: Vec<u32>,
+    retained: Vec<u32>,
     /// Objects from here on were made since a function began to be rehearsed without its callers.
     seeded_from: u32,
+    /// Bytes that the layers of the running forward gave, and that its graph keeps.
+    kept: u64,
     fuel: u32,
     depth: u32,
 }

@@ -23,6 +23,7 @@ impl<'p> Interp<'p> {
         let input = call.values().find_map(|value| value.as_tensor().cloned());
         if outermost {
             self.open_forward(object, call);
+            self.kept = 0;
         }
         let output = match self.project_forward(object) {
             Some(closure) => {
@@ -74,6 +75,7 @@ impl<'p> Interp<'p> {
             grad: self.grad,
             input,
             learns: self.learns(object) == Some(true),
+            kept: self.kept,
             output: output.clone(),
             graph,
         };
@@ -108,7 +110,11 @@ impl<'p> Interp<'p> {
             None => None,
         };
         match result {
-            Some(value) => self.with_weights(object, &module, value),
+            Some(value) => {
+                let value = self.with_weights(object, &module, value);
+                self.keep(&module, &value);
+                value
+            }
             None => {
                 let touched = call.values().filter_map(Value::as_obj).collect::<Vec<_>>();
                 if touched.iter().any(|object| self.heap.get(*object).optimizer().is_some()) {
@@ -119,8 +125,16 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// What a layer that learns gives is kept for the way back.
+    fn keep(&mut self, module: &ModuleState, output: &Value) {
+        let bytes = output.as_tensor().and_then(|tensor| u64::try_from(tensor.bytes()?).ok());
+        if module.weights != Learned::Nothing && self.grad != Some(false) {
+            self.kept = self.kept.saturating_add(bytes.unwrap_or(0));
+        }
+    }
+
     /// The entry that says what calling this module gives.
-    fn layer_api(&self, object: ObjId) -> Option<&'p Api> {
+    pub(super) fn layer_api(&self, object: ObjId) -> Option<&'p Api> {
         let apis = self.apis;
         self.lineage(self.heap.get(object).class).into_iter().find_map(|base| match base {
             Base::Api(name) => {
@@ -132,7 +146,7 @@ impl<'p> Interp<'p> {
         })
     }
 
-    fn apply_layer(&mut self, object: ObjId, api: &'p Api, call: &Call) -> Option<Value> {
+    pub(super) fn apply_layer(&mut self, object: ObjId, api: &'p Api, call: &Call) -> Option<Value> {
         let class = api.class.as_ref()?;
         let apis = self.apis;
         let target = match class.call {

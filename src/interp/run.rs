@@ -49,8 +49,9 @@ impl<'p> Interp<'p> {
             default_device: Device::Cpu,
             forwards: Vec::new(),
             carried: 0,
-            kept: Vec::new(),
+            retained: Vec::new(),
             seeded_from: 0,
+            kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             depth: 0,
         }

@@ -256,7 +256,13 @@ pub fn from_data(interp: &mut Interp, call: &Invocation) -> Value {
 pub fn as_tensor(interp: &mut Interp, call: &Invocation) -> Value {
     match call.nth(0).as_tensor() {
         Some(tensor) if !tensor.is_array => super::convert::cast(interp, call),
-        _ => copied(interp, call, Holder::Framework),
+        _ => {
+            let made = copied(interp, call, Holder::Framework);
+            match (made.as_tensor(), given(call, 1).and_then(|dtype| dtype_of(&dtype))) {
+                (Some(tensor), Some(dtype)) => Value::tensor(super::convert::with_dtype(tensor, Some(dtype))),
+                _ => made,
+            }
+        }
     }
 }
 
