@@ -198,7 +198,7 @@ impl<'p> Interp<'p> {
         // Under a key of its own each iteration's value stays.
         if key.is_none()
             && matches!(self.heap.get(object).state, State::Dict(_) | State::List(_))
-            && let Some(marked) = self.keep(object, &value, base, place)
+            && let Some(marked) = self.retain(object, &value, base, place)
         {
             value = marked;
         }
@@ -277,7 +277,7 @@ impl<'p> Interp<'p> {
         }
         let place = self.heap.get(object).site;
         let at = self.expr_place(target);
-        let more = self.keep(object, more, target, at).unwrap_or_else(|| more.clone());
+        let more = self.retain(object, more, target, at).unwrap_or_else(|| more.clone());
         let call = Call::with(place, [more]);
         python::method(self, list, "extend", &call).is_some()
     }

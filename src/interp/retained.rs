@@ -145,12 +145,12 @@ impl<'p> Interp<'p> {
         }
         let mut call = call.clone();
         let passed = call.positional.last_mut()?;
-        passed.value = self.keep(object, &passed.value, base, call.place)?;
+        passed.value = self.retain(object, &passed.value, base, call.place)?;
         Some(self.language_method(receiver, name, &call))
     }
 
     /// Puts a value into a container; gives it back marked when its graph outlives the iteration in there.
-    pub(super) fn keep(
+    pub(super) fn retain(
         &mut self,
         container: ObjId,
         value: &Value,
