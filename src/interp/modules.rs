@@ -183,7 +183,16 @@ impl<'p> Interp<'p> {
         if training != Mode::Unknown {
             invocation.fill(Ustr::from("training"), Value::Bool(Some(training == Mode::Train)));
         }
-        Some(self.apply(target, &invocation))
+        let value = self.apply(target, &invocation);
+        let scales = target.gives.as_ref().is_some_and(|apply| apply.verb == "like");
+        let learns = self.heap.get(object).module().is_some_and(|module| module.weights != Learned::Nothing);
+        match &value {
+            // A learned scale and offset can make any number of anything.
+            Value::Tensor(tensor) if scales && learns && tensor.range.is_none() => {
+                Some(Value::tensor(Tensor { range: Some(Interval::REAL), ..(**tensor).clone() }))
+            }
+            _ => Some(value),
+        }
     }
 
     /// The children of a container, called in order.
@@ -213,6 +222,7 @@ impl<'p> Interp<'p> {
                 let mut tensor = (**tensor).clone();
                 tensor.graph = self.graph_through(object, module, &tensor.graph);
                 tensor.source = Source::Output;
+                tensor.learned = true;
                 tensor.confidence = tensor.confidence.min(self.heap.get(object).confidence);
                 if module.device != Device::Unknown {
                     tensor.device = module.device;
@@ -233,6 +243,8 @@ impl<'p> Interp<'p> {
         match (self.grad, module.frozen) {
             (Some(false), _) => Graph::None,
             (None, _) => Graph::Unknown,
+            // Where the framework records by itself, nobody knows what hangs on a value.
+            _ if self.records_by_itself(object) => Graph::Unknown,
             (Some(true), Some(true)) => input.clone(),
             (Some(true), Some(false)) => input.union(&Graph::leaf(object, self.epoch)),
             (Some(true), None) if module.weights == Learned::Opaque => {
@@ -243,6 +255,13 @@ impl<'p> Interp<'p> {
                 _ => Graph::Unknown,
             },
         }
+    }
+
+    fn records_by_itself(&self, object: ObjId) -> bool {
+        self.lineage(self.heap.get(object).class).into_iter().any(|base| match base {
+            Base::Api(name) => self.apis.owns(name).iter().any(|part| part == "graph"),
+            _ => false,
+        })
     }
 
     /// What a model that we do not see into gives: something with a graph, of any shape.
@@ -258,7 +277,9 @@ impl<'p> Interp<'p> {
             graph,
             device: module.device,
             source: Source::Output,
+            learned: true,
             made: Some(call.place),
+            born: self.epoch,
             confidence: self.heap.get(object).confidence.min(Confidence::Medium),
             ..Tensor::default()
         })

@@ -49,6 +49,8 @@ impl<'p> Interp<'p> {
             default_device: Device::Cpu,
             forwards: Vec::new(),
             carried: 0,
+            retained: Vec::new(),
+            seeded_from: 0,
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             floor: 0,
@@ -151,6 +153,7 @@ impl<'p> Interp<'p> {
         {
             self.grad = None;
         }
+        self.seeded_from = self.heap.len() as u32;
         let mut call = Call::new(place);
         let skip = usize::from(receiver.is_some() && !closure.wrap.is_static);
         for param in definition.params.iter().skip(skip) {
