@@ -13,6 +13,7 @@ pub mod invocation;
 mod items;
 pub mod modules;
 pub mod python;
+mod retained;
 mod run;
 mod scope;
 mod stmt;
@@ -79,6 +80,10 @@ pub struct Interp<'p> {
     /// The confidence of what is being rehearsed: low where parameters were typed by their names.
     trust: Confidence,
     carried: u32,
+    /// Ids of graphs that something keeps over iterations.
+    retained: Vec<u32>,
+    /// Objects from here on were made since a function began to be rehearsed without its callers.
+    seeded_from: u32,
     /// Bytes that the layers of the running forward gave, and that its graph keeps.
     kept: u64,
     fuel: u32,

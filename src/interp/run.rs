@@ -50,6 +50,8 @@ impl<'p> Interp<'p> {
             volatile: false,
             forwards: Vec::new(),
             carried: 0,
+            retained: Vec::new(),
+            seeded_from: 0,
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             floor: 0,
@@ -152,6 +154,7 @@ impl<'p> Interp<'p> {
         {
             self.grad = None;
         }
+        self.seeded_from = self.heap.len() as u32;
         let mut call = Call::new(place);
         let skip = usize::from(receiver.is_some() && !closure.wrap.is_static);
         for param in definition.params.iter().skip(skip) {
