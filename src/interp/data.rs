@@ -420,7 +420,9 @@ impl<'p> Interp<'p> {
                 array(Rc::from([Int::Known(samples)]), DType::UInt8),
             ])
         };
-        Value::tuple(spec.samples.iter().map(|(_, samples)| split(*samples)).collect())
+        let is_train = |name: &Option<Literal>| matches!(name, Some(Literal::Str(name)) if name == "train");
+        let (train, test): (Vec<_>, Vec<_>) = spec.samples.iter().partition(|(name, _)| is_train(name));
+        Value::tuple(train.into_iter().chain(test).map(|(_, samples)| split(*samples)).collect())
     }
 
     fn keras_input(&mut self, call: &Invocation) -> Value {

@@ -23,9 +23,12 @@ impl<'p> Interp<'p> {
         let input = call.values().find_map(|value| value.as_tensor().cloned());
         if outermost {
             self.open_forward(object, call);
-            self.kept = 0;
         }
+        let around = if outermost { std::mem::take(&mut self.kept) } else { 0 };
         let output = match self.project_forward(object) {
+            _ if self.heap.get(object).class == ClassRef::Builtin && !before.parts.is_empty() => {
+                self.either(&before.parts, call)
+            }
             Some(closure) => {
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
                 self.collapse(object, output)
@@ -36,7 +39,15 @@ impl<'p> Interp<'p> {
             return output;
         }
         let output = self.close_forward(output);
-        self.forwarded(object, before, input, output, call.place)
+        let output = self.forwarded(object, before, input, output, call.place);
+        self.kept = self.kept.saturating_add(around);
+        output
+    }
+
+    /// The output of whichever of several models it is.
+    fn either(&mut self, parts: &[ObjId], call: &Call) -> Value {
+        let outputs: Vec<Value> = parts.iter().map(|part| self.call_module(*part, call)).collect();
+        self.heap.any_of(&Items::exact(outputs)).unwrap_or_default()
     }
 
     /// Whether a forward of a module is running.
@@ -189,6 +200,10 @@ impl<'p> Interp<'p> {
         let Some(children) = self.indexed_children(object) else { return Value::Unknown };
         let mut value = call.arg(0, "input").cloned().unwrap_or_default();
         for (index, child) in children.iter().enumerate() {
+            if child.as_tensor().is_some() {
+                // A symbolic input in front says what shape comes.
+                continue;
+            }
             let path = self.path;
             self.path = super::call::mix(path, call.place.span.start, index as u32 + 1);
             value = self.call_value(child, &Call::with(call.place, [value]));

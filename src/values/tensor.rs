@@ -101,7 +101,7 @@ pub enum Device {
 }
 
 impl Device {
-    /// `cuda:1`, `cpu`, and the longer `/job:worker/device:GPU:0` whose last part says it.
+    /// `cuda:1`, `cpu`, `accelerator`, and the longer `/job:worker/device:GPU:0` whose last part says it.
     pub fn named(name: &str) -> Device {
         let last = name.rsplit('/').next().unwrap_or(name);
         let last = last.strip_prefix("device:").unwrap_or(last);
@@ -110,7 +110,7 @@ impl Device {
             Device::Cpu
         } else if kind.eq_ignore_ascii_case("cuda") || kind.eq_ignore_ascii_case("gpu") {
             Device::Cuda(index.parse().ok())
-        } else if matches!(kind, "mps" | "xpu" | "hpu" | "npu") {
+        } else if matches!(kind, "accelerator" | "mps" | "xpu" | "hpu" | "npu") {
             Device::Accelerator
         } else {
             Device::Unknown

@@ -70,12 +70,12 @@ pub fn quoted_dtype(call: &Invocation) -> Option<DType> {
     })
 }
 
-/// The number of spatial dimensions: the entry's last operand.
+/// The number of spatial dimensions: the last number that the entry quotes.
 pub fn quoted_rank(call: &Invocation) -> Option<usize> {
-    match operands(call).last()? {
+    operands(call).iter().rev().find_map(|operand| match operand {
         Operand::Literal(Literal::Int(rank)) => usize::try_from(*rank).ok(),
         _ => None,
-    }
+    })
 }
 
 pub fn literals<'a>(call: &Invocation<'a>) -> impl Iterator<Item = &'a Literal> + use<'a> {
