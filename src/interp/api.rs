@@ -99,8 +99,10 @@ impl<'p> Interp<'p> {
             "wrap" => self.wrap(call),
             "managed" => self.managed(call),
             "sequential" => Value::Unknown,
-            "modules" => self.children(call, false),
-            "named-modules" => self.children(call, true),
+            "modules" | "named-modules" => {
+                let parts = call.nth(0).as_obj().map(|object| self.descendants(object).iter().map(Value::Obj).collect());
+                self.module_list(call, parts.unwrap_or_default(), apply.verb == "named-modules")
+            }
             "loader" => self.loader(api, call),
             "opaque-module" | "instance" => Value::Obj(self.made_elsewhere(call.place)),
             "managed-device" => on_device(&call.nth(0), Device::Accelerator),
@@ -451,8 +453,13 @@ impl<'p> Interp<'p> {
 
     fn children(&mut self, call: &Invocation, named: bool) -> Value {
         let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
-        let parts: Vec<Value> =
-            self.descendants(object).iter().filter(|part| *part != object).map(Value::Obj).collect();
+        let is_module = |value: &&Value| value.as_obj().is_some_and(|child| self.heap.get(child).module().is_some());
+        let parts = self.heap.get(object).attrs.iter().map(|(_, value)| value).filter(is_module).cloned().collect();
+        self.module_list(call, parts, named)
+    }
+
+    /// A list of modules, or of pairs with their names.
+    fn module_list(&mut self, call: &Invocation, parts: Vec<Value>, named: bool) -> Value {
         let parts = if named {
             parts.into_iter().map(|part| Value::tuple(vec![Value::Str(None), part])).collect()
         } else {

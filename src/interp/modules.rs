@@ -46,7 +46,13 @@ impl<'p> Interp<'p> {
 
     /// The output of whichever of several models it is.
     fn either(&mut self, parts: &[ObjId], call: &Call) -> Value {
-        let outputs: Vec<Value> = parts.iter().map(|part| self.call_module(*part, call)).collect();
+        let mut outputs = Vec::with_capacity(parts.len());
+        for part in parts {
+            if !self.burn(1) {
+                return Value::Unknown;
+            }
+            outputs.push(self.call_module(*part, call));
+        }
         self.heap.any_of(&Items::exact(outputs)).unwrap_or_default()
     }
 
