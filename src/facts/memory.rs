@@ -42,6 +42,11 @@ impl Script<'_> {
                 continue;
             }
             let is_walked = nodes.leaves.iter().any(|leaf| self.rehearsal.walked.contains(leaf));
+            // What was walked in its own iteration is of no more use to a caller.
+            let spent = is_walked && at.loops.last().is_some_and(|own| self.trains_in(*own));
+            if self.rehearsal.returned.contains(id) && !spent {
+                continue;
+            }
             found.push(RetainedGraph {
                 at: at.clone(),
                 into: into.clone(),
@@ -73,7 +78,8 @@ impl Script<'_> {
         for (at, sight) in self.sightings() {
             let Sight::Forward(forward) = sight else { continue };
             let records = forward.grad == Some(true) && forward.learns && is_live(&forward.output);
-            let unused = !self.rehearsal.consumed.contains(&forward.graph);
+            let graph = &forward.graph;
+            let unused = !self.rehearsal.consumed.contains(graph) && !self.rehearsal.returned.contains(graph);
             let looped = !at.loops.is_empty();
             if forward.mode == Mode::Eval && records && unused && looped && once(&mut seen, at.place) {
                 found.push(IdleGraph { at: at.clone(), module: forward.name.clone() });

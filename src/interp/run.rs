@@ -51,6 +51,7 @@ impl<'p> Interp<'p> {
             carried: 0,
             retained: Vec::new(),
             seeded_from: 0,
+            returning: false,
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             floor: 0,
@@ -178,7 +179,9 @@ impl<'p> Interp<'p> {
         let result = self.inline(closure, receiver.as_ref(), &call);
         // Whoever calls it may walk the graph of what it returns.
         let mut reached = ObjSet::default();
+        self.returning = true;
         self.reach(&result, &mut reached, 3);
+        self.returning = false;
         let nodes = self.trace.pop().unwrap_or_default();
         self.out.out_of_fuel |= self.starved.contains(&key);
         self.out.entries.push(Entry { function: Some(key), nodes });
