@@ -47,6 +47,7 @@ impl<'p> Interp<'p> {
             seeded: None,
             trust: Confidence::High,
             default_device: Device::Cpu,
+            volatile: false,
             forwards: Vec::new(),
             carried: 0,
             retained: Vec::new(),
@@ -177,6 +178,9 @@ impl<'p> Interp<'p> {
         }
         self.trace.push(Vec::new());
         let result = self.inline(closure, receiver.as_ref(), &call);
+        if let Some(receiver) = receiver.filter(|_| definition.name == "__init__") {
+            self.leave_places_open(&receiver);
+        }
         // Whoever calls it may walk the graph of what it returns.
         let mut reached = ObjSet::default();
         self.returning = true;
