@@ -84,6 +84,8 @@ pub struct Interp<'p> {
     retained: Vec<u32>,
     /// Objects from here on were made since a function began to be rehearsed without its callers.
     seeded_from: u32,
+    /// What is let go of goes to a caller that we do not see.
+    returning: bool,
     /// Bytes that the layers of the running forward gave, and that its graph keeps.
     kept: u64,
     fuel: u32,

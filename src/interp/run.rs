@@ -52,6 +52,7 @@ impl<'p> Interp<'p> {
             carried: 0,
             retained: Vec::new(),
             seeded_from: 0,
+            returning: false,
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             floor: 0,
@@ -182,7 +183,9 @@ impl<'p> Interp<'p> {
         }
         // Whoever calls it may walk the graph of what it returns.
         let mut reached = ObjSet::default();
+        self.returning = true;
         self.reach(&result, &mut reached, 3);
+        self.returning = false;
         let nodes = self.trace.pop().unwrap_or_default();
         self.out.out_of_fuel |= self.starved.contains(&key);
         self.out.entries.push(Entry { function: Some(key), nodes });
