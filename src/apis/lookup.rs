@@ -187,6 +187,11 @@ impl Apis {
         all
     }
 
+    /// What `package.name` stands for, if the tables know it.
+    pub fn member(&self, package: Ustr, name: Ustr) -> Option<Ustr> {
+        self.find(&[package.as_str(), name.as_str()]).map(|api| api.name)
+    }
+
     /// All entries, a user's first.
     pub fn entries(&self) -> impl Iterator<Item = &Api> {
         self.packs.iter().flat_map(|pack| (0..pack.len()).filter_map(|index| pack.entry(index)))

@@ -62,6 +62,10 @@ pub struct Interp<'p> {
     sites: FxHashMap<(u64, FileId, u32), ObjId>,
     scopes: FxHashMap<ObjId, Scope>,
     modules: FxHashMap<FileId, ModuleFrame>,
+    /// Names that a module's stars were asked for, in vain or not yet to the end.
+    asked: FxHashSet<(FileId, Ustr)>,
+    /// How many more modules stars may lead to.
+    stars: u32,
     length_symbols: FxHashMap<ObjId, Symbol>,
     /// Ids of graphs that are followed, by where that began.
     followed: FxHashMap<(u64, Place), u32>,

@@ -7,7 +7,7 @@ use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::*;
 use crate::trace::{Entry, FnKey, Rehearsal};
 use crate::values::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -41,6 +41,8 @@ impl<'p> Interp<'p> {
             sites: FxHashMap::default(),
             scopes: FxHashMap::default(),
             modules: FxHashMap::default(),
+            asked: FxHashSet::default(),
+            stars: super::scope::MOST_STARS,
             length_symbols: FxHashMap::default(),
             followed: FxHashMap::default(),
             instances: FxHashMap::default(),

@@ -11,6 +11,12 @@ use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// So much text of another file is read for one step.
+const BYTES_A_STEP: usize = 16;
+
+/// So many modules are looked into because of stars: packages of packages of stars have thousands.
+pub(super) const MOST_STARS: u32 = 64;
+
 impl<'p> Interp<'p> {
     /// The frame that holds a name bound from here.
     pub(super) fn binding_env(&self, env: ObjId, name: Ustr) -> ObjId {
@@ -73,6 +79,10 @@ impl<'p> Interp<'p> {
         if let Some(module) = self.modules.get(&file) {
             return module.env;
         }
+        // Reading another file is work, too; what it costs must not depend on who read it first.
+        if !whole {
+            self.burn((self.project.source(file).text.len() / BYTES_A_STEP) as u32);
+        }
         let env = self.frame_object(Place::new(file, Span::default()));
         self.scopes.insert(env, Scope { file, function: None, parent: None });
         let name = if whole { "__main__" } else { "__module__" };
@@ -106,11 +116,56 @@ impl<'p> Interp<'p> {
                 return Some(value.clone());
             }
         }
-        if !names.stars.is_empty() {
-            self.run_in_module(file, &names.stars);
-            return self.heap.attr(env, name).cloned();
+        self.star_attr(file, env, name)
+    }
+
+    /// A name that a module has from one of its stars; they are asked for it one by one, and nothing
+    /// else of what they bind is run.
+    fn star_attr(&mut self, file: FileId, env: ObjId, name: Ustr) -> Option<Value> {
+        let module = self.module(file);
+        // Names of the language are seldom meant to be replaced, and asked for everywhere.
+        if module.names.stars.is_empty() || name.starts_with('_') || python::is_known(&name) {
+            return None;
         }
-        None
+        if !self.asked.insert((file, name)) {
+            return None;
+        }
+        let mut found = None;
+        for stmt in module.names.stars.iter().rev() {
+            let StmtKind::ImportFrom { level, module: from, .. } = module.tree.stmt(*stmt).kind else {
+                continue;
+            };
+            self.push_frame(env, file, None, None);
+            let source = self.module_value(level, from);
+            self.frames.pop();
+            found = match source {
+                Value::Module(source) => self.star_member(source, name),
+                Value::Api(package) => self.apis.member(package, name).map(Value::Api),
+                _ => None,
+            };
+            if found.is_some() {
+                break;
+            }
+        }
+        if let Some(value) = &found {
+            self.asked.remove(&(file, name));
+            self.heap.get_mut(env).set_attr(name, value.clone());
+        }
+        found
+    }
+
+    /// A name as a star brings it in from a module of the project.
+    fn star_member(&mut self, source: FileId, name: Ustr) -> Option<Value> {
+        // Reads the text before it parses: most modules behind a star do not have the name.
+        let text = &self.project.source(source).text;
+        if self.stars == 0 || !(text.contains(name.as_str()) || text.contains("import *")) {
+            return None;
+        }
+        self.stars -= 1;
+        match &self.module(source).names.dunder_all {
+            Some(listed) if !listed.contains(&name) => None,
+            _ => self.module_attr(source, name),
+        }
     }
 
     /// Runs top-level statements of a module that is not run whole, each once.
@@ -161,6 +216,10 @@ impl<'p> Interp<'p> {
 
     fn module_value(&mut self, level: u32, dotted: Option<Ustr>) -> Value {
         let file = self.file();
+        if let Some(dotted) = dotted.filter(|dotted| level == 0 && self.is_installed_framework(file, *dotted))
+        {
+            return Value::Api(dotted);
+        }
         match self.project.resolve(file, level, dotted) {
             Target::File(found) => Value::Module(found),
             Target::Namespace(folder) => Value::Folder(Rc::from(folder.to_string_lossy().as_ref())),
@@ -169,6 +228,17 @@ impl<'p> Interp<'p> {
                 _ => Value::Unknown,
             },
         }
+    }
+
+    /// Whether a package's file imports a framework that lies beside the package, as they do where
+    /// packages are installed: the tables know more of it than its sources say.
+    fn is_installed_framework(&self, file: FileId, dotted: Ustr) -> bool {
+        if !self.apis.is_framework(dotted) {
+            return false;
+        }
+        let first = |name: &str| Ustr::from(name.split('.').next().unwrap_or(name));
+        let own = self.project.module_name(file).filter(|own| own.contains('.'));
+        own.is_some_and(|own| first(&own) != first(&dotted))
     }
 
     pub(super) fn import_from(&mut self, level: u32, module: Option<Ustr>, names: &'p ImportNames) {
@@ -213,43 +283,11 @@ impl<'p> Interp<'p> {
         self.apis.get(dotted).map_or(dotted, |api| api.name)
     }
 
+    /// What a star brings in is looked for when it is asked for; see [`Interp::star_attr`].
     fn import_star(&mut self, source: &Value) {
-        match source {
-            Value::Module(file) => {
-                let names = &self.module(*file).names;
-                let mut all: Vec<Ustr> = match &names.dunder_all {
-                    Some(listed) => listed.to_vec(),
-                    None => names.bindings.keys().filter(|name| !name.starts_with('_')).copied().collect(),
-                };
-                all.sort_unstable_by_key(|name| name.as_str());
-                let stars = names.stars.clone();
-                for name in all {
-                    if let Some(value) = self.module_attr(*file, name) {
-                        self.set_name(name, value);
-                    }
-                }
-                if !stars.is_empty() {
-                    self.star_of_star(*file);
-                }
-            }
-            Value::Api(package) => {
-                for (name, api) in self.apis.members(*package) {
-                    self.set_name(name, Value::Api(api));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Names that a module itself has from stars.
-    fn star_of_star(&mut self, file: FileId) {
-        let env = self.open_module(file, false);
-        let stars = &self.module(file).names.stars;
-        self.run_in_module(file, stars);
-        let attrs = self.heap.get(env).attrs.clone();
-        for (name, value) in attrs {
-            if !name.starts_with('_') {
-                self.set_name(name, value);
+        if let Value::Api(package) = source {
+            for (name, api) in self.apis.members(*package) {
+                self.set_name(name, Value::Api(api));
             }
         }
     }
