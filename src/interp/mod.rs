@@ -23,7 +23,7 @@ pub use run::rehearse;
 use crate::apis::Apis;
 use crate::names::{Module, Project};
 use crate::report::{Confidence, FileId, Place, Span};
-use crate::syntax::{ExprId, FnId, Tree};
+use crate::syntax::{ExprId, FnId, StmtId, Tree};
 use crate::trace::{At, Event, FnKey, LoopId, Node, Rehearsal, Sight, Sighting};
 use crate::values::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -64,6 +64,8 @@ pub struct Interp<'p> {
     modules: FxHashMap<FileId, ModuleFrame>,
     /// Names that a module's stars were asked for, in vain or not yet to the end.
     asked: FxHashSet<(FileId, Ustr)>,
+    /// Imports of the script that were reached; their names are looked for when they are asked for.
+    deferred: FxHashSet<StmtId>,
     /// How many more modules stars may lead to.
     stars: u32,
     length_symbols: FxHashMap<ObjId, Symbol>,

@@ -58,7 +58,7 @@ impl<'p> Interp<'p> {
         if let Some(value) = self.module_attr(file, name) {
             return value;
         }
-        if python::is_known(&name) {
+        if python::is_known_name(name) {
             return Value::Builtin(name);
         }
         self.undefined(file, name)
@@ -111,7 +111,10 @@ impl<'p> Interp<'p> {
         }
         let names = &self.module(file).names;
         if let Some(bindings) = names.bindings.get(&name) {
-            self.run_in_module(file, bindings);
+            match self.imported_once(file, name) {
+                Some(stmt) => self.import_one(file, env, stmt, name),
+                None => self.run_in_module(file, bindings),
+            }
             if let Some(value) = self.heap.attr(env, name) {
                 return Some(value.clone());
             }
@@ -124,7 +127,7 @@ impl<'p> Interp<'p> {
     fn star_attr(&mut self, file: FileId, env: ObjId, name: Ustr) -> Option<Value> {
         let module = self.module(file);
         // Names of the language are seldom meant to be replaced, and asked for everywhere.
-        if module.names.stars.is_empty() || name.starts_with('_') || python::is_known(&name) {
+        if module.names.stars.is_empty() || name.starts_with('_') || python::is_known_name(name) {
             return None;
         }
         if !self.asked.insert((file, name)) {
@@ -140,7 +143,10 @@ impl<'p> Interp<'p> {
             self.frames.pop();
             found = match source {
                 Value::Module(source) => self.star_member(source, name),
-                Value::Api(package) => self.apis.member(package, name).map(Value::Api),
+                Value::Api(package) => {
+                    let api = self.apis.member(package, name);
+                    self.apis.get(api).map(|_| Value::Api(api))
+                }
                 _ => None,
             };
             if found.is_some() {
@@ -168,6 +174,34 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// The `from … import` that alone binds a name of a module, once it was reached.
+    fn imported_once(&self, file: FileId, name: Ustr) -> Option<StmtId> {
+        let module = self.module(file);
+        let [stmt] = module.names.bindings.get(&name)?.as_slice() else { return None };
+        let reached = self.modules.get(&file)?.ran.is_some() || self.deferred.contains(stmt);
+        let plain = matches!(module.tree.stmt(*stmt).kind, StmtKind::ImportFrom { names: ImportNames::Items(_), .. });
+        (plain && reached && !module.names.rebound.contains(&name)).then_some(*stmt)
+    }
+
+    /// Binds one name of a `from … import`: the others may lead to much that nobody asks for.
+    fn import_one(&mut self, file: FileId, env: ObjId, stmt: StmtId, name: Ustr) {
+        let StmtKind::ImportFrom { level, module, names: ImportNames::Items(items) } =
+            &self.tree(file).stmt(stmt).kind
+        else {
+            return;
+        };
+        let Some(item) = items.iter().find(|item| item.alias.unwrap_or(item.name) == name) else { return };
+        if !self.asked.insert((file, name)) {
+            return;
+        }
+        self.in_module(file, env, |interp| {
+            let source = interp.module_value(*level, *module);
+            let value = interp.member(&source, item.name);
+            interp.set_name(name, value);
+        });
+        self.asked.remove(&(file, name));
+    }
+
     /// Runs top-level statements of a module that is not run whole, each once.
     fn run_in_module(&mut self, file: FileId, statements: &'p [StmtId]) {
         for stmt in statements {
@@ -182,9 +216,12 @@ impl<'p> Interp<'p> {
                     }
                 }
             }
+            // What a module binds stays bound, whichever way asked for it first.
+            let journals = self.heap.suspend();
             self.in_module(file, env, |interp| {
                 interp.stmt(*stmt);
             });
+            self.heap.resume(journals);
         }
     }
 
@@ -241,11 +278,25 @@ impl<'p> Interp<'p> {
         own.is_some_and(|own| first(&own) != first(&dotted))
     }
 
-    pub(super) fn import_from(&mut self, level: u32, module: Option<Ustr>, names: &'p ImportNames) {
+    pub(super) fn import_from(
+        &mut self,
+        stmt: StmtId,
+        level: u32,
+        module: Option<Ustr>,
+        names: &'p ImportNames,
+    ) {
         let source = self.module_value(level, module);
         match names {
             ImportNames::Items(items) => {
+                let file = self.file();
+                let of_script = self.frames.len() == 1 && matches!(source, Value::Module(_) | Value::Folder(_));
+                if of_script {
+                    self.deferred.insert(stmt);
+                }
                 for item in items {
+                    if of_script && self.imported_once(file, item.alias.unwrap_or(item.name)).is_some() {
+                        continue;
+                    }
                     let value = self.member(&source, item.name);
                     self.set_name(item.alias.unwrap_or(item.name), value);
                 }
@@ -279,8 +330,7 @@ impl<'p> Interp<'p> {
 
     /// `package.name`, by its canonical name where the tables know another one.
     pub(super) fn canonical(&self, package: Ustr, name: Ustr) -> Ustr {
-        let dotted = Ustr::from(&format!("{package}.{name}"));
-        self.apis.get(dotted).map_or(dotted, |api| api.name)
+        self.apis.member(package, name)
     }
 
     /// What a star brings in is looked for when it is asked for; see [`Interp::star_attr`].
