@@ -37,6 +37,7 @@ pub const RANGES: &[Word] = &[
     word("min", 2, 2, "the smaller of two"),
     word("mul", 2, 2, "x * y"),
     word("neg", 1, 1, "-x"),
+    word("norm", 1, 1, "not negative, and zero only where numbers below zero were cut off"),
     word("optional-max", 2, 2, "x dim: of x, or the larger of two where dim is a tensor"),
     word("optional-min", 2, 2, "x dim: of x, or the smaller of two where dim is a tensor"),
     word("pow", 2, 2, "x to the power y"),
@@ -53,7 +54,7 @@ pub const RANGES: &[Word] = &[
 ];
 
 /// Parts of the training protocol that an engine may own.
-pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "loop"];
+pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop"];
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
@@ -69,6 +70,7 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("fit", Verb::Fit, 1, 3),
     ("compile", Verb::Compile, 2, 3),
     ("add-layer", Verb::AddLayer, 2, 2),
+    ("default-device", Verb::DefaultDevice, 1, 1),
     ("grad-mode", Verb::GradMode, 1, 1),
     ("add-params", Verb::AddParams, 2, 2),
     ("spawn", Verb::Spawn, 1, 2),

@@ -2,7 +2,7 @@
 
 use super::{Script, once};
 use crate::report::Place;
-use crate::trace::{At, Carry, Sight};
+use crate::trace::{At, Carry, LoopId, Over, Sight};
 use crate::values::{Graph, Mode, Value};
 use std::rc::Rc;
 
@@ -25,12 +25,20 @@ impl Script<'_> {
         let mut found = Vec::new();
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
-            let Sight::Carried { id, into, into_place, by, value } = sight else { continue };
+            let Sight::Carried { id, into, into_place, by, outlives, value } = sight else { continue };
             if self.rehearsal.consumed.contains(id) || !once(&mut seen, at.place) {
                 continue;
             }
             let Graph::Live(nodes) = &value.graph else { continue };
             if nodes.leaves.is_empty() {
+                continue;
+            }
+            if !at
+                .loops
+                .iter()
+                .skip(*outlives)
+                .any(|outlived| self.trains_in(*outlived) || self.evaluates_in(*outlived))
+            {
                 continue;
             }
             let is_walked = nodes.leaves.iter().any(|leaf| self.rehearsal.walked.contains(leaf));
@@ -43,6 +51,20 @@ impl Script<'_> {
             });
         }
         found
+    }
+
+    /// Whether a backward runs in a loop.
+    fn trains_in(&self, id: LoopId) -> bool {
+        self.sightings().any(|(at, sight)| matches!(sight, Sight::Backward { .. }) && at.loops.contains(&id))
+    }
+
+    /// Whether a loop calls models on the batches of a loader, or in evaluation mode.
+    fn evaluates_in(&self, id: LoopId) -> bool {
+        let loaded = matches!(self.rehearsal.loop_info(id).over, Over::Loader(_));
+        self.sightings().any(|(at, sight)| match sight {
+            Sight::Forward(forward) => at.loops.contains(&id) && (loaded || forward.mode == Mode::Eval),
+            _ => false,
+        })
     }
 
     pub fn idle_graphs(&self) -> Vec<IdleGraph> {

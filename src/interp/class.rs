@@ -201,6 +201,9 @@ impl<'p> Interp<'p> {
         }
         let lineage = match self.heap.get(object).state {
             State::Class(_) => self.lineage(ClassRef::Project(object)),
+            State::Module(_) if self.heap.get(object).class == ClassRef::Builtin => {
+                self.apis.class_of(Role::Module).map(Base::Api).into_iter().collect()
+            }
             _ => self.lineage(self.heap.get(object).class),
         };
         self.find_in(&lineage, name)
@@ -233,6 +236,7 @@ impl<'p> Interp<'p> {
             Value::Tensor(tensor) => self.tensor_attr(tensor, value, name, place),
             Value::Params(params) => match name.as_str() {
                 "grad" => Value::Grad(Rc::new(params.owners.clone())),
+                "device" => Value::Device(self.device_of_params(params)),
                 _ => Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) })),
             },
             Value::Grad(_) if name == "data" => value.clone(),
@@ -506,7 +510,9 @@ impl<'p> Interp<'p> {
                 call.keywords.push((param.name, Passed { value, place }));
             }
         }
-        self.instantiate(class, &call)
+        let value = self.instantiate(class, &call);
+        self.leave_places_open(&value);
+        value
     }
 }
 

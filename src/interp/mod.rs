@@ -6,17 +6,20 @@ mod api;
 mod call;
 mod class;
 mod data;
+mod device;
 mod expr;
 mod grad;
 pub mod invocation;
 mod items;
 pub mod modules;
 pub mod python;
+mod retained;
 mod run;
 mod scope;
 mod stmt;
 pub mod transfer;
 
+use device::own_gpu;
 pub use invocation::{Call, Invocation, Passed};
 pub use run::rehearse;
 
@@ -57,6 +60,10 @@ pub struct Interp<'p> {
     pub grad: Option<bool>,
     /// Contexts in force other than the grad mode.
     contexts: Vec<ContextKind>,
+    /// Where a factory or layer puts its tensors that is not told where.
+    pub default_device: Device,
+    /// Calls of modules that are running and were made outside of any forward.
+    forwards: Vec<device::OpenForward>,
     /// Stands for the call sites and unrolled iterations around us, so that a site has an object for each.
     path: u64,
     sites: FxHashMap<(u64, FileId, u32), ObjId>,
@@ -77,7 +84,17 @@ pub struct Interp<'p> {
     /// The confidence of what is being rehearsed: low where parameters were typed by their names.
     trust: Confidence,
     carried: u32,
+    /// Ids of graphs that something keeps over iterations.
+    retained: Vec<u32>,
+    /// Objects from here on were made since a function began to be rehearsed without its callers.
+    seeded_from: u32,
+    /// Bytes that the layers of the running forward gave, and that its graph keeps.
+    kept: u64,
     fuel: u32,
+    /// What the running call must leave of the fuel.
+    floor: u32,
+    /// Functions that once did not come to their end with the fuel they got.
+    starved: FxHashSet<FnKey>,
     depth: u32,
 }
 
@@ -218,11 +235,15 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// Whether the running call, or the script itself, has no fuel left: what it did so far proves nothing.
+    fn is_starved(&self) -> bool {
+        self.fuel <= self.floor
+    }
+
     /// Takes some fuel; false when none is left.
     fn burn(&mut self, amount: u32) -> bool {
-        if self.fuel < amount {
-            self.fuel = 0;
-            self.out.out_of_fuel = true;
+        if self.fuel < self.floor + amount {
+            self.fuel = self.fuel.min(self.floor);
             return false;
         }
         self.fuel -= amount;

@@ -1,9 +1,9 @@
 //! Modules: their calls, parameters, mode, device; and optimizers, which own parameters.
 
-use super::{Call, Interp, Invocation, class::Base, transfer};
+use super::{Call, Interp, Invocation, class::Base};
 use crate::apis::{Api, Weights};
 use crate::report::{Confidence, Place};
-use crate::trace::{Effect, Forward, Side, Sight};
+use crate::trace::{Effect, Forward, Sight};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -18,18 +18,36 @@ impl<'p> Interp<'p> {
     pub(super) fn call_module(&mut self, object: ObjId, call: &Call) -> Value {
         let outermost = !self.in_forward();
         let before = self.heap.get(object).module().cloned().unwrap_or_default();
+        let scattered = before.scatters.then(|| self.scattered(object, call));
+        let call = scattered.as_ref().unwrap_or(call);
         let input = call.values().find_map(|value| value.as_tensor().cloned());
-        if outermost && let Some(input) = &input {
-            self.meet_module(object, &before, input, call.place);
+        if outermost {
+            self.open_forward(object, call);
         }
+        let around = if outermost { std::mem::take(&mut self.kept) } else { 0 };
         let output = match self.project_forward(object) {
+            _ if self.heap.get(object).class == ClassRef::Builtin && !before.parts.is_empty() => {
+                self.either(&before.parts, call)
+            }
             Some(closure) => {
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
                 self.collapse(object, output)
             }
             None => self.layer(object, call),
         };
-        if outermost { self.forwarded(object, before, input, output, call.place) } else { output }
+        if !outermost {
+            return output;
+        }
+        let output = self.close_forward(output);
+        let output = self.forwarded(object, before, input, output, call.place);
+        self.kept = self.kept.saturating_add(around);
+        output
+    }
+
+    /// The output of whichever of several models it is.
+    fn either(&mut self, parts: &[ObjId], call: &Call) -> Value {
+        let outputs: Vec<Value> = parts.iter().map(|part| self.call_module(*part, call)).collect();
+        self.heap.any_of(&Items::exact(outputs)).unwrap_or_default()
     }
 
     /// Whether a forward of a module is running.
@@ -68,6 +86,7 @@ impl<'p> Interp<'p> {
             grad: self.grad,
             input,
             learns: self.learns(object) == Some(true),
+            kept: self.kept,
             output: output.clone(),
             graph,
         };
@@ -95,13 +114,18 @@ impl<'p> Interp<'p> {
         {
             return self.call_module(inner, call);
         }
+        self.meet_layer(object, call);
         let api = self.layer_api(object);
         let result = match api {
             Some(api) => self.apply_layer(object, api, call),
             None => None,
         };
         match result {
-            Some(value) => self.with_weights(object, &module, value),
+            Some(value) => {
+                let value = self.with_weights(object, &module, value);
+                self.keep(&module, &value);
+                value
+            }
             None => {
                 let touched = call.values().filter_map(Value::as_obj).collect::<Vec<_>>();
                 if touched.iter().any(|object| self.heap.get(*object).optimizer().is_some()) {
@@ -112,8 +136,16 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// What a layer that learns gives is kept for the way back.
+    fn keep(&mut self, module: &ModuleState, output: &Value) {
+        let bytes = output.as_tensor().and_then(|tensor| u64::try_from(tensor.bytes()?).ok());
+        if module.weights != Learned::Nothing && self.grad != Some(false) {
+            self.kept = self.kept.saturating_add(bytes.unwrap_or(0));
+        }
+    }
+
     /// The entry that says what calling this module gives.
-    fn layer_api(&self, object: ObjId) -> Option<&'p Api> {
+    pub(super) fn layer_api(&self, object: ObjId) -> Option<&'p Api> {
         let apis = self.apis;
         self.lineage(self.heap.get(object).class).into_iter().find_map(|base| match base {
             Base::Api(name) => {
@@ -125,7 +157,7 @@ impl<'p> Interp<'p> {
         })
     }
 
-    fn apply_layer(&mut self, object: ObjId, api: &'p Api, call: &Call) -> Option<Value> {
+    pub(super) fn apply_layer(&mut self, object: ObjId, api: &'p Api, call: &Call) -> Option<Value> {
         let class = api.class.as_ref()?;
         let apis = self.apis;
         let target = match class.call {
@@ -151,7 +183,16 @@ impl<'p> Interp<'p> {
         if training != Mode::Unknown {
             invocation.fill(Ustr::from("training"), Value::Bool(Some(training == Mode::Train)));
         }
-        Some(self.apply(target, &invocation))
+        let value = self.apply(target, &invocation);
+        let scales = target.gives.as_ref().is_some_and(|apply| apply.verb == "like");
+        let learns = self.heap.get(object).module().is_some_and(|module| module.weights != Learned::Nothing);
+        match &value {
+            // A learned scale and offset can make any number of anything.
+            Value::Tensor(tensor) if scales && learns && tensor.range.is_none() => {
+                Some(Value::tensor(Tensor { range: Some(Interval::REAL), ..(**tensor).clone() }))
+            }
+            _ => Some(value),
+        }
     }
 
     /// The children of a container, called in order.
@@ -159,6 +200,10 @@ impl<'p> Interp<'p> {
         let Some(children) = self.indexed_children(object) else { return Value::Unknown };
         let mut value = call.arg(0, "input").cloned().unwrap_or_default();
         for (index, child) in children.iter().enumerate() {
+            if child.as_tensor().is_some() {
+                // A symbolic input in front says what shape comes.
+                continue;
+            }
             let path = self.path;
             self.path = super::call::mix(path, call.place.span.start, index as u32 + 1);
             value = self.call_value(child, &Call::with(call.place, [value]));
@@ -177,8 +222,9 @@ impl<'p> Interp<'p> {
                 let mut tensor = (**tensor).clone();
                 tensor.graph = self.graph_through(object, module, &tensor.graph);
                 tensor.source = Source::Output;
+                tensor.learned = true;
                 tensor.confidence = tensor.confidence.min(self.heap.get(object).confidence);
-                if tensor.device == Device::Unknown {
+                if module.device != Device::Unknown {
                     tensor.device = module.device;
                 }
                 Value::tensor(tensor)
@@ -197,6 +243,8 @@ impl<'p> Interp<'p> {
         match (self.grad, module.frozen) {
             (Some(false), _) => Graph::None,
             (None, _) => Graph::Unknown,
+            // Where the framework records by itself, nobody knows what hangs on a value.
+            _ if self.records_by_itself(object) => Graph::Unknown,
             (Some(true), Some(true)) => input.clone(),
             (Some(true), Some(false)) => input.union(&Graph::leaf(object, self.epoch)),
             (Some(true), None) if module.weights == Learned::Opaque => {
@@ -207,6 +255,13 @@ impl<'p> Interp<'p> {
                 _ => Graph::Unknown,
             },
         }
+    }
+
+    fn records_by_itself(&self, object: ObjId) -> bool {
+        self.lineage(self.heap.get(object).class).into_iter().any(|base| match base {
+            Base::Api(name) => self.apis.owns(name).iter().any(|part| part == "graph"),
+            _ => false,
+        })
     }
 
     /// What a model that we do not see into gives: something with a graph, of any shape.
@@ -222,7 +277,9 @@ impl<'p> Interp<'p> {
             graph,
             device: module.device,
             source: Source::Output,
+            learned: true,
             made: Some(call.place),
+            born: self.epoch,
             confidence: self.heap.get(object).confidence.min(Confidence::Medium),
             ..Tensor::default()
         })
@@ -404,79 +461,6 @@ impl<'p> Interp<'p> {
             }
         }
         Learned::Opaque
-    }
-
-    /// A module and its input on two devices.
-    fn meet_module(&mut self, object: ObjId, module: &ModuleState, input: &Tensor, place: Place) {
-        if module.managed || !module.device.differs(input.device) {
-            return;
-        }
-        let name = self.class_name(object);
-        let here = self.heap.get(object);
-        let one = Side {
-            device: module.device,
-            what: Rc::from(format!("`{name}`")),
-            made: Some(here.site),
-            confidence: here.confidence,
-        };
-        let other = Side {
-            device: input.device,
-            what: Rc::from("its input"),
-            made: input.made,
-            confidence: input.confidence,
-        };
-        let confidence = one.confidence.min(other.confidence);
-        self.see(place, Sight::Meet { one, other, operation: Rc::from("a forward") }, confidence);
-    }
-
-    /// Two tensors of an operation on two devices. Scalars on the CPU may meet anything.
-    pub(super) fn meet(&mut self, a: &Rc<Tensor>, b: &Rc<Tensor>, place: Place) {
-        if !a.device.differs(b.device) || a.is_array || b.is_array {
-            return;
-        }
-        let scalar =
-            |tensor: &Tensor| tensor.device == Device::Cpu && tensor.rank().is_none_or(|rank| rank == 0);
-        if scalar(a) || scalar(b) {
-            return;
-        }
-        let side = |tensor: &Tensor, what: &str| Side {
-            device: tensor.device,
-            what: Rc::from(what),
-            made: tensor.made,
-            confidence: tensor.confidence,
-        };
-        let (one, other) = (side(a, "the left operand"), side(b, "the right operand"));
-        let confidence = a.confidence.min(b.confidence);
-        self.see(place, Sight::Meet { one, other, operation: Rc::from("this operation") }, confidence);
-    }
-
-    /// `module.to(...)`: in place, with all inside.
-    pub(super) fn moved(&mut self, call: &Invocation) -> Value {
-        let receiver = call.nth(0);
-        let mut device = None;
-        let mut dtype = None;
-        let mut args: Vec<Value> = match call.nth(1) {
-            Value::Tuple(items) => items.to_vec(),
-            other => vec![other],
-        };
-        args.extend(call.rest.iter().cloned());
-        args.extend(call.more.iter().map(|(_, passed)| passed.value.clone()));
-        for arg in args {
-            match transfer::dtype_of(&arg) {
-                Some(found) => dtype = Some(found),
-                None if matches!(arg.bare(), Value::None | Value::Bool(_)) => {}
-                None => device = Some(transfer::device_of(self, &arg)),
-            }
-        }
-        self.for_each_part(&receiver, |module| {
-            if let Some(device) = device {
-                module.device = device;
-            }
-            if dtype.is_some() {
-                module.dtype = dtype;
-            }
-        });
-        receiver
     }
 }
 

@@ -53,8 +53,15 @@ impl<'p> Interp<'p> {
             instances: FxHashMap::default(),
             seeded: None,
             trust: Confidence::High,
+            default_device: Device::Cpu,
+            forwards: Vec::new(),
             carried: 0,
+            retained: Vec::new(),
+            seeded_from: 0,
+            kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
+            floor: 0,
+            starved: FxHashSet::default(),
             depth: 0,
         }
     }
@@ -70,6 +77,12 @@ impl<'p> Interp<'p> {
         }
         let nodes = self.trace.pop().unwrap_or_default();
         self.frames.pop();
+        if self.is_starved() {
+            // What was not reached may have cleared, walked or moved anything.
+            self.out.sightings.clear();
+            self.out.out_of_fuel = true;
+            return;
+        }
         self.out.entries.push(Entry { function: None, nodes });
     }
 
@@ -84,8 +97,12 @@ impl<'p> Interp<'p> {
             if nested || self.out.called.contains(&key) || !self.matters(file, function) {
                 continue;
             }
-            if definition.name == "<lambda>" || self.fuel == 0 {
+            if definition.name == "<lambda>" {
                 continue;
+            }
+            if self.is_starved() {
+                self.out.out_of_fuel = true;
+                return;
             }
             self.floor = self.fuel.saturating_sub(FUEL_A_FUNCTION);
             self.seed(key, definition);
@@ -145,6 +162,7 @@ impl<'p> Interp<'p> {
         {
             self.grad = None;
         }
+        self.seeded_from = self.heap.len() as u32;
         let mut call = Call::new(place);
         let skip = usize::from(receiver.is_some() && !closure.wrap.is_static);
         for param in definition.params.iter().skip(skip) {
@@ -155,14 +173,13 @@ impl<'p> Interp<'p> {
             let value = self.seeded_param(closure, param);
             call.keywords.push((param.name, Passed { value, place: Place::new(key.file, param.span) }));
         }
-        let before = self.heap.len();
         self.trace.push(Vec::new());
         let result = self.inline(closure, receiver.as_ref(), &call);
         // Whoever calls it may walk the graph of what it returns.
         let mut reached = ObjSet::default();
         self.reach(&result, &mut reached, 3);
-        debug_assert!(self.heap.len() >= before);
         let nodes = self.trace.pop().unwrap_or_default();
+        self.out.out_of_fuel |= self.starved.contains(&key);
         self.out.entries.push(Entry { function: Some(key), nodes });
     }
 

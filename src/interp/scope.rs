@@ -179,7 +179,8 @@ impl<'p> Interp<'p> {
         let module = self.module(file);
         let [stmt] = module.names.bindings.get(&name)?.as_slice() else { return None };
         let reached = self.modules.get(&file)?.ran.is_some() || self.deferred.contains(stmt);
-        let plain = matches!(module.tree.stmt(*stmt).kind, StmtKind::ImportFrom { names: ImportNames::Items(_), .. });
+        let plain =
+            matches!(module.tree.stmt(*stmt).kind, StmtKind::ImportFrom { names: ImportNames::Items(_), .. });
         (plain && reached && !module.names.rebound.contains(&name)).then_some(*stmt)
     }
 
@@ -289,7 +290,8 @@ impl<'p> Interp<'p> {
         match names {
             ImportNames::Items(items) => {
                 let file = self.file();
-                let of_script = self.frames.len() == 1 && matches!(source, Value::Module(_) | Value::Folder(_));
+                let of_script =
+                    self.frames.len() == 1 && matches!(source, Value::Module(_) | Value::Folder(_));
                 if of_script {
                     self.deferred.insert(stmt);
                 }

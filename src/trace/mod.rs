@@ -132,7 +132,15 @@ pub enum Sight {
     /// `backward` on a tensor.
     Backward { loss: Rc<Tensor>, has_gradient: bool },
     /// A value with a live graph was added to something older than this iteration.
-    Carried { id: u32, into: Rc<str>, into_place: Option<Place>, by: Carry, value: Rc<Tensor> },
+    Carried {
+        id: u32,
+        into: Rc<str>,
+        into_place: Option<Place>,
+        by: Carry,
+        /// The loops around it from this one on are outlived.
+        outlives: usize,
+        value: Rc<Tensor>,
+    },
     /// A module ran.
     Forward(Rc<Forward>),
     /// A tensor was placed on the GPU.
@@ -152,6 +160,8 @@ pub enum Sight {
         batch_place: Option<Place>,
         length: crate::values::Int,
         data: Value,
+        /// Bytes that the layers keep of one batch, as far as their sizes are known.
+        kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
     /// Operands on two devices met.
@@ -177,6 +187,8 @@ pub struct Forward {
     pub output: Value,
     /// Its parameters ask for gradients.
     pub learns: bool,
+    /// Bytes that its layers keep for the way back, as far as their sizes are known.
+    pub kept: u64,
     /// What becomes of its graph: see [`Rehearsal::walked`].
     pub graph: u32,
 }

@@ -70,12 +70,12 @@ pub fn quoted_dtype(call: &Invocation) -> Option<DType> {
     })
 }
 
-/// The number of spatial dimensions: the entry's last operand.
+/// The number of spatial dimensions: the last number that the entry quotes.
 pub fn quoted_rank(call: &Invocation) -> Option<usize> {
-    match operands(call).last()? {
+    operands(call).iter().rev().find_map(|operand| match operand {
         Operand::Literal(Literal::Int(rank)) => usize::try_from(*rank).ok(),
         _ => None,
-    }
+    })
 }
 
 pub fn literals<'a>(call: &Invocation<'a>) -> impl Iterator<Item = &'a Literal> + use<'a> {
@@ -180,17 +180,20 @@ fn dtype_named(name: &str) -> Option<DType> {
 /// The device that a value names, or that a tensor or module is on.
 pub fn device_of(interp: &Interp, value: &Value) -> Device {
     match value.bare() {
-        Value::Obj(object) => {
-            interp.heap.get(*object).module().map_or(Device::Unknown, |module| module.device)
-        }
+        Value::Obj(object) => interp.device_of_module(*object),
         Value::Tensor(tensor) => tensor.device,
-        other => device_named(other),
+        _ => device_named(value),
     }
 }
 
 /// The device that a string, a number or a device names.
 pub fn device_named(value: &Value) -> Device {
-    match value.bare() {
+    match value {
+        // A user who gives another default has a GPU in mind.
+        Value::Given(given) => match device_named(&given.value) {
+            Device::Cpu => Device::Unknown,
+            device => device,
+        },
         Value::Device(device) => *device,
         Value::Str(Some(name)) => Device::named(name),
         Value::Int(num) => Device::Cuda(num.int.known().and_then(|index| u32::try_from(index).ok())),
@@ -277,17 +280,28 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         shape: None,
         dtype,
         device: device_of_all(operands),
-        graph: graph_here(interp.grad, dtype, &graph),
+        graph: aged(interp.epoch, graph_here(interp.grad, dtype, &graph)),
         range: None,
         mark: None,
         source: source_of_all(operands),
         is_array: !operands.is_empty() && operands.iter().all(|operand| operand.is_array),
         is_leaf: false,
+        learned: operands.iter().any(|operand| operand.learned),
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
         made: Some(place),
         born: interp.epoch,
         what: None,
         confidence,
+    }
+}
+
+/// Parameters have no age; what is computed of them is as old as the computation.
+fn aged(epoch: u32, graph: Graph) -> Graph {
+    match graph {
+        Graph::Live(nodes) if nodes.oldest == u32::MAX => {
+            Graph::Live(Rc::new(Nodes { oldest: epoch, ..(*nodes).clone() }))
+        }
+        graph => graph,
     }
 }
 
@@ -308,6 +322,8 @@ pub fn indices(interp: &Interp, place: Place, of: &Tensor, shape: Option<Shape>)
         dtype: Some(DType::Int64),
         graph: Graph::None,
         range: Some(Interval::NON_NEGATIVE),
+        learned: false,
+        hazards: None,
         ..result(interp, place, &[of])
     }
 }
