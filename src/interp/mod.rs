@@ -62,6 +62,8 @@ pub struct Interp<'p> {
     contexts: Vec<ContextKind>,
     /// Where a factory or layer puts its tensors that is not told where.
     pub default_device: Device,
+    /// The script is written for a framework whose inputs say that no gradients are recorded.
+    pub volatile: bool,
     /// Calls of modules that are running and were made outside of any forward.
     forwards: Vec<device::OpenForward>,
     /// Stands for the call sites and unrolled iterations around us, so that a site has an object for each.
