@@ -31,10 +31,12 @@ fn analyse_text(path: &Path, text: &str) -> usize {
         ..Request::default()
     };
     match engine::check(&request, &engine::Silent) {
-        Ok(outcome) => match outcome.problems.iter().find(|problem| problem.message.contains("internal error")) {
-            Some(problem) => panic!("{}", problem.message),
-            None => outcome.findings.len(),
-        },
+        Ok(outcome) => {
+            match outcome.problems.iter().find(|problem| problem.message.contains("internal error")) {
+                Some(problem) => panic!("{}", problem.message),
+                None => outcome.findings.len(),
+            }
+        }
         Err(error) => panic!("no run: {error}"),
     }
 }

@@ -98,6 +98,8 @@ pub struct Interp<'p> {
     /// Functions that once did not come to their end with the fuel they got.
     starved: FxHashSet<FnKey>,
     depth: u32,
+    /// Modules whose calls are open.
+    nested: usize,
 }
 
 /// The frame of a running function or module.

@@ -64,6 +64,7 @@ impl<'p> Interp<'p> {
             floor: 0,
             starved: FxHashSet::default(),
             depth: 0,
+            nested: 0,
         }
     }
 
