@@ -69,7 +69,7 @@ impl<'p> Interp<'p> {
             return value;
         }
         let package = Ustr::from(name.split('.').next().unwrap_or(&name));
-        if !self.apis.is_pure(package) && !python::is_known(&name) {
+        if !self.apis.is_pure(package) && !python::is_known_name(name) {
             self.havoc(call);
         }
         Value::Unknown

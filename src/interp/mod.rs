@@ -26,7 +26,7 @@ pub use run::rehearse;
 use crate::apis::Apis;
 use crate::names::{Module, Project};
 use crate::report::{Confidence, FileId, Place, Span};
-use crate::syntax::{ExprId, FnId, Tree};
+use crate::syntax::{ExprId, FnId, StmtId, Tree};
 use crate::trace::{At, Event, FnKey, LoopId, Node, Rehearsal, Sight, Sighting};
 use crate::values::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -71,6 +71,12 @@ pub struct Interp<'p> {
     sites: FxHashMap<(u64, FileId, u32), ObjId>,
     scopes: FxHashMap<ObjId, Scope>,
     modules: FxHashMap<FileId, ModuleFrame>,
+    /// Names that a module's stars were asked for, in vain or not yet to the end.
+    asked: FxHashSet<(FileId, Ustr)>,
+    /// Imports of the script that were reached; their names are looked for when they are asked for.
+    deferred: FxHashSet<StmtId>,
+    /// How many more modules stars may lead to.
+    stars: u32,
     length_symbols: FxHashMap<ObjId, Symbol>,
     /// Ids of graphs that are followed, by where that began.
     followed: FxHashMap<(u64, Place), u32>,
@@ -94,6 +100,8 @@ pub struct Interp<'p> {
     /// Functions that once did not come to their end with the fuel they got.
     starved: FxHashSet<FnKey>,
     depth: u32,
+    /// Modules whose calls are open.
+    nested: usize,
 }
 
 /// The frame of a running function or module.

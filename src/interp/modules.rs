@@ -13,9 +13,23 @@ const FORWARDS: [&str; 3] = ["forward", "call", "__call__"];
 
 /// Deeper nesting of modules is not followed.
 const DEEPEST: usize = 24;
+/// What the call of a module costs beside what its forward does.
+const FUEL_A_CALL: u32 = 8;
 
 impl<'p> Interp<'p> {
+    /// A module may lead back to itself, and one that may be either of two to both, so this costs fuel.
     pub(super) fn call_module(&mut self, object: ObjId, call: &Call) -> Value {
+        if self.nested >= DEEPEST || !self.burn(FUEL_A_CALL) {
+            self.havoc(&call.with_first(Value::Obj(object)));
+            return Value::Unknown;
+        }
+        self.nested += 1;
+        let output = self.run_module(object, call);
+        self.nested -= 1;
+        output
+    }
+
+    fn run_module(&mut self, object: ObjId, call: &Call) -> Value {
         let outermost = !self.in_forward();
         let before = self.heap.get(object).module().cloned().unwrap_or_default();
         let scattered = before.scatters.then(|| self.scattered(object, call));

@@ -15,6 +15,9 @@ type Journal = FxHashMap<ObjId, Rc<Object>>;
 /// What a run wrote: the objects as it left them.
 pub type Writes = FxHashMap<ObjId, Rc<Object>>;
 
+/// The open runs of a heap while they are suspended.
+pub struct Journals(Vec<(Journal, usize)>);
+
 #[derive(Default)]
 pub struct Heap {
     objects: Vec<Rc<Object>>,
@@ -67,6 +70,15 @@ impl Heap {
     /// From here on writes can be taken back.
     pub fn begin(&mut self) {
         self.journals.push((Journal::default(), self.objects.len()));
+    }
+
+    /// From here on writes stay, until `resume`.
+    pub fn suspend(&mut self) -> Journals {
+        Journals(std::mem::take(&mut self.journals))
+    }
+
+    pub fn resume(&mut self, journals: Journals) {
+        self.journals = journals.0;
     }
 
     /// Takes the writes since `begin` back and hands them over.
