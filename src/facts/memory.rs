@@ -18,6 +18,8 @@ pub struct RetainedGraph {
 pub struct IdleGraph {
     pub at: At,
     pub module: Rc<str>,
+    /// Forwards of the same pass that are left alone, too.
+    pub others: Vec<Place>,
 }
 
 impl Script<'_> {
@@ -42,6 +44,11 @@ impl Script<'_> {
                 continue;
             }
             let is_walked = nodes.leaves.iter().any(|leaf| self.rehearsal.walked.contains(leaf));
+            // What was walked in its own iteration is of no more use to a caller.
+            let spent = is_walked && at.loops.last().is_some_and(|own| self.trains_in(*own));
+            if self.rehearsal.returned.contains(id) && !spent {
+                continue;
+            }
             found.push(RetainedGraph {
                 at: at.clone(),
                 into: into.clone(),
@@ -68,19 +75,34 @@ impl Script<'_> {
     }
 
     pub fn idle_graphs(&self) -> Vec<IdleGraph> {
-        let mut found = Vec::new();
+        let mut found: Vec<IdleGraph> = Vec::new();
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Forward(forward) = sight else { continue };
             let records = forward.grad == Some(true) && forward.learns && is_live(&forward.output);
-            let unused = !self.rehearsal.consumed.contains(&forward.graph);
-            let looped = !at.loops.is_empty();
-            if forward.mode == Mode::Eval && records && unused && looped && once(&mut seen, at.place) {
-                found.push(IdleGraph { at: at.clone(), module: forward.name.clone() });
+            let graph = &forward.graph;
+            let unused = !self.rehearsal.consumed.contains(graph) && !self.rehearsal.returned.contains(graph);
+            let idle = forward.mode == Mode::Eval && records && unused && !at.loops.is_empty();
+            if !idle || !once(&mut seen, at.place) {
+                continue;
+            }
+            // One context around them helps all forwards of a function.
+            match found.iter_mut().find(|known| known.at.calls == at.calls && same_loop(&known.at, at)) {
+                Some(known) => known.others.push(at.place),
+                None => {
+                    let module = forward.name.clone();
+                    found.push(IdleGraph { at: at.clone(), module, others: Vec::new() });
+                }
             }
         }
         found
     }
+}
+
+/// Whether one of two places lies in all loops of the other.
+fn same_loop(a: &At, b: &At) -> bool {
+    let shared = a.loops.len().min(b.loops.len());
+    a.loops[..shared] == b.loops[..shared]
 }
 
 fn is_live(value: &Value) -> bool {

@@ -467,6 +467,9 @@ impl<'p> Interp<'p> {
         let Some(object) = inner.as_obj().filter(|object| self.heap.get(*object).module().is_some()) else {
             return inner;
         };
+        if call.gives.is_some_and(|apply| apply.args.len() > 2) {
+            self.place_parts(&inner, transfer::device_named(&call.nth(2)));
+        }
         let state = self.heap.get(object).module().cloned().unwrap_or_default();
         let class = self.heap.get(object).class;
         // A second operand says to which devices the wrapper moves its inputs.

@@ -238,8 +238,17 @@ impl<'p> Interp<'p> {
                 self.heap.get_mut(object).state = State::List(items);
             }
             State::Module(_) | State::Plain => {
-                if let Some(Key::Str(name)) = key {
-                    self.heap.get_mut(object).set_attr(Ustr::from(&name), value);
+                let name = match key {
+                    Some(Key::Str(name)) => Some(Ustr::from(&name)),
+                    // `model[-1] = nn.Identity()`
+                    Some(Key::Int(at)) => self
+                        .indexed_children(object)
+                        .and_then(|children| position(at, children.len()))
+                        .map(|at| Ustr::from(&at.to_string())),
+                    None => None,
+                };
+                if let Some(name) = name {
+                    self.heap.get_mut(object).set_attr(name, value);
                 }
             }
             _ => {}

@@ -62,6 +62,8 @@ pub struct Interp<'p> {
     contexts: Vec<ContextKind>,
     /// Where a factory or layer puts its tensors that is not told where.
     pub default_device: Device,
+    /// The script is written for a framework whose inputs say that no gradients are recorded.
+    pub volatile: bool,
     /// Calls of modules that are running and were made outside of any forward.
     forwards: Vec<device::OpenForward>,
     /// Stands for the call sites and unrolled iterations around us, so that a site has an object for each.
@@ -82,6 +84,8 @@ pub struct Interp<'p> {
     retained: Vec<u32>,
     /// Objects from here on were made since a function began to be rehearsed without its callers.
     seeded_from: u32,
+    /// What is let go of goes to a caller that we do not see.
+    returning: bool,
     /// Bytes that the layers of the running forward gave, and that its graph keeps.
     kept: u64,
     fuel: u32,

@@ -83,7 +83,7 @@ impl<'p> Interp<'p> {
             module: object,
             name: self.class_name(object),
             mode: module.mode,
-            grad: self.grad,
+            grad: self.grad.filter(|_| !self.volatile),
             input,
             learns: self.learns(object) == Some(true),
             kept: self.kept,

@@ -1,7 +1,7 @@
 //! What keeps its graph over iterations: sums and containers that are older than the iteration.
 
 use super::modules::mark_graph;
-use super::{Call, Interp};
+use super::{Call, Interp, python};
 use crate::report::Place;
 use crate::syntax::*;
 use crate::trace::{Carry, Sight};
@@ -158,6 +158,9 @@ impl<'p> Interp<'p> {
         place: Place,
     ) -> Option<Value> {
         if self.active.is_empty() || self.grad != Some(true) {
+            return None;
+        }
+        if python::is_bounded(self, &Value::Obj(container)) {
             return None;
         }
         let here = self.heap.get(container);

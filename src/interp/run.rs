@@ -47,10 +47,12 @@ impl<'p> Interp<'p> {
             seeded: None,
             trust: Confidence::High,
             default_device: Device::Cpu,
+            volatile: false,
             forwards: Vec::new(),
             carried: 0,
             retained: Vec::new(),
             seeded_from: 0,
+            returning: false,
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             floor: 0,
@@ -87,7 +89,8 @@ impl<'p> Interp<'p> {
             let key = FnKey { file, function };
             let definition = tree.function(function);
             let nested = definition.parent.is_some();
-            if nested || self.out.called.contains(&key) || !self.matters(file, function) {
+            let matters = self.matters(file, function) || self.is_hook(file, definition);
+            if nested || self.out.called.contains(&key) || !matters {
                 continue;
             }
             if definition.name == "<lambda>" {
@@ -106,6 +109,15 @@ impl<'p> Interp<'p> {
         let names = &self.module(file).names;
         let mentions = &names.scopes[function.0 as usize].mentions;
         self.apis.protocol_words().iter().any(|word| mentions.contains(*word))
+    }
+
+    /// Whether a method may be called by a framework that owns the loop.
+    fn is_hook(&self, file: FileId, definition: &Function) -> bool {
+        let Some(class) = definition.class else { return false };
+        let name = self.tree(file).class(class).name;
+        let env = self.modules.get(&file).map(|module| module.env);
+        let found = env.and_then(|env| self.heap.attr(env, name)).and_then(Value::as_obj);
+        found.is_some_and(|object| self.is_owned_class(ClassRef::Project(object)))
     }
 
     fn seed(&mut self, key: FnKey, definition: &'p Function) {
@@ -166,16 +178,25 @@ impl<'p> Interp<'p> {
         }
         self.trace.push(Vec::new());
         let result = self.inline(closure, receiver.as_ref(), &call);
+        if let Some(receiver) = receiver.filter(|_| definition.name == "__init__") {
+            self.leave_places_open(&receiver);
+        }
         // Whoever calls it may walk the graph of what it returns.
         let mut reached = ObjSet::default();
+        self.returning = true;
         self.reach(&result, &mut reached, 3);
+        self.returning = false;
         let nodes = self.trace.pop().unwrap_or_default();
         self.out.out_of_fuel |= self.starved.contains(&key);
         self.out.entries.push(Entry { function: Some(key), nodes });
     }
 
     fn is_owned(&self, object: ObjId) -> bool {
-        self.lineage(self.heap.get(object).class).into_iter().any(|base| match base {
+        self.is_owned_class(self.heap.get(object).class)
+    }
+
+    fn is_owned_class(&self, class: ClassRef) -> bool {
+        self.lineage(class).into_iter().any(|base| match base {
             super::class::Base::Api(name) => self.apis.owns(name).iter().any(|part| part == "loop"),
             _ => false,
         })
