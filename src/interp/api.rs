@@ -676,6 +676,11 @@ impl<'p> Interp<'p> {
         })
     }
 
+    pub(super) fn is_same_context(&mut self, a: &Value, b: &Value) -> bool {
+        let kind = self.context_of(a);
+        kind.is_some() && kind == self.context_of(b)
+    }
+
     pub(super) fn push_context(&mut self, kind: ContextKind) -> Before {
         let before = Before { grad: self.grad, contexts: self.contexts.len() };
         match kind {

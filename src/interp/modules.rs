@@ -316,8 +316,10 @@ impl<'p> Interp<'p> {
         let mut doubt = false;
         for part in self.descendants(object).iter() {
             let Some(module) = self.heap.get(part).module() else { continue };
+            let own = self.heap.get(part).attrs.iter().any(|(_, value)| is_parameter(value));
             match (module.weights, module.frozen) {
-                (Learned::Nothing, _) | (_, Some(true)) => {}
+                (_, Some(true)) => {}
+                (Learned::Nothing, _) if !own => {}
                 (Learned::Opaque, None) | (_, Some(false)) => return Some(true),
                 _ => doubt = true,
             }
@@ -462,6 +464,13 @@ impl<'p> Interp<'p> {
         }
         Learned::Opaque
     }
+}
+
+/// A tensor that asks for gradients and belongs to a module by being its attribute.
+fn is_parameter(value: &Value) -> bool {
+    value
+        .as_tensor()
+        .is_some_and(|tensor| tensor.is_leaf && tensor.source == Source::Parameter && tensor.graph.is_live())
 }
 
 /// A module and all modules inside it, through attributes and containers of modules.
