@@ -173,7 +173,8 @@ impl Protocol for Life<'_, '_> {
             }
             Effect::Step { optimizer } if *optimizer == self.optimizer => {
                 self.note(Kind::Step, event, way, before, true);
-                *state = APPLIED;
+                // What was cleared stays clear: nothing is applied.
+                *state = map(before, |one| if one & (CLEAN | LOST) != 0 { CLEAN } else { APPLIED });
             }
             Effect::Clear { targets, whole } => match self.clears(targets, *whole) {
                 Reach::No => self.note(Kind::OtherClear, event, way, before, true),
