@@ -184,7 +184,8 @@ impl Protocol for Life<'_, '_> {
                 }
                 Reach::Surely => {
                     self.note(Kind::Clear, event, way, before, true);
-                    *state = if before == FRESH { LOST } else { CLEAN };
+                    // A loop over the parameters comes back to itself.
+                    *state = if unused(before) { LOST } else { CLEAN };
                 }
             },
             Effect::Touch { objects } if (objects.contains(self.optimizer) || self.overlap(objects)) => {
@@ -207,6 +208,11 @@ impl Protocol for Life<'_, '_> {
         });
         arms.reduce(|a, b| a | b)
     }
+}
+
+/// Accumulated on every way, and not applied on any.
+fn unused(states: States) -> bool {
+    states & !(FRESH | LOST) == 0
 }
 
 fn map(states: States, each: impl Fn(States) -> States) -> States {
@@ -242,6 +248,10 @@ impl<'a> Script<'a> {
                 let Some(backward) = life.seen.iter().find(|seen| seen.kind == Kind::Backward) else {
                     continue;
                 };
+                // Cleared twice is lost once.
+                if found.iter().any(|other: &ClearedEarly| other.step == step.place) {
+                    continue;
+                }
                 found.push(ClearedEarly {
                     at: at(entry, clear, backward.certain),
                     kind,
@@ -313,7 +323,7 @@ fn lost<'s>(clear: &Seen, index: usize, seen: &'s [Seen]) -> Option<(Misplaced, 
     if read {
         return None;
     }
-    if clear.before == FRESH {
+    if unused(clear.before) {
         let step = seen[index..].iter().find(|other| other.kind == Kind::Step)?;
         return (step.before == LOST).then_some((Misplaced::BeforeStep, step));
     }

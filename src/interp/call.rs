@@ -146,6 +146,11 @@ impl<'p> Interp<'p> {
         if let Some(frame) = self.frames.last_mut() {
             frame.receiver = receiver.cloned();
             frame.class = closure.class;
+            // Only the call that is itself the context runs the body; those in its arguments do not.
+            frame.around = match self.awaiting {
+                Some((place, around)) if function.is_generator && place == call.place => Some(around),
+                _ => None,
+            };
         }
         self.trace.push(Vec::new());
         let context = closure.wrap.context.map(|kind| self.push_context(kind));
@@ -158,7 +163,11 @@ impl<'p> Interp<'p> {
         let body = self.trace.pop().unwrap_or_default();
         self.depth -= 1;
         self.path = path;
-        let exits = self.frames.pop().map(|frame| frame.exits).unwrap_or_default();
+        let frame = self.frames.pop();
+        if let Some(around) = frame.as_ref().and_then(|frame| frame.around) {
+            self.awaiting = Some((call.place, around));
+        }
+        let exits = frame.map(|frame| frame.exits).unwrap_or_default();
         for writes in &exits {
             self.heap.join_in(writes);
         }
@@ -213,6 +222,7 @@ impl<'p> Interp<'p> {
             receiver: None,
             class: None,
             site,
+            around: None,
         });
     }
 

@@ -46,6 +46,7 @@ impl<'p> Interp<'p> {
             instances: FxHashMap::default(),
             seeded: None,
             trust: Confidence::High,
+            awaiting: None,
             carried: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             depth: 0,

@@ -99,6 +99,9 @@ fn step<P: Protocol>(
             way.calls.push((*site, *name));
             let inner = sequence(protocol, body, state, way);
             way.calls.pop();
+            // The body of a `with` statement runs inside the generator that is its context.
+            ends.breaks.extend(inner.breaks);
+            ends.continues.extend(inner.continues);
             ends.next = merge(protocol, inner.next.into_iter().chain(inner.returns));
         }
         Node::Branch { when, arms } => {
