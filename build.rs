@@ -15,6 +15,7 @@ mod apis {
     pub mod pack;
     pub mod parse;
     pub mod terms;
+    pub mod transfers;
     pub mod vocabulary;
 }
 

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use ustr::Ustr;
+use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{Api, Role};
@@ -53,19 +53,23 @@ impl Apis {
         Ok(apis)
     }
 
-    /// The entry of a qualified name, under whichever of its names.
+    /// The entry of a qualified name, under whichever of its names; `torch.optim.Adam.step` is inherited.
     pub fn get(&self, name: Ustr) -> Option<&Api> {
-        self.find(&[name.as_str()])
+        self.find(&[name.as_str()]).or_else(|| {
+            let (class, method) = name.rsplit_once('.')?;
+            let class = self.find(&[class])?;
+            class.class.as_ref().and_then(|_| self.method(class.name, ustr(method)))
+        })
     }
 
     /// The entry of a class.
     pub fn class(&self, name: Ustr) -> Option<&Api> {
-        self.get(name).filter(|api| api.class.is_some())
+        self.find(&[name.as_str()]).filter(|api| api.class.is_some())
     }
 
     /// A method or property of a class, its own or that of a base.
     pub fn method(&self, class: Ustr, method: Ustr) -> Option<&Api> {
-        self.along(class, &mut |name| self.find(&[name.as_str(), method.as_str()]))
+        self.along(class, &mut |name| self.exact(&[name.as_str(), method.as_str()]))
     }
 
     /// Whether a class is another or has it among its bases.
@@ -77,6 +81,24 @@ impl Apis {
     /// The role of a class, its own or the first that a base has.
     pub fn role(&self, class: Ustr) -> Option<Role> {
         self.along(class, &mut |name| self.class(name)?.class.as_ref()?.role)
+    }
+
+    /// What calling an instance of a class does: the entry of the first of the class and its bases that says so.
+    pub fn instance_call(&self, class: Ustr) -> Option<&Api> {
+        self.along(class, &mut |name| {
+            let api = self.class(name)?;
+            let says = api.gives.is_some() || api.class.as_ref()?.call.is_some();
+            says.then_some(api)
+        })
+    }
+
+    /// Parts of the training protocol that a class or one of its bases does by itself.
+    pub fn owns(&self, class: Ustr) -> &[Ustr] {
+        let found = self.along(class, &mut |name| {
+            let owns = &self.class(name)?.class.as_ref()?.owns;
+            (!owns.is_empty()).then_some(&**owns)
+        });
+        found.unwrap_or_default()
     }
 
     /// Whether calls into this package leave optimizers, gradients and modules alone.
@@ -151,15 +173,6 @@ impl Apis {
         self.shared.packages.iter().any(|known| known == package)
     }
 
-    /// Whether a class or a base of it does this part of the protocol by itself.
-    pub fn owns(&self, class: Ustr, part: &str) -> bool {
-        let owning = |name: Ustr| {
-            let class = self.class(name)?.class.as_ref()?;
-            class.owns.iter().any(|owned| owned == part).then_some(())
-        };
-        self.along(class, &mut |name| owning(name)).is_some()
-    }
-
     /// What `from package import *` binds: names and what they stand for.
     pub fn members(&self, package: Ustr) -> Vec<(Ustr, Ustr)> {
         let mut all: Vec<(Ustr, Ustr)> = Vec::new();
@@ -180,7 +193,7 @@ impl Apis {
     }
 
     fn canonical(&self, name: Ustr) -> Ustr {
-        self.get(name).map_or(name, |api| api.name)
+        self.find(&[name.as_str()]).map_or(name, |api| api.name)
     }
 
     /// Asks of a class and then of its bases, depth first as declared.
@@ -200,11 +213,13 @@ impl Apis {
     }
 
     fn find(&self, parts: &[&str]) -> Option<&Api> {
-        self.rewritten(parts, &mut |parts| {
-            self.packs.iter().find_map(|pack| match pack.find(parts)? {
-                Found::Entry(index) => pack.entry(index),
-                Found::Prefix => None,
-            })
+        self.rewritten(parts, &mut |parts| self.exact(parts))
+    }
+
+    fn exact(&self, parts: &[&str]) -> Option<&Api> {
+        self.packs.iter().find_map(|pack| match pack.find(parts)? {
+            Found::Entry(index) => pack.entry(index),
+            Found::Prefix => None,
         })
     }
 

@@ -8,6 +8,7 @@ mod model;
 mod pack;
 mod parse;
 mod terms;
+mod transfers;
 pub mod vocabulary;
 
 pub use error::ApiError;

@@ -12,7 +12,6 @@ pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{FullBatch, IdleGraph, ResidentData, RetainedGraph};
 
 use crate::report::{Diagnostic, Place, Severity};
-use crate::rules::Rule;
 use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight, Sighting};
 use crate::values::ObjId;
 
@@ -41,12 +40,12 @@ impl<'a> Script<'a> {
     /// A finding at a place, as sure as what it rests on.
     pub fn finding(
         &self,
-        rule: &Rule,
+        rule: &'static str,
         severity: Severity,
         at: &At,
         message: impl Into<String>,
     ) -> Diagnostic {
-        let mut finding = Diagnostic::new(rule.id, severity, at.place, message).confidence(at.confidence);
+        let mut finding = Diagnostic::new(rule, severity, at.place, message).confidence(at.confidence);
         // The innermost call that led here says which of several callers is meant.
         if let Some((site, name)) = at.calls.last()
             && at.seeded.is_none()

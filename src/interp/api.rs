@@ -69,7 +69,7 @@ impl<'p> Interp<'p> {
         value
     }
 
-    fn given(&mut self, _api: &'p Api, call: &Invocation) -> Value {
+    fn given(&mut self, api: &'p Api, call: &Invocation) -> Value {
         let Some(apply) = call.gives else { return Value::Unknown };
         match apply.verb.as_str() {
             "parameters" => self.parameters(&call.nth(0)),
@@ -84,12 +84,31 @@ impl<'p> Interp<'p> {
             "wrap" => self.wrap(call),
             "managed" => self.managed(call),
             "sequential" => Value::Unknown,
+            "modules" => self.children(call, false),
+            "named-modules" => self.children(call, true),
+            "loader" => self.loader(api, call),
+            "opaque-module" | "instance" => Value::Obj(self.made_elsewhere(call.place)),
+            "managed-device" => on_device(&call.nth(0), Device::Accelerator),
+            "managed-device-name" => Value::Device(Device::Accelerator),
+            "managed-first" | "managed-pair" => self.managed_several(call),
+            "module-optimizers" => self.module_optimizers(call),
+            "call-result" => {
+                let args = match call.nth(1) {
+                    Value::Tuple(items) => items.to_vec(),
+                    _ => Vec::new(),
+                };
+                self.call_value(&call.nth(0), &Call::with(call.place, args))
+            }
+            "copy-module" | "deep-copy" => self.by_the_language("copy.deepcopy", call),
+            "range" => self.by_the_language("range", call),
+            "keras-weight" => self.parameter(call),
             "enumerate" | "iterable" | "zip" => self.iterable(apply.verb.as_str(), call),
             "gradients" => self.gradients(call),
             "grad" => Value::Unknown,
             "parameter" => self.parameter(call),
             "dataset-slices" | "dataset-batch" | "dataset-map" | "dataset-same" | "take-samples"
-            | "dataset-arrays" | "keras-input" | "keras-model" | "keras-sequential" | "activation-layer" => {
+            | "dataset-arrays" | "dataset-skip" | "dataset-take" | "tensor-dataset" | "split-dataset"
+            | "concat-datasets" | "keras-input" | "keras-model" | "keras-sequential" | "activation-layer" => {
                 self.dataset_or_model(apply.verb.as_str(), call)
             }
             "dict-of" => self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
@@ -207,7 +226,7 @@ impl<'p> Interp<'p> {
                 Verb::Eval => self.for_each_part(&arg(0), |module| module.mode = Mode::Eval),
                 Verb::RequiresGrad => self.requires_grad(&arg(0), &arg(1), call.place),
                 Verb::Move => {
-                    let device = transfer::device_of(&arg(1));
+                    let device = transfer::device_of(self, &arg(1));
                     self.for_each_part(&arg(0), |module| module.device = device);
                 }
                 Verb::Call => {
@@ -411,7 +430,7 @@ impl<'p> Interp<'p> {
         if call.is_given("device") {
             let device = call.get("device");
             if !matches!(device, Value::None) {
-                return transfer::device_of(&device);
+                return transfer::device_of(self, &device);
             }
         }
         self.contexts
@@ -465,8 +484,16 @@ impl<'p> Interp<'p> {
                 other => vec![other],
             };
         }
-        for value in &values {
-            let Some(object) = value.as_obj() else { continue };
+        values.iter().for_each(|value| self.manage(value));
+        match values.as_slice() {
+            [one] => one.clone(),
+            _ => Value::tuple(values),
+        }
+    }
+
+    /// Takes one value into an engine's care.
+    fn manage(&mut self, value: &Value) {
+        if let Some(object) = value.as_obj() {
             match self.heap.get(object).state.clone() {
                 State::Module(_) => self.for_each_part(value, |module| {
                     module.managed = true;
@@ -484,10 +511,63 @@ impl<'p> Interp<'p> {
                 _ => {}
             }
         }
+    }
+
+    /// Several values that an engine takes in one call, given back as a tuple.
+    fn managed_several(&mut self, call: &Invocation) -> Value {
+        let count = call.gives.map_or(0, |apply| apply.args.len());
+        let mut values = Vec::new();
+        for index in 0..count {
+            match call.nth(index) {
+                Value::Tuple(items) => values.extend(items.iter().cloned()),
+                Value::None => {}
+                other => values.push(other),
+            }
+        }
+        values.iter().for_each(|value| self.manage(value));
         match values.as_slice() {
             [one] => one.clone(),
             _ => Value::tuple(values),
         }
+    }
+
+    /// The optimizers that a module says it is trained with.
+    fn module_optimizers(&mut self, call: &Invocation) -> Value {
+        let receiver = call.nth(0);
+        let Some(object) = receiver.as_obj() else { return Value::Unknown };
+        let name = Ustr::from("configure_optimizers");
+        let Some(Value::Function(closure)) = self.find_attr(object, name) else { return Value::Unknown };
+        let made = self.inline(&closure, Some(&receiver), &Call::new(call.place));
+        match &made {
+            // Optimizers and schedulers.
+            Value::Tuple(items) => match items.first() {
+                Some(first) if first.as_obj().is_some_and(|o| self.heap.get(o).optimizer().is_none()) => {
+                    first.clone()
+                }
+                _ => made,
+            },
+            _ => match made.as_obj().map(|object| self.heap.get(object).state.clone()) {
+                Some(State::Dict(entries)) => {
+                    entries.get(&Key::Str(Rc::from("optimizer"))).cloned().unwrap_or_default()
+                }
+                _ => made,
+            },
+        }
+    }
+
+    fn by_the_language(&mut self, name: &str, call: &Invocation) -> Value {
+        let call = Call::with(
+            call.place,
+            (0..call.api.params.len()).map(|index| call.nth(index)).filter(|v| !v.is_unknown()),
+        );
+        python::call(self, name, &call).unwrap_or_default()
+    }
+
+    /// A model whose layers we do not see, fresh from a framework.
+    fn made_elsewhere(&mut self, place: Place) -> ObjId {
+        let class = self.apis.class_of(Role::Module).map_or(ClassRef::Builtin, ClassRef::Api);
+        let state = ModuleState { weights: Learned::Opaque, mode: Mode::Unknown, ..ModuleState::default() };
+        self.alloc(place, class, State::Module(state))
     }
 
     fn iterable(&mut self, verb: &str, call: &Invocation) -> Value {
@@ -573,7 +653,7 @@ impl<'p> Interp<'p> {
             Context::Accumulate => Some(ContextKind::Accumulate),
             Context::Device(device) => {
                 let device = operand(self, device);
-                Some(ContextKind::Device(transfer::device_of(&device)))
+                Some(ContextKind::Device(transfer::device_of(self, &device)))
             }
             Context::Transparent | Context::Result => None,
         })

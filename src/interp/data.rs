@@ -205,7 +205,10 @@ impl<'p> Interp<'p> {
                     self.quietly(|interp| interp.call_value(&call.nth(1), &Call::with(call.place, args)));
                 self.stream(call, mapped, length)
             }
-            "dataset-same" => call.nth(0),
+            "dataset-same" | "dataset-skip" | "dataset-take" => call.nth(0),
+            "tensor-dataset" => self.dataset_of(call, "tensors"),
+            "concat-datasets" => self.dataset_of(call, "datasets"),
+            "split-dataset" => self.taken(call),
             "take-samples" => self.taken(call),
             "dataset-arrays" => self.arrays(call),
             "keras-input" => self.keras_input(call),
@@ -214,6 +217,13 @@ impl<'p> Interp<'p> {
             "activation-layer" => self.activation(&call.nth(0), &call.nth(1), call.place),
             _ => Value::Unknown,
         }
+    }
+
+    /// A dataset that holds others, or tensors, in an attribute.
+    fn dataset_of(&mut self, call: &Invocation, name: &str) -> Value {
+        let object = self.alloc(call.place, ClassRef::Api(call.api.name), State::Plain);
+        self.heap.get_mut(object).set_attr(Ustr::from(name), call.nth(0));
+        Value::Obj(object)
     }
 
     fn slices(&mut self, data: &Value, place: Place) -> Value {

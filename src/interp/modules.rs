@@ -139,7 +139,11 @@ impl<'p> Interp<'p> {
         for (name, value) in self.heap.get(object).attrs.clone() {
             invocation.fill(name, value);
         }
-        if target.gives.as_ref().is_some_and(|apply| apply.verb == "sequential") {
+        let verb = target.gives.as_ref().map(|apply| apply.verb);
+        if verb.is_some_and(|verb| verb == "model-output") {
+            return None;
+        }
+        if verb.is_some_and(|verb| verb == "sequential") {
             return Some(self.sequence(object, call));
         }
         // `F.dropout(training=)` and its kin take the layer's own mode.
@@ -461,7 +465,7 @@ impl<'p> Interp<'p> {
             match transfer::dtype_of(&arg) {
                 Some(found) => dtype = Some(found),
                 None if matches!(arg.bare(), Value::None | Value::Bool(_)) => {}
-                None => device = Some(transfer::device_of(&arg)),
+                None => device = Some(transfer::device_of(self, &arg)),
             }
         }
         self.for_each_part(&receiver, |module| {

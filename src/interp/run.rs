@@ -160,7 +160,7 @@ impl<'p> Interp<'p> {
 
     fn is_owned(&self, object: ObjId) -> bool {
         self.lineage(self.heap.get(object).class).into_iter().any(|base| match base {
-            super::class::Base::Api(name) => self.apis.owns(name, "loop"),
+            super::class::Base::Api(name) => self.apis.owns(name).iter().any(|part| part == "loop"),
             _ => false,
         })
     }

@@ -24,7 +24,7 @@ fn check(script: &Script, out: &mut Findings) {
             other.what,
             other.device.describe()
         );
-        let mut finding = script.finding(&RULE, RULE.severity, &meeting.at, message);
+        let mut finding = script.finding(RULE.id, RULE.severity, &meeting.at, message);
         for side in [one, other] {
             if let Some(made) = side.made {
                 finding = finding.because(made, format!("on {}", side.device.describe()));

@@ -16,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(script: &Script, out: &mut Findings) {
     for batch in script.full_batches() {
-        let mut finding = script.finding(&RULE, batch.severity, &batch.at, "one batch is the whole dataset");
+        let mut finding =
+            script.finding(RULE.id, batch.severity, &batch.at, "one batch is the whole dataset");
         if let Some(place) = batch.length_place {
             let samples =
                 batch.samples.map_or("all samples".to_owned(), |n| format!("{} samples", units::count(n)));

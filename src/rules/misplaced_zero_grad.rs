@@ -28,7 +28,7 @@ fn check(script: &Script, out: &mut Findings) {
         };
         out.push(
             script
-                .finding(&RULE, RULE.severity, &clear.at, message)
+                .finding(RULE.id, RULE.severity, &clear.at, message)
                 .because(clear.backward, "these gradients are lost")
                 .because(clear.step, "and this step does without them")
                 .help(help),

@@ -19,7 +19,7 @@ fn check(script: &Script, out: &mut Findings) {
         out.push(
             script
                 .finding(
-                    &RULE,
+                    RULE.id,
                     RULE.severity,
                     &forward.at,
                     "this forward records a graph that no backward walks",

@@ -18,7 +18,7 @@ fn check(script: &Script, out: &mut Findings) {
     for step in script.uncleared_steps() {
         let mut finding = script
             .finding(
-                &RULE,
+                RULE.id,
                 RULE.severity,
                 &step.at,
                 "this step applies the gradients of earlier batches again",

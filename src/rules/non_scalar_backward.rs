@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for backward in script.non_scalar_backwards() {
         let mut finding = script.finding(
-            &RULE,
+            RULE.id,
             RULE.severity,
             &backward.at,
             format!("this loss has shape {}, not one number", backward.shape),

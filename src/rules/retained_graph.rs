@@ -30,7 +30,7 @@ fn check(script: &Script, out: &mut Findings) {
             Carry::Sum => format!("`{}` keeps the graph of every iteration alive", kept.into),
             Carry::Append => format!("`{}` collects values with their graphs", kept.into),
         };
-        let mut finding = script.finding(&RULE, severity, &kept.at, message);
+        let mut finding = script.finding(RULE.id, severity, &kept.at, message);
         if let Some(place) = kept.container {
             finding = finding.because(place, "lives longer than the iteration");
         }

@@ -18,7 +18,7 @@ fn check(script: &Script, out: &mut Findings) {
     for loss in script.softmaxed_losses() {
         let finding = script
             .finding(
-                &RULE,
+                RULE.id,
                 RULE.severity,
                 &loss.at,
                 "this loss applies a softmax to what went through one already",

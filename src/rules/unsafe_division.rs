@@ -19,7 +19,7 @@ fn check(script: &Script, out: &mut Findings) {
         let severity = if division.crosses_zero { Severity::Error } else { Severity::Warning };
         let mut finding = script
             .finding(
-                &RULE,
+                RULE.id,
                 severity,
                 &division.at,
                 "this denominator can be zero, and the loss with it infinite",

@@ -19,7 +19,7 @@ fn check(script: &Script, out: &mut Findings) {
         let severity = script.severity_of_size(data.bytes, Severity::Note);
         let size = units::bytes(data.bytes);
         let mut finding = script.finding(
-            &RULE,
+            RULE.id,
             severity,
             &data.at,
             format!("{size} of data stay on the GPU for the whole run"),

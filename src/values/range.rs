@@ -197,11 +197,15 @@ impl Interval {
         self.max(&Interval::point(0.0))
     }
 
-    /// `ln(1 + e^x)`, which is never zero.
-    pub fn softplus(&self) -> Interval {
-        let at = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
-        let (low, high) = (at(self.low), at(self.high));
-        Interval { low, high, low_open: self.low_open || low == 0.0, high_open: self.high_open }
+    /// Of a product of an unknown number of such numbers.
+    pub fn product(&self) -> Interval {
+        if self.low < 0.0 {
+            Interval::REAL
+        } else if self.contains_zero() {
+            Interval::NON_NEGATIVE
+        } else {
+            Interval::POSITIVE
+        }
     }
 
     /// In words, for a message.

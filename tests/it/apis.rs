@@ -132,7 +132,9 @@ fn words_are_sorted_and_used() {
 #[test]
 fn methods_have_their_receiver() {
     for api in Apis::builtin().entries() {
-        let Some((class, _)) = api.name.rsplit_once('.') else { continue };
+        let Some((class, _)) = api.name.rsplit_once('.') else {
+            continue;
+        };
         if Apis::builtin().class(ustr(class)).is_some() && api.class.is_none() && !api.property {
             assert!(!api.params.is_empty() || class.ends_with("Callback"), "{} has no parameters", api.name);
         }
@@ -146,6 +148,8 @@ fn names_lead_to_their_entry() {
     assert_eq!(get("torch.Tensor.relu").name, relu.name);
     assert_eq!(get("torch.nn.modules.linear.Linear").name, "torch.nn.Linear");
     assert_eq!(get("torch.optim.adam.Adam").name, "torch.optim.Adam");
+    assert_eq!(get("torch.optim.Adam.step").name, "torch.optim.Optimizer.step");
+    assert_eq!(get("tensorflow.keras.layers.Dense").name, "keras.layers.Dense");
     assert!(Apis::builtin().get(ustr("torch.nn")).is_none());
     assert!(Apis::builtin().get(ustr("torch.nn.Liner")).is_none());
     assert!(Apis::builtin().prefix_known("torch.nn"));
@@ -167,6 +171,10 @@ fn methods_roles_and_bases_are_inherited() {
     assert!(apis.is_a(ustr("torch.nn.Conv2d"), ustr("torch.nn.modules.module.Module")));
     assert!(!apis.is_a(ustr("torch.nn.Module"), ustr("torch.nn.Conv2d")));
     assert!(apis.method(ustr("torch.nn.Parameter"), ustr("detach")).is_some());
+    let called = apis.instance_call(ustr("transformers.BertModel")).expect("its base says so");
+    assert_eq!(called.name, "transformers.PreTrainedModel");
+    assert!(apis.owns(ustr("transformers.Seq2SeqTrainer")).contains(&ustr("loop")));
+    assert!(apis.owns(ustr("torch.nn.Linear")).is_empty());
 }
 
 #[test]

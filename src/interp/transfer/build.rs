@@ -8,9 +8,14 @@ use crate::values::tensor::union_hazards;
 use crate::values::*;
 use std::rc::Rc;
 
+/// The operands of the verb.
+pub fn operands<'a>(call: &Invocation<'a>) -> &'a [Operand] {
+    call.gives.map_or(&[], |apply| &apply.args)
+}
+
 /// The operand at an index; `None` when it was left out or is `None`.
 pub fn given(call: &Invocation, index: usize) -> Option<Value> {
-    let operand = call.api.gives.as_ref()?.args.get(index)?;
+    let operand = call.gives?.args.get(index)?;
     match operand {
         Operand::Param(name) => named(call, name.as_str()),
         Operand::Literal(_) => present(call.operand(operand)),
@@ -19,7 +24,7 @@ pub fn given(call: &Invocation, index: usize) -> Option<Value> {
 
 /// The operand at an index, when it is a parameter that was given: behind the last one come quoted words.
 pub fn param(call: &Invocation, index: usize) -> Option<Value> {
-    let operand = call.api.gives.as_ref()?.args.get(index)?;
+    let operand = call.gives?.args.get(index)?;
     matches!(operand, Operand::Param(_)).then(|| given(call, index)).flatten()
 }
 
@@ -65,18 +70,16 @@ pub fn quoted_dtype(call: &Invocation) -> Option<DType> {
     })
 }
 
-/// The number of spatial dimensions that the entry quotes, as a number or as a word.
+/// The number of spatial dimensions: the entry's last operand.
 pub fn quoted_rank(call: &Invocation) -> Option<usize> {
-    literals(call).find_map(|literal| match literal {
-        Literal::Int(rank) => usize::try_from(*rank).ok(),
-        Literal::Str(text) => text.parse().ok(),
+    match operands(call).last()? {
+        Operand::Literal(Literal::Int(rank)) => usize::try_from(*rank).ok(),
         _ => None,
-    })
+    }
 }
 
 fn literals<'a>(call: &Invocation<'a>) -> impl Iterator<Item = &'a Literal> + use<'a> {
-    let operands = call.api.gives.as_ref().map_or(&[][..], |apply| &apply.args);
-    operands.iter().filter_map(|operand| match operand {
+    operands(call).iter().filter_map(|operand| match operand {
         Operand::Literal(literal) => Some(literal),
         Operand::Param(_) => None,
     })
@@ -84,9 +87,8 @@ fn literals<'a>(call: &Invocation<'a>) -> impl Iterator<Item = &'a Literal> + us
 
 /// The operands that are parameters, from an index on, where they were given.
 pub fn params_from(call: &Invocation, index: usize) -> Vec<(&'static str, Value)> {
-    let operands = call.api.gives.as_ref().map_or(&[][..], |apply| &apply.args);
     let mut all = Vec::new();
-    for operand in operands.iter().skip(index) {
+    for operand in operands(call).iter().skip(index) {
         if let Operand::Param(name) = operand
             && let Some(value) = named(call, name.as_str())
         {
@@ -115,24 +117,28 @@ pub fn sequence(interp: &Interp, value: &Value) -> Option<Sequence> {
     }
 }
 
+/// Lists may hold themselves; deeper ones than this are not looked into.
+pub const MOST_NESTED: usize = 8;
+
 /// Sizes, from an integer, a tuple or list of them, or `*sizes` that hold one tuple.
 pub fn ints_of(interp: &Interp, value: &Value) -> Option<Vec<Int>> {
-    if let Some(int) = value.as_int() {
-        return Some(vec![int.clone()]);
+    let mut value = value.clone();
+    for _ in 0..MOST_NESTED {
+        if let Some(int) = value.as_int() {
+            return Some(vec![int.clone()]);
+        }
+        let Sequence::Exact(items) = sequence(interp, &value)? else { return None };
+        match items.as_slice() {
+            [Value::None] => return Some(vec![Int::Unknown]),
+            // A single argument may be a tuple of any length.
+            [one] => value = one.clone(),
+            many if many.iter().any(|item| sequence(interp, item).is_some()) => return None,
+            many => {
+                return Some(many.iter().map(|item| item.as_int().cloned().unwrap_or_default()).collect());
+            }
+        }
     }
-    let Sequence::Exact(items) = sequence(interp, value)? else { return None };
-    if let [one] = items.as_slice() {
-        // A single argument that is not known may be a tuple of any length.
-        return if matches!(one.bare(), Value::None) {
-            Some(vec![Int::Unknown])
-        } else {
-            ints_of(interp, one)
-        };
-    }
-    if items.iter().any(|item| sequence(interp, item).is_some()) {
-        return None;
-    }
-    Some(items.iter().map(|item| item.as_int().cloned().unwrap_or_default()).collect())
+    None
 }
 
 /// Integers that are all known, such as axes.
@@ -171,8 +177,19 @@ fn dtype_named(name: &str) -> Option<DType> {
     })
 }
 
+/// The device that a value names, or that a tensor or module is on.
+pub fn device_of(interp: &Interp, value: &Value) -> Device {
+    match value.bare() {
+        Value::Obj(object) => {
+            interp.heap.get(*object).module().map_or(Device::Unknown, |module| module.device)
+        }
+        Value::Tensor(tensor) => tensor.device,
+        other => device_named(other),
+    }
+}
+
 /// The device that a string, a number or a device names.
-pub fn device_of(value: &Value) -> Device {
+pub fn device_named(value: &Value) -> Device {
     match value.bare() {
         Value::Device(device) => *device,
         Value::Str(Some(name)) => Device::named(name),
@@ -193,13 +210,50 @@ pub fn some_tensor(interp: &Interp, place: Place) -> Tensor {
 
 /// An argument that stands for numbers, as a tensor.
 pub fn tensor_of(interp: &Interp, value: &Value) -> Rc<Tensor> {
+    tensor_within(interp, value, &mut Reach::default())
+}
+
+/// How much of nested lists may still be looked into.
+pub struct Reach {
+    depth: usize,
+    lists: usize,
+}
+
+impl Default for Reach {
+    fn default() -> Reach {
+        Reach { depth: MOST_NESTED, lists: 512 }
+    }
+}
+
+impl Reach {
+    /// Looks into one more list; `None` when that is too much.
+    fn inside<T>(&mut self, look: impl FnOnce(&mut Reach) -> T) -> Option<T> {
+        self.depth = self.depth.checked_sub(1)?;
+        let seen = look(self);
+        self.depth += 1;
+        Some(seen)
+    }
+
+    /// Counts a list; false when there were too many.
+    fn take(&mut self) -> bool {
+        let some = self.lists > 0;
+        self.lists = self.lists.saturating_sub(1);
+        some
+    }
+}
+
+/// The same, of lists in lists as far as that goes.
+pub fn tensor_within(interp: &Interp, value: &Value, reach: &mut Reach) -> Rc<Tensor> {
     match value.bare() {
         Value::Tensor(tensor) => tensor.clone(),
         Value::Grad(_) => Rc::new(Tensor { graph: Graph::None, ..Tensor::default() }),
-        other if is_number(other) || sequence(interp, other).is_some() => {
-            Rc::new(super::factory::from_values(interp, other))
+        other if is_number(other) => Rc::new(super::factory::from_number(other)),
+        other => {
+            let items = sequence(interp, other).filter(|_| reach.take());
+            let inside = items
+                .and_then(|items| reach.inside(|reach| super::factory::from_sequence(interp, items, reach)));
+            Rc::new(inside.unwrap_or_default())
         }
-        _ => Rc::new(Tensor::default()),
     }
 }
 
@@ -214,6 +268,7 @@ pub fn tensors_of(interp: &Interp, values: &[Value]) -> Vec<Rc<Tensor>> {
 }
 
 /// What follows from the operands whatever is computed of them. Shape, range and mark are left open.
+/// A scalar takes part with any device, and leaves the dtype to larger tensors of its kind.
 pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
     let dtype = promoted(operands);
     let graph = operands.iter().fold(Graph::None, |graph, operand| graph.union(&operand.graph));

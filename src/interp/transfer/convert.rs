@@ -81,10 +81,10 @@ fn converted(tensor: &Tensor, name: &str, wanted: &Value) -> Tensor {
         Value::None | Value::Bool(_) => tensor.clone(),
         Value::Tensor(other) => Tensor { device: other.device, ..with_dtype(tensor, other.dtype) },
         Value::DType(_) | Value::Api(_) | Value::Builtin(_) => with_dtype(tensor, dtype_of(wanted)),
-        Value::Str(Some(_)) if device_of(wanted) == Device::Unknown && dtype_of(wanted).is_some() => {
+        Value::Str(Some(_)) if device_named(wanted) == Device::Unknown && dtype_of(wanted).is_some() => {
             with_dtype(tensor, dtype_of(wanted))
         }
-        Value::Str(_) | Value::Device(_) | Value::Int(_) => at(device_of(wanted)),
+        Value::Str(_) | Value::Device(_) | Value::Int(_) => at(device_named(wanted)),
         _ if name == "dtype" => with_dtype(tensor, None),
         _ if name == "device" => at(Device::Unknown),
         // It may be a device or a dtype. A cast would keep the numbers, mostly, and move nothing.
@@ -95,11 +95,11 @@ fn converted(tensor: &Tensor, name: &str, wanted: &Value) -> Tensor {
 /// Puts a tensor on the first device that is given.
 pub fn place(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    let count = call.api.gives.as_ref().map_or(0, |apply| apply.args.len());
+    let count = operands(call).len();
     // An argument of the call wins over the device that the entry quotes.
     let quoted = (1..count).filter_map(|index| given(call, index)).next();
     let device = params_from(call, 1).into_iter().map(|(_, value)| value).next().or(quoted);
-    let device = device.map_or(Device::Unknown, |device| device_of(&device));
+    let device = device.map_or(Device::Unknown, |device| device_of(interp, &device));
     Value::tensor(kept(interp, &Tensor { device, ..(*tensor).clone() }))
 }
 
@@ -146,7 +146,7 @@ pub fn numel(interp: &mut Interp, call: &Invocation) -> Value {
     Value::of_int(first(interp, call).numel())
 }
 
-pub fn rank(interp: &mut Interp, call: &Invocation) -> Value {
+pub fn ndim(interp: &mut Interp, call: &Invocation) -> Value {
     let rank = first(interp, call).rank();
     Value::of_int(rank.map_or(Int::Unknown, |rank| Int::Known(rank as i64)))
 }
@@ -156,7 +156,17 @@ pub fn dtype(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 pub fn device(interp: &mut Interp, call: &Invocation) -> Value {
-    Value::Device(first(interp, call).device)
+    Value::Device(device_of(interp, &call.nth(0)))
+}
+
+/// `variable data requires_grad`: the tensor itself, as a leaf where that is asked for.
+pub fn variable(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = (*first(interp, call)).clone();
+    let asked = given(call, 1).map(|flag| flag.as_bool());
+    Value::tensor(match asked {
+        None | Some(Some(false)) => tensor,
+        asked => super::factory::asking(interp, tensor, asked),
+    })
 }
 
 #[cfg(test)]

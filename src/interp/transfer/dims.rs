@@ -149,10 +149,43 @@ pub fn expand(shape: Option<&[Int]>, sizes: &[Int]) -> Option<Dims> {
     sizes.iter().enumerate().map(size).collect()
 }
 
-pub fn repeat(shape: &[Int], times: &[Int]) -> Option<Dims> {
-    let new = times.len().checked_sub(shape.len())?;
-    let size = |at: usize| at.checked_sub(new).map_or(Int::Known(1), |at| shape[at].clone());
-    Some(times.iter().enumerate().map(|(at, times)| size(at).mul(times)).collect())
+/// Tiled; the shorter of both is filled up with ones in front.
+pub fn repeat(shape: &[Int], times: &[Int]) -> Dims {
+    let rank = shape.len().max(times.len());
+    let at = |sizes: &[Int], at: usize| match (at + sizes.len()).checked_sub(rank) {
+        Some(at) => sizes[at].clone(),
+        None => Int::Known(1),
+    };
+    (0..rank).map(|axis| at(shape, axis).mul(&at(times, axis))).collect()
+}
+
+/// One axis becomes several, with a `-1` solved.
+pub fn unflatten(shape: &[Int], axis: i64, sizes: &[Int]) -> Option<Dims> {
+    let at = normalise_dim(axis, shape.len())?;
+    let parts = reshape(Some(&shape[at..=at]), sizes);
+    Some(shape[..at].iter().chain(&parts).chain(&shape[at + 1..]).cloned().collect())
+}
+
+/// Windows of a size along an axis, a step apart, in a new last axis.
+pub fn unfold(shape: &[Int], axis: i64, size: &Int, step: &Int) -> Option<Dims> {
+    let at = normalise_dim(axis, shape.len())?;
+    let room = shape[at].sub(size);
+    let room = if room.known().is_some_and(|room| room < 0) { Int::Unknown } else { room };
+    let windows = if *step == Int::Known(1) { room } else { room.div_floor(step) }.add(&Int::Known(1));
+    let mut sizes = replace(shape, axis, windows)?;
+    sizes.push(size.clone());
+    Some(sizes)
+}
+
+/// With `(before, after)` added to the trailing axes, innermost first.
+pub fn pad(shape: &[Int], padding: &[Int]) -> Option<Dims> {
+    let mut sizes = shape.to_vec();
+    for (at, pair) in padding.chunks(2).enumerate() {
+        let [before, after] = pair else { return None };
+        let axis = shape.len().checked_sub(at + 1)?;
+        sizes[axis] = shape[axis].add(before).add(after);
+    }
+    Some(sizes)
 }
 
 /// Of shapes that agree everywhere but along an axis.
@@ -304,8 +337,23 @@ mod tests {
         assert_eq!(expand(Some(&dims(&[3, 1])), &dims(&[2, -1, 4])), Some(dims(&[2, 3, 4])));
         assert_eq!(expand(Some(&dims(&[3])), &dims(&[-1, 3])), None);
         assert_eq!(expand(None, &dims(&[-1, 4])), Some(vec![Int::Unknown, Int::Known(4)]));
-        assert_eq!(repeat(&dims(&[3, 2]), &dims(&[4, 1, 2])), Some(dims(&[4, 3, 4])));
-        assert_eq!(repeat(&dims(&[3, 2]), &dims(&[4])), None);
+        assert_eq!(repeat(&dims(&[3, 2]), &dims(&[4, 1, 2])), dims(&[4, 3, 4]));
+        assert_eq!(repeat(&dims(&[3, 2]), &dims(&[4])), dims(&[3, 8]));
+        assert_eq!(pad(&batched(&[3, 8]), &dims(&[1, 2])), Some(batched(&[3, 11])));
+        assert_eq!(pad(&batched(&[3, 8]), &dims(&[1, 1, 2, 2])), Some(batched(&[7, 10])));
+        assert_eq!(pad(&dims(&[8]), &dims(&[1, 1, 2, 2])), None);
+        assert_eq!(pad(&dims(&[8]), &dims(&[1])), None);
+    }
+
+    #[test]
+    fn axes_are_cut_in_parts_and_windows() {
+        assert_eq!(unflatten(&batched(&[12]), 1, &dims(&[3, -1])), Some(batched(&[3, 4])));
+        assert_eq!(unflatten(&batched(&[12]), 2, &dims(&[3, -1])), None);
+        assert_eq!(unfold(&batched(&[10]), -1, &Int::Known(4), &Int::Known(3)), Some(batched(&[3, 4])));
+        assert_eq!(
+            unfold(&dims(&[2]), 0, &Int::Known(4), &Int::Known(3)),
+            Some(vec![Int::Unknown, Int::Known(4)])
+        );
     }
 
     #[test]

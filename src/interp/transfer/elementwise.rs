@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// The operand itself, or the receiver.
 pub fn itself(_interp: &mut Interp, call: &Invocation) -> Value {
-    let has_operand = call.api.gives.as_ref().is_some_and(|apply| !apply.args.is_empty());
+    let has_operand = !operands(call).is_empty();
     match call.api.params.first() {
         Some(receiver) if !has_operand => call.get(receiver.name.as_str()),
         _ => call.nth(0),
@@ -22,6 +22,9 @@ pub fn same(_interp: &mut Interp, call: &Invocation) -> Value {
     call.nth(0)
 }
 
+/// Ranges of operations that only keep numbers between bounds.
+const CLAMPS: [&str; 3] = ["clamp", "ceil-at", "floor-at"];
+
 /// New numbers in the same shape.
 pub fn like(interp: &mut Interp, call: &Invocation) -> Value {
     let operand = call.nth(0);
@@ -29,7 +32,7 @@ pub fn like(interp: &mut Interp, call: &Invocation) -> Value {
     let mut result = result(interp, call.place, &[&tensor]);
     result.shape = tensor.shape.clone();
     // Clamping is how scripts guard a logarithm: the numbers are still those of the softmax.
-    if matches!(&call.api.range, Some(RangeSpec::Of(apply)) if apply.verb == "clamp") {
+    if matches!(&call.api.range, Some(RangeSpec::Of(apply)) if CLAMPS.contains(&apply.verb.as_str())) {
         result.mark = tensor.mark;
     }
     Value::tensor(result)
@@ -37,27 +40,49 @@ pub fn like(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// New numbers from several operands, each from those in its place.
 pub fn broadcast(interp: &mut Interp, call: &Invocation) -> Value {
-    let values = operands(interp, call, 0);
+    let values = arguments(interp, call);
     Value::tensor(of_all(interp, call.place, &values))
 }
 
-/// Operands from an index on, `*tensors` one by one.
-fn operands(interp: &Interp, call: &Invocation, from: usize) -> Vec<Value> {
-    let count = call.api.gives.as_ref().map_or(0, |apply| apply.args.len());
+/// The operands that were given, `*tensors` one by one.
+fn arguments(interp: &Interp, call: &Invocation) -> Vec<Value> {
     let mut all = Vec::new();
-    for value in (from..count).filter_map(|index| given(call, index)) {
-        match value.bare() {
-            Value::Str(_) => {}
-            Value::Tuple(_) => match sequence(interp, &value) {
-                Some(Sequence::Exact(items)) if items.iter().any(|item| item.as_tensor().is_some()) => {
-                    all.extend(items)
-                }
-                _ => all.push(value),
-            },
+    for value in (0..operands(call).len()).filter_map(|index| given(call, index)) {
+        match sequence(interp, &value) {
+            Some(Sequence::Exact(items)) if items.iter().any(|item| item.as_tensor().is_some()) => {
+                all.extend(items)
+            }
             _ => all.push(value),
         }
     }
     all
+}
+
+/// `derived x …`: computed from these or from the tensors in them, in a shape that nobody says.
+pub fn derived(interp: &mut Interp, call: &Invocation) -> Value {
+    let mut all = Vec::new();
+    for value in (0..operands(call).len()).filter_map(|index| given(call, index)) {
+        match sequence(interp, &value) {
+            Some(Sequence::Exact(items)) => all.extend(items),
+            Some(Sequence::Any(any, _)) => all.push(any),
+            None => all.push(value),
+        }
+    }
+    let tensors = tensors_of(interp, &all);
+    let refs: Vec<&Tensor> = tensors.iter().map(Rc::as_ref).collect();
+    Value::tensor(result(interp, call.place, &refs))
+}
+
+/// `tuple-of x …`; of one sequence its items.
+pub fn tuple_of(interp: &mut Interp, call: &Invocation) -> Value {
+    let values: Vec<Value> = (0..operands(call).len()).map(|index| call.nth(index)).collect();
+    match values.as_slice() {
+        [only] => match sequence(interp, only) {
+            Some(Sequence::Exact(items)) => Value::tuple(items),
+            _ => Value::Unknown,
+        },
+        _ => Value::tuple(values),
+    }
 }
 
 /// What follows for an operation on each number, from its operands.
@@ -123,7 +148,7 @@ fn extreme_pair(interp: &Interp, call: &Invocation, extreme: fn(&Interval, &Inte
 }
 
 pub fn compare(interp: &mut Interp, call: &Invocation) -> Value {
-    let values = operands(interp, call, 0);
+    let values = arguments(interp, call);
     Value::tensor(mask(interp, call.place, &values))
 }
 

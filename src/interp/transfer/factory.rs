@@ -1,34 +1,111 @@
 //! Operations that make tensors: from sizes, from other tensors, from Python numbers.
 
 use super::build::*;
-use super::dims::{self, Dims, div_ceil};
-use super::shape::ints_from;
+use super::dims::{self, div_ceil};
+use crate::apis::RangeSpec;
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
 use crate::values::*;
 use std::rc::Rc;
 
-/// Parameters that every factory may have, next to its sizes.
-const OPTIONS: [&str; 4] = ["dtype", "device", "requires_grad", "fill_value"];
+/// What a new tensor is held by.
+#[derive(Clone, Copy, PartialEq)]
+enum Holder {
+    Framework,
+    NumPy,
+}
 
-/// `factory size… dtype device requires_grad`, with `'random'` for drawn numbers and a quoted dtype as the default.
+/// `factory size dtype device requires_grad`, or a quoted dtype as the default.
 pub fn factory(interp: &mut Interp, call: &Invocation) -> Value {
-    let sizes = params_from(call, 0).into_iter().filter(|(name, _)| !OPTIONS.contains(name));
-    let shape = sizes.map(|(_, value)| ints_of(interp, &value)).collect::<Option<Vec<Dims>>>();
-    let shape = shape.map(|sizes| sizes.concat().into());
-    Value::tensor(made(interp, call, None).with_shape(shape))
+    let shape = given_shape(interp, call, 0);
+    Value::tensor(made(interp, call, None, Holder::Framework).with_shape(shape))
+}
+
+/// `array-factory size dtype`
+pub fn array_factory(interp: &mut Interp, call: &Invocation) -> Value {
+    let shape = given_shape(interp, call, 0);
+    Value::tensor(made(interp, call, None, Holder::NumPy).with_shape(shape))
+}
+
+/// `new-factory x size dtype device requires_grad`
+pub fn new_factory(interp: &mut Interp, call: &Invocation) -> Value {
+    let model = first(interp, call);
+    let shape = given_shape(interp, call, 1);
+    Value::tensor(made(interp, call, Some(&model), Holder::Framework).with_shape(shape))
+}
+
+/// The shape that an operand says; a scalar's when it was left out.
+fn given_shape(interp: &Interp, call: &Invocation, index: usize) -> Option<Shape> {
+    match given(call, index) {
+        None => Some(Rc::from([])),
+        Some(size) => shape_of(interp, &size),
+    }
+}
+
+fn shape_of(interp: &Interp, size: &Value) -> Option<Shape> {
+    let empty = matches!(sequence(interp, size), Some(Sequence::Exact(items)) if items.is_empty());
+    if empty { Some(Rc::from([])) } else { ints_of(interp, size).map(Rc::from) }
+}
+
+pub fn array_unknown(interp: &mut Interp, call: &Invocation) -> Value {
+    as_arrays(Value::tensor(some_tensor(interp, call.place)))
+}
+
+/// `randint low high size dtype device requires_grad`: with one bound, from zero to it.
+pub fn randint(interp: &mut Interp, call: &Invocation) -> Value {
+    let (low, mut high, mut size) = (call.nth(0), given(call, 1), given(call, 2));
+    if size.is_none() && high.as_ref().is_some_and(|high| sequence(interp, high).is_some()) {
+        // `torch.randint(10, (2, 3))`
+        size = high.take();
+    }
+    let (low, high) = match high {
+        Some(high) => (interval_of(&low), interval_of(&high)),
+        None => (Some(Interval::point(0.0)), interval_of(&low)),
+    };
+    let range = low.zip(high).map(|(low, high)| low.join(&high.sub(&Interval::point(1.0))));
+    let shape = size.map_or(Some(Rc::from([])), |size| shape_of(interp, &size));
+    let chooses = call.api.params.iter().any(|param| param.name == "device");
+    let holder = if chooses { Holder::Framework } else { Holder::NumPy };
+    let made = made(interp, call, None, holder);
+    let dtype = named(call, "dtype").map_or(Some(DType::Int64), |_| made.dtype);
+    Value::tensor(Tensor { shape, dtype, range, source: Source::Data, ..made })
+}
+
+/// `legacy-tensor data dtype device`: by sizes, or from one sequence of numbers.
+pub fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
+    let device = device_named(&call.nth(2));
+    let blank =
+        Tensor { graph: Graph::None, device, dtype: quoted_dtype(call), ..some_tensor(interp, call.place) };
+    let Some(Sequence::Exact(items)) = sequence(interp, &call.nth(0)) else { return Value::tensor(blank) };
+    match items.as_slice() {
+        [one] if one.as_int().is_none() => {
+            let from = tensor_of(interp, one);
+            let numbers = super::convert::with_dtype(&from, blank.dtype);
+            Value::tensor(Tensor {
+                shape: from.shape.clone(),
+                range: numbers.range,
+                source: from.source,
+                ..blank
+            })
+        }
+        _ => {
+            let shape = shape_of(interp, &Value::tuple(items));
+            Value::tensor(blank.with_shape(shape))
+        }
+    }
 }
 
 /// `factory-like x dtype device requires_grad`
 pub fn factory_like(interp: &mut Interp, call: &Invocation) -> Value {
     let model = first(interp, call);
     let shape = model.shape.clone();
-    Value::tensor(made(interp, call, Some(&model)).with_shape(shape))
+    let holder = if model.is_array { Holder::NumPy } else { Holder::Framework };
+    Value::tensor(made(interp, call, Some(&model), holder).with_shape(shape))
 }
 
 /// A new tensor, its dtype and device by the call's options, else as of a model, else by default.
-fn made(interp: &Interp, call: &Invocation, model: Option<&Tensor>) -> Tensor {
-    let is_array = word(call, "array");
+fn made(interp: &Interp, call: &Invocation, model: Option<&Tensor>, holder: Holder) -> Tensor {
+    let is_array = holder == Holder::NumPy;
     let dtype = match (named(call, "dtype"), model) {
         (Some(dtype), _) => dtype_of(&dtype),
         (None, Some(model)) => model.dtype,
@@ -38,17 +115,26 @@ fn made(interp: &Interp, call: &Invocation, model: Option<&Tensor>) -> Tensor {
     let asked = named(call, "requires_grad").map(|flag| flag.as_bool());
     let tensor = Tensor {
         dtype,
-        device: device_wanted(interp, call, model.map(|model| model.device)),
+        device: device_wanted(interp, call, model.map(|model| model.device), holder),
         range: filled,
-        source: if word(call, "random") { Source::Data } else { Source::Constant },
+        source: source(call),
         is_array,
         ..some_tensor(interp, call.place)
     };
     asking(interp, tensor, asked)
 }
 
+/// Numbers that are spread over an interval were drawn; others are constants.
+fn source(call: &Invocation) -> Source {
+    match &call.api.range {
+        Some(RangeSpec::Interval { low, high, .. }) if low < high => Source::Data,
+        Some(_) => Source::Constant,
+        None => Source::Unknown,
+    }
+}
+
 /// A tensor whose `requires_grad` was set, or not, or may be.
-fn asking(interp: &Interp, tensor: Tensor, requires_grad: Option<Option<bool>>) -> Tensor {
+pub fn asking(interp: &Interp, tensor: Tensor, requires_grad: Option<Option<bool>>) -> Tensor {
     match requires_grad {
         Some(Some(true)) => Tensor { graph: own_graph(interp.epoch), is_leaf: true, ..tensor },
         Some(None) => Tensor { graph: Graph::Unknown, ..tensor },
@@ -79,12 +165,12 @@ fn number_dtype(value: &Value, is_array: bool) -> Option<DType> {
     }
 }
 
-fn device_wanted(interp: &Interp, call: &Invocation, model: Option<Device>) -> Device {
-    if word(call, "array") {
+fn device_wanted(interp: &Interp, call: &Invocation, model: Option<Device>, holder: Holder) -> Device {
+    if holder == Holder::NumPy {
         return Device::Cpu;
     }
     if let Some(device) = named(call, "device") {
-        return device_of(&device);
+        return device_of(interp, &device);
     }
     let context = interp.contexts.iter().rev().find_map(|context| match context {
         ContextKind::Device(device) => Some(*device),
@@ -97,6 +183,15 @@ fn device_wanted(interp: &Interp, call: &Invocation, model: Option<Device>) -> D
 
 /// `arange start end step`; a single bound is the end.
 pub fn arange(interp: &mut Interp, call: &Invocation) -> Value {
+    counted(interp, call, Holder::Framework)
+}
+
+/// `array-range start stop step dtype`
+pub fn array_range(interp: &mut Interp, call: &Invocation) -> Value {
+    counted(interp, call, Holder::NumPy)
+}
+
+fn counted(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
     let (start, end) = match (param(call, 0), param(call, 1)) {
         (Some(only), None) => (Value::int(0), only),
         (None, end) => (Value::int(0), end.unwrap_or_default()),
@@ -105,7 +200,7 @@ pub fn arange(interp: &mut Interp, call: &Invocation) -> Value {
     let step = param(call, 2).unwrap_or_else(|| Value::int(1));
     let bounds = [&start, &end, &step];
     let whole = bounds.iter().all(|bound| bound.as_int().is_some());
-    let is_array = word(call, "array");
+    let is_array = holder == Holder::NumPy;
     let dtype = match named(call, "dtype") {
         Some(dtype) => dtype_of(&dtype),
         None if whole => Some(DType::Int64),
@@ -117,7 +212,8 @@ pub fn arange(interp: &mut Interp, call: &Invocation) -> Value {
         _ => Int::Unknown,
     };
     let range = arange_range(&start, &end, &step);
-    Value::tensor(Tensor { shape: Some(Rc::from([length])), dtype, range, ..made(interp, call, None) })
+    let made = made(interp, call, None, holder);
+    Value::tensor(Tensor { shape: Some(Rc::from([length])), dtype, range, source: Source::Constant, ..made })
 }
 
 /// How many steps lead from a start to an end that is not reached.
@@ -139,21 +235,29 @@ fn arange_range(start: &Value, end: &Value, step: &Value) -> Option<Interval> {
     }
 }
 
-/// `linspace start end steps`: numbers between two, the ends included.
-pub fn linspace(interp: &mut Interp, call: &Invocation) -> Value {
-    let range = interval_of(&call.nth(0)).zip(interval_of(&call.nth(1))).map(|(start, end)| start.join(&end));
-    let count = ints_from(interp, call, 2).and_then(|counts| counts.first().cloned()).unwrap_or_default();
-    Value::tensor(Tensor { shape: Some(Rc::from([count])), range, ..made(interp, call, None) })
+/// `from-data data dtype device requires_grad`: a copy without the graph of the data.
+pub fn from_data(interp: &mut Interp, call: &Invocation) -> Value {
+    copied(interp, call, Holder::Framework)
 }
 
-/// `from-data data dtype device requires_grad`: with `'copy'` the result has no graph of the data,
-/// with `'share'` it keeps it.
-pub fn from_data(interp: &mut Interp, call: &Invocation) -> Value {
+/// `array-of x dtype`
+pub fn array_of(interp: &mut Interp, call: &Invocation) -> Value {
+    copied(interp, call, Holder::NumPy)
+}
+
+fn copied(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
     let data = call.nth(0);
     let from = tensor_of(interp, &data);
-    let is_array = word(call, "array");
-    let mut made = Tensor { is_array, made: Some(call.place), what: None, ..(*from).clone() };
-    if !is_array && is_plain(interp, &data) {
+    let is_array = holder == Holder::NumPy;
+    let mut made = Tensor {
+        is_array,
+        is_leaf: false,
+        graph: Graph::None,
+        made: Some(call.place),
+        what: None,
+        ..(*from).clone()
+    };
+    if !is_array && is_plain(interp, &data, MOST_NESTED) {
         // Python numbers become the framework's own: its float, and integers as wide as the entry says.
         made.dtype = match from.dtype {
             Some(DType::Float64) => Some(DType::Float32),
@@ -165,57 +269,66 @@ pub fn from_data(interp: &mut Interp, call: &Invocation) -> Value {
         made = super::convert::with_dtype(&made, dtype_of(&dtype));
     }
     let model = data.as_tensor().filter(|tensor| !tensor.is_array).map(|tensor| tensor.device);
-    made.device = device_wanted(interp, call, model);
-    made.graph = match &from.graph {
-        _ if word(call, "copy") || is_array => Graph::None,
-        graph if word(call, "share") => graph_here(interp.grad, made.dtype, graph),
-        Graph::None => Graph::None,
-        _ => Graph::Unknown,
-    };
-    made.is_leaf = false;
+    made.device = device_wanted(interp, call, model, holder);
     match named(call, "requires_grad").map(|flag| flag.as_bool()) {
         Some(Some(false)) | None => Value::tensor(made),
         asked => Value::tensor(asking(interp, made, asked)),
     }
 }
 
+/// `dist-sample x shape`: drawn numbers, of a shape that the distribution decides.
+pub fn drawn(interp: &mut Interp, call: &Invocation) -> Value {
+    let sample = Tensor { source: Source::Data, ..some_tensor(interp, call.place) };
+    Value::tensor(Tensor { graph: Graph::None, ..sample })
+}
+
+/// `dist-rsample x shape`: drawn numbers with the graph of the distribution's parameters.
+pub fn redrawn(interp: &mut Interp, call: &Invocation) -> Value {
+    Value::tensor(some_tensor(interp, call.place))
+}
+
 /// Python numbers only, no tensors or arrays.
-fn is_plain(interp: &Interp, value: &Value) -> bool {
+fn is_plain(interp: &Interp, value: &Value, depth: usize) -> bool {
     match sequence(interp, value) {
-        Some(Sequence::Exact(items)) => items.iter().all(|item| is_plain(interp, item)),
-        Some(Sequence::Any(any, _)) => is_plain(interp, &any),
+        Some(_) if depth == 0 => false,
+        Some(Sequence::Exact(items)) => items.iter().all(|item| is_plain(interp, item, depth - 1)),
+        Some(Sequence::Any(any, _)) => is_plain(interp, &any, depth - 1),
         None => is_number(value),
     }
 }
 
+/// What NumPy makes of Python numbers.
+fn constant() -> Tensor {
+    Tensor { graph: Graph::None, source: Source::Constant, is_array: true, ..Tensor::default() }
+}
+
+pub fn from_number(value: &Value) -> Tensor {
+    let dtype = number_dtype(value, true);
+    Tensor { shape: Some(Rc::from([])), dtype, range: interval_of(value), ..constant() }
+}
+
 /// Numbers in nested lists, as NumPy would read them. Lists of tensors are stacked.
-pub fn from_values(interp: &Interp, value: &Value) -> Tensor {
-    let place_free =
-        Tensor { graph: Graph::None, source: Source::Constant, is_array: true, ..Tensor::default() };
-    if is_number(value) {
-        let dtype = number_dtype(value, true);
-        return Tensor { shape: Some(Rc::from([])), dtype, range: interval_of(value), ..place_free };
-    }
-    match sequence(interp, value) {
-        Some(Sequence::Exact(items)) if items.is_empty() => {
-            Tensor { shape: Some(Rc::from([Int::Known(0)])), ..place_free }
+pub fn from_sequence(interp: &Interp, items: Sequence, reach: &mut Reach) -> Tensor {
+    match items {
+        Sequence::Exact(items) if items.is_empty() => {
+            Tensor { shape: Some(Rc::from([Int::Known(0)])), ..constant() }
         }
-        Some(Sequence::Exact(items)) => stacked(interp, &items),
-        Some(Sequence::Any(any, len)) => {
-            let any = tensor_of(interp, &any);
+        Sequence::Exact(items) => stacked(interp, &items, reach),
+        Sequence::Any(any, len) => {
+            let any = tensor_within(interp, &any, reach);
             let shape =
                 any.shape.as_ref().map(|shape| [len].into_iter().chain(shape.iter().cloned()).collect());
             (*any).clone().with_shape(shape)
         }
-        None => Tensor::default(),
     }
 }
 
 /// Longer lists are taken for what their first items say, without a range.
 const MOST_ITEMS: usize = 256;
 
-fn stacked(interp: &Interp, items: &[Value]) -> Tensor {
-    let parts: Vec<Rc<Tensor>> = items.iter().take(MOST_ITEMS).map(|item| tensor_of(interp, item)).collect();
+fn stacked(interp: &Interp, items: &[Value], reach: &mut Reach) -> Tensor {
+    let parts: Vec<Rc<Tensor>> =
+        items.iter().take(MOST_ITEMS).map(|item| tensor_within(interp, item, reach)).collect();
     let refs: Vec<&Tensor> = parts.iter().map(Rc::as_ref).collect();
     let shapes: Option<Vec<&[Int]>> = parts.iter().map(|part| part.shape.as_deref()).collect();
     let shape = shapes.and_then(|shapes| dims::stack(&shapes, 0)).map(|mut shape| {

@@ -1,17 +1,23 @@
 //! `tensor[index]`: integers, slices, `...`, `None`, masks, lists and tensors of positions.
 
 use super::build::*;
-use super::dims::{Dims, broadcast_shapes, div_ceil};
+use super::dims::{Dims, broadcast_shapes, div_ceil, normalise_dim};
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
 use crate::values::*;
 use std::rc::Rc;
 
-/// `index x i`
+/// `index x index dim`: picked along an axis; without one, from all numbers in a row.
 pub fn select(interp: &mut Interp, call: &Invocation) -> Value {
-    let tensor = first(interp, call);
-    let chosen = call.nth(1);
-    Value::tensor(index(interp, &tensor, &chosen, call.place))
+    let (tensor, chosen) = (first(interp, call), tensor_of(interp, &call.nth(1)));
+    let shape = match given(call, 2) {
+        None => chosen.shape.clone(),
+        Some(axis) => tensor.shape.as_ref().zip(chosen.shape.as_ref()).and_then(|(shape, chosen)| {
+            let at = normalise_dim(axis.as_known_int()?, shape.len())?;
+            Some(shape[..at].iter().chain(chosen.iter()).chain(&shape[at + 1..]).cloned().collect())
+        }),
+    };
+    Value::tensor(Tensor { shape, mark: None, ..kept(interp, &tensor) })
 }
 
 /// The numbers of a tensor that an index chooses. They stay what they were, and where they were made.
@@ -178,6 +184,7 @@ pub fn slice_len(size: &Int, start: Option<&Int>, stop: Option<&Int>, step: Opti
     let start = start.map_or(Int::Known(0), |start| from_front(start, size));
     let stop = match stop {
         None => size.clone(),
+        Some(stop) if stop == size => size.clone(),
         Some(stop) => match (from_front(stop, size), size) {
             (Int::Known(stop), Int::Known(size)) => Int::Known(stop.min(*size)),
             // The end may lie behind the size.
@@ -195,7 +202,7 @@ pub fn slice_len(size: &Int, start: Option<&Int>, stop: Option<&Int>, step: Opti
 /// A bound counted from the front.
 fn from_front(bound: &Int, size: &Int) -> Int {
     match (bound, size) {
-        (Int::Known(bound), Int::Known(size)) if *bound < 0 => Int::Known((size + bound).max(0)),
+        (Int::Known(bound), Int::Known(size)) if *bound < 0 => Int::Known(size.saturating_add(*bound).max(0)),
         (Int::Known(bound), _) if *bound < 0 => size.add(&Int::Known(*bound)),
         _ => bound.clone(),
     }
@@ -243,7 +250,7 @@ mod tests {
         assert_eq!(len(&size, None, None, Some(2)), Int::Unknown);
         assert_eq!(len(&Int::Unknown, Some(1), None, None), Int::Unknown);
         assert_eq!(slice_len(&Int::Known(10), None, Some(&size), None), Int::Unknown);
-        assert_eq!(slice_len(&size, None, Some(&size), None), Int::Unknown);
+        assert_eq!(slice_len(&size, None, Some(&size), None), size);
     }
 
     #[test]

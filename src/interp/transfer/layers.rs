@@ -2,7 +2,8 @@
 //! What a layer learns and the graph behind it are the business of the caller.
 
 use super::build::*;
-use super::dims::{self, Dims, div_ceil, reshape};
+use super::dims::{self, Dims, div_ceil};
+use crate::apis::Mark;
 use crate::interp::{Interp, Invocation};
 use crate::values::*;
 use std::rc::Rc;
@@ -16,6 +17,29 @@ fn layer(interp: &Interp, call: &Invocation, shape: impl FnOnce(&[Int]) -> Optio
     let input = first(interp, call);
     let shape = input.shape.as_deref().and_then(shape).map(Rc::from);
     Value::tensor(Tensor { shape, ..result(interp, call.place, &[&input]) })
+}
+
+/// `dense x units activation`: as a linear layer, and what a named activation makes of its numbers.
+pub fn dense(interp: &mut Interp, call: &Invocation) -> Value {
+    let value = linear(interp, call);
+    let (Some(name), Some(tensor)) = (given(call, 2), value.as_tensor()) else { return value };
+    let (mark, range) = name.as_str().map_or((None, None), activation);
+    Value::tensor(Tensor { mark: mark.map(|mark| (mark, call.place)), range, ..(**tensor).clone() })
+}
+
+/// What an activation, by its mathematical name, makes of any numbers.
+pub fn activation(name: &str) -> (Option<Mark>, Option<Interval>) {
+    let unit = Interval { low: 0.0, high: 1.0, low_open: true, high_open: true };
+    match name {
+        "softmax" => (Some(Mark::Softmax), Some(unit)),
+        "log_softmax" => (Some(Mark::LogSoftmax), Some(Interval::closed(f64::NEG_INFINITY, 0.0))),
+        "sigmoid" => (Some(Mark::Sigmoid), Some(unit)),
+        "tanh" => (None, Some(Interval { low: -1.0, ..unit })),
+        "relu" => (None, Some(Interval::NON_NEGATIVE)),
+        "softplus" | "exponential" => (None, Some(Interval::POSITIVE)),
+        "linear" => (None, Some(Interval::REAL)),
+        _ => (None, None),
+    }
 }
 
 /// `linear x out_features`: another last size.
@@ -95,6 +119,11 @@ impl Window {
         steps.add(&Int::Known(1))
     }
 
+    /// Whether there is no padding along an axis.
+    fn is_bare(&self, axis: usize) -> bool {
+        matches!(&self.padding, Padding::Sizes(sizes) if sizes[axis] == Int::Known(0))
+    }
+
     /// The size that a transposed convolution gives.
     fn spread(&self, axis: usize, size: &Int, more: &Int) -> Int {
         let stride = &self.stride[axis];
@@ -144,52 +173,68 @@ fn spatial(
     Some(sizes)
 }
 
-/// `conv x out_channels kernel_size stride padding dilation 'rank'`, with `'last'` when channels come last.
+/// `conv x out_channels kernel_size stride padding dilation rank`
 pub fn conv(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
     let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
     let window = window.dilated(interp, param(call, 5));
+    convolved(interp, call, rank, false, window)
+}
+
+/// `conv-keras x filters kernel_size strides padding rank`: channels come last.
+pub fn conv_keras(interp: &mut Interp, call: &Invocation) -> Value {
+    let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
+    let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
+    convolved(interp, call, rank, true, window.dilated(interp, named(call, "dilation_rate")))
+}
+
+fn convolved(interp: &Interp, call: &Invocation, rank: usize, last: bool, window: Window) -> Value {
     let channels = int(call, 1).unwrap_or_default();
     layer(interp, call, |shape| {
         let size = |axis: usize, size: &Int| window.positions(axis, size, false);
-        spatial(shape, rank, word(call, "last"), Some(channels), size)
+        spatial(shape, rank, last, Some(channels), size)
     })
 }
 
-/// `conv-transpose x out_channels kernel_size stride padding dilation output_padding 'rank'`
+/// `conv-transpose x out_channels kernel_size stride padding output_padding dilation rank`
 pub fn conv_transpose(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
     let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
-    let window = window.dilated(interp, param(call, 5));
-    let more = per_axis(interp, param(call, 6), rank, &vec![Int::Known(0); rank]);
+    let window = window.dilated(interp, param(call, 6));
+    let more = per_axis(interp, param(call, 5), rank, &vec![Int::Known(0); rank]);
     let channels = int(call, 1).unwrap_or_default();
     layer(interp, call, |shape| {
         let size = |axis: usize, size: &Int| window.spread(axis, size, &more[axis]);
-        spatial(shape, rank, word(call, "last"), Some(channels), size)
+        spatial(shape, rank, false, Some(channels), size)
     })
 }
 
-/// `pool x kernel_size stride padding 'rank'`; the stride is the kernel when it is left out.
+/// `pool x kernel_size stride padding rank`; the stride is the kernel when it is left out.
 pub fn pool(interp: &mut Interp, call: &Invocation) -> Value {
+    pooled(interp, call, false)
+}
+
+/// `pool-keras x pool_size strides padding rank`: channels come last.
+pub fn pool_keras(interp: &mut Interp, call: &Invocation) -> Value {
+    pooled(interp, call, true)
+}
+
+fn pooled(interp: &Interp, call: &Invocation, last: bool) -> Value {
     let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
     let kernel = per_axis(interp, param(call, 1), rank, &vec![Int::Unknown; rank]);
-    let mut window = Window::read(interp, call, 1, rank, &kernel);
-    window.padding = padding(interp, param(call, 3), rank);
-    let window = window.dilated(interp, named(call, "dilation"));
+    let window = Window::read(interp, call, 1, rank, &kernel).dilated(interp, named(call, "dilation"));
     let round_up = flag(named(call, "ceil_mode"));
-    let input = first(interp, call);
     let pooled = layer(interp, call, |shape| {
         let size = |axis: usize, size: &Int| match round_up {
             Some(false) => window.positions(axis, size, false),
-            Some(true) if matches!(&window.padding, Padding::Sizes(sizes) if sizes[axis] == Int::Known(0)) => {
-                window.positions(axis, size, true)
-            }
+            // With padding the last window may lie in it altogether, and is left out.
+            Some(true) if window.is_bare(axis) => window.positions(axis, size, true),
             _ => Int::Unknown,
         };
-        spatial(shape, rank, word(call, "last"), None, size)
+        spatial(shape, rank, last, None, size)
     });
-    let indices = flag(named(call, "return_indices"));
-    with_indices(interp, call, &input, pooled, indices)
+    let wanted = flag(named(call, "return_indices"));
+    with_indices(interp, call, &first(interp, call), pooled, wanted)
 }
 
 fn with_indices(
@@ -209,13 +254,13 @@ fn with_indices(
     }
 }
 
-/// `global-pool x output_size 'rank'`; without a size everything goes into one place.
+/// `global-pool x output_size rank`; without a size everything goes into one place.
 pub fn global_pool(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
     let wanted = wanted_sizes(interp, param(call, 1), rank);
     layer(interp, call, |shape| {
         let size = |axis: usize, size: &Int| wanted[axis].clone().unwrap_or_else(|| size.clone());
-        spatial(shape, rank, word(call, "last"), None, size)
+        spatial(shape, rank, false, None, size)
     })
 }
 
@@ -234,7 +279,7 @@ fn wanted_sizes(interp: &Interp, value: Option<Value>, rank: usize) -> Vec<Optio
     }
 }
 
-/// `recurrent x hidden_size num_layers batch_first bidirectional`, with `'pair'` when the state is two tensors.
+/// `recurrent x hidden_size num_layers batch_first bidirectional kind`: of an LSTM the state is two tensors.
 pub fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
     let input = first(interp, call);
     let shapes = input.shape.as_deref().and_then(|shape| {
@@ -249,9 +294,18 @@ pub fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
     let (output, state) = shapes.unzip();
     let result = result(interp, call.place, &[&input]);
     let of_shape = |shape: Option<Dims>| Value::tensor(result.clone().with_shape(shape.map(Rc::from)));
-    let state = of_shape(state);
-    let state = if word(call, "pair") { Value::tuple(vec![state.clone(), state]) } else { state };
-    Value::tuple(vec![of_shape(output), state])
+    Value::tuple(vec![of_shape(output), state_of(call, of_shape(state))])
+}
+
+fn state_of(call: &Invocation, state: Value) -> Value {
+    if word(call, "lstm") { Value::tuple(vec![state.clone(), state]) } else { state }
+}
+
+/// `recurrent-cell x hidden_size kind`: the next state.
+pub fn recurrent_cell(interp: &mut Interp, call: &Invocation) -> Value {
+    let hidden = int(call, 1).unwrap_or_default();
+    let state = layer(interp, call, |shape| dims::replace(shape, -1, hidden));
+    state_of(call, state)
 }
 
 fn recurrent_shapes(
@@ -276,34 +330,73 @@ fn recurrent_shapes(
     Some((output, state))
 }
 
-/// `attention query key value`: the query's shape with the value's last size; `'pair'` adds the weights.
+/// `attention query key value`: the query's shape with the value's last size.
 pub fn attention(interp: &mut Interp, call: &Invocation) -> Value {
-    let operands: Vec<Rc<Tensor>> =
-        params_from(call, 0).iter().map(|(_, value)| tensor_of(interp, value)).collect();
-    let refs: Vec<&Tensor> = operands.iter().map(Rc::as_ref).collect();
-    let result = result(interp, call.place, &refs);
-    let query = operands.first().and_then(|query| query.shape.as_deref());
-    let pair = word(call, "pair");
-    let shape = match (query, operands.get(2)) {
-        // A layer of its own projects back to the query's width.
-        (Some(query), _) if pair => Some(query.to_vec()),
-        (Some(query), Some(value)) => {
-            value.shape.as_ref().and_then(|value| dims::replace(query, -1, value.last()?.clone()))
-        }
-        (query, _) => query.map(<[Int]>::to_vec),
-    };
-    let output = Value::tensor(result.clone().with_shape(shape.map(Rc::from)));
-    if pair { Value::tuple(vec![output, Value::tensor(result)]) } else { output }
+    let (query, key, value) = attended(interp, call);
+    let shape = query.shape.as_ref().zip(value.shape.as_ref());
+    let shape = shape.and_then(|(query, value)| dims::replace(query, -1, value.last()?.clone()));
+    let result = result(interp, call.place, &[&query, &key, &value]);
+    Value::tensor(result.with_shape(shape.map(Rc::from)))
 }
 
-/// `flatten-rest x`: `[N, …]` to `[N, product]`, as layers that flatten do.
-pub fn flatten_rest(interp: &mut Interp, call: &Invocation) -> Value {
-    let input = first(interp, call);
-    let shape = input.shape.as_deref().and_then(|shape| {
-        let batch = shape.first()?.clone();
-        Some(reshape(Some(shape), &[batch, Int::Known(-1)]).into())
+/// `attention-pair query key value`: a layer that projects back to the query's size, and its weights.
+pub fn attention_pair(interp: &mut Interp, call: &Invocation) -> Value {
+    let (query, key, value) = attended(interp, call);
+    let result = result(interp, call.place, &[&query, &key, &value]);
+    let output = result.clone().with_shape(query.shape.clone());
+    let weights = match named(call, "need_weights").map(|wanted| wanted.as_bool()) {
+        None | Some(Some(true)) => Value::tensor(result),
+        Some(Some(false)) => Value::None,
+        Some(None) => Value::Unknown,
+    };
+    Value::tuple(vec![Value::tensor(output), weights])
+}
+
+fn attended(interp: &Interp, call: &Invocation) -> (Rc<Tensor>, Rc<Tensor>, Rc<Tensor>) {
+    let operand = |index: usize| tensor_of(interp, &call.nth(index));
+    (operand(0), operand(1), operand(2))
+}
+
+/// `linear-weight x weight`: the last size becomes the weight's first.
+pub fn linear_weight(interp: &mut Interp, call: &Invocation) -> Value {
+    let (input, weight) = (first(interp, call), tensor_of(interp, &call.nth(1)));
+    let out = weight.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default();
+    let shape = input.shape.as_ref().and_then(|shape| dims::replace(shape, -1, out)).map(Rc::from);
+    Value::tensor(Tensor { shape, ..result(interp, call.place, &[&input, &weight]) })
+}
+
+/// `pad x padding rank`: an integer pads all of the `rank` last axes.
+pub fn pad(interp: &mut Interp, call: &Invocation) -> Value {
+    let padding = param(call, 1).and_then(|value| match (value.as_int(), quoted_rank(call)) {
+        (Some(all), Some(rank)) => Some(vec![all.clone(); 2 * rank]),
+        _ => ints_of(interp, &value),
     });
-    Value::tensor(Tensor { shape, ..kept(interp, &input) })
+    layer(interp, call, |shape| dims::pad(shape, &padding?))
+}
+
+/// `upsample x size scale_factor`: the axes behind batch and channels grow.
+pub fn upsample(interp: &mut Interp, call: &Invocation) -> Value {
+    let (size, scale) = (given(call, 1), given(call, 2));
+    layer(interp, call, |shape| {
+        let rank = shape.len().checked_sub(2)?;
+        let sizes = match (&size, &scale) {
+            (Some(size), _) => per_axis(interp, Some(size.clone()), rank, &Dims::new()),
+            (None, Some(scale)) => {
+                let scale = per_axis(interp, Some(scale.clone()), rank, &Dims::new());
+                shape[2..].iter().zip(&scale).map(|(size, scale)| size.mul(scale)).collect()
+            }
+            (None, None) => return None,
+        };
+        Some(shape[..2].iter().cloned().chain(sizes).collect())
+    })
+}
+
+/// `padded-pair x`: the numbers that a packed sequence holds, and the lengths.
+pub fn padded_pair(interp: &mut Interp, call: &Invocation) -> Value {
+    let packed = first(interp, call);
+    let padded = result(interp, call.place, &[&packed]);
+    let lengths = indices(interp, call.place, &packed, Some(Rc::from([Int::Unknown])));
+    Value::tuple(vec![Value::tensor(padded), Value::tensor(lengths)])
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 pub mod build;
 pub mod dims;
 
+mod batched;
 mod convert;
 mod elementwise;
 mod factory;
@@ -16,6 +17,7 @@ mod shape;
 
 pub use build::{device_of, dtype_of, ints_of};
 pub use index::{index, slice_len};
+pub use layers::activation;
 pub use ops::{binary, compare, invert, negate};
 pub use ranges::{range, range_functions};
 
@@ -25,11 +27,11 @@ use crate::values::{Int, Value};
 type Transfer = for<'p, 'a> fn(&mut Interp<'p>, &Invocation<'a>) -> Value;
 
 /// Applies the verb of the entry's `gives`. The caller adds the entry's range and mark afterwards.
-/// The quoted word `'array'` among the operands makes the result one that NumPy holds.
 pub fn apply(interp: &mut Interp, verb: &str, call: &Invocation) -> Value {
-    let Ok(at) = VERBS.binary_search_by_key(&verb, |(name, _)| name) else { return Value::Unknown };
-    let value = (VERBS[at].1)(interp, call);
-    if build::word(call, "array") { build::as_arrays(value) } else { value }
+    match VERBS.binary_search_by_key(&verb, |(name, _)| name) {
+        Ok(at) => (VERBS[at].1)(interp, call),
+        Err(_) => Value::Unknown,
+    }
 }
 
 /// The verbs that [`apply`] knows.
@@ -39,9 +41,15 @@ pub fn verbs() -> impl Iterator<Item = &'static str> {
 
 /// Sorted by name.
 static VERBS: &[(&str, Transfer)] = &[
+    ("activated", batched::activated),
     ("arange", factory::arange),
     ("argmax", reduce::argmax),
+    ("array-factory", factory::array_factory),
+    ("array-of", factory::array_of),
+    ("array-range", factory::array_range),
+    ("array-unknown", factory::array_unknown),
     ("attention", layers::attention),
+    ("attention-pair", layers::attention_pair),
     ("bool", |_, _| Value::Bool(None)),
     ("broadcast", elementwise::broadcast),
     ("cast", convert::cast),
@@ -49,47 +57,63 @@ static VERBS: &[(&str, Transfer)] = &[
     ("chunk", shape::chunk),
     ("compare", elementwise::compare),
     ("conv", layers::conv),
+    ("conv-keras", layers::conv_keras),
     ("conv-transpose", layers::conv_transpose),
-    ("dense", layers::linear),
+    ("dense", layers::dense),
+    ("derived", elementwise::derived),
     ("detach", convert::detach),
     ("device", convert::device),
+    ("dist-rsample", factory::redrawn),
+    ("dist-sample", factory::drawn),
     ("dtype", convert::dtype),
     ("embedding", layers::embedding),
     ("expand", shape::expand),
     ("factory", factory::factory),
     ("factory-like", factory::factory_like),
+    ("file", |_, _| Value::Unknown),
     ("flatten", shape::flatten),
-    ("flatten-rest", layers::flatten_rest),
     ("float", |_, _| Value::Float(None)),
     ("from-data", factory::from_data),
     ("gather", shape::gather),
+    ("generator", |_, _| Value::Unknown),
     ("global-pool", layers::global_pool),
+    ("global-pool-keras", batched::global_pool),
     ("index", index::select),
     ("int", |_, _| Value::of_int(Int::Unknown)),
     ("item", convert::item),
+    ("legacy-tensor", factory::legacy),
     ("len", convert::len),
     ("like", elementwise::like),
     ("linear", layers::linear),
-    ("linspace", factory::linspace),
+    ("linear-weight", layers::linear_weight),
     ("list-of", elementwise::list_of),
     ("loss", reduce::loss),
     ("matmul", layers::matmul),
     ("max-pair", elementwise::max_pair),
+    ("merge", batched::merge),
     ("min-pair", elementwise::min_pair),
+    ("ndim", convert::ndim),
+    ("new-factory", factory::new_factory),
     ("none", |_, _| Value::None),
-    ("norm", reduce::norm),
     ("numel", convert::numel),
     ("numpy", convert::numpy),
     ("one-hot", elementwise::one_hot),
+    ("optional-reduce", reduce::optional_reduce),
+    ("pad", layers::pad),
+    ("padded-pair", layers::padded_pair),
     ("permute", shape::permute),
     ("place", convert::place),
     ("pool", layers::pool),
-    ("rank", convert::rank),
+    ("pool-keras", layers::pool_keras),
+    ("randint", factory::randint),
     ("recurrent", layers::recurrent),
+    ("recurrent-cell", layers::recurrent_cell),
+    ("recurrent-keras", batched::recurrent),
     ("reduce", reduce::reduce),
     ("reduce-pair", reduce::reduce_pair),
     ("repeat", shape::repeat),
     ("reshape", shape::reshape),
+    ("reshape-batched", batched::reshape),
     ("same", elementwise::same),
     ("self", elementwise::itself),
     ("shape", convert::shape),
@@ -101,12 +125,17 @@ static VERBS: &[(&str, Transfer)] = &[
     ("str", |_, _| Value::Str(None)),
     ("sum-of", elementwise::sum_of),
     ("to", convert::to),
-    ("to-list", convert::to_list),
+    ("tolist", convert::to_list),
     ("topk", reduce::top_k),
     ("transpose", shape::transpose),
+    ("tuple-of", elementwise::tuple_of),
     ("unbind", shape::unbind),
+    ("unflatten", shape::unflatten),
+    ("unfold", shape::unfold),
     ("unknown", |_, _| Value::Unknown),
     ("unsqueeze", shape::unsqueeze),
+    ("upsample", layers::upsample),
+    ("variable", convert::variable),
     ("view", shape::reshape),
     ("where", elementwise::choose),
 ];

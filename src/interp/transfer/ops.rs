@@ -39,9 +39,7 @@ pub fn binary(
         result.dtype = Some(default_float(result.is_array));
     }
     result.range = range_of(op, interval_of(left), interval_of(right), same_operand);
-    if result.dtype.is_some_and(|dtype| dtype != DType::Bool) || matches!(op, BinaryOp::Div | BinaryOp::Pow) {
-        result.mark = kept_mark(op, left, right);
-    }
+    result.mark = kept_mark(op, left, right);
     Some(Value::tensor(result))
 }
 

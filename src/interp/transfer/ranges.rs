@@ -1,7 +1,7 @@
 //! The interval of a result, as the tables say it: written out, or a function of the operands' intervals.
 
 use super::build::is_number;
-use crate::apis::{Apply, Mark, RangeSpec};
+use crate::apis::{Apply, RangeSpec};
 use crate::interp::Invocation;
 use crate::values::{Interval, Value, interval_of};
 
@@ -53,11 +53,12 @@ impl Operands {
 static FUNCTIONS: &[(&str, Function)] = &[
     ("abs", |x| Some(x.interval(0)?.abs())),
     ("add", |x| Some(x.interval(0)?.add(&x.interval(1)?))),
-    ("clamp", clamp),
+    ("ceil-at", |x| bounded(x, None, Some(1))),
+    ("clamp", |x| bounded(x, Some(1), Some(2))),
     ("div", |x| Some(x.interval(0)?.div(&x.interval(1)?))),
+    ("elu", elu),
     ("exp", |x| Some(x.interval(0)?.exp())),
-    ("expm1", |x| Some(x.interval(0)?.exp().sub(&Interval::point(1.0)))),
-    ("join", |x| Some(x.interval(0)?.join(&x.interval(1)?))),
+    ("floor-at", |x| bounded(x, Some(1), None)),
     ("log", |x| Some(x.interval(0)?.log())),
     ("log1p", |x| Some(x.interval(0)?.add(&Interval::point(1.0)).log())),
     ("max", |x| Some(x.interval(0)?.max(&x.interval(1)?))),
@@ -65,28 +66,49 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("min", |x| Some(x.interval(0)?.min(&x.interval(1)?))),
     ("mul", |x| Some(x.interval(0)?.mul(&x.interval(1)?))),
     ("neg", |x| Some(x.interval(0)?.neg())),
+    ("optional-max", |x| extreme(x, Interval::max)),
+    ("optional-min", |x| extreme(x, Interval::min)),
     ("pow", pow),
+    ("prod", |x| Some(x.interval(0)?.product())),
     ("reciprocal", |x| Some(Interval::point(1.0).div(&x.interval(0)?))),
     ("relu", |x| Some(x.interval(0)?.relu())),
-    ("rsqrt", |x| Some(Interval::point(1.0).div(&x.interval(0)?.sqrt()))),
     ("same", |x| x.interval(0)),
-    ("softplus", |x| Some(x.interval(0)?.softplus())),
+    ("scaled", |x| Some(x.interval(0)?.join(&Interval::point(0.0)).sum())),
     ("sqrt", |x| Some(x.interval(0)?.sqrt())),
     ("square", |x| Some(x.interval(0)?.square())),
     ("sub", |x| Some(x.interval(0)?.sub(&x.interval(1)?))),
     ("sum", sum),
+    ("union", |x| (0..x.0.len()).map(|at| x.interval(at)).reduce(|a, b| Some(a?.join(&b?))).flatten()),
 ];
 
-/// `clamp x min max`: the bounds may be numbers or tensors.
-fn clamp(x: &Operands) -> Option<Interval> {
+/// Between bounds at these operands, numbers or tensors, which may be left out.
+fn bounded(x: &Operands, low: Option<usize>, high: Option<usize>) -> Option<Interval> {
     let mut range = x.interval(0)?;
-    if let Some(min) = x.bound(1)? {
-        range = range.max(&min);
+    if let Some(low) = low.map_or(Some(None), |at| x.bound(at))? {
+        range = range.max(&low);
     }
-    if let Some(max) = x.bound(2)? {
-        range = range.min(&max);
+    if let Some(high) = high.map_or(Some(None), |at| x.bound(at))? {
+        range = range.min(&high);
     }
     Some(range)
+}
+
+/// `elu x alpha`: `x` above zero, below it never as low as `-alpha`.
+fn elu(x: &Operands) -> Option<Interval> {
+    let (range, alpha) = (x.interval(0)?, if x.0.len() > 1 { x.number(1)? } else { 1.0 });
+    if range.low >= 0.0 {
+        return Some(range);
+    }
+    Some(Interval { low: -alpha, low_open: true, high: range.high.max(0.0), high_open: range.high_open })
+}
+
+/// Of `x`, or of two tensors where the second operand is one.
+fn extreme(x: &Operands, of: fn(&Interval, &Interval) -> Interval) -> Option<Interval> {
+    match x.0.get(1).map(Value::bare) {
+        Some(Value::Tensor(_)) => Some(of(&x.interval(0)?, &x.interval(1)?)),
+        Some(Value::Unknown) => None,
+        _ => x.interval(0),
+    }
 }
 
 fn pow(x: &Operands) -> Option<Interval> {
@@ -97,18 +119,9 @@ fn pow(x: &Operands) -> Option<Interval> {
     }
 }
 
-/// `sum x dim`: of probabilities over their classes it is one, up to rounding.
 fn sum(x: &Operands) -> Option<Interval> {
-    let value = x.0.first()?;
-    if is_number(value) {
-        return x.interval(0);
-    }
-    let softmax =
-        value.as_tensor().and_then(|tensor| tensor.mark).is_some_and(|mark| mark.0 == Mark::Softmax);
-    if softmax && x.0.get(1).and_then(Value::as_known_int) == Some(-1) {
-        return Some(Interval::POSITIVE);
-    }
-    Some(x.interval(0)?.sum())
+    let range = x.interval(0)?;
+    Some(if is_number(&x.0[0]) { range } else { range.sum() })
 }
 
 #[cfg(test)]
@@ -137,7 +150,11 @@ mod tests {
         let guarded = apply("clamp", vec![any.clone(), eps.clone(), Value::None]);
         assert!(guarded.is_some_and(|range| !range.contains_zero()));
         assert_eq!(apply("clamp", vec![any.clone(), Value::Unknown, Value::None]), None);
-        assert_eq!(apply("clamp", vec![Value::Unknown, eps.clone()]), None);
+        assert_eq!(apply("clamp", vec![Value::Unknown, eps.clone(), Value::None]), None);
+        assert!(
+            apply("floor-at", vec![any.clone(), eps.clone()]).is_some_and(|range| !range.contains_zero())
+        );
+        assert!(apply("ceil-at", vec![any.clone(), eps.clone()]).is_some_and(|range| range.contains_zero()));
         let above = apply("clamp", vec![any, Value::None, eps]);
         assert!(above.is_some_and(|range| range.contains_zero()));
     }
@@ -146,18 +163,31 @@ mod tests {
     fn activations_bound_their_results() {
         let any = || ranged(Interval::REAL);
         assert_eq!(apply("relu", vec![any()]), Some(Interval::NON_NEGATIVE));
-        assert_eq!(apply("softplus", vec![any()]), Some(Interval::POSITIVE));
+        assert_eq!(apply("elu", vec![any(), Value::Float(Some(2.0))]).map(|range| range.low), Some(-2.0));
         assert_eq!(apply("square", vec![any()]), Some(Interval::NON_NEGATIVE));
         assert_eq!(apply("pow", vec![any(), Value::int(2)]), Some(Interval::NON_NEGATIVE));
         assert_eq!(apply("pow", vec![any(), Value::Unknown]), None);
-        assert_eq!(apply("expm1", vec![any()]).map(|range| range.low), Some(-1.0));
+        assert_eq!(apply("scaled", vec![ranged(Interval::closed(1.0, 2.0))]), Some(Interval::NON_NEGATIVE));
         assert_eq!(apply("relu", vec![Value::Unknown]), None);
         assert_eq!(apply("no such function", vec![any()]), None);
     }
 
     #[test]
+    fn unions_and_extremes_follow_their_operands() {
+        let unit = || ranged(Interval::closed(0.0, 1.0));
+        assert_eq!(apply("union", vec![Value::int(-1), Value::int(3)]), Some(Interval::closed(-1.0, 3.0)));
+        assert_eq!(apply("union", vec![unit(), Value::Unknown]), None);
+        let two = ranged(Interval::closed(2.0, 3.0));
+        assert_eq!(apply("optional-max", vec![unit(), two]), Some(Interval::closed(2.0, 3.0)));
+        assert_eq!(apply("optional-max", vec![unit(), Value::int(-1)]), Some(Interval::closed(0.0, 1.0)));
+        assert_eq!(apply("optional-min", vec![unit(), Value::Unknown]), None);
+        assert_eq!(apply("prod", vec![unit()]), Some(Interval::NON_NEGATIVE));
+        assert_eq!(apply("prod", vec![ranged(Interval::REAL)]), Some(Interval::REAL));
+    }
+
+    #[test]
     fn sums_of_positive_numbers_are_positive() {
-        let sum = apply("sum", vec![ranged(Interval::POSITIVE), Value::int(-1)]);
+        let sum = apply("sum", vec![ranged(Interval::POSITIVE)]);
         assert_eq!(sum, Some(Interval::POSITIVE));
         assert_eq!(apply("sum", vec![Value::int(3)]), Some(Interval::point(3.0)));
         assert_eq!(apply("sum", vec![Value::Unknown]), None);

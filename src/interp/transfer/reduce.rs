@@ -44,15 +44,16 @@ pub fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(Tensor { shape, dtype, ..result(interp, call.place, &[&tensor]) })
 }
 
-pub fn norm(interp: &mut Interp, call: &Invocation) -> Value {
+/// `reduce-pair x dim`: the numbers and where they were.
+pub fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    let shape = reduced_shape(tensor.shape.as_deref(), &axes(interp, call, 2), flag(given(call, 3)));
-    let range = Some(Interval::NON_NEGATIVE);
-    Value::tensor(Tensor { shape, range, ..result(interp, call.place, &[&tensor]) })
+    let shape = reduced_shape(tensor.shape.as_deref(), &axes(interp, call, 1), flag(given(call, 2)));
+    let values = Tensor { shape, range: tensor.range, ..result(interp, call.place, &[&tensor]) };
+    with_positions(interp, call, &tensor, values)
 }
 
-/// `max x dim`: the numbers and where they were; without `dim` the one number; with a tensor, of two by two.
-pub fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
+/// `max x dim`: without `dim` the one number, with a tensor the larger of two by two.
+pub fn optional_reduce(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     if let Some(other) = given(call, 1)
         && let Some(second) = other.as_tensor()
@@ -61,12 +62,16 @@ pub fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
         let pair = super::elementwise::of_all(interp, call.place, &[call.nth(0), other]);
         return Value::tensor(Tensor { range, ..pair });
     }
-    let axes = axes(interp, call, 1);
-    let shape = reduced_shape(tensor.shape.as_deref(), &axes, flag(given(call, 2)));
-    let values = Tensor { shape, range: tensor.range, ..result(interp, call.place, &[&tensor]) };
-    match axes {
-        Axes::All => Value::tensor(values),
-        _ => with_positions(interp, call, &tensor, values),
+    if given(call, 1).is_some_and(|dim| dim.is_unknown()) {
+        // It may be an axis or another tensor.
+        return Value::Unknown;
+    }
+    match axes(interp, call, 1) {
+        Axes::All => {
+            let shape = Some(Rc::from([]));
+            Value::tensor(Tensor { shape, range: tensor.range, ..result(interp, call.place, &[&tensor]) })
+        }
+        _ => reduce_pair(interp, call),
     }
 }
 

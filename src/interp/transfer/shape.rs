@@ -101,9 +101,22 @@ pub fn expand(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(Tensor { shape, ..kept(interp, &tensor) })
 }
 
+pub fn unflatten(interp: &mut Interp, call: &Invocation) -> Value {
+    let (axis, sizes) = (axis(call, 1, 0), ints_from(interp, call, 2));
+    reshaped(interp, call, |shape| dims::unflatten(shape, axis?, &sizes?))
+}
+
+/// `unfold x dim size step`: windows along an axis, in a new last axis.
+pub fn unfold(interp: &mut Interp, call: &Invocation) -> Value {
+    let axis = axis(call, 1, 0);
+    let int = |index: usize| given(call, index).and_then(|value| value.as_int().cloned()).unwrap_or_default();
+    let (size, step) = (int(2), int(3));
+    reshaped(interp, call, |shape| dims::unfold(shape, axis?, &size, &step))
+}
+
 pub fn repeat(interp: &mut Interp, call: &Invocation) -> Value {
     let times = ints_from(interp, call, 1);
-    reshaped(interp, call, |shape| dims::repeat(shape, &times?))
+    reshaped(interp, call, |shape| Some(dims::repeat(shape, &times?)))
 }
 
 /// What is joined: tensors one by one, or any of a list.
@@ -243,9 +256,9 @@ pub fn unbind(interp: &mut Interp, call: &Invocation) -> Value {
     }
 }
 
-/// `gather x dim index` and the like: numbers of the first operand in the shape of the second.
+/// `gather x dim index`: numbers of the first operand in the shape of the last.
 pub fn gather(interp: &mut Interp, call: &Invocation) -> Value {
-    let (tensor, index) = (first(interp, call), tensor_of(interp, &call.nth(1)));
+    let (tensor, index) = (first(interp, call), tensor_of(interp, &call.nth(2)));
     let hazards = union_hazards(&tensor.hazards, &index.hazards);
     let shape = index.shape.clone();
     Value::tensor(Tensor { shape, hazards, mark: None, ..kept(interp, &tensor) })
