@@ -13,6 +13,12 @@ pub const TRANSFERS: &[Word] = &[
     word("array-of", 1, 2, "x [dtype]: a numpy array of Python numbers, arrays or a tensor"),
     word("array-range", 3, 4, "start stop step [dtype]: one dimension, counted"),
     word("array-unknown", 0, 0, "a numpy array of unknown shape"),
+    word(
+        "as-tensor",
+        2,
+        3,
+        "x dtype ['automatic']: the same numbers, graph and all; an array becomes a tensor",
+    ),
     word("attention", 3, 3, "q k v: shape of q with the last dimension of v"),
     word("attention-pair", 3, 3, "q k v: the result of attention, and weights of unknown shape"),
     word("bool", 0, MANY, "a Python bool"),

@@ -1,18 +1,20 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod data;
 pub mod gpus;
 mod gradients;
 mod losses;
 mod memory;
 pub mod units;
 
+pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
-pub use memory::{FullBatch, IdleGraph, ResidentData, RetainedGraph};
+pub use memory::{IdleGraph, RetainedGraph};
 
 use crate::report::{Diagnostic, Place, Severity};
-use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight, Sighting};
+use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};
 use crate::values::ObjId;
 
 /// A share of the target's memory from which data is worth a warning.
@@ -77,11 +79,6 @@ impl<'a> Script<'a> {
 
     fn sightings(&self) -> impl Iterator<Item = (&'a At, &'a Sight)> {
         self.rehearsal.sightings.iter().map(|Sighting { at, sight }| (at, sight))
-    }
-
-    /// Whether a backward runs in a loop.
-    fn trains_in(&self, id: LoopId) -> bool {
-        self.sightings().any(|(at, sight)| matches!(sight, Sight::Backward { .. }) && at.loops.contains(&id))
     }
 
     /// The name a variable or attribute had where an object was kept; else its class.

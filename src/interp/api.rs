@@ -22,6 +22,20 @@ pub(super) struct Before {
     contexts: usize,
 }
 
+/// Transfers that put numbers where they were not before.
+const PLACING: [&str; 10] = [
+    "arange",
+    "as-tensor",
+    "factory",
+    "factory-like",
+    "from-data",
+    "legacy-tensor",
+    "new-factory",
+    "place",
+    "randint",
+    "to",
+];
+
 impl<'p> Interp<'p> {
     pub(super) fn call_api(&mut self, name: Ustr, call: &Call) -> Value {
         let apis = self.apis;
@@ -156,7 +170,8 @@ impl<'p> Interp<'p> {
     /// A tensor of known size that comes to the GPU here.
     fn note_resident(&mut self, api: &Api, before: Option<&Tensor>, tensor: &Tensor, place: Place) {
         let was_there = before.is_some_and(|before| before.device.is_gpu());
-        if was_there || tensor.bytes().is_none() || tensor.is_leaf {
+        let places = api.gives.as_ref().is_some_and(|gives| PLACING.contains(&gives.verb.as_str()));
+        if was_there || !places || tensor.bytes().is_none() || tensor.is_leaf {
             return;
         }
         let how = Rc::from(api.name.as_str());
@@ -233,7 +248,7 @@ impl<'p> Interp<'p> {
                     let args: Vec<Value> = (1..effect.args.len()).map(arg).collect();
                     self.call_back(&arg(0), args, call.place);
                 }
-                Verb::Fit => self.fit(call, &arg(0), &arg(1), &arg(2), effect.args.get(2)),
+                Verb::Fit => self.fit(call, &effect.args),
                 Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2)),
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
                 Verb::GradMode => self.grad = self.truth(&arg(0)),

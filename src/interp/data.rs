@@ -13,7 +13,8 @@ impl<'p> Interp<'p> {
     pub(super) fn loader(&mut self, api: &'p Api, call: &Invocation) -> Value {
         let dataset = call.get("dataset");
         let batch_size = call.get("batch_size");
-        let length = if dataset.is_unknown() { Int::Unknown } else { self.length(&dataset, call.place) };
+        let (batch_size, length) =
+            self.batch_and_length(call, &dataset, batch_size, ("dataset", "batch_size"));
         let length_place = dataset.as_obj().map(|object| self.heap.get(object).site);
         let count = batch_size.as_int().cloned().unwrap_or_default();
         let count = if count.is_unknown() { Int::symbol(self.symbol("batch")) } else { count };
@@ -36,6 +37,30 @@ impl<'p> Interp<'p> {
         let sight = Sight::Loader { loader: object, dataset, length, length_place, batch_size, batch_place };
         self.see(call.place, sight, confidence);
         Value::Obj(object)
+    }
+
+    /// The length of data, and the batch size against it. Of data that nobody knows, `len(data)` is known to be
+    /// its length all the same.
+    fn batch_and_length(
+        &mut self,
+        call: &Invocation,
+        data: &Value,
+        batch_size: Value,
+        names: (&str, &str),
+    ) -> (Value, Int) {
+        if !data.is_unknown() {
+            return (batch_size, self.length(data, call.place));
+        }
+        let words = |name: &str| call.place_of(name).map(|place| self.words(place));
+        let (Some(data), Some(size)) = (words(names.0), words(names.1)) else {
+            return (batch_size, Int::Unknown);
+        };
+        let measured = size.strip_prefix("len(").and_then(|rest| rest.strip_suffix(')'));
+        if data.is_empty() || measured != Some(data) {
+            return (batch_size, Int::Unknown);
+        }
+        let length = Int::symbol(self.symbol("len(dataset)"));
+        (Value::of_int(length.clone()), length)
     }
 
     /// Runs something that must leave nothing in the trace.
@@ -190,6 +215,7 @@ impl<'p> Interp<'p> {
         match verb {
             "dataset-slices" => {
                 let data = call.nth(0);
+                self.note_slices(&data, call);
                 let sample = self.slices(&data, call.place);
                 let length = self.slices_length(&data, call.place);
                 self.stream(call, sample, length)
@@ -203,7 +229,12 @@ impl<'p> Interp<'p> {
                 };
                 let mapped =
                     self.quietly(|interp| interp.call_value(&call.nth(1), &Call::with(call.place, args)));
-                self.stream(call, mapped, length)
+                let batched = call.nth(0).as_obj().and_then(|source| self.loader_of(&Value::Obj(source)));
+                let made = self.stream(call, mapped, length);
+                if let (Some(object), Some(loader)) = (made.as_obj(), batched) {
+                    self.heap.get_mut(object).set_attr(Ustr::from("batched"), Value::Obj(loader));
+                }
+                made
             }
             "dataset-same" | "dataset-skip" | "dataset-take" => call.nth(0),
             "tensor-dataset" => self.dataset_of(call, "tensors"),
@@ -224,6 +255,22 @@ impl<'p> Interp<'p> {
         let object = self.alloc(call.place, ClassRef::Api(call.api.name), State::Plain);
         self.heap.get_mut(object).set_attr(Ustr::from(name), call.nth(0));
         Value::Obj(object)
+    }
+
+    /// Arrays that become slices are copied whole to where the framework computes.
+    fn note_slices(&mut self, data: &Value, call: &Invocation) {
+        let arrays: Vec<Rc<Tensor>> = match data.bare() {
+            Value::Tuple(items) => items.iter().filter_map(|item| item.as_tensor().cloned()).collect(),
+            other => other.as_tensor().cloned().into_iter().collect(),
+        };
+        let largest = arrays.into_iter().filter(|array| array.is_array).max_by_key(|array| array.bytes());
+        let elsewhere =
+            self.contexts.iter().any(|context| matches!(context, ContextKind::Device(Device::Cpu)));
+        if let Some(tensor) = largest.filter(|array| array.bytes().is_some() && !elsewhere) {
+            let how = Rc::from(call.api.name.as_str());
+            let confidence = tensor.confidence.min(crate::report::Confidence::Medium);
+            self.see(call.place, Sight::Resident { tensor, how }, confidence);
+        }
     }
 
     fn slices(&mut self, data: &Value, place: Place) -> Value {
@@ -283,6 +330,7 @@ impl<'p> Interp<'p> {
         let batch = self.collated(&sample, &count);
         let made = self.stream(call, batch, Int::Unknown);
         if let Some(object) = made.as_obj() {
+            self.heap.get_mut(object).set_attr(Ustr::from("batched"), Value::Obj(object));
             let batch_place = call.place_of("batch_size").unwrap_or(call.place);
             let length_place = call.nth(0).as_obj().map(|object| self.heap.get(object).site);
             let sight = Sight::Loader {
@@ -430,30 +478,17 @@ impl<'p> Interp<'p> {
     }
 
     /// `model.fit(data, batch_size=…)`: what the framework will train on.
-    pub(super) fn fit(
-        &mut self,
-        call: &Invocation,
-        model: &Value,
-        data: &Value,
-        batch: &Value,
-        operand: Option<&Operand>,
-    ) {
-        let length = match data.bare() {
-            Value::Tensor(_) | Value::Obj(_) => self.length(data, call.place),
-            _ => Int::Unknown,
+    pub(super) fn fit(&mut self, call: &Invocation, operands: &[Operand]) {
+        let arg = |index: usize| operands.get(index).map_or(Value::None, |operand| call.operand(operand));
+        let name = |index: usize| match operands.get(index) {
+            Some(Operand::Param(name)) => name.as_str(),
+            _ => "",
         };
-        let batch_place = match operand {
-            Some(Operand::Param(name)) => call.place_of(name),
-            _ => None,
-        };
-        let loss = self.compiled_loss(model, data, call.place);
-        let sight = Sight::Fit {
-            batch_size: batch.clone(),
-            batch_place,
-            length,
-            data: data.clone(),
-            loss: loss.map(Rc::new),
-        };
+        let (model, data) = (arg(0), arg(1));
+        let (batch_size, length) = self.batch_and_length(call, &data, arg(2), (name(1), name(2)));
+        let batch_place = call.place_of(name(2));
+        let loss = self.compiled_loss(&model, &data, call.place);
+        let sight = Sight::Fit { batch_size, batch_place, length, data, loss: loss.map(Rc::new) };
         self.see(call.place, sight, crate::report::Confidence::High);
     }
 

@@ -16,11 +16,10 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(script: &Script, out: &mut Findings) {
     for data in script.resident_data() {
-        let severity = script.severity_of_size(data.bytes, Severity::Note);
         let size = units::bytes(data.bytes);
         let mut finding = script.finding(
             RULE.id,
-            severity,
+            data.severity,
             &data.at,
             format!("{size} of data stay on the GPU for the whole run"),
         );

@@ -94,27 +94,35 @@ pub enum Device {
     Cuda(Option<u32>),
     /// `cuda if available else cpu`, and what a launcher hands out: the GPU wherever it matters.
     Accelerator,
+    /// On the GPU, put there by a framework that copies between devices by itself.
+    Automatic,
     #[default]
     Unknown,
 }
 
 impl Device {
+    /// `cuda:1`, `cpu`, and the longer `/job:worker/device:GPU:0` whose last part says it.
     pub fn named(name: &str) -> Device {
-        match name.split_once(':') {
-            _ if name == "cpu" => Device::Cpu,
-            _ if name == "cuda" => Device::Cuda(None),
-            Some(("cuda", index)) => Device::Cuda(index.parse().ok()),
-            _ => Device::Unknown,
+        let last = name.rsplit('/').next().unwrap_or(name);
+        let last = last.strip_prefix("device:").unwrap_or(last);
+        let (kind, index) = last.split_once(':').unwrap_or((last, ""));
+        if kind.eq_ignore_ascii_case("cpu") {
+            Device::Cpu
+        } else if kind.eq_ignore_ascii_case("cuda") || kind.eq_ignore_ascii_case("gpu") {
+            Device::Cuda(index.parse().ok())
+        } else {
+            Device::Unknown
         }
     }
 
     pub fn is_gpu(self) -> bool {
-        matches!(self, Device::Cuda(_) | Device::Accelerator)
+        matches!(self, Device::Cuda(_) | Device::Accelerator | Device::Automatic)
     }
 
     /// One is surely not the other, on a machine where both exist.
     pub fn differs(self, other: Device) -> bool {
         match (self, other) {
+            (Device::Automatic, _) | (_, Device::Automatic) => false,
             (Device::Cpu, gpu) | (gpu, Device::Cpu) => gpu.is_gpu(),
             (Device::Cuda(Some(a)), Device::Cuda(Some(b))) => a != b,
             _ => false,
@@ -124,6 +132,7 @@ impl Device {
     pub fn join(self, other: Device) -> Device {
         match (self, other) {
             _ if self == other => self,
+            (Device::Automatic, _) | (_, Device::Automatic) => Device::Unknown,
             (a, b) if a.is_gpu() && b.is_gpu() => Device::Accelerator,
             _ => Device::Unknown,
         }
@@ -133,7 +142,7 @@ impl Device {
         match self {
             Device::Cpu => "the CPU".into(),
             Device::Cuda(Some(index)) => format!("GPU {index}"),
-            Device::Cuda(None) | Device::Accelerator => "the GPU".into(),
+            Device::Cuda(None) | Device::Accelerator | Device::Automatic => "the GPU".into(),
             Device::Unknown => "an unknown device".into(),
         }
     }

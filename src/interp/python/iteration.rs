@@ -146,7 +146,17 @@ fn enumerate(interp: &mut Interp, call: &Call) -> Value {
         }
         None => Items { exact: None, any: Value::tuple(vec![counter(), items.any]), len: items.len },
     };
-    make(interp, call.place, items)
+    make_over(interp, call, items)
+}
+
+/// A list of what goes through the arguments; the loader among them drives it, if one does.
+fn make_over(interp: &mut Interp, call: &Call, items: Items) -> Value {
+    let loader = call.positional.iter().find_map(|passed| interp.loader_of(&passed.value));
+    let made = make(interp, call.place, items);
+    if let (Some(object), Some(loader)) = (made.as_obj(), loader) {
+        interp.heap.get_mut(object).set_attr(ustr("iterable"), Value::Obj(loader));
+    }
+    made
 }
 
 fn zip(interp: &mut Interp, call: &Call) -> Value {
@@ -165,7 +175,7 @@ fn zip(interp: &mut Interp, call: &Call) -> Value {
             Items { exact: None, any: Value::tuple(row), len }
         }
     };
-    make(interp, call.place, zipped)
+    make_over(interp, call, zipped)
 }
 
 fn shortest(lengths: Vec<Num>) -> Num {

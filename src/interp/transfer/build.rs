@@ -78,7 +78,7 @@ pub fn quoted_rank(call: &Invocation) -> Option<usize> {
     }
 }
 
-fn literals<'a>(call: &Invocation<'a>) -> impl Iterator<Item = &'a Literal> + use<'a> {
+pub fn literals<'a>(call: &Invocation<'a>) -> impl Iterator<Item = &'a Literal> + use<'a> {
     operands(call).iter().filter_map(|operand| match operand {
         Operand::Literal(literal) => Some(literal),
         Operand::Param(_) => None,

@@ -176,9 +176,17 @@ fn device_wanted(interp: &Interp, call: &Invocation, model: Option<Device>, hold
         ContextKind::Device(device) => Some(*device),
         _ => None,
     });
+    if word(call, "automatic") {
+        return model.unwrap_or_else(|| match context {
+            Some(device) if !device.is_gpu() => Device::Unknown,
+            _ => Device::Automatic,
+        });
+    }
+    let quoted = || literals(call).map(|literal| device_named(&crate::interp::invocation::literal(literal)));
+    let quoted = quoted().find(|device| *device != Device::Unknown);
     let chooses = call.api.params.iter().any(|param| param.name == "device");
     // Frameworks without the parameter place tensors where they see fit.
-    model.or(context).unwrap_or(if chooses { Device::Cpu } else { Device::Unknown })
+    quoted.or(model).or(context).unwrap_or(if chooses { Device::Cpu } else { Device::Unknown })
 }
 
 /// `arange start end step`; a single bound is the end.
@@ -238,6 +246,14 @@ fn arange_range(start: &Value, end: &Value, step: &Value) -> Option<Interval> {
 /// `from-data data dtype device requires_grad`: a copy without the graph of the data.
 pub fn from_data(interp: &mut Interp, call: &Invocation) -> Value {
     copied(interp, call, Holder::Framework)
+}
+
+/// `as-tensor x dtype`: a tensor in a dtype; what is none yet becomes one.
+pub fn as_tensor(interp: &mut Interp, call: &Invocation) -> Value {
+    match call.nth(0).as_tensor() {
+        Some(tensor) if !tensor.is_array => super::convert::cast(interp, call),
+        _ => copied(interp, call, Holder::Framework),
+    }
 }
 
 /// `array-of x dtype`

@@ -48,6 +48,7 @@ static VERBS: &[(&str, Transfer)] = &[
     ("array-of", factory::array_of),
     ("array-range", factory::array_range),
     ("array-unknown", factory::array_unknown),
+    ("as-tensor", factory::as_tensor),
     ("attention", layers::attention),
     ("attention-pair", layers::attention_pair),
     ("bool", |_, _| Value::Bool(None)),
