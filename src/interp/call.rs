@@ -88,10 +88,23 @@ impl<'p> Interp<'p> {
             if let Some(value) = python::method(self, receiver, &name, call) {
                 return value;
             }
-            self.havoc(&call.with_first(receiver.clone()));
+            if self.is_part_of_module(receiver) {
+                self.havoc(call);
+            } else {
+                self.havoc(&call.with_first(receiver.clone()));
+            }
             return Value::Unknown;
         }
         self.call_value(&method, call)
+    }
+
+    /// Whether what is unknown of a receiver can only be a layer in it: of a module, all of whose methods we see.
+    fn is_part_of_module(&self, receiver: &Value) -> bool {
+        receiver.as_obj().is_some_and(|object| {
+            let here = self.heap.get(object);
+            here.module().is_some_and(|module| module.weights != Learned::Opaque)
+                && !self.lineage(here.class).contains(&super::class::Base::Unknown)
+        })
     }
 
     /// A method of something unknown: a name that only tensors have says that it is one.

@@ -144,6 +144,9 @@ impl<'p> Interp<'p> {
             return None;
         }
         if verb.is_some_and(|verb| verb == "sequential") {
+            if self.heap.get(object).module().is_some_and(|module| module.weights == Learned::Opaque) {
+                return None;
+            }
             return Some(self.sequence(object, call));
         }
         // `F.dropout(training=)` and its kin take the layer's own mode.
