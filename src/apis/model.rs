@@ -122,6 +122,8 @@ pub enum Verb {
     /// `add-layer model layer`
     AddLayer,
     /// `grad-mode flag`: sets the mode from here on.
+    /// From here on factories and layers are on this device.
+    DefaultDevice,
     GradMode,
     /// `add-params optimizer group`: an optimizer owns more parameters.
     AddParams,

@@ -21,7 +21,7 @@ pub const TRANSFERS: &[Word] = &[
     ),
     word("attention", 3, 3, "q k v: shape of q with the last dimension of v"),
     word("attention-pair", 3, 3, "q k v: the result of attention, and weights of unknown shape"),
-    word("bool", 0, MANY, "a Python bool"),
+    word("bool", 0, MANY, "a Python bool: the one that is quoted, else either"),
     word("broadcast", 2, MANY, "x y ...: elementwise on several, shapes broadcast"),
     word("call-result", 1, 2, "f [args]: what calling f with these gives"),
     word("cast", 2, 2, "x dtype: the same numbers in another dtype"),
@@ -30,6 +30,7 @@ pub const TRANSFERS: &[Word] = &[
     word("chunk", 3, 3, "x n dim: a tuple of n parts"),
     word("closure-result", 1, 1, "closure: what the closure gives, else None"),
     word("compare", 1, 2, "x [y]: a bool tensor, broadcast, no graph"),
+    word("compose", 2, 2, "functions x: what calling them one after another gives"),
     word("concat-datasets", 1, 1, "datasets: a dataset of all their samples"),
     word("conv", 7, 7, "x out_channels kernel_size stride padding dilation rank"),
     word(
@@ -48,6 +49,12 @@ pub const TRANSFERS: &[Word] = &[
     ),
     word("dataset-batch", 2, 2, "self n: a dataset of batches"),
     word("dataset-map", 2, 2, "self f: a dataset of what f gives"),
+    word(
+        "dataset-rows",
+        5,
+        5,
+        "self a b c holder: all samples as stored, bytes of these sizes; 'array' or 'tensor'",
+    ),
     word("dataset-same", 1, 1, "self: the same samples (shuffle, prefetch, cache, repeat)"),
     word("dataset-skip", 2, 2, "self n: all but the first n samples"),
     word("dataset-slices", 1, 1, "x: a dataset of slices along the first dimension"),
@@ -225,6 +232,11 @@ pub const TRANSFERS: &[Word] = &[
     word("variable", 1, 2, "data [requires_grad]: the tensor itself, as a leaf where requires_grad is true"),
     word("view", 2, MANY, "x shape ...: the same numbers in this shape"),
     word("where", 3, 3, "c x y: x where c holds, else y"),
-    word("wrap", 1, 1, "module: the module itself, wrapped"),
+    word(
+        "wrap",
+        1,
+        2,
+        "module [devices]: the module itself, wrapped; inputs are moved to the devices unless they are None",
+    ),
     word("zip", 1, 1, "args: tuples of elements"),
 ];

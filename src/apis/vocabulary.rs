@@ -69,6 +69,7 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("fit", Verb::Fit, 1, 3),
     ("compile", Verb::Compile, 2, 3),
     ("add-layer", Verb::AddLayer, 2, 2),
+    ("default-device", Verb::DefaultDevice, 1, 1),
     ("grad-mode", Verb::GradMode, 1, 1),
     ("add-params", Verb::AddParams, 2, 2),
     ("spawn", Verb::Spawn, 1, 2),

@@ -26,6 +26,8 @@ pub struct FullBatch {
     pub severity: Severity,
     pub samples: Option<i64>,
     pub bytes: Option<u64>,
+    /// What the layers keep of it for the way back, at least.
+    pub kept: u64,
     /// Where the samples come from.
     pub length_place: Option<Place>,
     /// Where the size of the batch was written, and in which words.
@@ -89,13 +91,13 @@ impl Script<'_> {
                     if !self.feeds_training(*loader) {
                         continue;
                     }
-                    let bytes = self.batch_bytes(*loader);
-                    self.full_batch(at, *batch_place, length, *length_place, batch_size, bytes)
+                    let step = (self.batch_bytes(*loader), self.kept_over(*loader));
+                    self.full_batch(at, *batch_place, (length, *length_place), batch_size, step)
                 }
-                Sight::Fit { batch_size, batch_place: Some(place), length, data, .. } => {
+                Sight::Fit { batch_size, batch_place: Some(place), length, data, kept, .. } => {
                     let bytes = data.as_tensor().and_then(|tensor| tensor.bytes());
                     let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
-                    self.full_batch(at, *place, length, None, batch_size, bytes)
+                    self.full_batch(at, *place, (length, None), batch_size, (bytes, *kept))
                 }
                 Sight::Forward(forward) => self.whole_forward(at, forward),
                 _ => continue,
@@ -114,10 +116,9 @@ impl Script<'_> {
         &self,
         at: &At,
         place: Place,
-        length: &Int,
-        length_place: Option<Place>,
+        (length, length_place): (&Int, Option<Place>),
         batch_size: &Value,
-        bytes: Option<u64>,
+        (bytes, kept): (Option<u64>, u64),
     ) -> Option<FullBatch> {
         let size = batch_size.as_int()?;
         let samples = match (size, length) {
@@ -127,12 +128,20 @@ impl Script<'_> {
         };
         let large = samples.is_none_or(|samples| samples >= MANY_SAMPLES);
         let small = if large { Severity::Warning } else { Severity::Note };
-        let severity = bytes.map_or(small, |bytes| self.severity_of_size(bytes, small));
+        let severity = self.severity_of_size(bytes.unwrap_or(0).saturating_add(kept), small);
         let origin = batch_size.origin().filter(|origin| origin.place != place).map(|origin| {
             let value = size.known().map_or(String::new(), |size| format!(" = {}", units::count(size)));
             (origin.place, format!("`{}`{value}", origin.name))
         });
-        Some(FullBatch { at: At { place, ..at.clone() }, severity, samples, bytes, length_place, origin })
+        Some(FullBatch {
+            at: At { place, ..at.clone() },
+            severity,
+            samples,
+            bytes,
+            kept,
+            length_place,
+            origin,
+        })
     }
 
     /// A training step whose input is the same large tensor in every iteration.
@@ -153,9 +162,10 @@ impl Script<'_> {
         let small = if samples >= MANY_SAMPLES { Severity::Warning } else { Severity::Note };
         Some(FullBatch {
             at: at.clone(),
-            severity: self.severity_of_size(bytes, small),
+            severity: self.severity_of_size(bytes.saturating_add(forward.kept), small),
             samples: Some(samples),
             bytes: Some(bytes),
+            kept: forward.kept,
             length_place: input.made,
             origin: None,
         })
@@ -175,6 +185,19 @@ impl Script<'_> {
     fn drives(&self, dataset: ObjId) -> ObjId {
         let batched = self.rehearsal.heap.attr(dataset, Ustr::from("batched"));
         batched.and_then(Value::as_obj).unwrap_or(dataset)
+    }
+
+    /// What a forward on a loader's batches keeps, at least.
+    fn kept_over(&self, loader: ObjId) -> u64 {
+        let over = |at: &At| {
+            let driven = |id: &LoopId| matches!(self.rehearsal.loop_info(*id).over, Over::Loader(over) if over == loader);
+            at.loops.iter().any(driven)
+        };
+        let kept = self.sightings().filter_map(|(at, sight)| match sight {
+            Sight::Forward(forward) if over(at) => Some(forward.kept),
+            _ => None,
+        });
+        kept.max().unwrap_or(0)
     }
 
     fn loops(&self) -> impl Iterator<Item = LoopId> {

@@ -128,6 +128,14 @@ impl Life<'_, '_> {
         if self.state.others || self.overlap(targets) { Reach::Maybe } else { Reach::No }
     }
 
+    /// Whether another optimizer applies the same gradients.
+    fn shares(&self, other: ObjId) -> bool {
+        let State::Optimizer(other) = &self.script.rehearsal.heap.get(other).state else { return false };
+        !self.state.owns.is_empty()
+            && !self.state.others
+            && self.state.owns.iter().all(|owner| other.owns.contains(owner))
+    }
+
     fn note(&mut self, kind: Kind, event: &Event, way: &Way, before: States, certain: bool) {
         if way.settled {
             self.seen.push(Seen {
@@ -173,9 +181,9 @@ impl Protocol for Life<'_, '_> {
             }
             Effect::Step { optimizer } if *optimizer == self.optimizer => {
                 self.note(Kind::Step, event, way, before, true);
-                // What was cleared stays clear: nothing is applied.
-                *state = map(before, |one| if one & (CLEAN | LOST) != 0 { CLEAN } else { APPLIED });
+                *state = applied(before);
             }
+            Effect::Step { optimizer } if self.shares(*optimizer) => *state = applied(before),
             Effect::Clear { targets, whole } => match self.clears(targets, *whole) {
                 Reach::No => self.note(Kind::OtherClear, event, way, before, true),
                 Reach::Maybe => {
@@ -213,6 +221,11 @@ impl Protocol for Life<'_, '_> {
 /// Accumulated on every way, and not applied on any.
 fn unused(states: States) -> bool {
     states & !(FRESH | LOST) == 0
+}
+
+/// A step: what was cleared stays clear, for nothing is applied.
+fn applied(states: States) -> States {
+    map(states, |one| if one & (CLEAN | LOST) != 0 { CLEAN } else { APPLIED })
 }
 
 fn map(states: States, each: impl Fn(States) -> States) -> States {
@@ -311,7 +324,8 @@ fn uncleared<'s>(step: &Seen, seen: &'s [Seen]) -> Option<&'s Seen> {
         .iter()
         .any(|other| matches!(other.kind, Kind::Clear | Kind::Foreign) && other.loops.contains(innermost));
     let surely = step.before == MIXED;
-    let never_cleared = !cleared && step.before & MIXED != 0 && step.before & (FOREIGN | CLEAN | LOST) == 0;
+    // Where nothing clears, a backward that may be another optimizer's leaves the same to say.
+    let never_cleared = !cleared && step.before & MIXED != 0 && step.before & FOREIGN == 0;
     (surely || never_cleared).then_some(backward)
 }
 

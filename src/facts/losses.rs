@@ -106,8 +106,19 @@ impl<'a> Script<'a> {
     pub fn device_meetings(&self) -> Vec<Meeting<'a>> {
         let mut found = Vec::new();
         let mut seen = Vec::new();
+        let mut left = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Meet { one, other, operation } = sight else { continue };
+            // What stays behind fails at its first use; the uses after it on the same way say nothing new.
+            let behind = if one.device.is_gpu() { other } else { one };
+            let again = behind.made.is_some_and(|made| {
+                left.iter()
+                    .any(|(known, loops, calls)| *known == made && *loops == at.loops && *calls == at.calls)
+            });
+            if again && !seen.contains(&at.place) {
+                continue;
+            }
+            left.extend(behind.made.map(|made| (made, at.loops.clone(), at.calls.clone())));
             if once(&mut seen, at.place) {
                 let module_is_behind = !one.device.is_gpu() && &**operation == "a forward";
                 found.push(Meeting {

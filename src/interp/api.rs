@@ -49,7 +49,8 @@ impl<'p> Interp<'p> {
         if api.class.is_some() {
             return self.construct(api, call);
         }
-        if matches!(api.context, Some(ref context) if *context != Context::Result) {
+        let is_value = matches!(api.context, Some(Context::Device(_))) && api.gives.is_some();
+        if matches!(api.context, Some(ref context) if *context != Context::Result) && !is_value {
             self.effects(api, &Invocation::bind(api, call));
             return self.context_object(api, call);
         }
@@ -127,11 +128,10 @@ impl<'p> Interp<'p> {
             "gradients" => self.gradients(call),
             "grad" => Value::Unknown,
             "parameter" => self.parameter(call),
-            "dataset-slices" | "dataset-batch" | "dataset-map" | "dataset-same" | "take-samples"
-            | "dataset-arrays" | "dataset-skip" | "dataset-take" | "tensor-dataset" | "split-dataset"
-            | "concat-datasets" | "keras-input" | "keras-model" | "keras-sequential" | "activation-layer" => {
-                self.dataset_or_model(apply.verb.as_str(), call)
-            }
+            "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
+            | "dataset-same" | "take-samples" | "dataset-arrays" | "dataset-skip" | "dataset-take"
+            | "tensor-dataset" | "split-dataset" | "concat-datasets" | "keras-input" | "keras-model"
+            | "keras-sequential" | "activation-layer" => self.dataset_or_model(apply.verb.as_str(), call),
             "dict-of" => self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
             verb => transfer::apply(self, verb, call),
         }
@@ -194,7 +194,7 @@ impl<'p> Interp<'p> {
         let target = call.get(&loss.target);
         if let (Some(a), Some(b)) = (input.as_tensor(), target.as_tensor()) {
             let (a, b) = (a.clone(), b.clone());
-            self.meet(&a, &b, call.place);
+            self.meet_whole(&a, &b, call.place, ["the input of this loss", "its target"]);
         }
         let expects = self.expectation(&loss.expects, call);
         let input_place = call.place_of(&loss.input).unwrap_or(call.place);
@@ -249,7 +249,7 @@ impl<'p> Interp<'p> {
                 Verb::RequiresGrad => self.requires_grad(&arg(0), &arg(1), call.place),
                 Verb::Move => {
                     let device = transfer::device_of(self, &arg(1));
-                    self.for_each_part(&arg(0), |module| module.device = device);
+                    self.place_parts(&arg(0), device);
                 }
                 Verb::Call => {
                     let args: Vec<Value> = (1..effect.args.len()).map(arg).collect();
@@ -258,6 +258,12 @@ impl<'p> Interp<'p> {
                 Verb::Fit => self.fit(call, &effect.args),
                 Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2)),
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
+                Verb::DefaultDevice => {
+                    // On one of several ways it may or may not hold from here on.
+                    let tentative = self.heap.is_tentative();
+                    let device = if tentative { Device::Unknown } else { transfer::device_named(&arg(0)) };
+                    self.default_device = device;
+                }
                 Verb::GradMode => self.grad = self.truth(&arg(0)),
                 Verb::Walk => self.walk(&arg(0)),
                 Verb::AddParams => self.add_params(&arg(0), &arg(1)),
@@ -281,6 +287,9 @@ impl<'p> Interp<'p> {
                 Verb::Register => {
                     if let (Some(object), Some(name)) = (arg(0).as_obj(), arg(1).as_str().map(Ustr::from)) {
                         self.heap.get_mut(object).set_attr(name, arg(2));
+                        if let State::Module(module) = &mut self.heap.get_mut(object).state {
+                            module.buffers.push(name);
+                        }
                     }
                 }
                 Verb::Detach => {}
@@ -451,24 +460,6 @@ impl<'p> Interp<'p> {
         if items.iter().all(is_module) { items } else { Vec::new() }
     }
 
-    /// The device a constructor is told, or the one in force around it.
-    pub(super) fn device_in_force(&mut self, call: &Invocation) -> Device {
-        if call.is_given("device") {
-            let device = call.get("device");
-            if !matches!(device, Value::None) {
-                return transfer::device_of(self, &device);
-            }
-        }
-        self.contexts
-            .iter()
-            .rev()
-            .find_map(|context| match context {
-                ContextKind::Device(device) => Some(*device),
-                _ => None,
-            })
-            .unwrap_or(Device::Cpu)
-    }
-
     fn children(&mut self, call: &Invocation, named: bool) -> Value {
         let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
         let parts: Vec<Value> =
@@ -489,8 +480,13 @@ impl<'p> Interp<'p> {
         };
         let state = self.heap.get(object).module().cloned().unwrap_or_default();
         let class = self.heap.get(object).class;
-        let wrapper =
-            ModuleState { weights: Learned::Nothing, parts: [object].into_iter().collect(), ..state };
+        // A second operand says to which devices the wrapper moves its inputs.
+        let scatters = match call.gives.map_or(0, |apply| apply.args.len()) {
+            0 | 1 => state.scatters,
+            _ => !matches!(call.nth(1), Value::None),
+        };
+        let parts = [object].into_iter().collect();
+        let wrapper = ModuleState { weights: Learned::Nothing, parts, scatters, ..state };
         let outer = self.alloc(call.place, class, State::Module(wrapper));
         // The wrapper answers like the module itself, and has it as `.module`.
         let attrs = self.heap.get(object).attrs.clone();
@@ -521,10 +517,10 @@ impl<'p> Interp<'p> {
     fn manage(&mut self, value: &Value) {
         if let Some(object) = value.as_obj() {
             match self.heap.get(object).state.clone() {
-                State::Module(_) => self.for_each_part(value, |module| {
-                    module.managed = true;
-                    module.device = Device::Accelerator;
-                }),
+                State::Module(_) => {
+                    self.for_each_part(value, |module| module.managed = true);
+                    self.place_parts(value, Device::Accelerator);
+                }
                 State::Optimizer(state) => {
                     self.heap.get_mut(object).state =
                         State::Optimizer(OptimizerState { managed: true, ..state });
@@ -651,6 +647,7 @@ impl<'p> Interp<'p> {
     pub(super) fn context_of(&mut self, value: &Value) -> Option<Option<ContextKind>> {
         let apis = self.apis;
         let (api, object) = match value.bare() {
+            Value::Device(device) => return Some(Some(ContextKind::Device(*device))),
             Value::Api(name) => (apis.get(*name)?, None),
             Value::Obj(object) => match self.heap.get(*object).class {
                 ClassRef::Api(name) => (apis.get(name)?, Some(*object)),

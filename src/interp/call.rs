@@ -69,6 +69,10 @@ impl<'p> Interp<'p> {
                 self.call_value(&bound, call)
             }
             None => {
+                let api = self.layer_api(object);
+                if let Some(value) = api.and_then(|api| self.apply_layer(object, api, call)) {
+                    return value;
+                }
                 self.havoc(&call.with_first(receiver));
                 Value::Unknown
             }

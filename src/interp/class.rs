@@ -230,6 +230,7 @@ impl<'p> Interp<'p> {
             Value::Tensor(tensor) => self.tensor_attr(tensor, value, name, place),
             Value::Params(params) => match name.as_str() {
                 "grad" => Value::Grad(Rc::new(params.owners.clone())),
+                "device" => Value::Device(self.device_of_params(params)),
                 _ => self.parameter_attr(params, value, name, place),
             },
             Value::Grad(_) if name == "data" => value.clone(),
@@ -260,6 +261,7 @@ impl<'p> Interp<'p> {
             graph,
             is_leaf: true,
             source: Source::Parameter,
+            device: self.device_of_params(params),
             confidence: Confidence::Medium,
             ..Tensor::default()
         });
@@ -528,7 +530,9 @@ impl<'p> Interp<'p> {
                 call.keywords.push((param.name, Passed { value, place }));
             }
         }
-        self.instantiate(class, &call)
+        let value = self.instantiate(class, &call);
+        self.leave_places_open(&value);
+        value
     }
 }
 

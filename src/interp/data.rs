@@ -103,17 +103,20 @@ impl<'p> Interp<'p> {
                 return Value::Unknown;
             }
             let shape: Shape = spec.sample.iter().map(|size| Int::Known(*size)).collect();
-            let transformed =
-                !matches!(self.heap.attr(object, Ustr::from("transform")), Some(Value::None) | None);
-            let input = Tensor {
-                shape: (!transformed).then_some(shape),
-                dtype: Some(DType::Float32),
-                device: Device::Cpu,
-                graph: Graph::None,
-                source: Source::Data,
-                made: Some(place),
-                ..Tensor::default()
+            let raw = Tensor { is_array: true, ..samples_of(shape, DType::UInt8, place) };
+            let transform = self.heap.attr(object, Ustr::from("transform")).cloned().unwrap_or(Value::None);
+            let input = match transform.bare() {
+                Value::None => raw,
+                transform => {
+                    let call = Call::with(place, [Value::tensor(raw)]);
+                    let given = self.quietly(|interp| interp.call_value(transform, &call));
+                    let given = given.as_tensor().map(|tensor| (**tensor).clone());
+                    let unknown = Tensor { dtype: Some(DType::Float32), ..Tensor::default() };
+                    let made = Some(place);
+                    Tensor { source: Source::Data, graph: Graph::None, made, ..given.unwrap_or(unknown) }
+                }
             };
+            let input = Tensor { device: Device::Cpu, ..input };
             return Value::tuple(vec![Value::tensor(input), Value::of_int(Int::Unknown)]);
         }
         for name in ["tensors", "dataset", "datasets"] {
@@ -143,7 +146,7 @@ impl<'p> Interp<'p> {
                 .map(|shape| std::iter::once(count.clone()).chain(shape.iter().cloned()).collect::<Shape>());
             Value::tensor(Tensor {
                 shape,
-                device: if tensor.device.is_gpu() { tensor.device } else { Device::Cpu },
+                device: if tensor.is_array { Device::Cpu } else { tensor.device },
                 is_array: false,
                 source: if tensor.source == Source::Unknown { Source::Data } else { tensor.source },
                 ..tensor
@@ -152,6 +155,7 @@ impl<'p> Interp<'p> {
         let scalar = |dtype| Tensor {
             shape: Some(Rc::from([])),
             dtype: Some(dtype),
+            device: Device::Cpu,
             graph: Graph::None,
             source: Source::Data,
             ..Tensor::default()
@@ -221,6 +225,14 @@ impl<'p> Interp<'p> {
                 self.stream(call, sample, length)
             }
             "dataset-batch" => self.stream_batch(call),
+            "dataset-rows" => self.dataset_rows(call),
+            "compose" => {
+                let steps = self.iterate(&call.nth(0), call.place).exact;
+                steps.map_or(Value::Unknown, |steps| {
+                    let apply = |value, step: &Value| self.call_value(step, &Call::with(call.place, [value]));
+                    steps.iter().fold(call.nth(1), apply)
+                })
+            }
             "dataset-map" => {
                 let Some((sample, length)) = self.stream_parts(&call.nth(0)) else { return Value::Unknown };
                 let args: Vec<Value> = match &sample {
@@ -375,6 +387,15 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// All samples of a well-known dataset as it stores them.
+    fn dataset_rows(&mut self, call: &Invocation) -> Value {
+        let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
+        let count = self.dataset_length(object, call.place).unwrap_or_default();
+        let sizes = (1..4).filter_map(|index| call.nth(index).as_known_int()).map(Int::Known);
+        let rows = samples_of(std::iter::once(count).chain(sizes).collect(), DType::UInt8, call.place);
+        Value::tensor(Tensor { is_array: call.nth(4).as_str() == Some("array"), ..rows })
+    }
+
     /// `((x_train, y_train), (x_test, y_test))` of a well-known dataset.
     fn arrays(&mut self, call: &Invocation) -> Value {
         let Some(spec) = &call.api.dataset else { return Value::Unknown };
@@ -488,8 +509,23 @@ impl<'p> Interp<'p> {
         let (batch_size, length) = self.batch_and_length(call, &data, arg(2), (name(1), name(2)));
         let batch_place = call.place_of(name(2));
         let loss = self.compiled_loss(&model, &data, call.place);
-        let sight = Sight::Fit { batch_size, batch_place, length, data, loss: loss.map(Rc::new) };
+        let kept = self.kept_of_batch(&model, &data, &batch_size, call.place);
+        let sight = Sight::Fit { batch_size, batch_place, length, data, kept, loss: loss.map(Rc::new) };
         self.see(call.place, sight, crate::report::Confidence::High);
+    }
+
+    /// What a model keeps of one batch.
+    fn kept_of_batch(&mut self, model: &Value, data: &Value, size: &Value, place: Place) -> u64 {
+        let (Some(object), Some(size @ Int::Known(_)), Value::Tensor(_)) =
+            (model.as_obj(), size.as_int(), data.bare())
+        else {
+            return 0;
+        };
+        let row = self.iterate(data, place).any;
+        let batch = self.collated(&row, size);
+        let outer = std::mem::take(&mut self.kept);
+        self.quietly(|interp| interp.call_module(object, &Call::with(place, [batch])));
+        std::mem::replace(&mut self.kept, outer)
     }
 
     /// The loss a model was compiled with, against what its last layer gives.
@@ -648,5 +684,19 @@ impl<'p> Interp<'p> {
             Value::Function(closure) => Some(self.inline(&closure, Some(a), &Call::with(place, [b.clone()]))),
             _ => None,
         }
+    }
+}
+
+/// Samples as a dataset holds them on the CPU.
+fn samples_of(shape: Shape, dtype: DType, place: Place) -> Tensor {
+    Tensor {
+        shape: Some(shape),
+        dtype: Some(dtype),
+        device: Device::Cpu,
+        graph: Graph::None,
+        source: Source::Data,
+        range: Some(Interval::closed(0.0, 255.0)),
+        made: Some(place),
+        ..Tensor::default()
     }
 }

@@ -7,6 +7,7 @@ mod around;
 mod call;
 mod class;
 mod data;
+mod device;
 mod expr;
 mod grad;
 pub mod invocation;
@@ -18,6 +19,7 @@ mod scope;
 mod stmt;
 pub mod transfer;
 
+use device::own_gpu;
 pub use invocation::{Call, Invocation, Passed};
 pub use run::rehearse;
 
@@ -58,6 +60,10 @@ pub struct Interp<'p> {
     pub grad: Option<bool>,
     /// Contexts in force other than the grad mode.
     contexts: Vec<ContextKind>,
+    /// Where a factory or layer puts its tensors that is not told where.
+    pub default_device: Device,
+    /// Calls of modules that are running and were made outside of any forward.
+    forwards: Vec<device::OpenForward>,
     /// Stands for the call sites and unrolled iterations around us, so that a site has an object for each.
     path: u64,
     sites: FxHashMap<(u64, FileId, u32), ObjId>,
@@ -74,6 +80,8 @@ pub struct Interp<'p> {
     /// A `with` statement whose context is being called.
     awaiting: Option<(Place, Around<'p>)>,
     carried: u32,
+    /// Bytes that the layers of the running forward gave, and that its graph keeps.
+    kept: u64,
     fuel: u32,
     depth: u32,
 }

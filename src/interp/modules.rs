@@ -1,9 +1,9 @@
 //! Modules: their calls, parameters, mode, device; and optimizers, which own parameters.
 
-use super::{Call, Interp, Invocation, class::Base, transfer};
+use super::{Call, Interp, Invocation, class::Base};
 use crate::apis::{Api, Weights};
 use crate::report::{Confidence, Place};
-use crate::trace::{Effect, Forward, Side, Sight};
+use crate::trace::{Effect, Forward, Sight};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -18,9 +18,12 @@ impl<'p> Interp<'p> {
     pub(super) fn call_module(&mut self, object: ObjId, call: &Call) -> Value {
         let outermost = !self.in_forward();
         let before = self.heap.get(object).module().cloned().unwrap_or_default();
+        let scattered = before.scatters.then(|| self.scattered(object, call));
+        let call = scattered.as_ref().unwrap_or(call);
         let input = call.values().find_map(|value| value.as_tensor().cloned());
-        if outermost && let Some(input) = &input {
-            self.meet_module(object, &before, input, call.place);
+        if outermost {
+            self.open_forward(object, call);
+            self.kept = 0;
         }
         let output = match self.project_forward(object) {
             Some(closure) => {
@@ -29,7 +32,11 @@ impl<'p> Interp<'p> {
             }
             None => self.layer(object, call),
         };
-        if outermost { self.forwarded(object, before, input, output, call.place) } else { output }
+        if !outermost {
+            return output;
+        }
+        let output = self.close_forward(output);
+        self.forwarded(object, before, input, output, call.place)
     }
 
     /// Whether a forward of a module is running.
@@ -68,6 +75,7 @@ impl<'p> Interp<'p> {
             grad: self.grad,
             input,
             learns: self.learns(object) == Some(true),
+            kept: self.kept,
             output: output.clone(),
             graph,
         };
@@ -95,13 +103,18 @@ impl<'p> Interp<'p> {
         {
             return self.call_module(inner, call);
         }
+        self.meet_layer(object, call);
         let api = self.layer_api(object);
         let result = match api {
             Some(api) => self.apply_layer(object, api, call),
             None => None,
         };
         match result {
-            Some(value) => self.with_weights(object, &module, value),
+            Some(value) => {
+                let value = self.with_weights(object, &module, value);
+                self.keep(&module, &value);
+                value
+            }
             None => {
                 let touched = call.values().filter_map(Value::as_obj).collect::<Vec<_>>();
                 if touched.iter().any(|object| self.heap.get(*object).optimizer().is_some()) {
@@ -112,8 +125,16 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// What a layer that learns gives is kept for the way back.
+    fn keep(&mut self, module: &ModuleState, output: &Value) {
+        let bytes = output.as_tensor().and_then(|tensor| u64::try_from(tensor.bytes()?).ok());
+        if module.weights != Learned::Nothing && self.grad != Some(false) {
+            self.kept = self.kept.saturating_add(bytes.unwrap_or(0));
+        }
+    }
+
     /// The entry that says what calling this module gives.
-    fn layer_api(&self, object: ObjId) -> Option<&'p Api> {
+    pub(super) fn layer_api(&self, object: ObjId) -> Option<&'p Api> {
         let apis = self.apis;
         self.lineage(self.heap.get(object).class).into_iter().find_map(|base| match base {
             Base::Api(name) => {
@@ -125,7 +146,7 @@ impl<'p> Interp<'p> {
         })
     }
 
-    fn apply_layer(&mut self, object: ObjId, api: &'p Api, call: &Call) -> Option<Value> {
+    pub(super) fn apply_layer(&mut self, object: ObjId, api: &'p Api, call: &Call) -> Option<Value> {
         let class = api.class.as_ref()?;
         let apis = self.apis;
         let target = match class.call {
@@ -181,7 +202,7 @@ impl<'p> Interp<'p> {
                 tensor.graph = self.graph_through(object, module, &tensor.graph);
                 tensor.source = Source::Output;
                 tensor.confidence = tensor.confidence.min(self.heap.get(object).confidence);
-                if tensor.device == Device::Unknown {
+                if module.device != Device::Unknown {
                     tensor.device = module.device;
                 }
                 Value::tensor(tensor)
@@ -407,79 +428,6 @@ impl<'p> Interp<'p> {
             }
         }
         Learned::Opaque
-    }
-
-    /// A module and its input on two devices.
-    fn meet_module(&mut self, object: ObjId, module: &ModuleState, input: &Tensor, place: Place) {
-        if module.managed || !module.device.differs(input.device) {
-            return;
-        }
-        let name = self.class_name(object);
-        let here = self.heap.get(object);
-        let one = Side {
-            device: module.device,
-            what: Rc::from(format!("`{name}`")),
-            made: Some(here.site),
-            confidence: here.confidence,
-        };
-        let other = Side {
-            device: input.device,
-            what: Rc::from("its input"),
-            made: input.made,
-            confidence: input.confidence,
-        };
-        let confidence = one.confidence.min(other.confidence);
-        self.see(place, Sight::Meet { one, other, operation: Rc::from("a forward") }, confidence);
-    }
-
-    /// Two tensors of an operation on two devices. Scalars on the CPU may meet anything.
-    pub(super) fn meet(&mut self, a: &Rc<Tensor>, b: &Rc<Tensor>, place: Place) {
-        if !a.device.differs(b.device) || a.is_array || b.is_array {
-            return;
-        }
-        let scalar =
-            |tensor: &Tensor| tensor.device == Device::Cpu && tensor.rank().is_none_or(|rank| rank == 0);
-        if scalar(a) || scalar(b) {
-            return;
-        }
-        let side = |tensor: &Tensor, what: &str| Side {
-            device: tensor.device,
-            what: Rc::from(what),
-            made: tensor.made,
-            confidence: tensor.confidence,
-        };
-        let (one, other) = (side(a, "the left operand"), side(b, "the right operand"));
-        let confidence = a.confidence.min(b.confidence);
-        self.see(place, Sight::Meet { one, other, operation: Rc::from("this operation") }, confidence);
-    }
-
-    /// `module.to(...)`: in place, with all inside.
-    pub(super) fn moved(&mut self, call: &Invocation) -> Value {
-        let receiver = call.nth(0);
-        let mut device = None;
-        let mut dtype = None;
-        let mut args: Vec<Value> = match call.nth(1) {
-            Value::Tuple(items) => items.to_vec(),
-            other => vec![other],
-        };
-        args.extend(call.rest.iter().cloned());
-        args.extend(call.more.iter().map(|(_, passed)| passed.value.clone()));
-        for arg in args {
-            match transfer::dtype_of(&arg) {
-                Some(found) => dtype = Some(found),
-                None if matches!(arg.bare(), Value::None | Value::Bool(_)) => {}
-                None => device = Some(transfer::device_of(self, &arg)),
-            }
-        }
-        self.for_each_part(&receiver, |module| {
-            if let Some(device) = device {
-                module.device = device;
-            }
-            if dtype.is_some() {
-                module.dtype = dtype;
-            }
-        });
-        receiver
     }
 }
 

@@ -47,7 +47,10 @@ impl<'p> Interp<'p> {
             seeded: None,
             trust: Confidence::High,
             awaiting: None,
+            default_device: Device::Cpu,
+            forwards: Vec::new(),
             carried: 0,
+            kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             depth: 0,
         }

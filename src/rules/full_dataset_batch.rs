@@ -27,7 +27,11 @@ fn check(script: &Script, out: &mut Findings) {
             finding = finding.because(*place, text.clone());
         }
         if let Some(bytes) = batch.bytes {
-            finding = finding.note(format!("each step moves {}", units::bytes(bytes)));
+            let kept = match batch.kept {
+                0 => String::new(),
+                kept => format!(", and keeps at least {} of activations", units::bytes(kept)),
+            };
+            finding = finding.note(format!("each step moves {}{kept}", units::bytes(bytes)));
         }
         let updates = match batch.samples {
             Some(samples) => {

@@ -152,6 +152,8 @@ pub enum Sight {
         batch_place: Option<Place>,
         length: crate::values::Int,
         data: Value,
+        /// Bytes that the layers keep of one batch, as far as their sizes are known.
+        kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
     /// Operands on two devices met.
@@ -177,6 +179,8 @@ pub struct Forward {
     pub output: Value,
     /// Its parameters ask for gradients.
     pub learns: bool,
+    /// Bytes that its layers keep for the way back, as far as their sizes are known.
+    pub kept: u64,
     /// What becomes of its graph: see [`Rehearsal::walked`].
     pub graph: u32,
 }

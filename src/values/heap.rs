@@ -51,6 +51,11 @@ impl Heap {
         self.objects.len()
     }
 
+    /// Whether what is written now is what one of several ways leaves.
+    pub fn is_tentative(&self) -> bool {
+        !self.journals.is_empty()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
@@ -147,6 +152,8 @@ impl Heap {
                 frozen: if a.frozen == b.frozen { a.frozen } else { None },
                 weights: if a.weights == b.weights { a.weights } else { Learned::Opaque },
                 managed: a.managed || b.managed,
+                scatters: a.scatters || b.scatters,
+                buffers: a.buffers.iter().chain(&b.buffers).copied().collect(),
                 parts: a.parts.iter().chain(&b.parts).copied().collect::<ObjSet>().iter().collect(),
             }),
             (State::Optimizer(a), State::Optimizer(b)) => State::Optimizer(OptimizerState {
@@ -238,6 +245,12 @@ impl Heap {
                 Value::Int(Num { int: x.int.join(&y.int), from: None, tag })
             }
             (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => Value::Float(None),
+            (Value::Str(Some(x)), Value::Str(Some(y))) => {
+                chosen(super::Device::named(x), super::Device::named(y))
+            }
+            (Value::Device(x), Value::Str(Some(y))) | (Value::Str(Some(y)), Value::Device(x)) => {
+                Value::Device(x.choice(super::Device::named(y)))
+            }
             (Value::Str(_), Value::Str(_)) => Value::Str(None),
             (Value::Tensor(x), Value::Tensor(y)) => Value::Tensor(Rc::new(x.join(y))),
             // `total = 0` before a loop that adds tensors to it.
@@ -258,7 +271,7 @@ impl Heap {
                 others: x.others || y.others,
             })),
             (Value::Grad(x), Value::Grad(y)) => Value::Grad(Rc::new(x.union(y))),
-            (Value::Device(x), Value::Device(y)) => Value::Device(x.join(*y)),
+            (Value::Device(x), Value::Device(y)) => Value::Device(x.choice(*y)),
             (Value::Obj(x), Value::Obj(y)) => self.merge(*x, *y).map_or(Value::Unknown, Value::Obj),
             _ => Value::Unknown,
         }
@@ -301,6 +314,14 @@ impl Heap {
 
     pub fn attr(&self, id: ObjId, name: Ustr) -> Option<&Value> {
         self.get(id).attr(name)
+    }
+}
+
+/// One of two texts: where both name devices, the one that the script runs on.
+fn chosen(a: super::Device, b: super::Device) -> Value {
+    match a.choice(b) {
+        super::Device::Unknown => Value::Str(None),
+        device => Value::Device(device),
     }
 }
 

@@ -172,6 +172,10 @@ pub struct ModuleState {
     pub weights: Learned,
     /// Who places tensors and steps for it, when a framework does (`accelerator.prepare`).
     pub managed: bool,
+    /// Moves its inputs to its own devices.
+    pub scatters: bool,
+    /// Attributes that are tensors and move with the module.
+    pub buffers: SmallVec<[Ustr; 2]>,
     /// Other modules that this one wraps or may be.
     pub parts: SmallVec<[ObjId; 2]>,
 }
@@ -196,6 +200,8 @@ impl Default for ModuleState {
             frozen: Some(false),
             weights: Learned::Nothing,
             managed: false,
+            scatters: false,
+            buffers: SmallVec::new(),
             parts: SmallVec::new(),
         }
     }

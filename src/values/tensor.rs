@@ -110,8 +110,19 @@ impl Device {
             Device::Cpu
         } else if kind.eq_ignore_ascii_case("cuda") || kind.eq_ignore_ascii_case("gpu") {
             Device::Cuda(index.parse().ok())
+        } else if matches!(kind, "mps" | "xpu" | "hpu" | "npu") {
+            Device::Accelerator
         } else {
             Device::Unknown
+        }
+    }
+
+    /// What a script that chooses between two devices runs on where it matters: the GPU.
+    pub fn choice(self, other: Device) -> Device {
+        match (self, other) {
+            (Device::Unknown, _) | (_, Device::Unknown) => Device::Unknown,
+            _ if self == other => self,
+            _ => Device::Accelerator,
         }
     }
 

@@ -180,17 +180,20 @@ fn dtype_named(name: &str) -> Option<DType> {
 /// The device that a value names, or that a tensor or module is on.
 pub fn device_of(interp: &Interp, value: &Value) -> Device {
     match value.bare() {
-        Value::Obj(object) => {
-            interp.heap.get(*object).module().map_or(Device::Unknown, |module| module.device)
-        }
+        Value::Obj(object) => interp.device_of_module(*object),
         Value::Tensor(tensor) => tensor.device,
-        other => device_named(other),
+        _ => device_named(value),
     }
 }
 
 /// The device that a string, a number or a device names.
 pub fn device_named(value: &Value) -> Device {
-    match value.bare() {
+    match value {
+        // A user who gives another default has a GPU in mind.
+        Value::Given(given) => match device_named(&given.value) {
+            Device::Cpu => Device::Unknown,
+            device => device,
+        },
         Value::Device(device) => *device,
         Value::Str(Some(name)) => Device::named(name),
         Value::Int(num) => Device::Cuda(num.int.known().and_then(|index| u32::try_from(index).ok())),

@@ -2,7 +2,8 @@
 
 use super::build::*;
 use super::dims::normalise_dim;
-use crate::interp::{Interp, Invocation};
+use crate::apis::{Literal, Operand};
+use crate::interp::{Interp, Invocation, own_gpu};
 use crate::values::*;
 
 /// The Python number in a tensor.
@@ -13,6 +14,14 @@ pub fn item(interp: &mut Interp, call: &Invocation) -> Value {
         Some(DType::Bool) => Value::Bool(None),
         Some(dtype) if !dtype.is_float() => Value::of_int(Int::Unknown),
         _ => Value::Float(point),
+    }
+}
+
+/// A Python bool: the one that the entry quotes, or either.
+pub fn truth(_interp: &mut Interp, call: &Invocation) -> Value {
+    match operands(call).first() {
+        Some(Operand::Literal(Literal::Bool(value))) => Value::Bool(Some(*value)),
+        _ => Value::Bool(None),
     }
 }
 
@@ -32,7 +41,27 @@ pub fn to_list(interp: &mut Interp, call: &Invocation) -> Value {
 pub fn cast(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let Some(wanted) = given(call, 1) else { return Value::tensor(kept(interp, &tensor)) };
-    Value::tensor(kept(interp, &with_dtype(&tensor, dtype_of(&wanted))))
+    let cast = with_dtype(&tensor, dtype_of(&wanted));
+    Value::tensor(kept(
+        interp,
+        &Tensor { device: tensor_type_device(&wanted).unwrap_or(tensor.device), ..cast },
+    ))
+}
+
+/// The device that a tensor type such as `torch.cuda.FloatTensor` stands for; `None` for a mere dtype.
+fn tensor_type_device(wanted: &Value) -> Option<Device> {
+    let name = match wanted.bare() {
+        Value::Unknown => return Some(Device::Unknown),
+        Value::Api(name) => name.as_str(),
+        Value::Str(name) => name.as_deref()?,
+        _ => return None,
+    };
+    let (package, class) = name.rsplit_once('.')?;
+    class.ends_with("Tensor").then_some(if package.ends_with("cuda") {
+        Device::Cuda(None)
+    } else {
+        Device::Cpu
+    })
 }
 
 /// A tensor cast to a dtype; `None` when it is not known to which.
@@ -100,6 +129,7 @@ pub fn place(interp: &mut Interp, call: &Invocation) -> Value {
     let quoted = (1..count).filter_map(|index| given(call, index)).next();
     let device = params_from(call, 1).into_iter().map(|(_, value)| value).next().or(quoted);
     let device = device.map_or(Device::Unknown, |device| device_of(interp, &device));
+    let device = if device == Device::Unknown { own_gpu(call).unwrap_or(device) } else { device };
     Value::tensor(kept(interp, &Tensor { device, ..(*tensor).clone() }))
 }
 

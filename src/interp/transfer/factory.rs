@@ -73,7 +73,10 @@ pub fn randint(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `legacy-tensor data dtype device`: by sizes, or from one sequence of numbers.
 pub fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
-    let device = device_named(&call.nth(2));
+    let device = match device_named(&call.nth(2)) {
+        Device::Cpu => interp.default_device,
+        device => device,
+    };
     let blank =
         Tensor { graph: Graph::None, device, dtype: quoted_dtype(call), ..some_tensor(interp, call.place) };
     let Some(Sequence::Exact(items)) = sequence(interp, &call.nth(0)) else { return Value::tensor(blank) };
@@ -186,7 +189,7 @@ fn device_wanted(interp: &Interp, call: &Invocation, model: Option<Device>, hold
     let quoted = quoted().find(|device| *device != Device::Unknown);
     let chooses = call.api.params.iter().any(|param| param.name == "device");
     // Frameworks without the parameter place tensors where they see fit.
-    quoted.or(model).or(context).unwrap_or(if chooses { Device::Cpu } else { Device::Unknown })
+    quoted.or(model).or(context).unwrap_or(if chooses { interp.default_device } else { Device::Unknown })
 }
 
 /// `arange start end step`; a single bound is the end.
@@ -252,7 +255,13 @@ pub fn from_data(interp: &mut Interp, call: &Invocation) -> Value {
 pub fn as_tensor(interp: &mut Interp, call: &Invocation) -> Value {
     match call.nth(0).as_tensor() {
         Some(tensor) if !tensor.is_array => super::convert::cast(interp, call),
-        _ => copied(interp, call, Holder::Framework),
+        _ => {
+            let made = copied(interp, call, Holder::Framework);
+            match (made.as_tensor(), given(call, 1).and_then(|dtype| dtype_of(&dtype))) {
+                (Some(tensor), Some(dtype)) => Value::tensor(super::convert::with_dtype(tensor, Some(dtype))),
+                _ => made,
+            }
+        }
     }
 }
 

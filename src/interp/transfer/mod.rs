@@ -15,7 +15,7 @@ mod ranges;
 mod reduce;
 mod shape;
 
-pub use build::{device_of, dtype_of, ints_of};
+pub use build::{device_named, device_of, dtype_of, ints_of};
 pub use index::{index, slice_len};
 pub use layers::activation;
 pub use ops::{binary, compare, invert, negate};
@@ -51,7 +51,7 @@ static VERBS: &[(&str, Transfer)] = &[
     ("as-tensor", factory::as_tensor),
     ("attention", layers::attention),
     ("attention-pair", layers::attention_pair),
-    ("bool", |_, _| Value::Bool(None)),
+    ("bool", convert::truth),
     ("broadcast", elementwise::broadcast),
     ("cast", convert::cast),
     ("cat", shape::cat),

@@ -1,0 +1,321 @@
+//! Devices: which one a module's tensors are on, what moves with it, and operands of one operation that
+//! live apart. A device counts only where a call put something there; what nobody placed is unknown.
+
+use super::{ActiveLoop, Call, Frame, Interp, Invocation, transfer};
+use crate::apis::Literal;
+use crate::report::{Confidence, Place};
+use crate::trace::{At, Side, Sight};
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// How far from an instance that nobody made its parts are looked for.
+const REACH: usize = 4;
+
+/// A call of a module from outside of any forward, while it runs.
+pub(super) struct OpenForward {
+    module: ObjId,
+    place: Place,
+    inputs: Vec<Rc<Tensor>>,
+    frames: usize,
+    loops: usize,
+    /// Tensors on two devices met in it: where its output is no longer matters.
+    failed: bool,
+}
+
+impl<'p> Interp<'p> {
+    pub(super) fn open_forward(&mut self, module: ObjId, call: &Call) {
+        let mut inputs = Vec::new();
+        call.values().for_each(|value| collect_tensors(value, &mut inputs));
+        let (frames, loops) = (self.frames.len(), self.active.len());
+        self.forwards.push(OpenForward { module, place: call.place, inputs, frames, loops, failed: false });
+    }
+
+    /// What the outermost forward gives.
+    pub(super) fn close_forward(&mut self, output: Value) -> Value {
+        match self.forwards.pop() {
+            Some(OpenForward { failed: true, .. }) => super::api::on_device(&output, Device::Unknown),
+            _ => output,
+        }
+    }
+
+    /// The device of all tensors of a module; unknown where they are on several.
+    pub fn device_of_module(&self, object: ObjId) -> Device {
+        let mut found: Option<Device> = None;
+        for part in self.descendants(object).iter() {
+            let Some(device) = self.own_device(part) else { continue };
+            if device == Device::Unknown || found.is_some_and(|known| known != device) {
+                return Device::Unknown;
+            }
+            found = Some(device);
+        }
+        found.unwrap_or_default()
+    }
+
+    pub(super) fn device_of_params(&self, params: &Params) -> Device {
+        let mut devices = params.owners.iter().map(|owner| self.device_of_module(owner));
+        let first = devices.next().unwrap_or_default();
+        if !params.others && devices.all(|device| device == first) { first } else { Device::Unknown }
+    }
+
+    /// The device of the tensors that a module holds itself; `None` when it holds none.
+    fn own_device(&self, object: ObjId) -> Option<Device> {
+        let here = self.heap.get(object);
+        let module = here.module()?;
+        if module.weights != Learned::Nothing {
+            return Some(module.device);
+        }
+        let mut devices = here
+            .attrs
+            .iter()
+            .filter(|(name, value)| moves_along(here, *name, value))
+            .filter_map(|(_, value)| value.as_tensor())
+            .filter(|tensor| !tensor.is_array)
+            .map(|tensor| tensor.device);
+        let first = devices.next()?;
+        Some(if devices.all(|device| device == first) { first } else { Device::Unknown })
+    }
+
+    /// A layer and the tensors that it is called with.
+    pub(super) fn meet_layer(&mut self, object: ObjId, call: &Call) {
+        let Some(device) = self.own_device(object).filter(|device| *device != Device::Unknown) else {
+            return;
+        };
+        let here = self.heap.get(object);
+        if here.module().is_some_and(|module| module.managed || module.scatters) {
+            return;
+        }
+        let mut inputs = Vec::new();
+        call.values().for_each(|value| collect_tensors(value, &mut inputs));
+        let apart = |tensor: &&Rc<Tensor>| {
+            device.differs(tensor.device) && !tensor.is_array && tensor.rank() != Some(0)
+        };
+        let Some(input) = inputs.iter().find(apart).cloned() else { return };
+        let weights = |confidence: Confidence, module: ObjId, interp: &Self| Side {
+            device,
+            what: Rc::from(format!("`{}`", interp.class_name(module))),
+            made: Some(interp.heap.get(module).site),
+            confidence,
+        };
+        let confidence = here.confidence;
+        let other = Side {
+            device: input.device,
+            what: Rc::from("its input"),
+            made: input.made,
+            confidence: input.confidence,
+        };
+        // What the whole model was called with, and not what its forward made, is at fault outside.
+        let outside = self.forwards.first().filter(|outer| {
+            outer.module != object
+                && outer.inputs.iter().any(|given| given.device == input.device && !given.is_array)
+        });
+        let (at, one) = match outside {
+            Some(outer) => {
+                let at = self.at_depth(outer, confidence.min(input.confidence));
+                (at, weights(confidence, outer.module, self))
+            }
+            None => {
+                let at = self.at(call.place, confidence.min(input.confidence));
+                (at, weights(confidence, object, self))
+            }
+        };
+        let sight = Sight::Meet { one, other, operation: Rc::from("a forward") };
+        self.out.sightings.push(crate::trace::Sighting { at, sight });
+        self.forwards.iter_mut().for_each(|open| open.failed = true);
+    }
+
+    fn at_depth(&self, outer: &OpenForward, confidence: Confidence) -> At {
+        let loops = self.active.iter().take(outer.loops).map(|active: &ActiveLoop| active.id);
+        let calls = self.frames.iter().take(outer.frames).filter_map(|frame: &Frame| frame.site);
+        At {
+            place: outer.place,
+            loops: loops.collect(),
+            calls: calls.collect(),
+            seeded: self.seeded,
+            confidence: confidence.min(self.trust),
+        }
+    }
+
+    /// The call as a module sees it that moves its inputs to its own devices.
+    pub(super) fn scattered(&self, object: ObjId, call: &Call) -> Call {
+        let device = self.device_of_module(object);
+        let device = if device.is_gpu() { device } else { Device::Unknown };
+        let mut call = call.clone();
+        let keywords = call.keywords.iter_mut().map(|(_, passed)| passed);
+        for passed in call.positional.iter_mut().chain(keywords) {
+            passed.value = super::api::on_device(&passed.value, device);
+        }
+        call
+    }
+
+    /// Two tensors of an operation on two devices. Scalars on the CPU may meet anything.
+    pub(super) fn meet(&mut self, a: &Rc<Tensor>, b: &Rc<Tensor>, place: Place) {
+        let scalar =
+            |tensor: &Tensor| tensor.device == Device::Cpu && tensor.rank().is_none_or(|rank| rank == 0);
+        if !scalar(a) && !scalar(b) {
+            self.meet_whole(a, b, place, ["the left operand", "the right operand"]);
+        }
+    }
+
+    /// Two tensors of which neither may stay behind, such as the input and the target of a loss.
+    pub(super) fn meet_whole(&mut self, a: &Rc<Tensor>, b: &Rc<Tensor>, place: Place, names: [&str; 2]) {
+        if !a.device.differs(b.device) || a.is_array || b.is_array {
+            return;
+        }
+        if a.rank() == Some(0) || b.rank() == Some(0) {
+            return;
+        }
+        let side = |tensor: &Tensor, what: &str| Side {
+            device: tensor.device,
+            what: Rc::from(what),
+            made: tensor.made,
+            confidence: tensor.confidence,
+        };
+        let (one, other) = (side(a, names[0]), side(b, names[1]));
+        let confidence = a.confidence.min(b.confidence);
+        self.see(place, Sight::Meet { one, other, operation: Rc::from("this operation") }, confidence);
+    }
+
+    /// `module.to(...)`: in place, with all inside.
+    pub(super) fn moved(&mut self, call: &Invocation) -> Value {
+        let receiver = call.nth(0);
+        let mut device = None;
+        let mut dtype = None;
+        let mut args: Vec<Value> = match call.nth(1) {
+            Value::Tuple(items) => items.to_vec(),
+            other => vec![other],
+        };
+        args.extend(call.rest.iter().cloned());
+        args.extend((2..4).map(|index| call.nth(index)).filter(|value| !value.is_unknown()));
+        args.extend(call.more.iter().map(|(_, passed)| passed.value.clone()));
+        for arg in args {
+            match transfer::dtype_of(&arg) {
+                Some(found) => dtype = Some(found),
+                None if matches!(arg.bare(), Value::None | Value::Bool(_)) => {}
+                None => device = Some(transfer::device_of(self, &arg)),
+            }
+        }
+        if device.is_none_or(|device| device == Device::Unknown) {
+            device = own_gpu(call).or(device);
+        }
+        if let Some(device) = device {
+            self.place_parts(&receiver, device);
+        }
+        if dtype.is_some() {
+            self.for_each_part(&receiver, |module| module.dtype = dtype);
+        }
+        receiver
+    }
+
+    /// Puts a module and all inside it on a device: their weights, parameters and buffers.
+    pub(super) fn place_parts(&mut self, value: &Value, device: Device) {
+        self.for_each_part(value, |module| module.device = device);
+        let Value::Obj(object) = value.bare() else { return };
+        for part in self.descendants(*object).iter() {
+            self.place_tensors(part, |_| device);
+        }
+    }
+
+    fn place_tensors(&mut self, object: ObjId, to: impl Fn(Device) -> Device) {
+        let here = self.heap.get(object);
+        let along: Vec<usize> = (0..here.attrs.len())
+            .filter(|index| moves_along(here, here.attrs[*index].0, &here.attrs[*index].1))
+            .collect();
+        for index in along {
+            let Some(tensor) = self.heap.get(object).attrs[index].1.as_tensor().cloned() else { continue };
+            let device = to(tensor.device);
+            self.heap.get_mut(object).attrs[index].1 = Value::tensor(Tensor { device, ..(*tensor).clone() });
+        }
+    }
+
+    /// An instance that the script does not make itself: whoever makes it may move what starts on the CPU.
+    pub(super) fn leave_places_open(&mut self, value: &Value) {
+        let open = |device: Device| if device == Device::Cpu { Device::Unknown } else { device };
+        let mut found = ObjSet::default();
+        let mut next: Vec<(ObjId, usize)> = value.as_obj().into_iter().map(|object| (object, 0)).collect();
+        while let Some((object, depth)) = next.pop() {
+            if found.contains(object) || depth > REACH {
+                continue;
+            }
+            found.insert(object);
+            if let State::Module(_) = self.heap.get(object).state
+                && let State::Module(module) = &mut self.heap.get_mut(object).state
+            {
+                module.device = open(module.device);
+            }
+            for index in 0..self.heap.get(object).attrs.len() {
+                let (_, value) = &self.heap.get(object).attrs[index];
+                match value {
+                    Value::Tensor(tensor) if tensor.device == Device::Cpu => {
+                        let tensor = Tensor { device: Device::Unknown, ..(**tensor).clone() };
+                        self.heap.get_mut(object).attrs[index].1 = Value::tensor(tensor);
+                    }
+                    Value::Obj(child)
+                        if !matches!(self.heap.get(*child).state, State::Class(_) | State::Frame) =>
+                    {
+                        next.push((*child, depth + 1));
+                    }
+                    _ => {}
+                }
+            }
+            next.extend(self.listed(object).into_iter().map(|child| (child, depth + 1)));
+        }
+    }
+
+    fn listed(&self, object: ObjId) -> Vec<ObjId> {
+        let here = self.heap.get(object);
+        let mut all: Vec<ObjId> = match &here.state {
+            State::List(items) => {
+                items.exact.iter().flatten().chain([&items.any]).filter_map(Value::as_obj).collect()
+            }
+            State::Dict(entries) => entries.known.iter().filter_map(|(_, value)| value.as_obj()).collect(),
+            State::Module(module) => module.parts.to_vec(),
+            _ => Vec::new(),
+        };
+        all.retain(|child| !matches!(self.heap.get(*child).state, State::Class(_) | State::Frame));
+        all
+    }
+
+    /// The device a constructor is told, or the one in force around it.
+    pub(super) fn device_in_force(&mut self, call: &Invocation) -> Device {
+        if call.is_given("device") {
+            let device = call.get("device");
+            if !matches!(device, Value::None) {
+                return transfer::device_of(self, &device);
+            }
+        } else if call.open || !call.api.params.iter().any(|param| param.name == "device") {
+            // Frameworks without the parameter place tensors where they see fit.
+            return Device::Unknown;
+        }
+        let context = self.contexts.iter().rev().find_map(|context| match context {
+            ContextKind::Device(device) => Some(*device),
+            _ => None,
+        });
+        context.unwrap_or(self.default_device)
+    }
+}
+
+/// The GPU that an entry goes to when its call does not say to which (`x.cuda(index)`).
+pub(super) fn own_gpu(call: &Invocation) -> Option<Device> {
+    let param = call.api.params.iter().find(|param| param.name == "device")?;
+    match &param.default {
+        Some(Literal::Str(name)) => Some(Device::named(name)).filter(|device| device.is_gpu()),
+        _ => None,
+    }
+}
+
+/// Whether an attribute is a tensor that moves with its module: a parameter, a registered buffer, or one
+/// that a framework's module was made with.
+fn moves_along(object: &Object, name: Ustr, value: &Value) -> bool {
+    let (Some(module), Value::Tensor(tensor)) = (object.module(), value) else { return false };
+    let of_framework = matches!(object.class, ClassRef::Api(_));
+    of_framework || module.buffers.contains(&name) || (tensor.is_leaf && tensor.source == Source::Parameter)
+}
+
+fn collect_tensors(value: &Value, all: &mut Vec<Rc<Tensor>>) {
+    match value {
+        Value::Tensor(tensor) if tensor.device != Device::Unknown => all.push(tensor.clone()),
+        Value::Tuple(items) => items.iter().for_each(|item| collect_tensors(item, all)),
+        _ => {}
+    }
+}
