@@ -10,6 +10,8 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// A call into another file gets at least so much fuel, where there is so much.
+const LEAST_RATION: u32 = 10_000;
 /// Deeper calls are not followed.
 const DEEPEST: u32 = 24;
 /// A function may be on the way so often: recursion is cut.
@@ -142,10 +144,12 @@ impl<'p> Interp<'p> {
             .iter()
             .filter(|frame| frame.file == key.file && frame.function == Some(key.function))
             .count();
-        if self.depth >= DEEPEST || recursive >= RECURSION || !self.burn(4) {
-            self.havoc(call);
+        if self.depth >= DEEPEST || recursive >= RECURSION || self.starved.contains(&key) || !self.burn(4) {
+            self.havoc_with(call, receiver);
             return Value::Unknown;
         }
+        let floor = self.ration(closure.file);
+        let seen = self.out.sightings.len();
         if self.seeded.is_none() {
             self.out.called.insert(key);
         }
@@ -188,10 +192,34 @@ impl<'p> Interp<'p> {
         for writes in &exits {
             self.heap.join_in(writes);
         }
+        let starved = self.is_starved();
+        self.floor = floor;
+        if starved {
+            // What it did not come to do may undo what it did: nothing of it counts.
+            self.starved.insert(key);
+            self.out.sightings.truncate(seen);
+            self.havoc_with(call, receiver);
+            return Value::Unknown;
+        }
         if !body.is_empty() {
             self.push(Node::Call { site: call.place, name: function.name, body });
         }
         if closure.wrap.opaque { self.opaque_result(result) } else { result }
+    }
+
+    /// Sets aside the fuel that a call must leave to what comes after it. Gives the floor that was in force.
+    fn ration(&mut self, file: FileId) -> u32 {
+        let available = self.fuel.saturating_sub(self.floor);
+        let share = if file == self.file() { available / 4 * 3 } else { (available / 6).max(LEAST_RATION) };
+        std::mem::replace(&mut self.floor, self.fuel - share.min(available))
+    }
+
+    /// A call that is not followed: it may have done anything to its arguments and its receiver.
+    fn havoc_with(&mut self, call: &Call, receiver: Option<&Value>) {
+        match receiver {
+            Some(receiver) => self.havoc(&call.with_first(receiver.clone())),
+            None => self.havoc(call),
+        }
     }
 
     fn body(&mut self, function: &'p Function) -> Value {

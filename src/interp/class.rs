@@ -198,6 +198,9 @@ impl<'p> Interp<'p> {
         }
         let lineage = match self.heap.get(object).state {
             State::Class(_) => self.lineage(ClassRef::Project(object)),
+            State::Module(_) if self.heap.get(object).class == ClassRef::Builtin => {
+                self.apis.class_of(Role::Module).map(Base::Api).into_iter().collect()
+            }
             _ => self.lineage(self.heap.get(object).class),
         };
         self.find_in(&lineage, name)

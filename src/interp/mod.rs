@@ -83,6 +83,10 @@ pub struct Interp<'p> {
     /// Bytes that the layers of the running forward gave, and that its graph keeps.
     kept: u64,
     fuel: u32,
+    /// What the running call must leave of the fuel.
+    floor: u32,
+    /// Functions that once did not come to their end with the fuel they got.
+    starved: FxHashSet<FnKey>,
     depth: u32,
 }
 
@@ -237,11 +241,15 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// Whether the running call, or the script itself, has no fuel left: what it did so far proves nothing.
+    fn is_starved(&self) -> bool {
+        self.fuel <= self.floor
+    }
+
     /// Takes some fuel; false when none is left.
     fn burn(&mut self, amount: u32) -> bool {
-        if self.fuel < amount {
-            self.fuel = 0;
-            self.out.out_of_fuel = true;
+        if self.fuel < self.floor + amount {
+            self.fuel = self.fuel.min(self.floor);
             return false;
         }
         self.fuel -= amount;

@@ -26,6 +26,9 @@ impl<'p> Interp<'p> {
             self.kept = 0;
         }
         let output = match self.project_forward(object) {
+            _ if self.heap.get(object).class == ClassRef::Builtin && !before.parts.is_empty() => {
+                self.either(&before.parts, call)
+            }
             Some(closure) => {
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
                 self.collapse(object, output)
@@ -37,6 +40,12 @@ impl<'p> Interp<'p> {
         }
         let output = self.close_forward(output);
         self.forwarded(object, before, input, output, call.place)
+    }
+
+    /// The output of whichever of several models it is.
+    fn either(&mut self, parts: &[ObjId], call: &Call) -> Value {
+        let outputs: Vec<Value> = parts.iter().map(|part| self.call_module(*part, call)).collect();
+        self.heap.any_of(&Items::exact(outputs)).unwrap_or_default()
     }
 
     /// Whether a forward of a module is running.

@@ -7,7 +7,7 @@ use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::*;
 use crate::trace::{Entry, FnKey, Rehearsal};
 use crate::values::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -52,6 +52,8 @@ impl<'p> Interp<'p> {
             carried: 0,
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
+            floor: 0,
+            starved: FxHashSet::default(),
             depth: 0,
         }
     }
@@ -67,6 +69,12 @@ impl<'p> Interp<'p> {
         }
         let nodes = self.trace.pop().unwrap_or_default();
         self.frames.pop();
+        if self.is_starved() {
+            // What was not reached may have cleared, walked or moved anything.
+            self.out.sightings.clear();
+            self.out.out_of_fuel = true;
+            return;
+        }
         self.out.entries.push(Entry { function: None, nodes });
     }
 
@@ -81,8 +89,12 @@ impl<'p> Interp<'p> {
             if nested || self.out.called.contains(&key) || !self.matters(file, function) {
                 continue;
             }
-            if definition.name == "<lambda>" || self.fuel == 0 {
+            if definition.name == "<lambda>" {
                 continue;
+            }
+            if self.is_starved() {
+                self.out.out_of_fuel = true;
+                return;
             }
             self.seed(key, definition);
         }
@@ -150,14 +162,13 @@ impl<'p> Interp<'p> {
             let value = self.seeded_param(closure, param);
             call.keywords.push((param.name, Passed { value, place: Place::new(key.file, param.span) }));
         }
-        let before = self.heap.len();
         self.trace.push(Vec::new());
         let result = self.inline(closure, receiver.as_ref(), &call);
         // Whoever calls it may walk the graph of what it returns.
         let mut reached = ObjSet::default();
         self.reach(&result, &mut reached, 3);
-        debug_assert!(self.heap.len() >= before);
         let nodes = self.trace.pop().unwrap_or_default();
+        self.out.out_of_fuel |= self.starved.contains(&key);
         self.out.entries.push(Entry { function: Some(key), nodes });
     }
 

@@ -416,7 +416,7 @@ impl<'p> Interp<'p> {
             self.heap.begin();
             let changed = goes_round && self.heap.join_in(&writes);
             let head = self.heap.rollback();
-            let last = pass == MOST_PASSES || !changed || self.fuel == 0;
+            let last = pass == MOST_PASSES || !changed || self.is_starved();
             if !last {
                 self.heap.apply(head);
                 continue;

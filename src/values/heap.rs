@@ -130,7 +130,11 @@ impl Heap {
         attrs.extend(b.attrs.iter().filter(|(name, _)| a.attr(*name).is_none()).cloned());
         let state = self.join_states(&a.state, &b.state);
         Rc::new(Object {
-            class: if a.class == b.class { a.class } else { ClassRef::Builtin },
+            // Optimizers of two classes answer to the same methods; models of two classes answer as their parts do.
+            class: match (&a.state, a.class == b.class) {
+                (State::Optimizer(_), _) | (_, true) => a.class,
+                _ => ClassRef::Builtin,
+            },
             attrs,
             state,
             site: a.site,
