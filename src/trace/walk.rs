@@ -21,7 +21,7 @@ pub trait Protocol {
     }
 
     /// The alternating arms of a branch on a counter's phase; by default one or the other.
-    fn branch(&self, _when: When, arms: Vec<Self::State>) -> Option<Self::State> {
+    fn branch(&self, _when: When, _before: &Self::State, arms: Vec<Self::State>) -> Option<Self::State> {
         let mut arms = arms.into_iter();
         let first = arms.next()?;
         Some(arms.fold(first, |joined, arm| self.join(&joined, &arm)))
@@ -114,7 +114,7 @@ fn step<P: Protocol>(
                 ends.returns.extend(inner.returns);
             }
             ends.next = if nexts.len() == arms.len() {
-                protocol.branch(*when, nexts)
+                protocol.branch(*when, &state, nexts)
             } else {
                 merge(protocol, nexts)
             };
