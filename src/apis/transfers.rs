@@ -229,14 +229,19 @@ pub const TRANSFERS: &[Word] = &[
     word("unknown", 0, MANY, "nothing is known"),
     word("unsqueeze", 2, 2, "x dim: a dimension of one more"),
     word("upsample", 2, 3, "x size [scale_factor]: the trailing dimensions grow"),
-    word("variable", 1, 2, "data [requires_grad]: the tensor itself, as a leaf where requires_grad is true"),
+    word(
+        "variable",
+        1,
+        3,
+        "data [requires_grad volatile]: the tensor itself, as a leaf where requires_grad is true",
+    ),
     word("view", 2, MANY, "x shape ...: the same numbers in this shape"),
     word("where", 3, 3, "c x y: x where c holds, else y"),
     word(
         "wrap",
         1,
-        2,
-        "module [devices]: the module itself, wrapped; inputs are moved to the devices unless they are None",
+        3,
+        "module [devices device]: the module itself, wrapped; inputs go to the devices unless they are None, the module to the device",
     ),
     word("zip", 1, 1, "args: tuples of elements"),
 ];

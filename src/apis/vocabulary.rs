@@ -37,6 +37,7 @@ pub const RANGES: &[Word] = &[
     word("min", 2, 2, "the smaller of two"),
     word("mul", 2, 2, "x * y"),
     word("neg", 1, 1, "-x"),
+    word("norm", 1, 1, "not negative, and zero only where numbers below zero were cut off"),
     word("optional-max", 2, 2, "x dim: of x, or the larger of two where dim is a tensor"),
     word("optional-min", 2, 2, "x dim: of x, or the smaller of two where dim is a tensor"),
     word("pow", 2, 2, "x to the power y"),
@@ -53,7 +54,7 @@ pub const RANGES: &[Word] = &[
 ];
 
 /// Parts of the training protocol that an engine may own.
-pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "loop"];
+pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop"];
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),

@@ -209,9 +209,8 @@ impl Protocol for Life<'_, '_> {
 
     fn branch(&self, when: When, before: &States, arms: Vec<States>) -> Option<States> {
         // Where one arm applies every so often, the other passes its gradients on.
-        let steps = when == When::Phase
-            && before & FRESH != 0
-            && arms.iter().any(|arm| arm & (FRESH | MIXED) == 0);
+        let steps =
+            when == When::Phase && before & FRESH != 0 && arms.iter().any(|arm| arm & (FRESH | MIXED) == 0);
         let arms = arms.into_iter().map(|arm| match arm {
             FRESH if steps => SKIPPED,
             other => other,

@@ -2,7 +2,7 @@
 
 use super::{Script, once};
 use crate::report::Place;
-use crate::trace::{At, Carry, Sight};
+use crate::trace::{At, Carry, LoopId, Over, Sight};
 use crate::values::{Graph, Mode, Value};
 use std::rc::Rc;
 
@@ -18,6 +18,8 @@ pub struct RetainedGraph {
 pub struct IdleGraph {
     pub at: At,
     pub module: Rc<str>,
+    /// Forwards of the same pass that are left alone, too.
+    pub others: Vec<Place>,
 }
 
 impl Script<'_> {
@@ -25,12 +27,20 @@ impl Script<'_> {
         let mut found = Vec::new();
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
-            let Sight::Carried { id, into, into_place, by, value } = sight else { continue };
+            let Sight::Carried { id, into, into_place, by, outlives, value } = sight else { continue };
             if self.rehearsal.consumed.contains(id) || !once(&mut seen, at.place) {
                 continue;
             }
             let Graph::Live(nodes) = &value.graph else { continue };
             if nodes.leaves.is_empty() {
+                continue;
+            }
+            if !at
+                .loops
+                .iter()
+                .skip(*outlives)
+                .any(|outlived| self.trains_in(*outlived) || self.evaluates_in(*outlived))
+            {
                 continue;
             }
             let is_walked = nodes.leaves.iter().any(|leaf| self.rehearsal.walked.contains(leaf));
@@ -45,20 +55,48 @@ impl Script<'_> {
         found
     }
 
+    /// Whether a backward runs in a loop.
+    fn trains_in(&self, id: LoopId) -> bool {
+        self.sightings().any(|(at, sight)| matches!(sight, Sight::Backward { .. }) && at.loops.contains(&id))
+    }
+
+    /// Whether a loop calls models on the batches of a loader, or in evaluation mode.
+    fn evaluates_in(&self, id: LoopId) -> bool {
+        let loaded = matches!(self.rehearsal.loop_info(id).over, Over::Loader(_));
+        self.sightings().any(|(at, sight)| match sight {
+            Sight::Forward(forward) => at.loops.contains(&id) && (loaded || forward.mode == Mode::Eval),
+            _ => false,
+        })
+    }
+
     pub fn idle_graphs(&self) -> Vec<IdleGraph> {
-        let mut found = Vec::new();
+        let mut found: Vec<IdleGraph> = Vec::new();
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Forward(forward) = sight else { continue };
             let records = forward.grad == Some(true) && forward.learns && is_live(&forward.output);
             let unused = !self.rehearsal.consumed.contains(&forward.graph);
-            let looped = !at.loops.is_empty();
-            if forward.mode == Mode::Eval && records && unused && looped && once(&mut seen, at.place) {
-                found.push(IdleGraph { at: at.clone(), module: forward.name.clone() });
+            let idle = forward.mode == Mode::Eval && records && unused && !at.loops.is_empty();
+            if !idle || !once(&mut seen, at.place) {
+                continue;
+            }
+            // One context around them helps all forwards of a function.
+            match found.iter_mut().find(|known| known.at.calls == at.calls && same_loop(&known.at, at)) {
+                Some(known) => known.others.push(at.place),
+                None => {
+                    let module = forward.name.clone();
+                    found.push(IdleGraph { at: at.clone(), module, others: Vec::new() });
+                }
             }
         }
         found
     }
+}
+
+/// Whether one of two places lies in all loops of the other.
+fn same_loop(a: &At, b: &At) -> bool {
+    let shared = a.loops.len().min(b.loops.len());
+    a.loops[..shared] == b.loops[..shared]
 }
 
 fn is_live(value: &Value) -> bool {

@@ -159,19 +159,19 @@ impl<'p> Interp<'p> {
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
         let value = Value::tensor(tensor);
-        match &api.range {
-            Some(RangeSpec::Of(apply)) if apply.verb == "div" => {
-                let operand =
-                    |index: usize| apply.args.get(index).map_or(Value::Unknown, |arg| call.operand(arg));
-                let (above, below) = (operand(0), operand(1));
-                let place = match apply.args.get(1) {
-                    Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
-                    _ => call.place,
-                };
-                self.note_division(&above, &below, place, value)
-            }
-            _ => value,
-        }
+        let Some(RangeSpec::Of(apply)) = &api.range else { return value };
+        let divisor = match apply.verb.as_str() {
+            "div" => 1,
+            "reciprocal" => 0,
+            _ => return value,
+        };
+        let operand = |index: usize| apply.args.get(index).map_or(Value::Unknown, |arg| call.operand(arg));
+        let above = if divisor == 0 { Value::Unknown } else { operand(0) };
+        let place = match apply.args.get(divisor) {
+            Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
+            _ => call.place,
+        };
+        self.note_division(&above, &operand(divisor), place, value)
     }
 
     /// A tensor of known size that comes to the GPU here.
@@ -478,6 +478,9 @@ impl<'p> Interp<'p> {
         let Some(object) = inner.as_obj().filter(|object| self.heap.get(*object).module().is_some()) else {
             return inner;
         };
+        if call.gives.is_some_and(|apply| apply.args.len() > 2) {
+            self.place_parts(&inner, transfer::device_named(&call.nth(2)));
+        }
         let state = self.heap.get(object).module().cloned().unwrap_or_default();
         let class = self.heap.get(object).class;
         // A second operand says to which devices the wrapper moves its inputs.
@@ -624,13 +627,15 @@ impl<'p> Interp<'p> {
             ModuleState { weights: Learned::Own(None), frozen: Some(!learns), ..ModuleState::default() };
         let object = self.alloc(call.place, class, State::Module(state));
         let base = data.map_or_else(Tensor::default, |data| (*data).clone());
-        let graph = if learns { Graph::leaf(object, 0) } else { Graph::None };
+        let graph = if learns { Graph::leaf(object, u32::MAX) } else { Graph::None };
         Value::tensor(Tensor {
             graph,
             is_leaf: true,
             is_array: false,
             source: Source::Parameter,
-            range: learns.then_some(Interval::REAL).or(base.range),
+            learned: learns,
+            // Where it starts is far from where it would be wrong, as a rule.
+            range: base.range.filter(|_| !learns),
             mark: None,
             ..base
         })

@@ -402,7 +402,16 @@ impl<'p> Interp<'p> {
             Some(decorator) => {
                 let call = Call::with(self.expr_place(decorators[0]), [function.clone()]);
                 match self.call_value(&decorator, &call) {
-                    Value::Unknown | Value::None => function,
+                    // A decorator that is not understood may switch gradients off.
+                    Value::Unknown => match function {
+                        Value::Function(closure) if closure.wrap.context.is_none() => {
+                            let context = Some(ContextKind::UnknownGrad);
+                            let wrap = Wrap { context, ..closure.wrap };
+                            Value::Function(Rc::new(Closure { wrap, ..(*closure).clone() }))
+                        }
+                        function => function,
+                    },
+                    Value::None => function,
                     value => value,
                 }
             }

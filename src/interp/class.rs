@@ -257,8 +257,13 @@ impl<'p> Interp<'p> {
 
     /// An attribute or method of a parameter whose tensor is not known.
     fn parameter_attr(&mut self, params: &Params, value: &Value, name: Ustr, place: Place) -> Value {
-        let nodes =
-            Nodes { leaves: params.owners.clone(), others: params.others, oldest: 0, carried: Rc::from([]) };
+        let nodes = Nodes {
+            leaves: params.owners.clone(),
+            others: params.others,
+            oldest: 0,
+            carried: Rc::from([]),
+            maybe: false,
+        };
         let graph = if self.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
         let tensor = Rc::new(Tensor {
             graph,

@@ -420,7 +420,9 @@ impl<'p> Interp<'p> {
                 array(Rc::from([Int::Known(samples)]), DType::UInt8),
             ])
         };
-        Value::tuple(spec.samples.iter().map(|(_, samples)| split(*samples)).collect())
+        let is_train = |name: &Option<Literal>| matches!(name, Some(Literal::Str(name)) if name == "train");
+        let (train, test): (Vec<_>, Vec<_>) = spec.samples.iter().partition(|(name, _)| is_train(name));
+        Value::tuple(train.into_iter().chain(test).map(|(_, samples)| split(*samples)).collect())
     }
 
     fn keras_input(&mut self, call: &Invocation) -> Value {
@@ -509,6 +511,7 @@ impl<'p> Interp<'p> {
         let (batch_size, length) = self.batch_and_length(call, &data, arg(2), (name(1), name(2)));
         let batch_place = call.place_of(name(2));
         let loss = self.compiled_loss(&model, &data, call.place);
+        self.run_own_loss(&model, &data, call.place);
         let kept = self.kept_of_batch(&model, &data, &batch_size, call.place);
         let sight = Sight::Fit { batch_size, batch_place, length, data, kept, loss: loss.map(Rc::new) };
         self.see(call.place, sight, crate::report::Confidence::High);
@@ -545,16 +548,41 @@ impl<'p> Interp<'p> {
             invocation.fill(name, value);
         }
         let expects = self.expectation(&spec.expects, &invocation);
-        let output = match self.heap.attr(object, Ustr::from("output")).cloned() {
+        let output = self.output_of_model(object, data, place);
+        let place = self.heap.get(loss).site;
+        Some(CompiledLoss { loss: name, expects, place, output })
+    }
+
+    /// A loss of the project that a model was compiled with: the framework walks what it gives.
+    fn run_own_loss(&mut self, model: &Value, data: &Value, place: Place) {
+        let Some(object) = model.as_obj() else { return };
+        let Some(loss) = self.heap.attr(object, Ustr::from("compiled loss")).cloned() else { return };
+        let own = match &loss {
+            Value::Function(_) | Value::Bound(_) => true,
+            Value::Obj(object) => matches!(self.heap.get(*object).class, ClassRef::Project(_)),
+            _ => false,
+        };
+        if !own {
+            return;
+        }
+        let output = self.output_of_model(object, data, place);
+        let call = Call::with(place, [Value::Unknown, output]);
+        if let Value::Tensor(loss) = self.call_value(&loss, &call) {
+            // Whatever shape it has, the framework takes the mean.
+            let confidence = loss.confidence;
+            self.see(place, Sight::Backward { loss, has_gradient: true }, confidence);
+        }
+    }
+
+    fn output_of_model(&mut self, object: ObjId, data: &Value, place: Place) -> Value {
+        match self.heap.attr(object, Ustr::from("output")).cloned() {
             Some(output) => output,
             None => {
                 let input = Passed { value: self.first_batch(data, place), place };
                 let call = Call { positional: vec![input], ..Call::new(place) };
                 self.quietly(|interp| interp.call_module(object, &call))
             }
-        };
-        let place = self.heap.get(loss).site;
-        Some(CompiledLoss { loss: name, expects, place, output })
+        }
     }
 
     fn first_batch(&mut self, data: &Value, place: Place) -> Value {

@@ -340,6 +340,8 @@ impl<'p> Interp<'p> {
     ) {
         /// Longer displays are one value for all.
         const LISTED: usize = 64;
+        /// So many rounds of a counter are run one by one.
+        const FEW: i64 = 4;
         let Some(clause) = clauses.get(at) else {
             let element = self.eval(whole.element);
             let value = whole.value.map(|value| self.eval(value));
@@ -355,10 +357,13 @@ impl<'p> Interp<'p> {
                 *exact = false;
                 self.heap.any_of(&Items::exact(values)).into_iter().collect()
             }
-            None => {
-                *exact = false;
-                vec![items.any]
-            }
+            None => match items.len.int.known() {
+                Some(len @ 1..=FEW) if matches!(items.any, Value::Int(_)) => vec![items.any; len as usize],
+                _ => {
+                    *exact = false;
+                    vec![items.any]
+                }
+            },
         };
         let path = self.path;
         for (index, value) in values.into_iter().enumerate() {
@@ -415,8 +420,11 @@ impl<'p> Interp<'p> {
                     && matches!(tree.expr(*right).kind, ExprKind::None)
                 {
                     self.refine_none(*first, (*op == CompareOp::Is) == holds);
+                } else {
+                    self.refine_numbers(*first, rest);
                 }
             }
+            ExprKind::Call { callee, args } => self.refine_checked(*callee, args),
             ExprKind::Name(_) | ExprKind::Attribute { .. } if holds => self.refine_none(test, false),
             _ => {}
         }
@@ -430,6 +438,48 @@ impl<'p> Interp<'p> {
         if let Value::Maybe(value) = self.eval(target) {
             let refined = if is_none { Value::None } else { (*value).clone() };
             self.assign(target, refined);
+        }
+    }
+
+    /// What a comparison was made of is no longer any number, on either way.
+    fn refine_numbers(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) {
+        for operand in std::iter::once(first).chain(rest.iter().map(|(_, operand)| *operand)) {
+            self.refine_tensor(operand, |tensor| Tensor { range: None, ..tensor });
+        }
+    }
+
+    /// `if torch.isnan(loss).any()`: the script looks after the value itself.
+    fn refine_checked(&mut self, callee: ExprId, args: &'p [Arg]) {
+        if let ExprKind::Attribute { base, .. } = self.tree(self.file()).expr(callee).kind {
+            self.refine_checked_operand(base);
+        }
+        args.iter().for_each(|arg| self.refine_checked_operand(arg.value));
+    }
+
+    fn refine_checked_operand(&mut self, operand: ExprId) {
+        match &self.tree(self.file()).expr(operand).kind {
+            ExprKind::Call { callee, args } => self.refine_checked(*callee, args),
+            _ => self.refine_tensor(operand, |tensor| Tensor { hazards: None, ..tensor }),
+        }
+    }
+
+    fn refine_tensor(&mut self, target: ExprId, change: impl Fn(Tensor) -> Tensor) {
+        let tree = self.tree(self.file());
+        let target = match tree.expr(target).kind {
+            // `x.item() > 0`
+            ExprKind::Call { callee, .. } => match tree.expr(callee).kind {
+                ExprKind::Attribute { base, .. } => base,
+                _ => return,
+            },
+            _ => target,
+        };
+        if !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
+            return;
+        }
+        if let Value::Tensor(tensor) = self.eval(target)
+            && (tensor.hazards.is_some() || tensor.range.is_some())
+        {
+            self.assign(target, Value::tensor(change((*tensor).clone())));
         }
     }
 

@@ -3,33 +3,25 @@
 use super::{Call, Interp, Invocation};
 use crate::report::{Confidence, Place};
 use crate::syntax::ExprId;
-use crate::trace::{Carry, Effect, Event, Node, Sight};
+use crate::trace::{Effect, Event, Node, Sight};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
-    /// An id for a graph that is followed from this place on.
-    pub(super) fn graph_id(&mut self, place: Place) -> u32 {
-        let key = (self.path, place);
-        if let Some(id) = self.followed.get(&key) {
-            return *id;
-        }
-        self.carried += 1;
-        self.followed.insert(key, self.carried);
-        self.carried
-    }
-
     pub(super) fn backward(&mut self, loss: &Value, call: &Invocation, has_gradient: bool) {
         let place = call.place;
         match loss.bare() {
             Value::Tensor(tensor) => {
                 let (leaves, others) = match &tensor.graph {
-                    Graph::Live(nodes) => (nodes.leaves.clone(), nodes.others),
-                    Graph::Unknown => (ObjSet::default(), true),
+                    Graph::Live(nodes) if !nodes.maybe => (nodes.leaves.clone(), nodes.others),
+                    Graph::Live(_) | Graph::Unknown => (ObjSet::default(), true),
                     Graph::None => (ObjSet::default(), false),
                 };
                 self.let_go(tensor);
+                if matches!(tensor.graph, Graph::Unknown) {
+                    self.let_all_go();
+                }
                 self.out.walked = self.out.walked.union(&leaves);
                 let confidence = tensor.confidence;
                 self.event(place, Effect::Backward { leaves, others }, Confidence::High);
@@ -39,6 +31,7 @@ impl<'p> Interp<'p> {
             _ => {
                 let mut reached = ObjSet::default();
                 self.reach(loss, &mut reached, 2);
+                self.let_all_go();
                 self.event(
                     place,
                     Effect::Backward { leaves: ObjSet::default(), others: true },
@@ -53,58 +46,6 @@ impl<'p> Interp<'p> {
         if let Graph::Live(nodes) = &tensor.graph {
             self.out.consumed.extend(nodes.carried.iter().copied());
         }
-    }
-
-    /// `total += loss`: does the sum keep the graphs of earlier iterations?
-    pub(super) fn carried_sum(&mut self, target: ExprId, before: &Value, result: &Value) -> Value {
-        let (Some(old), Some(sum)) = (before.as_tensor(), result.as_tensor()) else { return result.clone() };
-        let (Graph::Live(old_nodes), Graph::Live(_)) = (&old.graph, &sum.graph) else {
-            return result.clone();
-        };
-        if !self.in_loop() || old_nodes.oldest >= self.loop_since() || self.grad != Some(true) {
-            return result.clone();
-        }
-        let place = self.expr_place(target);
-        let id = self.graph_id(place);
-        let into = self.written(target);
-        let confidence = sum.confidence.min(old.confidence);
-        let sight = Sight::Carried { id, into, into_place: None, by: Carry::Sum, value: sum.clone() };
-        self.see(place, sight, confidence);
-        super::modules::mark_graph(result, id)
-    }
-
-    /// `losses.append(loss)` on a list that is older than the iteration.
-    pub(super) fn append_in_loop(
-        &mut self,
-        receiver: &Value,
-        name: Ustr,
-        call: &Call,
-        base: ExprId,
-    ) -> Option<Value> {
-        if !matches!(name.as_str(), "append" | "extend" | "insert" | "appendleft") || !self.in_loop() {
-            return None;
-        }
-        let object = receiver.as_obj()?;
-        let list = self.heap.get(object);
-        if !matches!(list.state, State::List(_)) || list.epoch >= self.loop_since() {
-            return None;
-        }
-        let site = list.site;
-        let passed = call.positional.last()?;
-        let tensor = passed.value.as_tensor()?.clone();
-        if !tensor.graph.is_live() || self.grad != Some(true) {
-            return None;
-        }
-        let id = self.graph_id(call.place);
-        let into = self.written(base);
-        let sight =
-            Sight::Carried { id, into, into_place: Some(site), by: Carry::Append, value: tensor.clone() };
-        self.see(call.place, sight, tensor.confidence);
-        let mut call = call.clone();
-        if let Some(last) = call.positional.last_mut() {
-            last.value = super::modules::mark_graph(&last.value, id);
-        }
-        Some(self.language_method(receiver, name, &call))
     }
 
     /// An expression as it is written, for messages.
@@ -127,12 +68,9 @@ impl<'p> Interp<'p> {
             return result;
         };
         let Some(range) = denominator.range else { return result };
-        if !range.contains_zero() || self.grad == Some(false) {
-            return result;
-        }
         // Masks, counts and data are what they are; what a model makes can be anything.
-        let learned = denominator.graph.is_live();
-        if !learned
+        if !range.contains_zero()
+            || !denominator.learned
             || matches!(denominator.source, Source::Mask | Source::Constant)
             || same_tensor(above, below)
         {

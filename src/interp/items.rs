@@ -184,15 +184,24 @@ impl<'p> Interp<'p> {
                     _ => None,
                 };
                 joined.mark = None;
-                self.assign(base, Value::tensor(joined));
+                let joined = self.carried_sum(base, &Value::Tensor(tensor), &Value::tensor(joined));
+                self.assign(base, joined);
             }
-            Value::Obj(object) => self.set_object_item(*object, index, value, place),
+            Value::Obj(object) => self.set_object_item(base, *object, index, value, place),
             _ => {}
         }
     }
 
-    fn set_object_item(&mut self, object: ObjId, index: &Value, value: Value, _place: Place) {
+    fn set_object_item(&mut self, base: ExprId, object: ObjId, index: &Value, value: Value, place: Place) {
         let key = key_of(index);
+        let mut value = value;
+        // Under a key of its own each iteration's value stays.
+        if key.is_none()
+            && matches!(self.heap.get(object).state, State::Dict(_) | State::List(_))
+            && let Some(marked) = self.retain(object, &value, base, place)
+        {
+            value = marked;
+        }
         match self.heap.get(object).state.clone() {
             State::Dict(mut entries) => {
                 match key {
@@ -229,8 +238,17 @@ impl<'p> Interp<'p> {
                 self.heap.get_mut(object).state = State::List(items);
             }
             State::Module(_) | State::Plain => {
-                if let Some(Key::Str(name)) = key {
-                    self.heap.get_mut(object).set_attr(Ustr::from(&name), value);
+                let name = match key {
+                    Some(Key::Str(name)) => Some(Ustr::from(&name)),
+                    // `model[-1] = nn.Identity()`
+                    Some(Key::Int(at)) => self
+                        .indexed_children(object)
+                        .and_then(|children| position(at, children.len()))
+                        .map(|at| Ustr::from(&at.to_string())),
+                    None => None,
+                };
+                if let Some(name) = name {
+                    self.heap.get_mut(object).set_attr(name, value);
                 }
             }
             _ => {}
@@ -261,13 +279,15 @@ impl<'p> Interp<'p> {
     }
 
     /// `list += values` in place, as Python does it.
-    pub(super) fn extend_in_place(&mut self, list: &Value, more: &Value) -> bool {
+    pub(super) fn extend_in_place(&mut self, list: &Value, more: &Value, target: ExprId) -> bool {
         let Some(object) = list.as_obj() else { return false };
         if !matches!(self.heap.get(object).state, State::List(_)) {
             return false;
         }
         let place = self.heap.get(object).site;
-        let call = Call::with(place, [more.clone()]);
+        let at = self.expr_place(target);
+        let more = self.retain(object, more, target, at).unwrap_or_else(|| more.clone());
+        let call = Call::with(place, [more]);
         python::method(self, list, "extend", &call).is_some()
     }
 

@@ -14,6 +14,7 @@ pub mod invocation;
 mod items;
 pub mod modules;
 pub mod python;
+mod retained;
 mod run;
 mod scope;
 mod stmt;
@@ -62,6 +63,8 @@ pub struct Interp<'p> {
     contexts: Vec<ContextKind>,
     /// Where a factory or layer puts its tensors that is not told where.
     pub default_device: Device,
+    /// The script is written for a framework whose inputs say that no gradients are recorded.
+    pub volatile: bool,
     /// Calls of modules that are running and were made outside of any forward.
     forwards: Vec<device::OpenForward>,
     /// Stands for the call sites and unrolled iterations around us, so that a site has an object for each.
@@ -80,6 +83,10 @@ pub struct Interp<'p> {
     /// A `with` statement whose context is being called.
     awaiting: Option<(Place, Around<'p>)>,
     carried: u32,
+    /// Ids of graphs that something keeps over iterations.
+    retained: Vec<u32>,
+    /// Objects from here on were made since a function began to be rehearsed without its callers.
+    seeded_from: u32,
     /// Bytes that the layers of the running forward gave, and that its graph keeps.
     kept: u64,
     fuel: u32,

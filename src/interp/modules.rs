@@ -23,8 +23,8 @@ impl<'p> Interp<'p> {
         let input = call.values().find_map(|value| value.as_tensor().cloned());
         if outermost {
             self.open_forward(object, call);
-            self.kept = 0;
         }
+        let around = if outermost { std::mem::take(&mut self.kept) } else { 0 };
         let output = match self.project_forward(object) {
             _ if self.heap.get(object).class == ClassRef::Builtin && !before.parts.is_empty() => {
                 self.either(&before.parts, call)
@@ -39,7 +39,9 @@ impl<'p> Interp<'p> {
             return output;
         }
         let output = self.close_forward(output);
-        self.forwarded(object, before, input, output, call.place)
+        let output = self.forwarded(object, before, input, output, call.place);
+        self.kept = self.kept.saturating_add(around);
+        output
     }
 
     /// The output of whichever of several models it is.
@@ -81,7 +83,7 @@ impl<'p> Interp<'p> {
             module: object,
             name: self.class_name(object),
             mode: module.mode,
-            grad: self.grad,
+            grad: self.grad.filter(|_| !self.volatile),
             input,
             learns: self.learns(object) == Some(true),
             kept: self.kept,
@@ -186,7 +188,16 @@ impl<'p> Interp<'p> {
         if training != Mode::Unknown {
             invocation.fill(Ustr::from("training"), Value::Bool(Some(training == Mode::Train)));
         }
-        Some(self.apply(target, &invocation))
+        let value = self.apply(target, &invocation);
+        let scales = target.gives.as_ref().is_some_and(|apply| apply.verb == "like");
+        let learns = self.heap.get(object).module().is_some_and(|module| module.weights != Learned::Nothing);
+        match &value {
+            // A learned scale and offset can make any number of anything.
+            Value::Tensor(tensor) if scales && learns && tensor.range.is_none() => {
+                Some(Value::tensor(Tensor { range: Some(Interval::REAL), ..(**tensor).clone() }))
+            }
+            _ => Some(value),
+        }
     }
 
     /// The children of a container, called in order.
@@ -194,6 +205,10 @@ impl<'p> Interp<'p> {
         let Some(children) = self.indexed_children(object) else { return Value::Unknown };
         let mut value = call.arg(0, "input").cloned().unwrap_or_default();
         for (index, child) in children.iter().enumerate() {
+            if child.as_tensor().is_some() {
+                // A symbolic input in front says what shape comes.
+                continue;
+            }
             let path = self.path;
             self.path = super::call::mix(path, call.place.span.start, index as u32 + 1);
             value = self.call_value(child, &Call::with(call.place, [value]));
@@ -212,6 +227,7 @@ impl<'p> Interp<'p> {
                 let mut tensor = (**tensor).clone();
                 tensor.graph = self.graph_through(object, module, &tensor.graph);
                 tensor.source = Source::Output;
+                tensor.learned = true;
                 tensor.confidence = tensor.confidence.min(self.heap.get(object).confidence);
                 if module.device != Device::Unknown {
                     tensor.device = module.device;
@@ -232,6 +248,8 @@ impl<'p> Interp<'p> {
         match (self.grad, module.frozen) {
             (Some(false), _) => Graph::None,
             (None, _) => Graph::Unknown,
+            // Where the framework records by itself, nobody knows what hangs on a value.
+            _ if self.records_by_itself(object) => Graph::Unknown,
             (Some(true), Some(true)) => input.clone(),
             (Some(true), Some(false)) => input.union(&Graph::leaf(object, self.epoch)),
             (Some(true), None) if module.weights == Learned::Opaque => {
@@ -242,6 +260,13 @@ impl<'p> Interp<'p> {
                 _ => Graph::Unknown,
             },
         }
+    }
+
+    fn records_by_itself(&self, object: ObjId) -> bool {
+        self.lineage(self.heap.get(object).class).into_iter().any(|base| match base {
+            Base::Api(name) => self.apis.owns(name).iter().any(|part| part == "graph"),
+            _ => false,
+        })
     }
 
     /// What a model that we do not see into gives: something with a graph, of any shape.
@@ -257,7 +282,9 @@ impl<'p> Interp<'p> {
             graph,
             device: module.device,
             source: Source::Output,
+            learned: true,
             made: Some(call.place),
+            born: self.epoch,
             confidence: self.heap.get(object).confidence.min(Confidence::Medium),
             ..Tensor::default()
         })

@@ -48,8 +48,11 @@ impl<'p> Interp<'p> {
             trust: Confidence::High,
             awaiting: None,
             default_device: Device::Cpu,
+            volatile: false,
             forwards: Vec::new(),
             carried: 0,
+            retained: Vec::new(),
+            seeded_from: 0,
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             floor: 0,
@@ -86,7 +89,8 @@ impl<'p> Interp<'p> {
             let key = FnKey { file, function };
             let definition = tree.function(function);
             let nested = definition.parent.is_some();
-            if nested || self.out.called.contains(&key) || !self.matters(file, function) {
+            let matters = self.matters(file, function) || self.is_hook(file, definition);
+            if nested || self.out.called.contains(&key) || !matters {
                 continue;
             }
             if definition.name == "<lambda>" {
@@ -105,6 +109,15 @@ impl<'p> Interp<'p> {
         let names = &self.module(file).names;
         let mentions = &names.scopes[function.0 as usize].mentions;
         self.apis.protocol_words().iter().any(|word| mentions.contains(*word))
+    }
+
+    /// Whether a method may be called by a framework that owns the loop.
+    fn is_hook(&self, file: FileId, definition: &Function) -> bool {
+        let Some(class) = definition.class else { return false };
+        let name = self.tree(file).class(class).name;
+        let env = self.modules.get(&file).map(|module| module.env);
+        let found = env.and_then(|env| self.heap.attr(env, name)).and_then(Value::as_obj);
+        found.is_some_and(|object| self.is_owned_class(ClassRef::Project(object)))
     }
 
     fn seed(&mut self, key: FnKey, definition: &'p Function) {
@@ -152,6 +165,7 @@ impl<'p> Interp<'p> {
         {
             self.grad = None;
         }
+        self.seeded_from = self.heap.len() as u32;
         let mut call = Call::new(place);
         let skip = usize::from(receiver.is_some() && !closure.wrap.is_static);
         for param in definition.params.iter().skip(skip) {
@@ -164,6 +178,9 @@ impl<'p> Interp<'p> {
         }
         self.trace.push(Vec::new());
         let result = self.inline(closure, receiver.as_ref(), &call);
+        if let Some(receiver) = receiver.filter(|_| definition.name == "__init__") {
+            self.leave_places_open(&receiver);
+        }
         // Whoever calls it may walk the graph of what it returns.
         let mut reached = ObjSet::default();
         self.reach(&result, &mut reached, 3);
@@ -173,7 +190,11 @@ impl<'p> Interp<'p> {
     }
 
     fn is_owned(&self, object: ObjId) -> bool {
-        self.lineage(self.heap.get(object).class).into_iter().any(|base| match base {
+        self.is_owned_class(self.heap.get(object).class)
+    }
+
+    fn is_owned_class(&self, class: ClassRef) -> bool {
+        self.lineage(class).into_iter().any(|base| match base {
             super::class::Base::Api(name) => self.apis.owns(name).iter().any(|part| part == "loop"),
             _ => false,
         })

@@ -445,20 +445,9 @@ impl<'p> Interp<'p> {
     fn assign_statement(&mut self, targets: &'p [ExprId], value: ExprId) {
         let result = self.eval(value);
         for target in targets {
-            self.note_carried_sum(*target, value, &result);
-            let named = self.named(*target, value, result.clone());
+            let result = self.note_carried_sum(*target, value, result.clone());
+            let named = self.named(*target, value, result);
             self.assign(*target, named);
-        }
-    }
-
-    /// `x = x + loss` and `x = loss + x` carry a graph as `x += loss` does.
-    fn note_carried_sum(&mut self, target: ExprId, value: ExprId, result: &Value) {
-        let tree = self.tree(self.file());
-        let ExprKind::Binary { op: BinaryOp::Add, left, right } = tree.expr(value).kind else { return };
-        let old = [left, right].into_iter().find(|operand| self.same_target(*operand, target));
-        if let Some(old) = old {
-            let before = self.eval(old);
-            self.carried_sum(target, &before, result);
         }
     }
 
@@ -478,7 +467,7 @@ impl<'p> Interp<'p> {
         let before = self.eval(target);
         let operand = self.eval(value);
         let place = self.expr_place(value);
-        if op == BinaryOp::Add && self.extend_in_place(&before, &operand) {
+        if op == BinaryOp::Add && self.extend_in_place(&before, &operand, target) {
             return;
         }
         let mut result = self.binary(op, &before, &operand, place, self.same_target(target, value));

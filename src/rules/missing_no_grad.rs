@@ -16,20 +16,21 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(script: &Script, out: &mut Findings) {
     for forward in script.idle_graphs() {
-        out.push(
-            script
-                .finding(
-                    RULE.id,
-                    RULE.severity,
-                    &forward.at,
-                    "this forward records a graph that no backward walks",
-                )
-                .note(format!(
-                    "`{}` is in evaluation mode here, and its parameters ask for gradients",
-                    forward.module
-                ))
-                .help("put the loop under `with torch.no_grad():`"),
-            &forward.at,
-        );
+        let mut finding = script
+            .finding(
+                RULE.id,
+                RULE.severity,
+                &forward.at,
+                "this forward records a graph that no backward walks",
+            )
+            .note(format!(
+                "`{}` is in evaluation mode here, and its parameters ask for gradients",
+                forward.module
+            ))
+            .help("put the loop under `with torch.no_grad():`");
+        for other in &forward.others {
+            finding = finding.because(*other, "and so does this");
+        }
+        out.push(finding, &forward.at);
     }
 }

@@ -132,7 +132,15 @@ pub enum Sight {
     /// `backward` on a tensor.
     Backward { loss: Rc<Tensor>, has_gradient: bool },
     /// A value with a live graph was added to something older than this iteration.
-    Carried { id: u32, into: Rc<str>, into_place: Option<Place>, by: Carry, value: Rc<Tensor> },
+    Carried {
+        id: u32,
+        into: Rc<str>,
+        into_place: Option<Place>,
+        by: Carry,
+        /// The loops around it from this one on are outlived.
+        outlives: usize,
+        value: Rc<Tensor>,
+    },
     /// A module ran.
     Forward(Rc<Forward>),
     /// A tensor was placed on the GPU.

@@ -94,7 +94,7 @@ pub struct Given {
     pub origin: Rc<Origin>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Closure {
     pub file: FileId,
     pub function: FnId,

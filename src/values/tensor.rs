@@ -101,7 +101,7 @@ pub enum Device {
 }
 
 impl Device {
-    /// `cuda:1`, `cpu`, and the longer `/job:worker/device:GPU:0` whose last part says it.
+    /// `cuda:1`, `cpu`, `accelerator`, and the longer `/job:worker/device:GPU:0` whose last part says it.
     pub fn named(name: &str) -> Device {
         let last = name.rsplit('/').next().unwrap_or(name);
         let last = last.strip_prefix("device:").unwrap_or(last);
@@ -110,7 +110,7 @@ impl Device {
             Device::Cpu
         } else if kind.eq_ignore_ascii_case("cuda") || kind.eq_ignore_ascii_case("gpu") {
             Device::Cuda(index.parse().ok())
-        } else if matches!(kind, "mps" | "xpu" | "hpu" | "npu") {
+        } else if matches!(kind, "accelerator" | "mps" | "xpu" | "hpu" | "npu") {
             Device::Accelerator
         } else {
             Device::Unknown
@@ -179,11 +179,22 @@ pub struct Nodes {
     pub oldest: u32,
     /// Where the graph was carried over an iteration, if it was.
     pub carried: Rc<[u32]>,
+    /// On another way to this point there is no graph, or none that is known.
+    pub maybe: bool,
 }
 
 impl Graph {
+    /// There is a graph on every way.
     pub fn is_live(&self) -> bool {
-        matches!(self, Graph::Live(_))
+        matches!(self, Graph::Live(nodes) if !nodes.maybe)
+    }
+
+    /// Where the graph was carried over an iteration.
+    pub fn carried(&self) -> &[u32] {
+        match self {
+            Graph::Live(nodes) => &nodes.carried,
+            _ => &[],
+        }
     }
 
     pub fn leaf(object: super::object::ObjId, epoch: u32) -> Graph {
@@ -192,6 +203,7 @@ impl Graph {
             others: false,
             oldest: epoch,
             carried: Rc::from([]),
+            maybe: false,
         }))
     }
 
@@ -205,6 +217,7 @@ impl Graph {
                 others: a.others || b.others,
                 oldest: a.oldest.min(b.oldest),
                 carried: union_sorted(&a.carried, &b.carried),
+                maybe: a.maybe && b.maybe,
             })),
             (Graph::Live(live), Graph::Unknown) | (Graph::Unknown, Graph::Live(live)) => {
                 Graph::Live(Rc::new(Nodes { others: true, ..(**live).clone() }))
@@ -217,7 +230,15 @@ impl Graph {
     pub fn join(&self, other: &Graph) -> Graph {
         match (self, other) {
             (Graph::None, Graph::None) => Graph::None,
-            (Graph::Live(_), Graph::Live(_)) => self.union(other),
+            (Graph::Live(a), Graph::Live(b)) => match self.union(other) {
+                Graph::Live(nodes) if nodes.maybe != (a.maybe || b.maybe) => {
+                    Graph::Live(Rc::new(Nodes { maybe: true, ..(*nodes).clone() }))
+                }
+                both => both,
+            },
+            (Graph::Live(live), _) | (_, Graph::Live(live)) => {
+                Graph::Live(Rc::new(Nodes { others: true, maybe: true, ..(**live).clone() }))
+            }
             _ => Graph::Unknown,
         }
     }
@@ -283,6 +304,8 @@ pub struct Tensor {
     pub is_array: bool,
     /// `requires_grad` was asked for on the tensor itself.
     pub is_leaf: bool,
+    /// Its numbers depend on what is learned, whether or not a graph says so.
+    pub learned: bool,
     pub hazards: Option<Rc<[Hazard]>>,
     /// Where it was made.
     pub made: Option<Place>,
@@ -305,6 +328,7 @@ impl Default for Tensor {
             source: Source::Unknown,
             is_array: false,
             is_leaf: false,
+            learned: false,
             hazards: None,
             made: None,
             born: 0,
@@ -351,6 +375,7 @@ impl Tensor {
             source: if self.source == other.source { self.source } else { Source::Unknown },
             is_array: self.is_array && other.is_array,
             is_leaf: self.is_leaf && other.is_leaf,
+            learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
             made: if self.made == other.made { self.made } else { None },
             born: self.born.max(other.born),
@@ -364,7 +389,7 @@ impl Tensor {
         let graphs = match (&self.graph, &other.graph) {
             (Graph::None, Graph::None) | (Graph::Unknown, Graph::Unknown) => true,
             (Graph::Live(a), Graph::Live(b)) => {
-                a.leaves == b.leaves && a.others == b.others && a.carried == b.carried
+                a.leaves == b.leaves && a.others == b.others && a.carried == b.carried && a.maybe == b.maybe
             }
             _ => false,
         };

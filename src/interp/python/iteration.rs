@@ -80,7 +80,13 @@ fn one_of(params: &Params) -> Value {
 /// The items of an argument.
 pub(super) fn items(interp: &mut Interp, call: &Call, position: usize) -> Items {
     let value = call.positional.get(position).map(|passed| passed.value.clone()).unwrap_or_default();
-    iterate(interp, &value, call.place)
+    // Modules and loaders are iterated by the interpreter, which knows them.
+    match &value {
+        Value::Obj(object) if interp.heap.get(*object).module().is_some() => {
+            interp.iterate(&value, call.place)
+        }
+        _ => iterate(interp, &value, call.place),
+    }
 }
 
 /// What any item is; unknown for none.

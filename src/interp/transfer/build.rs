@@ -70,12 +70,12 @@ pub fn quoted_dtype(call: &Invocation) -> Option<DType> {
     })
 }
 
-/// The number of spatial dimensions: the entry's last operand.
+/// The number of spatial dimensions: the last number that the entry quotes.
 pub fn quoted_rank(call: &Invocation) -> Option<usize> {
-    match operands(call).last()? {
+    operands(call).iter().rev().find_map(|operand| match operand {
         Operand::Literal(Literal::Int(rank)) => usize::try_from(*rank).ok(),
         _ => None,
-    }
+    })
 }
 
 pub fn literals<'a>(call: &Invocation<'a>) -> impl Iterator<Item = &'a Literal> + use<'a> {
@@ -280,17 +280,28 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         shape: None,
         dtype,
         device: device_of_all(operands),
-        graph: graph_here(interp.grad, dtype, &graph),
+        graph: aged(interp.epoch, graph_here(interp.grad, dtype, &graph)),
         range: None,
         mark: None,
         source: source_of_all(operands),
         is_array: !operands.is_empty() && operands.iter().all(|operand| operand.is_array),
         is_leaf: false,
+        learned: operands.iter().any(|operand| operand.learned),
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
         made: Some(place),
         born: interp.epoch,
         what: None,
         confidence,
+    }
+}
+
+/// Parameters have no age; what is computed of them is as old as the computation.
+fn aged(epoch: u32, graph: Graph) -> Graph {
+    match graph {
+        Graph::Live(nodes) if nodes.oldest == u32::MAX => {
+            Graph::Live(Rc::new(Nodes { oldest: epoch, ..(*nodes).clone() }))
+        }
+        graph => graph,
     }
 }
 
@@ -311,6 +322,8 @@ pub fn indices(interp: &Interp, place: Place, of: &Tensor, shape: Option<Shape>)
         dtype: Some(DType::Int64),
         graph: Graph::None,
         range: Some(Interval::NON_NEGATIVE),
+        learned: false,
+        hazards: None,
         ..result(interp, place, &[of])
     }
 }

@@ -192,6 +192,9 @@ pub fn device(interp: &mut Interp, call: &Invocation) -> Value {
 /// `variable data requires_grad`: the tensor itself, as a leaf where that is asked for.
 pub fn variable(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = (*first(interp, call)).clone();
+    if given(call, 2).is_some_and(|volatile| volatile.as_bool() != Some(false)) {
+        interp.volatile = true;
+    }
     let asked = given(call, 1).map(|flag| flag.as_bool());
     Value::tensor(match asked {
         None | Some(Some(false)) => tensor,

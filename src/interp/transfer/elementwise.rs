@@ -121,7 +121,8 @@ pub fn choose(interp: &mut Interp, call: &Invocation) -> Value {
     let branches = of_all(interp, call.place, &[x.clone(), y.clone()]);
     let shape = broadcast_all([condition.shape.as_ref(), branches.shape.as_ref()].into_iter());
     let device = device_of_all(&[&condition, &branches]);
-    let mut chosen = Tensor { shape, range, device, ..branches };
+    // What divides by zero is usually what is not chosen.
+    let mut chosen = Tensor { shape, range, device, hazards: None, ..branches };
     if is_number(&x) && is_number(&y) {
         chosen.is_array = condition.is_array;
     }
@@ -159,6 +160,8 @@ pub fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
         graph: Graph::None,
         range: Some(Interval::closed(0.0, 1.0)),
         source: Source::Mask,
+        learned: false,
+        hazards: None,
         ..of_all(interp, place, values)
     }
 }

@@ -19,10 +19,23 @@ fn layer(interp: &Interp, call: &Invocation, shape: impl FnOnce(&[Int]) -> Optio
     Value::tensor(Tensor { shape, ..result(interp, call.place, &[&input]) })
 }
 
+/// The same of a layer with weights, which make any number of anything.
+fn weighted(interp: &Interp, call: &Invocation, shape: impl FnOnce(&[Int]) -> Option<Dims>) -> Value {
+    match layer(interp, call, shape) {
+        Value::Tensor(tensor) => Value::tensor(Tensor { range: Some(Interval::REAL), ..(*tensor).clone() }),
+        other => other,
+    }
+}
+
 /// `dense x units activation`: as a linear layer, and what a named activation makes of its numbers.
 pub fn dense(interp: &mut Interp, call: &Invocation) -> Value {
     let value = linear(interp, call);
-    let (Some(name), Some(tensor)) = (given(call, 2), value.as_tensor()) else { return value };
+    activated(call, given(call, 2), value)
+}
+
+/// What an activation given to a layer, by name or as a function, makes of the layer's numbers.
+fn activated(call: &Invocation, activation_given: Option<Value>, value: Value) -> Value {
+    let (Some(name), Some(tensor)) = (activation_given, value.as_tensor()) else { return value };
     let (mark, range) = name.as_str().map_or((None, None), activation);
     Value::tensor(Tensor { mark: mark.map(|mark| (mark, call.place)), range, ..(**tensor).clone() })
 }
@@ -45,7 +58,7 @@ pub fn activation(name: &str) -> (Option<Mark>, Option<Interval>) {
 /// `linear x out_features`: another last size.
 pub fn linear(interp: &mut Interp, call: &Invocation) -> Value {
     let out = int(call, 1).unwrap_or_default();
-    layer(interp, call, |shape| dims::replace(shape, -1, out))
+    weighted(interp, call, |shape| dims::replace(shape, -1, out))
 }
 
 pub fn matmul(interp: &mut Interp, call: &Invocation) -> Value {
@@ -64,7 +77,12 @@ pub fn product_of(interp: &Interp, place: crate::report::Place, a: &Tensor, b: &
 pub fn embedding(interp: &mut Interp, call: &Invocation) -> Value {
     let (input, width) = (first(interp, call), int(call, 2).unwrap_or_default());
     let shape = input.shape.as_ref().map(|shape| shape.iter().cloned().chain([width]).collect());
-    Value::tensor(Tensor { shape, dtype: Some(DType::Float32), ..result(interp, call.place, &[&input]) })
+    Value::tensor(Tensor {
+        shape,
+        dtype: Some(DType::Float32),
+        range: Some(Interval::REAL),
+        ..result(interp, call.place, &[&input])
+    })
 }
 
 /// A window that slides over the spatial axes, a size for each axis.
@@ -175,7 +193,7 @@ fn spatial(
 
 /// `conv x out_channels kernel_size stride padding dilation rank`
 pub fn conv(interp: &mut Interp, call: &Invocation) -> Value {
-    let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
+    let Some(rank) = quoted_rank(call) else { return weighted(interp, call, |_| None) };
     let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
     let window = window.dilated(interp, param(call, 5));
     convolved(interp, call, rank, false, window)
@@ -183,14 +201,15 @@ pub fn conv(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `conv-keras x filters kernel_size strides padding rank`: channels come last.
 pub fn conv_keras(interp: &mut Interp, call: &Invocation) -> Value {
-    let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
+    let Some(rank) = quoted_rank(call) else { return weighted(interp, call, |_| None) };
     let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
-    convolved(interp, call, rank, true, window.dilated(interp, named(call, "dilation_rate")))
+    let value = convolved(interp, call, rank, true, window.dilated(interp, named(call, "dilation_rate")));
+    activated(call, named(call, "activation"), value)
 }
 
 fn convolved(interp: &Interp, call: &Invocation, rank: usize, last: bool, window: Window) -> Value {
     let channels = int(call, 1).unwrap_or_default();
-    layer(interp, call, |shape| {
+    weighted(interp, call, |shape| {
         let size = |axis: usize, size: &Int| window.positions(axis, size, false);
         spatial(shape, rank, last, Some(channels), size)
     })
@@ -198,12 +217,12 @@ fn convolved(interp: &Interp, call: &Invocation, rank: usize, last: bool, window
 
 /// `conv-transpose x out_channels kernel_size stride padding output_padding dilation rank`
 pub fn conv_transpose(interp: &mut Interp, call: &Invocation) -> Value {
-    let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
+    let Some(rank) = quoted_rank(call) else { return weighted(interp, call, |_| None) };
     let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
     let window = window.dilated(interp, param(call, 6));
     let more = per_axis(interp, param(call, 5), rank, &vec![Int::Known(0); rank]);
     let channels = int(call, 1).unwrap_or_default();
-    layer(interp, call, |shape| {
+    weighted(interp, call, |shape| {
         let size = |axis: usize, size: &Int| window.spread(axis, size, &more[axis]);
         spatial(shape, rank, false, Some(channels), size)
     })

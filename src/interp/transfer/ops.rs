@@ -75,14 +75,18 @@ fn takes_part(interp: &Interp, value: &Value) -> bool {
 }
 
 fn range_of(op: BinaryOp, left: Option<Interval>, right: Option<Interval>, same: bool) -> Option<Interval> {
+    if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) && !same {
+        return with_any(left, right, |a, b| match op {
+            BinaryOp::Add => a.add(b),
+            BinaryOp::Sub => a.sub(b),
+            _ => a.mul(b),
+        });
+    }
     let (left, right) = (left?, right?);
     Some(match op {
-        BinaryOp::Add if same => left.mul(&Interval::point(2.0)),
-        BinaryOp::Add => left.add(&right),
-        BinaryOp::Sub if same => Interval::point(0.0),
-        BinaryOp::Sub => left.sub(&right),
-        BinaryOp::Mul if same => left.square(),
-        BinaryOp::Mul => left.mul(&right),
+        BinaryOp::Add => left.mul(&Interval::point(2.0)),
+        BinaryOp::Sub => Interval::point(0.0),
+        BinaryOp::Mul => left.square(),
         BinaryOp::Div if same => Interval::point(1.0),
         BinaryOp::Div => left.div(&right),
         BinaryOp::Pow => power(&left, &right)?,
@@ -92,6 +96,19 @@ fn range_of(op: BinaryOp, left: Option<Interval>, right: Option<Interval>, same:
         },
         _ => return None,
     })
+}
+
+/// A sum or product with what can be any number can be any number, whatever the other operand is.
+pub fn with_any(
+    left: Option<Interval>,
+    right: Option<Interval>,
+    of: impl Fn(&Interval, &Interval) -> Interval,
+) -> Option<Interval> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(of(&left, &right)),
+        (Some(one), None) | (None, Some(one)) if one == Interval::REAL => Some(one),
+        _ => None,
+    }
 }
 
 fn power(base: &Interval, exponent: &Interval) -> Option<Interval> {
@@ -133,7 +150,7 @@ mod tests {
         assert_eq!(range_of(BinaryOp::Mul, any, any, true), Some(Interval::NON_NEGATIVE));
         assert_eq!(range_of(BinaryOp::Sub, any, any, true), Some(Interval::point(0.0)));
         assert_eq!(range_of(BinaryOp::Mul, any, any, false), Some(Interval::REAL));
-        assert_eq!(range_of(BinaryOp::Mul, any, None, false), None);
+        assert_eq!(range_of(BinaryOp::Mul, any, None, false), any);
     }
 
     #[test]

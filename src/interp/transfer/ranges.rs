@@ -1,6 +1,7 @@
 //! The interval of a result, as the tables say it: written out, or a function of the operands' intervals.
 
 use super::build::is_number;
+use super::ops::with_any;
 use crate::apis::{Apply, RangeSpec};
 use crate::interp::Invocation;
 use crate::values::{Interval, Value, interval_of};
@@ -52,7 +53,7 @@ impl Operands {
 /// Sorted by name.
 static FUNCTIONS: &[(&str, Function)] = &[
     ("abs", |x| Some(x.interval(0)?.abs())),
-    ("add", |x| Some(x.interval(0)?.add(&x.interval(1)?))),
+    ("add", |x| with_any(x.interval(0), x.interval(1), Interval::add)),
     ("ceil-at", |x| bounded(x, None, Some(1))),
     ("clamp", |x| bounded(x, Some(1), Some(2))),
     ("div", |x| Some(x.interval(0)?.div(&x.interval(1)?))),
@@ -64,8 +65,9 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("max", |x| Some(x.interval(0)?.max(&x.interval(1)?))),
     ("mean", |x| x.interval(0)),
     ("min", |x| Some(x.interval(0)?.min(&x.interval(1)?))),
-    ("mul", |x| Some(x.interval(0)?.mul(&x.interval(1)?))),
+    ("mul", |x| with_any(x.interval(0), x.interval(1), Interval::mul)),
     ("neg", |x| Some(x.interval(0)?.neg())),
+    ("norm", |x| Some(norm(&x.interval(0)?))),
     ("optional-max", |x| extreme(x, Interval::max)),
     ("optional-min", |x| extreme(x, Interval::min)),
     ("pow", pow),
@@ -76,7 +78,7 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("scaled", |x| Some(x.interval(0)?.join(&Interval::point(0.0)).sum())),
     ("sqrt", |x| Some(x.interval(0)?.sqrt())),
     ("square", |x| Some(x.interval(0)?.square())),
-    ("sub", |x| Some(x.interval(0)?.sub(&x.interval(1)?))),
+    ("sub", |x| with_any(x.interval(0), x.interval(1), Interval::sub)),
     ("sum", sum),
     ("union", |x| (0..x.0.len()).map(|at| x.interval(at)).reduce(|a, b| Some(a?.join(&b?))).flatten()),
 ];
@@ -100,6 +102,13 @@ fn elu(x: &Operands) -> Option<Interval> {
         return Some(range);
     }
     Some(Interval { low: -alpha, low_open: true, high: range.high.max(0.0), high_open: range.high_open })
+}
+
+/// A norm is zero only where all numbers are: that happens where negative ones were cut off at zero,
+/// not where any number can come.
+fn norm(range: &Interval) -> Interval {
+    let cut_off = range.contains_zero() && (range.low == 0.0 || range.high == 0.0);
+    if cut_off { Interval::NON_NEGATIVE } else { Interval::POSITIVE }
 }
 
 /// Of `x`, or of two tensors where the second operand is one.
