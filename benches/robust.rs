@@ -15,19 +15,30 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use trainlint::engine::{self, Request, configs::Origin};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The seam: whatever trainlint does with one text. Nothing else here knows the library.
+/// The seam: whatever trainlint does with one text, as if it came through a pipe. Nothing else here
+/// knows the library. A panic inside a rehearsal is caught there, so it is raised again.
 fn analyse_text(path: &Path, text: &str) -> usize {
-    let mut parser = tree_sitter::Parser::new();
-    let language = tree_sitter_python::LANGUAGE.into();
-    if parser.set_language(&language).is_err() {
-        return 0;
+    let request = Request {
+        cwd: path.parent().unwrap_or(Path::new("/")).to_path_buf(),
+        stdin: Some((path.to_path_buf(), text.as_bytes().to_vec())),
+        origin: Origin::Isolated,
+        threads: 1,
+        ..Request::default()
+    };
+    match engine::check(&request, &engine::Silent) {
+        Ok(outcome) => {
+            match outcome.problems.iter().find(|problem| problem.message.contains("internal error")) {
+                Some(problem) => panic!("{}", problem.message),
+                None => outcome.findings.len(),
+            }
+        }
+        Err(error) => panic!("no run: {error}"),
     }
-    let _ = path;
-    parser.parse(text, None).map_or(0, |tree| tree.root_node().descendant_count())
 }
 
 #[derive(Clone)]

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
+use super::memo::{self, Place, Question};
 use super::model::{Api, Role};
 use super::pack::{Found, Pack, pack};
 use super::parse::{Shared, parse};
@@ -17,6 +18,8 @@ const DEPTH: usize = 16;
 /// The tables in force: a user's before the project's own.
 #[derive(Debug)]
 pub struct Apis {
+    /// No other tables of this process have it.
+    id: u32,
     packs: Vec<Pack>,
     shared: Shared,
 }
@@ -31,7 +34,7 @@ impl Apis {
     fn own() -> Apis {
         let pack = Pack::new(Cow::Borrowed(include_bytes!(concat!(env!("OUT_DIR"), "/apis.pack"))));
         let shared = pack.shared();
-        Apis { packs: vec![pack], shared }
+        Apis { id: memo::new_id(), packs: vec![pack], shared }
     }
 
     /// The project's own tables under those of a user, each a file's name and its text. Where two
@@ -43,6 +46,7 @@ impl Apis {
             let table = parse(input)?;
             let bytes = pack(&table.entries, &table.shared)
                 .map_err(|error| input.error(0, format!("the table is too large: {error}")))?;
+            apis.id = memo::new_id();
             apis.packs.insert(0, Pack::new(Cow::Owned(bytes)));
             apis.shared.extend(table.shared);
             if let Some(&(name, at)) = table.mentioned.iter().find(|(name, _)| apis.get(*name).is_none()) {
@@ -55,21 +59,47 @@ impl Apis {
 
     /// The entry of a qualified name, under whichever of its names; `torch.optim.Adam.step` is inherited.
     pub fn get(&self, name: Ustr) -> Option<&Api> {
-        self.find(&[name.as_str()]).or_else(|| {
-            let (class, method) = name.rsplit_once('.')?;
-            let class = self.find(&[class])?;
-            class.class.as_ref().and_then(|_| self.method(class.name, ustr(method)))
-        })
+        let place = memo::remembered(self.id, Question::Name(name), || {
+            self.named(name).or_else(|| {
+                let (class, method) = name.rsplit_once('.')?;
+                let class = self.entry(self.find(&[class])?)?;
+                class.class.as_ref()?;
+                self.method_place(class.name, ustr(method))
+            })
+        });
+        self.entry(place?)
     }
 
     /// The entry of a class.
     pub fn class(&self, name: Ustr) -> Option<&Api> {
-        self.find(&[name.as_str()]).filter(|api| api.class.is_some())
+        self.entry(self.named(name)?).filter(|api| api.class.is_some())
     }
 
     /// A method or property of a class, its own or that of a base.
     pub fn method(&self, class: Ustr, method: Ustr) -> Option<&Api> {
-        self.along(class, &mut |name| self.exact(&[name.as_str(), method.as_str()]))
+        self.entry(self.method_place(class, method)?)
+    }
+
+    /// What `package.name` is called in the tables; the name as it is where they do not know it.
+    pub fn member(&self, package: Ustr, name: Ustr) -> Ustr {
+        memo::joined(self.id, package, name, || {
+            let dotted = Ustr::from(&format!("{package}.{name}"));
+            self.get(dotted).map_or(dotted, |api| api.name)
+        })
+    }
+
+    fn method_place(&self, class: Ustr, method: Ustr) -> Option<Place> {
+        memo::remembered(self.id, Question::Method(class, method), || {
+            self.along(class, &mut |name| self.exact(&[name.as_str(), method.as_str()]))
+        })
+    }
+
+    fn named(&self, name: Ustr) -> Option<Place> {
+        memo::remembered(self.id, Question::Entry(name), || self.find(&[name.as_str()]))
+    }
+
+    fn entry(&self, place: Place) -> Option<&Api> {
+        self.packs.get(place.pack as usize)?.entry(place.entry as usize)
     }
 
     /// Whether a class is another or has it among its bases.
@@ -80,7 +110,7 @@ impl Apis {
 
     /// The role of a class, its own or the first that a base has.
     pub fn role(&self, class: Ustr) -> Option<Role> {
-        self.along(class, &mut |name| self.class(name)?.class.as_ref()?.role)
+        memo::role(self.id, class, || self.along(class, &mut |name| self.class(name)?.class.as_ref()?.role))
     }
 
     /// What calling an instance of a class does: the entry of the first of the class and its bases that says so.
@@ -193,7 +223,7 @@ impl Apis {
     }
 
     fn canonical(&self, name: Ustr) -> Ustr {
-        self.find(&[name.as_str()]).map_or(name, |api| api.name)
+        self.named(name).and_then(|place| self.entry(place)).map_or(name, |api| api.name)
     }
 
     /// Asks of a class and then of its bases, depth first as declared.
@@ -212,13 +242,13 @@ impl Apis {
         bases.iter().find_map(|base| self.along_to(self.canonical(*base), ask, depth - 1))
     }
 
-    fn find(&self, parts: &[&str]) -> Option<&Api> {
+    fn find(&self, parts: &[&str]) -> Option<Place> {
         self.rewritten(parts, &mut |parts| self.exact(parts))
     }
 
-    fn exact(&self, parts: &[&str]) -> Option<&Api> {
-        self.packs.iter().find_map(|pack| match pack.find(parts)? {
-            Found::Entry(index) => pack.entry(index),
+    fn exact(&self, parts: &[&str]) -> Option<Place> {
+        self.packs.iter().enumerate().find_map(|(number, pack)| match pack.find(parts)? {
+            Found::Entry(index) => Some(Place { pack: number as u32, entry: index as u32 }),
             Found::Prefix => None,
         })
     }

@@ -4,6 +4,7 @@
 
 mod error;
 mod lookup;
+mod memo;
 mod model;
 mod pack;
 mod parse;

@@ -44,6 +44,11 @@ impl Script<'_> {
                 continue;
             }
             let is_walked = nodes.leaves.iter().any(|leaf| self.rehearsal.walked.contains(leaf));
+            // What was walked in its own iteration is of no more use to a caller.
+            let spent = is_walked && at.loops.last().is_some_and(|own| self.trains_in(*own));
+            if self.rehearsal.returned.contains(id) && !spent {
+                continue;
+            }
             found.push(RetainedGraph {
                 at: at.clone(),
                 into: into.clone(),
@@ -75,7 +80,8 @@ impl Script<'_> {
         for (at, sight) in self.sightings() {
             let Sight::Forward(forward) = sight else { continue };
             let records = forward.grad == Some(true) && forward.learns && is_live(&forward.output);
-            let unused = !self.rehearsal.consumed.contains(&forward.graph);
+            let graph = &forward.graph;
+            let unused = !self.rehearsal.consumed.contains(graph) && !self.rehearsal.returned.contains(graph);
             let idle = forward.mode == Mode::Eval && records && unused && !at.loops.is_empty();
             if !idle || !once(&mut seen, at.place) {
                 continue;

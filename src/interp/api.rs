@@ -75,7 +75,7 @@ impl<'p> Interp<'p> {
             return value;
         }
         let package = Ustr::from(name.split('.').next().unwrap_or(&name));
-        if !self.apis.is_pure(package) && !python::is_known(&name) {
+        if !self.apis.is_pure(package) && !python::is_known_name(name) {
             self.havoc(call);
         }
         Value::Unknown
@@ -105,8 +105,13 @@ impl<'p> Interp<'p> {
             "wrap" => self.wrap(call),
             "managed" => self.managed(call),
             "sequential" => Value::Unknown,
-            "modules" => self.children(call, false),
-            "named-modules" => self.children(call, true),
+            "modules" | "named-modules" => {
+                let parts = call
+                    .nth(0)
+                    .as_obj()
+                    .map(|object| self.descendants(object).iter().map(Value::Obj).collect());
+                self.module_list(call, parts.unwrap_or_default(), apply.verb == "named-modules")
+            }
             "loader" => self.loader(api, call),
             "opaque-module" | "instance" => Value::Obj(self.made_elsewhere(call.place)),
             "managed-device" => on_device(&call.nth(0), Device::Accelerator),
@@ -462,8 +467,15 @@ impl<'p> Interp<'p> {
 
     fn children(&mut self, call: &Invocation, named: bool) -> Value {
         let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
-        let parts: Vec<Value> =
-            self.descendants(object).iter().filter(|part| *part != object).map(Value::Obj).collect();
+        let is_module =
+            |value: &&Value| value.as_obj().is_some_and(|child| self.heap.get(child).module().is_some());
+        let parts =
+            self.heap.get(object).attrs.iter().map(|(_, value)| value).filter(is_module).cloned().collect();
+        self.module_list(call, parts, named)
+    }
+
+    /// A list of modules, or of pairs with their names.
+    fn module_list(&mut self, call: &Invocation, parts: Vec<Value>, named: bool) -> Value {
         let parts = if named {
             parts.into_iter().map(|part| Value::tuple(vec![Value::Str(None), part])).collect()
         } else {
@@ -685,6 +697,11 @@ impl<'p> Interp<'p> {
             }
             Context::Transparent | Context::Result => None,
         })
+    }
+
+    pub(super) fn is_same_context(&mut self, a: &Value, b: &Value) -> bool {
+        let kind = self.context_of(a);
+        kind.is_some() && kind == self.context_of(b)
     }
 
     pub(super) fn push_context(&mut self, kind: ContextKind) -> Before {

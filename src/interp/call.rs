@@ -108,7 +108,9 @@ impl<'p> Interp<'p> {
     fn is_part_of_module(&self, receiver: &Value) -> bool {
         receiver.as_obj().is_some_and(|object| {
             let here = self.heap.get(object);
+            let class = self.apis.class_of(Role::Module);
             here.module().is_some_and(|module| module.weights != Learned::Opaque)
+                && class.is_some_and(|class| self.is_api(here.class, class))
                 && !self.lineage(here.class).contains(&super::class::Base::Unknown)
         })
     }

@@ -5,6 +5,7 @@ use crate::apis::Role;
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::values::*;
+use smallvec::SmallVec;
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -18,6 +19,8 @@ pub(super) enum Base {
     Api(Ustr),
     Unknown,
 }
+
+type Lineage = SmallVec<[Base; 8]>;
 
 impl<'p> Interp<'p> {
     pub(super) fn define_class(&mut self, class: ClassId) {
@@ -63,8 +66,8 @@ impl<'p> Interp<'p> {
     }
 
     /// The class and what it inherits from, in the order attributes are looked up.
-    pub(super) fn lineage(&self, class: ClassRef) -> Vec<Base> {
-        let mut found = Vec::new();
+    pub(super) fn lineage(&self, class: ClassRef) -> Lineage {
+        let mut found = Lineage::new();
         match class {
             ClassRef::Project(object) => self.collect_bases(object, &mut found),
             ClassRef::Api(name) => found.push(Base::Api(name)),
@@ -73,7 +76,7 @@ impl<'p> Interp<'p> {
         found
     }
 
-    fn collect_bases(&self, class: ObjId, found: &mut Vec<Base>) {
+    fn collect_bases(&self, class: ObjId, found: &mut Lineage) {
         if found.len() >= MOST_BASES || found.contains(&Base::Project(class)) {
             return;
         }

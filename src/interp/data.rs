@@ -455,8 +455,13 @@ impl<'p> Interp<'p> {
     }
 
     fn model_object(&mut self, call: &Invocation) -> ObjId {
-        let state =
-            ModuleState { weights: Learned::Opaque, device: Device::Accelerator, ..ModuleState::default() };
+        // These models place their inputs themselves.
+        let state = ModuleState {
+            weights: Learned::Opaque,
+            device: Device::Accelerator,
+            scatters: true,
+            ..ModuleState::default()
+        };
         self.alloc(call.place, ClassRef::Api(call.api.name), State::Module(state))
     }
 

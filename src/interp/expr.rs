@@ -297,7 +297,11 @@ impl<'p> Interp<'p> {
                         },
                     ],
                 );
-                self.heap.join(&a, &b)
+                match self.heap.join(&a, &b) {
+                    // Two contexts that change the same are one to us.
+                    Value::Unknown if self.is_same_context(&a, &b) => a,
+                    joined => joined,
+                }
             }
         }
     }

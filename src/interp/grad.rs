@@ -44,7 +44,8 @@ impl<'p> Interp<'p> {
     /// The graph of a tensor was walked, or left for where we cannot see.
     pub(super) fn let_go(&mut self, tensor: &Tensor) {
         if let Graph::Live(nodes) = &tensor.graph {
-            self.out.consumed.extend(nodes.carried.iter().copied());
+            let left = if self.returning { &mut self.out.returned } else { &mut self.out.consumed };
+            left.extend(nodes.carried.iter().copied());
         }
     }
 

@@ -72,6 +72,12 @@ pub struct Interp<'p> {
     sites: FxHashMap<(u64, FileId, u32), ObjId>,
     scopes: FxHashMap<ObjId, Scope>,
     modules: FxHashMap<FileId, ModuleFrame>,
+    /// Names that a module's stars were asked for, in vain or not yet to the end.
+    asked: FxHashSet<(FileId, Ustr)>,
+    /// Imports of the script that were reached; their names are looked for when they are asked for.
+    deferred: FxHashSet<StmtId>,
+    /// How many more modules stars may lead to.
+    stars: u32,
     length_symbols: FxHashMap<ObjId, Symbol>,
     /// Ids of graphs that are followed, by where that began.
     followed: FxHashMap<(u64, Place), u32>,
@@ -87,6 +93,8 @@ pub struct Interp<'p> {
     retained: Vec<u32>,
     /// Objects from here on were made since a function began to be rehearsed without its callers.
     seeded_from: u32,
+    /// What is let go of goes to a caller that we do not see.
+    returning: bool,
     /// Bytes that the layers of the running forward gave, and that its graph keeps.
     kept: u64,
     fuel: u32,
@@ -95,6 +103,8 @@ pub struct Interp<'p> {
     /// Functions that once did not come to their end with the fuel they got.
     starved: FxHashSet<FnKey>,
     depth: u32,
+    /// Modules whose calls are open.
+    nested: usize,
 }
 
 /// The frame of a running function or module.

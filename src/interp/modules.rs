@@ -13,9 +13,23 @@ const FORWARDS: [&str; 3] = ["forward", "call", "__call__"];
 
 /// Deeper nesting of modules is not followed.
 const DEEPEST: usize = 24;
+/// What the call of a module costs beside what its forward does.
+const FUEL_A_CALL: u32 = 8;
 
 impl<'p> Interp<'p> {
+    /// A module may lead back to itself, and one that may be either of two to both, so this costs fuel.
     pub(super) fn call_module(&mut self, object: ObjId, call: &Call) -> Value {
+        if self.nested >= DEEPEST || !self.burn(FUEL_A_CALL) {
+            self.havoc(&call.with_first(Value::Obj(object)));
+            return Value::Unknown;
+        }
+        self.nested += 1;
+        let output = self.run_module(object, call);
+        self.nested -= 1;
+        output
+    }
+
+    fn run_module(&mut self, object: ObjId, call: &Call) -> Value {
         let outermost = !self.in_forward();
         let before = self.heap.get(object).module().cloned().unwrap_or_default();
         let scattered = before.scatters.then(|| self.scattered(object, call));
@@ -46,7 +60,13 @@ impl<'p> Interp<'p> {
 
     /// The output of whichever of several models it is.
     fn either(&mut self, parts: &[ObjId], call: &Call) -> Value {
-        let outputs: Vec<Value> = parts.iter().map(|part| self.call_module(*part, call)).collect();
+        let mut outputs = Vec::with_capacity(parts.len());
+        for part in parts {
+            if !self.burn(1) {
+                return Value::Unknown;
+            }
+            outputs.push(self.call_module(*part, call));
+        }
         self.heap.any_of(&Items::exact(outputs)).unwrap_or_default()
     }
 
@@ -321,8 +341,10 @@ impl<'p> Interp<'p> {
         let mut doubt = false;
         for part in self.descendants(object).iter() {
             let Some(module) = self.heap.get(part).module() else { continue };
+            let own = self.heap.get(part).attrs.iter().any(|(_, value)| is_parameter(value));
             match (module.weights, module.frozen) {
-                (Learned::Nothing, _) | (_, Some(true)) => {}
+                (_, Some(true)) => {}
+                (Learned::Nothing, _) if !own => {}
                 (Learned::Opaque, None) | (_, Some(false)) => return Some(true),
                 _ => doubt = true,
             }
@@ -467,6 +489,13 @@ impl<'p> Interp<'p> {
         }
         Learned::Opaque
     }
+}
+
+/// A tensor that asks for gradients and belongs to a module by being its attribute.
+fn is_parameter(value: &Value) -> bool {
+    value
+        .as_tensor()
+        .is_some_and(|tensor| tensor.is_leaf && tensor.source == Source::Parameter && tensor.graph.is_live())
 }
 
 /// A module and all modules inside it, through attributes and containers of modules.

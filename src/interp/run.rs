@@ -14,6 +14,10 @@ use ustr::Ustr;
 /// Steps that a rehearsal of one file may take.
 const FUEL: u32 = 300_000;
 
+/// Steps of these for each function that nothing calls: what a library's function needs, but not
+/// what a test needs that runs half of the library.
+const FUEL_A_FUNCTION: u32 = 30_000;
+
 /// Rehearses a file of the project.
 pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileId) -> Rehearsal {
     let mut interp = Interp::new(project, apis, settings);
@@ -41,6 +45,9 @@ impl<'p> Interp<'p> {
             sites: FxHashMap::default(),
             scopes: FxHashMap::default(),
             modules: FxHashMap::default(),
+            asked: FxHashSet::default(),
+            deferred: FxHashSet::default(),
+            stars: super::scope::MOST_STARS,
             length_symbols: FxHashMap::default(),
             followed: FxHashMap::default(),
             instances: FxHashMap::default(),
@@ -53,11 +60,13 @@ impl<'p> Interp<'p> {
             carried: 0,
             retained: Vec::new(),
             seeded_from: 0,
+            returning: false,
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             floor: 0,
             starved: FxHashSet::default(),
             depth: 0,
+            nested: 0,
         }
     }
 
@@ -100,7 +109,9 @@ impl<'p> Interp<'p> {
                 self.out.out_of_fuel = true;
                 return;
             }
+            self.floor = self.fuel.saturating_sub(FUEL_A_FUNCTION);
             self.seed(key, definition);
+            self.floor = 0;
         }
     }
 
@@ -183,7 +194,9 @@ impl<'p> Interp<'p> {
         }
         // Whoever calls it may walk the graph of what it returns.
         let mut reached = ObjSet::default();
+        self.returning = true;
         self.reach(&result, &mut reached, 3);
+        self.returning = false;
         let nodes = self.trace.pop().unwrap_or_default();
         self.out.out_of_fuel |= self.starved.contains(&key);
         self.out.entries.push(Entry { function: Some(key), nodes });

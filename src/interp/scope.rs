@@ -11,6 +11,12 @@ use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// So much text of another file is read for one step.
+const BYTES_A_STEP: usize = 16;
+
+/// So many modules are looked into because of stars: packages of packages of stars have thousands.
+pub(super) const MOST_STARS: u32 = 64;
+
 impl<'p> Interp<'p> {
     /// The frame that holds a name bound from here.
     pub(super) fn binding_env(&self, env: ObjId, name: Ustr) -> ObjId {
@@ -52,7 +58,7 @@ impl<'p> Interp<'p> {
         if let Some(value) = self.module_attr(file, name) {
             return value;
         }
-        if python::is_known(&name) {
+        if python::is_known_name(name) {
             return Value::Builtin(name);
         }
         self.undefined(file, name)
@@ -72,6 +78,10 @@ impl<'p> Interp<'p> {
     pub(super) fn open_module(&mut self, file: FileId, whole: bool) -> ObjId {
         if let Some(module) = self.modules.get(&file) {
             return module.env;
+        }
+        // Reading another file is work, too; what it costs must not depend on who read it first.
+        if !whole {
+            self.burn((self.project.source(file).text.len() / BYTES_A_STEP) as u32);
         }
         let env = self.frame_object(Place::new(file, Span::default()));
         self.scopes.insert(env, Scope { file, function: None, parent: None });
@@ -101,16 +111,96 @@ impl<'p> Interp<'p> {
         }
         let names = &self.module(file).names;
         if let Some(bindings) = names.bindings.get(&name) {
-            self.run_in_module(file, bindings);
+            match self.imported_once(file, name) {
+                Some(stmt) => self.import_one(file, env, stmt, name),
+                None => self.run_in_module(file, bindings),
+            }
             if let Some(value) = self.heap.attr(env, name) {
                 return Some(value.clone());
             }
         }
-        if !names.stars.is_empty() {
-            self.run_in_module(file, &names.stars);
-            return self.heap.attr(env, name).cloned();
+        self.star_attr(file, env, name)
+    }
+
+    /// A name that a module has from one of its stars; they are asked for it one by one, and nothing
+    /// else of what they bind is run.
+    fn star_attr(&mut self, file: FileId, env: ObjId, name: Ustr) -> Option<Value> {
+        let module = self.module(file);
+        // Names of the language are seldom meant to be replaced, and asked for everywhere.
+        if module.names.stars.is_empty() || name.starts_with('_') || python::is_known_name(name) {
+            return None;
         }
-        None
+        if !self.asked.insert((file, name)) {
+            return None;
+        }
+        let mut found = None;
+        for stmt in module.names.stars.iter().rev() {
+            let StmtKind::ImportFrom { level, module: from, .. } = module.tree.stmt(*stmt).kind else {
+                continue;
+            };
+            self.push_frame(env, file, None, None);
+            let source = self.module_value(level, from);
+            self.frames.pop();
+            found = match source {
+                Value::Module(source) => self.star_member(source, name),
+                Value::Api(package) => {
+                    let api = self.apis.member(package, name);
+                    self.apis.get(api).map(|_| Value::Api(api))
+                }
+                _ => None,
+            };
+            if found.is_some() {
+                break;
+            }
+        }
+        if let Some(value) = &found {
+            self.asked.remove(&(file, name));
+            self.heap.get_mut(env).set_attr(name, value.clone());
+        }
+        found
+    }
+
+    /// A name as a star brings it in from a module of the project.
+    fn star_member(&mut self, source: FileId, name: Ustr) -> Option<Value> {
+        // Reads the text before it parses: most modules behind a star do not have the name.
+        let text = &self.project.source(source).text;
+        if self.stars == 0 || !(text.contains(name.as_str()) || text.contains("import *")) {
+            return None;
+        }
+        self.stars -= 1;
+        match &self.module(source).names.dunder_all {
+            Some(listed) if !listed.contains(&name) => None,
+            _ => self.module_attr(source, name),
+        }
+    }
+
+    /// The `from … import` that alone binds a name of a module, once it was reached.
+    fn imported_once(&self, file: FileId, name: Ustr) -> Option<StmtId> {
+        let module = self.module(file);
+        let [stmt] = module.names.bindings.get(&name)?.as_slice() else { return None };
+        let reached = self.modules.get(&file)?.ran.is_some() || self.deferred.contains(stmt);
+        let plain =
+            matches!(module.tree.stmt(*stmt).kind, StmtKind::ImportFrom { names: ImportNames::Items(_), .. });
+        (plain && reached && !module.names.rebound.contains(&name)).then_some(*stmt)
+    }
+
+    /// Binds one name of a `from … import`: the others may lead to much that nobody asks for.
+    fn import_one(&mut self, file: FileId, env: ObjId, stmt: StmtId, name: Ustr) {
+        let StmtKind::ImportFrom { level, module, names: ImportNames::Items(items) } =
+            &self.tree(file).stmt(stmt).kind
+        else {
+            return;
+        };
+        let Some(item) = items.iter().find(|item| item.alias.unwrap_or(item.name) == name) else { return };
+        if !self.asked.insert((file, name)) {
+            return;
+        }
+        self.in_module(file, env, |interp| {
+            let source = interp.module_value(*level, *module);
+            let value = interp.member(&source, item.name);
+            interp.set_name(name, value);
+        });
+        self.asked.remove(&(file, name));
     }
 
     /// Runs top-level statements of a module that is not run whole, each once.
@@ -127,9 +217,12 @@ impl<'p> Interp<'p> {
                     }
                 }
             }
+            // What a module binds stays bound, whichever way asked for it first.
+            let journals = self.heap.suspend();
             self.in_module(file, env, |interp| {
                 interp.stmt(*stmt);
             });
+            self.heap.resume(journals);
         }
     }
 
@@ -161,6 +254,10 @@ impl<'p> Interp<'p> {
 
     fn module_value(&mut self, level: u32, dotted: Option<Ustr>) -> Value {
         let file = self.file();
+        if let Some(dotted) = dotted.filter(|dotted| level == 0 && self.is_installed_framework(file, *dotted))
+        {
+            return Value::Api(dotted);
+        }
         match self.project.resolve(file, level, dotted) {
             Target::File(found) => Value::Module(found),
             Target::Namespace(folder) => Value::Folder(Rc::from(folder.to_string_lossy().as_ref())),
@@ -171,11 +268,37 @@ impl<'p> Interp<'p> {
         }
     }
 
-    pub(super) fn import_from(&mut self, level: u32, module: Option<Ustr>, names: &'p ImportNames) {
+    /// Whether a package's file imports a framework that lies beside the package, as they do where
+    /// packages are installed: the tables know more of it than its sources say.
+    fn is_installed_framework(&self, file: FileId, dotted: Ustr) -> bool {
+        if !self.apis.is_framework(dotted) {
+            return false;
+        }
+        let first = |name: &str| Ustr::from(name.split('.').next().unwrap_or(name));
+        let own = self.project.module_name(file).filter(|own| own.contains('.'));
+        own.is_some_and(|own| first(&own) != first(&dotted))
+    }
+
+    pub(super) fn import_from(
+        &mut self,
+        stmt: StmtId,
+        level: u32,
+        module: Option<Ustr>,
+        names: &'p ImportNames,
+    ) {
         let source = self.module_value(level, module);
         match names {
             ImportNames::Items(items) => {
+                let file = self.file();
+                let of_script =
+                    self.frames.len() == 1 && matches!(source, Value::Module(_) | Value::Folder(_));
+                if of_script {
+                    self.deferred.insert(stmt);
+                }
                 for item in items {
+                    if of_script && self.imported_once(file, item.alias.unwrap_or(item.name)).is_some() {
+                        continue;
+                    }
                     let value = self.member(&source, item.name);
                     self.set_name(item.alias.unwrap_or(item.name), value);
                 }
@@ -209,47 +332,14 @@ impl<'p> Interp<'p> {
 
     /// `package.name`, by its canonical name where the tables know another one.
     pub(super) fn canonical(&self, package: Ustr, name: Ustr) -> Ustr {
-        let dotted = Ustr::from(&format!("{package}.{name}"));
-        self.apis.get(dotted).map_or(dotted, |api| api.name)
+        self.apis.member(package, name)
     }
 
+    /// What a star brings in is looked for when it is asked for; see [`Interp::star_attr`].
     fn import_star(&mut self, source: &Value) {
-        match source {
-            Value::Module(file) => {
-                let names = &self.module(*file).names;
-                let mut all: Vec<Ustr> = match &names.dunder_all {
-                    Some(listed) => listed.to_vec(),
-                    None => names.bindings.keys().filter(|name| !name.starts_with('_')).copied().collect(),
-                };
-                all.sort_unstable_by_key(|name| name.as_str());
-                let stars = names.stars.clone();
-                for name in all {
-                    if let Some(value) = self.module_attr(*file, name) {
-                        self.set_name(name, value);
-                    }
-                }
-                if !stars.is_empty() {
-                    self.star_of_star(*file);
-                }
-            }
-            Value::Api(package) => {
-                for (name, api) in self.apis.members(*package) {
-                    self.set_name(name, Value::Api(api));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Names that a module itself has from stars.
-    fn star_of_star(&mut self, file: FileId) {
-        let env = self.open_module(file, false);
-        let stars = &self.module(file).names.stars;
-        self.run_in_module(file, stars);
-        let attrs = self.heap.get(env).attrs.clone();
-        for (name, value) in attrs {
-            if !name.starts_with('_') {
-                self.set_name(name, value);
+        if let Value::Api(package) = source {
+            for (name, api) in self.apis.members(*package) {
+                self.set_name(name, Value::Api(api));
             }
         }
     }

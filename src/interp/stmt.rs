@@ -75,7 +75,7 @@ impl<'p> Interp<'p> {
             StmtKind::Break => return self.exit(Exit::Break),
             StmtKind::Continue => return self.exit(Exit::Continue),
             StmtKind::Import(items) => items.iter().for_each(|item| self.import(item)),
-            StmtKind::ImportFrom { level, module, names } => self.import_from(*level, *module, names),
+            StmtKind::ImportFrom { level, module, names } => self.import_from(id, *level, *module, names),
             StmtKind::If { arms, otherwise } => return self.if_statement(arms, otherwise),
             StmtKind::While { test, body, otherwise } => {
                 return self.while_loop(stmt.span, *test, body, otherwise);

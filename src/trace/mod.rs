@@ -219,6 +219,8 @@ pub struct Rehearsal {
     pub sightings: Vec<Sighting>,
     /// Ids of carried graphs that a backward walked, or that left for where we cannot see.
     pub consumed: rustc_hash::FxHashSet<u32>,
+    /// Ids of graphs that a function rehearsed without its callers returned: they may walk them.
+    pub returned: rustc_hash::FxHashSet<u32>,
     /// Modules whose graphs a backward walked, or may have.
     pub walked: ObjSet,
     pub heap: Heap,

@@ -7,18 +7,25 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// More objects than this are not told apart from anything.
+const MOST_MERGED: usize = 8;
+
 type Journal = FxHashMap<ObjId, Rc<Object>>;
 
 /// What a run wrote: the objects as it left them.
 pub type Writes = FxHashMap<ObjId, Rc<Object>>;
+
+/// The open runs of a heap while they are suspended.
+pub struct Journals(Vec<(Journal, usize)>);
 
 #[derive(Default)]
 pub struct Heap {
     objects: Vec<Rc<Object>>,
     /// For each open run, the objects as they were before their first write, and how many there were.
     journals: Vec<(Journal, usize)>,
-    /// The object that stands for either of two.
-    merged: FxHashMap<(ObjId, ObjId), ObjId>,
+    /// The object that stands for any of several, and the other way round.
+    merged: FxHashMap<ObjSet, ObjId>,
+    members: FxHashMap<ObjId, ObjSet>,
 }
 
 impl Heap {
@@ -63,6 +70,15 @@ impl Heap {
     /// From here on writes can be taken back.
     pub fn begin(&mut self) {
         self.journals.push((Journal::default(), self.objects.len()));
+    }
+
+    /// From here on writes stay, until `resume`.
+    pub fn suspend(&mut self) -> Journals {
+        Journals(std::mem::take(&mut self.journals))
+    }
+
+    pub fn resume(&mut self, journals: Journals) {
+        self.journals = journals.0;
     }
 
     /// Takes the writes since `begin` back and hands them over.
@@ -157,7 +173,10 @@ impl Heap {
                 weights: if a.weights == b.weights { a.weights } else { Learned::Opaque },
                 managed: a.managed || b.managed,
                 scatters: a.scatters || b.scatters,
-                buffers: a.buffers.iter().chain(&b.buffers).copied().collect(),
+                buffers: {
+                    let new = b.buffers.iter().filter(|name| !a.buffers.contains(name));
+                    a.buffers.iter().chain(new).copied().collect()
+                },
                 parts: a.parts.iter().chain(&b.parts).copied().collect::<ObjSet>().iter().collect(),
             }),
             (State::Optimizer(a), State::Optimizer(b)) => State::Optimizer(OptimizerState {
@@ -289,11 +308,25 @@ impl Heap {
         }
     }
 
+    /// The objects that one stands for: itself, or those that were merged into it.
+    fn stands_for(&self, id: ObjId) -> ObjSet {
+        self.members.get(&id).cloned().unwrap_or_else(|| ObjSet::one(id))
+    }
+
     /// One object that stands for either of two of a kind.
     fn merge(&mut self, a: ObjId, b: ObjId) -> Option<ObjId> {
-        let pair = (a.min(b), a.max(b));
-        if let Some(known) = self.merged.get(&pair) {
+        let stands_for = self.stands_for(a).union(&self.stands_for(b));
+        if stands_for == self.stands_for(a) {
+            return Some(a);
+        }
+        if stands_for == self.stands_for(b) {
+            return Some(b);
+        }
+        if let Some(known) = self.merged.get(&stands_for) {
             return Some(*known);
+        }
+        if stands_for.len() > MOST_MERGED {
+            return None;
         }
         let (x, y) = (self.objects[a.0 as usize].clone(), self.objects[b.0 as usize].clone());
         if std::mem::discriminant(&x.state) != std::mem::discriminant(&y.state) {
@@ -306,11 +339,11 @@ impl Heap {
         }
         // Reserve the id first: the attributes of the two may lead back to them.
         let id = self.alloc((*x).clone());
-        self.merged.insert(pair, id);
+        self.merged.insert(stands_for.clone(), id);
+        self.members.insert(id, stands_for.clone());
         let mut joined = (*self.join_objects(&x, &y)).clone();
         if let State::Module(module) = &mut joined.state {
-            module.parts =
-                [a, b].into_iter().chain(module.parts.iter().copied()).collect::<ObjSet>().iter().collect();
+            module.parts = stands_for.iter().collect();
         }
         self.objects[id.0 as usize] = Rc::new(joined);
         Some(id)

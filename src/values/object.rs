@@ -13,7 +13,7 @@ use ustr::Ustr;
 pub struct ObjId(pub u32);
 
 /// A small sorted set of objects.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ObjSet(SmallVec<[ObjId; 4]>);
 
 impl ObjSet {

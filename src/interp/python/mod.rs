@@ -35,6 +35,7 @@ use super::{Call, Interp};
 use crate::report::Place;
 use crate::values::{ClassRef, ObjId, State, Value};
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::sync::LazyLock;
 use ustr::{Ustr, ustr};
 
@@ -85,6 +86,14 @@ pub fn is_known(name: &str) -> bool {
         || builtins::BY_THE_INTERPRETER.contains(&name)
         || name.contains("flags.DEFINE_")
         || stdlib::is_family(name)
+}
+
+/// [`is_known`] of a name that is asked for again and again.
+pub fn is_known_name(name: Ustr) -> bool {
+    thread_local! {
+        static KNOWN: RefCell<FxHashMap<Ustr, bool>> = RefCell::default();
+    }
+    KNOWN.with_borrow_mut(|known| *known.entry(name).or_insert_with(|| is_known(&name)))
 }
 
 /// A method of a value of the language, or of an object of the standard library.

@@ -190,7 +190,12 @@ fn device_wanted(interp: &Interp, call: &Invocation, model: Option<Device>, hold
     let quoted = quoted().find(|device| *device != Device::Unknown);
     let chooses = call.api.params.iter().any(|param| param.name == "device");
     // Frameworks without the parameter place tensors where they see fit.
-    quoted.or(model).or(context).unwrap_or(if chooses { interp.default_device } else { Device::Unknown })
+    let receiver = call.get("self").as_tensor().map(|tensor| tensor.device);
+    quoted.or(receiver).or(model).or(context).unwrap_or(if chooses {
+        interp.default_device
+    } else {
+        Device::Unknown
+    })
 }
 
 /// `arange start end step`; a single bound is the end.
