@@ -128,6 +128,16 @@ impl Life<'_, '_> {
         if self.state.others || self.overlap(targets) { Reach::Maybe } else { Reach::No }
     }
 
+    /// Whether a call that got hold of these may have touched the optimizer's gradients. Parameters that we
+    /// did not see may be in any module.
+    fn may_reach(&self, objects: &ObjSet) -> bool {
+        let heap = &self.script.rehearsal.heap;
+        let is_module = |object: ObjId| heap.get(object).module().is_some();
+        objects.contains(self.optimizer)
+            || self.overlap(objects)
+            || (self.state.others && objects.iter().any(is_module))
+    }
+
     /// Whether another optimizer applies the same gradients.
     fn shares(&self, other: ObjId) -> bool {
         let State::Optimizer(other) = &self.script.rehearsal.heap.get(other).state else { return false };
@@ -196,7 +206,7 @@ impl Protocol for Life<'_, '_> {
                     *state = if unused(before) { LOST } else { CLEAN };
                 }
             },
-            Effect::Touch { objects } if (objects.contains(self.optimizer) || self.overlap(objects)) => {
+            Effect::Touch { objects } if self.may_reach(objects) => {
                 self.note(Kind::Foreign, event, way, before, false);
                 *state = FOREIGN;
             }
