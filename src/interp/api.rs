@@ -100,7 +100,10 @@ impl<'p> Interp<'p> {
             "managed" => self.managed(call),
             "sequential" => Value::Unknown,
             "modules" | "named-modules" => {
-                let parts = call.nth(0).as_obj().map(|object| self.descendants(object).iter().map(Value::Obj).collect());
+                let parts = call
+                    .nth(0)
+                    .as_obj()
+                    .map(|object| self.descendants(object).iter().map(Value::Obj).collect());
                 self.module_list(call, parts.unwrap_or_default(), apply.verb == "named-modules")
             }
             "loader" => self.loader(api, call),
@@ -453,8 +456,10 @@ impl<'p> Interp<'p> {
 
     fn children(&mut self, call: &Invocation, named: bool) -> Value {
         let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
-        let is_module = |value: &&Value| value.as_obj().is_some_and(|child| self.heap.get(child).module().is_some());
-        let parts = self.heap.get(object).attrs.iter().map(|(_, value)| value).filter(is_module).cloned().collect();
+        let is_module =
+            |value: &&Value| value.as_obj().is_some_and(|child| self.heap.get(child).module().is_some());
+        let parts =
+            self.heap.get(object).attrs.iter().map(|(_, value)| value).filter(is_module).cloned().collect();
         self.module_list(call, parts, named)
     }
 
