@@ -150,11 +150,16 @@ impl Script<'_> {
         let innermost = at.loops.last()?;
         let info = self.rehearsal.loop_info(*innermost);
         let counts = matches!(info.over, Over::Counter);
-        if !counts || forward.grad == Some(false) || input.source != Source::Data || input.is_leaf {
+        if !counts || forward.grad == Some(false) || input.source != Source::Data {
+            return None;
+        }
+        // Points that are differentiated for themselves are no samples.
+        if input.is_leaf || !matches!(input.graph, Graph::None) {
             return None;
         }
         let samples = input.shape.as_ref()?.first()?.known()?;
-        let outside = input.born < info.first;
+        // A batch that an outer loop hands out is new in each of that loop's iterations.
+        let outside = at.loops.iter().all(|id| input.born < self.rehearsal.loop_info(*id).first);
         if !outside || input.rank()? < 2 || samples < FEW_ROWS || !self.descends_in(*innermost) {
             return None;
         }

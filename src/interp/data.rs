@@ -16,8 +16,11 @@ impl<'p> Interp<'p> {
         let (batch_size, length) =
             self.batch_and_length(call, &dataset, batch_size, ("dataset", "batch_size"));
         let length_place = dataset.as_obj().map(|object| self.heap.get(object).site);
-        let count = batch_size.as_int().cloned().unwrap_or_default();
-        let count = if count.is_unknown() { Int::symbol(self.symbol("batch")) } else { count };
+        let count = match (batch_size.as_int(), &length) {
+            (Some(Int::Known(size)), Int::Known(length)) => Int::Known(*size.min(length)),
+            (Some(size), _) if !size.is_unknown() => size.clone(),
+            _ => Int::symbol(self.symbol("batch")),
+        };
         let sample = self.sample(&dataset, call.place);
         let collate = call.get("collate_fn");
         let batch = match &collate {
@@ -148,6 +151,8 @@ impl<'p> Interp<'p> {
                 shape,
                 device: if tensor.is_array { Device::Cpu } else { tensor.device },
                 is_array: false,
+                // New in each iteration, whenever the loader itself was made.
+                born: u32::MAX,
                 source: if tensor.source == Source::Unknown { Source::Data } else { tensor.source },
                 ..tensor
             })
@@ -198,8 +203,8 @@ impl<'p> Interp<'p> {
             return samples.map(|(_, samples)| Int::Known(*samples));
         }
         let attr = |interp: &Self, name: &str| interp.heap.attr(object, Ustr::from(name)).cloned();
-        if let Some(indices) = attr(self, "indices") {
-            return Some(self.length(&indices, place));
+        if let Some(part) = attr(self, "samples in part") {
+            return part.as_int().cloned().filter(|length| !length.is_unknown());
         }
         for name in ["tensors", "dataset"] {
             let Some(inner) = attr(self, name) else { continue };
@@ -220,7 +225,7 @@ impl<'p> Interp<'p> {
             "dataset-slices" => {
                 let data = call.nth(0);
                 self.note_slices(&data, call);
-                let sample = self.slices(&data, call.place);
+                let sample = super::api::on_device(&self.slices(&data, call.place), Device::Automatic);
                 let length = self.slices_length(&data, call.place);
                 self.stream(call, sample, length)
             }
@@ -251,7 +256,7 @@ impl<'p> Interp<'p> {
             "dataset-same" | "dataset-skip" | "dataset-take" => call.nth(0),
             "tensor-dataset" => self.dataset_of(call, "tensors"),
             "concat-datasets" => self.dataset_of(call, "datasets"),
-            "split-dataset" => self.taken(call),
+            "split-dataset" => self.split(call),
             "take-samples" => self.taken(call),
             "dataset-arrays" => self.arrays(call),
             "keras-input" => self.keras_input(call),
@@ -358,33 +363,48 @@ impl<'p> Interp<'p> {
         made
     }
 
-    /// `Subset`, `random_split`: samples of another dataset.
+    /// `Subset`: some samples of a dataset.
     fn taken(&mut self, call: &Invocation) -> Value {
-        let dataset = call.nth(0);
-        let lengths = call.nth(1);
+        let indices = call.nth(1);
+        let length = if indices.is_unknown() { Int::Unknown } else { self.length(&indices, call.place) };
+        self.part_of(call, 0, length)
+    }
+
+    /// `random_split`: a dataset in parts of these lengths, or of these shares.
+    fn split(&mut self, call: &Invocation) -> Value {
+        let (dataset, lengths) = (call.nth(0), call.nth(1));
         let parts = match lengths.bare() {
-            Value::Unknown => return self.list_of(call.place, Value::Unknown),
+            Value::Unknown => None,
             _ => self.iterate(&lengths, call.place).exact,
         };
-        let make = |interp: &mut Self, index: u32| {
-            let path = interp.path;
-            interp.path = super::call::mix(path, call.place.span.start, index);
-            let class = interp.apis.class_of(Role::Dataset).map_or(ClassRef::Builtin, ClassRef::Api);
-            let object = interp.alloc(call.place, class, State::Plain);
-            interp.heap.get_mut(object).set_attr(Ustr::from("samples_of"), dataset.clone());
-            interp.path = path;
-            Value::Obj(object)
+        let Some(parts) = parts else {
+            let any = self.part_of(call, 0, Int::Unknown);
+            return self.list_of(call.place, any);
         };
-        match parts {
-            Some(parts) => {
-                let made = (0..parts.len() as u32).map(|index| make(self, index)).collect();
-                self.list(call.place, made)
+        let total = if dataset.is_unknown() { None } else { self.length(&dataset, call.place).known() };
+        let length = |part: &Value| match part.bare() {
+            Value::Int(num) => num.int.clone(),
+            Value::Float(Some(share)) => {
+                total.map_or(Int::Unknown, |total| Int::Known((total as f64 * share) as i64))
             }
-            None => {
-                let any = make(self, 0);
-                self.list_of(call.place, any)
-            }
-        }
+            _ => Int::Unknown,
+        };
+        let lengths: Vec<Int> = parts.iter().map(length).collect();
+        let made =
+            lengths.into_iter().zip(0..).map(|(length, index)| self.part_of(call, index, length)).collect();
+        self.list(call.place, made)
+    }
+
+    fn part_of(&mut self, call: &Invocation, index: u32, length: Int) -> Value {
+        let path = self.path;
+        self.path = super::call::mix(path, call.place.span.start, index);
+        let class = self.apis.class_of(Role::Dataset).map_or(ClassRef::Builtin, ClassRef::Api);
+        let object = self.alloc(call.place, class, State::Plain);
+        self.path = path;
+        let part = self.heap.get_mut(object);
+        part.set_attr(Ustr::from("dataset"), call.nth(0));
+        part.set_attr(Ustr::from("samples in part"), Value::of_int(length));
+        Value::Obj(object)
     }
 
     /// All samples of a well-known dataset as it stores them.
