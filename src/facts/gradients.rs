@@ -128,6 +128,24 @@ impl Life<'_, '_> {
         if self.state.others || self.overlap(targets) { Reach::Maybe } else { Reach::No }
     }
 
+    /// Whether a call that got hold of these may have touched the optimizer's gradients. Parameters that we
+    /// did not see may be in any module.
+    fn may_reach(&self, objects: &ObjSet) -> bool {
+        let heap = &self.script.rehearsal.heap;
+        let is_module = |object: ObjId| heap.get(object).module().is_some();
+        objects.contains(self.optimizer)
+            || self.overlap(objects)
+            || (self.state.others && objects.iter().any(is_module))
+    }
+
+    /// Whether another optimizer applies the same gradients.
+    fn shares(&self, other: ObjId) -> bool {
+        let State::Optimizer(other) = &self.script.rehearsal.heap.get(other).state else { return false };
+        !self.state.owns.is_empty()
+            && !self.state.others
+            && self.state.owns.iter().all(|owner| other.owns.contains(owner))
+    }
+
     fn note(&mut self, kind: Kind, event: &Event, way: &Way, before: States, certain: bool) {
         if way.settled {
             self.seen.push(Seen {
@@ -173,8 +191,9 @@ impl Protocol for Life<'_, '_> {
             }
             Effect::Step { optimizer } if *optimizer == self.optimizer => {
                 self.note(Kind::Step, event, way, before, true);
-                *state = APPLIED;
+                *state = applied(before);
             }
+            Effect::Step { optimizer } if self.shares(*optimizer) => *state = applied(before),
             Effect::Clear { targets, whole } => match self.clears(targets, *whole) {
                 Reach::No => self.note(Kind::OtherClear, event, way, before, true),
                 Reach::Maybe => {
@@ -183,10 +202,11 @@ impl Protocol for Life<'_, '_> {
                 }
                 Reach::Surely => {
                     self.note(Kind::Clear, event, way, before, true);
-                    *state = if before == FRESH { LOST } else { CLEAN };
+                    // A loop over the parameters comes back to itself.
+                    *state = if unused(before) { LOST } else { CLEAN };
                 }
             },
-            Effect::Touch { objects } if (objects.contains(self.optimizer) || self.overlap(objects)) => {
+            Effect::Touch { objects } if self.may_reach(objects) => {
                 self.note(Kind::Foreign, event, way, before, false);
                 *state = FOREIGN;
             }
@@ -197,15 +217,26 @@ impl Protocol for Life<'_, '_> {
         }
     }
 
-    fn branch(&self, when: When, arms: Vec<States>) -> Option<States> {
+    fn branch(&self, when: When, before: &States, arms: Vec<States>) -> Option<States> {
         // Where one arm applies every so often, the other passes its gradients on.
-        let steps = when == When::Phase && arms.iter().any(|arm| arm & (FRESH | MIXED) == 0);
+        let steps =
+            when == When::Phase && before & FRESH != 0 && arms.iter().any(|arm| arm & (FRESH | MIXED) == 0);
         let arms = arms.into_iter().map(|arm| match arm {
             FRESH if steps => SKIPPED,
             other => other,
         });
         arms.reduce(|a, b| a | b)
     }
+}
+
+/// Accumulated on every way, and not applied on any.
+fn unused(states: States) -> bool {
+    states & !(FRESH | LOST) == 0
+}
+
+/// A step: what was cleared stays clear, for nothing is applied.
+fn applied(states: States) -> States {
+    map(states, |one| if one & (CLEAN | LOST) != 0 { CLEAN } else { APPLIED })
 }
 
 fn map(states: States, each: impl Fn(States) -> States) -> States {
@@ -241,6 +272,10 @@ impl<'a> Script<'a> {
                 let Some(backward) = life.seen.iter().find(|seen| seen.kind == Kind::Backward) else {
                     continue;
                 };
+                // Cleared twice is lost once.
+                if found.iter().any(|other: &ClearedEarly| other.step == step.place) {
+                    continue;
+                }
                 found.push(ClearedEarly {
                     at: at(entry, clear, backward.certain),
                     kind,
@@ -300,7 +335,8 @@ fn uncleared<'s>(step: &Seen, seen: &'s [Seen]) -> Option<&'s Seen> {
         .iter()
         .any(|other| matches!(other.kind, Kind::Clear | Kind::Foreign) && other.loops.contains(innermost));
     let surely = step.before == MIXED;
-    let never_cleared = !cleared && step.before & MIXED != 0 && step.before & (FOREIGN | CLEAN | LOST) == 0;
+    // Where nothing clears, a backward that may be another optimizer's leaves the same to say.
+    let never_cleared = !cleared && step.before & MIXED != 0 && step.before & FOREIGN == 0;
     (surely || never_cleared).then_some(backward)
 }
 
@@ -312,7 +348,7 @@ fn lost<'s>(clear: &Seen, index: usize, seen: &'s [Seen]) -> Option<(Misplaced, 
     if read {
         return None;
     }
-    if clear.before == FRESH {
+    if unused(clear.before) {
         let step = seen[index..].iter().find(|other| other.kind == Kind::Step)?;
         return (step.before == LOST).then_some((Misplaced::BeforeStep, step));
     }

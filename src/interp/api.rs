@@ -38,6 +38,12 @@ const PLACING: [&str; 10] = [
 
 impl<'p> Interp<'p> {
     pub(super) fn call_api(&mut self, name: Ustr, call: &Call) -> Value {
+        // What is known exactly of the language's own functions goes before what a table says.
+        if python::is_modelled(&name)
+            && let Some(value) = python::call(self, &name, call)
+        {
+            return value;
+        }
         let apis = self.apis;
         let Some(api) = apis.get(name) else { return self.call_outside(name, call) };
         if api.class.is_some() {
@@ -115,7 +121,8 @@ impl<'p> Interp<'p> {
             "call-result" => {
                 let args = match call.nth(1) {
                     Value::Tuple(items) => items.to_vec(),
-                    _ => Vec::new(),
+                    Value::Unknown => Vec::new(),
+                    one => vec![one],
                 };
                 self.call_value(&call.nth(0), &Call::with(call.place, args))
             }
@@ -386,7 +393,11 @@ impl<'p> Interp<'p> {
         let role = self.apis.role(api.name);
         let state = match role {
             Some(Role::Module) => State::Module(ModuleState {
-                weights: self.weights(api, &invocation),
+                weights: match self.weights(api, &invocation) {
+                    // `Sequential(*layers)` of layers that are not known one by one.
+                    Learned::Nothing if invocation.open => Learned::Opaque,
+                    weights => weights,
+                },
                 device: self.device_in_force(&invocation),
                 frozen: Some(false),
                 ..ModuleState::default()

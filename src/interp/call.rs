@@ -94,10 +94,25 @@ impl<'p> Interp<'p> {
             if let Some(value) = python::method(self, receiver, &name, call) {
                 return value;
             }
-            self.havoc(&call.with_first(receiver.clone()));
+            if self.is_part_of_module(receiver) {
+                self.havoc(call);
+            } else {
+                self.havoc(&call.with_first(receiver.clone()));
+            }
             return Value::Unknown;
         }
         self.call_value(&method, call)
+    }
+
+    /// Whether what is unknown of a receiver can only be a layer in it: of a module, all of whose methods we see.
+    fn is_part_of_module(&self, receiver: &Value) -> bool {
+        receiver.as_obj().is_some_and(|object| {
+            let here = self.heap.get(object);
+            let class = self.apis.class_of(Role::Module);
+            here.module().is_some_and(|module| module.weights != Learned::Opaque)
+                && class.is_some_and(|class| self.is_api(here.class, class))
+                && !self.lineage(here.class).contains(&super::class::Base::Unknown)
+        })
     }
 
     /// A method of something unknown: a name that only tensors have says that it is one.
@@ -154,6 +169,11 @@ impl<'p> Interp<'p> {
         if let Some(frame) = self.frames.last_mut() {
             frame.receiver = receiver.cloned();
             frame.class = closure.class;
+            // Only the call that is itself the context runs the body; those in its arguments do not.
+            frame.around = match self.awaiting {
+                Some((place, around)) if function.is_generator && place == call.place => Some(around),
+                _ => None,
+            };
         }
         self.trace.push(Vec::new());
         let context = closure.wrap.context.map(|kind| self.push_context(kind));
@@ -166,7 +186,11 @@ impl<'p> Interp<'p> {
         let body = self.trace.pop().unwrap_or_default();
         self.depth -= 1;
         self.path = path;
-        let exits = self.frames.pop().map(|frame| frame.exits).unwrap_or_default();
+        let frame = self.frames.pop();
+        if let Some(around) = frame.as_ref().and_then(|frame| frame.around) {
+            self.awaiting = Some((call.place, around));
+        }
+        let exits = frame.map(|frame| frame.exits).unwrap_or_default();
         for writes in &exits {
             self.heap.join_in(writes);
         }
@@ -245,6 +269,7 @@ impl<'p> Interp<'p> {
             receiver: None,
             class: None,
             site,
+            around: None,
         });
     }
 

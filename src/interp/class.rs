@@ -2,7 +2,7 @@
 
 use super::{Call, Interp, Passed, python};
 use crate::apis::Role;
-use crate::report::Place;
+use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::values::*;
 use smallvec::SmallVec;
@@ -237,7 +237,7 @@ impl<'p> Interp<'p> {
             Value::Params(params) => match name.as_str() {
                 "grad" => Value::Grad(Rc::new(params.owners.clone())),
                 "device" => Value::Device(self.device_of_params(params)),
-                _ => Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) })),
+                _ => self.parameter_attr(params, value, name, place),
             },
             Value::Grad(_) if name == "data" => value.clone(),
             Value::Grad(_) => {
@@ -256,6 +256,37 @@ impl<'p> Interp<'p> {
                 Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) }))
             }),
         }
+    }
+
+    /// An attribute or method of a parameter whose tensor is not known.
+    fn parameter_attr(&mut self, params: &Params, value: &Value, name: Ustr, place: Place) -> Value {
+        let nodes = Nodes {
+            leaves: params.owners.clone(),
+            others: params.others,
+            oldest: 0,
+            carried: Rc::from([]),
+            maybe: false,
+        };
+        let graph = if self.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
+        let tensor = Rc::new(Tensor {
+            graph,
+            is_leaf: true,
+            source: Source::Parameter,
+            device: self.device_of_params(params),
+            confidence: Confidence::Medium,
+            ..Tensor::default()
+        });
+        match self.tensor_attr(&tensor, &Value::Tensor(tensor.clone()), name, place) {
+            // What changes the parameter itself is done to all of them.
+            Value::Bound(bound) if self.changes_parameters(&bound.method) => {
+                Value::Bound(Rc::new(Bound { receiver: value.clone(), method: bound.method.clone() }))
+            }
+            found => found,
+        }
+    }
+
+    fn changes_parameters(&self, method: &Method) -> bool {
+        matches!(method, Method::Api(name) if self.apis.get(*name).is_some_and(|api| !api.effects.is_empty()))
     }
 
     fn api_attr(&mut self, package: Ustr, name: Ustr, _place: Place) -> Value {

@@ -1,9 +1,9 @@
 //! Expressions: what they evaluate to, and what a test says about its operands.
 
 use super::{Call, Interp, Passed, python, transfer};
-use crate::report::Place;
+use crate::report::{Confidence, Place};
 use crate::syntax::*;
-use crate::trace::When;
+use crate::trace::{Effect, When};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -19,7 +19,11 @@ impl<'p> Interp<'p> {
             ExprKind::Attribute { base, name, .. } => {
                 let base = self.eval(*base);
                 let place = self.expr_place(id);
-                self.get_attr(&base, *name, place)
+                let value = self.get_attr(&base, *name, place);
+                if let Value::Grad(owners) = &value {
+                    self.event(place, Effect::Read { objects: (**owners).clone() }, Confidence::High);
+                }
+                value
             }
             ExprKind::Call { callee, args } => self.call_expr(id, *callee, args),
             ExprKind::Subscript { base, index } => {
@@ -79,7 +83,7 @@ impl<'p> Interp<'p> {
             ExprKind::Await(inner) | ExprKind::Starred(inner) => self.eval(*inner),
             ExprKind::Yield(value) => {
                 let value = value.map_or(Value::None, |value| self.eval(value));
-                self.yield_value(value);
+                self.yields(value);
                 Value::Unknown
             }
             ExprKind::YieldFrom(value) => {
@@ -99,7 +103,7 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn yield_value(&mut self, value: Value) {
+    pub(super) fn yield_value(&mut self, value: Value) {
         let Some(before) = self.frames.last_mut().map(|frame| frame.yielded.take()) else { return };
         let joined = match before {
             None => value,
@@ -207,6 +211,9 @@ impl<'p> Interp<'p> {
             {
                 let place = self.expr_place(*right);
                 return transfer::compare(self, &left, &right_value, place).unwrap_or_default();
+            }
+            if matches!((&left, &right_value), (Value::Grad(_), Value::None)) {
+                self.unread();
             }
             let one = self.compare_one(*op, &left, &right_value);
             result = match (result, one) {

@@ -3,7 +3,7 @@
 use super::{Call, Interp, Invocation};
 use crate::report::{Confidence, Place};
 use crate::syntax::ExprId;
-use crate::trace::{Effect, Sight};
+use crate::trace::{Effect, Event, Node, Sight};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -125,6 +125,7 @@ impl<'p> Interp<'p> {
     pub(super) fn grad_method(&mut self, owners: &ObjSet, name: &str, call: &Call) -> Value {
         match name {
             "zero_" | "fill_" => {
+                self.unread();
                 self.event(
                     call.place,
                     Effect::Clear { targets: owners.clone(), whole: true },
@@ -132,8 +133,28 @@ impl<'p> Interp<'p> {
                 );
                 Value::Grad(Rc::new(owners.clone()))
             }
-            "detach_" | "requires_grad_" | "detach" => Value::Grad(Rc::new(owners.clone())),
+            "detach_" | "requires_grad_" => {
+                self.unread();
+                Value::Grad(Rc::new(owners.clone()))
+            }
+            "detach" => Value::Grad(Rc::new(owners.clone())),
+            // Written in place: they are no longer what the backward left.
+            _ if name.ends_with('_') => {
+                self.event(call.place, Effect::Touch { objects: owners.clone() }, Confidence::High);
+                Value::Grad(Rc::new(owners.clone()))
+            }
             _ => Value::tensor(Tensor { graph: Graph::None, ..Tensor::default() }),
+        }
+    }
+
+    /// The gradient that was just looked at is not used after all: it is compared with `None`, or cleared.
+    pub(super) fn unread(&mut self) {
+        let Some(open) = self.trace.last_mut() else { return };
+        let mut start = None;
+        while let Some(Node::Event(Event { effect: Effect::Read { .. }, place, .. })) = open.last()
+            && *start.get_or_insert(place.span.start) == place.span.start
+        {
+            open.pop();
         }
     }
 

@@ -3,6 +3,7 @@
 //! `apis` says what calls do, `transfer` computes what they give.
 
 mod api;
+mod around;
 mod call;
 mod class;
 mod data;
@@ -26,7 +27,7 @@ pub use run::rehearse;
 use crate::apis::Apis;
 use crate::names::{Module, Project};
 use crate::report::{Confidence, FileId, Place, Span};
-use crate::syntax::{ExprId, FnId, StmtId, Tree};
+use crate::syntax::{ExprId, FnId, StmtId, Tree, WithItem};
 use crate::trace::{At, Event, FnKey, LoopId, Node, Rehearsal, Sight, Sighting};
 use crate::values::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,7 +53,7 @@ pub struct Interp<'p> {
     pub out: Rehearsal,
     /// Open sequences of the trace, innermost last.
     trace: Vec<Vec<Node>>,
-    frames: Vec<Frame>,
+    frames: Vec<Frame<'p>>,
     active: Vec<ActiveLoop>,
     /// Counts passes of loops: the age of graphs and objects.
     pub epoch: u32,
@@ -85,6 +86,8 @@ pub struct Interp<'p> {
     seeded: Option<FnKey>,
     /// The confidence of what is being rehearsed: low where parameters were typed by their names.
     trust: Confidence,
+    /// A `with` statement whose context is being called.
+    awaiting: Option<(Place, Around<'p>)>,
     carried: u32,
     /// Ids of graphs that something keeps over iterations.
     retained: Vec<u32>,
@@ -105,7 +108,7 @@ pub struct Interp<'p> {
 }
 
 /// The frame of a running function or module.
-struct Frame {
+struct Frame<'p> {
     env: ObjId,
     file: FileId,
     function: Option<FnId>,
@@ -116,6 +119,20 @@ struct Frame {
     receiver: Option<Value>,
     class: Option<ObjId>,
     site: Option<(Place, Ustr)>,
+    /// The body of the `with` statement that this generator is the context of.
+    around: Option<Around<'p>>,
+}
+
+/// What a generator that is a context runs where it yields.
+#[derive(Clone, Copy)]
+struct Around<'p> {
+    target: Option<ExprId>,
+    /// The statement's further contexts.
+    rest: &'p [WithItem],
+    body: &'p [StmtId],
+    path: u64,
+    /// How the body ended, once it ran.
+    flow: Option<stmt::Flow>,
 }
 
 #[derive(Clone, Copy)]

@@ -196,6 +196,11 @@ impl<'p> Interp<'p> {
             return None;
         }
         if verb.is_some_and(|verb| verb == "sequential") {
+            let opaque =
+                self.heap.get(object).module().is_some_and(|module| module.weights == Learned::Opaque);
+            if opaque && self.indexed_children(object).is_none() {
+                return None;
+            }
             return Some(self.sequence(object, call));
         }
         // `F.dropout(training=)` and its kin take the layer's own mode.

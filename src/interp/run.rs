@@ -53,6 +53,7 @@ impl<'p> Interp<'p> {
             instances: FxHashMap::default(),
             seeded: None,
             trust: Confidence::High,
+            awaiting: None,
             default_device: Device::Cpu,
             volatile: false,
             forwards: Vec::new(),

@@ -432,23 +432,6 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn with(&mut self, items: &'p [WithItem], body: &'p [StmtId]) -> Flow {
-        let Some((item, rest)) = items.split_first() else { return self.block(body) };
-        // `set_grad_enabled(False)` acts at once; in a `with` it acts inside only.
-        let grad = self.grad;
-        let value = self.eval(item.context);
-        self.grad = grad;
-        let place = self.expr_place(item.context);
-        let entered = self.enter(&value, place);
-        if let Some(target) = item.target {
-            let target_value = entered.target.clone();
-            self.assign(target, target_value);
-        }
-        let flow = self.with(rest, body);
-        self.leave(entered, &value, place);
-        flow
-    }
-
     /// Whether the pass of the innermost loop began after this epoch.
     pub fn loop_since(&self) -> u32 {
         self.active.last().map_or(0, |active| active.since)

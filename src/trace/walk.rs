@@ -21,7 +21,7 @@ pub trait Protocol {
     }
 
     /// The alternating arms of a branch on a counter's phase; by default one or the other.
-    fn branch(&self, _when: When, arms: Vec<Self::State>) -> Option<Self::State> {
+    fn branch(&self, _when: When, _before: &Self::State, arms: Vec<Self::State>) -> Option<Self::State> {
         let mut arms = arms.into_iter();
         let first = arms.next()?;
         Some(arms.fold(first, |joined, arm| self.join(&joined, &arm)))
@@ -99,6 +99,9 @@ fn step<P: Protocol>(
             way.calls.push((*site, *name));
             let inner = sequence(protocol, body, state, way);
             way.calls.pop();
+            // The body of a `with` statement runs inside the generator that is its context.
+            ends.breaks.extend(inner.breaks);
+            ends.continues.extend(inner.continues);
             ends.next = merge(protocol, inner.next.into_iter().chain(inner.returns));
         }
         Node::Branch { when, arms } => {
@@ -111,7 +114,7 @@ fn step<P: Protocol>(
                 ends.returns.extend(inner.returns);
             }
             ends.next = if nexts.len() == arms.len() {
-                protocol.branch(*when, nexts)
+                protocol.branch(*when, &state, nexts)
             } else {
                 merge(protocol, nexts)
             };

@@ -75,6 +75,11 @@ pub fn call(interp: &mut Interp, name: &str, call: &Call) -> Option<Value> {
     stdlib::family(name, call)
 }
 
+/// Whether `call` has more to say of the function than a table could.
+pub fn is_modelled(name: &str) -> bool {
+    CALLS.contains_key(name)
+}
+
 /// Whether the name is the language's own: one that `call` answers, or that the interpreter does itself.
 pub fn is_known(name: &str) -> bool {
     CALLS.contains_key(name)
