@@ -149,7 +149,11 @@ impl<'p> Interp<'p> {
         };
         self.trace.pop();
         let closure = match found {
-            Some(Value::Function(closure)) if closure.function == key.function => Some(closure),
+            Some(Value::Function(closure))
+                if (closure.file, closure.function) == (key.file, key.function) =>
+            {
+                Some(closure)
+            }
             _ => None,
         };
         if let Some(closure) = closure {
