@@ -112,6 +112,10 @@ impl<'p> Interp<'p> {
     }
 
     fn object_item(&mut self, object: ObjId, index: &Value, place: Place) -> Value {
+        self.burn_over(self.heap.get(object).state.held());
+        if let (State::Dict(entries), Some(key)) = (&self.heap.get(object).state, key_of(index)) {
+            return entries.get(&key).or(entries.other.as_ref()).cloned().unwrap_or_default();
+        }
         match self.heap.get(object).state.clone() {
             State::List(items) => match (&items.exact, index.bare()) {
                 (Some(exact), Value::Slice(_)) => match slice_bounds(index, exact.len()) {
@@ -125,14 +129,11 @@ impl<'p> Interp<'p> {
                 (None, Value::Slice(_)) => self.list_of(place, items.any),
                 (None, _) => items.any,
             },
-            State::Dict(entries) => match key_of(index) {
-                Some(key) => entries.get(&key).cloned().or(entries.other).unwrap_or_default(),
-                None => {
-                    let mut all: Vec<Value> = entries.known.into_iter().map(|(_, value)| value).collect();
-                    all.extend(entries.other);
-                    self.heap.any_of(&Items::exact(all)).unwrap_or_default()
-                }
-            },
+            State::Dict(entries) => {
+                let mut all: Vec<Value> = entries.known.into_iter().map(|(_, value)| value).collect();
+                all.extend(entries.other);
+                self.heap.any_of(&Items::exact(all)).unwrap_or_default()
+            }
             State::Module(_) => match self.indexed_children(object) {
                 Some(children) => self.sequence_item(&children, index),
                 None => {
@@ -202,18 +203,16 @@ impl<'p> Interp<'p> {
         {
             value = marked;
         }
+        self.burn_over(self.heap.get(object).state.held());
+        if let (State::Dict(_), Some(key)) = (&self.heap.get(object).state, &key) {
+            if let State::Dict(entries) = &mut self.heap.get_mut(object).state {
+                entries.set(key.clone(), value);
+            }
+            return;
+        }
         match self.heap.get(object).state.clone() {
             State::Dict(mut entries) => {
-                match key {
-                    Some(key) => entries.set(key, value),
-                    None => {
-                        let joined = match entries.other.take() {
-                            Some(other) => self.heap.join(&other, &value),
-                            None => value,
-                        };
-                        entries.other = Some(joined);
-                    }
-                }
+                self.other_entry(&mut entries, value);
                 self.heap.get_mut(object).state = State::Dict(entries);
             }
             State::List(mut items) => {

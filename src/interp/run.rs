@@ -63,6 +63,7 @@ impl<'p> Interp<'p> {
             returning: false,
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
+            looked: 0,
             floor: 0,
             starved: FxHashSet::default(),
             depth: 0,
@@ -76,6 +77,9 @@ impl<'p> Interp<'p> {
         self.trace.push(Vec::new());
         let body = &self.tree(file).body;
         for stmt in body {
+            if self.is_starved() {
+                break;
+            }
             // An exit of the program ends what runs, not what is defined below.
             self.stmt(*stmt);
         }

@@ -41,6 +41,7 @@ impl<'p> Interp<'p> {
     pub(super) fn lookup(&mut self, name: Ustr) -> Value {
         let mut env = self.frames.last().map(|frame| frame.env);
         while let Some(here) = env {
+            self.burn_over(self.heap.get(here).attrs.len());
             if let Some(value) = self.heap.attr(here, name) {
                 return value.clone();
             }
