@@ -249,6 +249,10 @@ impl<'a> Script<'a> {
         for (entry, life) in self.lives() {
             for step in life.seen.iter().filter(|seen| seen.kind == Kind::Step) {
                 let Some(backward) = uncleared(step, &life.seen) else { continue };
+                // One report for a step, however many of its parameters are not cleared.
+                if found.iter().any(|other: &UnclearedStep| other.at.place == step.place) {
+                    continue;
+                }
                 let other_clear = life.seen.iter().find(|seen| seen.kind == Kind::OtherClear);
                 found.push(UnclearedStep {
                     at: at(entry, step, backward.certain),
@@ -295,21 +299,33 @@ impl<'a> Script<'a> {
             optimizers(&entry.nodes, &mut stepping);
             for optimizer in stepping.iter() {
                 let State::Optimizer(state) = &self.rehearsal.heap.get(optimizer).state else { continue };
-                let mut life = Life {
-                    script: self,
-                    optimizer,
-                    state: state.clone(),
-                    owned: ObjSet::default(),
-                    alone: stepping.len() == 1,
-                    seen: Vec::new(),
-                };
-                life.owned = life.spread(&state.owns);
-                walk(&mut life, &entry.nodes, CLEAN);
-                all.push((entry, life));
+                for owns in shares(state) {
+                    let mut life = Life {
+                        script: self,
+                        optimizer,
+                        owned: ObjSet::default(),
+                        state: OptimizerState { owns, ..state.clone() },
+                        alone: stepping.len() == 1,
+                        seen: Vec::new(),
+                    };
+                    life.owned = life.spread(&life.state.owns);
+                    walk(&mut life, &entry.nodes, CLEAN);
+                    all.push((entry, life));
+                }
             }
         }
         all
     }
+}
+
+/// What an optimizer owns, part by part: each may be cleared by itself.
+fn shares(state: &OptimizerState) -> Vec<ObjSet> {
+    /// Of more parts only the whole is followed.
+    const MOST: usize = 8;
+    if state.others || !(2..=MOST).contains(&state.owns.len()) {
+        return vec![state.owns.clone()];
+    }
+    state.owns.iter().map(ObjSet::one).collect()
 }
 
 /// The optimizers that step in a sequence.
