@@ -192,6 +192,15 @@ impl Apis {
         &self.shared.protocol
     }
 
+    /// Texts of which a file must hold one to be worth rehearsing: those of the tables, and the names
+    /// that a user's own tables speak of.
+    pub fn telltales(&self) -> Vec<&str> {
+        let own = self.packs.iter().rev().skip(1).flat_map(|pack| {
+            (0..pack.len()).filter_map(|index| pack.entry(index)?.name.as_str().rsplit('.').next())
+        });
+        self.shared.telltale.iter().map(|text| text.as_str()).chain(own).collect()
+    }
+
     /// Whether a decorator leaves its function as it is.
     pub fn is_transparent(&self, decorator: Ustr) -> bool {
         self.shared.transparent.contains(&decorator)
