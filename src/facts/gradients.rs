@@ -206,6 +206,12 @@ impl Protocol for Life<'_, '_> {
                     *state = if unused(before) { LOST } else { CLEAN };
                 }
             },
+            Effect::Made { object } if self.state.owns.contains(*object) => *state = CLEAN,
+            // Of parameters that we did not see these may be all.
+            Effect::Made { object } if self.state.others || self.owned.contains(*object) => {
+                self.note(Kind::Clear, event, way, before, false);
+                *state |= CLEAN;
+            }
             Effect::Touch { objects } if self.may_reach(objects) => {
                 self.note(Kind::Foreign, event, way, before, false);
                 *state = FOREIGN;

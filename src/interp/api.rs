@@ -413,6 +413,7 @@ impl<'p> Interp<'p> {
             _ => State::Plain,
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);
+        self.made(call.place, object);
         self.keep_arguments(object, api, &invocation);
         Value::Obj(object)
     }
@@ -604,7 +605,9 @@ impl<'p> Interp<'p> {
     fn made_elsewhere(&mut self, place: Place) -> ObjId {
         let class = self.apis.class_of(Role::Module).map_or(ClassRef::Builtin, ClassRef::Api);
         let state = ModuleState { weights: Learned::Opaque, mode: Mode::Unknown, ..ModuleState::default() };
-        self.alloc(place, class, State::Module(state))
+        let object = self.alloc(place, class, State::Module(state));
+        self.made(place, object);
+        object
     }
 
     fn iterable(&mut self, verb: &str, call: &Invocation) -> Value {
@@ -638,6 +641,7 @@ impl<'p> Interp<'p> {
         let state =
             ModuleState { weights: Learned::Own(None), frozen: Some(!learns), ..ModuleState::default() };
         let object = self.alloc(call.place, class, State::Module(state));
+        self.made(call.place, object);
         let base = data.map_or_else(Tensor::default, |data| (*data).clone());
         let graph = if learns { Graph::leaf(object, u32::MAX) } else { Graph::None };
         Value::tensor(Tensor {

@@ -116,6 +116,7 @@ impl<'p> Interp<'p> {
             _ => State::Plain,
         };
         let object = self.alloc(call.place, reference, state);
+        self.made(call.place, object);
         let value = Value::Obj(object);
         if let Some(role) = self.role_of(reference)
             && role == Role::Optimizer

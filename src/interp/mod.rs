@@ -242,6 +242,13 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A module or parameter that is made in each iteration starts without gradients.
+    fn made(&mut self, place: Place, object: ObjId) {
+        if !self.active.is_empty() && self.heap.get(object).module().is_some() {
+            self.event(place, crate::trace::Effect::Made { object }, Confidence::High);
+        }
+    }
+
     /// Writes down something seen here.
     pub fn see(&mut self, place: Place, sight: Sight, confidence: Confidence) {
         let at = self.at(place, confidence);
