@@ -114,6 +114,14 @@ impl<'p> Interp<'p> {
         output
     }
 
+    /// Whether what runs is a method of a model that nothing here calls: whoever calls it decides
+    /// whether gradients are recorded.
+    fn in_uncalled_model(&self) -> bool {
+        let outermost = self.frames.iter().find_map(|frame| frame.receiver.as_ref());
+        let object = outermost.and_then(Value::as_obj);
+        self.seeded.is_some() && object.is_some_and(|object| self.heap.get(object).module().is_some())
+    }
+
     /// What an object is called in messages: its class.
     pub fn class_name(&self, object: ObjId) -> Rc<str> {
         match self.heap.get(object).class {
