@@ -103,7 +103,7 @@ impl<'p> Interp<'p> {
             module: object,
             name: self.class_name(object),
             mode: module.mode,
-            grad: self.grad.filter(|_| !self.volatile),
+            grad: self.grad.filter(|_| !self.volatile && !self.in_uncalled_model()),
             input,
             learns: self.learns(object) == Some(true),
             kept: self.kept,
