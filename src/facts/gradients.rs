@@ -253,8 +253,8 @@ impl<'a> Script<'a> {
     pub fn uncleared_steps(&self) -> Vec<UnclearedStep> {
         let mut found = Vec::new();
         for (entry, life) in self.lives() {
-            for step in life.seen.iter().filter(|seen| seen.kind == Kind::Step) {
-                let Some(backward) = uncleared(step, &life.seen) else { continue };
+            for (index, step) in life.seen.iter().enumerate().filter(|(_, seen)| seen.kind == Kind::Step) {
+                let Some(backward) = uncleared(step, index, &life.seen) else { continue };
                 // One report for a step, however many of its parameters are not cleared.
                 if found.iter().any(|other: &UnclearedStep| other.at.place == step.place) {
                     continue;
@@ -347,12 +347,13 @@ fn optimizers(nodes: &[Node], found: &mut ObjSet) {
 }
 
 /// The backward whose gradients a step applies on top of old ones; `None` when it may be all right.
-fn uncleared<'s>(step: &Seen, seen: &'s [Seen]) -> Option<&'s Seen> {
+fn uncleared<'s>(step: &Seen, index: usize, seen: &'s [Seen]) -> Option<&'s Seen> {
     let round =
         |id: &LoopId| seen.iter().any(|other| other.kind == Kind::Backward && other.loops.contains(id));
     let innermost = step.loops.iter().rev().find(|id| round(id))?;
-    let backward =
-        seen.iter().find(|other| other.kind == Kind::Backward && other.loops.contains(innermost))?;
+    let in_round = |other: &&Seen| other.kind == Kind::Backward && other.loops.contains(innermost);
+    // The one just before the step says most; a step at the head of the loop has only those after it.
+    let backward = seen[..index].iter().rfind(in_round).or_else(|| seen.iter().find(in_round))?;
     let cleared = seen
         .iter()
         .any(|other| matches!(other.kind, Kind::Clear | Kind::Foreign) && other.loops.contains(innermost));

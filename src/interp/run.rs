@@ -257,8 +257,10 @@ impl<'p> Interp<'p> {
                 other => return self.unsure(other.clone(), place, param.name),
             }
         }
-        let used = self.module(closure.file).names.uses.of_local(Some(closure.function), param.name);
-        if let Some(role) = self.apis.role_by_use(used) {
+        let uses = &self.module(closure.file).names.uses;
+        let scope = Some(closure.function);
+        let (used, called) = (uses.of_local(scope, param.name), uses.called_local(scope, param.name));
+        if let Some(role) = self.apis.role_by_use(used, called) {
             let value = self.of_role(role, place, param.name, Value::Unknown);
             if !value.is_unknown() {
                 return value;
