@@ -142,7 +142,7 @@ impl Apis {
     }
 
     /// What something is, from the attributes that are used of it; nothing when they disagree.
-    pub fn role_by_use(&self, attributes: &[Ustr]) -> Option<Role> {
+    pub fn role_by_use(&self, attributes: &[Ustr], called: bool) -> Option<Role> {
         let count = |used: &[Ustr]| attributes.iter().filter(|attribute| used.contains(attribute)).count();
         let mut best = None;
         let mut most = 0;
@@ -154,7 +154,15 @@ impl Apis {
                 best = None;
             }
         }
-        best
+        // Modules clear gradients as well, and they are called.
+        let module = self.shared.roles.iter().find(|(role, _)| *role == Role::Module);
+        match best {
+            Some(Role::Optimizer) | None if most > 0 => {
+                let is_module = called || module.is_some_and(|(_, used)| count(used) == most);
+                if is_module { Some(Role::Module) } else { best }
+            }
+            other => other,
+        }
     }
 
     /// What something may be, from its name alone.
@@ -190,6 +198,15 @@ impl Apis {
     /// What the training protocol is about: a function that mentions none of these does not matter.
     pub fn protocol_words(&self) -> &[Ustr] {
         &self.shared.protocol
+    }
+
+    /// Texts of which a file must hold one to be worth rehearsing: those of the tables, and the names
+    /// that a user's own tables speak of.
+    pub fn telltales(&self) -> Vec<&str> {
+        let own = self.packs.iter().rev().skip(1).flat_map(|pack| {
+            (0..pack.len()).filter_map(|index| pack.entry(index)?.name.as_str().rsplit('.').next())
+        });
+        self.shared.telltale.iter().map(|text| text.as_str()).chain(own).collect()
     }
 
     /// Whether a decorator leaves its function as it is.

@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     pub telling: Vec<Ustr>,
     /// Attributes and functions that the training protocol is about: a function without any of them does not matter.
     pub protocol: Vec<Ustr>,
+    /// Texts of which a file must hold one to be worth rehearsing.
+    pub telltale: Vec<Ustr>,
     /// Decorators that leave a function as it is.
     pub transparent: Vec<Ustr>,
 }
@@ -59,6 +61,7 @@ impl Shared {
         self.classes.extend(other.classes);
         self.telling.extend(other.telling);
         self.protocol.extend(other.protocol);
+        self.telltale.extend(other.telltale);
         self.transparent.extend(other.transparent);
     }
 }
@@ -97,6 +100,7 @@ impl<'a> Reader<'a> {
             "packages" => self.table.shared.packages = self.words(value)?,
             "telling" => self.table.shared.telling = self.words(value)?,
             "protocol" => self.table.shared.protocol = self.words(value)?,
+            "telltale" => self.table.shared.telltale = self.words(value)?,
             "transparent" => self.table.shared.transparent = self.words(value)?,
             "frameworks" => self.table.shared.frameworks = self.words(value)?,
             "pure" => self.table.shared.pure = self.words(value)?,

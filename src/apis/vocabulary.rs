@@ -124,5 +124,6 @@ pub const FILE_KEYS: &[&str] = &[
     "names",
     "telling",
     "protocol",
+    "telltale",
     "transparent",
 ];

@@ -8,8 +8,10 @@ use crate::interp;
 pub use crate::names::Project;
 use crate::report::{Diagnostic, FileId, Span};
 use crate::rules;
+use crate::source::Kind;
 pub use crate::source::SourceFile;
 use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework};
+use aho_corasick::AhoCorasick;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -64,19 +66,45 @@ pub enum Loaded {
     Source(SourceFile),
     /// Imports no framework, so there is nothing in it to find.
     Skipped,
+    /// Imports one, and mentions nothing that a rule is about.
+    Quiet,
     Unreadable(ReadError),
 }
 
+/// What makes a file worth parsing; built once for all files with the same tables.
+pub struct Gate<'a> {
+    frameworks: Vec<&'a str>,
+    telltales: Option<AhoCorasick>,
+}
+
+impl<'a> Gate<'a> {
+    pub fn new(tables: &'a Apis) -> Gate<'a> {
+        Gate {
+            frameworks: tables.frameworks().iter().map(|name| name.as_str()).collect(),
+            // Without an automaton every file is rehearsed.
+            telltales: AhoCorasick::new(tables.telltales()).ok(),
+        }
+    }
+
+    fn pass(&self, source: SourceFile) -> Loaded {
+        let text = source.text.as_bytes();
+        if !mentions_framework(text, &self.frameworks) {
+            return Loaded::Skipped;
+        }
+        let told = self.telltales.as_ref().is_none_or(|telltales| telltales.is_match(text));
+        // Cells of a notebook are a script, whatever they hold.
+        if told || source.kind == Kind::Notebook { Loaded::Source(source) } else { Loaded::Quiet }
+    }
+}
+
 /// Reads a file, or what stdin gave under its name.
-pub fn load(path: &Path, stdin: Option<&[u8]>) -> Loaded {
+pub fn load(path: &Path, stdin: Option<&[u8]>, gate: &Gate) -> Loaded {
     let source = match stdin {
         Some(bytes) => SourceFile::from_bytes(path, bytes),
         None => SourceFile::read(path),
     };
-    let frameworks: Vec<&str> = Apis::builtin().frameworks().iter().map(|name| name.as_str()).collect();
     match source {
-        Ok(source) if mentions_framework(source.text.as_bytes(), &frameworks) => Loaded::Source(source),
-        Ok(_) => Loaded::Skipped,
+        Ok(source) => gate.pass(source),
         Err(error) if error.is_quiet() => Loaded::Skipped,
         Err(error) => Loaded::Unreadable(error),
     }

@@ -1,13 +1,14 @@
 //! Files in, outcome out: reads and rehearses in parallel, catches what breaks, and keeps the
 //! order of the files whatever the threads do.
 
-use crate::engine::analysis::{self, Analyse, FileReport, Loaded, Project};
+use crate::engine::analysis::{self, Analyse, FileReport, Gate, Loaded, Project};
 use crate::engine::configs::Configs;
 use crate::engine::discovery::{self, Asked, DiscoveryError};
 use crate::engine::settings::Settings;
 use crate::engine::{FileCounts, Outcome, Problem, Progress, Request, RunError, disk, merge, shown_path};
 use crate::report::FileId;
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Once};
@@ -59,12 +60,15 @@ pub fn check_with(
     let pool = rayon::ThreadPoolBuilder::new().num_threads(most).stack_size(STACK).build()?;
     let project = Project::new();
     let (mut counts, mut problems) = (FileCounts::default(), Vec::new());
-    let loaded = pool.install(|| asked.par_iter().map(|file| load(request, file)).collect::<Vec<_>>());
+    let gates = gates(&asked);
+    let load = |file: &Asked| load(request, file, &gates[&(Arc::as_ptr(&file.settings) as usize)]);
+    let loaded = pool.install(|| asked.par_iter().map(load).collect::<Vec<_>>());
     let mut entries = Vec::new();
     for (file, loaded) in asked.iter().zip(loaded) {
         match loaded {
             Loaded::Source(source) => entries.push((project.add(source), file)),
             Loaded::Skipped => counts.skipped += 1,
+            Loaded::Quiet => counts.checked += 1,
             Loaded::Unreadable(error) => problems.push(Problem {
                 path: shown_path(&request.cwd, &file.path),
                 message: error.to_string(),
@@ -102,9 +106,19 @@ pub fn check_with(
     Ok(outcome)
 }
 
-fn load(request: &Request, file: &Asked) -> Loaded {
+/// What lets a file in, for each of the settings in force, by its address.
+fn gates(asked: &[Asked]) -> FxHashMap<usize, Gate<'_>> {
+    let mut gates = FxHashMap::default();
+    for file in asked {
+        let key = Arc::as_ptr(&file.settings) as usize;
+        gates.entry(key).or_insert_with(|| Gate::new(file.settings.tables()));
+    }
+    gates
+}
+
+fn load(request: &Request, file: &Asked, gate: &Gate<'_>) -> Loaded {
     let piped = request.stdin.as_ref().filter(|(name, _)| disk::absolute(&request.cwd, name) == file.path);
-    analysis::load(&file.path, piped.map(|(_, bytes)| bytes.as_slice()))
+    analysis::load(&file.path, piped.map(|(_, bytes)| bytes.as_slice()), gate)
 }
 
 thread_local! {

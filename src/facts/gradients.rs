@@ -206,6 +206,12 @@ impl Protocol for Life<'_, '_> {
                     *state = if unused(before) { LOST } else { CLEAN };
                 }
             },
+            Effect::Made { object } if self.state.owns.contains(*object) => *state = CLEAN,
+            // Of parameters that we did not see these may be all.
+            Effect::Made { object } if self.state.others || self.owned.contains(*object) => {
+                self.note(Kind::Clear, event, way, before, false);
+                *state |= CLEAN;
+            }
             Effect::Touch { objects } if self.may_reach(objects) => {
                 self.note(Kind::Foreign, event, way, before, false);
                 *state = FOREIGN;
@@ -247,8 +253,12 @@ impl<'a> Script<'a> {
     pub fn uncleared_steps(&self) -> Vec<UnclearedStep> {
         let mut found = Vec::new();
         for (entry, life) in self.lives() {
-            for step in life.seen.iter().filter(|seen| seen.kind == Kind::Step) {
-                let Some(backward) = uncleared(step, &life.seen) else { continue };
+            for (index, step) in life.seen.iter().enumerate().filter(|(_, seen)| seen.kind == Kind::Step) {
+                let Some(backward) = uncleared(step, index, &life.seen) else { continue };
+                // One report for a step, however many of its parameters are not cleared.
+                if found.iter().any(|other: &UnclearedStep| other.at.place == step.place) {
+                    continue;
+                }
                 let other_clear = life.seen.iter().find(|seen| seen.kind == Kind::OtherClear);
                 found.push(UnclearedStep {
                     at: at(entry, step, backward.certain),
@@ -295,21 +305,33 @@ impl<'a> Script<'a> {
             optimizers(&entry.nodes, &mut stepping);
             for optimizer in stepping.iter() {
                 let State::Optimizer(state) = &self.rehearsal.heap.get(optimizer).state else { continue };
-                let mut life = Life {
-                    script: self,
-                    optimizer,
-                    state: state.clone(),
-                    owned: ObjSet::default(),
-                    alone: stepping.len() == 1,
-                    seen: Vec::new(),
-                };
-                life.owned = life.spread(&state.owns);
-                walk(&mut life, &entry.nodes, CLEAN);
-                all.push((entry, life));
+                for owns in shares(state) {
+                    let mut life = Life {
+                        script: self,
+                        optimizer,
+                        owned: ObjSet::default(),
+                        state: OptimizerState { owns, ..state.clone() },
+                        alone: stepping.len() == 1,
+                        seen: Vec::new(),
+                    };
+                    life.owned = life.spread(&life.state.owns);
+                    walk(&mut life, &entry.nodes, CLEAN);
+                    all.push((entry, life));
+                }
             }
         }
         all
     }
+}
+
+/// What an optimizer owns, part by part: each may be cleared by itself.
+fn shares(state: &OptimizerState) -> Vec<ObjSet> {
+    /// Of more parts only the whole is followed.
+    const MOST: usize = 8;
+    if state.others || !(2..=MOST).contains(&state.owns.len()) {
+        return vec![state.owns.clone()];
+    }
+    state.owns.iter().map(ObjSet::one).collect()
 }
 
 /// The optimizers that step in a sequence.
@@ -325,12 +347,13 @@ fn optimizers(nodes: &[Node], found: &mut ObjSet) {
 }
 
 /// The backward whose gradients a step applies on top of old ones; `None` when it may be all right.
-fn uncleared<'s>(step: &Seen, seen: &'s [Seen]) -> Option<&'s Seen> {
+fn uncleared<'s>(step: &Seen, index: usize, seen: &'s [Seen]) -> Option<&'s Seen> {
     let round =
         |id: &LoopId| seen.iter().any(|other| other.kind == Kind::Backward && other.loops.contains(id));
     let innermost = step.loops.iter().rev().find(|id| round(id))?;
-    let backward =
-        seen.iter().find(|other| other.kind == Kind::Backward && other.loops.contains(innermost))?;
+    let in_round = |other: &&Seen| other.kind == Kind::Backward && other.loops.contains(innermost);
+    // The one just before the step says most; a step at the head of the loop has only those after it.
+    let backward = seen[..index].iter().rfind(in_round).or_else(|| seen.iter().find(in_round))?;
     let cleared = seen
         .iter()
         .any(|other| matches!(other.kind, Kind::Clear | Kind::Foreign) && other.loops.contains(innermost));

@@ -1,7 +1,7 @@
 //! Graphs that outlive their iteration, and graphs that nobody walks.
 
 use super::{Script, once};
-use crate::report::Place;
+use crate::report::{Confidence, Place};
 use crate::trace::{At, Carry, LoopId, Over, Sight};
 use crate::values::{Graph, Mode, Value};
 use std::rc::Rc;
@@ -50,7 +50,7 @@ impl Script<'_> {
                 continue;
             }
             found.push(RetainedGraph {
-                at: at.clone(),
+                at: doubted_in_tests(at),
                 into: into.clone(),
                 by: *by,
                 container: *into_place,
@@ -91,12 +91,19 @@ impl Script<'_> {
                 Some(known) => known.others.push(at.place),
                 None => {
                     let module = forward.name.clone();
-                    found.push(IdleGraph { at: at.clone(), module, others: Vec::new() });
+                    found.push(IdleGraph { at: doubted_in_tests(at), module, others: Vec::new() });
                 }
             }
         }
         found
     }
+}
+
+/// A test that nothing calls runs a few small batches: what it wastes is worth a word to few.
+fn doubted_in_tests(at: &At) -> At {
+    let by_a_runner =
+        at.seeded.is_some() && at.calls.first().is_some_and(|(_, name)| name.starts_with("test_"));
+    At { confidence: if by_a_runner { Confidence::Low } else { at.confidence }, ..at.clone() }
 }
 
 /// Whether one of two places lies in all loops of the other.

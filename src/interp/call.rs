@@ -2,7 +2,7 @@
 //! have touched whatever it was given.
 
 use super::{Call, Frame, Interp, Passed, Scope, python, stmt::Flow};
-use crate::apis::Role;
+use crate::apis::{Role, Verb};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::*;
 use crate::trace::{Effect, FnKey, Node};
@@ -123,6 +123,16 @@ impl<'p> Interp<'p> {
         {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
             return self.call_api_method(api.name, &tensor, call);
+        }
+        let clears = |role| {
+            let class = self.apis.class_of(role)?;
+            let api = self.apis.method(class, name)?;
+            api.effects.iter().any(|effect| effect.verb == Verb::Clear).then_some(())
+        };
+        if [Role::Optimizer, Role::Module].into_iter().find_map(clears).is_some() {
+            // Something is cleared, and it may be anything.
+            let effect = Effect::Clear { targets: ObjSet::default(), whole: false };
+            self.event(call.place, effect, Confidence::High);
         }
         self.havoc(call);
         Value::Unknown

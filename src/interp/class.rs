@@ -116,6 +116,7 @@ impl<'p> Interp<'p> {
             _ => State::Plain,
         };
         let object = self.alloc(call.place, reference, state);
+        self.made(call.place, object);
         let value = Value::Obj(object);
         if let Some(role) = self.role_of(reference)
             && role == Role::Optimizer
@@ -341,8 +342,9 @@ impl<'p> Interp<'p> {
         for base in self.lineage(ClassRef::Project(class)) {
             let Base::Project(base) = base else { continue };
             let State::Class(state) = self.heap.get(base).state.clone() else { continue };
-            let used = self.module(state.file).names.uses.of_self(state.class, name);
-            if let Some(role) = self.apis.role_by_use(used) {
+            let uses = &self.module(state.file).names.uses;
+            let (used, called) = (uses.of_self(state.class, name), uses.called_self(state.class, name));
+            if let Some(role) = self.apis.role_by_use(used, called) {
                 let site = self.heap.get(object).site;
                 return self.of_role(role, site, name, value);
             }

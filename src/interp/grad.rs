@@ -124,7 +124,10 @@ impl<'p> Interp<'p> {
     /// Methods of `p.grad`.
     pub(super) fn grad_method(&mut self, owners: &ObjSet, name: &str, call: &Call) -> Value {
         match name {
-            "zero_" | "fill_" => {
+            "fill_" if call.arg(0, "value").and_then(Value::as_known_int) == Some(0) => {
+                self.grad_method(owners, "zero_", call)
+            }
+            "zero_" => {
                 self.unread();
                 self.event(
                     call.place,

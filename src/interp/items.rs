@@ -2,8 +2,9 @@
 
 use super::{Call, Interp, expr::key_of, python, transfer};
 use crate::apis::Role;
-use crate::report::Place;
+use crate::report::{Confidence, Place};
 use crate::syntax::ExprId;
+use crate::trace::Effect;
 use crate::values::*;
 use ustr::Ustr;
 
@@ -189,6 +190,11 @@ impl<'p> Interp<'p> {
                 self.assign(base, joined);
             }
             Value::Obj(object) => self.set_object_item(base, *object, index, value, place),
+            // Numbers are written into a gradient.
+            Value::Grad(owners) => {
+                let objects = (**owners).clone();
+                self.event(place, Effect::Touch { objects }, Confidence::High);
+            }
             _ => {}
         }
     }

@@ -6,8 +6,11 @@ mod api;
 mod around;
 mod call;
 mod class;
+mod context;
 mod data;
 mod device;
+mod effects;
+mod engines;
 mod expr;
 mod grad;
 pub mod invocation;
@@ -244,6 +247,13 @@ impl<'p> Interp<'p> {
     fn push(&mut self, node: Node) {
         if let Some(open) = self.trace.last_mut() {
             open.push(node);
+        }
+    }
+
+    /// A module or parameter that is made in each iteration starts without gradients.
+    fn made(&mut self, place: Place, object: ObjId) {
+        if !self.active.is_empty() && self.heap.get(object).module().is_some() {
+            self.event(place, crate::trace::Effect::Made { object }, Confidence::High);
         }
     }
 

@@ -103,7 +103,7 @@ impl<'p> Interp<'p> {
             module: object,
             name: self.class_name(object),
             mode: module.mode,
-            grad: self.grad.filter(|_| !self.volatile),
+            grad: self.grad.filter(|_| !self.volatile && !self.in_uncalled_model()),
             input,
             learns: self.learns(object) == Some(true),
             kept: self.kept,
@@ -112,6 +112,14 @@ impl<'p> Interp<'p> {
         };
         self.see(place, Sight::Forward(Rc::new(forward)), confidence);
         output
+    }
+
+    /// Whether what runs is a method of a model that nothing here calls: whoever calls it decides
+    /// whether gradients are recorded.
+    fn in_uncalled_model(&self) -> bool {
+        let outermost = self.frames.iter().find_map(|frame| frame.receiver.as_ref());
+        let object = outermost.and_then(Value::as_obj);
+        self.seeded.is_some() && object.is_some_and(|object| self.heap.get(object).module().is_some())
     }
 
     /// What an object is called in messages: its class.

@@ -5,7 +5,7 @@ use crate::apis::{Apis, Role};
 use crate::names::Project;
 use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::*;
-use crate::trace::{Entry, FnKey, Rehearsal};
+use crate::trace::{Entry, FnKey, LoopId, LoopInfo, Node, Over, Rehearsal};
 use crate::values::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -179,9 +179,8 @@ impl<'p> Interp<'p> {
     ) {
         self.seeded = Some(key);
         // A framework that owns the loop decides whether gradients are recorded in its hooks.
-        if let Some(object) = receiver.as_ref().and_then(Value::as_obj)
-            && self.is_owned(object)
-        {
+        let owned = receiver.as_ref().and_then(Value::as_obj).is_some_and(|object| self.is_owned(object));
+        if owned {
             self.grad = None;
         }
         self.seeded_from = self.heap.len() as u32;
@@ -205,9 +204,19 @@ impl<'p> Interp<'p> {
         self.returning = true;
         self.reach(&result, &mut reached, 3);
         self.returning = false;
-        let nodes = self.trace.pop().unwrap_or_default();
+        let mut nodes = self.trace.pop().unwrap_or_default();
+        if owned {
+            nodes = self.called_each_round(nodes, place);
+        }
         self.out.out_of_fuel |= self.starved.contains(&key);
         self.out.entries.push(Entry { function: Some(key), nodes });
+    }
+
+    /// A hook of a framework that owns the loop: it is called again and again.
+    fn called_each_round(&mut self, nodes: Vec<Node>, place: Place) -> Vec<Node> {
+        let id = LoopId(self.out.loops.len() as u32);
+        self.out.loops.push(LoopInfo { place, over: Over::Other, first: self.epoch, outer: Rc::from([]) });
+        vec![Node::Loop { id, body: nodes }]
     }
 
     fn is_owned(&self, object: ObjId) -> bool {
@@ -256,8 +265,10 @@ impl<'p> Interp<'p> {
                 other => return self.unsure(other.clone(), place, param.name),
             }
         }
-        let used = self.module(closure.file).names.uses.of_local(Some(closure.function), param.name);
-        if let Some(role) = self.apis.role_by_use(used) {
+        let uses = &self.module(closure.file).names.uses;
+        let scope = Some(closure.function);
+        let (used, called) = (uses.of_local(scope, param.name), uses.called_local(scope, param.name));
+        if let Some(role) = self.apis.role_by_use(used, called) {
             let value = self.of_role(role, place, param.name, Value::Unknown);
             if !value.is_unknown() {
                 return value;

@@ -356,8 +356,9 @@ impl<'p> Interp<'p> {
             return value;
         }
         let Some(scope) = self.scopes.get(&env).copied() else { return value };
-        let used = self.module(scope.file).names.uses.of_local(scope.function, name);
-        let Some(role) = self.apis.role_by_use(used) else { return value };
+        let uses = &self.module(scope.file).names.uses;
+        let (used, called) = (uses.of_local(scope.function, name), uses.called_local(scope.function, name));
+        let Some(role) = self.apis.role_by_use(used, called) else { return value };
         let place = self.heap.get(env).site;
         self.of_role(role, place, name, value)
     }

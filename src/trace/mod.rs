@@ -83,6 +83,8 @@ pub enum Effect {
     Touch { objects: ObjSet },
     /// The gradients of these were looked at.
     Read { objects: ObjSet },
+    /// A module or parameter was made anew: it has no gradients.
+    Made { object: ObjId },
     /// A forward of a module.
     Forward { module: ObjId },
 }

@@ -198,7 +198,8 @@ fn entries_survive_packing() {
 #[test]
 fn things_are_recognised_by_use_and_by_name() {
     let apis = Apis::builtin();
-    let used = |names: &[&str]| apis.role_by_use(&names.iter().map(|name| ustr(name)).collect::<Vec<_>>());
+    let used =
+        |names: &[&str]| apis.role_by_use(&names.iter().map(|name| ustr(name)).collect::<Vec<_>>(), false);
     assert_eq!(used(&["zero_grad", "step"]), Some(Role::Optimizer));
     assert_eq!(used(&["parameters", "eval"]), Some(Role::Module));
     assert_eq!(used(&["step"]), None);
