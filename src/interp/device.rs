@@ -34,7 +34,7 @@ impl<'p> Interp<'p> {
     /// What the outermost forward gives.
     pub(super) fn close_forward(&mut self, output: Value) -> Value {
         match self.forwards.pop() {
-            Some(OpenForward { failed: true, .. }) => super::api::on_device(&output, Device::Unknown),
+            Some(OpenForward { failed: true, .. }) => super::engines::on_device(&output, Device::Unknown),
             _ => output,
         }
     }
@@ -143,7 +143,7 @@ impl<'p> Interp<'p> {
         let mut call = call.clone();
         let keywords = call.keywords.iter_mut().map(|(_, passed)| passed);
         for passed in call.positional.iter_mut().chain(keywords) {
-            passed.value = super::api::on_device(&passed.value, device);
+            passed.value = super::engines::on_device(&passed.value, device);
         }
         call
     }

@@ -1,0 +1,134 @@
+//! Entering and leaving contexts: what a `with` or a decorator of a framework changes, and how it is put back.
+//! A context that is not known leaves open whether gradients are recorded.
+
+use super::{Call, Interp, Invocation, Passed, transfer};
+use crate::apis::{Api, Context, Literal, Operand};
+use crate::report::Place;
+use crate::values::*;
+use ustr::Ustr;
+
+/// What entering a context changed.
+pub(super) struct Entered {
+    pub target: Value,
+    before: Option<Before>,
+    /// A class of the project with `__exit__`.
+    exit: Option<Value>,
+}
+
+/// What was in force before a context.
+pub(super) struct Before {
+    grad: Option<bool>,
+    contexts: usize,
+}
+
+impl<'p> Interp<'p> {
+    pub(super) fn context_object(&mut self, api: &'p Api, call: &Call) -> Value {
+        let invocation = Invocation::bind(api, call);
+        let object = self.alloc(call.place, ClassRef::Api(api.name), State::Plain);
+        self.keep_arguments(object, api, &invocation);
+        Value::Obj(object)
+    }
+
+    /// The context that a value stands for: `None` when it is none, `Some(None)` when it changes nothing.
+    pub(super) fn context_of(&mut self, value: &Value) -> Option<Option<ContextKind>> {
+        let apis = self.apis;
+        let (api, object) = match value.bare() {
+            Value::Device(device) => return Some(Some(ContextKind::Device(*device))),
+            Value::Api(name) => (apis.get(*name)?, None),
+            Value::Obj(object) => match self.heap.get(*object).class {
+                ClassRef::Api(name) => (apis.get(name)?, Some(*object)),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let operand = |interp: &Self, operand: &Operand| match operand {
+            Operand::Param(name) => {
+                object.and_then(|object| interp.heap.attr(object, *name).cloned()).unwrap_or_default()
+            }
+            Operand::Literal(Literal::Bool(flag)) => Value::Bool(Some(*flag)),
+            Operand::Literal(other) => super::invocation::literal(other),
+        };
+        Some(match api.context.as_ref()? {
+            Context::NoGrad => Some(ContextKind::NoGrad),
+            Context::EnableGrad => Some(ContextKind::EnableGrad),
+            Context::SetGrad(flag) => {
+                let flag = operand(self, flag);
+                Some(match self.truth(&flag) {
+                    Some(true) => ContextKind::EnableGrad,
+                    Some(false) => ContextKind::NoGrad,
+                    None => ContextKind::UnknownGrad,
+                })
+            }
+            Context::Accumulate => Some(ContextKind::Accumulate),
+            Context::Device(device) => {
+                let device = operand(self, device);
+                Some(ContextKind::Device(transfer::device_of(self, &device)))
+            }
+            Context::Transparent | Context::Result => None,
+        })
+    }
+
+    pub(super) fn is_same_context(&mut self, a: &Value, b: &Value) -> bool {
+        let kind = self.context_of(a);
+        kind.is_some() && kind == self.context_of(b)
+    }
+
+    pub(super) fn push_context(&mut self, kind: ContextKind) -> Before {
+        let before = Before { grad: self.grad, contexts: self.contexts.len() };
+        match kind {
+            ContextKind::NoGrad => self.grad = Some(false),
+            ContextKind::EnableGrad => self.grad = Some(true),
+            ContextKind::UnknownGrad => self.grad = None,
+            ContextKind::Accumulate | ContextKind::Device(_) => self.contexts.push(kind),
+        }
+        before
+    }
+
+    pub(super) fn pop_context(&mut self, before: Before) {
+        self.grad = before.grad;
+        self.contexts.truncate(before.contexts);
+    }
+
+    pub(super) fn enter(&mut self, value: &Value, place: Place) -> Entered {
+        if let Some(kind) = self.context_of(value) {
+            let before = kind.map(|kind| self.push_context(kind));
+            return Entered { target: value.clone(), before, exit: None };
+        }
+        if let Some(object) = value.as_obj()
+            && let Some(method) = self.find_attr(object, Ustr::from("__enter__"))
+        {
+            let bound = self.bind(value, &method, Ustr::from("__enter__"), place);
+            let target = self.call_value(&bound, &Call::new(place));
+            let exit = self.find_attr(object, Ustr::from("__exit__"));
+            return Entered { target, before: None, exit };
+        }
+        let target = match value {
+            // A generator that is a context gives what it yields.
+            Value::Obj(object) => match &self.heap.get(*object).state {
+                State::List(items) => items.any.clone(),
+                _ => value.clone(),
+            },
+            other => other.clone(),
+        };
+        // A context that is not understood may switch gradients off.
+        let before = value.is_unknown().then(|| self.push_context(ContextKind::UnknownGrad));
+        Entered { target, before, exit: None }
+    }
+
+    pub(super) fn leave(&mut self, entered: Entered, value: &Value, place: Place) {
+        if let Some(before) = entered.before {
+            self.pop_context(before);
+        }
+        if let Some(exit) = entered.exit {
+            let bound = self.bind(value, &exit, Ustr::from("__exit__"), place);
+            let none = || Passed { value: Value::None, place };
+            let call = Call { positional: vec![none(), none(), none()], ..Call::new(place) };
+            self.call_value(&bound, &call);
+        }
+    }
+
+    /// Whether a framework decides when steps and clears are real.
+    pub fn is_accumulating(&self) -> bool {
+        self.contexts.contains(&ContextKind::Accumulate)
+    }
+}

@@ -1,0 +1,166 @@
+//! What the effects of framework calls do to the heap and to the trace: backward passes, steps, clearing,
+//! what a parameter asks for, callbacks. The tables say which effects a call has.
+
+use super::{Call, Interp, Invocation, transfer};
+use crate::apis::{Api, Operand, Verb};
+use crate::report::{Confidence, Place};
+use crate::trace::Effect;
+use crate::values::*;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    pub(super) fn effects(&mut self, api: &'p Api, call: &Invocation) {
+        for effect in &api.effects {
+            let arg = |index: usize| effect.args.get(index).map_or(Value::None, |arg| call.operand(arg));
+            match effect.verb {
+                Verb::Backward => {
+                    let gradient = effect.args.get(1).is_some_and(|arg| match arg {
+                        Operand::Param(name) => !matches!(call.get(name), Value::None),
+                        Operand::Literal(_) => false,
+                    });
+                    self.backward(&arg(0), call, gradient);
+                }
+                Verb::Step => self.step(&arg(0), &arg(1), call),
+                Verb::Clear => self.clear(&arg(0), call.place),
+                Verb::Train => {
+                    let mode = match self.truth(&arg(1)) {
+                        Some(true) => Mode::Train,
+                        Some(false) => Mode::Eval,
+                        None if effect.args.len() < 2 => Mode::Train,
+                        None => Mode::Unknown,
+                    };
+                    // Without a second operand the first alone says it.
+                    let mode = if effect.args.len() < 2 { Mode::Train } else { mode };
+                    self.for_each_part(&arg(0), |module| module.mode = mode);
+                }
+                Verb::Eval => self.for_each_part(&arg(0), |module| module.mode = Mode::Eval),
+                Verb::RequiresGrad => self.requires_grad(&arg(0), &arg(1), call.place),
+                Verb::Move => {
+                    let device = transfer::device_of(self, &arg(1));
+                    self.place_parts(&arg(0), device);
+                }
+                Verb::Call => {
+                    let args: Vec<Value> = (1..effect.args.len()).map(arg).collect();
+                    self.call_back(&arg(0), args, call.place);
+                }
+                Verb::Fit => self.fit(call, &effect.args),
+                Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2)),
+                Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
+                Verb::DefaultDevice => {
+                    // On one of several ways it may or may not hold from here on.
+                    let tentative = self.heap.is_tentative();
+                    let device = if tentative { Device::Unknown } else { transfer::device_named(&arg(0)) };
+                    self.default_device = device;
+                }
+                Verb::GradMode => self.grad = self.truth(&arg(0)),
+                Verb::Walk => self.walk(&arg(0)),
+                Verb::AddParams => self.add_params(&arg(0), &arg(1)),
+                Verb::Spawn => {
+                    let mut args = match arg(1) {
+                        Value::Tuple(items) => items.to_vec(),
+                        _ => Vec::new(),
+                    };
+                    args.insert(0, Value::of_int(Int::Unknown));
+                    self.call_back(&arg(0), args, call.place);
+                }
+                Verb::Zero => {
+                    if let Value::Grad(owners) = arg(0) {
+                        self.event(
+                            call.place,
+                            Effect::Clear { targets: (*owners).clone(), whole: true },
+                            Confidence::High,
+                        );
+                    }
+                }
+                Verb::Register => {
+                    if let (Some(object), Some(name)) = (arg(0).as_obj(), arg(1).as_str().map(Ustr::from)) {
+                        self.heap.get_mut(object).set_attr(name, arg(2));
+                        if let State::Module(module) = &mut self.heap.get_mut(object).state {
+                            module.buffers.push(name);
+                        }
+                    }
+                }
+                Verb::Detach => {}
+                Verb::Unknown => {
+                    let target = arg(0);
+                    self.havoc(&Call::with(call.place, [target]));
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, optimizer: &Value, closure: &Value, call: &Invocation) {
+        if matches!(closure.bare(), Value::Function(_) | Value::Bound(_) | Value::Partial(_)) {
+            // The optimizer runs its closure, with gradients on, as often as it likes.
+            let grad = self.grad.replace(true);
+            self.call_value(closure, &Call::new(call.place));
+            self.grad = grad;
+        }
+        let Some(object) = optimizer.as_obj() else { return };
+        if self.heap.get(object).optimizer().is_some() {
+            let confidence = self.heap.get(object).confidence;
+            self.event(call.place, Effect::Step { optimizer: object }, confidence);
+        } else {
+            self.havoc(&Call::with(call.place, [optimizer.clone()]));
+        }
+    }
+
+    fn clear(&mut self, target: &Value, place: Place) {
+        let params = self.collect_params(target, 3);
+        let mut targets = params.owners.clone();
+        let mut whole = params.whole;
+        if let Some(object) = target.as_obj()
+            && let Some(optimizer) = self.heap.get(object).optimizer()
+        {
+            targets = optimizer.owns.clone();
+            targets.insert(object);
+            whole = true;
+        }
+        if targets.is_empty() {
+            // Something is cleared, and it may be anything.
+            self.event(place, Effect::Clear { targets, whole: false }, Confidence::High);
+            return;
+        }
+        self.event(place, Effect::Clear { targets, whole }, Confidence::High);
+    }
+
+    fn requires_grad(&mut self, target: &Value, flag: &Value, place: Place) {
+        let frozen = self.truth(flag).map(|learns| !learns);
+        match target.bare() {
+            Value::Params(params) => {
+                let params = params.clone();
+                self.set_params_attr(&params, Ustr::from("requires_grad"), flag, place);
+            }
+            Value::Obj(_) => self.for_each_part(target, |module| module.frozen = frozen),
+            _ => {}
+        }
+    }
+
+    /// The graph is walked, and nothing accumulates.
+    fn walk(&mut self, outputs: &Value) {
+        let mut reached = ObjSet::default();
+        self.reach(outputs, &mut reached, 2);
+        if let Some(tensor) = outputs.as_tensor()
+            && let Graph::Live(nodes) = &tensor.graph
+        {
+            self.out.walked = self.out.walked.union(&nodes.leaves);
+        }
+    }
+
+    fn add_params(&mut self, optimizer: &Value, group: &Value) {
+        let Some(object) = optimizer.as_obj() else { return };
+        let more = self.collect_params(group, 4);
+        if let State::Optimizer(state) = self.heap.get(object).state.clone() {
+            let owns = state.owns.union(&more.owners);
+            let others = state.others || more.others;
+            self.heap.get_mut(object).state = State::Optimizer(OptimizerState { owns, others, ..state });
+        }
+    }
+
+    /// Calls a callback, which may be run at any time.
+    fn call_back(&mut self, callback: &Value, args: Vec<Value>, place: Place) {
+        if matches!(callback.bare(), Value::Function(_) | Value::Bound(_) | Value::Partial(_)) {
+            self.call_value(callback, &Call::with(place, args));
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Values that an engine manages: models, optimizers and loaders that come back wrapped, placed on the
+//! device of the run, or bound to each other.
+
+use super::{Call, Interp, Invocation, transfer};
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// `DataParallel(model)`, `torch.compile(model)`: the same parameters, called through a wrapper.
+    pub(super) fn wrap(&mut self, call: &Invocation) -> Value {
+        let inner = call.nth(0);
+        let Some(object) = inner.as_obj().filter(|object| self.heap.get(*object).module().is_some()) else {
+            return inner;
+        };
+        if call.gives.is_some_and(|apply| apply.args.len() > 2) {
+            self.place_parts(&inner, transfer::device_named(&call.nth(2)));
+        }
+        let state = self.heap.get(object).module().cloned().unwrap_or_default();
+        let class = self.heap.get(object).class;
+        // A second operand says to which devices the wrapper moves its inputs.
+        let scatters = match call.gives.map_or(0, |apply| apply.args.len()) {
+            0 | 1 => state.scatters,
+            _ => !matches!(call.nth(1), Value::None),
+        };
+        let parts = [object].into_iter().collect();
+        let wrapper = ModuleState { weights: Learned::Nothing, parts, scatters, ..state };
+        let outer = self.alloc(call.place, class, State::Module(wrapper));
+        // The wrapper answers like the module itself, and has it as `.module`.
+        let attrs = self.heap.get(object).attrs.clone();
+        let wrapper = self.heap.get_mut(outer);
+        wrapper.attrs = attrs;
+        wrapper.set_attr(Ustr::from("module"), Value::Obj(object));
+        Value::Obj(outer)
+    }
+
+    /// Values in an engine's care: it places them, and decides when steps are real.
+    pub(super) fn managed(&mut self, call: &Invocation) -> Value {
+        let mut values: Vec<Value> = call.rest.clone();
+        if values.is_empty() {
+            values = match call.nth(0) {
+                Value::Tuple(items) => items.to_vec(),
+                Value::Unknown if call.open => return Value::Unknown,
+                other => vec![other],
+            };
+        }
+        values.iter().for_each(|value| self.manage(value));
+        match values.as_slice() {
+            [one] => one.clone(),
+            _ => Value::tuple(values),
+        }
+    }
+
+    /// Takes one value into an engine's care.
+    fn manage(&mut self, value: &Value) {
+        if let Some(object) = value.as_obj() {
+            match self.heap.get(object).state.clone() {
+                State::Module(_) => {
+                    self.for_each_part(value, |module| module.managed = true);
+                    self.place_parts(value, Device::Accelerator);
+                }
+                State::Optimizer(state) => {
+                    self.heap.get_mut(object).state =
+                        State::Optimizer(OptimizerState { managed: true, ..state });
+                }
+                State::Loader(state) => {
+                    let batch = on_device(&state.batch, Device::Accelerator);
+                    let loader = LoaderState { managed: true, batch, ..(*state).clone() };
+                    self.heap.get_mut(object).state = State::Loader(Rc::new(loader));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Several values that an engine takes in one call, given back as a tuple.
+    pub(super) fn managed_several(&mut self, call: &Invocation) -> Value {
+        let count = call.gives.map_or(0, |apply| apply.args.len());
+        let mut values = Vec::new();
+        for index in 0..count {
+            match call.nth(index) {
+                Value::Tuple(items) => values.extend(items.iter().cloned()),
+                Value::None => {}
+                other => values.push(other),
+            }
+        }
+        values.iter().for_each(|value| self.manage(value));
+        match values.as_slice() {
+            [one] => one.clone(),
+            _ => Value::tuple(values),
+        }
+    }
+
+    /// The optimizers that a module says it is trained with.
+    pub(super) fn module_optimizers(&mut self, call: &Invocation) -> Value {
+        let receiver = call.nth(0);
+        let Some(object) = receiver.as_obj() else { return Value::Unknown };
+        let name = Ustr::from("configure_optimizers");
+        let Some(Value::Function(closure)) = self.find_attr(object, name) else { return Value::Unknown };
+        let made = self.inline(&closure, Some(&receiver), &Call::new(call.place));
+        match &made {
+            // Optimizers and schedulers.
+            Value::Tuple(items) => match items.first() {
+                Some(first) if first.as_obj().is_some_and(|o| self.heap.get(o).optimizer().is_none()) => {
+                    first.clone()
+                }
+                _ => made,
+            },
+            _ => match made.as_obj().map(|object| self.heap.get(object).state.clone()) {
+                Some(State::Dict(entries)) => {
+                    entries.get(&Key::Str(Rc::from("optimizer"))).cloned().unwrap_or_default()
+                }
+                _ => made,
+            },
+        }
+    }
+}
+
+/// A batch as an engine hands it out.
+pub(super) fn on_device(value: &Value, device: Device) -> Value {
+    match value {
+        Value::Tensor(tensor) => Value::tensor(Tensor { device, ..(**tensor).clone() }),
+        Value::Tuple(items) => Value::tuple(items.iter().map(|item| on_device(item, device)).collect()),
+        other => other.clone(),
+    }
+}
