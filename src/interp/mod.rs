@@ -4,6 +4,7 @@
 
 mod api;
 mod around;
+mod builtins;
 mod call;
 mod class;
 mod context;
@@ -15,12 +16,14 @@ mod expr;
 mod grad;
 pub mod invocation;
 mod items;
+mod models;
 pub mod modules;
 pub mod python;
 mod retained;
 mod run;
 mod scope;
 mod stmt;
+mod streams;
 pub mod transfer;
 
 use device::own_gpu;
