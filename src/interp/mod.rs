@@ -4,6 +4,8 @@
 
 mod api;
 mod around;
+mod assign;
+mod branch;
 mod builtins;
 mod call;
 mod class;
@@ -16,6 +18,7 @@ mod expr;
 mod grad;
 pub mod invocation;
 mod items;
+mod loops;
 mod models;
 pub mod modules;
 pub mod python;
