@@ -225,7 +225,8 @@ impl<'p> Interp<'p> {
             "dataset-slices" => {
                 let data = call.nth(0);
                 self.note_slices(&data, call);
-                let sample = super::engines::on_device(&self.slices(&data, call.place), Device::Automatic);
+                let sliced = self.slices(&data, call.place);
+                let sample = self.on_device(&sliced, Device::Automatic);
                 let length = self.slices_length(&data, call.place);
                 self.stream(call, sample, length)
             }
