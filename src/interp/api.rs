@@ -100,7 +100,7 @@ impl<'p> Interp<'p> {
             }
             "loader" => self.loader(api, call),
             "opaque-module" | "instance" => Value::Obj(self.made_elsewhere(call.place)),
-            "managed-device" => super::engines::on_device(&call.nth(0), Device::Accelerator),
+            "managed-device" => self.on_device(&call.nth(0), Device::Accelerator),
             "managed-device-name" => Value::Device(Device::Accelerator),
             "managed-first" | "managed-pair" => self.managed_several(call),
             "module-optimizers" => self.module_optimizers(call),

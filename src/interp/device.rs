@@ -34,7 +34,7 @@ impl<'p> Interp<'p> {
     /// What the outermost forward gives.
     pub(super) fn close_forward(&mut self, output: Value) -> Value {
         match self.forwards.pop() {
-            Some(OpenForward { failed: true, .. }) => super::engines::on_device(&output, Device::Unknown),
+            Some(OpenForward { failed: true, .. }) => self.on_device(&output, Device::Unknown),
             _ => output,
         }
     }
@@ -137,13 +137,13 @@ impl<'p> Interp<'p> {
     }
 
     /// The call as a module sees it that moves its inputs to its own devices.
-    pub(super) fn scattered(&self, object: ObjId, call: &Call) -> Call {
+    pub(super) fn scattered(&mut self, object: ObjId, call: &Call) -> Call {
         let device = self.device_of_module(object);
         let device = if device.is_gpu() { device } else { Device::Unknown };
         let mut call = call.clone();
         let keywords = call.keywords.iter_mut().map(|(_, passed)| passed);
         for passed in call.positional.iter_mut().chain(keywords) {
-            passed.value = super::engines::on_device(&passed.value, device);
+            passed.value = self.on_device(&passed.value, device);
         }
         call
     }

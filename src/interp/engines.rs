@@ -64,7 +64,7 @@ impl<'p> Interp<'p> {
                         State::Optimizer(OptimizerState { managed: true, ..state });
                 }
                 State::Loader(state) => {
-                    let batch = on_device(&state.batch, Device::Accelerator);
+                    let batch = self.on_device(&state.batch, Device::Accelerator);
                     let loader = LoaderState { managed: true, batch, ..(*state).clone() };
                     self.heap.get_mut(object).state = State::Loader(Rc::new(loader));
                 }
@@ -114,13 +114,35 @@ impl<'p> Interp<'p> {
             },
         }
     }
-}
 
-/// A batch as an engine hands it out.
-pub(super) fn on_device(value: &Value, device: Device) -> Value {
-    match value {
-        Value::Tensor(tensor) => Value::tensor(Tensor { device, ..(**tensor).clone() }),
-        Value::Tuple(items) => Value::tuple(items.iter().map(|item| on_device(item, device)).collect()),
-        other => other.clone(),
+    /// A value with all tensors in it on a device: dicts and lists of them are new ones.
+    pub(super) fn on_device(&mut self, value: &Value, device: Device) -> Value {
+        match value {
+            Value::Tensor(tensor) => Value::tensor(Tensor { device, ..(**tensor).clone() }),
+            Value::Tuple(items) => {
+                Value::tuple(items.clone().iter().map(|item| self.on_device(item, device)).collect())
+            }
+            Value::Obj(object) => match self.heap.get(*object).state.clone() {
+                State::Dict(mut entries) => {
+                    for (_, entry) in &mut entries.known {
+                        *entry = self.on_device(entry, device);
+                    }
+                    entries.other = entries.other.map(|other| self.on_device(&other, device));
+                    self.placed_copy(*object, State::Dict(entries))
+                }
+                State::List(items) if items.exact.is_none() => {
+                    let any = self.on_device(&items.any, device);
+                    self.placed_copy(*object, State::List(Items { any, ..items }))
+                }
+                _ => value.clone(),
+            },
+            other => other.clone(),
+        }
+    }
+
+    /// Another container like this one, with other contents.
+    fn placed_copy(&mut self, object: ObjId, state: State) -> Value {
+        let copy = Object { state, ..self.heap.get(object).clone() };
+        Value::Obj(self.heap.alloc(copy))
     }
 }

@@ -1,4 +1,4 @@
-//! Expressions: what they evaluate to, and what a test says about its operands.
+//! Expressions: what they evaluate to.
 
 use super::{Call, Interp, Passed, python, transfer};
 use crate::report::{Confidence, Place};
@@ -313,89 +313,6 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// Comprehensions bind their targets in the frame around them: the names are their own by Python's
-    /// rules, so nothing else reads them.
-    fn comprehension(&mut self, id: ExprId, comprehension: &'p Comprehension) -> Value {
-        let mut result = Vec::new();
-        let mut exact = true;
-        self.clauses(&comprehension.clauses, 0, comprehension, &mut result, &mut exact);
-        let place = self.expr_place(id);
-        if comprehension.kind == ComprehensionKind::Dict {
-            let mut entries = Entries::default();
-            for (key, value) in result {
-                match key_of(&key) {
-                    Some(key) if exact => entries.set(key, value.unwrap_or_default()),
-                    _ => self.other_entry(&mut entries, value.unwrap_or_default()),
-                }
-            }
-            if !exact && entries.other.is_none() {
-                entries.other = Some(Value::Unknown);
-            }
-            return self.dict(place, entries);
-        }
-        let values: Vec<Value> = result.into_iter().map(|(value, _)| value).collect();
-        if exact {
-            return self.list(place, values);
-        }
-        let any = self.heap.any_of(&Items::exact(values)).unwrap_or_default();
-        self.list_of(place, any)
-    }
-
-    fn clauses(
-        &mut self,
-        clauses: &'p [Clause],
-        at: usize,
-        whole: &'p Comprehension,
-        result: &mut Vec<(Value, Option<Value>)>,
-        exact: &mut bool,
-    ) {
-        /// Longer displays are one value for all.
-        const LISTED: usize = 64;
-        /// So many rounds of a counter are run one by one.
-        const FEW: i64 = 4;
-        let Some(clause) = clauses.get(at) else {
-            let element = self.eval(whole.element);
-            let value = whole.value.map(|value| self.eval(value));
-            result.push((element, value));
-            return;
-        };
-        let iterable = self.eval(clause.iter);
-        let place = self.expr_place(clause.iter);
-        let items = self.iterate(&iterable, place);
-        let values = match items.exact {
-            Some(values) if values.len() <= LISTED && result.len() <= LISTED => values,
-            Some(values) => {
-                *exact = false;
-                self.heap.any_of(&Items::exact(values)).into_iter().collect()
-            }
-            None => match items.len.int.known() {
-                Some(len @ 1..=FEW) if matches!(items.any, Value::Int(_)) => vec![items.any; len as usize],
-                _ => {
-                    *exact = false;
-                    vec![items.any]
-                }
-            },
-        };
-        let path = self.path;
-        for (index, value) in values.into_iter().enumerate() {
-            self.path = super::call::mix(path, place.span.start, index as u32 + 1);
-            self.assign(clause.target, value);
-            let mut keep = true;
-            for condition in &clause.conditions {
-                let test = self.eval(*condition);
-                match self.truth(&test) {
-                    Some(false) => keep = false,
-                    Some(true) => {}
-                    None => *exact = false,
-                }
-            }
-            if keep {
-                self.clauses(clauses, at + 1, whole, result, exact);
-            }
-        }
-        self.path = path;
-    }
-
     /// Whether a value counts as true; `None` when it may be either, or when the user may change it.
     pub fn truth(&mut self, value: &Value) -> Option<bool> {
         match value {
@@ -415,82 +332,6 @@ impl<'p> Interp<'p> {
             Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Module(_) => Some(true),
             Value::Api(_) | Value::Builtin(_) | Value::Device(_) | Value::DType(_) => Some(true),
             _ => None,
-        }
-    }
-
-    /// Takes over what a test says of the names in it, on the way where it is true or false.
-    pub(super) fn refine(&mut self, test: ExprId, holds: bool) {
-        let tree = self.tree(self.file());
-        match &tree.expr(test).kind {
-            ExprKind::Unary { op: UnaryOp::Not, operand } => self.refine(*operand, !holds),
-            ExprKind::Bool { and, items } if *and == holds => {
-                items.iter().for_each(|item| self.refine(*item, holds));
-            }
-            ExprKind::Compare { first, rest } => {
-                if let [(op @ (CompareOp::Is | CompareOp::IsNot), right)] = &**rest
-                    && matches!(tree.expr(*right).kind, ExprKind::None)
-                {
-                    self.refine_none(*first, (*op == CompareOp::Is) == holds);
-                } else {
-                    self.refine_numbers(*first, rest);
-                }
-            }
-            ExprKind::Call { callee, args } => self.refine_checked(*callee, args),
-            ExprKind::Name(_) | ExprKind::Attribute { .. } if holds => self.refine_none(test, false),
-            _ => {}
-        }
-    }
-
-    fn refine_none(&mut self, target: ExprId, is_none: bool) {
-        let tree = self.tree(self.file());
-        if !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
-            return;
-        }
-        if let Value::Maybe(value) = self.eval(target) {
-            let refined = if is_none { Value::None } else { (*value).clone() };
-            self.assign(target, refined);
-        }
-    }
-
-    /// What a comparison was made of is no longer any number, on either way.
-    fn refine_numbers(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) {
-        for operand in std::iter::once(first).chain(rest.iter().map(|(_, operand)| *operand)) {
-            self.refine_tensor(operand, |tensor| Tensor { range: None, ..tensor });
-        }
-    }
-
-    /// `if torch.isnan(loss).any()`: the script looks after the value itself.
-    fn refine_checked(&mut self, callee: ExprId, args: &'p [Arg]) {
-        if let ExprKind::Attribute { base, .. } = self.tree(self.file()).expr(callee).kind {
-            self.refine_checked_operand(base);
-        }
-        args.iter().for_each(|arg| self.refine_checked_operand(arg.value));
-    }
-
-    fn refine_checked_operand(&mut self, operand: ExprId) {
-        match &self.tree(self.file()).expr(operand).kind {
-            ExprKind::Call { callee, args } => self.refine_checked(*callee, args),
-            _ => self.refine_tensor(operand, |tensor| Tensor { hazards: None, ..tensor }),
-        }
-    }
-
-    fn refine_tensor(&mut self, target: ExprId, change: impl Fn(Tensor) -> Tensor) {
-        let tree = self.tree(self.file());
-        let target = match tree.expr(target).kind {
-            // `x.item() > 0`
-            ExprKind::Call { callee, .. } => match tree.expr(callee).kind {
-                ExprKind::Attribute { base, .. } => base,
-                _ => return,
-            },
-            _ => target,
-        };
-        if !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
-            return;
-        }
-        if let Value::Tensor(tensor) = self.eval(target)
-            && (tensor.hazards.is_some() || tensor.range.is_some())
-        {
-            self.assign(target, Value::tensor(change((*tensor).clone())));
         }
     }
 

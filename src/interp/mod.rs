@@ -4,10 +4,16 @@
 
 mod api;
 mod around;
+mod assign;
+mod attributes;
+mod branch;
+mod builtins;
 mod call;
 mod class;
+mod comprehension;
 mod context;
 mod data;
+mod decorate;
 mod device;
 mod effects;
 mod engines;
@@ -15,12 +21,17 @@ mod expr;
 mod grad;
 pub mod invocation;
 mod items;
+mod loops;
+mod models;
 pub mod modules;
+mod parameters;
 pub mod python;
+mod refine;
 mod retained;
 mod run;
 mod scope;
 mod stmt;
+mod streams;
 pub mod transfer;
 
 use device::own_gpu;

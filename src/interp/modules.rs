@@ -1,7 +1,7 @@
-//! Modules: their calls, parameters, mode, device; and optimizers, which own parameters.
+//! Modules: what their calls do and give, their mode, and what lies inside them.
 
-use super::{Call, Interp, Invocation, class::Base};
-use crate::apis::{Api, Weights};
+use super::{Call, Interp, Invocation, class::Base, parameters::is_parameter};
+use crate::apis::Api;
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
 use crate::values::*;
@@ -12,7 +12,7 @@ use ustr::Ustr;
 const FORWARDS: [&str; 3] = ["forward", "call", "__call__"];
 
 /// Deeper nesting of modules is not followed.
-const DEEPEST: usize = 24;
+pub(super) const DEEPEST: usize = 24;
 /// What the call of a module costs beside what its forward does.
 const FUEL_A_CALL: u32 = 8;
 
@@ -382,129 +382,6 @@ impl<'p> Interp<'p> {
             }
         }
     }
-
-    /// `model.parameters()`
-    pub(super) fn parameters(&self, value: &Value) -> Value {
-        match value.bare() {
-            Value::Obj(object) => {
-                Value::Params(Rc::new(Params { owners: ObjSet::one(*object), whole: true, others: false }))
-            }
-            _ => Value::Unknown,
-        }
-    }
-
-    /// One of some parameters, as a loop over them gives it.
-    pub(super) fn parameter_of(&self, params: &Params) -> Value {
-        Value::Params(Rc::new(Params { whole: true, ..params.clone() }))
-    }
-
-    /// All parameters in an argument of an optimizer: generators, lists, groups.
-    pub(super) fn collect_params(&mut self, value: &Value, depth: u32) -> Params {
-        let mut all = Params { owners: ObjSet::default(), whole: true, others: false };
-        let mut add = |more: Params| {
-            all.owners = all.owners.union(&more.owners);
-            all.others |= more.others;
-            all.whole &= more.whole;
-        };
-        match value.bare() {
-            Value::Params(params) => add((**params).clone()),
-            Value::Tensor(tensor) => match &tensor.graph {
-                Graph::Live(nodes) if tensor.is_leaf => {
-                    add(Params { owners: nodes.leaves.clone(), whole: true, others: nodes.others })
-                }
-                _ => add(Params { others: true, ..Params::default() }),
-            },
-            Value::Tuple(items) if depth > 0 => {
-                for item in items.clone().iter() {
-                    // Pairs of a name and a parameter.
-                    if !matches!(item.bare(), Value::Str(_)) {
-                        add(self.collect_params(item, depth - 1));
-                    }
-                }
-            }
-            Value::Obj(object) if depth > 0 => {
-                let object = *object;
-                match self.heap.get(object).state.clone() {
-                    State::List(items) => match items.exact {
-                        Some(exact) => {
-                            for item in &exact {
-                                add(self.collect_params(item, depth - 1));
-                            }
-                        }
-                        None => add(self.collect_params(&items.any, depth - 1)),
-                    },
-                    State::Dict(entries) => match entries.get(&Key::Str(Rc::from("params"))) {
-                        Some(params) => add(self.collect_params(&params.clone(), depth - 1)),
-                        None => {
-                            for (_, value) in &entries.known {
-                                add(self.collect_params(value, depth - 1));
-                            }
-                            all.others |= entries.other.is_some();
-                        }
-                    },
-                    State::Module(_) => {
-                        add(Params { owners: ObjSet::one(object), whole: true, others: false })
-                    }
-                    _ => add(Params { others: true, ..Params::default() }),
-                }
-            }
-            _ => add(Params { others: true, ..Params::default() }),
-        }
-        all
-    }
-
-    pub(super) fn optimizer_state(&mut self, params: &Value) -> OptimizerState {
-        let params = self.collect_params(params, 4);
-        OptimizerState { owns: params.owners, others: params.others, managed: false }
-    }
-
-    /// An optimizer class of the project: what its constructor is given is what it owns.
-    pub(super) fn optimizer_of_project(&mut self, object: ObjId, call: &Call) {
-        let Some(params) = call.values().next().cloned() else { return };
-        let state = self.optimizer_state(&params);
-        self.heap.get_mut(object).state = State::Optimizer(state);
-    }
-
-    /// How many numbers a layer learns.
-    pub(super) fn weights(&self, api: &Api, call: &Invocation) -> Learned {
-        let mut ancestors = vec![api];
-        let mut position = 0;
-        while let Some(here) = ancestors.get(position).copied() {
-            let Some(class) = here.class.as_ref() else { break };
-            match &class.weights {
-                Some(Weights::None) => return Learned::Nothing,
-                Some(Weights::Some) => return Learned::Own(None),
-                Some(Weights::Sum(terms)) => {
-                    let mut sum = Some(0i64);
-                    for term in terms {
-                        let product = term.iter().try_fold(1i64, |all, factor| {
-                            all.checked_mul(call.operand(factor).as_known_int()?)
-                        });
-                        sum = sum.zip(product).and_then(|(a, b)| a.checked_add(b));
-                    }
-                    return Learned::Own(sum);
-                }
-                None => {}
-            }
-            if class.call.is_some() || here.gives.is_some() {
-                return Learned::Nothing;
-            }
-            let apis = self.apis;
-            ancestors.extend(class.is.iter().filter_map(|base| apis.class(*base)));
-            position += 1;
-            if position > DEEPEST {
-                break;
-            }
-        }
-        Learned::Opaque
-    }
-}
-
-/// A tensor that asks for gradients and belongs to a module by being its attribute.
-fn is_parameter(value: &Value) -> bool {
-    value
-        .as_tensor()
-        .is_some_and(|tensor| tensor.is_leaf && tensor.source == Source::Parameter && tensor.graph.is_live())
 }
 
 /// A module and all modules inside it, through attributes and containers of modules.

@@ -11,6 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// Callers of callers are followed so far.
+const CALLERS: usize = 3;
 /// Steps that a rehearsal of one file may take.
 const FUEL: u32 = 300_000;
 
@@ -97,12 +99,13 @@ impl<'p> Interp<'p> {
     /// Functions and methods of the file that nothing called, with what can be said of their parameters.
     fn uncalled(&mut self, file: FileId) {
         let tree = self.tree(file);
-        for index in 0..tree.functions.len() {
+        let mattering = self.mattering(file);
+        for (index, matters) in mattering.into_iter().enumerate() {
             let function = FnId(index as u32);
             let key = FnKey { file, function };
             let definition = tree.function(function);
             let nested = definition.parent.is_some();
-            let matters = self.matters(file, function) || self.is_hook(file, definition);
+            let matters = matters || self.is_hook(file, definition);
             if nested || self.out.called.contains(&key) || !matters {
                 continue;
             }
@@ -119,11 +122,27 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// Whether a function's body mentions anything that the rules are about.
-    fn matters(&self, file: FileId, function: FnId) -> bool {
-        let names = &self.module(file).names;
-        let mentions = &names.scopes[function.0 as usize].mentions;
-        self.apis.protocol_words().iter().any(|word| mentions.contains(*word))
+    /// Which functions of a file mention anything that the rules are about, or another that does: the
+    /// loop may be in one method and the step in the next.
+    fn mattering(&self, file: FileId) -> Vec<bool> {
+        let (tree, names) = (self.tree(file), &self.module(file).names);
+        let mentions = |index: usize, words: &[Ustr]| {
+            words.iter().any(|word| names.scopes[index].mentions.contains(*word))
+        };
+        let mut words = self.apis.protocol_words().to_vec();
+        let mut matters = vec![false; tree.functions.len()];
+        for _ in 0..CALLERS {
+            let fresh: Vec<usize> =
+                (0..matters.len()).filter(|index| !matters[*index] && mentions(*index, &words)).collect();
+            // Names that every class has say nothing about who is called.
+            let telling = |name: &Ustr| !name.starts_with('_') && *name != "forward" && *name != "<lambda>";
+            words = fresh.iter().map(|index| tree.functions[*index].name).filter(telling).collect();
+            fresh.into_iter().for_each(|index| matters[index] = true);
+            if words.is_empty() {
+                break;
+            }
+        }
+        matters
     }
 
     /// Whether a method may be called by a framework that owns the loop.

@@ -1,0 +1,136 @@
+//! Assignments: targets of every form, unpacking, annotations, deletion.
+//! A number that gets a name remembers the name and the place.
+
+use super::Interp;
+use crate::report::Place;
+use crate::syntax::*;
+use crate::values::*;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// Assigns and, for names, says where a number got its name.
+    pub(super) fn assign_statement(&mut self, targets: &'p [ExprId], value: ExprId) {
+        let result = self.eval(value);
+        for target in targets {
+            let result = self.note_carried_sum(*target, value, result.clone());
+            let named = self.named(*target, value, result);
+            self.assign(*target, named);
+        }
+    }
+
+    /// Whether two expressions are the same name or attribute path.
+    pub(super) fn same_target(&self, a: ExprId, b: ExprId) -> bool {
+        let tree = self.tree(self.file());
+        match (&tree.expr(a).kind, &tree.expr(b).kind) {
+            (ExprKind::Name(x), ExprKind::Name(y)) => x == y,
+            (ExprKind::Attribute { base: x, name: n, .. }, ExprKind::Attribute { base: y, name: m, .. }) => {
+                n == m && self.same_target(*x, *y)
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn aug_assign(&mut self, target: ExprId, op: BinaryOp, value: ExprId) {
+        let before = self.eval(target);
+        let operand = self.eval(value);
+        let place = self.expr_place(value);
+        if op == BinaryOp::Add && self.extend_in_place(&before, &operand, target) {
+            return;
+        }
+        let mut result = self.binary(op, &before, &operand, place, self.same_target(target, value));
+        if matches!(op, BinaryOp::Add | BinaryOp::Sub) {
+            result = self.carried_sum(target, &before, &result);
+        }
+        // A number that is added to in a loop counts.
+        if let (Value::Int(num), true) = (&result, self.in_loop() && op == BinaryOp::Add) {
+            result = Value::Int(Num { tag: Tag::Counter, ..num.clone() });
+        }
+        self.assign(target, result);
+    }
+
+    pub(super) fn ann_assign(&mut self, target: ExprId, annotation: ExprId, value: Option<ExprId>) {
+        let Some(value) = value else { return };
+        let result = self.eval(value);
+        let named = self.named(target, value, result);
+        let typed = self.typed_by_annotation(annotation, named);
+        self.assign(target, typed);
+    }
+
+    pub(super) fn delete(&mut self, target: ExprId) {
+        let tree = self.tree(self.file());
+        match tree.expr(target).kind {
+            ExprKind::Name(name) => self.set_name(name, Value::Unknown),
+            ExprKind::Attribute { base, name, .. } => {
+                let base = self.eval(base);
+                self.delete_attr(&base, name);
+            }
+            ExprKind::Subscript { base, index } => {
+                let base = self.eval(base);
+                let index = self.eval(index);
+                self.delete_item(&base, &index);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn assign(&mut self, target: ExprId, value: Value) {
+        let tree = self.tree(self.file());
+        match &tree.expr(target).kind {
+            ExprKind::Name(name) => self.set_name(*name, value),
+            ExprKind::Attribute { base, name, .. } => {
+                let receiver = self.eval(*base);
+                let place = self.expr_place(target);
+                self.set_attr(&receiver, *name, value, place);
+            }
+            ExprKind::Subscript { base, index } => {
+                let container = self.eval(*base);
+                let index = self.eval(*index);
+                let place = self.expr_place(target);
+                self.set_item(*base, &container, &index, value, place);
+            }
+            ExprKind::Tuple(targets) | ExprKind::List(targets) => {
+                self.unpack(targets, &value, self.expr_place(target))
+            }
+            ExprKind::Starred(inner) => self.assign(*inner, value),
+            _ => {}
+        }
+    }
+
+    fn unpack(&mut self, targets: &'p [ExprId], value: &Value, place: Place) {
+        let items = self.iterate(value, place);
+        let tree = self.tree(self.file());
+        let starred =
+            targets.iter().position(|target| matches!(tree.expr(*target).kind, ExprKind::Starred(_)));
+        match (items.exact, starred) {
+            (Some(values), None) if values.len() == targets.len() => {
+                for (target, value) in targets.iter().zip(values) {
+                    self.assign(*target, value);
+                }
+            }
+            (Some(values), Some(at)) if values.len() + 1 >= targets.len() => {
+                let after = targets.len() - at - 1;
+                let middle = self.list(place, values[at..values.len() - after].to_vec());
+                let tail = values[values.len() - after..].to_vec();
+                let head = values[..at].to_vec();
+                for (target, value) in targets.iter().zip(head.into_iter().chain([middle]).chain(tail)) {
+                    self.assign(*target, value);
+                }
+            }
+            (exact, _) => {
+                let any = match exact {
+                    Some(_) => Value::Unknown,
+                    None => items.any,
+                };
+                targets.iter().for_each(|target| self.assign(*target, any.clone()));
+            }
+        }
+    }
+
+    pub(super) fn set_name(&mut self, name: Ustr, value: Value) {
+        let Some(env) = self.frames.last().map(|frame| frame.env) else { return };
+        let target = self.binding_env(env, name);
+        let value = self.typed_by_use(target, name, value);
+        self.burn_over(self.heap.get(target).attrs.len());
+        self.heap.get_mut(target).set_attr(name, value);
+    }
+}

@@ -1,0 +1,235 @@
+//! Attributes: of objects through their classes, of parameters, of the frameworks' classes, through `super()`;
+//! bound methods; and writing and deleting them.
+
+use super::{Call, Interp, class::Base, python};
+use crate::report::{Confidence, Place};
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    pub fn get_attr(&mut self, value: &Value, name: Ustr, place: Place) -> Value {
+        match value {
+            Value::Obj(object) => self.object_attr(*object, name, place),
+            Value::Module(_) | Value::Folder(_) => self.member(value, name),
+            Value::Api(package) => self.api_attr(*package, name, place),
+            Value::Tensor(tensor) => self.tensor_attr(tensor, value, name, place),
+            Value::Params(params) => match name.as_str() {
+                "grad" => Value::Grad(Rc::new(params.owners.clone())),
+                "device" => Value::Device(self.device_of_params(params)),
+                _ => self.parameter_attr(params, value, name, place),
+            },
+            Value::Grad(_) if name == "data" => value.clone(),
+            Value::Grad(_) => {
+                Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) }))
+            }
+            Value::Super { instance, after } => self.super_attr(*instance, *after, name, place),
+            Value::Maybe(inner) => self.get_attr(&inner.clone(), name, place),
+            Value::Given(given) => self.get_attr(&given.value.clone(), name, place),
+            Value::Bound(bound) if name == "__self__" => bound.receiver.clone(),
+            Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => {
+                Value::Unknown
+            }
+            Value::Device(_) if name == "type" => Value::Str(None),
+            Value::None => Value::Unknown,
+            _ => python::attribute(self, value, &name).unwrap_or_else(|| {
+                Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) }))
+            }),
+        }
+    }
+
+    /// An attribute or method of a parameter whose tensor is not known.
+    fn parameter_attr(&mut self, params: &Params, value: &Value, name: Ustr, place: Place) -> Value {
+        let nodes = Nodes {
+            leaves: params.owners.clone(),
+            others: params.others,
+            oldest: 0,
+            carried: Rc::from([]),
+            maybe: false,
+        };
+        let graph = if self.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
+        let tensor = Rc::new(Tensor {
+            graph,
+            is_leaf: true,
+            source: Source::Parameter,
+            device: self.device_of_params(params),
+            confidence: Confidence::Medium,
+            ..Tensor::default()
+        });
+        match self.tensor_attr(&tensor, &Value::Tensor(tensor.clone()), name, place) {
+            // What changes the parameter itself is done to all of them.
+            Value::Bound(bound) if self.changes_parameters(&bound.method) => {
+                Value::Bound(Rc::new(Bound { receiver: value.clone(), method: bound.method.clone() }))
+            }
+            found => found,
+        }
+    }
+
+    fn changes_parameters(&self, method: &Method) -> bool {
+        matches!(method, Method::Api(name) if self.apis.get(*name).is_some_and(|api| !api.effects.is_empty()))
+    }
+
+    fn api_attr(&mut self, package: Ustr, name: Ustr, _place: Place) -> Value {
+        let canonical = self.canonical(package, name);
+        if let Some(api) = self.apis.get(canonical) {
+            return Value::Api(api.name);
+        }
+        match self.apis.class(package).and_then(|class| self.apis.method(class.name, name)) {
+            Some(api) => Value::Api(api.name),
+            None if python::constant(self, &canonical).is_some() => {
+                python::constant(self, &canonical).unwrap_or_default()
+            }
+            None => match DType::named(&canonical) {
+                Some(dtype) if self.apis.is_framework(package) => Value::DType(dtype),
+                _ => Value::Api(canonical),
+            },
+        }
+    }
+
+    fn object_attr(&mut self, object: ObjId, name: Ustr, place: Place) -> Value {
+        if let Some(found) = self.find_attr(object, name) {
+            let receiver = Value::Obj(object);
+            return self.bind(&receiver, &found, name, place);
+        }
+        match &self.heap.get(object).state {
+            State::List(_) | State::Dict(_) => {
+                Value::Bound(Rc::new(Bound { receiver: Value::Obj(object), method: Method::Builtin(name) }))
+            }
+            State::Class(_) => Value::Unknown,
+            _ => {
+                let value = Value::Obj(object);
+                match python::attribute(self, &value, &name) {
+                    Some(found) => found,
+                    None => self.unseen_attr(object, name, place),
+                }
+            }
+        }
+    }
+
+    /// An attribute that nothing we saw has set: its uses through `self` may say what it is.
+    fn unseen_attr(&mut self, object: ObjId, name: Ustr, _place: Place) -> Value {
+        let value = self.self_typed_by_use(object, name, Value::Unknown);
+        if !value.is_unknown() {
+            self.heap.get_mut(object).set_attr(name, value.clone());
+        }
+        value
+    }
+
+    /// An unknown value in an attribute: what the methods of the class do with it says what it is.
+    fn self_typed_by_use(&mut self, object: ObjId, name: Ustr, value: Value) -> Value {
+        let ClassRef::Project(class) = self.heap.get(object).class else { return value };
+        for base in self.lineage(ClassRef::Project(class)) {
+            let Base::Project(base) = base else { continue };
+            let State::Class(state) = self.heap.get(base).state.clone() else { continue };
+            let uses = &self.module(state.file).names.uses;
+            let (used, called) = (uses.of_self(state.class, name), uses.called_self(state.class, name));
+            if let Some(role) = self.apis.role_by_use(used, called) {
+                let site = self.heap.get(object).site;
+                return self.of_role(role, site, name, value);
+            }
+        }
+        value
+    }
+
+    /// A method bound to its receiver, a property's value, or the plain attribute.
+    pub(super) fn bind(&mut self, receiver: &Value, found: &Value, name: Ustr, place: Place) -> Value {
+        let owned = receiver.as_obj().is_some_and(|object| self.heap.attr(object, name).is_some());
+        match found {
+            Value::Function(closure) if !owned => {
+                if closure.wrap.is_property {
+                    return self.inline(&closure.clone(), Some(receiver), &Call::new(place));
+                }
+                if closure.wrap.is_static {
+                    return found.clone();
+                }
+                let receiver =
+                    if closure.wrap.is_class { self.class_value(receiver) } else { receiver.clone() };
+                let is_class = matches!(
+                    receiver.as_obj().map(|object| &self.heap.get(object).state),
+                    Some(State::Class(_))
+                );
+                if is_class && !closure.wrap.is_class {
+                    return found.clone();
+                }
+                Value::Bound(Rc::new(Bound { receiver, method: Method::Closure(closure.clone()) }))
+            }
+            Value::Api(api) if !owned && self.is_method(receiver, *api) => {
+                if self.apis.get(*api).is_some_and(|entry| entry.property) {
+                    return self.call_api_method(*api, receiver, &Call::new(place));
+                }
+                Value::Bound(Rc::new(Bound { receiver: receiver.clone(), method: Method::Api(*api) }))
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn is_method(&self, receiver: &Value, _api: Ustr) -> bool {
+        match receiver.as_obj() {
+            Some(object) => !matches!(self.heap.get(object).state, State::Class(_)),
+            None => true,
+        }
+    }
+
+    fn class_value(&self, receiver: &Value) -> Value {
+        match receiver.as_obj().map(|object| self.heap.get(object).class) {
+            Some(ClassRef::Project(class)) => Value::Obj(class),
+            _ => receiver.clone(),
+        }
+    }
+
+    /// `super()` in a method: the instance, past the class that defines the method.
+    pub(super) fn super_value(&self) -> Value {
+        let Some(frame) = self.frames.iter().rev().find(|frame| frame.function.is_some()) else {
+            return Value::Unknown;
+        };
+        match (frame.receiver.as_ref().and_then(Value::as_obj), frame.class) {
+            (Some(instance), Some(after)) => Value::Super { instance, after },
+            _ => Value::Unknown,
+        }
+    }
+
+    fn super_attr(&mut self, instance: ObjId, after: ObjId, name: Ustr, place: Place) -> Value {
+        let mut lineage = self.lineage(self.heap.get(instance).class);
+        if let Some(at) = lineage.iter().position(|base| *base == Base::Project(after)) {
+            lineage.drain(..=at);
+        }
+        match self.find_in(&lineage, name) {
+            Some(found) => {
+                let receiver = Value::Obj(instance);
+                match &found {
+                    Value::Function(closure) if !closure.wrap.is_property => {
+                        Value::Bound(Rc::new(Bound { receiver, method: Method::Closure(closure.clone()) }))
+                    }
+                    _ => self.bind(&receiver, &found, name, place),
+                }
+            }
+            // `super().__init__()` of a framework's class sets nothing that we follow.
+            None => Value::Builtin(Ustr::from("object.__init__")),
+        }
+    }
+
+    pub(super) fn set_attr(&mut self, receiver: &Value, name: Ustr, value: Value, place: Place) {
+        match receiver {
+            Value::Obj(object) => {
+                let value =
+                    if value.is_unknown() { self.self_typed_by_use(*object, name, value) } else { value };
+                self.burn_over(self.heap.get(*object).attrs.len());
+                self.heap.get_mut(*object).set_attr(name, value);
+            }
+            Value::Module(file) => {
+                let env = self.open_module(*file, false);
+                self.heap.get_mut(env).set_attr(name, value);
+            }
+            Value::Tensor(tensor) => self.set_tensor_attr(&tensor.clone(), name, &value, place),
+            Value::Params(params) => self.set_params_attr(&params.clone(), name, &value, place),
+            Value::Maybe(inner) => self.set_attr(&inner.clone(), name, value, place),
+            _ => {}
+        }
+    }
+
+    pub(super) fn delete_attr(&mut self, receiver: &Value, name: Ustr) {
+        if let Some(object) = receiver.as_obj() {
+            self.heap.get_mut(object).attrs.retain(|(known, _)| *known != name);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Branches: every way runs on the heap as it was before, and what the ways wrote is joined.
+//! `if`, `try` and `match` are branches; the condition says when an arm is taken.
+
+use super::{Interp, stmt::Flow};
+use crate::syntax::*;
+use crate::trace::{Exit, Node, When};
+use crate::values::*;
+
+/// What an arm does; it owns what it needs.
+pub(super) type Boxed<'p> = Box<dyn FnMut(&mut Interp<'p>) -> Flow + 'p>;
+
+/// One arm of a branch.
+pub(super) type Arm<'a, 'p> = &'a mut dyn FnMut(&mut Interp<'p>) -> Flow;
+
+impl<'p> Interp<'p> {
+    pub(super) fn if_statement(&mut self, arms: &'p [(ExprId, Block)], otherwise: &'p [StmtId]) -> Flow {
+        // Tests up to the first that surely holds; those that surely do not drop out.
+        let mut open: Vec<(Option<ExprId>, &'p [StmtId])> = Vec::new();
+        let mut closed = false;
+        let mut when = When::Unknown;
+        for (test, body) in arms {
+            let value = self.eval(*test);
+            match self.truth(&value) {
+                Some(false) => continue,
+                Some(true) => {
+                    open.push((Some(*test), body));
+                    closed = true;
+                    break;
+                }
+                None => {
+                    if open.is_empty() {
+                        when = self.when_of(*test);
+                    }
+                    open.push((Some(*test), body));
+                }
+            }
+        }
+        if !closed {
+            open.push((None, otherwise));
+        }
+        let tests: Vec<ExprId> = open.iter().filter_map(|(test, _)| *test).collect();
+        if let [(test, body)] = open.as_slice() {
+            if let Some(test) = test {
+                self.refine(*test, true);
+            }
+            return self.block(body);
+        }
+        let mut closures: Vec<Boxed<'p>> = Vec::new();
+        for (index, (test, body)) in open.into_iter().enumerate() {
+            let before: Vec<ExprId> = tests.iter().take(index).copied().collect();
+            closures.push(Box::new(move |interp| {
+                before.iter().for_each(|test| interp.refine(*test, false));
+                if let Some(test) = test {
+                    interp.refine(test, true);
+                }
+                interp.block(body)
+            }));
+        }
+        let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
+        self.branch(when, &mut arms)
+    }
+
+    /// Runs each arm from here and goes on with what any of them left.
+    pub(super) fn branch(&mut self, when: When, arms: &mut [Arm<'_, 'p>]) -> Flow {
+        let mut nodes = Vec::with_capacity(arms.len());
+        let mut ends = Vec::with_capacity(arms.len());
+        for arm in arms.iter_mut() {
+            self.heap.begin();
+            self.trace.push(Vec::new());
+            let flow = arm(self);
+            nodes.push(self.trace.pop().unwrap_or_default());
+            ends.push((flow, self.heap.rollback()));
+        }
+        if nodes.iter().any(|arm| !arm.is_empty()) {
+            self.push(Node::Branch { when, arms: nodes });
+        }
+        let mut through: Option<heap::Writes> = None;
+        let mut through_count = 0;
+        let mut stopped = None;
+        for (flow, writes) in ends {
+            match flow {
+                Flow::Next => {
+                    through_count += 1;
+                    through = Some(match through.take() {
+                        None => writes,
+                        Some(first) => self.joined(first, writes),
+                    });
+                }
+                Flow::Stop(exit) => {
+                    stopped.get_or_insert_with(|| (exit, writes.clone()));
+                    self.leave_with(exit, writes);
+                }
+            }
+        }
+        match (through, stopped) {
+            (Some(writes), _) => {
+                debug_assert!(through_count > 0);
+                self.heap.apply(writes);
+                Flow::Next
+            }
+            (None, Some((exit, writes))) => {
+                self.heap.apply(writes);
+                Flow::Stop(exit)
+            }
+            (None, None) => Flow::Next,
+        }
+    }
+
+    /// The writes of either of two runs, as writes again.
+    fn joined(&mut self, first: heap::Writes, second: heap::Writes) -> heap::Writes {
+        self.heap.begin();
+        self.heap.join_writes(first, second);
+        self.heap.rollback()
+    }
+
+    /// Keeps what a way left that goes on elsewhere: behind the loop, at its head, at the caller.
+    fn leave_with(&mut self, exit: Exit, writes: heap::Writes) {
+        match exit {
+            Exit::Return => {
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.exits.push(writes);
+                }
+            }
+            Exit::Break => {
+                if let Some(active) = self.active.last_mut() {
+                    active.breaks.push(writes);
+                }
+            }
+            Exit::Continue => {
+                if let Some(active) = self.active.last_mut() {
+                    active.continues.push(writes);
+                }
+            }
+            Exit::Raise => {}
+        }
+    }
+
+    pub(super) fn try_statement(
+        &mut self,
+        body: &'p [StmtId],
+        handlers: &'p [Handler],
+        otherwise: &'p [StmtId],
+        finally: &'p [StmtId],
+    ) -> Flow {
+        let mut main = |interp: &mut Interp<'p>| match interp.block(body) {
+            Flow::Next => interp.block(otherwise),
+            stop => stop,
+        };
+        let mut handling: Vec<Boxed<'p>> = Vec::new();
+        for handler in handlers {
+            handling.push(Box::new(move |interp| {
+                if let Some(name) = handler.name {
+                    interp.set_name(name, Value::Unknown);
+                }
+                interp.block(&handler.body)
+            }));
+        }
+        let flow = if handlers.is_empty() {
+            main(self)
+        } else if self.only_imports(body) {
+            // The usual guard of an optional dependency: the import works, or the handler stands in for it.
+            main(self)
+        } else {
+            let mut arms: Vec<Arm<'_, 'p>> = vec![&mut main];
+            arms.extend(handling.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>));
+            self.branch(When::Exception, &mut arms)
+        };
+        match self.block(finally) {
+            Flow::Next => flow,
+            stop => stop,
+        }
+    }
+
+    fn only_imports(&self, body: &[StmtId]) -> bool {
+        let tree = self.tree(self.file());
+        body.iter()
+            .any(|stmt| matches!(tree.stmt(*stmt).kind, StmtKind::Import(_) | StmtKind::ImportFrom { .. }))
+    }
+
+    pub(super) fn match_statement(&mut self, subject: ExprId, cases: &'p [Case]) -> Flow {
+        self.eval(subject);
+        let mut closures: Vec<Boxed<'p>> = Vec::new();
+        let mut total = false;
+        for case in cases {
+            total |= case.irrefutable;
+            closures.push(Box::new(move |interp| {
+                case.binds.iter().for_each(|name| interp.set_name(*name, Value::Unknown));
+                if let Some(guard) = case.guard {
+                    interp.eval(guard);
+                }
+                interp.block(&case.body)
+            }));
+        }
+        if !total {
+            closures.push(Box::new(|_| Flow::Next));
+        }
+        let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
+        self.branch(When::Unknown, &mut arms)
+    }
+
+    /// What decides a test whose outcome is not known.
+    fn when_of(&mut self, test: ExprId) -> When {
+        let tree = self.tree(self.file());
+        match &tree.expr(test).kind {
+            ExprKind::Compare { first, rest } => {
+                let operands = std::iter::once(*first).chain(rest.iter().map(|(_, operand)| *operand));
+                operands.map(|operand| self.tag_of(operand)).fold(When::Unknown, stronger)
+            }
+            ExprKind::Unary { operand, .. } => self.when_of(*operand),
+            ExprKind::Bool { items, .. } => {
+                items.iter().map(|item| self.when_of(*item)).fold(When::Unknown, stronger)
+            }
+            ExprKind::Name(_) | ExprKind::Binary { .. } | ExprKind::Attribute { .. } => self.tag_of(test),
+            _ => When::Unknown,
+        }
+    }
+
+    fn tag_of(&mut self, operand: ExprId) -> When {
+        match self.eval(operand) {
+            Value::Int(Num { tag: Tag::Phase, .. }) => When::Phase,
+            Value::Int(Num { tag: Tag::Counter, .. }) => When::Counter,
+            _ => When::Unknown,
+        }
+    }
+}
+
+fn stronger(a: When, b: When) -> When {
+    match (a, b) {
+        (When::Phase, _) | (_, When::Phase) => When::Phase,
+        (When::Counter, _) | (_, When::Counter) => When::Counter,
+        (other, _) => other,
+    }
+}

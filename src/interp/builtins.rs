@@ -1,0 +1,128 @@
+//! The builtins of the language that need the interpreter: those that call back, ask for attributes or
+//! take tensors. What plain values suffice for is in `python`.
+
+use super::{Call, Interp, python};
+use crate::report::Place;
+use crate::values::*;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// A builtin: those that need the interpreter itself, then the language's own.
+    pub(super) fn call_builtin(&mut self, name: Ustr, call: &Call, _args: &[crate::syntax::Arg]) -> Value {
+        let first = call.arg(0, "");
+        match name.as_str() {
+            "super" => self.super_value(),
+            "object.__init__" => Value::None,
+            "isinstance" => match (first, call.arg(1, "")) {
+                (Some(value), Some(class)) => Value::Bool(self.is_instance(&value.clone(), &class.clone())),
+                _ => Value::Bool(None),
+            },
+            "getattr" => self.getattr_builtin(call),
+            "setattr" => {
+                if let (Some(receiver), Some(name), Some(value)) = (first, call.arg(1, ""), call.arg(2, ""))
+                    && let Some(name) = name.as_str()
+                {
+                    let (receiver, name, value) = (receiver.clone(), Ustr::from(name), value.clone());
+                    self.set_attr(&receiver, name, value, call.place);
+                }
+                Value::None
+            }
+            "hasattr" => Value::Bool(None),
+            "len" => match first {
+                Some(value) => Value::of_int(self.length(&value.clone(), call.place)),
+                None => Value::of_int(Int::Unknown),
+            },
+            _ => match python::call(self, &name, call) {
+                Some(value) => value,
+                None => self.builtin_of_tensors(&name, call),
+            },
+        }
+    }
+
+    fn getattr_builtin(&mut self, call: &Call) -> Value {
+        let Some(receiver) = call.arg(0, "").cloned() else { return Value::Unknown };
+        match call.arg(1, "").and_then(|name| name.as_str().map(Ustr::from)) {
+            Some(name) => {
+                let value = self.get_attr(&receiver, name, call.place);
+                match (value, call.arg(2, "")) {
+                    (Value::Unknown, Some(default)) if !receiver.is_unknown() => {
+                        let default = default.clone();
+                        self.heap.join(&default, &Value::Unknown)
+                    }
+                    (value, _) => value,
+                }
+            }
+            None => Value::Unknown,
+        }
+    }
+
+    /// `sum`, `abs`, `max` of tensors: the operators on them.
+    fn builtin_of_tensors(&mut self, name: &str, call: &Call) -> Value {
+        let Some(first) = call.arg(0, "").cloned() else { return Value::Unknown };
+        match name {
+            "sum" => {
+                let items = self.iterate(&first, call.place);
+                match items.exact {
+                    Some(exact) => exact.into_iter().fold(Value::int(0), |all, item| {
+                        self.binary(crate::syntax::BinaryOp::Add, &all, &item, call.place, false)
+                    }),
+                    None => {
+                        let sum = self.binary(
+                            crate::syntax::BinaryOp::Add,
+                            &items.any.clone(),
+                            &items.any,
+                            call.place,
+                            false,
+                        );
+                        match sum.as_tensor() {
+                            Some(tensor) => Value::tensor(Tensor { range: None, ..(**tensor).clone() }),
+                            None => Value::Unknown,
+                        }
+                    }
+                }
+            }
+            "float" | "round" => Value::Float(None),
+            "int" => Value::of_int(Int::Unknown),
+            "abs" | "pow" | "max" | "min" => match first.as_tensor() {
+                Some(tensor) => Value::tensor(Tensor { range: None, mark: None, ..(**tensor).clone() }),
+                None => Value::Unknown,
+            },
+            "next" | "iter" => match first.bare() {
+                Value::Obj(_) | Value::Params(_) if name == "next" => self.iterate(&first, call.place).any,
+                _ => first,
+            },
+            _ => {
+                if !matches!(name, "print" | "repr" | "str" | "format" | "id" | "type") {
+                    self.havoc(call);
+                }
+                Value::Unknown
+            }
+        }
+    }
+
+    /// `a @ b` and the like on instances of the project's classes.
+    pub(super) fn operator_method(
+        &mut self,
+        op: crate::syntax::BinaryOp,
+        a: &Value,
+        b: &Value,
+        place: Place,
+    ) -> Option<Value> {
+        use crate::syntax::BinaryOp::*;
+        let name = match op {
+            Add => "__add__",
+            Sub => "__sub__",
+            Mul => "__mul__",
+            Div => "__truediv__",
+            MatMul => "__matmul__",
+            Pow => "__pow__",
+            Mod => "__mod__",
+            _ => return None,
+        };
+        let object = a.as_obj()?;
+        match self.find_attr(object, Ustr::from(name))? {
+            Value::Function(closure) => Some(self.inline(&closure, Some(a), &Call::with(place, [b.clone()]))),
+            _ => None,
+        }
+    }
+}

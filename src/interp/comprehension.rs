@@ -1,0 +1,91 @@
+//! Comprehensions and generator expressions: their clauses are loops and branches like any other, and what
+//! they gather is a container.
+
+use super::{Interp, expr::key_of};
+use crate::syntax::*;
+use crate::values::*;
+
+impl<'p> Interp<'p> {
+    /// Comprehensions bind their targets in the frame around them: the names are their own by Python's
+    /// rules, so nothing else reads them.
+    pub(super) fn comprehension(&mut self, id: ExprId, comprehension: &'p Comprehension) -> Value {
+        let mut result = Vec::new();
+        let mut exact = true;
+        self.clauses(&comprehension.clauses, 0, comprehension, &mut result, &mut exact);
+        let place = self.expr_place(id);
+        if comprehension.kind == ComprehensionKind::Dict {
+            let mut entries = Entries::default();
+            for (key, value) in result {
+                match key_of(&key) {
+                    Some(key) if exact => entries.set(key, value.unwrap_or_default()),
+                    _ => self.other_entry(&mut entries, value.unwrap_or_default()),
+                }
+            }
+            if !exact && entries.other.is_none() {
+                entries.other = Some(Value::Unknown);
+            }
+            return self.dict(place, entries);
+        }
+        let values: Vec<Value> = result.into_iter().map(|(value, _)| value).collect();
+        if exact {
+            return self.list(place, values);
+        }
+        let any = self.heap.any_of(&Items::exact(values)).unwrap_or_default();
+        self.list_of(place, any)
+    }
+
+    fn clauses(
+        &mut self,
+        clauses: &'p [Clause],
+        at: usize,
+        whole: &'p Comprehension,
+        result: &mut Vec<(Value, Option<Value>)>,
+        exact: &mut bool,
+    ) {
+        /// Longer displays are one value for all.
+        const LISTED: usize = 64;
+        /// So many rounds of a counter are run one by one.
+        const FEW: i64 = 4;
+        let Some(clause) = clauses.get(at) else {
+            let element = self.eval(whole.element);
+            let value = whole.value.map(|value| self.eval(value));
+            result.push((element, value));
+            return;
+        };
+        let iterable = self.eval(clause.iter);
+        let place = self.expr_place(clause.iter);
+        let items = self.iterate(&iterable, place);
+        let values = match items.exact {
+            Some(values) if values.len() <= LISTED && result.len() <= LISTED => values,
+            Some(values) => {
+                *exact = false;
+                self.heap.any_of(&Items::exact(values)).into_iter().collect()
+            }
+            None => match items.len.int.known() {
+                Some(len @ 1..=FEW) if matches!(items.any, Value::Int(_)) => vec![items.any; len as usize],
+                _ => {
+                    *exact = false;
+                    vec![items.any]
+                }
+            },
+        };
+        let path = self.path;
+        for (index, value) in values.into_iter().enumerate() {
+            self.path = super::call::mix(path, place.span.start, index as u32 + 1);
+            self.assign(clause.target, value);
+            let mut keep = true;
+            for condition in &clause.conditions {
+                let test = self.eval(*condition);
+                match self.truth(&test) {
+                    Some(false) => keep = false,
+                    Some(true) => {}
+                    None => *exact = false,
+                }
+            }
+            if keep {
+                self.clauses(clauses, at + 1, whole, result, exact);
+            }
+        }
+        self.path = path;
+    }
+}

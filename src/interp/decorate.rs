@@ -1,0 +1,133 @@
+//! How functions are made: closures with their defaults, and the decorators around them.
+//! One that is not understood may switch gradients off; otherwise the function stays what it was.
+
+use super::{Call, Interp};
+use crate::syntax::*;
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    pub(super) fn define(&mut self, function: FnId) {
+        let tree = self.tree(self.file());
+        let definition = tree.function(function);
+        let closure = self.closure(function);
+        let decorated = self.decorated(closure, &definition.decorators);
+        self.set_name(definition.name, decorated);
+    }
+
+    /// A function value, its defaults evaluated here.
+    pub(super) fn closure(&mut self, function: FnId) -> Value {
+        let file = self.file();
+        let definition = self.tree(file).function(function);
+        let mut defaults = Vec::new();
+        for param in &definition.params {
+            if let Some(default) = param.default {
+                let value = self.eval(default);
+                defaults.push((param.name, self.default_value(param.name, default, value)));
+            }
+        }
+        let (env, class) = self.frames.last().map_or((ObjId(0), None), |frame| (frame.env, frame.class));
+        // Functions do not see the names of the class body they are in.
+        let in_class = matches!(self.heap.get(env).state, State::Class(_));
+        let class_object = if in_class { Some(env) } else { class };
+        let env = if in_class { self.class_env(env) } else { env };
+        Value::Function(Rc::new(Closure {
+            file,
+            function,
+            env,
+            defaults,
+            class: class_object,
+            wrap: Wrap::default(),
+        }))
+    }
+
+    /// A number that is a default keeps the parameter's name and place.
+    fn default_value(&mut self, name: Ustr, written: ExprId, value: Value) -> Value {
+        match &value {
+            Value::Int(num) if num.from.is_none() && num.int.known().is_some() => {
+                let origin =
+                    Origin { place: self.expr_place(written), name: Rc::from(name.as_str()), given: false };
+                Value::Int(Num { from: Some(Rc::new(origin)), ..num.clone() })
+            }
+            _ => value,
+        }
+    }
+
+    fn class_env(&self, class: ObjId) -> ObjId {
+        match &self.heap.get(class).state {
+            State::Class(state) => state.env,
+            _ => class,
+        }
+    }
+
+    fn decorated(&mut self, function: Value, decorators: &'p [ExprId]) -> Value {
+        let Value::Function(closure) = &function else { return function };
+        if decorators.is_empty() {
+            return function;
+        }
+        let mut wrap = Wrap::default();
+        let mut result = None;
+        for decorator in decorators.iter().rev() {
+            let value = self.eval(*decorator);
+            self.apply_decorator(&value, *decorator, &mut wrap, &mut result);
+        }
+        let closure = Closure {
+            file: closure.file,
+            function: closure.function,
+            env: closure.env,
+            defaults: closure.defaults.clone(),
+            class: closure.class,
+            wrap,
+        };
+        let function = Value::Function(Rc::new(closure));
+        match result {
+            Some(decorator) => {
+                let call = Call::with(self.expr_place(decorators[0]), [function.clone()]);
+                match self.call_value(&decorator, &call) {
+                    // A decorator that is not understood may switch gradients off.
+                    Value::Unknown => match function {
+                        Value::Function(closure) if closure.wrap.context.is_none() => {
+                            let context = Some(ContextKind::UnknownGrad);
+                            let wrap = Wrap { context, ..closure.wrap };
+                            Value::Function(Rc::new(Closure { wrap, ..(*closure).clone() }))
+                        }
+                        function => function,
+                    },
+                    Value::None => function,
+                    value => value,
+                }
+            }
+            None => function,
+        }
+    }
+
+    fn apply_decorator(&mut self, value: &Value, at: ExprId, wrap: &mut Wrap, wrapper: &mut Option<Value>) {
+        let place = self.expr_place(at);
+        if let Some(kind) = self.context_of(value) {
+            wrap.context = kind.or(wrap.context);
+            return;
+        }
+        match value {
+            Value::Builtin(name) => match name.as_str() {
+                "staticmethod" => wrap.is_static = true,
+                "classmethod" => wrap.is_class = true,
+                "property" => wrap.is_property = true,
+                _ => {}
+            },
+            Value::Function(_) => *wrapper = Some(value.clone()),
+            Value::Obj(object) if matches!(self.heap.get(*object).state, State::Class(_)) => {
+                *wrapper = Some(value.clone());
+            }
+            Value::Api(name) => {
+                wrap.is_property |= name.ends_with("cached_property") || name.ends_with("abstractproperty");
+                wrap.opaque |= !self.apis.is_transparent(*name);
+            }
+            Value::Obj(_) => {}
+            _ => {
+                let setter = matches!(self.tree(place.file).expr(at).kind, ExprKind::Attribute { name, .. } if name == "setter");
+                wrap.opaque |= !setter;
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Loops: a body runs until what it leaves no longer changes what it starts with; a short sequence of
+//! known values is run value by value.
+
+use super::{ActiveLoop, Interp, branch::Arm, stmt::Flow};
+use crate::report::{Place, Span};
+use crate::syntax::*;
+use crate::trace::{Exit, LoopId, LoopInfo, Node, Over};
+use crate::values::*;
+use std::rc::Rc;
+
+/// A loop is run until nothing changes, but not more often than this.
+const MOST_PASSES: usize = 3;
+
+/// A sequence of known values up to this length is run value by value.
+const UNROLLED: usize = 8;
+
+impl<'p> Interp<'p> {
+    pub(super) fn while_loop(
+        &mut self,
+        span: Span,
+        test: ExprId,
+        body: &'p [StmtId],
+        otherwise: &'p [StmtId],
+    ) -> Flow {
+        let value = self.eval(test);
+        let truth = self.truth(&value);
+        if truth == Some(false) {
+            return self.block(otherwise);
+        }
+        let place = self.place(span);
+        let mut run = |interp: &mut Interp<'p>| {
+            interp.eval(test);
+            interp.refine(test, true);
+            interp.block(body)
+        };
+        self.run_loop(place, Over::Counter, truth == Some(true), &mut run);
+        self.block(otherwise)
+    }
+
+    pub(super) fn for_loop(
+        &mut self,
+        span: Span,
+        target: ExprId,
+        iter: ExprId,
+        body: &'p [StmtId],
+        otherwise: &'p [StmtId],
+    ) -> Flow {
+        let iterable = self.eval(iter);
+        let place = self.place(span);
+        let items = self.iterate(&iterable, place);
+        match items.exact {
+            Some(values) if values.len() <= UNROLLED => {
+                if let Flow::Stop(exit) = self.unrolled(place, target, values, body) {
+                    return Flow::Stop(exit);
+                }
+            }
+            exact => {
+                let any = match exact {
+                    Some(values) => self.heap.any_of(&Items::exact(values)).unwrap_or_default(),
+                    None => items.any,
+                };
+                let over = self.over(&iterable, &any);
+                let mut run = |interp: &mut Interp<'p>| {
+                    interp.assign(target, any.clone());
+                    interp.block(body)
+                };
+                self.run_loop(place, over, true, &mut run);
+            }
+        }
+        self.block(otherwise)
+    }
+
+    fn over(&self, iterable: &Value, any: &Value) -> Over {
+        if let Some(loader) = self.loader_of(iterable) {
+            return Over::Loader(loader);
+        }
+        match any {
+            Value::Int(num) if num.tag == Tag::Counter => Over::Counter,
+            _ => Over::Other,
+        }
+    }
+
+    /// Runs the body for each of a few known values; breaks and continues stay inside.
+    fn unrolled(&mut self, place: Place, target: ExprId, values: Vec<Value>, body: &'p [StmtId]) -> Flow {
+        let path = self.path;
+        for (index, value) in values.into_iter().enumerate() {
+            self.path = super::call::mix(path, place.span.start, index as u32 + 1);
+            self.assign(target, value);
+            self.trace.push(Vec::new());
+            let flow = self.block(body);
+            let nodes = self.trace.pop().unwrap_or_default();
+            // An exit of one round ends that round: a call node would catch returns, so rounds with exits are branches.
+            match flow {
+                Flow::Stop(Exit::Return | Exit::Raise) => {
+                    nodes.into_iter().for_each(|node| self.push(node));
+                    self.path = path;
+                    return flow;
+                }
+                Flow::Stop(Exit::Break) => {
+                    self.push_round(nodes);
+                    break;
+                }
+                _ => self.push_round(nodes),
+            }
+        }
+        self.path = path;
+        Flow::Next
+    }
+
+    /// The events of one unrolled round; `break` and `continue` in it no longer belong to a loop of the trace.
+    fn push_round(&mut self, nodes: Vec<Node>) {
+        nodes.into_iter().filter_map(without_loop_exits).for_each(|node| self.push(node));
+    }
+
+    /// Runs a body until what it leaves no longer changes what it starts with.
+    pub(super) fn run_loop(&mut self, place: Place, over: Over, at_least_once: bool, body: Arm<'_, 'p>) {
+        let id = LoopId(self.out.loops.len() as u32);
+        let outer: Rc<[LoopId]> = self.active.iter().map(|active| active.id).collect();
+        self.out.loops.push(LoopInfo { place, over, first: self.epoch + 1, outer });
+        self.active.push(ActiveLoop { id, since: 0, breaks: Vec::new(), continues: Vec::new() });
+        let seen = self.out.sightings.len();
+        for pass in 1..=MOST_PASSES {
+            self.epoch += 1;
+            self.out.sightings.truncate(seen);
+            if let Some(active) = self.active.last_mut() {
+                active.since = self.epoch;
+                active.breaks.clear();
+                active.continues.clear();
+            }
+            self.heap.begin();
+            self.trace.push(Vec::new());
+            let flow = body(self);
+            let nodes = self.trace.pop().unwrap_or_default();
+            if let Some(active) = self.active.last_mut() {
+                let continues = std::mem::take(&mut active.continues);
+                continues.iter().for_each(|writes| {
+                    self.heap.join_in(writes);
+                });
+            }
+            let writes = self.heap.rollback();
+            let goes_round = flow == Flow::Next || flow == Flow::Stop(Exit::Continue);
+            self.heap.begin();
+            let changed = goes_round && self.heap.join_in(&writes);
+            let head = self.heap.rollback();
+            let last = pass == MOST_PASSES || !changed || self.is_starved();
+            if !last {
+                self.heap.apply(head);
+                continue;
+            }
+            self.heap.apply(if at_least_once { writes } else { head });
+            self.push(Node::Loop { id, body: nodes });
+            break;
+        }
+        if let Some(active) = self.active.pop() {
+            active.breaks.iter().for_each(|writes| {
+                self.heap.join_in(writes);
+            });
+        }
+    }
+
+    /// Whether the pass of the innermost loop began after this epoch.
+    pub fn loop_since(&self) -> u32 {
+        self.active.last().map_or(0, |active| active.since)
+    }
+
+    pub fn in_loop(&self) -> bool {
+        !self.active.is_empty()
+    }
+}
+
+/// Takes `break` and `continue` out of a round that is no loop of the trace any more.
+fn without_loop_exits(node: Node) -> Option<Node> {
+    match node {
+        Node::Exit(Exit::Break | Exit::Continue) => None,
+        Node::Branch { when, arms } => Some(Node::Branch {
+            when,
+            arms: arms
+                .into_iter()
+                .map(|arm| arm.into_iter().filter_map(without_loop_exits).collect())
+                .collect(),
+        }),
+        other => Some(other),
+    }
+}

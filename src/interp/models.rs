@@ -1,0 +1,187 @@
+//! Models whose training a framework runs: how they are put together, compiled and fitted, and the loss and
+//! the memory of one batch, found out by running it.
+
+use super::{Call, Interp, Invocation, Passed};
+use crate::apis::{Mark, Operand};
+use crate::report::Place;
+use crate::trace::{CompiledLoss, Sight};
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    pub(super) fn keras_input(&mut self, call: &Invocation) -> Value {
+        let batch = Int::symbol(self.symbol("batch"));
+        let shape = super::transfer::ints_of(self, &call.nth(0))
+            .map(|sizes| std::iter::once(batch).chain(sizes).collect::<Shape>());
+        Value::tensor(Tensor {
+            shape,
+            graph: Graph::None,
+            source: Source::Data,
+            made: Some(call.place),
+            ..Tensor::default()
+        })
+    }
+
+    pub(super) fn keras_sequential(&mut self, call: &Invocation) -> Value {
+        let object = self.model_object(call);
+        let layers = self.iterate(&call.nth(0), call.place).exact.unwrap_or_default();
+        for (index, layer) in layers.into_iter().enumerate() {
+            self.heap.get_mut(object).set_attr(Ustr::from(&index.to_string()), layer);
+        }
+        Value::Obj(object)
+    }
+
+    pub(super) fn keras_model(&mut self, call: &Invocation) -> Value {
+        let object = self.model_object(call);
+        let output = call.nth(1);
+        self.heap.get_mut(object).set_attr(Ustr::from("output"), output);
+        Value::Obj(object)
+    }
+
+    fn model_object(&mut self, call: &Invocation) -> ObjId {
+        // These models place their inputs themselves.
+        let state = ModuleState {
+            weights: Learned::Opaque,
+            device: Device::Accelerator,
+            scatters: true,
+            ..ModuleState::default()
+        };
+        self.alloc(call.place, ClassRef::Api(call.api.name), State::Module(state))
+    }
+
+    /// An activation given by its name.
+    pub(super) fn activation(&mut self, input: &Value, activation: &Value, place: Place) -> Value {
+        let Some(tensor) = input.as_tensor() else { return input.clone() };
+        let name = match activation.bare() {
+            Value::Str(Some(name)) => Some(name.to_string()),
+            Value::Api(name) => name.rsplit('.').next().map(str::to_owned),
+            Value::None => return input.clone(),
+            _ => None,
+        };
+        let mut tensor = (**tensor).clone();
+        let unit = Interval { low: 0.0, high: 1.0, low_open: true, high_open: true };
+        (tensor.range, tensor.mark) = match name.as_deref() {
+            Some("linear") => return input.clone(),
+            Some("softmax") => (Some(unit), Some((Mark::Softmax, place))),
+            Some("sigmoid") => (Some(unit), Some((Mark::Sigmoid, place))),
+            Some("log_softmax") => (None, Some((Mark::LogSoftmax, place))),
+            Some("relu") => (Some(Interval::NON_NEGATIVE), None),
+            Some("softplus" | "exponential") => (Some(Interval::POSITIVE), None),
+            Some("tanh") => (Some(Interval { low: -1.0, high: 1.0, low_open: true, high_open: true }), None),
+            _ => (None, None),
+        };
+        Value::tensor(tensor)
+    }
+
+    /// `model.add(layer)`
+    pub(super) fn add_layer(&mut self, model: &Value, layer: &Value) {
+        let Some(object) = model.as_obj() else { return };
+        let count = self.indexed_children(object).map_or(0, |children| children.len());
+        let name = if self.in_loop() { "*".to_owned() } else { count.to_string() };
+        self.heap.get_mut(object).set_attr(Ustr::from(&name), layer.clone());
+    }
+
+    /// `model.compile(optimizer, loss)`
+    pub(super) fn compile(&mut self, model: &Value, optimizer: &Value, loss: &Value) {
+        let Some(object) = model.as_obj() else { return };
+        let object = self.heap.get_mut(object);
+        object.set_attr(Ustr::from("compiled optimizer"), optimizer.clone());
+        object.set_attr(Ustr::from("compiled loss"), loss.clone());
+    }
+
+    /// `model.fit(data, batch_size=…)`: what the framework will train on.
+    pub(super) fn fit(&mut self, call: &Invocation, operands: &[Operand]) {
+        let arg = |index: usize| operands.get(index).map_or(Value::None, |operand| call.operand(operand));
+        let name = |index: usize| match operands.get(index) {
+            Some(Operand::Param(name)) => name.as_str(),
+            _ => "",
+        };
+        let (model, data) = (arg(0), arg(1));
+        let (batch_size, length) = self.batch_and_length(call, &data, arg(2), (name(1), name(2)));
+        let batch_place = call.place_of(name(2));
+        let loss = self.compiled_loss(&model, &data, call.place);
+        self.run_own_loss(&model, &data, call.place);
+        let kept = self.kept_of_batch(&model, &data, &batch_size, call.place);
+        let sight = Sight::Fit { batch_size, batch_place, length, data, kept, loss: loss.map(Rc::new) };
+        self.see(call.place, sight, crate::report::Confidence::High);
+    }
+
+    /// What a model keeps of one batch.
+    fn kept_of_batch(&mut self, model: &Value, data: &Value, size: &Value, place: Place) -> u64 {
+        let (Some(object), Some(size @ Int::Known(_)), Value::Tensor(_)) =
+            (model.as_obj(), size.as_int(), data.bare())
+        else {
+            return 0;
+        };
+        let row = self.iterate(data, place).any;
+        let batch = self.collated(&row, size);
+        let outer = std::mem::take(&mut self.kept);
+        self.quietly(|interp| interp.call_module(object, &Call::with(place, [batch])));
+        std::mem::replace(&mut self.kept, outer)
+    }
+
+    /// The loss a model was compiled with, against what its last layer gives.
+    fn compiled_loss(&mut self, model: &Value, data: &Value, place: Place) -> Option<CompiledLoss> {
+        let object = model.as_obj()?;
+        let loss = self.heap.attr(object, Ustr::from("compiled loss"))?.as_obj()?;
+        let ClassRef::Api(name) = self.heap.get(loss).class else { return None };
+        let apis = self.apis;
+        let class = apis.class(name)?;
+        let spec_api = match class.class.as_ref()?.call {
+            Some(function) => apis.get(function)?,
+            None => class,
+        };
+        let spec = spec_api.loss.as_ref()?;
+        let mut invocation = Invocation::bind(spec_api, &Call::new(place));
+        for (name, value) in self.heap.get(loss).attrs.clone() {
+            invocation.fill(name, value);
+        }
+        let expects = self.expectation(&spec.expects, &invocation);
+        let output = self.output_of_model(object, data, place);
+        let place = self.heap.get(loss).site;
+        Some(CompiledLoss { loss: name, expects, place, output })
+    }
+
+    /// A loss of the project that a model was compiled with: the framework walks what it gives.
+    fn run_own_loss(&mut self, model: &Value, data: &Value, place: Place) {
+        let Some(object) = model.as_obj() else { return };
+        let Some(loss) = self.heap.attr(object, Ustr::from("compiled loss")).cloned() else { return };
+        let own = match &loss {
+            Value::Function(_) | Value::Bound(_) => true,
+            Value::Obj(object) => matches!(self.heap.get(*object).class, ClassRef::Project(_)),
+            _ => false,
+        };
+        if !own {
+            return;
+        }
+        let output = self.output_of_model(object, data, place);
+        let call = Call::with(place, [Value::Unknown, output]);
+        if let Value::Tensor(loss) = self.call_value(&loss, &call) {
+            // Whatever shape it has, the framework takes the mean.
+            let confidence = loss.confidence;
+            self.see(place, Sight::Backward { loss, has_gradient: true }, confidence);
+        }
+    }
+
+    fn output_of_model(&mut self, object: ObjId, data: &Value, place: Place) -> Value {
+        match self.heap.attr(object, Ustr::from("output")).cloned() {
+            Some(output) => output,
+            None => {
+                let input = Passed { value: self.first_batch(data, place), place };
+                let call = Call { positional: vec![input], ..Call::new(place) };
+                self.quietly(|interp| interp.call_module(object, &call))
+            }
+        }
+    }
+
+    fn first_batch(&mut self, data: &Value, place: Place) -> Value {
+        let any = self.iterate(data, place).any;
+        let batch = Int::symbol(self.symbol("batch"));
+        let batch = self.collated(&any, &batch);
+        match batch {
+            Value::Unknown => Value::tensor(Tensor { graph: Graph::None, ..Tensor::default() }),
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What a test says about its operands: the arm of a branch knows that a value is none, is a number or has
+//! been checked.
+
+use super::Interp;
+use crate::syntax::*;
+use crate::values::*;
+
+impl<'p> Interp<'p> {
+    /// Takes over what a test says of the names in it, on the way where it is true or false.
+    pub(super) fn refine(&mut self, test: ExprId, holds: bool) {
+        let tree = self.tree(self.file());
+        match &tree.expr(test).kind {
+            ExprKind::Unary { op: UnaryOp::Not, operand } => self.refine(*operand, !holds),
+            ExprKind::Bool { and, items } if *and == holds => {
+                items.iter().for_each(|item| self.refine(*item, holds));
+            }
+            ExprKind::Compare { first, rest } => {
+                if let [(op @ (CompareOp::Is | CompareOp::IsNot), right)] = &**rest
+                    && matches!(tree.expr(*right).kind, ExprKind::None)
+                {
+                    self.refine_none(*first, (*op == CompareOp::Is) == holds);
+                } else {
+                    self.refine_numbers(*first, rest);
+                }
+            }
+            ExprKind::Call { callee, args } => self.refine_checked(*callee, args),
+            ExprKind::Name(_) | ExprKind::Attribute { .. } if holds => self.refine_none(test, false),
+            _ => {}
+        }
+    }
+
+    fn refine_none(&mut self, target: ExprId, is_none: bool) {
+        let tree = self.tree(self.file());
+        if !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
+            return;
+        }
+        if let Value::Maybe(value) = self.eval(target) {
+            let refined = if is_none { Value::None } else { (*value).clone() };
+            self.assign(target, refined);
+        }
+    }
+
+    /// What a comparison was made of is no longer any number, on either way.
+    fn refine_numbers(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) {
+        for operand in std::iter::once(first).chain(rest.iter().map(|(_, operand)| *operand)) {
+            self.refine_tensor(operand, |tensor| Tensor { range: None, ..tensor });
+        }
+    }
+
+    /// `if torch.isnan(loss).any()`: the script looks after the value itself.
+    fn refine_checked(&mut self, callee: ExprId, args: &'p [Arg]) {
+        if let ExprKind::Attribute { base, .. } = self.tree(self.file()).expr(callee).kind {
+            self.refine_checked_operand(base);
+        }
+        args.iter().for_each(|arg| self.refine_checked_operand(arg.value));
+    }
+
+    fn refine_checked_operand(&mut self, operand: ExprId) {
+        match &self.tree(self.file()).expr(operand).kind {
+            ExprKind::Call { callee, args } => self.refine_checked(*callee, args),
+            _ => self.refine_tensor(operand, |tensor| Tensor { hazards: None, ..tensor }),
+        }
+    }
+
+    fn refine_tensor(&mut self, target: ExprId, change: impl Fn(Tensor) -> Tensor) {
+        let tree = self.tree(self.file());
+        let target = match tree.expr(target).kind {
+            // `x.item() > 0`
+            ExprKind::Call { callee, .. } => match tree.expr(callee).kind {
+                ExprKind::Attribute { base, .. } => base,
+                _ => return,
+            },
+            _ => target,
+        };
+        if !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
+            return;
+        }
+        if let Value::Tensor(tensor) = self.eval(target)
+            && (tensor.hazards.is_some() || tensor.range.is_some())
+        {
+            self.assign(target, Value::tensor(change((*tensor).clone())));
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Datasets that are streams, and parts of datasets: slices of arrays, batches, prefixes, splits.
+//! An element of a stream is one abstract sample, beside how many there are.
+
+use super::{Interp, Invocation};
+use crate::apis::{Literal, Role};
+use crate::report::Place;
+use crate::trace::Sight;
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// Arrays that become slices are copied whole to where the framework computes.
+    pub(super) fn note_slices(&mut self, data: &Value, call: &Invocation) {
+        let arrays: Vec<Rc<Tensor>> = match data.bare() {
+            Value::Tuple(items) => items.iter().filter_map(|item| item.as_tensor().cloned()).collect(),
+            other => other.as_tensor().cloned().into_iter().collect(),
+        };
+        let largest = arrays.into_iter().filter(|array| array.is_array).max_by_key(|array| array.bytes());
+        let elsewhere =
+            self.contexts.iter().any(|context| matches!(context, ContextKind::Device(Device::Cpu)));
+        if let Some(tensor) = largest.filter(|array| array.bytes().is_some() && !elsewhere) {
+            let how = Rc::from(call.api.name.as_str());
+            let confidence = tensor.confidence.min(crate::report::Confidence::Medium);
+            self.see(call.place, Sight::Resident { tensor, how }, confidence);
+        }
+    }
+
+    pub(super) fn slices(&mut self, data: &Value, place: Place) -> Value {
+        match data.bare() {
+            Value::Tuple(items) => {
+                Value::tuple(items.clone().iter().map(|item| self.iterate(item, place).any).collect())
+            }
+            _ => self.iterate(data, place).any,
+        }
+    }
+
+    pub(super) fn slices_length(&mut self, data: &Value, place: Place) -> Int {
+        match data.bare() {
+            Value::Tuple(items) => {
+                items.first().map_or(Int::Unknown, |first| self.length(&first.clone(), place))
+            }
+            other => self.length(&other.clone(), place),
+        }
+    }
+
+    /// A dataset of the streaming kind: what it gives, and how many times.
+    pub(super) fn stream(&mut self, call: &Invocation, sample: Value, length: Int) -> Value {
+        let class = self.apis.class_of(Role::Dataset).map_or(ClassRef::Builtin, ClassRef::Api);
+        let class = match call.api.name.rsplit_once('.') {
+            Some((class, _)) if self.apis.class(Ustr::from(class)).is_some() => {
+                ClassRef::Api(Ustr::from(class))
+            }
+            _ => class,
+        };
+        let object = self.alloc(call.place, class, State::Plain);
+        let items = Items { exact: None, any: sample, len: Num::of(length) };
+        let inner = self.heap.alloc(Object {
+            class: ClassRef::Builtin,
+            attrs: Vec::new(),
+            state: State::List(items),
+            site: call.place,
+            epoch: self.epoch,
+            confidence: crate::report::Confidence::High,
+        });
+        self.heap.get_mut(object).set_attr(Ustr::from("iterable"), Value::Obj(inner));
+        Value::Obj(object)
+    }
+
+    pub(super) fn stream_parts(&mut self, dataset: &Value) -> Option<(Value, Int)> {
+        let inner = self.heap.attr(dataset.as_obj()?, Ustr::from("iterable"))?.as_obj()?;
+        match &self.heap.get(inner).state {
+            State::List(items) => Some((items.any.clone(), items.len.int.clone())),
+            _ => None,
+        }
+    }
+
+    pub(super) fn stream_batch(&mut self, call: &Invocation) -> Value {
+        let Some((sample, length)) = self.stream_parts(&call.nth(0)) else { return Value::Unknown };
+        let size = call.nth(1);
+        let count = size.as_int().cloned().unwrap_or_default();
+        let count = if count.is_unknown() { Int::symbol(self.symbol("batch")) } else { count };
+        let batch = self.collated(&sample, &count);
+        let made = self.stream(call, batch, Int::Unknown);
+        if let Some(object) = made.as_obj() {
+            self.heap.get_mut(object).set_attr(Ustr::from("batched"), Value::Obj(object));
+            let batch_place = call.place_of("batch_size").unwrap_or(call.place);
+            let length_place = call.nth(0).as_obj().map(|object| self.heap.get(object).site);
+            let sight = Sight::Loader {
+                loader: object,
+                dataset: call.nth(0),
+                length,
+                length_place,
+                batch_size: size,
+                batch_place,
+            };
+            self.see(call.place, sight, crate::report::Confidence::High);
+        }
+        made
+    }
+
+    /// `Subset`: some samples of a dataset.
+    pub(super) fn taken(&mut self, call: &Invocation) -> Value {
+        let indices = call.nth(1);
+        let length = if indices.is_unknown() { Int::Unknown } else { self.length(&indices, call.place) };
+        self.part_of(call, 0, length)
+    }
+
+    /// `random_split`: a dataset in parts of these lengths, or of these shares.
+    pub(super) fn split(&mut self, call: &Invocation) -> Value {
+        let (dataset, lengths) = (call.nth(0), call.nth(1));
+        let parts = match lengths.bare() {
+            Value::Unknown => None,
+            _ => self.iterate(&lengths, call.place).exact,
+        };
+        let Some(parts) = parts else {
+            let any = self.part_of(call, 0, Int::Unknown);
+            return self.list_of(call.place, any);
+        };
+        let total = if dataset.is_unknown() { None } else { self.length(&dataset, call.place).known() };
+        let length = |part: &Value| match part.bare() {
+            Value::Int(num) => num.int.clone(),
+            Value::Float(Some(share)) => {
+                total.map_or(Int::Unknown, |total| Int::Known((total as f64 * share) as i64))
+            }
+            _ => Int::Unknown,
+        };
+        let lengths: Vec<Int> = parts.iter().map(length).collect();
+        let made =
+            lengths.into_iter().zip(0..).map(|(length, index)| self.part_of(call, index, length)).collect();
+        self.list(call.place, made)
+    }
+
+    fn part_of(&mut self, call: &Invocation, index: u32, length: Int) -> Value {
+        let path = self.path;
+        self.path = super::call::mix(path, call.place.span.start, index);
+        let class = self.apis.class_of(Role::Dataset).map_or(ClassRef::Builtin, ClassRef::Api);
+        let object = self.alloc(call.place, class, State::Plain);
+        self.path = path;
+        let part = self.heap.get_mut(object);
+        part.set_attr(Ustr::from("dataset"), call.nth(0));
+        part.set_attr(Ustr::from("samples in part"), Value::of_int(length));
+        Value::Obj(object)
+    }
+
+    /// All samples of a well-known dataset as it stores them.
+    pub(super) fn dataset_rows(&mut self, call: &Invocation) -> Value {
+        let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
+        let count = self.dataset_length(object, call.place).unwrap_or_default();
+        let sizes = (1..4).filter_map(|index| call.nth(index).as_known_int()).map(Int::Known);
+        let rows = samples_of(std::iter::once(count).chain(sizes).collect(), DType::UInt8, call.place);
+        Value::tensor(Tensor { is_array: call.nth(4).as_str() == Some("array"), ..rows })
+    }
+
+    /// `((x_train, y_train), (x_test, y_test))` of a well-known dataset.
+    pub(super) fn arrays(&mut self, call: &Invocation) -> Value {
+        let Some(spec) = &call.api.dataset else { return Value::Unknown };
+        let array = |shape: Shape, dtype: DType| {
+            Value::tensor(Tensor {
+                shape: Some(shape),
+                dtype: Some(dtype),
+                device: Device::Cpu,
+                graph: Graph::None,
+                source: Source::Data,
+                is_array: true,
+                made: Some(call.place),
+                what: Some(call.api.name),
+                ..Tensor::default()
+            })
+        };
+        let split = |samples: i64| {
+            let shape: Shape =
+                std::iter::once(samples).chain(spec.sample.iter().copied()).map(Int::Known).collect();
+            Value::tuple(vec![
+                array(shape, DType::UInt8),
+                array(Rc::from([Int::Known(samples)]), DType::UInt8),
+            ])
+        };
+        let is_train = |name: &Option<Literal>| matches!(name, Some(Literal::Str(name)) if name == "train");
+        let (train, test): (Vec<_>, Vec<_>) = spec.samples.iter().partition(|(name, _)| is_train(name));
+        Value::tuple(train.into_iter().chain(test).map(|(_, samples)| split(*samples)).collect())
+    }
+}
+
+/// Samples as a dataset holds them on the CPU.
+pub(super) fn samples_of(shape: Shape, dtype: DType, place: Place) -> Tensor {
+    Tensor {
+        shape: Some(shape),
+        dtype: Some(dtype),
+        device: Device::Cpu,
+        graph: Graph::None,
+        source: Source::Data,
+        range: Some(Interval::closed(0.0, 255.0)),
+        made: Some(place),
+        ..Tensor::default()
+    }
+}
