@@ -100,7 +100,10 @@ impl<'p> Interp<'p> {
             }
             "loader" => self.loader(api, call),
             "opaque-module" | "instance" => Value::Obj(self.made_elsewhere(call.place)),
-            "managed-device" => self.on_device(&call.nth(0), Device::Accelerator),
+            "managed-device" => {
+                self.for_each_part(&call.nth(0), |module| module.device = Device::Accelerator);
+                self.on_device(&call.nth(0), Device::Accelerator)
+            }
             "managed-device-name" => Value::Device(Device::Accelerator),
             "managed-first" | "managed-pair" => self.managed_several(call),
             "module-optimizers" => self.module_optimizers(call),

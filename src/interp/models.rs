@@ -43,7 +43,7 @@ impl<'p> Interp<'p> {
         // These models place their inputs themselves.
         let state = ModuleState {
             weights: Learned::Opaque,
-            device: Device::Accelerator,
+            device: Device::Automatic,
             scatters: true,
             ..ModuleState::default()
         };
