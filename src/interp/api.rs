@@ -100,7 +100,10 @@ impl<'p> Interp<'p> {
             }
             "loader" => self.loader(api, call),
             "opaque-module" | "instance" => Value::Obj(self.made_elsewhere(call.place)),
-            "managed-device" => self.on_device(&call.nth(0), Device::Accelerator),
+            "managed-device" => {
+                self.for_each_part(&call.nth(0), |module| module.device = Device::Accelerator);
+                self.on_device(&call.nth(0), Device::Accelerator)
+            }
             "managed-device-name" => Value::Device(Device::Accelerator),
             "managed-first" | "managed-pair" => self.managed_several(call),
             "module-optimizers" => self.module_optimizers(call),
@@ -114,15 +117,17 @@ impl<'p> Interp<'p> {
             }
             "copy-module" | "deep-copy" => self.by_the_language("copy.deepcopy", call),
             "range" => self.by_the_language("range", call),
-            "keras-weight" => self.parameter(call),
+            "added-weight" => self.parameter(call),
             "enumerate" | "iterable" | "zip" => self.iterable(apply.verb.as_str(), call),
             "gradients" => self.gradients(call),
             "grad" => Value::Unknown,
             "parameter" => self.parameter(call),
             "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
             | "dataset-same" | "take-samples" | "dataset-arrays" | "dataset-skip" | "dataset-take"
-            | "tensor-dataset" | "split-dataset" | "concat-datasets" | "keras-input" | "keras-model"
-            | "keras-sequential" | "activation-layer" => self.dataset_or_model(apply.verb.as_str(), call),
+            | "tensor-dataset" | "split-dataset" | "concat-datasets" | "symbolic-input"
+            | "symbolic-model" | "stacked-layers" | "activation-layer" => {
+                self.dataset_or_model(apply.verb.as_str(), call)
+            }
             "dict-of" => self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
             verb => transfer::apply(self, verb, call),
         }

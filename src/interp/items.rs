@@ -182,6 +182,8 @@ impl<'p> Interp<'p> {
                     joined.hazards = tensor::union_hazards(&joined.hazards, &other.hazards);
                 }
                 joined.range = match (tensor.range, interval_of(&value)) {
+                    // A mask may pick just what would be singular.
+                    _ if is_mask(index) => None,
                     (Some(a), Some(b)) => Some(a.join(&b)),
                     _ => None,
                 };
@@ -341,6 +343,15 @@ impl<'p> Interp<'p> {
         let object = self.alloc(place, ClassRef::Builtin, State::Plain);
         self.heap.get_mut(object).set_attr(Ustr::from("iterable"), inner.clone());
         Value::Obj(object)
+    }
+}
+
+/// Whether an index picks by a condition.
+fn is_mask(index: &Value) -> bool {
+    match index.bare() {
+        Value::Tensor(tensor) => tensor.source == Source::Mask || tensor.dtype == Some(DType::Bool),
+        Value::Tuple(items) => items.iter().any(is_mask),
+        _ => false,
     }
 }
 
