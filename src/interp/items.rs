@@ -180,8 +180,9 @@ impl<'p> Interp<'p> {
                     joined.graph = joined.graph.union(&other.graph);
                     joined.hazards = tensor::union_hazards(&joined.hazards, &other.hazards);
                 }
+                // Written where a test holds, it may be what the test is about that is replaced.
                 joined.range = match (tensor.range, interval_of(&value)) {
-                    (Some(a), Some(b)) => Some(a.join(&b)),
+                    (Some(a), Some(b)) if index.as_tensor().is_none() => Some(a.join(&b)),
                     _ => None,
                 };
                 joined.mark = None;
