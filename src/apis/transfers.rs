@@ -7,6 +7,7 @@ use super::vocabulary::{MANY, Word, word};
 pub const TRANSFERS: &[Word] = &[
     word("activated", 2, 2, "inputs activation: derived, then a Keras activation given by name"),
     word("activation-layer", 2, 2, "inputs activation: a Keras activation given by name"),
+    word("added-weight", 1, 3, "shape [dtype trainable]: a new parameter of this layer"),
     word("arange", 3, 6, "start end step [dtype device requires_grad]: one dimension, counted"),
     word("argmax", 2, 3, "x dim [keepdim]: int64, no graph"),
     word("array-factory", 1, 2, "size [dtype]: a new numpy array; float64 without a dtype"),
@@ -109,10 +110,6 @@ pub const TRANSFERS: &[Word] = &[
     word("int", 0, MANY, "a Python int"),
     word("item", 1, 1, "x: a Python number out of a tensor"),
     word("iterable", 1, 1, "x: the same iterable (progress bars)"),
-    word("keras-input", 1, 2, "shape [batch_size]: a symbolic tensor with a batch dimension in front"),
-    word("keras-model", 2, 2, "inputs outputs: a model from symbolic tensors"),
-    word("keras-sequential", 1, 1, "layers: a model that calls its layers in order"),
-    word("keras-weight", 1, 3, "shape [dtype trainable]: a new parameter of this layer"),
     word(
         "legacy-tensor",
         3,
@@ -208,9 +205,12 @@ pub const TRANSFERS: &[Word] = &[
     word("split-dataset", 2, 2, "dataset lengths: a tuple of datasets; lengths below one are fractions"),
     word("squeeze", 1, 2, "x [dim]: dimensions of one removed"),
     word("stack", 2, 2, "tensors dim: joined along a new dimension"),
+    word("stacked-layers", 1, 1, "layers: a model that calls its layers in order"),
     word("state-dict", 1, 1, "self: tensors of a module or optimizer by name, no graph"),
     word("str", 0, MANY, "a Python str"),
     word("sum-of", 1, 1, "x: the sum of a Python iterable"),
+    word("symbolic-input", 1, 2, "shape [batch_size]: a symbolic tensor with a batch dimension in front"),
+    word("symbolic-model", 2, 2, "inputs outputs: a model from symbolic tensors"),
     word("take-samples", 1, 2, "dataset [indices]: fewer samples of a dataset"),
     word("tensor-dataset", 1, 1, "tensors: a dataset of rows, as long as the first dimension"),
     word(

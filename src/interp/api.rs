@@ -118,15 +118,17 @@ impl<'p> Interp<'p> {
             }
             "copy-module" | "deep-copy" => self.by_the_language("copy.deepcopy", call),
             "range" => self.by_the_language("range", call),
-            "keras-weight" => self.parameter(call),
+            "added-weight" => self.parameter(call),
             "enumerate" | "iterable" | "zip" => self.iterable(apply.verb.as_str(), call),
             "gradients" => self.gradients(call),
             "grad" => Value::Unknown,
             "parameter" => self.parameter(call),
             "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
             | "dataset-same" | "take-samples" | "dataset-arrays" | "dataset-skip" | "dataset-take"
-            | "tensor-dataset" | "split-dataset" | "concat-datasets" | "keras-input" | "keras-model"
-            | "keras-sequential" | "activation-layer" => self.dataset_or_model(apply.verb.as_str(), call),
+            | "tensor-dataset" | "split-dataset" | "concat-datasets" | "symbolic-input"
+            | "symbolic-model" | "stacked-layers" | "activation-layer" => {
+                self.dataset_or_model(apply.verb.as_str(), call)
+            }
             "dict-of" => self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
             verb => transfer::apply(self, verb, call),
         }

@@ -130,6 +130,7 @@ impl<'p> Interp<'p> {
         let Some(env) = self.frames.last().map(|frame| frame.env) else { return };
         let target = self.binding_env(env, name);
         let value = self.typed_by_use(target, name, value);
+        self.burn_over(self.heap.get(target).attrs.len());
         self.heap.get_mut(target).set_attr(name, value);
     }
 }

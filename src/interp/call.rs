@@ -408,9 +408,11 @@ impl<'p> Interp<'p> {
             found.insert(object);
             return;
         }
-        if depth == 0 {
+        self.burn_over(here.attrs.len() + here.state.held() + 1);
+        if depth == 0 || self.is_starved() {
             return;
         }
+        let here = self.heap.get(object);
         let mut values: Vec<Value> = here.attrs.iter().map(|(_, value)| value.clone()).collect();
         match &here.state {
             State::List(items) => {

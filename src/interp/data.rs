@@ -260,9 +260,9 @@ impl<'p> Interp<'p> {
             "split-dataset" => self.split(call),
             "take-samples" => self.taken(call),
             "dataset-arrays" => self.arrays(call),
-            "keras-input" => self.keras_input(call),
-            "keras-sequential" => self.keras_sequential(call),
-            "keras-model" => self.keras_model(call),
+            "symbolic-input" => self.symbolic_input(call),
+            "stacked-layers" => self.stacked_layers(call),
+            "symbolic-model" => self.symbolic_model(call),
             "activation-layer" => self.activation(&call.nth(0), &call.nth(1), call.place),
             _ => Value::Unknown,
         }

@@ -8,6 +8,9 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// More keywords than this are not told apart.
+const MOST_KEYWORDS: usize = 1024;
+
 impl<'p> Interp<'p> {
     pub(super) fn eval(&mut self, id: ExprId) -> Value {
         if !self.burn(1) {
@@ -139,6 +142,7 @@ impl<'p> Interp<'p> {
         let mut result = Entries::default();
         for (key, value) in entries {
             let value = self.eval(*value);
+            self.burn_over(result.known.len());
             match key {
                 Some(key) => {
                     let key = self.eval(*key);
@@ -149,6 +153,9 @@ impl<'p> Interp<'p> {
                 }
                 None => match value.as_obj().map(|object| self.heap.get(object).state.clone()) {
                     Some(State::Dict(more)) => {
+                        self.burn_over(
+                            more.known.len().saturating_mul(more.known.len() + result.known.len()),
+                        );
                         more.known.into_iter().for_each(|(key, value)| result.set(key, value));
                         if let Some(other) = more.other {
                             self.other_entry(&mut result, other);
@@ -361,6 +368,10 @@ impl<'p> Interp<'p> {
                 },
                 ArgKind::DoubleStar => self.spread(&passed, &mut call),
             }
+        }
+        if call.keywords.len() > MOST_KEYWORDS {
+            call.keywords.truncate(MOST_KEYWORDS);
+            call.open = true;
         }
         call
     }

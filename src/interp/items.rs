@@ -113,6 +113,10 @@ impl<'p> Interp<'p> {
     }
 
     fn object_item(&mut self, object: ObjId, index: &Value, place: Place) -> Value {
+        self.burn_over(self.heap.get(object).state.held());
+        if let (State::Dict(entries), Some(key)) = (&self.heap.get(object).state, key_of(index)) {
+            return entries.get(&key).or(entries.other.as_ref()).cloned().unwrap_or_default();
+        }
         match self.heap.get(object).state.clone() {
             State::List(items) => match (&items.exact, index.bare()) {
                 (Some(exact), Value::Slice(_)) => match slice_bounds(index, exact.len()) {
@@ -126,14 +130,11 @@ impl<'p> Interp<'p> {
                 (None, Value::Slice(_)) => self.list_of(place, items.any),
                 (None, _) => items.any,
             },
-            State::Dict(entries) => match key_of(index) {
-                Some(key) => entries.get(&key).cloned().or(entries.other).unwrap_or_default(),
-                None => {
-                    let mut all: Vec<Value> = entries.known.into_iter().map(|(_, value)| value).collect();
-                    all.extend(entries.other);
-                    self.heap.any_of(&Items::exact(all)).unwrap_or_default()
-                }
-            },
+            State::Dict(entries) => {
+                let mut all: Vec<Value> = entries.known.into_iter().map(|(_, value)| value).collect();
+                all.extend(entries.other);
+                self.heap.any_of(&Items::exact(all)).unwrap_or_default()
+            }
             State::Module(_) => match self.indexed_children(object) {
                 Some(children) => self.sequence_item(&children, index),
                 None => {
@@ -180,9 +181,10 @@ impl<'p> Interp<'p> {
                     joined.graph = joined.graph.union(&other.graph);
                     joined.hazards = tensor::union_hazards(&joined.hazards, &other.hazards);
                 }
-                // Written where a test holds, it may be what the test is about that is replaced.
                 joined.range = match (tensor.range, interval_of(&value)) {
-                    (Some(a), Some(b)) if index.as_tensor().is_none() => Some(a.join(&b)),
+                    // A mask may pick just what would be singular.
+                    _ if is_mask(index) => None,
+                    (Some(a), Some(b)) => Some(a.join(&b)),
                     _ => None,
                 };
                 joined.mark = None;
@@ -209,18 +211,16 @@ impl<'p> Interp<'p> {
         {
             value = marked;
         }
+        self.burn_over(self.heap.get(object).state.held());
+        if let (State::Dict(_), Some(key)) = (&self.heap.get(object).state, &key) {
+            if let State::Dict(entries) = &mut self.heap.get_mut(object).state {
+                entries.set(key.clone(), value);
+            }
+            return;
+        }
         match self.heap.get(object).state.clone() {
             State::Dict(mut entries) => {
-                match key {
-                    Some(key) => entries.set(key, value),
-                    None => {
-                        let joined = match entries.other.take() {
-                            Some(other) => self.heap.join(&other, &value),
-                            None => value,
-                        };
-                        entries.other = Some(joined);
-                    }
-                }
+                self.other_entry(&mut entries, value);
                 self.heap.get_mut(object).state = State::Dict(entries);
             }
             State::List(mut items) => {
@@ -343,6 +343,15 @@ impl<'p> Interp<'p> {
         let object = self.alloc(place, ClassRef::Builtin, State::Plain);
         self.heap.get_mut(object).set_attr(Ustr::from("iterable"), inner.clone());
         Value::Obj(object)
+    }
+}
+
+/// Whether an index picks by a condition.
+fn is_mask(index: &Value) -> bool {
+    match index.bare() {
+        Value::Tensor(tensor) => tensor.source == Source::Mask || tensor.dtype == Some(DType::Bool),
+        Value::Tuple(items) => items.iter().any(is_mask),
+        _ => false,
     }
 }
 

@@ -58,6 +58,9 @@ pub struct Settings {
     pub fuel: Option<u32>,
 }
 
+/// So many items are looked through for one step.
+const ITEMS_A_STEP: u32 = 1024;
+
 /// The interpreter of one file's rehearsal.
 pub struct Interp<'p> {
     pub project: &'p Project,
@@ -112,6 +115,8 @@ pub struct Interp<'p> {
     /// Bytes that the layers of the running forward gave, and that its graph keeps.
     kept: u64,
     fuel: u32,
+    /// Items that were looked through since a step was last taken for them.
+    looked: u32,
     /// What the running call must leave of the fuel.
     floor: u32,
     /// Functions that once did not come to their end with the fuel they got.
@@ -292,6 +297,13 @@ impl<'p> Interp<'p> {
         }
         self.fuel -= amount;
         true
+    }
+
+    /// Looking through many items is work, too.
+    fn burn_over(&mut self, items: usize) {
+        let looked = self.looked.saturating_add(u32::try_from(items).unwrap_or(u32::MAX));
+        self.looked = looked % ITEMS_A_STEP;
+        self.burn(looked / ITEMS_A_STEP);
     }
 
     /// The text of the script at a place.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
-    pub(super) fn keras_input(&mut self, call: &Invocation) -> Value {
+    pub(super) fn symbolic_input(&mut self, call: &Invocation) -> Value {
         let batch = Int::symbol(self.symbol("batch"));
         let shape = super::transfer::ints_of(self, &call.nth(0))
             .map(|sizes| std::iter::once(batch).chain(sizes).collect::<Shape>());
@@ -23,7 +23,7 @@ impl<'p> Interp<'p> {
         })
     }
 
-    pub(super) fn keras_sequential(&mut self, call: &Invocation) -> Value {
+    pub(super) fn stacked_layers(&mut self, call: &Invocation) -> Value {
         let object = self.model_object(call);
         let layers = self.iterate(&call.nth(0), call.place).exact.unwrap_or_default();
         for (index, layer) in layers.into_iter().enumerate() {
@@ -32,7 +32,7 @@ impl<'p> Interp<'p> {
         Value::Obj(object)
     }
 
-    pub(super) fn keras_model(&mut self, call: &Invocation) -> Value {
+    pub(super) fn symbolic_model(&mut self, call: &Invocation) -> Value {
         let object = self.model_object(call);
         let output = call.nth(1);
         self.heap.get_mut(object).set_attr(Ustr::from("output"), output);
@@ -43,7 +43,7 @@ impl<'p> Interp<'p> {
         // These models place their inputs themselves.
         let state = ModuleState {
             weights: Learned::Opaque,
-            device: Device::Accelerator,
+            device: Device::Automatic,
             scatters: true,
             ..ModuleState::default()
         };

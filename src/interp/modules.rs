@@ -373,6 +373,7 @@ impl<'p> Interp<'p> {
             }
             _ => {}
         }
+        self.burn_over(parts.len());
         for part in parts.iter() {
             if let State::Module(_) = self.heap.get(part).state
                 && let State::Module(module) = &mut self.heap.get_mut(part).state
@@ -386,16 +387,16 @@ impl<'p> Interp<'p> {
 /// A module and all modules inside it, through attributes and containers of modules.
 pub fn descendants(heap: &Heap, object: ObjId) -> ObjSet {
     let mut found = ObjSet::default();
+    let mut containers = ObjSet::default();
     let mut open = vec![(object, 0usize)];
     while let Some((object, depth)) = open.pop() {
         let here = heap.get(object);
-        let is_module = here.module().is_some();
-        if found.contains(object) || depth > DEEPEST {
+        let seen = if here.module().is_some() { &mut found } else { &mut containers };
+        if seen.contains(object) || depth > DEEPEST {
             continue;
         }
-        if is_module {
-            found.insert(object);
-        }
+        seen.insert(object);
+        let first = open.len();
         let mut visit = |value: &Value| {
             if let Some(child) = value.as_obj()
                 && matches!(heap.get(child).state, State::Module(_) | State::List(_) | State::Dict(_))
@@ -415,6 +416,8 @@ pub fn descendants(heap: &Heap, object: ObjId) -> ObjSet {
             State::Dict(entries) => entries.known.iter().for_each(|(_, value)| visit(value)),
             _ => {}
         }
+        // Older ones first: they go to the end of the set.
+        open[first..].reverse();
     }
     found
 }

@@ -65,6 +65,7 @@ impl<'p> Interp<'p> {
             returning: false,
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
+            looked: 0,
             floor: 0,
             starved: FxHashSet::default(),
             depth: 0,
@@ -78,6 +79,9 @@ impl<'p> Interp<'p> {
         self.trace.push(Vec::new());
         let body = &self.tree(file).body;
         for stmt in body {
+            if self.is_starved() {
+                break;
+            }
             // An exit of the program ends what runs, not what is defined below.
             self.stmt(*stmt);
         }
@@ -168,7 +172,11 @@ impl<'p> Interp<'p> {
         };
         self.trace.pop();
         let closure = match found {
-            Some(Value::Function(closure)) if closure.function == key.function => Some(closure),
+            Some(Value::Function(closure))
+                if (closure.file, closure.function) == (key.file, key.function) =>
+            {
+                Some(closure)
+            }
             _ => None,
         };
         if let Some(closure) = closure {

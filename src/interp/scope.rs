@@ -41,6 +41,7 @@ impl<'p> Interp<'p> {
     pub(super) fn lookup(&mut self, name: Ustr) -> Value {
         let mut env = self.frames.last().map(|frame| frame.env);
         while let Some(here) = env {
+            self.burn_over(self.heap.get(here).attrs.len());
             if let Some(value) = self.heap.attr(here, name) {
                 return value.clone();
             }
@@ -206,6 +207,7 @@ impl<'p> Interp<'p> {
     /// Runs top-level statements of a module that is not run whole, each once.
     fn run_in_module(&mut self, file: FileId, statements: &'p [StmtId]) {
         for stmt in statements {
+            let stmt = deciding(self.tree(file), *stmt);
             let Some(module) = self.modules.get_mut(&file) else { return };
             let env = module.env;
             match &mut module.ran {
@@ -224,7 +226,7 @@ impl<'p> Interp<'p> {
                 self.heap.begin();
             }
             self.in_module(file, env, |interp| {
-                interp.stmt(*stmt);
+                interp.stmt(stmt);
             });
             if one_of_several {
                 let writes = self.heap.rollback();
@@ -476,6 +478,16 @@ impl<'p> Interp<'p> {
             _ => None,
         }
     }
+}
+
+/// The statement to run for one that binds a name: where a test or a handler decides whether it is run at
+/// all, the whole of that.
+fn deciding(tree: &Tree, stmt: StmtId) -> StmtId {
+    let span = tree.stmt(stmt).span;
+    let after = tree.body.partition_point(|top| tree.stmt(*top).span.start <= span.start);
+    let Some(top) = after.checked_sub(1).map(|at| tree.body[at]) else { return stmt };
+    let decides = matches!(tree.stmt(top).kind, StmtKind::If { .. } | StmtKind::Try { .. });
+    if decides && tree.stmt(top).span.contains(span) { top } else { stmt }
 }
 
 fn name_hash(name: Ustr) -> u32 {

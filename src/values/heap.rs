@@ -138,12 +138,16 @@ impl Heap {
             return a.clone();
         }
         let mut attrs: Attrs = Vec::with_capacity(a.attrs.len());
-        for (name, value) in &a.attrs {
+        for (at, (name, value)) in a.attrs.iter().enumerate() {
             // A name that only one way binds keeps that value: reading it on the other way would be an error.
-            let joined = b.attr(*name).map_or_else(|| value.clone(), |other| self.join(value, other));
-            attrs.push((*name, joined));
+            let other = nth_or(&b.attrs, at, name, || b.attr(*name));
+            attrs.push((*name, other.map_or_else(|| value.clone(), |other| self.join(value, other))));
         }
-        attrs.extend(b.attrs.iter().filter(|(name, _)| a.attr(*name).is_none()).cloned());
+        for (at, (name, value)) in b.attrs.iter().enumerate() {
+            if nth_or(&a.attrs, at, name, || a.attr(*name)).is_none() {
+                attrs.push((*name, value.clone()));
+            }
+        }
         let state = self.join_states(&a.state, &b.state);
         Rc::new(Object {
             // Optimizers of two classes answer to the same methods; models of two classes answer as their parts do.
@@ -227,12 +231,17 @@ impl Heap {
 
     fn join_entries(&mut self, a: &Entries, b: &Entries) -> Entries {
         let mut result = Entries::default();
-        for (key, value) in &a.known {
-            let joined = b.get(key).map_or_else(|| value.clone(), |other| self.join(value, other));
-            result.known.push((key.clone(), joined));
+        for (at, (key, value)) in a.known.iter().enumerate() {
+            let other = nth_or(&b.known, at, key, || b.get(key));
+            result
+                .known
+                .push((key.clone(), other.map_or_else(|| value.clone(), |other| self.join(value, other))));
         }
-        let more = b.known.iter().filter(|(key, _)| a.get(key).is_none()).cloned();
-        result.known.extend(more);
+        for (at, (key, value)) in b.known.iter().enumerate() {
+            if nth_or(&a.known, at, key, || a.get(key)).is_none() {
+                result.known.push((key.clone(), value.clone()));
+            }
+        }
         result.other = match (&a.other, &b.other) {
             (Some(a), Some(b)) => Some(self.join(a, b)),
             (one, other) => one.clone().or_else(|| other.clone()),
@@ -365,6 +374,19 @@ impl Heap {
 
     pub fn attr(&self, id: ObjId, name: Ustr) -> Option<&Value> {
         self.get(id).attr(name)
+    }
+}
+
+/// What stands under a name: most often at the same place as in the other list, else `find` looks for it.
+fn nth_or<'a, K: PartialEq>(
+    pairs: &'a [(K, Value)],
+    at: usize,
+    name: &K,
+    find: impl FnOnce() -> Option<&'a Value>,
+) -> Option<&'a Value> {
+    match pairs.get(at) {
+        Some((known, value)) if known == name => Some(value),
+        _ => find(),
     }
 }
 

@@ -18,6 +18,9 @@ use crate::syntax::FnId;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// So many values may lie within the items of a tuple.
+const MOST_NESTED: usize = 1024;
+
 #[derive(Clone, Debug, Default)]
 pub enum Value {
     #[default]
@@ -190,8 +193,47 @@ impl Value {
         Value::Tensor(Rc::new(tensor))
     }
 
-    pub fn tuple(items: Vec<Value>) -> Value {
+    /// Of tuples in tuples only so many items are told apart: shared parts make trees that have no end.
+    pub fn tuple(mut items: Vec<Value>) -> Value {
+        let mut left = MOST_NESTED;
+        for item in &mut items {
+            if !item.takes_from(&mut left) {
+                *item = Value::Unknown;
+            }
+        }
         Value::Tuple(items.into())
+    }
+
+    pub fn partial(partial: Partial) -> Value {
+        let value = Value::Partial(Rc::new(partial));
+        if value.takes_from(&mut MOST_NESTED.clone()) { value } else { Value::Unknown }
+    }
+
+    /// Takes what lies within a value from what may be nested; false when that does not suffice.
+    fn takes_from(&self, left: &mut usize) -> bool {
+        let mut each = |values: &mut dyn Iterator<Item = &Value>| {
+            for value in values {
+                let Some(fewer) = left.checked_sub(1) else { return false };
+                *left = fewer;
+                if !value.takes_from(left) {
+                    return false;
+                }
+            }
+            true
+        };
+        match self {
+            Value::Tuple(items) => each(&mut items.iter()),
+            Value::Maybe(inner) => each(&mut std::iter::once(&**inner)),
+            Value::Given(given) => each(&mut std::iter::once(&given.value)),
+            Value::Slice(slice) => each(&mut [&slice.0, &slice.1, &slice.2].into_iter()),
+            Value::Bound(bound) => each(&mut std::iter::once(&bound.receiver)),
+            Value::Partial(partial) => {
+                let keywords = partial.keywords.iter().map(|(_, value)| value);
+                let callee = std::iter::once(&partial.callee);
+                each(&mut callee.chain(&partial.positional).chain(keywords))
+            }
+            _ => true,
+        }
     }
 
     /// Without the wrappers that only say where it comes from or that it may be missing.

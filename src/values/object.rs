@@ -32,9 +32,15 @@ impl ObjSet {
     }
 
     pub fn union(&self, other: &ObjSet) -> ObjSet {
-        let mut all = self.clone();
-        other.iter().for_each(|object| all.insert(object));
-        all
+        let (mut a, mut b) = (self.0.as_slice(), other.0.as_slice());
+        let mut all = SmallVec::with_capacity(a.len().max(b.len()));
+        while let (Some(x), Some(y)) = (a.first(), b.first()) {
+            all.push(*x.min(y));
+            (a, b) = (&a[usize::from(x <= y)..], &b[usize::from(y <= x)..]);
+        }
+        all.extend_from_slice(a);
+        all.extend_from_slice(b);
+        ObjSet(all)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = ObjId> + '_ {
@@ -52,9 +58,10 @@ impl ObjSet {
 
 impl FromIterator<ObjId> for ObjSet {
     fn from_iter<T: IntoIterator<Item = ObjId>>(objects: T) -> ObjSet {
-        let mut all = ObjSet::default();
-        objects.into_iter().for_each(|object| all.insert(object));
-        all
+        let mut all: SmallVec<[ObjId; 4]> = objects.into_iter().collect();
+        all.sort_unstable();
+        all.dedup();
+        ObjSet(all)
     }
 }
 
@@ -138,6 +145,17 @@ pub struct Entries {
     pub known: Vec<(Key, Value)>,
     /// What a key that is not listed may hold; `None` when the list is complete.
     pub other: Option<Value>,
+}
+
+impl State {
+    /// How many items are held one by one.
+    pub fn held(&self) -> usize {
+        match self {
+            State::List(items) => items.exact.as_ref().map_or(0, Vec::len),
+            State::Dict(entries) => entries.known.len(),
+            _ => 0,
+        }
+    }
 }
 
 impl Entries {

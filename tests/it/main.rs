@@ -8,6 +8,7 @@ mod config;
 mod findings;
 mod fixtures;
 mod harness;
+mod hostile;
 mod layers;
 mod marks;
 mod messages;

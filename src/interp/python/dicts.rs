@@ -66,9 +66,13 @@ pub fn lookup(interp: &mut Interp, id: ObjId, key: &Value) -> Value {
 
 /// `None` when the dict surely lacks the key, or a default would be made for it.
 fn find(interp: &mut Interp, id: ObjId, key: &Value) -> Option<Value> {
+    let key = key_of(key.bare()).filter(|_| !is_given(key));
+    if let (Some(key), State::Dict(entries)) = (&key, &interp.heap.get(id).state) {
+        return entries.get(key).or(entries.other.as_ref()).cloned();
+    }
     let entries = entries_of(interp, id);
-    match key_of(key.bare()).filter(|_| !is_given(key)) {
-        Some(key) => entries.get(&key).cloned().or(entries.other),
+    match key {
+        Some(_) => entries.other,
         None if entries.known.is_empty() && entries.other.is_none() => None,
         None => Some(any_value(interp, &entries)),
     }
@@ -292,6 +296,7 @@ fn update(interp: &mut Interp, id: ObjId, call: &Call) {
 
 fn insert_all(interp: &mut Interp, id: ObjId, more: Entries) {
     let mut merged = entries_of(interp, id);
+    interp.burn_over(more.known.len().saturating_mul(merged.known.len() + more.known.len()));
     for (key, value) in more.known {
         merged.set(key, value);
     }

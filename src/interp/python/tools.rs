@@ -52,11 +52,11 @@ fn partial(call: &Call) -> Value {
     if call.open {
         return Value::Unknown;
     }
-    Value::Partial(Rc::new(Partial {
+    Value::partial(Partial {
         callee: callee.value.clone(),
         positional: rest.iter().map(|passed| passed.value.clone()).collect(),
         keywords: call.keywords.iter().map(|(name, passed)| (*name, passed.value.clone())).collect(),
-    }))
+    })
 }
 
 /// `@lru_cache` and `@lru_cache(maxsize=None)`: the function, or what gives it back.
