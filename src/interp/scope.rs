@@ -221,26 +221,11 @@ impl<'p> Interp<'p> {
             }
             // What a module binds stays bound, whichever way asked for it first.
             let journals = self.heap.suspend();
-            let one_of_several = statements.len() > 1 && self.is_nested_assignment(file, *stmt);
-            if one_of_several {
-                self.heap.begin();
-            }
             self.in_module(file, env, |interp| {
                 interp.stmt(stmt);
             });
-            if one_of_several {
-                let writes = self.heap.rollback();
-                self.heap.join_in(&writes);
-            }
             self.heap.resume(journals);
         }
-    }
-
-    /// An assignment on one of several ways through a module, as in `if available: device = "cuda"`.
-    fn is_nested_assignment(&self, file: FileId, stmt: StmtId) -> bool {
-        let tree = self.tree(file);
-        matches!(tree.stmt(stmt).kind, StmtKind::Assign { .. } | StmtKind::AnnAssign { .. })
-            && !tree.body.contains(&stmt)
     }
 
     /// Runs something in a module's frame, without leaving a trace: importing is no part of the training.
