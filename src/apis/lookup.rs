@@ -214,6 +214,12 @@ impl Apis {
         self.shared.transparent.contains(&decorator)
     }
 
+    /// Whether the operations of a package bring their operands to one device by themselves.
+    pub fn is_copying(&self, name: Ustr) -> bool {
+        let package = name.split('.').next().unwrap_or(&name);
+        self.shared.copying.iter().any(|known| known == package)
+    }
+
     /// Whether the package is one that the tables speak of.
     pub fn is_framework(&self, name: Ustr) -> bool {
         let package = name.split('.').next().unwrap_or(&name);

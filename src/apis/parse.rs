@@ -46,6 +46,8 @@ pub(crate) struct Shared {
     pub protocol: Vec<Ustr>,
     /// Texts of which a file must hold one to be worth rehearsing.
     pub telltale: Vec<Ustr>,
+    /// Packages whose operations bring their operands to one device by themselves.
+    pub copying: Vec<Ustr>,
     /// Decorators that leave a function as it is.
     pub transparent: Vec<Ustr>,
 }
@@ -62,6 +64,7 @@ impl Shared {
         self.telling.extend(other.telling);
         self.protocol.extend(other.protocol);
         self.telltale.extend(other.telltale);
+        self.copying.extend(other.copying);
         self.transparent.extend(other.transparent);
     }
 }
@@ -101,6 +104,7 @@ impl<'a> Reader<'a> {
             "telling" => self.table.shared.telling = self.words(value)?,
             "protocol" => self.table.shared.protocol = self.words(value)?,
             "telltale" => self.table.shared.telltale = self.words(value)?,
+            "copying" => self.table.shared.copying = self.words(value)?,
             "transparent" => self.table.shared.transparent = self.words(value)?,
             "frameworks" => self.table.shared.frameworks = self.words(value)?,
             "pure" => self.table.shared.pure = self.words(value)?,

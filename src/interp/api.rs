@@ -105,8 +105,9 @@ impl<'p> Interp<'p> {
             "loader" => self.loader(api, call),
             "opaque-module" | "instance" => Value::Obj(self.made_elsewhere(call.place)),
             "managed-device" => {
-                self.for_each_part(&call.nth(0), |module| module.device = Device::Accelerator);
-                self.on_device(&call.nth(0), Device::Accelerator)
+                let moved = call.nth(0);
+                self.place_parts(&moved, Device::Accelerator);
+                self.on_device(&moved, Device::Accelerator)
             }
             "managed-device-name" => Value::Device(Device::Accelerator),
             "managed-first" | "managed-pair" => self.managed_several(call),
@@ -192,7 +193,9 @@ impl<'p> Interp<'p> {
         let Some(loss) = &api.loss else { return };
         let input = call.get(&loss.input);
         let target = call.get(&loss.target);
-        if let (Some(a), Some(b)) = (input.as_tensor(), target.as_tensor()) {
+        if let (Some(a), Some(b)) = (input.as_tensor(), target.as_tensor())
+            && !self.apis.is_copying(api.name)
+        {
             let (a, b) = (a.clone(), b.clone());
             self.meet_whole(&a, &b, call.place, ["the input of this loss", "its target"]);
         }

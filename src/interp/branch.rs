@@ -7,7 +7,7 @@ use crate::trace::{Exit, Node, When};
 use crate::values::*;
 
 /// What an arm does; it owns what it needs.
-pub(super) type Boxed<'p> = Box<dyn FnMut(&mut Interp<'p>) -> Flow + 'p>;
+pub(super) type Boxed<'a, 'p> = Box<dyn FnMut(&mut Interp<'p>) -> Flow + 'a>;
 
 /// One arm of a branch.
 pub(super) type Arm<'a, 'p> = &'a mut dyn FnMut(&mut Interp<'p>) -> Flow;
@@ -45,7 +45,7 @@ impl<'p> Interp<'p> {
             }
             return self.block(body);
         }
-        let mut closures: Vec<Boxed<'p>> = Vec::new();
+        let mut closures: Vec<Boxed<'p, 'p>> = Vec::new();
         for (index, (test, body)) in open.into_iter().enumerate() {
             let before: Vec<ExprId> = tests.iter().take(index).copied().collect();
             closures.push(Box::new(move |interp| {
@@ -146,7 +146,7 @@ impl<'p> Interp<'p> {
             Flow::Next => interp.block(otherwise),
             stop => stop,
         };
-        let mut handling: Vec<Boxed<'p>> = Vec::new();
+        let mut handling: Vec<Boxed<'p, 'p>> = Vec::new();
         for handler in handlers {
             handling.push(Box::new(move |interp| {
                 if let Some(name) = handler.name {
@@ -179,7 +179,7 @@ impl<'p> Interp<'p> {
 
     pub(super) fn match_statement(&mut self, subject: ExprId, cases: &'p [Case]) -> Flow {
         self.eval(subject);
-        let mut closures: Vec<Boxed<'p>> = Vec::new();
+        let mut closures: Vec<Boxed<'p, 'p>> = Vec::new();
         let mut total = false;
         for case in cases {
             total |= case.irrefutable;

@@ -1,11 +1,16 @@
 //! Calls: the project's own functions are inlined, classes make instances, and what is not understood may
 //! have touched whatever it was given.
 
-use super::{Call, Frame, Interp, Passed, Scope, python, stmt::Flow};
+use super::{
+    Call, Frame, Interp, Passed, Scope,
+    branch::{Arm, Boxed},
+    python,
+    stmt::Flow,
+};
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::*;
-use crate::trace::{Effect, FnKey, Node};
+use crate::trace::{Effect, FnKey, Node, When};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -86,6 +91,9 @@ impl<'p> Interp<'p> {
         if let Value::Unknown = receiver {
             return self.method_of_unknown(name, call, base);
         }
+        if let Some(alternatives) = self.heap.alternatives(receiver) {
+            return self.call_alternatives(&alternatives, name, call, base);
+        }
         if let Some(value) = self.append_in_loop(receiver, name, call, base) {
             return value;
         }
@@ -102,6 +110,24 @@ impl<'p> Interp<'p> {
             return Value::Unknown;
         }
         self.call_value(&method, call)
+    }
+
+    /// A method of one of several instances, as in `agent = A(...) if ... else B(...)`.
+    fn call_alternatives(&mut self, receivers: &[ObjId], name: Ustr, call: &Call, base: ExprId) -> Value {
+        let mut values: Vec<Option<Value>> = vec![None; receivers.len()];
+        let mut closures: Vec<Boxed<'_, 'p>> = Vec::new();
+        for (receiver, value) in receivers.iter().zip(&mut values) {
+            closures.push(Box::new(move |interp| {
+                *value = Some(interp.call_method(&Value::Obj(*receiver), name, call, base));
+                Flow::Next
+            }));
+        }
+        let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
+        self.branch(When::Unknown, &mut arms);
+        drop(arms);
+        drop(closures);
+        let values = values.into_iter().flatten().collect();
+        self.heap.any_of(&Items::exact(values)).unwrap_or_default()
     }
 
     /// Whether what is unknown of a receiver can only be a layer in it: of a module, all of whose methods we see.

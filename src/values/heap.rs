@@ -322,6 +322,18 @@ impl Heap {
         self.members.get(&id).cloned().unwrap_or_else(|| ObjSet::one(id))
     }
 
+    fn are_of_project(&self, ids: &ObjSet) -> bool {
+        ids.iter().all(|id| matches!(self.get(id).class, ClassRef::Project(_)))
+    }
+
+    /// The instances of several classes of the project that a value is one of.
+    pub fn alternatives(&self, value: &Value) -> Option<Vec<ObjId>> {
+        let Value::Obj(id) = value.bare() else { return None };
+        let members = self.members.get(id)?;
+        let plain = matches!(self.get(*id).state, State::Plain) && self.get(*id).class == ClassRef::Builtin;
+        (plain && self.are_of_project(members)).then(|| members.iter().collect())
+    }
+
     /// One object that stands for either of two of a kind.
     fn merge(&mut self, a: ObjId, b: ObjId) -> Option<ObjId> {
         let stands_for = self.stands_for(a).union(&self.stands_for(b));
@@ -343,7 +355,9 @@ impl Heap {
         }
         match (&x.state, &y.state) {
             (State::Class(_) | State::Frame, _) => return None,
-            (State::Plain, State::Plain) if x.class != y.class => return None,
+            (State::Plain, State::Plain) if x.class != y.class && !self.are_of_project(&stands_for) => {
+                return None;
+            }
             _ => {}
         }
         // Reserve the id first: the attributes of the two may lead back to them.
