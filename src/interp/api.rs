@@ -73,6 +73,10 @@ impl<'p> Interp<'p> {
         let value = self.given(api, call);
         let value = self.finish(api, call, value);
         self.note_loss(api, call);
+        if value.is_unknown() {
+            // Where the result went out of sight, so did the graphs in it.
+            call.tensors().iter().for_each(|tensor| self.let_go(tensor));
+        }
         value
     }
 

@@ -202,6 +202,9 @@ impl<'p> Interp<'p> {
             self.meet(x, y, place);
         }
         let mut result = transfer::binary(self, op, a, b, place, same).unwrap_or_default();
+        if result.is_unknown() {
+            [a, b].into_iter().filter_map(|side| side.as_tensor()).for_each(|tensor| self.let_go(tensor));
+        }
         if matches!(op, BinaryOp::Div | BinaryOp::FloorDiv) {
             result = self.note_division(a, b, place, result);
         }

@@ -185,7 +185,10 @@ impl<'p> Interp<'p> {
             }
             // The output of a model that we do not see into may be a record of tensors.
             None if tensor.shape.is_none() && tensor.source == Source::Output => value.clone(),
-            None => Value::Unknown,
+            None => {
+                self.let_go(tensor);
+                Value::Unknown
+            }
         }
     }
 }
