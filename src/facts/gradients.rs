@@ -367,8 +367,11 @@ fn uncleared<'s>(step: &Seen, index: usize, seen: &'s [Seen]) -> Option<&'s Seen
 fn lost<'s>(clear: &Seen, index: usize, seen: &'s [Seen]) -> Option<(Misplaced, &'s Seen)> {
     let innermost = clear.loops.last()?;
     let in_loop = |other: &&Seen| other.loops.contains(innermost);
-    let read = seen.iter().filter(in_loop).any(|other| other.kind == Kind::Foreign);
-    if read {
+    let since = seen[..index].iter().rposition(|other| other.kind == Kind::Backward).unwrap_or(0);
+    // Read before the clearing, gradients were of use; a call that is not understood may use them anywhere.
+    let read = seen[since..index].iter().any(|other| other.kind == Kind::Foreign);
+    let foreign = seen.iter().filter(in_loop).any(|other| other.kind == Kind::Foreign && !other.certain);
+    if read || foreign {
         return None;
     }
     if unused(clear.before) {
