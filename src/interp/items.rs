@@ -182,8 +182,8 @@ impl<'p> Interp<'p> {
                     joined.hazards = tensor::union_hazards(&joined.hazards, &other.hazards);
                 }
                 joined.range = match (tensor.range, interval_of(&value)) {
-                    // A mask may pick just what would be singular.
-                    _ if is_mask(index) => None,
+                    // A mask may pick just what would be singular, and indices all that is looked at.
+                    _ if is_mask(index) || index.as_tensor().is_some() => None,
                     (Some(a), Some(b)) => Some(a.join(&b)),
                     _ => None,
                 };
