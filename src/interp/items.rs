@@ -183,7 +183,7 @@ impl<'p> Interp<'p> {
                 }
                 joined.range = match (tensor.range, interval_of(&value)) {
                     // A mask may pick just what would be singular, and indices all that is looked at.
-                    _ if is_mask(index) || index.as_tensor().is_some() => None,
+                    _ if is_mask(index) || index.is_unknown() || index.as_tensor().is_some() => None,
                     (Some(a), Some(b)) => Some(a.join(&b)),
                     _ => None,
                 };
