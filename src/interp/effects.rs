@@ -14,24 +14,14 @@ impl<'p> Interp<'p> {
             let arg = |index: usize| effect.args.get(index).map_or(Value::None, |arg| call.operand(arg));
             match effect.verb {
                 Verb::Backward => {
-                    let gradient = effect.args.get(1).is_some_and(|arg| match arg {
-                        Operand::Param(name) => !matches!(call.get(name), Value::None),
-                        Operand::Literal(_) => false,
-                    });
+                    let gradient = effect.args.get(1).is_some_and(|gradient| is_passed(gradient, call));
                     self.backward(&arg(0), call, gradient);
                 }
                 Verb::Step => self.step(&arg(0), &arg(1), call),
                 Verb::Clear => self.clear(&arg(0), call.place),
                 Verb::Train => {
-                    let mode = match self.truth(&arg(1)) {
-                        Some(true) => Mode::Train,
-                        Some(false) => Mode::Eval,
-                        None if effect.args.len() < 2 => Mode::Train,
-                        None => Mode::Unknown,
-                    };
-                    // Without a second operand the first alone says it.
-                    let mode = if effect.args.len() < 2 { Mode::Train } else { mode };
-                    self.for_each_part(&arg(0), |module| module.mode = mode);
+                    let flag = (effect.args.len() > 1).then(|| arg(1));
+                    self.train(&arg(0), flag.as_ref());
                 }
                 Verb::Eval => self.for_each_part(&arg(0), |module| module.mode = Mode::Eval),
                 Verb::RequiresGrad => self.requires_grad(&arg(0), &arg(1), call.place),
@@ -46,46 +36,56 @@ impl<'p> Interp<'p> {
                 Verb::Fit => self.fit(call, &effect.args),
                 Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2)),
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
-                Verb::DefaultDevice => {
-                    // On one of several ways it may or may not hold from here on.
-                    let tentative = self.heap.is_tentative();
-                    let device = if tentative { Device::Unknown } else { transfer::device_named(&arg(0)) };
-                    self.default_device = device;
-                }
+                Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
                 Verb::GradMode => self.grad = self.truth(&arg(0)),
                 Verb::Walk => self.walk(&arg(0)),
                 Verb::AddParams => self.add_params(&arg(0), &arg(1)),
-                Verb::Spawn => {
-                    let mut args = match arg(1) {
-                        Value::Tuple(items) => items.to_vec(),
-                        _ => Vec::new(),
-                    };
-                    args.insert(0, Value::of_int(Int::Unknown));
-                    self.call_back(&arg(0), args, call.place);
-                }
-                Verb::Zero => {
-                    if let Value::Grad(owners) = arg(0) {
-                        self.event(
-                            call.place,
-                            Effect::Clear { targets: (*owners).clone(), whole: true },
-                            Confidence::High,
-                        );
-                    }
-                }
-                Verb::Register => {
-                    if let (Some(object), Some(name)) = (arg(0).as_obj(), arg(1).as_str().map(Ustr::from)) {
-                        self.heap.get_mut(object).set_attr(name, arg(2));
-                        if let State::Module(module) = &mut self.heap.get_mut(object).state {
-                            module.buffers.push(name);
-                        }
-                    }
-                }
+                Verb::Spawn => self.spawn(&arg(0), &arg(1), call.place),
+                Verb::Zero => self.zero(&arg(0), call.place),
+                Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
                 Verb::Detach => {}
-                Verb::Unknown => {
-                    let target = arg(0);
-                    self.havoc(&Call::with(call.place, [target]));
-                }
+                Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
+        }
+    }
+
+    /// Without a flag a module is put into training; with one, the flag says.
+    fn train(&mut self, target: &Value, flag: Option<&Value>) {
+        let mode = match flag.map(|flag| self.truth(flag)) {
+            None | Some(Some(true)) => Mode::Train,
+            Some(Some(false)) => Mode::Eval,
+            Some(None) => Mode::Unknown,
+        };
+        self.for_each_part(target, |module| module.mode = mode);
+    }
+
+    fn default_device_from_here(&mut self, device: &Value) {
+        // On one of several ways it may or may not hold from here on.
+        let tentative = self.heap.is_tentative();
+        self.default_device = if tentative { Device::Unknown } else { transfer::device_named(device) };
+    }
+
+    /// The rank of the process goes in front of the arguments.
+    fn spawn(&mut self, callback: &Value, args: &Value, place: Place) {
+        let mut all = vec![Value::of_int(Int::Unknown)];
+        if let Value::Tuple(items) = args {
+            all.extend(items.iter().cloned());
+        }
+        self.call_back(callback, all, place);
+    }
+
+    fn zero(&mut self, target: &Value, place: Place) {
+        if let Value::Grad(owners) = target {
+            let targets = (**owners).clone();
+            self.event(place, Effect::Clear { targets, whole: true }, Confidence::High);
+        }
+    }
+
+    fn register(&mut self, module: &Value, name: &Value, value: Value) {
+        let (Some(object), Some(name)) = (module.as_obj(), name.as_str().map(Ustr::from)) else { return };
+        self.heap.get_mut(object).set_attr(name, value);
+        if let State::Module(module) = &mut self.heap.get_mut(object).state {
+            module.buffers.push(name);
         }
     }
 
@@ -162,5 +162,13 @@ impl<'p> Interp<'p> {
         if matches!(callback.bare(), Value::Function(_) | Value::Bound(_) | Value::Partial(_)) {
             self.call_value(callback, &Call::with(place, args));
         }
+    }
+}
+
+/// Whether a call says something other than `None` for an operand.
+fn is_passed(operand: &Operand, call: &Invocation) -> bool {
+    match operand {
+        Operand::Param(name) => !matches!(call.get(name), Value::None),
+        Operand::Literal(_) => false,
     }
 }

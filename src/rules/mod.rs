@@ -96,7 +96,7 @@ macro_rules! page {
 }
 use page;
 
-static RULES: [&Rule; 10] = [
+static RULES: &[&Rule] = &[
     &device_mismatch::RULE,
     &full_dataset_batch::RULE,
     &misplaced_zero_grad::RULE,
@@ -111,5 +111,5 @@ static RULES: [&Rule; 10] = [
 
 /// All rules, sorted by id.
 pub fn all() -> &'static [&'static Rule] {
-    &RULES
+    RULES
 }
