@@ -36,8 +36,17 @@ pub fn analyse(project: &Project, file: FileId, settings: &Settings) -> FileRepo
     let values = settings.values.iter().map(|(name, value)| (name.clone(), text(value))).collect();
     let stated = interp::Settings { values, fuel: None };
     let rehearsal = interp::rehearse(project, settings.tables(), &stated, file);
-    let script =
-        Script { rehearsal: &rehearsal, memory: settings.target.memory, card: &settings.target.name };
+    let path = crate::source::absolute(&project.source(file).path);
+    let pins = settings.pinned.of_folder(path.parent().unwrap_or(&path));
+    let inline = pins.inline(&project.source(file).text);
+    let script = Script {
+        project,
+        file,
+        rehearsal: &rehearsal,
+        memory: settings.target.memory,
+        card: &settings.target.name,
+        pins: inline.as_ref().unwrap_or(&pins),
+    };
     let mut findings = Findings::default();
     for rule in rules::all() {
         (rule.check)(&script, &mut findings);

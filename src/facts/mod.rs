@@ -1,6 +1,7 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod apis;
 mod data;
 pub mod gpus;
 mod gradients;
@@ -8,12 +9,15 @@ mod losses;
 mod memory;
 pub mod units;
 
+pub use apis::{MissingName, Why};
 pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
 
-use crate::report::{Diagnostic, Place, Severity};
+use crate::apis::index::Pins;
+use crate::names::Project;
+use crate::report::{Diagnostic, FileId, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};
 use crate::values::ObjId;
 
@@ -22,10 +26,14 @@ const NOTABLE_SHARE: f64 = 0.01;
 
 /// A rehearsed file, ready to be asked.
 pub struct Script<'a> {
+    pub project: &'a Project,
+    pub file: FileId,
     pub rehearsal: &'a Rehearsal,
     /// Memory of the card the run is meant for.
     pub memory: u64,
     pub card: &'a str,
+    /// Releases that the project asks for.
+    pub pins: &'a Pins,
 }
 
 /// What the rules found, each with the function that was rehearsed without its callers, if that is what it rests on.

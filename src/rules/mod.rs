@@ -6,8 +6,10 @@ mod misplaced_zero_grad;
 mod missing_no_grad;
 mod missing_zero_grad;
 mod non_scalar_backward;
+mod removed_api;
 mod retained_graph;
 mod softmax_before_cross_entropy;
+mod unknown_api;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
 
@@ -103,8 +105,10 @@ static RULES: &[&Rule] = &[
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
     &non_scalar_backward::RULE,
+    &removed_api::RULE,
     &retained_graph::RULE,
     &softmax_before_cross_entropy::RULE,
+    &unknown_api::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
