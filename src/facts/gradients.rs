@@ -176,7 +176,7 @@ impl Protocol for Life<'_, '_> {
     fn event(&mut self, state: &mut States, event: &Event, way: &Way) {
         let before = *state;
         match &event.effect {
-            Effect::Backward { leaves, others } => {
+            Effect::Backward { leaves, others, .. } => {
                 let reach = self.backward(leaves, *others);
                 if reach == Reach::No {
                     return;
@@ -189,11 +189,11 @@ impl Protocol for Life<'_, '_> {
                 });
                 *state = if reach == Reach::Surely { after } else { before | after };
             }
-            Effect::Step { optimizer } if *optimizer == self.optimizer => {
+            Effect::Step { optimizer, .. } if *optimizer == self.optimizer => {
                 self.note(Kind::Step, event, way, before, true);
                 *state = applied(before);
             }
-            Effect::Step { optimizer } if self.shares(*optimizer) => *state = applied(before),
+            Effect::Step { optimizer, .. } if self.shares(*optimizer) => *state = applied(before),
             Effect::Clear { targets, whole } => match self.clears(targets, *whole) {
                 Reach::No => self.note(Kind::OtherClear, event, way, before, true),
                 Reach::Maybe => {
@@ -338,7 +338,7 @@ fn shares(state: &OptimizerState) -> Vec<ObjSet> {
 fn optimizers(nodes: &[Node], found: &mut ObjSet) {
     for node in nodes {
         match node {
-            Node::Event(Event { effect: Effect::Step { optimizer }, .. }) => found.insert(*optimizer),
+            Node::Event(Event { effect: Effect::Step { optimizer, .. }, .. }) => found.insert(*optimizer),
             Node::Loop { body, .. } | Node::Call { body, .. } => optimizers(body, found),
             Node::Branch { arms, .. } => arms.iter().for_each(|arm| optimizers(arm, found)),
             _ => {}

@@ -1,7 +1,7 @@
 //! Tensors and arrays: shape, dtype, device, the graph behind them, and what their numbers can be.
 
 use super::int::{Int, product};
-use super::object::ObjSet;
+use super::object::{ObjId, ObjSet};
 use super::range::Interval;
 use crate::apis::Mark;
 use crate::report::{Confidence, Place};
@@ -257,6 +257,31 @@ fn union_sorted(a: &Rc<[u32]>, b: &Rc<[u32]>) -> Rc<[u32]> {
     all.into()
 }
 
+/// Whether numbers were multiplied by a scaler of gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Scaled {
+    #[default]
+    No,
+    By(ObjId),
+    /// On some ways, by a scaler that we do not see, or by several.
+    Maybe,
+}
+
+impl Scaled {
+    /// Of what is computed from both.
+    pub fn union(self, other: Scaled) -> Scaled {
+        match (self, other) {
+            (Scaled::No, scaled) | (scaled, Scaled::No) => scaled,
+            _ => self.join(other),
+        }
+    }
+
+    /// Of what is one or the other.
+    pub fn join(self, other: Scaled) -> Scaled {
+        if self == other { self } else { Scaled::Maybe }
+    }
+}
+
 /// What a tensor is in the training script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Source {
@@ -307,6 +332,7 @@ pub struct Tensor {
     /// Its numbers depend on what is learned, whether or not a graph says so.
     pub learned: bool,
     pub hazards: Option<Rc<[Hazard]>>,
+    pub scaled: Scaled,
     /// Where it was made.
     pub made: Option<Place>,
     /// The pass of a loop in which it was made.
@@ -330,6 +356,7 @@ impl Default for Tensor {
             is_leaf: false,
             learned: false,
             hazards: None,
+            scaled: Scaled::No,
             made: None,
             born: 0,
             what: None,
@@ -377,6 +404,7 @@ impl Tensor {
             is_leaf: self.is_leaf && other.is_leaf,
             learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
+            scaled: self.scaled.join(other.scaled),
             made: if self.made == other.made { self.made } else { None },
             born: self.born.max(other.born),
             what: if self.what == other.what { self.what } else { None },
@@ -401,6 +429,7 @@ impl Tensor {
             && self.mark.map(|mark| mark.0) == other.mark.map(|mark| mark.0)
             && self.source == other.source
             && self.is_leaf == other.is_leaf
+            && self.scaled == other.scaled
     }
 }
 
