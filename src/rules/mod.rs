@@ -1,5 +1,6 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod backward_without_step;
 mod device_mismatch;
 mod full_dataset_batch;
 mod misplaced_zero_grad;
@@ -7,6 +8,7 @@ mod missing_no_grad;
 mod missing_zero_grad;
 mod non_scalar_backward;
 mod retained_graph;
+mod scheduler_before_optimizer;
 mod softmax_before_cross_entropy;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
@@ -97,6 +99,7 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &backward_without_step::RULE,
     &device_mismatch::RULE,
     &full_dataset_batch::RULE,
     &misplaced_zero_grad::RULE,
@@ -104,6 +107,7 @@ static RULES: &[&Rule] = &[
     &missing_zero_grad::RULE,
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
+    &scheduler_before_optimizer::RULE,
     &softmax_before_cross_entropy::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
