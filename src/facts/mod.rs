@@ -6,6 +6,7 @@ pub mod gpus;
 mod gradients;
 mod losses;
 mod memory;
+mod scaling;
 mod shares;
 pub mod units;
 
@@ -13,6 +14,7 @@ pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
+pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};
