@@ -6,6 +6,7 @@ pub mod gpus;
 mod gradients;
 mod losses;
 mod memory;
+mod scaling;
 mod shares;
 mod steps;
 pub mod units;
@@ -14,6 +15,7 @@ pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
+pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 pub use steps::{EarlySchedule, Unapplied, Unstepped};
 
 use crate::report::{Diagnostic, Place, Severity};
