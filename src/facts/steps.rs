@@ -69,7 +69,7 @@ impl Protocol for Deeds<'_, '_> {
     fn event(&mut self, _: &mut (), event: &Event, way: &Way) {
         let share = &self.share;
         let what = match &event.effect {
-            Effect::Backward { leaves, others, .. } => match share.backward(leaves, *others) {
+            Effect::Backward { leaves, others, .. } => match share.reached(leaves, *others) {
                 Reach::No => return,
                 reach => What::Backward(reach),
             },
