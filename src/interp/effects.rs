@@ -15,7 +15,9 @@ impl<'p> Interp<'p> {
             match effect.verb {
                 Verb::Backward => {
                     let gradient = effect.args.get(1).is_some_and(|gradient| is_passed(gradient, call));
-                    self.backward(&arg(0), call, gradient);
+                    let said = |index: usize| effect.args.get(index).map(|_| arg(index));
+                    let retains = self.retains([said(2), said(3)], call);
+                    self.backward(&arg(0), call, gradient, retains);
                 }
                 Verb::Step => self.step(&arg(0), &arg(1), &arg(2), call),
                 Verb::Schedule => {
@@ -54,7 +56,7 @@ impl<'p> Interp<'p> {
                 Verb::Spawn => self.spawn(&arg(0), &arg(1), call.place),
                 Verb::Zero => self.zero(&arg(0), call.place),
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
-                Verb::Detach => {}
+                Verb::Detach => self.detach_in_place(&arg(0)),
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
         }

@@ -8,12 +8,14 @@ mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_no_grad;
 mod missing_zero_grad;
+mod needless_retain_graph;
 mod non_scalar_backward;
 mod retained_graph;
 mod scaler_not_updated;
 mod scheduler_before_optimizer;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
+mod undetached_hidden_state;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
 
@@ -111,12 +113,14 @@ static RULES: &[&Rule] = &[
     &misplaced_zero_grad::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
+    &needless_retain_graph::RULE,
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
     &scheduler_before_optimizer::RULE,
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
+    &undetached_hidden_state::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
