@@ -6,12 +6,14 @@ pub mod gpus;
 mod gradients;
 mod losses;
 mod memory;
+mod modes;
 pub mod units;
 
 pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
+pub use modes::{EvaluatedInTraining, StuckInEval};
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};
@@ -79,6 +81,14 @@ impl<'a> Script<'a> {
 
     fn sightings(&self) -> impl Iterator<Item = (&'a At, &'a Sight)> {
         self.rehearsal.sightings.iter().map(|Sighting { at, sight }| (at, sight))
+    }
+
+    /// What a module is called where it is kept, else its class.
+    fn name_of_module(&self, module: ObjId) -> String {
+        match self.name_of(module).as_str() {
+            "optimizer" => "model".to_owned(),
+            name => name.to_owned(),
+        }
     }
 
     /// The name a variable or attribute had where an object was kept; else its class.

@@ -3,11 +3,13 @@
 mod device_mismatch;
 mod full_dataset_batch;
 mod misplaced_zero_grad;
+mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_zero_grad;
 mod non_scalar_backward;
 mod retained_graph;
 mod softmax_before_cross_entropy;
+mod stuck_in_eval;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
 
@@ -100,11 +102,13 @@ static RULES: &[&Rule] = &[
     &device_mismatch::RULE,
     &full_dataset_batch::RULE,
     &misplaced_zero_grad::RULE,
+    &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
     &softmax_before_cross_entropy::RULE,
+    &stuck_in_eval::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
