@@ -7,6 +7,8 @@ mod gradients;
 mod losses;
 mod memory;
 mod modes;
+mod scaling;
+mod shares;
 pub mod units;
 
 pub use data::{FullBatch, ResidentData};
@@ -14,6 +16,7 @@ pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use modes::{EvaluatedInTraining, StuckInEval};
+pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};

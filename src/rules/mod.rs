@@ -1,15 +1,19 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod clip_before_unscale;
 mod device_mismatch;
 mod full_dataset_batch;
+mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_zero_grad;
 mod non_scalar_backward;
 mod retained_graph;
+mod scaler_not_updated;
 mod softmax_before_cross_entropy;
 mod stuck_in_eval;
+mod step_bypasses_scaler;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
 
@@ -99,16 +103,20 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &clip_before_unscale::RULE,
     &device_mismatch::RULE,
     &full_dataset_batch::RULE,
+    &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
     &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
+    &scaler_not_updated::RULE,
     &softmax_before_cross_entropy::RULE,
     &stuck_in_eval::RULE,
+    &step_bypasses_scaler::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
