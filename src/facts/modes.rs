@@ -158,6 +158,43 @@ impl Protocol for Turn<'_, '_> {
     }
 }
 
+/// What was last done before an evaluation.
+struct Since<'s, 'a> {
+    script: &'s Script<'a>,
+    place: Place,
+    parts: ObjSet,
+    on_purpose: bool,
+}
+
+/// The model was put into training mode.
+const PUT: u8 = 1;
+/// Something was trained, or nothing was done yet.
+const TRAINED: u8 = 2;
+
+impl Protocol for Since<'_, '_> {
+    type State = u8;
+
+    fn join(&self, a: &u8, b: &u8) -> u8 {
+        a | b
+    }
+
+    fn event(&mut self, state: &mut u8, event: &Event, way: &Way) {
+        match &event.effect {
+            Effect::Mode { module: Some(module), mode: Mode::Train } => {
+                let inside = descendants(&self.script.rehearsal.heap, *module);
+                if inside.iter().any(|part| self.parts.contains(part)) {
+                    *state = PUT;
+                }
+            }
+            Effect::Backward { .. } | Effect::Step { .. } => *state = TRAINED,
+            Effect::Forward { .. } if event.place == self.place && way.settled => {
+                self.on_purpose |= *state == PUT;
+            }
+            _ => {}
+        }
+    }
+}
+
 impl<'a> Script<'a> {
     pub fn stuck_in_eval(&self) -> Vec<StuckInEval> {
         let mut found = Vec::new();
@@ -216,6 +253,9 @@ impl<'a> Script<'a> {
                 continue;
             }
             let Some(confidence) = self.evaluates(at, forward) else { continue };
+            if self.was_put_there(at, forward.module) {
+                continue;
+            }
             // One call of `eval` helps all forwards of a function.
             let known = found.iter().any(|other| other.at.calls == at.calls && other.at.loops == at.loops);
             if known || !once(&mut seen, at.place) {
@@ -230,6 +270,16 @@ impl<'a> Script<'a> {
             });
         }
         found
+    }
+
+    /// Whether the model was put into training mode for the evaluation itself: nothing trained since.
+    fn was_put_there(&self, at: &At, model: ObjId) -> bool {
+        let parts = descendants(&self.rehearsal.heap, model);
+        let mut since = Since { script: self, place: at.place, parts, on_purpose: false };
+        for entry in self.rehearsal.entries.iter().filter(|entry| entry.function == at.seeded) {
+            walk(&mut since, &entry.nodes, TRAINED);
+        }
+        since.on_purpose
     }
 
     /// Whether gradients of the script's optimizers reach a model.
