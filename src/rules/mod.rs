@@ -12,8 +12,8 @@ mod non_scalar_backward;
 mod retained_graph;
 mod scaler_not_updated;
 mod softmax_before_cross_entropy;
-mod stuck_in_eval;
 mod step_bypasses_scaler;
+mod stuck_in_eval;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
 
@@ -115,8 +115,8 @@ static RULES: &[&Rule] = &[
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
     &softmax_before_cross_entropy::RULE,
-    &stuck_in_eval::RULE,
     &step_bypasses_scaler::RULE,
+    &stuck_in_eval::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
