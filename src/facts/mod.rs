@@ -9,6 +9,7 @@ mod memory;
 mod modes;
 mod scaling;
 mod shares;
+mod steps;
 pub mod units;
 
 pub use data::{FullBatch, ResidentData};
@@ -17,6 +18,7 @@ pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use modes::{EvaluatedInTraining, StuckInEval};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
+pub use steps::{EarlySchedule, Unapplied, Unstepped};
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};
@@ -95,7 +97,13 @@ impl<'a> Script<'a> {
     }
 
     /// The name a variable or attribute had where an object was kept; else its class.
+    /// The name a variable or attribute had where an optimizer was kept.
     fn name_of(&self, object: ObjId) -> String {
+        self.name_or(object, "optimizer")
+    }
+
+    /// The name a variable or attribute had where an object was kept.
+    fn name_or(&self, object: ObjId, otherwise: &str) -> String {
         for entry in 0..self.rehearsal.heap.len() {
             let holder = self.rehearsal.heap.get(ObjId(entry as u32));
             if !matches!(
@@ -111,7 +119,7 @@ impl<'a> Script<'a> {
                 }
             }
         }
-        "optimizer".to_owned()
+        otherwise.to_owned()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod backward_without_step;
 mod clip_before_unscale;
 mod device_mismatch;
 mod full_dataset_batch;
@@ -11,6 +12,7 @@ mod missing_zero_grad;
 mod non_scalar_backward;
 mod retained_graph;
 mod scaler_not_updated;
+mod scheduler_before_optimizer;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
 mod stuck_in_eval;
@@ -103,6 +105,7 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &backward_without_step::RULE,
     &clip_before_unscale::RULE,
     &device_mismatch::RULE,
     &full_dataset_batch::RULE,
@@ -114,6 +117,7 @@ static RULES: &[&Rule] = &[
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
+    &scheduler_before_optimizer::RULE,
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
     &stuck_in_eval::RULE,
