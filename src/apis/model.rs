@@ -141,6 +141,14 @@ pub enum Verb {
     Zero,
     /// `register module name value`: value becomes the attribute of that name.
     Register,
+    /// `train-batch model data`: the framework takes one step.
+    TrainBatch,
+    /// `trainable x flag`: from the next compilation on these learn, or do not.
+    Trainable,
+    /// `copy x [when]`: an array becomes a tensor as a whole; with `'traced'` that matters in a traced function only.
+    Copy,
+    /// `clear-session`: the framework forgets the models that it keeps.
+    ClearSession,
     /// `unknown x`: may do anything to x.
     Unknown,
 }
@@ -156,6 +164,10 @@ pub enum Context {
     Accumulate,
     /// `device x`: allocations land there.
     Device(Operand),
+    /// `strategy x`: what is made here has a copy on each of the strategy's devices.
+    Strategy(Operand),
+    /// `traced`: the function is recorded once as a graph.
+    Traced,
     /// Autocast and others that change nothing we follow.
     Transparent,
     /// The `as` target is the call's result (`open`, `scale_loss`).

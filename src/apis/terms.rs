@@ -157,7 +157,7 @@ impl<'a> Term<'a> {
         let Some((&(at, word), operands)) = tokens.split_first() else {
             return Err(self.error(0, "a context is missing here"));
         };
-        let wanted = usize::from(matches!(word, "set-grad" | "device"));
+        let wanted = usize::from(matches!(word, "set-grad" | "device" | "strategy"));
         if CONTEXTS.contains(&word) {
             self.count(word, operands.len(), wanted, wanted)?;
         }
@@ -171,6 +171,8 @@ impl<'a> Term<'a> {
             "set-grad" => Ok(Context::SetGrad(first()?)),
             "accumulate" => Ok(Context::Accumulate),
             "device" => Ok(Context::Device(first()?)),
+            "strategy" => Ok(Context::Strategy(first()?)),
+            "traced" => Ok(Context::Traced),
             "transparent" => Ok(Context::Transparent),
             "result" => Ok(Context::Result),
             _ => Err(self.input.unknown(self.offset + at, "context", word, CONTEXTS.iter().copied())),

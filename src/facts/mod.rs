@@ -1,18 +1,22 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod compiled;
 mod data;
 pub mod gpus;
 mod gradients;
 mod losses;
 mod memory;
+mod runs;
 mod shares;
 pub mod units;
 
+pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
+pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};

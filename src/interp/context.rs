@@ -64,6 +64,8 @@ impl<'p> Interp<'p> {
                 let device = operand(self, device);
                 Some(ContextKind::Device(transfer::device_of(self, &device)))
             }
+            Context::Strategy(strategy) => operand(self, strategy).as_obj().map(ContextKind::Strategy),
+            Context::Traced => Some(ContextKind::Traced),
             Context::Transparent | Context::Result => None,
         })
     }
@@ -79,7 +81,11 @@ impl<'p> Interp<'p> {
             ContextKind::NoGrad => self.grad = Some(false),
             ContextKind::EnableGrad => self.grad = Some(true),
             ContextKind::UnknownGrad => self.grad = None,
-            ContextKind::Accumulate | ContextKind::Device(_) => self.contexts.push(kind),
+            ContextKind::Accumulate
+            | ContextKind::Device(_)
+            | ContextKind::Strategy(_)
+            | ContextKind::Replica
+            | ContextKind::Traced => self.contexts.push(kind),
         }
         before
     }

@@ -1,14 +1,19 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod bypassed_strategy;
 mod device_mismatch;
 mod full_dataset_batch;
 mod misplaced_zero_grad;
 mod missing_no_grad;
 mod missing_zero_grad;
+mod model_built_in_loop;
 mod non_scalar_backward;
 mod retained_graph;
 mod softmax_before_cross_entropy;
+mod swallowed_gpu_error;
+mod trainable_without_recompile;
 mod unsafe_division;
+mod whole_array_constant;
 mod whole_dataset_on_gpu;
 
 use crate::facts::{Findings, Script};
@@ -97,15 +102,20 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &bypassed_strategy::RULE,
     &device_mismatch::RULE,
     &full_dataset_batch::RULE,
     &misplaced_zero_grad::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
+    &model_built_in_loop::RULE,
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
     &softmax_before_cross_entropy::RULE,
+    &swallowed_gpu_error::RULE,
+    &trainable_without_recompile::RULE,
     &unsafe_division::RULE,
+    &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
 

@@ -91,6 +91,12 @@ pub enum Effect {
     Made { object: ObjId },
     /// A forward of a module.
     Forward { module: ObjId },
+    /// A framework is told how to train a model.
+    Compiled { model: ObjId },
+    /// A framework trains a model as it was compiled: for epochs, or one step.
+    Fitted { model: ObjId, one_step: bool },
+    /// These learn from the next compilation on, or no longer do.
+    Trainable { objects: ObjSet, learns: Option<bool> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +117,8 @@ pub struct LoopInfo {
     pub first: u32,
     /// Enclosing loops, outermost first, across calls.
     pub outer: Rc<[LoopId]>,
+    /// How many iterations it has, where that is known.
+    pub count: crate::values::Int,
 }
 
 /// What a loop goes through.
@@ -180,6 +188,27 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
+    /// Gradients are applied to what has a copy on each device of a strategy.
+    Replicated {
+        optimizer: ObjId,
+        /// Where it came into the strategy's scope.
+        scope: Place,
+        /// A replica of the strategy does it.
+        by_replica: bool,
+    },
+    /// An array becomes a tensor of the framework as a whole.
+    Copied { array: Rc<Tensor>, traced: bool },
+    /// A handler that does nothing about a failure of work on a device.
+    Swallowed {
+        /// The first of that work.
+        work: Place,
+        /// The work is a step of training.
+        trains: bool,
+    },
+    /// A model that a framework keeps in a state of its own was built.
+    Kept { model: ObjId },
+    /// A framework forgets the models that it keeps.
+    SessionCleared,
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
 }
