@@ -9,6 +9,8 @@ use std::rc::Rc;
 
 /// Arrays below this are tables, not data.
 const SMALL_COPY: u64 = 1 << 20;
+/// Constants of a graph from this size on are worth a warning.
+const LARGE_CONSTANT: u64 = 1 << 25;
 /// So many models in one process are noticed.
 const MANY_MODELS: i64 = 20;
 
@@ -82,7 +84,7 @@ impl Script<'_> {
 
     fn whole_array(&self, at: &At, array: &Rc<Tensor>, traced: bool) -> Option<WholeArray> {
         let bytes = u64::try_from(array.bytes()?).ok().filter(|bytes| *bytes >= SMALL_COPY)?;
-        let small = if traced { Severity::Warning } else { Severity::Note };
+        let small = if traced && bytes >= LARGE_CONSTANT { Severity::Warning } else { Severity::Note };
         Some(WholeArray {
             at: at.clone(),
             severity: self.severity_of_size(bytes, small).min(Severity::Warning),
