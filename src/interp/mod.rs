@@ -25,6 +25,7 @@ mod items;
 mod layered;
 mod loops;
 mod models;
+mod modes;
 pub mod modules;
 mod parameters;
 pub mod python;

@@ -1,15 +1,23 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod backward_without_step;
 mod bypassed_strategy;
+mod clip_before_unscale;
 mod device_mismatch;
 mod full_dataset_batch;
+mod misplaced_clipping;
 mod misplaced_zero_grad;
+mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_zero_grad;
 mod model_built_in_loop;
 mod non_scalar_backward;
 mod retained_graph;
+mod scaler_not_updated;
+mod scheduler_before_optimizer;
 mod softmax_before_cross_entropy;
+mod step_bypasses_scaler;
+mod stuck_in_eval;
 mod swallowed_gpu_error;
 mod trainable_without_recompile;
 mod unsafe_division;
@@ -102,16 +110,24 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &backward_without_step::RULE,
     &bypassed_strategy::RULE,
+    &clip_before_unscale::RULE,
     &device_mismatch::RULE,
     &full_dataset_batch::RULE,
+    &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
+    &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
     &model_built_in_loop::RULE,
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
+    &scaler_not_updated::RULE,
+    &scheduler_before_optimizer::RULE,
     &softmax_before_cross_entropy::RULE,
+    &step_bypasses_scaler::RULE,
+    &stuck_in_eval::RULE,
     &swallowed_gpu_error::RULE,
     &trainable_without_recompile::RULE,
     &unsafe_division::RULE,

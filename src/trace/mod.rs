@@ -81,6 +81,12 @@ pub enum Effect {
     Clip { targets: ObjSet, whole: bool },
     /// What else a scaler of gradients does.
     Scaler { scaler: ObjId, act: ScalerAct },
+    /// Something steps that is not known: it may be any optimizer.
+    UnseenStep,
+    /// The step of an optimizer is named and not called.
+    NamedStep { optimizer: ObjId },
+    /// A schedule goes on to its next learning rate.
+    Schedule { scheduler: ObjId, optimizer: Option<ObjId> },
     /// The gradients of an optimizer's, module's or parameter's are cleared.
     Clear { targets: ObjSet, whole: bool },
     /// A call that is not understood got hold of these.
@@ -89,14 +95,16 @@ pub enum Effect {
     Read { objects: ObjSet },
     /// A module or parameter was made anew: it has no gradients.
     Made { object: ObjId },
-    /// A forward of a module.
-    Forward { module: ObjId },
     /// A framework is told how to train a model.
     Compiled { model: ObjId },
     /// A framework trains a model as it was compiled: for epochs, or one step.
     Fitted { model: ObjId, one_step: bool },
     /// These learn from the next compilation on, or no longer do.
     Trainable { objects: ObjSet, learns: Option<bool> },
+    /// A forward of a module, and whether gradients are recorded.
+    Forward { module: ObjId, grad: Option<bool> },
+    /// A module and all inside it are put into a mode; some module that we do not see is.
+    Mode { module: Option<ObjId>, mode: Mode },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,6 +217,8 @@ pub enum Sight {
     Kept { model: ObjId },
     /// A framework forgets the models that it keeps.
     SessionCleared,
+    /// What a model gave was compared with something that no model gave.
+    Scored,
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
 }
@@ -226,6 +236,8 @@ pub struct Forward {
     pub module: ObjId,
     pub name: Rc<str>,
     pub mode: Mode,
+    /// The class of a part that is in training mode, and does something else there than in evaluation.
+    pub in_training: Option<Rc<str>>,
     /// Whether gradients are recorded; `None` when that is not known.
     pub grad: Option<bool>,
     pub input: Option<Rc<Tensor>>,
