@@ -143,6 +143,10 @@ pub enum Verb {
     Zero,
     /// `register module name value`: value becomes the attribute of that name.
     Register,
+    /// `refuse-autocast x`: ends the run where x is on the GPU and autocast is on.
+    RefuseAutocast,
+    /// `default-dtype d`: new tensors and layers hold numbers of this kind.
+    DefaultDType,
     /// `unknown x`: may do anything to x.
     Unknown,
 }
@@ -158,7 +162,9 @@ pub enum Context {
     Accumulate,
     /// `device x`: allocations land there.
     Device(Operand),
-    /// Autocast and others that change nothing we follow.
+    /// `autocast device enabled`: operations choose their dtypes by themselves.
+    Autocast(Operand, Operand),
+    /// Others that change nothing we follow.
     Transparent,
     /// The `as` target is the call's result (`open`, `scale_loss`).
     Result,

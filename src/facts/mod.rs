@@ -2,6 +2,7 @@
 //! once; a rule only says it to the user.
 
 mod data;
+mod dtypes;
 pub mod gpus;
 mod gradients;
 mod losses;
@@ -12,6 +13,7 @@ mod steps;
 pub mod units;
 
 pub use data::{FullBatch, ResidentData};
+pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};

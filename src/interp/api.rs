@@ -243,6 +243,7 @@ impl<'p> Interp<'p> {
                     weights => weights,
                 },
                 device: self.device_in_force(&invocation),
+                dtype: self.dtype_in_force(&invocation),
                 frozen: Some(false),
                 ..ModuleState::default()
             }),

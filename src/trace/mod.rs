@@ -8,7 +8,7 @@ pub use walk::{Protocol, Way, walk};
 use crate::apis::Expects;
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
-use crate::values::{Device, Heap, Mode, ObjId, ObjSet, Scaled, Tensor, Value};
+use crate::values::{DType, Device, Heap, Mode, ObjId, ObjSet, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -186,6 +186,10 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
+    /// Numbers of a dtype met weights, or factors, of another; or a `lookup` was made with them.
+    Mistyped { what: Rc<str>, made: Option<Place>, gets: DType, wants: DType, lookup: bool },
+    /// A call that autocast does not allow; whether it is on for sure.
+    Refused { autocast: Option<Place>, sure: bool },
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
 }
