@@ -8,6 +8,7 @@ mod dtype_mismatch;
 mod full_dataset_batch;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
+mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_zero_grad;
 mod non_scalar_backward;
@@ -16,6 +17,7 @@ mod scaler_not_updated;
 mod scheduler_before_optimizer;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
+mod stuck_in_eval;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
 
@@ -113,6 +115,7 @@ static RULES: &[&Rule] = &[
     &full_dataset_batch::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
+    &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
     &non_scalar_backward::RULE,
@@ -121,6 +124,7 @@ static RULES: &[&Rule] = &[
     &scheduler_before_optimizer::RULE,
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
+    &stuck_in_eval::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
