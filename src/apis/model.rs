@@ -151,6 +151,10 @@ pub enum Verb {
     Copy,
     /// `clear-session`: the framework forgets the models that it keeps.
     ClearSession,
+    /// `refuse-autocast x`: ends the run where x is on the GPU and autocast is on.
+    RefuseAutocast,
+    /// `default-dtype d`: new tensors and layers hold numbers of this kind.
+    DefaultDType,
     /// `unknown x`: may do anything to x.
     Unknown,
 }
@@ -171,6 +175,9 @@ pub enum Context {
     /// `traced`: the function is recorded once as a graph.
     Traced,
     /// Autocast and others that change nothing we follow.
+    /// `autocast device enabled`: operations choose their dtypes by themselves.
+    Autocast(Operand, Operand),
+    /// Others that change nothing we follow.
     Transparent,
     /// The `as` target is the call's result (`open`, `scale_loss`).
     Result,

@@ -85,6 +85,8 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("trainable", Verb::Trainable, 2, 2),
     ("copy", Verb::Copy, 1, 2),
     ("clear-session", Verb::ClearSession, 0, 0),
+    ("refuse-autocast", Verb::RefuseAutocast, 1, 1),
+    ("default-dtype", Verb::DefaultDType, 1, 1),
     ("unknown", Verb::Unknown, 1, 1),
 ];
 
@@ -121,6 +123,8 @@ pub const CONTEXTS: &[&str] = &[
     "strategy",
     "traced",
 ];
+pub const CONTEXTS: &[&str] =
+    &["no-grad", "enable-grad", "set-grad", "accumulate", "device", "autocast", "transparent", "result"];
 
 pub const EXPECTATIONS: &[&str] =
     &["logits", "binary-logits", "probabilities", "log-probabilities", "anything"];

@@ -3,6 +3,7 @@
 
 mod compiled;
 mod data;
+mod dtypes;
 pub mod gpus;
 mod gradients;
 mod losses;
@@ -16,6 +17,7 @@ pub mod units;
 
 pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
+pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};

@@ -54,6 +54,8 @@ impl<'p> Interp<'p> {
                 Verb::Spawn => self.spawn(&arg(0), &arg(1), call.place),
                 Verb::Zero => self.zero(&arg(0), call.place),
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
+                Verb::RefuseAutocast => self.refuse_autocast(&arg(0), call),
+                Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
                 Verb::Detach => {}
                 Verb::TrainBatch => self.train_batch(call, &effect.args),
                 Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),

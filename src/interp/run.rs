@@ -57,6 +57,7 @@ impl<'p> Interp<'p> {
             trust: Confidence::High,
             awaiting: None,
             default_device: Device::Cpu,
+            plain_dtypes: true,
             volatile: false,
             symbolic: false,
             forwards: Vec::new(),

@@ -1,9 +1,11 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
 mod backward_without_step;
+mod bce_under_autocast;
 mod bypassed_strategy;
 mod clip_before_unscale;
 mod device_mismatch;
+mod dtype_mismatch;
 mod full_dataset_batch;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
@@ -111,9 +113,11 @@ use page;
 
 static RULES: &[&Rule] = &[
     &backward_without_step::RULE,
+    &bce_under_autocast::RULE,
     &bypassed_strategy::RULE,
     &clip_before_unscale::RULE,
     &device_mismatch::RULE,
+    &dtype_mismatch::RULE,
     &full_dataset_batch::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
