@@ -1,14 +1,18 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
 mod backward_without_step;
+mod bce_under_autocast;
+mod bypassed_strategy;
 mod clip_before_unscale;
 mod device_mismatch;
+mod dtype_mismatch;
 mod full_dataset_batch;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_zero_grad;
+mod model_built_in_loop;
 mod needless_retain_graph;
 mod non_scalar_backward;
 mod retained_graph;
@@ -17,8 +21,11 @@ mod scheduler_before_optimizer;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
 mod stuck_in_eval;
+mod swallowed_gpu_error;
+mod trainable_without_recompile;
 mod undetached_hidden_state;
 mod unsafe_division;
+mod whole_array_constant;
 mod whole_dataset_on_gpu;
 
 use crate::facts::{Findings, Script};
@@ -108,14 +115,18 @@ use page;
 
 static RULES: &[&Rule] = &[
     &backward_without_step::RULE,
+    &bce_under_autocast::RULE,
+    &bypassed_strategy::RULE,
     &clip_before_unscale::RULE,
     &device_mismatch::RULE,
+    &dtype_mismatch::RULE,
     &full_dataset_batch::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
     &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
+    &model_built_in_loop::RULE,
     &needless_retain_graph::RULE,
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
@@ -124,8 +135,11 @@ static RULES: &[&Rule] = &[
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
     &stuck_in_eval::RULE,
+    &swallowed_gpu_error::RULE,
+    &trainable_without_recompile::RULE,
     &undetached_hidden_state::RULE,
     &unsafe_division::RULE,
+    &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
 
