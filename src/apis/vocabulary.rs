@@ -118,13 +118,12 @@ pub const CONTEXTS: &[&str] = &[
     "set-grad",
     "accumulate",
     "device",
+    "autocast",
     "transparent",
     "result",
     "strategy",
     "traced",
 ];
-pub const CONTEXTS: &[&str] =
-    &["no-grad", "enable-grad", "set-grad", "accumulate", "device", "autocast", "transparent", "result"];
 
 pub const EXPECTATIONS: &[&str] =
     &["logits", "binary-logits", "probabilities", "log-probabilities", "anything"];
