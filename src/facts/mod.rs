@@ -1,6 +1,7 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod accumulation;
 mod compiled;
 mod data;
 mod dtypes;
@@ -16,6 +17,7 @@ mod steps;
 pub mod units;
 mod walks;
 
+pub use accumulation::FullSize;
 pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
 pub use dtypes::{Mistyped, RefusedByAutocast};

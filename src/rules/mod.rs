@@ -25,6 +25,7 @@ mod swallowed_gpu_error;
 mod trainable_without_recompile;
 mod undetached_hidden_state;
 mod unsafe_division;
+mod unscaled_accumulation;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
 
@@ -140,6 +141,7 @@ static RULES: &[&Rule] = &[
     &undetached_hidden_state::RULE,
     &unsafe_division::RULE,
     &whole_array_constant::RULE,
+    &unscaled_accumulation::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
 
