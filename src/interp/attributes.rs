@@ -46,6 +46,7 @@ impl<'p> Interp<'p> {
             oldest: 0,
             carried: Rc::from([]),
             maybe: false,
+            own: false,
         };
         let graph = if self.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
         let tensor = Rc::new(Tensor {

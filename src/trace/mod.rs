@@ -168,6 +168,16 @@ pub enum Sight {
     },
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
+    /// A method gave a new tensor, and the statement dropped it.
+    Dropped { method: Ustr, receiver: Rc<str> },
+    /// An instance of a module's class needed the framework's own constructor before it ran.
+    Unready { class: Rc<str>, attribute: Option<Ustr> },
+    /// Modules or parameters are kept where the framework does not look for them.
+    Hidden { class: Rc<str>, attribute: Ustr, container: &'static str, parts: Rc<str> },
+    /// Numbers are dropped in a forward, whatever mode the model is in.
+    Drops { by: Ustr, is_layer: bool, class: Rc<str> },
+    /// A `return` of a hand-written backward gives another number of gradients than there are inputs.
+    Arity { given: usize, fewest: usize, most: usize, forward: Place },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

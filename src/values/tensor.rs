@@ -181,6 +181,8 @@ pub struct Nodes {
     pub carried: Rc<[u32]>,
     /// On another way to this point there is no graph, or none that is known.
     pub maybe: bool,
+    /// The others are only tensors that asked for gradients themselves.
+    pub own: bool,
 }
 
 impl Graph {
@@ -204,6 +206,7 @@ impl Graph {
             oldest: epoch,
             carried: Rc::from([]),
             maybe: false,
+            own: false,
         }))
     }
 
@@ -218,9 +221,10 @@ impl Graph {
                 oldest: a.oldest.min(b.oldest),
                 carried: union_sorted(&a.carried, &b.carried),
                 maybe: a.maybe && b.maybe,
+                own: a.own && b.own,
             })),
             (Graph::Live(live), Graph::Unknown) | (Graph::Unknown, Graph::Live(live)) => {
-                Graph::Live(Rc::new(Nodes { others: true, ..(**live).clone() }))
+                Graph::Live(Rc::new(Nodes { others: true, own: false, ..(**live).clone() }))
             }
             (Graph::Unknown, Graph::Unknown) => Graph::Unknown,
         }
@@ -237,7 +241,7 @@ impl Graph {
                 both => both,
             },
             (Graph::Live(live), _) | (_, Graph::Live(live)) => {
-                Graph::Live(Rc::new(Nodes { others: true, maybe: true, ..(**live).clone() }))
+                Graph::Live(Rc::new(Nodes { others: true, maybe: true, own: false, ..(**live).clone() }))
             }
             _ => Graph::Unknown,
         }
@@ -291,6 +295,16 @@ pub enum HazardKind {
     Division,
 }
 
+/// Where a value left a graph behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cut {
+    pub place: Place,
+    /// The API that did it, by qualified name.
+    pub by: ustr::Ustr,
+    /// Modules and parameters that the graph led to.
+    pub lost: ObjSet,
+}
+
 #[derive(Clone, Debug)]
 pub struct Tensor {
     pub shape: Option<Shape>,
@@ -307,6 +321,8 @@ pub struct Tensor {
     /// Its numbers depend on what is learned, whether or not a graph says so.
     pub learned: bool,
     pub hazards: Option<Rc<[Hazard]>>,
+    /// Where what it was computed of left a graph behind.
+    pub cuts: Option<Rc<[Cut]>>,
     /// Where it was made.
     pub made: Option<Place>,
     /// The pass of a loop in which it was made.
@@ -330,6 +346,7 @@ impl Default for Tensor {
             is_leaf: false,
             learned: false,
             hazards: None,
+            cuts: None,
             made: None,
             born: 0,
             what: None,
@@ -377,6 +394,7 @@ impl Tensor {
             is_leaf: self.is_leaf && other.is_leaf,
             learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
+            cuts: union_cuts(&self.cuts, &other.cuts),
             made: if self.made == other.made { self.made } else { None },
             born: self.born.max(other.born),
             what: if self.what == other.what { self.what } else { None },
@@ -426,6 +444,22 @@ pub fn union_hazards(a: &Option<Rc<[Hazard]>>, b: &Option<Rc<[Hazard]>>) -> Opti
             let mut all = a.to_vec();
             all.extend(b.iter().filter(|hazard| !a.iter().any(|known| known.place == hazard.place)).cloned());
             all.truncate(MOST_HAZARDS);
+            Some(all.into())
+        }
+    }
+}
+
+/// More cuts on the way to one value than a report would show are forgotten.
+const MOST_CUTS: usize = 4;
+
+pub fn union_cuts(a: &Option<Rc<[Cut]>>, b: &Option<Rc<[Cut]>>) -> Option<Rc<[Cut]>> {
+    match (a, b) {
+        (None, other) | (other, None) => other.clone(),
+        (Some(a), Some(b)) if Rc::ptr_eq(a, b) => Some(a.clone()),
+        (Some(a), Some(b)) => {
+            let mut all = a.to_vec();
+            all.extend(b.iter().filter(|cut| !a.iter().any(|known| known.place == cut.place)).cloned());
+            all.truncate(MOST_CUTS);
             Some(all.into())
         }
     }

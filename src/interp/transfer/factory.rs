@@ -147,8 +147,14 @@ pub fn asking(interp: &Interp, tensor: Tensor, requires_grad: Option<Option<bool
 
 /// The graph of a leaf that belongs to no object.
 fn own_graph(epoch: u32) -> Graph {
-    let nodes =
-        Nodes { leaves: ObjSet::default(), others: true, oldest: epoch, carried: Rc::from([]), maybe: false };
+    let nodes = Nodes {
+        leaves: ObjSet::default(),
+        others: true,
+        oldest: epoch,
+        carried: Rc::from([]),
+        maybe: false,
+        own: true,
+    };
     Graph::Live(Rc::new(nodes))
 }
 
