@@ -196,6 +196,7 @@ pub const TRANSFERS: &[Word] = &[
     word("reshape", 2, 2, "x shape: one -1 is filled in"),
     word("reshape-batched", 2, 2, "inputs shape: the first dimension stays"),
     word("same", 1, 1, "x: the same value"),
+    word("scaled", 2, 2, "scaler x: the same numbers times the scale of a scaler of gradients"),
     word("self", 0, 1, "the receiver itself, changed in place"),
     word("sequential", 1, 1, "x: the children called in order"),
     word("shape", 1, 1, "x: the sizes, a tuple"),

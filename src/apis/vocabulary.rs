@@ -58,7 +58,11 @@ pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "gra
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
-    ("step", Verb::Step, 1, 2),
+    ("step", Verb::Step, 1, 3),
+    ("unscale", Verb::Unscale, 2, 2),
+    ("update-scale", Verb::UpdateScale, 1, 1),
+    ("read-scale", Verb::ReadScale, 1, 1),
+    ("clip", Verb::Clip, 1, 2),
     ("walk", Verb::Walk, 1, 4),
     ("clear", Verb::Clear, 1, 1),
     ("train", Verb::Train, 1, 2),

@@ -6,6 +6,7 @@ pub mod gpus;
 mod gradients;
 mod losses;
 mod memory;
+mod shares;
 pub mod units;
 
 pub use data::{FullBatch, ResidentData};

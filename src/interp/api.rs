@@ -125,6 +125,7 @@ impl<'p> Interp<'p> {
             "added-weight" => self.parameter(call),
             "enumerate" | "iterable" | "zip" => self.iterable(apply.verb.as_str(), call),
             "gradients" => self.gradients(call),
+            "scaled" => self.scaled(call),
             "grad" => Value::Unknown,
             "parameter" => self.parameter(call),
             "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
@@ -253,6 +254,7 @@ impl<'p> Interp<'p> {
             Some(Role::Tensor) => {
                 return Value::tensor(Tensor { made: Some(call.place), ..Tensor::default() });
             }
+            Some(Role::Scaler) => State::Scaler,
             _ => State::Plain,
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);

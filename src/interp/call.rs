@@ -404,7 +404,7 @@ impl<'p> Interp<'p> {
             return;
         }
         let here = self.heap.get(object);
-        if matches!(here.state, State::Module(_) | State::Optimizer(_)) {
+        if matches!(here.state, State::Module(_) | State::Optimizer(_) | State::Scaler) {
             found.insert(object);
             return;
         }

@@ -1,7 +1,7 @@
 //! Tensors and arrays: shape, dtype, device, the graph behind them, and what their numbers can be.
 
 use super::int::{Int, product};
-use super::object::ObjSet;
+use super::object::{ObjId, ObjSet};
 use super::range::Interval;
 use crate::apis::Mark;
 use crate::report::{Confidence, Place};
@@ -261,6 +261,31 @@ fn union_sorted(a: &Rc<[u32]>, b: &Rc<[u32]>) -> Rc<[u32]> {
     all.into()
 }
 
+/// Whether numbers were multiplied by a scaler of gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Scaled {
+    #[default]
+    No,
+    By(ObjId),
+    /// On some ways, by a scaler that we do not see, or by several.
+    Maybe,
+}
+
+impl Scaled {
+    /// Of what is computed from both.
+    pub fn union(self, other: Scaled) -> Scaled {
+        match (self, other) {
+            (Scaled::No, scaled) | (scaled, Scaled::No) => scaled,
+            _ => self.join(other),
+        }
+    }
+
+    /// Of what is one or the other.
+    pub fn join(self, other: Scaled) -> Scaled {
+        if self == other { self } else { Scaled::Maybe }
+    }
+}
+
 /// What a tensor is in the training script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Source {
@@ -299,8 +324,8 @@ pub enum HazardKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
     pub place: Place,
-    /// The API that did it, by qualified name.
-    pub by: ustr::Ustr,
+    /// The API that did it, by qualified name; `None` where gradients are not recorded.
+    pub by: Option<ustr::Ustr>,
     /// Modules and parameters that the graph led to.
     pub lost: ObjSet,
 }
@@ -323,6 +348,7 @@ pub struct Tensor {
     pub hazards: Option<Rc<[Hazard]>>,
     /// Where what it was computed of left a graph behind.
     pub cuts: Option<Rc<[Cut]>>,
+    pub scaled: Scaled,
     /// Where it was made.
     pub made: Option<Place>,
     /// The pass of a loop in which it was made.
@@ -347,6 +373,7 @@ impl Default for Tensor {
             learned: false,
             hazards: None,
             cuts: None,
+            scaled: Scaled::No,
             made: None,
             born: 0,
             what: None,
@@ -395,6 +422,7 @@ impl Tensor {
             learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
             cuts: union_cuts(&self.cuts, &other.cuts),
+            scaled: self.scaled.join(other.scaled),
             made: if self.made == other.made { self.made } else { None },
             born: self.born.max(other.born),
             what: if self.what == other.what { self.what } else { None },
@@ -419,6 +447,7 @@ impl Tensor {
             && self.mark.map(|mark| mark.0) == other.mark.map(|mark| mark.0)
             && self.source == other.source
             && self.is_leaf == other.is_leaf
+            && self.scaled == other.scaled
     }
 }
 
