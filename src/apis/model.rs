@@ -141,6 +141,8 @@ pub enum Verb {
     Zero,
     /// `register module name value`: value becomes the attribute of that name.
     Register,
+    /// `drop p [training]`: numbers are dropped with this probability, unless the flag is off.
+    Drop,
     /// `unknown x`: may do anything to x.
     Unknown,
 }

@@ -4,6 +4,7 @@
 mod data;
 pub mod gpus;
 mod gradients;
+mod graphs;
 mod losses;
 mod memory;
 mod shares;
@@ -11,6 +12,7 @@ pub mod units;
 
 pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
+pub use graphs::{BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
 

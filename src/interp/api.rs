@@ -52,11 +52,14 @@ impl<'p> Interp<'p> {
             return self.context_object(api, &call);
         }
         let invocation = Invocation::bind(api, &call);
-        self.apply(api, &invocation)
+        let value = self.apply(api, &invocation);
+        self.note_method(api, receiver, &call);
+        value
     }
 
     /// The standard library, or a package that the tables do not know.
     fn call_outside(&mut self, name: Ustr, call: &Call) -> Value {
+        call.values().filter_map(Value::as_obj).for_each(|object| self.note_ready(Some(object)));
         if let Some(value) = python::call(self, &name, call) {
             return value;
         }
@@ -72,6 +75,7 @@ impl<'p> Interp<'p> {
         self.effects(api, call);
         let value = self.given(api, call);
         let value = self.finish(api, call, value);
+        let value = self.note_cut(api, call, value);
         self.note_loss(api, call);
         if value.is_unknown() {
             // Where the result went out of sight, so did the graphs in it.

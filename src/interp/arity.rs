@@ -25,7 +25,7 @@ struct Gradients {
 impl<'p> Interp<'p> {
     /// Rehearses each backward that a file writes by hand, on gradients of which nothing is known.
     pub(super) fn derivatives(&mut self, file: FileId) {
-        let Some(env) = self.module_env(file) else { return };
+        let Some(env) = self.modules.get(&file).map(|module| module.env) else { return };
         for class in self.tree(file).classes.iter().filter(|class| class.parent.is_none()) {
             let Some(object) = self.heap.attr(env, class.name).and_then(Value::as_obj) else { continue };
             if !matches!(self.heap.get(object).state, State::Class(_)) {

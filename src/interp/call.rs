@@ -148,7 +148,10 @@ impl<'p> Interp<'p> {
             && let Some(api) = self.apis.method(class, name)
         {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
-            return self.call_api_method(api.name, &tensor, call);
+            let value = self.call_api_method(api.name, &tensor, call);
+            // It may be something else after all, that changes in place.
+            self.watch.latest = None;
+            return value;
         }
         let clears = |role| {
             let class = self.apis.class_of(role)?;
@@ -306,6 +309,7 @@ impl<'p> Interp<'p> {
             class: None,
             site,
             around: None,
+            asked_mode: false,
         });
     }
 
@@ -370,6 +374,7 @@ impl<'p> Interp<'p> {
         for value in &values {
             self.reach(value, &mut touched, 3);
         }
+        touched.iter().for_each(|object| self.note_ready(Some(object)));
         if !touched.is_empty() {
             self.event(call.place, Effect::Touch { objects: touched }, Confidence::High);
         }

@@ -45,7 +45,7 @@ impl<'p> Interp<'p> {
     pub(super) fn settle_cuts(&mut self, output: Value) -> Value {
         let mut live = ObjSet::default();
         leaves(&output, &mut live);
-        self.watch.reached.extend(live.iter());
+        self.out.reached.extend(live.iter());
         keep_lost(&output, &live)
     }
 }

@@ -23,7 +23,9 @@ impl<'p> Interp<'p> {
     pub(super) fn note_method(&mut self, api: &Api, receiver: &Value, call: &Call) {
         let Value::Tensor(tensor) = receiver.bare() else { return };
         let reforms = api.gives.as_ref().is_some_and(|gives| REFORMING.contains(&gives.verb.as_str()));
-        let in_place = api.name.ends_with('_') || call.keyword("out").is_some() || call.open;
+        // A guess from how a name is used is no evidence that it does not change in place.
+        let guessed = tensor.confidence < Confidence::High && tensor.source == Source::Unknown;
+        let in_place = guessed || api.name.ends_with('_') || call.keyword("out").is_some() || call.open;
         if reforms && api.effects.is_empty() && !in_place && !api.property && !tensor.is_array {
             let method = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
             self.watch.latest = Some(Latest { place: call.place, method, confidence: tensor.confidence });

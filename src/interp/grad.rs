@@ -23,6 +23,7 @@ impl<'p> Interp<'p> {
                     self.let_all_go();
                 }
                 self.out.walked = self.out.walked.union(&leaves);
+                self.out.reached.extend(leaves.iter());
                 let confidence = tensor.confidence;
                 let scaled = match tensor.graph {
                     Graph::Unknown if tensor.scaled == Scaled::No => Scaled::Maybe,

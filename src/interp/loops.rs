@@ -60,6 +60,10 @@ impl<'p> Interp<'p> {
                     None => items.any,
                 };
                 let over = self.over(&iterable, &any);
+                let any = match over {
+                    Over::Loader(loader) => self.parts_of_batch(target, any, loader),
+                    _ => any,
+                };
                 let mut run = |interp: &mut Interp<'p>| {
                     interp.assign(target, any.clone());
                     interp.block(body)

@@ -4,8 +4,9 @@
 use super::arity::Returned;
 use super::birth::Birth;
 use crate::report::{Confidence, Place};
+use crate::trace::Sight;
 use crate::values::ObjId;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use ustr::Ustr;
 
 #[derive(Default)]
@@ -17,13 +18,11 @@ pub(super) struct Watch {
     /// Instances of the project's modules, with the number of objects when their constructors had run.
     pub born: FxHashMap<ObjId, u32>,
     /// Instances whose constructors left out the framework's own.
-    pub unready: Vec<(Birth, ObjId)>,
+    pub unready: Vec<(Place, Sight)>,
     /// The layer whose call is being computed.
     pub layer: Option<ObjId>,
     /// What the hand-written backward that runs returns, and how many frames are around it.
     pub returned: Option<(usize, Vec<Returned>)>,
-    /// Leaves that some output of a module leads to.
-    pub reached: FxHashSet<ObjId>,
 }
 
 /// A call of a tensor's method.

@@ -1,13 +1,20 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod always_on_dropout;
+mod backward_arity;
+mod detached_loss;
 mod device_mismatch;
+mod dropped_result;
 mod full_dataset_batch;
+mod graph_broken_in_forward;
 mod misplaced_zero_grad;
 mod missing_no_grad;
+mod missing_super_init;
 mod missing_zero_grad;
 mod non_scalar_backward;
 mod retained_graph;
 mod softmax_before_cross_entropy;
+mod unregistered_submodule;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
 
@@ -97,14 +104,21 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &always_on_dropout::RULE,
+    &backward_arity::RULE,
+    &detached_loss::RULE,
     &device_mismatch::RULE,
+    &dropped_result::RULE,
     &full_dataset_batch::RULE,
+    &graph_broken_in_forward::RULE,
     &misplaced_zero_grad::RULE,
     &missing_no_grad::RULE,
+    &missing_super_init::RULE,
     &missing_zero_grad::RULE,
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
     &softmax_before_cross_entropy::RULE,
+    &unregistered_submodule::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
 ];

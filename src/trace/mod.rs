@@ -247,6 +247,8 @@ pub struct Rehearsal {
     pub consumed: rustc_hash::FxHashSet<u32>,
     /// Ids of graphs that a function rehearsed without its callers returned: they may walk them.
     pub returned: rustc_hash::FxHashSet<u32>,
+    /// Modules and parameters that a graph led to at the exit of a module, or at a backward.
+    pub reached: rustc_hash::FxHashSet<ObjId>,
     /// Modules whose graphs a backward walked, or may have.
     pub walked: ObjSet,
     pub heap: Heap,
