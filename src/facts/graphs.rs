@@ -109,7 +109,8 @@ impl<'a> Script<'a> {
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Drops { by, is_layer, class } = sight else { continue };
-            let purpose = at.calls.iter().map(|(_, name)| name.as_str()).chain([&**class]).any(samples_on_purpose);
+            let purpose =
+                at.calls.iter().map(|(_, name)| name.as_str()).chain([&**class]).any(samples_on_purpose);
             if !purpose && once(&mut seen, at.place) {
                 found.push(ConstantDropout {
                     at: at.clone(),

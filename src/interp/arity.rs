@@ -42,7 +42,9 @@ impl<'p> Interp<'p> {
             Some(Value::Function(closure)) => Some(closure),
             _ => None,
         };
-        let (Some(forward), Some(backward)) = (method(self, "forward"), method(self, "backward")) else { return };
+        let (Some(forward), Some(backward)) = (method(self, "forward"), method(self, "backward")) else {
+            return;
+        };
         let split = method(self, "setup_context").is_some();
         let Some((fewest, most)) = self.inputs(&forward, usize::from(!split)) else { return };
         if backward.file != file || self.is_starved() {

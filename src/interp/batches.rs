@@ -18,7 +18,9 @@ impl<'p> Interp<'p> {
     fn collated_for(&mut self, target: ExprId, batch: Value) -> Value {
         let tree = self.tree(self.file());
         match (&tree.expr(target).kind, &batch) {
-            (ExprKind::Tuple(targets) | ExprKind::List(targets), Value::Tuple(items)) if targets.len() == items.len() => {
+            (ExprKind::Tuple(targets) | ExprKind::List(targets), Value::Tuple(items))
+                if targets.len() == items.len() =>
+            {
                 let parts = targets.iter().zip(items.iter());
                 Value::tuple(parts.map(|(target, item)| self.collated_for(*target, item.clone())).collect())
             }

@@ -102,7 +102,8 @@ impl<'p> Interp<'p> {
         for (place, sight) in std::mem::take(&mut self.watch.unready) {
             self.see(place, sight, Confidence::High);
         }
-        let mut born: Vec<(ObjId, u32)> = self.watch.born.iter().map(|(object, until)| (*object, *until)).collect();
+        let mut born: Vec<(ObjId, u32)> =
+            self.watch.born.iter().map(|(object, until)| (*object, *until)).collect();
         born.sort_unstable();
         let mut registered = None;
         let mut seen = Vec::new();
@@ -123,11 +124,16 @@ impl<'p> Interp<'p> {
         for (name, value) in &attrs {
             let Some((container, site)) = self.plain_container(value) else { continue };
             let mut parts = Vec::new();
-            if !self.parts_within(value, DEEPEST, &mut parts) || parts.is_empty() || parts.len() == 1 && is_single(&self.heap, value) {
+            if !self.parts_within(value, DEEPEST, &mut parts)
+                || parts.is_empty()
+                || parts.len() == 1 && is_single(&self.heap, value)
+            {
                 continue;
             }
             let here = |part: &ObjId| part.0 > object.0 && part.0 < until;
-            let Some(site) = site.or_else(|| parts.first().map(|part| self.heap.get(*part).site)) else { continue };
+            let Some(site) = site.or_else(|| parts.first().map(|part| self.heap.get(*part).site)) else {
+                continue;
+            };
             if !parts.iter().all(here) || seen.contains(&site) || self.registers_itself(object, *name) {
                 continue;
             }
@@ -193,9 +199,10 @@ impl<'p> Interp<'p> {
 
     /// Whether anything asks for gradients in what an optimizer would have to be given.
     fn is_learnt(&self, part: ObjId) -> bool {
-        let own = self.heap.get(part).module().is_some_and(|module| {
-            matches!(module.weights, Learned::Own(_)) && module.frozen == Some(false)
-        });
+        let own =
+            self.heap.get(part).module().is_some_and(|module| {
+                matches!(module.weights, Learned::Own(_)) && module.frozen == Some(false)
+            });
         own || self.learns(part) == Some(true)
     }
 
@@ -203,13 +210,17 @@ impl<'p> Interp<'p> {
     /// than the constructor never look at the attribute.
     fn registers_itself(&mut self, object: ObjId, attribute: Ustr) -> bool {
         let class = self.heap.get(object).class;
-        if self.takes_note(object) || self.has_unseen_base(class) || OWN_WAYS.iter().any(|name| self.is_of_project(object, name)) {
+        if self.takes_note(object)
+            || self.has_unseen_base(class)
+            || OWN_WAYS.iter().any(|name| self.is_of_project(object, name))
+        {
             return true;
         }
         let opaque = self.heap.get(object).attrs.iter().any(|(_, value)| {
             let Some(part) = value.as_obj() else { return false };
             let here = self.heap.get(part);
-            matches!(here.class, ClassRef::Api(_)) && here.module().is_some_and(|module| module.weights == Learned::Opaque)
+            matches!(here.class, ClassRef::Api(_))
+                && here.module().is_some_and(|module| module.weights == Learned::Opaque)
         });
         let mut used = false;
         for base in self.lineage(self.heap.get(object).class) {

@@ -29,11 +29,20 @@ impl<'p> Interp<'p> {
                 lost = lost.union(&nodes.leaves);
             }
         }
-        if lost.is_empty() { value } else { cut(&value, &Cut { place: call.place, by: Some(api.name), lost }) }
+        if lost.is_empty() {
+            value
+        } else {
+            cut(&value, &Cut { place: call.place, by: Some(api.name), lost })
+        }
     }
 
     /// A layer ran where no gradients are recorded.
-    pub(super) fn note_unrecorded(&self, object: ObjId, module: &ModuleState, place: Option<Place>) -> Option<Rc<[Cut]>> {
+    pub(super) fn note_unrecorded(
+        &self,
+        object: ObjId,
+        module: &ModuleState,
+        place: Option<Place>,
+    ) -> Option<Rc<[Cut]>> {
         if self.grad != Some(false) || module.frozen != Some(false) {
             return None;
         }

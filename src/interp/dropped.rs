@@ -11,8 +11,26 @@ use ustr::Ustr;
 
 /// Transfers whose result is the receiver in another form: who calls one wants that form.
 const REFORMING: [&str; 20] = [
-    "broadcast", "cast", "detach", "expand", "flatten", "like", "pad", "permute", "place", "repeat", "reshape",
-    "squeeze", "to", "transpose", "unflatten", "unsqueeze", "upsample", "view", "where", "gather",
+    "broadcast",
+    "cast",
+    "detach",
+    "expand",
+    "flatten",
+    "like",
+    "pad",
+    "permute",
+    "place",
+    "repeat",
+    "reshape",
+    "squeeze",
+    "to",
+    "transpose",
+    "unflatten",
+    "unsqueeze",
+    "upsample",
+    "view",
+    "where",
+    "gather",
 ];
 
 /// A comment that begins a cell, in a script that was exported from a notebook.
@@ -23,8 +41,9 @@ impl<'p> Interp<'p> {
     pub(super) fn note_method(&mut self, api: &Api, receiver: &Value, call: &Call) {
         let Value::Tensor(tensor) = receiver.bare() else { return };
         let reforms = api.gives.as_ref().is_some_and(|gives| REFORMING.contains(&gives.verb.as_str()));
-        // A guess from how a name is used is no evidence that it does not change in place.
-        let guessed = tensor.confidence < Confidence::High && tensor.source == Source::Unknown;
+        // A guess from how a name is used, or what a model from elsewhere gives, may be a record that changes in place.
+        let unseen = tensor.source != Source::Data && tensor.what.is_none();
+        let guessed = tensor.confidence < Confidence::High && unseen;
         let in_place = guessed || api.name.ends_with('_') || call.keyword("out").is_some() || call.open;
         if reforms && api.effects.is_empty() && !in_place && !api.property && !tensor.is_array {
             let method = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
@@ -40,15 +59,26 @@ impl<'p> Interp<'p> {
         let ExprKind::Call { callee, .. } = tree.expr(expr).kind else { return };
         let ExprKind::Attribute { base, .. } = tree.expr(callee).kind else { return };
         let is_tensor = value.as_tensor().is_some_and(|tensor| !tensor.is_array);
-        if latest.place != place || !is_tensor || self.is_shown(place.span) || !self.is_used_on(base, place.span) {
+        if latest.place != place
+            || !is_tensor
+            || self.is_shown(place.span)
+            || !self.is_used_on(base, place.span)
+        {
             return;
         }
         let receiver = self.written(base);
         let by_a_runner = self.frames.iter().any(|frame| {
             frame.site.is_some_and(|(_, name)| self.seeded.is_some() && name.starts_with("test_"))
         });
-        let confidence = if by_a_runner { Confidence::Low } else { latest.confidence };
+        let confidence =
+            if by_a_runner || self.is_demonstration() { Confidence::Low } else { latest.confidence };
         self.see(place, Sight::Dropped { method: latest.method, receiver }, confidence);
+    }
+
+    /// A line of a notebook outside of functions and loops: it may be there to show that nothing changes.
+    fn is_demonstration(&self) -> bool {
+        let inside = self.frames.last().is_some_and(|frame| frame.function.is_some()) || self.in_loop();
+        !inside && self.project.source(self.file()).locate(0).cell.is_some()
     }
 
     /// Whether what a receiver holds is read again: only then somebody expects it to have changed.
@@ -60,7 +90,8 @@ impl<'p> Interp<'p> {
             ExprKind::Attribute { .. } | ExprKind::Subscript { .. } => return true,
             _ => return false,
         };
-        let around = self.frames.last().and_then(|frame| frame.function).map(|function| tree.function(function).span);
+        let around =
+            self.frames.last().and_then(|frame| frame.function).map(|function| tree.function(function).span);
         let repeated = self.active.last().map(|active| self.out.loop_info(active.id).place);
         let repeated = repeated.filter(|place| place.file == self.file()).map(|place| place.span);
         tree.exprs.iter().any(|expr| {
@@ -79,13 +110,16 @@ impl<'p> Interp<'p> {
         }
         let file = self.file();
         let (tree, source) = (self.tree(file), self.project.source(file));
-        let Some(at) = tree.body.iter().position(|stmt| tree.stmt(*stmt).span == statement) else { return false };
+        let Some(at) = tree.body.iter().position(|stmt| tree.stmt(*stmt).span == statement) else {
+            return false;
+        };
         let next = tree.body.get(at + 1).map(|stmt| tree.stmt(*stmt).span.start);
         let cell = |offset: u32| source.locate(offset).cell;
         if cell(statement.start).is_some() {
             return next.is_none_or(|next| cell(next) != cell(statement.start));
         }
-        let between = |comment: &&Span| comment.start >= statement.end && next.is_none_or(|next| comment.end <= next);
+        let between =
+            |comment: &&Span| comment.start >= statement.end && next.is_none_or(|next| comment.end <= next);
         tree.comments.iter().filter(between).any(|comment| {
             let text = source.text.get(comment.range()).unwrap_or_default();
             CELL_COMMENTS.iter().any(|start| text.starts_with(start))
@@ -93,7 +127,13 @@ impl<'p> Interp<'p> {
     }
 
     /// `drop p [training]`: numbers are dropped at random. In a module's forward the mode has to decide.
-    pub(super) fn drops(&mut self, probability: &Value, decided: bool, by: Ustr, place: crate::report::Place) {
+    pub(super) fn drops(
+        &mut self,
+        probability: &Value,
+        decided: bool,
+        by: Ustr,
+        place: crate::report::Place,
+    ) {
         let never = probability.as_num() == Some(0.0) && probability.origin().is_none();
         let layer = self.watch.layer;
         let doubtful = layer.is_none() && matches!(probability.bare(), Value::None);

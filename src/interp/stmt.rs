@@ -32,6 +32,10 @@ impl<'p> Interp<'p> {
             StmtKind::Expr(expr) => {
                 self.watch.latest = None;
                 let value = self.eval(*expr);
+                if let ExprKind::Attribute { .. } = tree.expr(*expr).kind {
+                    let place = self.expr_place(*expr);
+                    self.note_named_step(&value, place);
+                }
                 self.note_dropped(*expr, &value);
                 if self.never_returns(*expr) {
                     return self.exit(Exit::Raise);

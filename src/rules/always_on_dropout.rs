@@ -20,7 +20,9 @@ fn check(script: &Script, out: &mut Findings) {
         let class = &dropout.class;
         let (message, help) = if dropout.is_layer {
             (
-                format!("this layer is made anew in each forward of `{class}`, so `model.eval()` never reaches it"),
+                format!(
+                    "this layer is made anew in each forward of `{class}`, so `model.eval()` never reaches it"
+                ),
                 "make the dropout layer in `__init__`".to_owned(),
             )
         } else if by.contains("dropout") && !by.contains("attention") {

@@ -16,11 +16,16 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(script: &Script, out: &mut Findings) {
     for loss in script.detached_losses() {
-        let message = format!("this backward reaches no parameter of `{}`: the loss was cut from its graph", loss.optimizer);
+        let message = format!(
+            "this backward reaches no parameter of `{}`: the loss was cut from its graph",
+            loss.optimizer
+        );
         let mut finding = script.finding(RULE.id, RULE.severity, &loss.at, message);
         if let Some((place, by)) = loss.cut {
             let label = match by {
-                Some(by) => format!("`{}` leaves the graph behind", by.rsplit('.').next().unwrap_or_default()),
+                Some(by) => {
+                    format!("`{}` leaves the graph behind", by.rsplit('.').next().unwrap_or_default())
+                }
                 None => "gradients are not recorded here".to_owned(),
             };
             finding = finding.because(place, label);

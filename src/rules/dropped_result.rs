@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for dropped in script.dropped_results() {
         let (receiver, method) = (&dropped.receiver, dropped.method);
-        let message = format!("`{receiver}` stays as it is: `.{method}()` returns a new tensor, which is dropped here");
+        let message =
+            format!("`{receiver}` stays as it is: `.{method}()` returns a new tensor, which is dropped here");
         let finding = script
             .finding(RULE.id, RULE.severity, &dropped.at, message)
             .note("modules are moved and cast in place, tensors are not")

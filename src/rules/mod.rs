@@ -2,18 +2,26 @@
 
 mod always_on_dropout;
 mod backward_arity;
+mod backward_without_step;
+mod clip_before_unscale;
 mod detached_loss;
 mod device_mismatch;
 mod dropped_result;
 mod full_dataset_batch;
 mod graph_broken_in_forward;
+mod misplaced_clipping;
 mod misplaced_zero_grad;
+mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_super_init;
 mod missing_zero_grad;
 mod non_scalar_backward;
 mod retained_graph;
+mod scaler_not_updated;
+mod scheduler_before_optimizer;
 mod softmax_before_cross_entropy;
+mod step_bypasses_scaler;
+mod stuck_in_eval;
 mod unregistered_submodule;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
@@ -106,18 +114,26 @@ use page;
 static RULES: &[&Rule] = &[
     &always_on_dropout::RULE,
     &backward_arity::RULE,
+    &backward_without_step::RULE,
+    &clip_before_unscale::RULE,
     &detached_loss::RULE,
     &device_mismatch::RULE,
     &dropped_result::RULE,
     &full_dataset_batch::RULE,
     &graph_broken_in_forward::RULE,
+    &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
+    &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_super_init::RULE,
     &missing_zero_grad::RULE,
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
+    &scaler_not_updated::RULE,
+    &scheduler_before_optimizer::RULE,
     &softmax_before_cross_entropy::RULE,
+    &step_bypasses_scaler::RULE,
+    &stuck_in_eval::RULE,
     &unregistered_submodule::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
