@@ -145,6 +145,10 @@ pub enum Verb {
     Register,
     /// `drop p [training]`: numbers are dropped with this probability, unless the flag is off.
     Drop,
+    /// `refuse-autocast x`: ends the run where x is on the GPU and autocast is on.
+    RefuseAutocast,
+    /// `default-dtype d`: new tensors and layers hold numbers of this kind.
+    DefaultDType,
     /// `unknown x`: may do anything to x.
     Unknown,
 }
@@ -160,7 +164,9 @@ pub enum Context {
     Accumulate,
     /// `device x`: allocations land there.
     Device(Operand),
-    /// Autocast and others that change nothing we follow.
+    /// `autocast device enabled`: operations choose their dtypes by themselves.
+    Autocast(Operand, Operand),
+    /// Others that change nothing we follow.
     Transparent,
     /// The `as` target is the call's result (`open`, `scale_loss`).
     Result,

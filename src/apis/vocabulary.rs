@@ -82,6 +82,8 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("spawn", Verb::Spawn, 1, 2),
     ("zero", Verb::Zero, 1, 1),
     ("register", Verb::Register, 3, 3),
+    ("refuse-autocast", Verb::RefuseAutocast, 1, 1),
+    ("default-dtype", Verb::DefaultDType, 1, 1),
     ("unknown", Verb::Unknown, 1, 1),
 ];
 
@@ -108,7 +110,7 @@ pub const MARKS: &[(&str, Mark)] = &[
 ];
 
 pub const CONTEXTS: &[&str] =
-    &["no-grad", "enable-grad", "set-grad", "accumulate", "device", "transparent", "result"];
+    &["no-grad", "enable-grad", "set-grad", "accumulate", "device", "autocast", "transparent", "result"];
 
 pub const EXPECTATIONS: &[&str] =
     &["logits", "binary-logits", "probabilities", "log-probabilities", "anything"];

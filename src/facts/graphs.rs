@@ -163,6 +163,9 @@ impl<'a> Script<'a> {
 
     /// Parameters whose only way to a loss was cut.
     pub fn broken_graphs(&self) -> Vec<BrokenGraph> {
+        if self.rehearsal.blind_backward {
+            return Vec::new();
+        }
         let stepping = self.stepping();
         let mut seen = Vec::new();
         let mut found = Vec::new();

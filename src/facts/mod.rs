@@ -2,6 +2,7 @@
 //! once; a rule only says it to the user.
 
 mod data;
+mod dtypes;
 pub mod gpus;
 mod gradients;
 mod graphs;
@@ -14,6 +15,7 @@ mod steps;
 pub mod units;
 
 pub use data::{FullBatch, ResidentData};
+pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use graphs::{
     BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,

@@ -252,6 +252,7 @@ impl<'p> Interp<'p> {
                 },
                 modal: self.is_modal(api, &invocation),
                 device: self.device_in_force(&invocation),
+                dtype: self.dtype_in_force(&invocation),
                 frozen: Some(false),
                 ..ModuleState::default()
             }),

@@ -30,6 +30,8 @@ impl<'p> Interp<'p> {
             Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => {
                 Value::Unknown
             }
+            // Its kind still names it.
+            Value::Device(device) if name == "type" && device.is_gpu() => value.clone(),
             Value::Device(_) if name == "type" => Value::Str(None),
             Value::None => Value::Unknown,
             _ => python::attribute(self, value, &name).unwrap_or_else(|| {

@@ -49,8 +49,12 @@ impl<'p> Interp<'p> {
             birth.first = None;
         }
         let Some(place) = birth.first.map(|(place, _)| place).or(constructor) else { return };
-        if !self.watch.unready.iter().any(|(known, _)| *known == place) {
-            let class = self.class_name(birth.object);
+        let class = self.class_name(birth.object);
+        let known = |(other, sight): &(Place, Sight)| {
+            other.file == place.file
+                && matches!(sight, Sight::Unready { class: other, .. } if *other == class)
+        };
+        if !self.watch.unready.iter().any(known) {
             let attribute = birth.first.map(|(_, name)| name);
             self.watch.unready.push((place, Sight::Unready { class, attribute }));
         }
@@ -67,6 +71,10 @@ impl<'p> Interp<'p> {
     pub(super) fn note_assigned(&mut self, object: ObjId, name: Ustr, value: &Value, place: Place) {
         if self.watch.births.is_empty() {
             return;
+        }
+        if name == "__dict__" {
+            // It takes over another instance, which is ready.
+            return self.note_ready(Some(object));
         }
         let needs = is_parameter(value)
             || matches!(value, Value::Obj(part) if self.heap.get(*part).module().is_some());

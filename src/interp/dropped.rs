@@ -41,14 +41,23 @@ impl<'p> Interp<'p> {
     pub(super) fn note_method(&mut self, api: &Api, receiver: &Value, call: &Call) {
         let Value::Tensor(tensor) = receiver.bare() else { return };
         let reforms = api.gives.as_ref().is_some_and(|gives| REFORMING.contains(&gives.verb.as_str()));
-        // A guess from how a name is used, or what a model from elsewhere gives, may be a record that changes in place.
-        let unseen = tensor.source != Source::Data && tensor.what.is_none();
-        let guessed = tensor.confidence < Confidence::High && unseen;
+        let guessed = tensor.confidence < Confidence::High && !self.is_surely_a_tensor(tensor);
         let in_place = guessed || api.name.ends_with('_') || call.keyword("out").is_some() || call.open;
         if reforms && api.effects.is_empty() && !in_place && !api.property && !tensor.is_array {
             let method = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
             self.watch.latest = Some(Latest { place: call.place, method, confidence: tensor.confidence });
         }
+    }
+
+    /// A guess from how a name is used, or what a model from elsewhere gives, may be a record that changes in
+    /// place, and so may what was only moved.
+    fn is_surely_a_tensor(&self, tensor: &Tensor) -> bool {
+        let moves = |verb: &str| matches!(verb, "to" | "place" | "cast" | "detach" | "same");
+        let computes = |name: Ustr| {
+            let gives = self.apis.get(name).and_then(|api| api.gives.as_ref());
+            gives.is_some_and(|gives| !moves(gives.verb.as_str()))
+        };
+        tensor.source == Source::Data || tensor.what.is_some_and(computes)
     }
 
     /// An expression statement that was evaluated.

@@ -55,6 +55,8 @@ impl<'p> Interp<'p> {
                 Verb::Zero => self.zero(&arg(0), call.place),
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
                 Verb::Drop => self.drop_numbers(effect, call),
+                Verb::RefuseAutocast => self.refuse_autocast(&arg(0), call),
+                Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
                 Verb::Detach => {}
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }

@@ -196,6 +196,9 @@ impl<'p> Interp<'p> {
         }
         if let (Some(x), Some(y)) = (a.as_tensor(), b.as_tensor()) {
             self.meet(x, y, place);
+            if op == BinaryOp::MatMul {
+                self.meet_factors(x, y, place);
+            }
         }
         let mut result = transfer::binary(self, op, a, b, place, same).unwrap_or_default();
         if result.is_unknown() {
@@ -306,7 +309,7 @@ impl<'p> Interp<'p> {
                 );
                 match self.heap.join(&a, &b) {
                     // Two contexts that change the same are one to us.
-                    Value::Unknown if self.is_same_context(&a, &b) => a,
+                    Value::Unknown => self.either_context(&a, &b).unwrap_or_default(),
                     joined => joined,
                 }
             }

@@ -21,9 +21,9 @@ impl<'p> Interp<'p> {
                 self.let_go(tensor);
                 if matches!(tensor.graph, Graph::Unknown) {
                     self.let_all_go();
+                    self.out.blind_backward = true;
                 }
                 self.out.walked = self.out.walked.union(&leaves);
-                self.out.reached.extend(leaves.iter());
                 let confidence = tensor.confidence;
                 let scaled = match tensor.graph {
                     Graph::Unknown if tensor.scaled == Scaled::No => Scaled::Maybe,
@@ -37,6 +37,7 @@ impl<'p> Interp<'p> {
                 let mut reached = ObjSet::default();
                 self.reach(loss, &mut reached, 2);
                 self.let_all_go();
+                self.out.blind_backward = true;
                 self.event(
                     place,
                     Effect::Backward { leaves: ObjSet::default(), others: true, scaled: Scaled::Maybe },
@@ -49,6 +50,7 @@ impl<'p> Interp<'p> {
     /// The graph of a tensor was walked, or left for where we cannot see.
     pub(super) fn let_go(&mut self, tensor: &Tensor) {
         if let Graph::Live(nodes) = &tensor.graph {
+            self.out.reached.extend(nodes.leaves.iter());
             let left = if self.returning { &mut self.out.returned } else { &mut self.out.consumed };
             left.extend(nodes.carried.iter().copied());
         }

@@ -20,6 +20,7 @@ mod data;
 mod decorate;
 mod device;
 mod dropped;
+mod dtypes;
 mod effects;
 mod engines;
 mod expr;
@@ -88,6 +89,8 @@ pub struct Interp<'p> {
     contexts: Vec<ContextKind>,
     /// Where a factory or layer puts its tensors that is not told where.
     pub default_device: Device,
+    /// New layers hold `float32`; scripts that choose another default are not followed in this.
+    plain_dtypes: bool,
     /// The script is written for a framework whose inputs say that no gradients are recorded.
     pub volatile: bool,
     /// Calls of modules that are running and were made outside of any forward.

@@ -59,6 +59,7 @@ impl<'p> Interp<'p> {
             trust: Confidence::High,
             awaiting: None,
             default_device: Device::Cpu,
+            plain_dtypes: true,
             volatile: false,
             forwards: Vec::new(),
             carried: 0,

@@ -3,10 +3,12 @@
 mod always_on_dropout;
 mod backward_arity;
 mod backward_without_step;
+mod bce_under_autocast;
 mod clip_before_unscale;
 mod detached_loss;
 mod device_mismatch;
 mod dropped_result;
+mod dtype_mismatch;
 mod full_dataset_batch;
 mod graph_broken_in_forward;
 mod misplaced_clipping;
@@ -115,10 +117,12 @@ static RULES: &[&Rule] = &[
     &always_on_dropout::RULE,
     &backward_arity::RULE,
     &backward_without_step::RULE,
+    &bce_under_autocast::RULE,
     &clip_before_unscale::RULE,
     &detached_loss::RULE,
     &device_mismatch::RULE,
     &dropped_result::RULE,
+    &dtype_mismatch::RULE,
     &full_dataset_batch::RULE,
     &graph_broken_in_forward::RULE,
     &misplaced_clipping::RULE,

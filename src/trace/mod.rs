@@ -8,7 +8,7 @@ pub use walk::{Protocol, Way, walk};
 use crate::apis::Expects;
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
-use crate::values::{Device, Heap, Mode, ObjId, ObjSet, Scaled, Tensor, Value};
+use crate::values::{DType, Device, Heap, Mode, ObjId, ObjSet, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -188,6 +188,10 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
+    /// Numbers of a dtype met weights, or factors, of another; or a `lookup` was made with them.
+    Mistyped { what: Rc<str>, made: Option<Place>, gets: DType, wants: DType, lookup: bool },
+    /// A call that autocast does not allow; whether it is on for sure.
+    Refused { autocast: Option<Place>, sure: bool },
     /// What a model gave was compared with something that no model gave.
     Scored,
     /// Operands on two devices met.
@@ -261,6 +265,8 @@ pub struct Rehearsal {
     pub returned: rustc_hash::FxHashSet<u32>,
     /// Modules and parameters that a graph led to at the exit of a module, or at a backward.
     pub reached: rustc_hash::FxHashSet<ObjId>,
+    /// A backward walked a graph of which nothing is known.
+    pub blind_backward: bool,
     /// Modules whose graphs a backward walked, or may have.
     pub walked: ObjSet,
     pub heap: Heap,

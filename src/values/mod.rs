@@ -129,6 +129,18 @@ pub enum ContextKind {
     UnknownGrad,
     Accumulate,
     Device(Device),
+    Autocast(Autocast),
+}
+
+/// Operations choose their dtypes by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Autocast {
+    /// Where it was made.
+    pub place: Option<Place>,
+    /// Of which tensors.
+    pub device: Device,
+    /// `None` when the user decides, or something that we do not see.
+    pub on: Option<bool>,
 }
 
 #[derive(Debug)]
