@@ -49,6 +49,8 @@ impl<'p> Interp<'p> {
             carried: Rc::from([]),
             maybe: false,
             own: false,
+            parts: Parts::default(),
+            bare: true,
         };
         let graph = if self.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
         let tensor = Rc::new(Tensor {
@@ -225,6 +227,7 @@ impl<'p> Interp<'p> {
             Value::Obj(object) => {
                 let value =
                     if value.is_unknown() { self.self_typed_by_use(*object, name, value) } else { value };
+                self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
                 self.note_assigned(*object, name, &value, place);
                 self.heap.get_mut(*object).set_attr(name, value);

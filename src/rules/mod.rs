@@ -4,6 +4,7 @@ mod always_on_dropout;
 mod backward_arity;
 mod backward_without_step;
 mod bce_under_autocast;
+mod bypassed_strategy;
 mod clip_before_unscale;
 mod detached_loss;
 mod device_mismatch;
@@ -17,6 +18,8 @@ mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_super_init;
 mod missing_zero_grad;
+mod model_built_in_loop;
+mod needless_retain_graph;
 mod non_scalar_backward;
 mod retained_graph;
 mod scaler_not_updated;
@@ -24,8 +27,12 @@ mod scheduler_before_optimizer;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
 mod stuck_in_eval;
+mod swallowed_gpu_error;
+mod trainable_without_recompile;
+mod undetached_hidden_state;
 mod unregistered_submodule;
 mod unsafe_division;
+mod whole_array_constant;
 mod whole_dataset_on_gpu;
 
 use crate::facts::{Findings, Script};
@@ -118,6 +125,7 @@ static RULES: &[&Rule] = &[
     &backward_arity::RULE,
     &backward_without_step::RULE,
     &bce_under_autocast::RULE,
+    &bypassed_strategy::RULE,
     &clip_before_unscale::RULE,
     &detached_loss::RULE,
     &device_mismatch::RULE,
@@ -131,6 +139,8 @@ static RULES: &[&Rule] = &[
     &missing_no_grad::RULE,
     &missing_super_init::RULE,
     &missing_zero_grad::RULE,
+    &model_built_in_loop::RULE,
+    &needless_retain_graph::RULE,
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
@@ -138,8 +148,12 @@ static RULES: &[&Rule] = &[
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
     &stuck_in_eval::RULE,
+    &swallowed_gpu_error::RULE,
+    &trainable_without_recompile::RULE,
+    &undetached_hidden_state::RULE,
     &unregistered_submodule::RULE,
     &unsafe_division::RULE,
+    &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
 

@@ -4,12 +4,14 @@
 pub mod heap;
 pub mod int;
 pub mod object;
+pub mod parts;
 pub mod range;
 pub mod tensor;
 
 pub use heap::Heap;
 pub use int::{Int, Symbol};
 pub use object::*;
+pub use parts::{Part, Parts, Unwalked};
 pub use range::Interval;
 pub use tensor::{Cut, DType, Device, Graph, Hazard, HazardKind, Nodes, Scaled, Shape, Source, Tensor};
 
@@ -129,6 +131,12 @@ pub enum ContextKind {
     UnknownGrad,
     Accumulate,
     Device(Device),
+    /// In the scope of a strategy.
+    Strategy(ObjId),
+    /// In one of a strategy's replicas.
+    Replica,
+    /// In a function that is recorded as a graph.
+    Traced,
     Autocast(Autocast),
 }
 
