@@ -1,18 +1,22 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod activations;
 mod data;
 pub mod gpus;
 mod gradients;
 mod losses;
 mod memory;
 mod shares;
+mod targets;
 pub mod units;
 
+pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
+pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};

@@ -1,15 +1,21 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod broadcast_loss;
 mod device_mismatch;
 mod full_dataset_batch;
+mod keras_logits_mismatch;
 mod misplaced_zero_grad;
 mod missing_no_grad;
 mod missing_zero_grad;
+mod nll_without_log_softmax;
 mod non_scalar_backward;
+mod one_class_softmax;
 mod retained_graph;
+mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
+mod wrong_target_dtype;
 
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
@@ -97,16 +103,22 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &broadcast_loss::RULE,
     &device_mismatch::RULE,
     &full_dataset_batch::RULE,
+    &keras_logits_mismatch::RULE,
     &misplaced_zero_grad::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
+    &nll_without_log_softmax::RULE,
     &non_scalar_backward::RULE,
+    &one_class_softmax::RULE,
     &retained_graph::RULE,
+    &sigmoid_mismatch::RULE,
     &softmax_before_cross_entropy::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
+    &wrong_target_dtype::RULE,
 ];
 
 /// All rules, sorted by id.
