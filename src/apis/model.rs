@@ -103,6 +103,8 @@ pub enum Verb {
     Walk,
     /// `step optimizer [closure] [scaler]`: applies gradients, through a scaler that divides them by its scale.
     Step,
+    /// `schedule scheduler [epoch]`: goes on to the next learning rate, or to that of an epoch.
+    Schedule,
     /// `unscale scaler optimizer`: the gradients of an optimizer are divided by the scale.
     Unscale,
     /// `update-scale scaler`: the scaler chooses its next scale.

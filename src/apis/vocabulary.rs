@@ -59,6 +59,7 @@ pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "gra
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
     ("step", Verb::Step, 1, 3),
+    ("schedule", Verb::Schedule, 1, 2),
     ("unscale", Verb::Unscale, 2, 2),
     ("update-scale", Verb::UpdateScale, 1, 1),
     ("read-scale", Verb::ReadScale, 1, 1),

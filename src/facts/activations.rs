@@ -5,6 +5,7 @@ use crate::apis::{Expects, LossSpec, Mark};
 use crate::report::Place;
 use crate::trace::{At, Sight};
 use crate::values::{Graph, Int, Tensor, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 use ustr::Ustr;
 
 /// A loss that teaches a model something.
@@ -55,7 +56,11 @@ pub struct LoneClass {
 impl<'a> Script<'a> {
     /// Losses of values that a model makes, with a graph behind them.
     pub(super) fn taught_losses(&self) -> impl Iterator<Item = TaughtLoss<'a>> {
-        self.sightings().filter_map(|(at, sight)| {
+        let several = self.several_losses();
+        self.sightings().filter_map(move |(at, sight)| {
+            if several.contains(&at.place) {
+                return None;
+            }
             let (spec, expects, output, target, place) = match sight {
                 Sight::Loss(loss) => (loss.spec, loss.expects, &loss.input, Some(&loss.target), at.place),
                 Sight::Fit { loss: Some(loss), .. } | Sight::Compiled(loss) => {
@@ -69,6 +74,20 @@ impl<'a> Script<'a> {
             let teaches = compiled || !matches!(input.graph, Graph::None);
             teaches.then_some(TaughtLoss { at, spec, expects, input, target, compiled })
         })
+    }
+
+    /// Places where one of several losses is called: the choice may fit what they are called on.
+    fn several_losses(&self) -> FxHashSet<Place> {
+        let mut known: FxHashMap<Place, Ustr> = FxHashMap::default();
+        let mut several = FxHashSet::default();
+        for (at, sight) in self.sightings() {
+            if let Sight::Loss(loss) = sight
+                && *known.entry(at.place).or_insert(loss.loss) != loss.loss
+            {
+                several.insert(at.place);
+            }
+        }
+        several
     }
 
     /// Losses on two classes that get a sigmoid too many or none.

@@ -7,7 +7,9 @@ pub mod gpus;
 mod gradients;
 mod losses;
 mod memory;
+mod scaling;
 mod shares;
+mod steps;
 mod targets;
 pub mod units;
 
@@ -16,6 +18,8 @@ pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
+pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
+pub use steps::{EarlySchedule, Unapplied, Unstepped};
 pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
 
 use crate::report::{Diagnostic, Place, Severity};
@@ -86,8 +90,13 @@ impl<'a> Script<'a> {
         self.rehearsal.sightings.iter().map(|Sighting { at, sight }| (at, sight))
     }
 
-    /// The name a variable or attribute had where an object was kept; else its class.
+    /// The name a variable or attribute had where an optimizer was kept.
     fn name_of(&self, object: ObjId) -> String {
+        self.name_or(object, "optimizer")
+    }
+
+    /// The name a variable or attribute had where an object was kept.
+    fn name_or(&self, object: ObjId, otherwise: &str) -> String {
         for entry in 0..self.rehearsal.heap.len() {
             let holder = self.rehearsal.heap.get(ObjId(entry as u32));
             if !matches!(
@@ -103,7 +112,7 @@ impl<'a> Script<'a> {
                 }
             }
         }
-        "optimizer".to_owned()
+        otherwise.to_owned()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::values::{ObjId, ObjSet, OptimizerState, State};
 
 /// What one optimizer owns, or a part of it.
 pub struct Share<'s, 'a> {
-    script: &'s Script<'a>,
+    pub script: &'s Script<'a>,
     pub optimizer: ObjId,
     pub state: OptimizerState,
     /// The modules and parameters it owns, with what is inside them.
@@ -44,7 +44,7 @@ impl Share<'_, '_> {
             || self.state.owns.iter().any(|owner| inside.contains(owner))
     }
 
-    pub fn backward(&self, leaves: &ObjSet, others: bool) -> Reach {
+    pub fn reached(&self, leaves: &ObjSet, others: bool) -> Reach {
         if self.overlap(leaves) {
             Reach::Surely
         } else if others || self.state.others {
@@ -80,6 +80,10 @@ impl Share<'_, '_> {
             || (self.state.others && objects.iter().any(is_module))
     }
 
+    pub fn is_alone(&self) -> bool {
+        self.alone
+    }
+
     /// Whether another optimizer applies the same gradients.
     pub fn is_of(&self, other: ObjId) -> bool {
         let State::Optimizer(other) = &self.script.rehearsal.heap.get(other).state else { return false };
@@ -94,6 +98,11 @@ impl<'a> Script<'a> {
     pub fn shares<'s>(&'s self, entry: &Entry, parts: Parts) -> Vec<Share<'s, 'a>> {
         let mut stepping = ObjSet::default();
         optimizers(&entry.nodes, &mut stepping);
+        self.shares_of(&stepping, parts)
+    }
+
+    /// What each of several optimizers owns.
+    pub fn shares_of<'s>(&'s self, stepping: &ObjSet, parts: Parts) -> Vec<Share<'s, 'a>> {
         let mut all = Vec::new();
         for optimizer in stepping.iter() {
             let State::Optimizer(state) = &self.rehearsal.heap.get(optimizer).state else { continue };
@@ -120,7 +129,7 @@ fn owned_parts(state: &OptimizerState, parts: Parts) -> Vec<ObjSet> {
 }
 
 /// The optimizers that step in a sequence.
-fn optimizers(nodes: &[Node], found: &mut ObjSet) {
+pub(super) fn optimizers(nodes: &[Node], found: &mut ObjSet) {
     for node in nodes {
         match node {
             Node::Event(Event { effect: Effect::Step { optimizer, .. }, .. }) => found.insert(*optimizer),

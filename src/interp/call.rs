@@ -109,7 +109,21 @@ impl<'p> Interp<'p> {
             }
             return Value::Unknown;
         }
-        self.call_value(&method, call)
+        let value = self.call_value(&method, call);
+        self.changed_in_place(receiver, name, &value, base);
+        value
+    }
+
+    /// `x.unsqueeze_(1)`: what the method gives is the receiver from here on.
+    fn changed_in_place(&mut self, receiver: &Value, name: Ustr, value: &Value, base: ExprId) {
+        let tree = self.tree(self.file());
+        if let (Value::Tensor(before), Value::Tensor(after)) = (receiver, value)
+            && name.ends_with('_')
+            && before.shape != after.shape
+            && matches!(tree.expr(base).kind, ExprKind::Name(_))
+        {
+            self.assign(base, value.clone());
+        }
     }
 
     /// A method of one of several instances, as in `agent = A(...) if ... else B(...)`.
@@ -150,12 +164,17 @@ impl<'p> Interp<'p> {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
             return self.call_api_method(api.name, &tensor, call);
         }
-        let clears = |role| {
+        let does = |role, verb| {
             let class = self.apis.class_of(role)?;
             let api = self.apis.method(class, name)?;
-            api.effects.iter().any(|effect| effect.verb == Verb::Clear).then_some(())
+            api.effects.iter().any(|effect| effect.verb == verb).then_some(())
         };
-        if [Role::Optimizer, Role::Module].into_iter().find_map(clears).is_some() {
+        // An environment that steps is told an action.
+        let acts = call.values().any(|value| !matches!(value, Value::Function(_) | Value::Bound(_)));
+        if !acts && does(Role::Optimizer, Verb::Step).is_some() {
+            self.event(call.place, Effect::UnseenStep, Confidence::High);
+        }
+        if [Role::Optimizer, Role::Module].into_iter().find_map(|role| does(role, Verb::Clear)).is_some() {
             // Something is cleared, and it may be anything.
             let effect = Effect::Clear { targets: ObjSet::default(), whole: false };
             self.event(call.place, effect, Confidence::High);

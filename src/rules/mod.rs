@@ -1,9 +1,12 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod backward_without_step;
 mod broadcast_loss;
+mod clip_before_unscale;
 mod device_mismatch;
 mod full_dataset_batch;
 mod keras_logits_mismatch;
+mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_no_grad;
 mod missing_zero_grad;
@@ -11,8 +14,11 @@ mod nll_without_log_softmax;
 mod non_scalar_backward;
 mod one_class_softmax;
 mod retained_graph;
+mod scaler_not_updated;
+mod scheduler_before_optimizer;
 mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
+mod step_bypasses_scaler;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
 mod wrong_target_dtype;
@@ -103,10 +109,13 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &backward_without_step::RULE,
     &broadcast_loss::RULE,
+    &clip_before_unscale::RULE,
     &device_mismatch::RULE,
     &full_dataset_batch::RULE,
     &keras_logits_mismatch::RULE,
+    &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
@@ -114,8 +123,11 @@ static RULES: &[&Rule] = &[
     &non_scalar_backward::RULE,
     &one_class_softmax::RULE,
     &retained_graph::RULE,
+    &scaler_not_updated::RULE,
+    &scheduler_before_optimizer::RULE,
     &sigmoid_mismatch::RULE,
     &softmax_before_cross_entropy::RULE,
+    &step_bypasses_scaler::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
     &wrong_target_dtype::RULE,

@@ -81,6 +81,12 @@ pub enum Effect {
     Clip { targets: ObjSet, whole: bool },
     /// What else a scaler of gradients does.
     Scaler { scaler: ObjId, act: ScalerAct },
+    /// Something steps that is not known: it may be any optimizer.
+    UnseenStep,
+    /// The step of an optimizer is named and not called.
+    NamedStep { optimizer: ObjId },
+    /// A schedule goes on to its next learning rate.
+    Schedule { scheduler: ObjId, optimizer: Option<ObjId> },
     /// The gradients of an optimizer's, module's or parameter's are cleared.
     Clear { targets: ObjSet, whole: bool },
     /// A call that is not understood got hold of these.

@@ -95,12 +95,21 @@ pub fn activation(name: &str) -> (Option<Mark>, Option<Interval>) {
 /// `linear x out_features`: another last size.
 pub fn linear(interp: &mut Interp, call: &Invocation) -> Value {
     let out = int(call, 1).unwrap_or_default();
+    let fits = named(call, "in_features").is_none_or(|size| takes(&size, first(interp, call).last_size()));
     let last = Some(out.clone()).filter(|out| !out.is_unknown());
-    match weighted(interp, call, |shape| dims::replace(shape, -1, out)) {
+    match weighted(interp, call, |shape| dims::replace(shape, -1, out).filter(|_| fits)) {
         Value::Tensor(tensor) if tensor.shape.is_none() => {
             Value::tensor(Tensor { last, ..(*tensor).clone() })
         }
         other => other,
+    }
+}
+
+/// Whether a layer takes inputs of a last size; where it does not, the shape is not what we thought it was.
+fn takes(wanted: &Value, last: Option<Int>) -> bool {
+    match (wanted.as_known_int(), last.and_then(|last| last.known())) {
+        (Some(wanted), Some(last)) => wanted == last,
+        _ => true,
     }
 }
 
