@@ -233,8 +233,19 @@ pub struct ClassSpec {
     pub call_params: Box<[ParamSpec]>,
     /// What constructing evaluates to, where that is not simply an instance (`torch.nn.Parameter(data)`).
     pub makes: Option<Apply>,
+    /// Whether a layer does something else in training than in evaluation.
+    pub modal: Option<Modal>,
     /// Parts of the training protocol that the framework does by itself: `backward`, `step`, `clear`, `device`, `eval`, `loop`.
     pub owns: Box<[Ustr]>,
+}
+
+/// When a layer's mode matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Modal {
+    Always,
+    Never,
+    /// Where this parameter of the constructor is true, or not zero.
+    If(Ustr),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -126,7 +126,7 @@ pub const PAIRS: &[(&str, Pairs)] = &[("broadcast", Pairs::Broadcast), ("equal",
 /// Keys of an entry.
 pub const ENTRY_KEYS: &[&str] = &[
     "also", "params", "gives", "range", "mark", "effects", "context", "loss", "role", "is", "weights",
-    "call", "owns", "makes", "dataset", "property", "source",
+    "call", "owns", "makes", "modal", "dataset", "property", "source",
 ];
 
 /// Keys of a file that are no entries.

@@ -7,6 +7,7 @@ pub mod gpus;
 mod gradients;
 mod losses;
 mod memory;
+mod modes;
 mod scaling;
 mod shares;
 mod steps;
@@ -18,6 +19,7 @@ pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
+pub use modes::{EvaluatedInTraining, StuckInEval};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 pub use steps::{EarlySchedule, Unapplied, Unstepped};
 pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
@@ -90,6 +92,15 @@ impl<'a> Script<'a> {
         self.rehearsal.sightings.iter().map(|Sighting { at, sight }| (at, sight))
     }
 
+    /// What a module is called where it is kept, else its class.
+    fn name_of_module(&self, module: ObjId) -> String {
+        match self.name_of(module).as_str() {
+            "optimizer" => "model".to_owned(),
+            name => name.to_owned(),
+        }
+    }
+
+    /// The name a variable or attribute had where an object was kept; else its class.
     /// The name a variable or attribute had where an optimizer was kept.
     fn name_of(&self, object: ObjId) -> String {
         self.name_or(object, "optimizer")

@@ -131,6 +131,7 @@ impl<'p> Interp<'p> {
             "gradients" => self.gradients(call),
             "scaled" => self.scaled(call),
             "grad" => Value::Unknown,
+            "mode-flag" => self.mode_flag(call),
             "parameter" => self.parameter(call),
             "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
             | "dataset-same" | "take-samples" | "dataset-arrays" | "dataset-skip" | "dataset-take"
@@ -256,6 +257,7 @@ impl<'p> Interp<'p> {
                     Learned::Nothing if invocation.open => Learned::Opaque,
                     weights => weights,
                 },
+                modal: self.is_modal(api, &invocation),
                 device: self.device_in_force(&invocation),
                 frozen: Some(false),
                 ..ModuleState::default()

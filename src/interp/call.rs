@@ -164,6 +164,7 @@ impl<'p> Interp<'p> {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
             return self.call_api_method(api.name, &tensor, call);
         }
+        self.mode_of_unknown(name, call.place);
         let does = |role, verb| {
             let class = self.apis.class_of(role)?;
             let api = self.apis.method(class, name)?;

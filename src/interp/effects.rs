@@ -32,9 +32,9 @@ impl<'p> Interp<'p> {
                 Verb::Clear => self.clear(&arg(0), call.place),
                 Verb::Train => {
                     let flag = (effect.args.len() > 1).then(|| arg(1));
-                    self.train(&arg(0), flag.as_ref());
+                    self.train(&arg(0), flag.as_ref(), call.place);
                 }
-                Verb::Eval => self.for_each_part(&arg(0), |module| module.mode = Mode::Eval),
+                Verb::Eval => self.set_mode(&arg(0), Mode::Eval, call.place),
                 Verb::RequiresGrad => self.requires_grad(&arg(0), &arg(1), call.place),
                 Verb::Move => {
                     let device = transfer::device_of(self, &arg(1));
@@ -58,16 +58,6 @@ impl<'p> Interp<'p> {
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
         }
-    }
-
-    /// Without a flag a module is put into training; with one, the flag says.
-    fn train(&mut self, target: &Value, flag: Option<&Value>) {
-        let mode = match flag.map(|flag| self.truth(flag)) {
-            None | Some(Some(true)) => Mode::Train,
-            Some(Some(false)) => Mode::Eval,
-            Some(None) => Mode::Unknown,
-        };
-        self.for_each_part(target, |module| module.mode = mode);
     }
 
     fn default_device_from_here(&mut self, device: &Value) {

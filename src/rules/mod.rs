@@ -8,6 +8,7 @@ mod full_dataset_batch;
 mod keras_logits_mismatch;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
+mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_zero_grad;
 mod nll_without_log_softmax;
@@ -19,6 +20,7 @@ mod scheduler_before_optimizer;
 mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
+mod stuck_in_eval;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
 mod wrong_target_dtype;
@@ -117,6 +119,7 @@ static RULES: &[&Rule] = &[
     &keras_logits_mismatch::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
+    &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
     &nll_without_log_softmax::RULE,
@@ -128,6 +131,7 @@ static RULES: &[&Rule] = &[
     &sigmoid_mismatch::RULE,
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
+    &stuck_in_eval::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
     &wrong_target_dtype::RULE,

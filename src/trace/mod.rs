@@ -95,8 +95,10 @@ pub enum Effect {
     Read { objects: ObjSet },
     /// A module or parameter was made anew: it has no gradients.
     Made { object: ObjId },
-    /// A forward of a module.
-    Forward { module: ObjId },
+    /// A forward of a module, and whether gradients are recorded.
+    Forward { module: ObjId, grad: Option<bool> },
+    /// A module and all inside it are put into a mode; some module that we do not see is.
+    Mode { module: Option<ObjId>, mode: Mode },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,6 +194,8 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
+    /// What a model gave was compared with something that no model gave.
+    Scored,
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
 }
@@ -209,6 +213,8 @@ pub struct Forward {
     pub module: ObjId,
     pub name: Rc<str>,
     pub mode: Mode,
+    /// The class of a part that is in training mode, and does something else there than in evaluation.
+    pub in_training: Option<Rc<str>>,
     /// Whether gradients are recorded; `None` when that is not known.
     pub grad: Option<bool>,
     pub input: Option<Rc<Tensor>>,
