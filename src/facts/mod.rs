@@ -2,12 +2,15 @@
 //! once; a rule only says it to the user.
 
 mod activations;
+mod compiled;
 mod data;
+mod dtypes;
 pub mod gpus;
 mod gradients;
 mod losses;
 mod memory;
 mod modes;
+mod runs;
 mod scaling;
 mod shares;
 mod steps;
@@ -15,11 +18,14 @@ mod targets;
 pub mod units;
 
 pub use activations::{LoneClass, Misfit, MisfitLoss};
+pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
+pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use modes::{EvaluatedInTraining, StuckInEval};
+pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 pub use steps::{EarlySchedule, Unapplied, Unstepped};
 pub use targets::{BroadcastLoss, TargetFault, WrongTarget};

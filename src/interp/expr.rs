@@ -1,5 +1,6 @@
 //! Expressions: what they evaluate to.
 
+use super::layered::symbolic;
 use super::{Call, Interp, Passed, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
@@ -200,6 +201,9 @@ impl<'p> Interp<'p> {
         }
         if let (Some(x), Some(y)) = (a.as_tensor(), b.as_tensor()) {
             self.meet(x, y, place);
+            if op == BinaryOp::MatMul {
+                self.meet_factors(x, y, place);
+            }
         }
         let mut result = transfer::binary(self, op, a, b, place, same).unwrap_or_default();
         if result.is_unknown() {
@@ -211,7 +215,7 @@ impl<'p> Interp<'p> {
         if op == BinaryOp::Sub {
             result = self.note_spread(a, b, place, result);
         }
-        result
+        symbolic(&[a, b], result)
     }
 
     fn compare(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) -> Value {
@@ -312,7 +316,7 @@ impl<'p> Interp<'p> {
                 );
                 match self.heap.join(&a, &b) {
                     // Two contexts that change the same are one to us.
-                    Value::Unknown if self.is_same_context(&a, &b) => a,
+                    Value::Unknown => self.either_context(&a, &b).unwrap_or_default(),
                     joined => joined,
                 }
             }

@@ -49,6 +49,7 @@ impl<'p> Interp<'p> {
             }
             None => self.layer(object, call),
         };
+        let output = self.come_through(Some(object), call.values(), output);
         if !outermost {
             return output;
         }
@@ -213,6 +214,9 @@ impl<'p> Interp<'p> {
             }
             return Some(self.sequence(object, call));
         }
+        if let Some(verb) = verb {
+            self.meet_weights(object, verb, &invocation);
+        }
         // `F.dropout(training=)` and its kin take the layer's own mode.
         let training = self.heap.get(object).module().map_or(Mode::Unknown, |module| module.mode);
         if training != Mode::Unknown {
@@ -281,6 +285,9 @@ impl<'p> Interp<'p> {
                 tensor.confidence = tensor.confidence.min(self.heap.get(object).confidence);
                 if module.device != Device::Unknown {
                     tensor.device = module.device;
+                }
+                if module.dtype.is_some() && self.autocast().is_none() {
+                    tensor.dtype = module.dtype;
                 }
                 Value::tensor(tensor)
             }

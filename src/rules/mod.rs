@@ -1,9 +1,12 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
 mod backward_without_step;
+mod bce_under_autocast;
 mod broadcast_loss;
+mod bypassed_strategy;
 mod clip_before_unscale;
 mod device_mismatch;
+mod dtype_mismatch;
 mod full_dataset_batch;
 mod keras_logits_mismatch;
 mod misplaced_clipping;
@@ -11,6 +14,7 @@ mod misplaced_zero_grad;
 mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_zero_grad;
+mod model_built_in_loop;
 mod nll_without_log_softmax;
 mod non_scalar_backward;
 mod one_class_softmax;
@@ -21,7 +25,10 @@ mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
 mod stuck_in_eval;
+mod swallowed_gpu_error;
+mod trainable_without_recompile;
 mod unsafe_division;
+mod whole_array_constant;
 mod whole_dataset_on_gpu;
 mod wrong_target_dtype;
 
@@ -112,9 +119,12 @@ use page;
 
 static RULES: &[&Rule] = &[
     &backward_without_step::RULE,
+    &bce_under_autocast::RULE,
     &broadcast_loss::RULE,
+    &bypassed_strategy::RULE,
     &clip_before_unscale::RULE,
     &device_mismatch::RULE,
+    &dtype_mismatch::RULE,
     &full_dataset_batch::RULE,
     &keras_logits_mismatch::RULE,
     &misplaced_clipping::RULE,
@@ -122,6 +132,7 @@ static RULES: &[&Rule] = &[
     &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
+    &model_built_in_loop::RULE,
     &nll_without_log_softmax::RULE,
     &non_scalar_backward::RULE,
     &one_class_softmax::RULE,
@@ -132,7 +143,10 @@ static RULES: &[&Rule] = &[
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
     &stuck_in_eval::RULE,
+    &swallowed_gpu_error::RULE,
+    &trainable_without_recompile::RULE,
     &unsafe_division::RULE,
+    &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
     &wrong_target_dtype::RULE,
 ];
