@@ -16,6 +16,7 @@ mod shares;
 mod steps;
 mod targets;
 pub mod units;
+mod walks;
 
 pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use compiled::StaleTraining;
@@ -29,6 +30,7 @@ pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 pub use steps::{EarlySchedule, Unapplied, Unstepped};
 pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
+pub use walks::WalkedAgain;
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};
