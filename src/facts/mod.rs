@@ -3,6 +3,7 @@
 
 mod data;
 mod dtypes;
+mod engines;
 pub mod gpus;
 mod gradients;
 mod losses;
@@ -15,6 +16,7 @@ pub mod units;
 
 pub use data::{FullBatch, ResidentData};
 pub use dtypes::{Mistyped, RefusedByAutocast};
+pub use engines::RawBackward;
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};

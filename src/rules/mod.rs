@@ -12,6 +12,7 @@ mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_zero_grad;
 mod non_scalar_backward;
+mod raw_backward;
 mod retained_graph;
 mod scaler_not_updated;
 mod scheduler_before_optimizer;
@@ -119,6 +120,7 @@ static RULES: &[&Rule] = &[
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
     &non_scalar_backward::RULE,
+    &raw_backward::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
     &scheduler_before_optimizer::RULE,

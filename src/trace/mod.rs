@@ -188,6 +188,9 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
+    /// A backward pass that leaves out the engine that manages the model, which is the model's `own` framework
+    /// where that runs the loop; the method that should be called.
+    Raw { engine: ObjId, own: bool, method: Ustr },
     /// Numbers of a dtype met weights, or factors, of another; or a `lookup` was made with them.
     Mistyped { what: Rc<str>, made: Option<Place>, gets: DType, wants: DType, lookup: bool },
     /// A call that autocast does not allow; whether it is on for sure.
