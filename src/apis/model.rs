@@ -143,6 +143,14 @@ pub enum Verb {
     Zero,
     /// `register module name value`: value becomes the attribute of that name.
     Register,
+    /// `train-batch model data`: the framework takes one step.
+    TrainBatch,
+    /// `trainable x flag`: from the next compilation on these learn, or do not.
+    Trainable,
+    /// `copy x [when]`: an array becomes a tensor as a whole; with `'traced'` that matters in a traced function only.
+    Copy,
+    /// `clear-session`: the framework forgets the models that it keeps.
+    ClearSession,
     /// `refuse-autocast x`: ends the run where x is on the GPU and autocast is on.
     RefuseAutocast,
     /// `default-dtype d`: new tensors and layers hold numbers of this kind.
@@ -162,6 +170,11 @@ pub enum Context {
     Accumulate,
     /// `device x`: allocations land there.
     Device(Operand),
+    /// `strategy x`: what is made here has a copy on each of the strategy's devices.
+    Strategy(Operand),
+    /// `traced`: the function is recorded once as a graph.
+    Traced,
+    /// Autocast and others that change nothing we follow.
     /// `autocast device enabled`: operations choose their dtypes by themselves.
     Autocast(Operand, Operand),
     /// Others that change nothing we follow.

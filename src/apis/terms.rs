@@ -158,7 +158,7 @@ impl<'a> Term<'a> {
             return Err(self.error(0, "a context is missing here"));
         };
         let wanted = match word {
-            "set-grad" | "device" => 1,
+            "set-grad" | "device" | "strategy" => 1,
             "autocast" => 2,
             _ => 0,
         };
@@ -174,6 +174,8 @@ impl<'a> Term<'a> {
             "enable-grad" => Ok(Context::EnableGrad),
             "set-grad" => Ok(Context::SetGrad(nth(0)?)),
             "accumulate" => Ok(Context::Accumulate),
+            "strategy" => Ok(Context::Strategy(nth(0)?)),
+            "traced" => Ok(Context::Traced),
             "device" => Ok(Context::Device(nth(0)?)),
             "autocast" => Ok(Context::Autocast(nth(0)?, nth(1)?)),
             "transparent" => Ok(Context::Transparent),

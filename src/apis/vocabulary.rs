@@ -54,7 +54,7 @@ pub const RANGES: &[Word] = &[
 ];
 
 /// Parts of the training protocol that an engine may own.
-pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop"];
+pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop", "session"];
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
@@ -81,6 +81,10 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("spawn", Verb::Spawn, 1, 2),
     ("zero", Verb::Zero, 1, 1),
     ("register", Verb::Register, 3, 3),
+    ("train-batch", Verb::TrainBatch, 1, 2),
+    ("trainable", Verb::Trainable, 2, 2),
+    ("copy", Verb::Copy, 1, 2),
+    ("clear-session", Verb::ClearSession, 0, 0),
     ("refuse-autocast", Verb::RefuseAutocast, 1, 1),
     ("default-dtype", Verb::DefaultDType, 1, 1),
     ("unknown", Verb::Unknown, 1, 1),
@@ -108,8 +112,18 @@ pub const MARKS: &[(&str, Mark)] = &[
     ("log-sigmoid", Mark::LogSigmoid),
 ];
 
-pub const CONTEXTS: &[&str] =
-    &["no-grad", "enable-grad", "set-grad", "accumulate", "device", "autocast", "transparent", "result"];
+pub const CONTEXTS: &[&str] = &[
+    "no-grad",
+    "enable-grad",
+    "set-grad",
+    "accumulate",
+    "device",
+    "autocast",
+    "transparent",
+    "result",
+    "strategy",
+    "traced",
+];
 
 pub const EXPECTATIONS: &[&str] =
     &["logits", "binary-logits", "probabilities", "log-probabilities", "anything"];
@@ -131,6 +145,7 @@ pub const FILE_KEYS: &[&str] = &[
     "names",
     "telling",
     "protocol",
+    "failures",
     "telltale",
     "transparent",
 ];

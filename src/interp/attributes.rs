@@ -215,6 +215,7 @@ impl<'p> Interp<'p> {
             Value::Obj(object) => {
                 let value =
                     if value.is_unknown() { self.self_typed_by_use(*object, name, value) } else { value };
+                self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
                 self.heap.get_mut(*object).set_attr(name, value);
             }

@@ -64,6 +64,8 @@ impl<'p> Interp<'p> {
                 let device = operand(self, device);
                 Some(ContextKind::Device(transfer::device_of(self, &device)))
             }
+            Context::Strategy(strategy) => operand(self, strategy).as_obj().map(ContextKind::Strategy),
+            Context::Traced => Some(ContextKind::Traced),
             Context::Autocast(device, enabled) => {
                 let (device, enabled) = (operand(self, device), operand(self, enabled));
                 let place = object.map(|object| self.heap.get(object).site);
@@ -113,7 +115,12 @@ impl<'p> Interp<'p> {
             ContextKind::NoGrad => self.grad = Some(false),
             ContextKind::EnableGrad => self.grad = Some(true),
             ContextKind::UnknownGrad => self.grad = None,
-            ContextKind::Accumulate | ContextKind::Device(_) | ContextKind::Autocast(_) => {
+            ContextKind::Accumulate
+            | ContextKind::Device(_)
+            | ContextKind::Autocast(_)
+            | ContextKind::Strategy(_)
+            | ContextKind::Replica
+            | ContextKind::Traced => {
                 self.contexts.push(kind);
             }
         }

@@ -4,7 +4,7 @@
 use super::{Call, Interp, Invocation, transfer};
 use crate::apis::{Api, Operand, Verb};
 use crate::report::{Confidence, Place};
-use crate::trace::{Effect, ScalerAct};
+use crate::trace::{Effect, ScalerAct, Sight};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -45,7 +45,7 @@ impl<'p> Interp<'p> {
                     self.call_back(&arg(0), args, call.place);
                 }
                 Verb::Fit => self.fit(call, &effect.args),
-                Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2)),
+                Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2), call.place),
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
                 Verb::GradMode => self.grad = self.truth(&arg(0)),
@@ -57,6 +57,10 @@ impl<'p> Interp<'p> {
                 Verb::RefuseAutocast => self.refuse_autocast(&arg(0), call),
                 Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
                 Verb::Detach => {}
+                Verb::TrainBatch => self.train_batch(call, &effect.args),
+                Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
+                Verb::Copy => self.copied(&arg(0), &arg(1), call.place),
+                Verb::ClearSession => self.see(call.place, Sight::SessionCleared, Confidence::High),
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
         }
@@ -104,6 +108,7 @@ impl<'p> Interp<'p> {
             let confidence = self.heap.get(object).confidence;
             let scaler = self.working_scaler(scaler);
             self.event(call.place, Effect::Step { optimizer: object, scaler }, confidence);
+            self.note_replicated(object, call.place);
         } else {
             self.havoc(&Call::with(call.place, [optimizer.clone()]));
         }

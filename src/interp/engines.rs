@@ -100,24 +100,26 @@ impl<'p> Interp<'p> {
     }
 
     /// A backward pass past the engine that manages what it reaches, or past the module that runs it.
-    pub(super) fn note_raw(&mut self, leaves: &ObjSet, call: &Invocation, confidence: Confidence) {
+    pub(super) fn note_raw(&mut self, loss: &Tensor, leaves: &ObjSet, call: &Invocation) {
         let owner = call.api.name.rsplit_once('.').map(|(owner, _)| Ustr::from(owner));
         if owner.is_some_and(|owner| matches!(self.apis.role(owner), Some(Role::Engine | Role::Module))) {
             return;
         }
         let managing = leaves.iter().find_map(|leaf| self.heap.get(leaf).module()?.engine);
-        let Some(engine) = managing.or_else(|| self.running_hook(leaves)) else { return };
+        let Some(engine) = managing.or_else(|| self.running_hook(loss, leaves)) else { return };
         let Some(method) = self.own_backward(engine) else { return };
         let sight = Sight::Raw { engine, own: managing.is_none(), method };
-        self.see(call.place, sight, confidence.min(Confidence::Medium));
+        self.see(call.place, sight, loss.confidence.min(Confidence::Medium));
     }
 
-    /// The module in one of whose methods we are, when its framework runs the loop and it is among these.
-    fn running_hook(&self, leaves: &ObjSet) -> Option<ObjId> {
+    /// The module in one of whose methods we are, when its framework runs the loop and the loss comes from it.
+    fn running_hook(&self, loss: &Tensor, leaves: &ObjSet) -> Option<ObjId> {
+        let nameless = loss.learned && leaves.is_empty();
         let receivers = self.frames.iter().filter_map(|frame| frame.receiver.as_ref()?.as_obj());
         let mut modules = receivers.filter(|object| self.heap.get(*object).module().is_some());
         modules.find(|object| {
-            self.is_owned(*object) && leaves.iter().any(|leaf| self.descendants(*object).contains(leaf))
+            let within = || leaves.iter().any(|leaf| self.descendants(*object).contains(leaf));
+            self.is_owned(*object) && (nameless || within())
         })
     }
 
@@ -126,9 +128,10 @@ impl<'p> Interp<'p> {
         const NAMES: [&str; 2] = ["backward", "manual_backward"];
         let lineage = self.lineage(self.heap.get(engine).class);
         let walks = |name: &Ustr| match self.find_in(&lineage, *name) {
-            Some(Value::Api(api)) => self.apis.get(api).is_some_and(|api| {
-                api.effects.iter().any(|effect| effect.verb == Verb::Backward)
-            }),
+            Some(Value::Api(api)) => self
+                .apis
+                .get(api)
+                .is_some_and(|api| api.effects.iter().any(|effect| effect.verb == Verb::Backward)),
             _ => false,
         };
         NAMES.map(Ustr::from).into_iter().find(walks)

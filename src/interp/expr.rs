@@ -1,5 +1,6 @@
 //! Expressions: what they evaluate to.
 
+use super::layered::symbolic;
 use super::{Call, Interp, Passed, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
@@ -211,7 +212,7 @@ impl<'p> Interp<'p> {
         if matches!(op, BinaryOp::Div | BinaryOp::FloorDiv) {
             result = self.note_division(a, b, place, result);
         }
-        result
+        symbolic(&[a, b], result)
     }
 
     fn compare(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) -> Value {

@@ -20,8 +20,10 @@ mod effects;
 mod engines;
 mod expr;
 mod grad;
+mod handlers;
 pub mod invocation;
 mod items;
+mod layered;
 mod loops;
 mod models;
 mod modes;
@@ -29,6 +31,7 @@ pub mod modules;
 mod parameters;
 pub mod python;
 mod refine;
+mod replicas;
 mod retained;
 mod run;
 mod scaling;
@@ -87,6 +90,8 @@ pub struct Interp<'p> {
     plain_dtypes: bool,
     /// The script is written for a framework whose inputs say that no gradients are recorded.
     pub volatile: bool,
+    /// There are symbolic values, of which models are made.
+    symbolic: bool,
     /// Calls of modules that are running and were made outside of any forward.
     forwards: Vec<device::OpenForward>,
     /// Stands for the call sites and unrolled iterations around us, so that a site has an object for each.
@@ -270,6 +275,7 @@ impl<'p> Interp<'p> {
     fn made(&mut self, place: Place, object: ObjId) {
         if !self.active.is_empty() && self.heap.get(object).module().is_some() {
             self.event(place, crate::trace::Effect::Made { object }, Confidence::High);
+            self.note_kept(object, place);
         }
     }
 

@@ -49,6 +49,7 @@ impl<'p> Interp<'p> {
             }
             None => self.layer(object, call),
         };
+        let output = self.come_through(Some(object), call.values(), output);
         if !outermost {
             return output;
         }

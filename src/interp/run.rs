@@ -59,6 +59,7 @@ impl<'p> Interp<'p> {
             default_device: Device::Cpu,
             plain_dtypes: true,
             volatile: false,
+            symbolic: false,
             forwards: Vec::new(),
             carried: 0,
             retained: Vec::new(),
@@ -235,7 +236,13 @@ impl<'p> Interp<'p> {
     /// A hook of a framework that owns the loop: it is called again and again.
     fn called_each_round(&mut self, nodes: Vec<Node>, place: Place) -> Vec<Node> {
         let id = LoopId(self.out.loops.len() as u32);
-        self.out.loops.push(LoopInfo { place, over: Over::Other, first: self.epoch, outer: Rc::from([]) });
+        self.out.loops.push(LoopInfo {
+            place,
+            over: Over::Other,
+            first: self.epoch,
+            outer: Rc::from([]),
+            count: Int::Unknown,
+        });
         vec![Node::Loop { id, body: nodes }]
     }
 

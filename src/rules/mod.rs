@@ -2,6 +2,7 @@
 
 mod backward_without_step;
 mod bce_under_autocast;
+mod bypassed_strategy;
 mod clip_before_unscale;
 mod device_mismatch;
 mod dtype_mismatch;
@@ -11,6 +12,7 @@ mod misplaced_zero_grad;
 mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_zero_grad;
+mod model_built_in_loop;
 mod non_scalar_backward;
 mod raw_backward;
 mod retained_graph;
@@ -19,7 +21,10 @@ mod scheduler_before_optimizer;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
 mod stuck_in_eval;
+mod swallowed_gpu_error;
+mod trainable_without_recompile;
 mod unsafe_division;
+mod whole_array_constant;
 mod whole_dataset_on_gpu;
 
 use crate::facts::{Findings, Script};
@@ -110,6 +115,7 @@ use page;
 static RULES: &[&Rule] = &[
     &backward_without_step::RULE,
     &bce_under_autocast::RULE,
+    &bypassed_strategy::RULE,
     &clip_before_unscale::RULE,
     &device_mismatch::RULE,
     &dtype_mismatch::RULE,
@@ -119,6 +125,7 @@ static RULES: &[&Rule] = &[
     &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
+    &model_built_in_loop::RULE,
     &non_scalar_backward::RULE,
     &raw_backward::RULE,
     &retained_graph::RULE,
@@ -127,7 +134,10 @@ static RULES: &[&Rule] = &[
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
     &stuck_in_eval::RULE,
+    &swallowed_gpu_error::RULE,
+    &trainable_without_recompile::RULE,
     &unsafe_division::RULE,
+    &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
 

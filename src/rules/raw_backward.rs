@@ -24,7 +24,8 @@ fn check(script: &Script, out: &mut Findings) {
         out.push(finding, &raw.at);
     }
     for raw in script.unscaled_backwards() {
-        let message = format!("the loss is not scaled, and `{}` divides its gradients by the scale", raw.scaler);
+        let message =
+            format!("the loss is not scaled, and `{}` divides its gradients by the scale", raw.scaler);
         let finding = script
             .finding(RULE.id, RULE.severity, &raw.at, message)
             .because(raw.step, "divides them by 65536 at the start, and applies them")

@@ -95,6 +95,12 @@ pub enum Effect {
     Read { objects: ObjSet },
     /// A module or parameter was made anew: it has no gradients.
     Made { object: ObjId },
+    /// A framework is told how to train a model.
+    Compiled { model: ObjId },
+    /// A framework trains a model as it was compiled: for epochs, or one step.
+    Fitted { model: ObjId, one_step: bool },
+    /// These learn from the next compilation on, or no longer do.
+    Trainable { objects: ObjSet, learns: Option<bool> },
     /// A forward of a module, and whether gradients are recorded.
     Forward { module: ObjId, grad: Option<bool> },
     /// A module and all inside it are put into a mode; some module that we do not see is.
@@ -119,6 +125,8 @@ pub struct LoopInfo {
     pub first: u32,
     /// Enclosing loops, outermost first, across calls.
     pub outer: Rc<[LoopId]>,
+    /// How many iterations it has, where that is known.
+    pub count: crate::values::Int,
 }
 
 /// What a loop goes through.
@@ -191,6 +199,27 @@ pub enum Sight {
     /// A backward pass that leaves out the engine that manages the model, which is the model's `own` framework
     /// where that runs the loop; the method that should be called.
     Raw { engine: ObjId, own: bool, method: Ustr },
+    /// Gradients are applied to what has a copy on each device of a strategy.
+    Replicated {
+        optimizer: ObjId,
+        /// Where it came into the strategy's scope.
+        scope: Place,
+        /// A replica of the strategy does it.
+        by_replica: bool,
+    },
+    /// An array becomes a tensor of the framework as a whole.
+    Copied { array: Rc<Tensor>, traced: bool },
+    /// A handler that does nothing about a failure of work on a device.
+    Swallowed {
+        /// The first of that work.
+        work: Place,
+        /// The work is a step of training.
+        trains: bool,
+    },
+    /// A model that a framework keeps in a state of its own was built.
+    Kept { model: ObjId },
+    /// A framework forgets the models that it keeps.
+    SessionCleared,
     /// Numbers of a dtype met weights, or factors, of another; or a `lookup` was made with them.
     Mistyped { what: Rc<str>, made: Option<Place>, gets: DType, wants: DType, lookup: bool },
     /// A call that autocast does not allow; whether it is on for sure.

@@ -129,6 +129,12 @@ pub enum ContextKind {
     UnknownGrad,
     Accumulate,
     Device(Device),
+    /// In the scope of a strategy.
+    Strategy(ObjId),
+    /// In one of a strategy's replicas.
+    Replica,
+    /// In a function that is recorded as a graph.
+    Traced,
     Autocast(Autocast),
 }
 

@@ -293,6 +293,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         scaled: operands.iter().fold(Scaled::No, |all, operand| all.union(operand.scaled)),
         made: Some(place),
         born: interp.epoch,
+        layers: None,
         what: None,
         confidence,
     }
