@@ -5,6 +5,7 @@ mod activations;
 mod compiled;
 mod data;
 mod dtypes;
+mod engines;
 pub mod gpus;
 mod gradients;
 mod graphs;
@@ -23,6 +24,7 @@ pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
 pub use dtypes::{Mistyped, RefusedByAutocast};
+pub use engines::RawBackward;
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use graphs::{
     BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,
