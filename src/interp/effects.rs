@@ -15,7 +15,9 @@ impl<'p> Interp<'p> {
             match effect.verb {
                 Verb::Backward => {
                     let gradient = effect.args.get(1).is_some_and(|gradient| is_passed(gradient, call));
-                    self.backward(&arg(0), call, gradient);
+                    let said = |index: usize| effect.args.get(index).map(|_| arg(index));
+                    let retains = self.retains([said(2), said(3)], call);
+                    self.backward(&arg(0), call, gradient, retains);
                 }
                 Verb::Step => self.step(&arg(0), &arg(1), &arg(2), call),
                 Verb::Schedule => {
@@ -45,7 +47,7 @@ impl<'p> Interp<'p> {
                     self.call_back(&arg(0), args, call.place);
                 }
                 Verb::Fit => self.fit(call, &effect.args),
-                Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2), call.place),
+                Verb::Compile => self.compile(call, &effect.args),
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
                 Verb::GradMode => self.grad = self.truth(&arg(0)),
@@ -56,7 +58,7 @@ impl<'p> Interp<'p> {
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
                 Verb::RefuseAutocast => self.refuse_autocast(&arg(0), call),
                 Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
-                Verb::Detach => {}
+                Verb::Detach => self.detach_in_place(&arg(0)),
                 Verb::TrainBatch => self.train_batch(call, &effect.args),
                 Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
                 Verb::Copy => self.copied(&arg(0), &arg(1), call.place),

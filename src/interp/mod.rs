@@ -29,6 +29,7 @@ mod models;
 mod modes;
 pub mod modules;
 mod parameters;
+mod parts;
 pub mod python;
 mod refine;
 mod replicas;
@@ -118,6 +119,8 @@ pub struct Interp<'p> {
     /// A `with` statement whose context is being called.
     awaiting: Option<(Place, Around<'p>)>,
     carried: u32,
+    /// The object that knows which parts of graphs are left to walk.
+    walks: Option<ObjId>,
     /// Ids of graphs that something keeps over iterations.
     retained: Vec<u32>,
     /// Objects from here on were made since a function began to be rehearsed without its callers.
