@@ -2,11 +2,14 @@
 //! once; a rule only says it to the user.
 
 mod accumulation;
+mod activations;
 mod compiled;
 mod data;
 mod dtypes;
+mod engines;
 pub mod gpus;
 mod gradients;
+mod graphs;
 mod losses;
 mod memory;
 mod modes;
@@ -14,20 +17,27 @@ mod runs;
 mod scaling;
 mod shares;
 mod steps;
+mod targets;
 pub mod units;
 mod walks;
 
 pub use accumulation::FullSize;
+pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
 pub use dtypes::{Mistyped, RefusedByAutocast};
+pub use engines::RawBackward;
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
+pub use graphs::{
+    BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,
+};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use modes::{EvaluatedInTraining, StuckInEval};
 pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 pub use steps::{EarlySchedule, Unapplied, Unstepped};
+pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
 pub use walks::WalkedAgain;
 
 use crate::report::{Diagnostic, Place, Severity};

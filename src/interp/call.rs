@@ -109,7 +109,21 @@ impl<'p> Interp<'p> {
             }
             return Value::Unknown;
         }
-        self.call_value(&method, call)
+        let value = self.call_value(&method, call);
+        self.changed_in_place(receiver, name, &value, base);
+        value
+    }
+
+    /// `x.unsqueeze_(1)`: what the method gives is the receiver from here on.
+    fn changed_in_place(&mut self, receiver: &Value, name: Ustr, value: &Value, base: ExprId) {
+        let tree = self.tree(self.file());
+        if let (Value::Tensor(before), Value::Tensor(after)) = (receiver, value)
+            && name.ends_with('_')
+            && before.shape != after.shape
+            && matches!(tree.expr(base).kind, ExprKind::Name(_))
+        {
+            self.assign(base, value.clone());
+        }
     }
 
     /// A method of one of several instances, as in `agent = A(...) if ... else B(...)`.
@@ -148,7 +162,10 @@ impl<'p> Interp<'p> {
             && let Some(api) = self.apis.method(class, name)
         {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
-            return self.call_api_method(api.name, &tensor, call);
+            let value = self.call_api_method(api.name, &tensor, call);
+            // It may be something else after all, that changes in place.
+            self.watch.latest = None;
+            return value;
         }
         self.mode_of_unknown(name, call.place);
         let does = |role, verb| {
@@ -312,6 +329,7 @@ impl<'p> Interp<'p> {
             class: None,
             site,
             around: None,
+            asked_mode: false,
         });
     }
 
@@ -376,6 +394,7 @@ impl<'p> Interp<'p> {
         for value in &values {
             self.reach(value, &mut touched, 3);
         }
+        touched.iter().for_each(|object| self.note_ready(Some(object)));
         if !touched.is_empty() {
             self.event(call.place, Effect::Touch { objects: touched }, Confidence::High);
         }

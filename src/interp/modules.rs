@@ -1,9 +1,10 @@
 //! Modules: what their calls do and give, their mode, and what lies inside them.
 
 use super::{Call, Interp, Invocation, class::Base, parameters::is_parameter};
-use crate::apis::Api;
+use crate::apis::{Api, Mark};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
+use crate::values::tensor::union_cuts;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -46,6 +47,7 @@ impl<'p> Interp<'p> {
             Some(closure) => {
                 let mut recording = self.recording(call);
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
+                let output = self.settle_cuts(output);
                 let output = self.gathered(output, &mut recording);
                 self.collapse(object, output)
             }
@@ -224,13 +226,16 @@ impl<'p> Interp<'p> {
         if training != Mode::Unknown {
             invocation.fill(Ustr::from("training"), Value::Bool(Some(training == Mode::Train)));
         }
+        let around = self.watch.layer.replace(object);
         let value = self.apply(target, &invocation);
+        self.watch.layer = around;
         let scales = target.gives.as_ref().is_some_and(|apply| apply.verb == "like");
         let learns = self.heap.get(object).module().is_some_and(|module| module.weights != Learned::Nothing);
         match &value {
             // A learned scale and offset can make any number of anything.
             Value::Tensor(tensor) if scales && learns && tensor.range.is_none() => {
-                Some(Value::tensor(Tensor { range: Some(Interval::REAL), ..(**tensor).clone() }))
+                let mark = Some((Mark::Raw, call.place));
+                Some(Value::tensor(Tensor { range: Some(Interval::REAL), mark, ..(**tensor).clone() }))
             }
             _ => Some(value),
         }
@@ -247,10 +252,29 @@ impl<'p> Interp<'p> {
             }
             let path = self.path;
             self.path = super::call::mix(path, call.place.span.start, index as u32 + 1);
+            let seen = self.out.sightings.len();
             value = self.call_value(child, &Call::with(call.place, [value]));
             self.path = path;
+            value = self.marked_at(child, call.place, value, seen);
         }
         value
+    }
+
+    /// What a stacked layer made of its input, it made where it was put into the stack.
+    fn marked_at(&mut self, layer: &Value, stack: Place, value: Value, seen: usize) -> Value {
+        let Some(site) = layer.as_obj().map(|layer| self.heap.get(layer).site) else { return value };
+        for sighting in &mut self.out.sightings[seen..] {
+            if matches!(sighting.sight, Sight::LoneClass) && sighting.at.place == stack {
+                sighting.at.place = site;
+            }
+        }
+        match value.as_tensor() {
+            Some(tensor) if tensor.mark.is_some_and(|(_, place)| place == stack) => {
+                let mark = tensor.mark.map(|(mark, _)| (mark, site));
+                Value::tensor(Tensor { mark, ..(**tensor).clone() })
+            }
+            _ => value,
+        }
     }
 
     /// The output of a layer that has parameters carries their graph.
@@ -271,6 +295,9 @@ impl<'p> Interp<'p> {
                 tensor.graph = self.graph_through(object, module, &tensor.graph, part, place);
                 tensor.source = Source::Output;
                 tensor.learned = true;
+                if let Some(cut) = self.note_unrecorded(object, module, tensor.made) {
+                    tensor.cuts = union_cuts(&tensor.cuts, &Some(cut));
+                }
                 tensor.confidence = tensor.confidence.min(self.heap.get(object).confidence);
                 if module.device != Device::Unknown {
                     tensor.device = module.device;
@@ -306,7 +333,7 @@ impl<'p> Interp<'p> {
             (Some(false), _) => Graph::None,
             (None, _) => Graph::Unknown,
             // Where the framework records by itself, nobody knows what hangs on a value.
-            _ if self.records_by_itself(object) => Graph::Unknown,
+            _ if self.records_by_itself(object) => self.taped_graph(),
             (Some(true), Some(true)) => input.clone(),
             (Some(true), Some(false)) => input.union(&recorded(self)),
             (Some(true), None) if hidden => input.union(&recorded(self)),
@@ -339,6 +366,7 @@ impl<'p> Interp<'p> {
             device: module.device,
             source: Source::Output,
             learned: true,
+            cuts: self.note_unrecorded(object, module, Some(call.place)),
             made: Some(call.place),
             born: self.epoch,
             confidence: self.heap.get(object).confidence.min(Confidence::Medium),

@@ -5,7 +5,7 @@ pub mod walk;
 
 pub use walk::{Protocol, Way, walk};
 
-use crate::apis::Expects;
+use crate::apis::{Expects, LossSpec};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
 use crate::values::{DType, Device, Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
@@ -162,7 +162,13 @@ pub struct Sighting {
 #[derive(Clone, Debug)]
 pub enum Sight {
     /// A loss was computed.
-    Loss { loss: Ustr, expects: Expects, input: Value, input_place: Place, target: Value },
+    Loss(Rc<Loss>),
+    /// A model was told the loss that it is trained with.
+    Compiled(Rc<CompiledLoss>),
+    /// A softmax of something learned ran over an axis of one.
+    LoneClass,
+    /// A column of predictions and a vector of targets were subtracted, which gives all their pairs.
+    Spread { left: Rc<Tensor>, right: Rc<Tensor> },
     /// `backward` on a tensor.
     Backward { loss: Rc<Tensor>, has_gradient: bool },
     /// A backward walks what a backward of an earlier iteration has walked; `kept` where that one kept it.
@@ -202,6 +208,9 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
+    /// A backward pass that leaves out the engine that manages the model, which is the model's `own` framework
+    /// where that runs the loop; the method that should be called.
+    Raw { engine: ObjId, own: bool, method: Ustr },
     /// Gradients are applied to what has a copy on each device of a strategy.
     Replicated {
         optimizer: ObjId,
@@ -231,6 +240,16 @@ pub enum Sight {
     Scored,
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
+    /// A method gave a new tensor, and the statement dropped it.
+    Dropped { method: Ustr, receiver: Rc<str> },
+    /// An instance of a module's class needed the framework's own constructor before it ran.
+    Unready { class: Rc<str>, attribute: Option<Ustr> },
+    /// Modules or parameters are kept where the framework does not look for them.
+    Hidden { class: Rc<str>, attribute: Ustr, container: &'static str, parts: Rc<str> },
+    /// Numbers are dropped in a forward, whatever mode the model is in.
+    Drops { by: Ustr, is_layer: bool, class: Rc<str> },
+    /// A `return` of a hand-written backward gives another number of gradients than there are inputs.
+    Arity { given: usize, fewest: usize, most: usize, forward: Place },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,10 +287,23 @@ pub struct Side {
     pub confidence: Confidence,
 }
 
+/// A loss that was computed.
+#[derive(Clone, Debug)]
+pub struct Loss {
+    pub loss: Ustr,
+    pub spec: LossSpec,
+    /// What it expects of its input, once its arguments are known.
+    pub expects: Expects,
+    pub input: Value,
+    pub input_place: Place,
+    pub target: Value,
+}
+
 /// The loss that a model was compiled with, and what its last layer does.
 #[derive(Clone, Debug)]
 pub struct CompiledLoss {
     pub loss: Ustr,
+    pub spec: LossSpec,
     pub expects: Expects,
     pub place: Place,
     pub output: Value,
@@ -313,6 +345,10 @@ pub struct Rehearsal {
     pub consumed: rustc_hash::FxHashSet<u32>,
     /// Ids of graphs that a function rehearsed without its callers returned: they may walk them.
     pub returned: rustc_hash::FxHashSet<u32>,
+    /// Modules and parameters that a graph led to at the exit of a module, or at a backward.
+    pub reached: rustc_hash::FxHashSet<ObjId>,
+    /// A backward walked a graph of which nothing is known.
+    pub blind_backward: bool,
     /// Modules whose graphs a backward walked, or may have.
     pub walked: ObjSet,
     /// What layers recorded, in the order of the rehearsal.

@@ -26,6 +26,8 @@ pub struct Nodes {
     pub carried: Rc<[u32]>,
     /// On another way to this point there is no graph, or none that is known.
     pub maybe: bool,
+    /// The others are only tensors that asked for gradients themselves.
+    pub own: bool,
     /// What calls of layers recorded of it.
     pub parts: Parts,
     /// It hangs on parameters directly, too, through no layer.
@@ -53,6 +55,7 @@ impl Graph {
             oldest: epoch,
             carried: Rc::from([]),
             maybe: false,
+            own: false,
             parts: Parts::default(),
             bare: epoch == u32::MAX,
         }))
@@ -101,11 +104,12 @@ impl Graph {
                 oldest: a.oldest.min(b.oldest),
                 carried: union_sorted(&a.carried, &b.carried),
                 maybe: a.maybe && b.maybe,
+                own: a.own && b.own,
                 parts: a.parts.union(&b.parts),
                 bare: a.bare || b.bare,
             })),
             (Graph::Live(live), Graph::Unknown) | (Graph::Unknown, Graph::Live(live)) => {
-                Graph::Live(Rc::new(Nodes { others: true, ..(**live).clone() }))
+                Graph::Live(Rc::new(Nodes { others: true, own: false, ..(**live).clone() }))
             }
             (Graph::Unknown, Graph::Unknown) => Graph::Unknown,
         }
@@ -124,7 +128,13 @@ impl Graph {
             },
             (Graph::Live(live), _) | (_, Graph::Live(live)) => {
                 let parts = live.parts.unsure();
-                Graph::Live(Rc::new(Nodes { others: true, maybe: true, parts, ..(**live).clone() }))
+                Graph::Live(Rc::new(Nodes {
+                    others: true,
+                    maybe: true,
+                    own: false,
+                    parts,
+                    ..(**live).clone()
+                }))
             }
             _ => Graph::Unknown,
         }

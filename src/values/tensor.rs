@@ -217,11 +217,25 @@ pub struct Hazard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HazardKind {
     Division,
+    /// A column met a vector, and every number the other's.
+    Spread,
+}
+
+/// Where a value left a graph behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cut {
+    pub place: Place,
+    /// The API that did it, by qualified name; `None` where gradients are not recorded.
+    pub by: Option<ustr::Ustr>,
+    /// Modules and parameters that the graph led to.
+    pub lost: ObjSet,
 }
 
 #[derive(Clone, Debug)]
 pub struct Tensor {
     pub shape: Option<Shape>,
+    /// The last size, where nothing else is known of the shape.
+    pub last: Option<Int>,
     pub dtype: Option<DType>,
     pub device: Device,
     pub graph: Graph,
@@ -237,6 +251,8 @@ pub struct Tensor {
     /// Its numbers depend on what is learned, whether or not a graph says so.
     pub learned: bool,
     pub hazards: Option<Rc<[Hazard]>>,
+    /// Where what it was computed of left a graph behind.
+    pub cuts: Option<Rc<[Cut]>>,
     pub scaled: Scaled,
     /// Where it was made.
     pub made: Option<Place>,
@@ -253,6 +269,7 @@ impl Default for Tensor {
     fn default() -> Tensor {
         Tensor {
             shape: None,
+            last: None,
             dtype: None,
             device: Device::Unknown,
             graph: Graph::Unknown,
@@ -264,6 +281,7 @@ impl Default for Tensor {
             averaged: false,
             learned: false,
             hazards: None,
+            cuts: None,
             scaled: Scaled::No,
             made: None,
             born: 0,
@@ -284,12 +302,21 @@ impl Tensor {
         self.numel().known()?.checked_mul(self.dtype?.bytes())
     }
 
+    /// The size along the last axis.
+    pub fn last_size(&self) -> Option<Int> {
+        match &self.shape {
+            Some(shape) => shape.last().cloned().filter(|last| !last.is_unknown()),
+            None => self.last.clone(),
+        }
+    }
+
     pub fn rank(&self) -> Option<usize> {
         self.shape.as_ref().map(|shape| shape.len())
     }
 
     pub fn with_shape(mut self, shape: Option<Shape>) -> Tensor {
         self.shape = shape;
+        self.last = None;
         self
     }
 
@@ -297,6 +324,7 @@ impl Tensor {
     pub fn join(&self, other: &Tensor) -> Tensor {
         Tensor {
             shape: join_shapes(&self.shape, &other.shape),
+            last: self.last_size().filter(|last| other.last_size().as_ref() == Some(last)),
             dtype: if self.dtype == other.dtype { self.dtype } else { None },
             device: self.device.join(other.device),
             graph: self.graph.join(&other.graph),
@@ -314,6 +342,7 @@ impl Tensor {
             averaged: self.averaged && other.averaged,
             learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
+            cuts: union_cuts(&self.cuts, &other.cuts),
             scaled: self.scaled.join(other.scaled),
             made: if self.made == other.made { self.made } else { None },
             born: self.born.max(other.born),
@@ -337,6 +366,7 @@ impl Tensor {
         };
         graphs
             && self.shape == other.shape
+            && self.last == other.last
             && self.dtype == other.dtype
             && self.device == other.device
             && self.range == other.range
@@ -369,6 +399,22 @@ pub fn union_hazards(a: &Option<Rc<[Hazard]>>, b: &Option<Rc<[Hazard]>>) -> Opti
             let mut all = a.to_vec();
             all.extend(b.iter().filter(|hazard| !a.iter().any(|known| known.place == hazard.place)).cloned());
             all.truncate(MOST_HAZARDS);
+            Some(all.into())
+        }
+    }
+}
+
+/// More cuts on the way to one value than a report would show are forgotten.
+const MOST_CUTS: usize = 4;
+
+pub fn union_cuts(a: &Option<Rc<[Cut]>>, b: &Option<Rc<[Cut]>>) -> Option<Rc<[Cut]>> {
+    match (a, b) {
+        (None, other) | (other, None) => other.clone(),
+        (Some(a), Some(b)) if Rc::ptr_eq(a, b) => Some(a.clone()),
+        (Some(a), Some(b)) => {
+            let mut all = a.to_vec();
+            all.extend(b.iter().filter(|cut| !a.iter().any(|known| known.place == cut.place)).cloned());
+            all.truncate(MOST_CUTS);
             Some(all.into())
         }
     }

@@ -4,7 +4,7 @@
 use crate::apis::{Literal, Operand, ParamKind};
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
-use crate::values::tensor::union_hazards;
+use crate::values::tensor::{union_cuts, union_hazards};
 use crate::values::*;
 use std::rc::Rc;
 
@@ -280,6 +280,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
     let confidence = operands.iter().map(|operand| operand.confidence).fold(interp.trust, Ord::min);
     Tensor {
         shape: None,
+        last: None,
         dtype,
         device: device_of_all(operands),
         graph: aged(interp.epoch, graph_here(interp.grad, dtype, &graph)),
@@ -291,6 +292,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         averaged: false,
         learned: operands.iter().any(|operand| operand.learned),
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
+        cuts: operands.iter().fold(None, |all, operand| union_cuts(&all, &operand.cuts)),
         scaled: operands.iter().fold(Scaled::No, |all, operand| all.union(operand.scaled)),
         made: Some(place),
         born: interp.epoch,
