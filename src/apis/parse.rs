@@ -7,7 +7,7 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{
-    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, ParamKind, ParamSpec, Role, Weights,
+    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, Operand, ParamKind, ParamSpec, Role, Weights,
 };
 use super::terms::{Term, literal};
 use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, OWNED, ROLES};
@@ -240,12 +240,20 @@ impl<'a> Reader<'a> {
             })
             .collect::<Result<_, _>>()?;
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
+        class.remembers = keys.get("remembers").map(|value| self.remembers(value, &names)).transpose()?;
         class.makes = keys.get("makes").map(|value| self.makes(value, &names)).transpose()?;
         Ok(Some(class))
     }
 
     fn makes(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Apply, ApiError> {
         self.string(value)?.transfer(names)
+    }
+
+    fn remembers(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Operand, ApiError> {
+        match value.get_ref().as_bool() {
+            Some(flag) => Ok(Operand::Literal(Literal::Bool(flag))),
+            None => self.string(value)?.single_operand(names),
+        }
     }
 
     fn weights(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Weights, ApiError> {

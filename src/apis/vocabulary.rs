@@ -80,6 +80,10 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("spawn", Verb::Spawn, 1, 2),
     ("zero", Verb::Zero, 1, 1),
     ("register", Verb::Register, 3, 3),
+    ("empty", Verb::Empty, 1, 1),
+    ("restore", Verb::Restore, 1, 1),
+    ("exhaust", Verb::Exhaust, 1, 1),
+    ("recompute", Verb::Recompute, 1, 1),
     ("unknown", Verb::Unknown, 1, 1),
 ];
 
@@ -114,7 +118,7 @@ pub const EXPECTATIONS: &[&str] =
 /// Keys of an entry.
 pub const ENTRY_KEYS: &[&str] = &[
     "also", "params", "gives", "range", "mark", "effects", "context", "loss", "role", "is", "weights",
-    "call", "owns", "makes", "dataset", "property", "source",
+    "call", "owns", "makes", "dataset", "property", "remembers", "source",
 ];
 
 /// Keys of a file that are no entries.

@@ -5,14 +5,18 @@ mod data;
 pub mod gpus;
 mod gradients;
 mod losses;
+mod made;
 mod memory;
+mod replaced;
 mod shares;
 pub mod units;
 
 pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
+pub use made::{EmptiedCache, LargeAllocation, Recomputed, RebuiltLoader, RebuiltOptimizer};
 pub use memory::{IdleGraph, RetainedGraph};
+pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};

@@ -30,6 +30,8 @@ impl<'p> Interp<'p> {
             Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => {
                 Value::Unknown
             }
+            Value::Device(Device::Cuda(_)) if name == "type" => Value::str("cuda"),
+            Value::Device(Device::Cpu) if name == "type" => Value::str("cpu"),
             Value::Device(_) if name == "type" => Value::Str(None),
             Value::None => Value::Unknown,
             _ => python::attribute(self, value, &name).unwrap_or_else(|| {
@@ -214,6 +216,7 @@ impl<'p> Interp<'p> {
                 let value =
                     if value.is_unknown() { self.self_typed_by_use(*object, name, value) } else { value };
                 self.burn_over(self.heap.get(*object).attrs.len());
+                self.note_replaced(*object, name, &value, place);
                 self.heap.get_mut(*object).set_attr(name, value);
             }
             Value::Module(file) => {

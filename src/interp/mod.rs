@@ -18,9 +18,11 @@ mod device;
 mod effects;
 mod engines;
 mod expr;
+mod gathered;
 mod grad;
 pub mod invocation;
 mod items;
+mod iterators;
 mod loops;
 mod models;
 pub mod modules;
@@ -107,6 +109,10 @@ pub struct Interp<'p> {
     /// A `with` statement whose context is being called.
     awaiting: Option<(Place, Around<'p>)>,
     carried: u32,
+    /// Everything that optimizers have gathered so far.
+    gathered: ObjSet,
+    /// Where iterators were gone through: by the way that led there, and the place.
+    endings: Vec<(u64, Place)>,
     /// Ids of graphs that something keeps over iterations.
     retained: Vec<u32>,
     /// Objects from here on were made since a function began to be rehearsed without its callers.

@@ -60,6 +60,8 @@ impl<'p> Interp<'p> {
             volatile: false,
             forwards: Vec::new(),
             carried: 0,
+            gathered: ObjSet::default(),
+            endings: Vec::new(),
             retained: Vec::new(),
             seeded_from: 0,
             returning: false,
@@ -234,7 +236,11 @@ impl<'p> Interp<'p> {
     /// A hook of a framework that owns the loop: it is called again and again.
     fn called_each_round(&mut self, nodes: Vec<Node>, place: Place) -> Vec<Node> {
         let id = LoopId(self.out.loops.len() as u32);
-        self.out.loops.push(LoopInfo { place, over: Over::Other, first: self.epoch, outer: Rc::from([]) });
+        self.out.loops.push(LoopInfo { place, over: Over::Other,
+            first: self.epoch,
+            outer: Rc::from([]),
+            changed: ObjSet::default(),
+        });
         vec![Node::Loop { id, body: nodes }]
     }
 

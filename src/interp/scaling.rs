@@ -40,6 +40,7 @@ impl<'p> Interp<'p> {
         if bound.as_num().is_some_and(f64::is_infinite) {
             return;
         }
+        self.spend(target, place);
         let params = self.collect_params(target, 3);
         let whole = params.whole && !params.others;
         self.event(place, Effect::Clip { targets: params.owners, whole }, Confidence::High);

@@ -1,11 +1,18 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod cache_emptied_in_loop;
+mod checkpoint_without_reentrant_choice;
 mod device_mismatch;
+mod exhausted_parameters;
 mod full_dataset_batch;
+mod large_allocation_in_loop;
+mod loader_built_in_loop;
 mod misplaced_zero_grad;
 mod missing_no_grad;
 mod missing_zero_grad;
 mod non_scalar_backward;
+mod optimizer_built_in_loop;
+mod parameters_replaced_after_optimizer;
 mod retained_graph;
 mod softmax_before_cross_entropy;
 mod unsafe_division;
@@ -97,12 +104,19 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &cache_emptied_in_loop::RULE,
+    &checkpoint_without_reentrant_choice::RULE,
     &device_mismatch::RULE,
+    &exhausted_parameters::RULE,
     &full_dataset_batch::RULE,
+    &large_allocation_in_loop::RULE,
+    &loader_built_in_loop::RULE,
     &misplaced_zero_grad::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
     &non_scalar_backward::RULE,
+    &optimizer_built_in_loop::RULE,
+    &parameters_replaced_after_optimizer::RULE,
     &retained_graph::RULE,
     &softmax_before_cross_entropy::RULE,
     &unsafe_division::RULE,

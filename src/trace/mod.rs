@@ -1,8 +1,10 @@
 //! What a rehearsal leaves behind: a tree of effects in the order they happen, and the things seen on
 //! the way. Plain data; `walk` answers path questions about it. Knows no rule and no framework.
 
+pub mod visit;
 pub mod walk;
 
+pub use visit::{Visit, visits};
 pub use walk::{Protocol, Way, walk};
 
 use crate::apis::Expects;
@@ -91,6 +93,22 @@ pub enum Effect {
     Made { object: ObjId },
     /// A forward of a module.
     Forward { module: ObjId },
+    /// Free memory is looked for and handed back.
+    Empty { what: Emptied },
+    /// An optimizer gathered the parameters of all these, as they were then.
+    Gather { optimizer: ObjId, parts: ObjSet, remembers: bool },
+    /// A part of a module was replaced, or added where its forward uses it.
+    Replace { owner: ObjId, part: ObjId },
+    /// Parameters got values from elsewhere.
+    Restore { objects: ObjSet },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emptied {
+    /// What the framework keeps of the GPU's memory for later.
+    Cache,
+    /// Objects of the language that nothing leads to.
+    Garbage,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +129,8 @@ pub struct LoopInfo {
     pub first: u32,
     /// Enclosing loops, outermost first, across calls.
     pub outer: Rc<[LoopId]>,
+    /// Objects from before an iteration that it writes into.
+    pub changed: ObjSet,
 }
 
 /// What a loop goes through.
@@ -180,6 +200,10 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
+    /// An iterator over parameters was gone through once more.
+    Exhausted { first: Place, made: Place },
+    /// A part of the model is to run again on the way back, and nothing says in which way.
+    Recompute { function: Ustr },
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
 }
