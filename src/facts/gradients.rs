@@ -107,7 +107,7 @@ impl Protocol for Life<'_, '_> {
         let before = *state;
         match &event.effect {
             Effect::Backward { leaves, others, .. } => {
-                let reach = self.share.backward(leaves, *others);
+                let reach = self.share.reached(leaves, *others);
                 if reach == Reach::No {
                     return;
                 }

@@ -8,6 +8,7 @@ mod losses;
 mod made;
 mod memory;
 mod replaced;
+mod scaling;
 mod shares;
 pub mod units;
 
@@ -17,6 +18,7 @@ pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use made::{EmptiedCache, LargeAllocation, Recomputed, RebuiltLoader, RebuiltOptimizer};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
+pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};

@@ -8,7 +8,7 @@ use crate::values::{ObjId, ObjSet, OptimizerState, State};
 
 /// What one optimizer owns, or a part of it.
 pub struct Share<'s, 'a> {
-    script: &'s Script<'a>,
+    pub script: &'s Script<'a>,
     pub optimizer: ObjId,
     pub state: OptimizerState,
     /// The modules and parameters it owns, with what is inside them.
@@ -44,7 +44,7 @@ impl Share<'_, '_> {
             || self.state.owns.iter().any(|owner| inside.contains(owner))
     }
 
-    pub fn backward(&self, leaves: &ObjSet, others: bool) -> Reach {
+    pub fn reached(&self, leaves: &ObjSet, others: bool) -> Reach {
         if self.overlap(leaves) {
             Reach::Surely
         } else if others || self.state.others {

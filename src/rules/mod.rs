@@ -2,11 +2,13 @@
 
 mod cache_emptied_in_loop;
 mod checkpoint_without_reentrant_choice;
+mod clip_before_unscale;
 mod device_mismatch;
 mod exhausted_parameters;
 mod full_dataset_batch;
 mod large_allocation_in_loop;
 mod loader_built_in_loop;
+mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_no_grad;
 mod missing_zero_grad;
@@ -14,7 +16,9 @@ mod non_scalar_backward;
 mod optimizer_built_in_loop;
 mod parameters_replaced_after_optimizer;
 mod retained_graph;
+mod scaler_not_updated;
 mod softmax_before_cross_entropy;
+mod step_bypasses_scaler;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
 
@@ -106,11 +110,13 @@ use page;
 static RULES: &[&Rule] = &[
     &cache_emptied_in_loop::RULE,
     &checkpoint_without_reentrant_choice::RULE,
+    &clip_before_unscale::RULE,
     &device_mismatch::RULE,
     &exhausted_parameters::RULE,
     &full_dataset_batch::RULE,
     &large_allocation_in_loop::RULE,
     &loader_built_in_loop::RULE,
+    &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
@@ -118,7 +124,9 @@ static RULES: &[&Rule] = &[
     &optimizer_built_in_loop::RULE,
     &parameters_replaced_after_optimizer::RULE,
     &retained_graph::RULE,
+    &scaler_not_updated::RULE,
     &softmax_before_cross_entropy::RULE,
+    &step_bypasses_scaler::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
