@@ -241,7 +241,8 @@ fn only_step(optimizer: ObjId, round: LoopId, all: &[Visit]) -> Option<Place> {
     };
     let mut steps = all.iter().filter(steps);
     let first = steps.next()?;
-    let single = first.innermost() == Some(round) && steps.all(|other| other.event.place == first.event.place);
+    let single =
+        first.innermost() == Some(round) && steps.all(|other| other.event.place == first.event.place);
     single.then_some(first.event.place)
 }
 

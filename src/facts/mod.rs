@@ -15,7 +15,7 @@ pub mod units;
 pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
-pub use made::{EmptiedCache, LargeAllocation, Recomputed, RebuiltLoader, RebuiltOptimizer};
+pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};

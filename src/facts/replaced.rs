@@ -52,7 +52,10 @@ impl Script<'_> {
             let acts = visits(&entry.nodes, |effect| {
                 matches!(
                     effect,
-                    Effect::Gather { .. } | Effect::Replace { .. } | Effect::Backward { .. } | Effect::Step { .. }
+                    Effect::Gather { .. }
+                        | Effect::Replace { .. }
+                        | Effect::Backward { .. }
+                        | Effect::Step { .. }
                 )
             });
             if !acts.iter().any(|act| matches!(act.event.effect, Effect::Replace { .. })) {
@@ -96,7 +99,9 @@ impl Script<'_> {
         });
         // Gathered again on some way, it may be on this one.
         let again = acts.iter().any(|act| match &act.event.effect {
-            Effect::Gather { parts, .. } => act.event.place != lost.gathered && parts.contains(lost.orphan.part),
+            Effect::Gather { parts, .. } => {
+                act.event.place != lost.gathered && parts.contains(lost.orphan.part)
+            }
             _ => false,
         });
         trains && !again
@@ -108,7 +113,10 @@ impl Script<'_> {
             let acts = visits(&entry.nodes, |effect| {
                 matches!(
                     effect,
-                    Effect::Gather { .. } | Effect::Backward { .. } | Effect::Step { .. } | Effect::Touch { .. }
+                    Effect::Gather { .. }
+                        | Effect::Backward { .. }
+                        | Effect::Step { .. }
+                        | Effect::Touch { .. }
                 )
             });
             for act in &acts {
@@ -158,7 +166,9 @@ impl Script<'_> {
         let gather = gathering(optimizer, acts)?;
         let owned_elsewhere = |object: ObjId| {
             acts.iter().any(|act| match &act.event.effect {
-                Effect::Gather { optimizer: other, parts, .. } => *other != optimizer && parts.contains(object),
+                Effect::Gather { optimizer: other, parts, .. } => {
+                    *other != optimizer && parts.contains(object)
+                }
                 _ => false,
             })
         };
@@ -184,7 +194,9 @@ fn stepping(acts: &[Visit]) -> ObjSet {
 
 /// Where an optimizer gathered what it owns, last of all.
 fn gathering<'v, 't>(optimizer: ObjId, acts: &'v [Visit<'t>]) -> Option<&'v Visit<'t>> {
-    acts.iter().rfind(|act| matches!(&act.event.effect, Effect::Gather { optimizer: other, .. } if *other == optimizer))
+    acts.iter().rfind(
+        |act| matches!(&act.event.effect, Effect::Gather { optimizer: other, .. } if *other == optimizer),
+    )
 }
 
 /// What one optimizer holds on to while the model changes.

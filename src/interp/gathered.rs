@@ -4,6 +4,7 @@
 use super::{Interp, Invocation, modules::descendants};
 use crate::apis::{ClassSpec, Operand};
 use crate::report::{Confidence, Place};
+use crate::syntax::{ExprId, ExprKind};
 use crate::trace::{Effect, Emptied, Sight};
 use crate::values::*;
 use ustr::Ustr;
@@ -39,6 +40,26 @@ impl<'p> Interp<'p> {
         if !again && before != Some(part) && self.forward_uses(owner, name) {
             let confidence = self.heap.get(part).confidence.min(self.heap.get(owner).confidence);
             self.event(place, Effect::Replace { owner, part }, confidence);
+        }
+    }
+
+    /// `model.classifier[6] = nn.Linear(...)`, where `model` is gathered and its parts are not known.
+    pub(super) fn note_hidden_part(&mut self, holder: &Value, base: ExprId, value: &Value, place: Place) {
+        if !holder.is_unknown() || self.gathered.is_empty() {
+            return;
+        }
+        let Some(part) = self.part(value).filter(|part| self.learns(*part) == Some(true)) else { return };
+        let tree = self.tree(self.file());
+        let mut outer = base;
+        while let ExprKind::Attribute { base, .. } | ExprKind::Subscript { base, .. } = tree.expr(outer).kind {
+            outer = base;
+            let Some(owner) = self.eval(outer).as_obj() else { continue };
+            let hides = self.heap.get(owner).module().is_some_and(|module| module.weights == Learned::Opaque);
+            if hides && self.gathered.contains(owner) {
+                let confidence = self.heap.get(owner).confidence;
+                self.event(place, Effect::Replace { owner, part }, confidence);
+            }
+            return;
         }
     }
 

@@ -88,7 +88,10 @@ impl<'p> Interp<'p> {
             let made = self.heap.get(stream).site;
             self.see(place, Sight::Exhausted { first, made }, Confidence::High);
         }
-        self.heap.get_mut(stream).set_attr(Ustr::from(SPENT), Value::int(number));
+        // Who came first stays: the head of a loop knows no second one.
+        if !matches!(before, Value::Int(_)) {
+            self.heap.get_mut(stream).set_attr(Ustr::from(SPENT), Value::int(number));
+        }
         if let Some(source) = self.heap.attr(stream, Ustr::from(SOURCE)).cloned() {
             self.spend_deep(&source, place, depth - 1);
         }

@@ -10,9 +10,11 @@ impl<'p> Interp<'p> {
     /// `model.parameters()`
     pub(super) fn parameters(&self, value: &Value) -> Value {
         match value.bare() {
-            Value::Obj(object) => {
-                Value::Params(Rc::new(Params { owners: ObjSet::one(*object), whole: true, ..Params::default() }))
-            }
+            Value::Obj(object) => Value::Params(Rc::new(Params {
+                owners: ObjSet::one(*object),
+                whole: true,
+                ..Params::default()
+            })),
             _ => Value::Unknown,
         }
     }
@@ -33,14 +35,12 @@ impl<'p> Interp<'p> {
         match value.bare() {
             Value::Params(params) => add((**params).clone()),
             Value::Tensor(tensor) => match &tensor.graph {
-                Graph::Live(nodes) if tensor.is_leaf => {
-                    add(Params {
-                        owners: nodes.leaves.clone(),
-                        whole: true,
-                        others: nodes.others,
-                        stream: None,
-                    })
-                }
+                Graph::Live(nodes) if tensor.is_leaf => add(Params {
+                    owners: nodes.leaves.clone(),
+                    whole: true,
+                    others: nodes.others,
+                    stream: None,
+                }),
                 _ => add(Params { others: true, ..Params::default() }),
             },
             Value::Tuple(items) if depth > 0 => {

@@ -236,7 +236,9 @@ impl<'p> Interp<'p> {
     /// A hook of a framework that owns the loop: it is called again and again.
     fn called_each_round(&mut self, nodes: Vec<Node>, place: Place) -> Vec<Node> {
         let id = LoopId(self.out.loops.len() as u32);
-        self.out.loops.push(LoopInfo { place, over: Over::Other,
+        self.out.loops.push(LoopInfo {
+            place,
+            over: Over::Other,
             first: self.epoch,
             outer: Rc::from([]),
             changed: ObjSet::default(),

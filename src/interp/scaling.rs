@@ -37,10 +37,10 @@ impl<'p> Interp<'p> {
 
     /// A bound of infinity is how a script asks for the norm alone.
     pub(super) fn clip(&mut self, target: &Value, bound: &Value, place: Place) {
+        self.spend(target, place);
         if bound.as_num().is_some_and(f64::is_infinite) {
             return;
         }
-        self.spend(target, place);
         let params = self.collect_params(target, 3);
         let whole = params.whole && !params.others;
         self.event(place, Effect::Clip { targets: params.owners, whole }, Confidence::High);

@@ -22,7 +22,12 @@ fn check(script: &Script, out: &mut Findings) {
             "this has gone through it to its end"
         };
         let finding = script
-            .finding(RULE.id, RULE.severity, &spent.at, "nothing is left of these parameters: the generator is used up")
+            .finding(
+                RULE.id,
+                RULE.severity,
+                &spent.at,
+                "nothing is left of these parameters: the generator is used up",
+            )
             .because(spent.made, "can be gone through once")
             .because(spent.first, first);
         out.push(

@@ -18,7 +18,12 @@ fn check(script: &Script, out: &mut Findings) {
     for part in script.replaced_parts() {
         out.push(
             script
-                .finding(RULE.id, RULE.severity, &part.at, "these new parameters are never updated: the optimizer does not have them")
+                .finding(
+                    RULE.id,
+                    RULE.severity,
+                    &part.at,
+                    "these new parameters are never updated: the optimizer does not have them",
+                )
                 .because(part.gathered, format!("`{}` took the parameters that were there", part.optimizer))
                 .because(part.step, "and steps those only")
                 .help("replace it before the optimizer is built, or call `add_param_group` for it"),
@@ -27,10 +32,16 @@ fn check(script: &Script, out: &mut Findings) {
     }
     for step in script.abandoned_models() {
         let mut finding = script
-            .finding(RULE.id, RULE.severity, &step.at, "this step leaves the model as it is: it owns another one")
+            .finding(
+                RULE.id,
+                RULE.severity,
+                &step.at,
+                "this step leaves the model as it is: it owns another one",
+            )
             .because(step.other, "this model gets the gradients");
         if let Some(gathered) = step.gathered {
-            finding = finding.because(gathered, format!("`{}` has the parameters of an earlier one", step.optimizer));
+            finding = finding
+                .because(gathered, format!("`{}` has the parameters of an earlier one", step.optimizer));
         }
         out.push(finding.help("build the optimizer again when the model is made again"), &step.at);
     }
