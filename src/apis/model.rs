@@ -101,6 +101,8 @@ pub enum Verb {
     Walk,
     /// `step optimizer [closure] [scaler]`: applies gradients, through a scaler that divides them by its scale.
     Step,
+    /// `schedule scheduler [epoch]`: goes on to the next learning rate, or to that of an epoch.
+    Schedule,
     /// `unscale scaler optimizer`: the gradients of an optimizer are divided by the scale.
     Unscale,
     /// `update-scale scaler`: the scaler chooses its next scale.
@@ -149,6 +151,18 @@ pub enum Verb {
     Exhaust,
     /// `recompute [reentrant]`: a part of the model runs again on the way back, in one way or another.
     Recompute,
+    /// `train-batch model data`: the framework takes one step.
+    TrainBatch,
+    /// `trainable x flag`: from the next compilation on these learn, or do not.
+    Trainable,
+    /// `copy x [when]`: an array becomes a tensor as a whole; with `'traced'` that matters in a traced function only.
+    Copy,
+    /// `clear-session`: the framework forgets the models that it keeps.
+    ClearSession,
+    /// `refuse-autocast x`: ends the run where x is on the GPU and autocast is on.
+    RefuseAutocast,
+    /// `default-dtype d`: new tensors and layers hold numbers of this kind.
+    DefaultDType,
     /// `unknown x`: may do anything to x.
     Unknown,
 }
@@ -164,7 +178,14 @@ pub enum Context {
     Accumulate,
     /// `device x`: allocations land there.
     Device(Operand),
+    /// `strategy x`: what is made here has a copy on each of the strategy's devices.
+    Strategy(Operand),
+    /// `traced`: the function is recorded once as a graph.
+    Traced,
     /// Autocast and others that change nothing we follow.
+    /// `autocast device enabled`: operations choose their dtypes by themselves.
+    Autocast(Operand, Operand),
+    /// Others that change nothing we follow.
     Transparent,
     /// The `as` target is the call's result (`open`, `scale_loss`).
     Result,
@@ -207,10 +228,21 @@ pub struct ClassSpec {
     pub call_params: Box<[ParamSpec]>,
     /// What constructing evaluates to, where that is not simply an instance (`torch.nn.Parameter(data)`).
     pub makes: Option<Apply>,
+    /// Whether a layer does something else in training than in evaluation.
+    pub modal: Option<Modal>,
     /// Parts of the training protocol that the framework does by itself: `backward`, `step`, `clear`, `device`, `eval`, `loop`.
     pub owns: Box<[Ustr]>,
     /// An optimizer keeps something from step to step: always, or where the parameter is not zero.
     pub remembers: Option<Operand>,
+}
+
+/// When a layer's mode matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Modal {
+    Always,
+    Never,
+    /// Where this parameter of the constructor is true, or not zero.
+    If(Ustr),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

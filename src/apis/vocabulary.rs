@@ -54,11 +54,12 @@ pub const RANGES: &[Word] = &[
 ];
 
 /// Parts of the training protocol that an engine may own.
-pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop"];
+pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop", "session"];
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
     ("step", Verb::Step, 1, 3),
+    ("schedule", Verb::Schedule, 1, 2),
     ("unscale", Verb::Unscale, 2, 2),
     ("update-scale", Verb::UpdateScale, 1, 1),
     ("read-scale", Verb::ReadScale, 1, 1),
@@ -80,6 +81,12 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("spawn", Verb::Spawn, 1, 2),
     ("zero", Verb::Zero, 1, 1),
     ("register", Verb::Register, 3, 3),
+    ("train-batch", Verb::TrainBatch, 1, 2),
+    ("trainable", Verb::Trainable, 2, 2),
+    ("copy", Verb::Copy, 1, 2),
+    ("clear-session", Verb::ClearSession, 0, 0),
+    ("refuse-autocast", Verb::RefuseAutocast, 1, 1),
+    ("default-dtype", Verb::DefaultDType, 1, 1),
     ("empty", Verb::Empty, 1, 1),
     ("restore", Verb::Restore, 1, 1),
     ("exhaust", Verb::Exhaust, 1, 1),
@@ -109,32 +116,26 @@ pub const MARKS: &[(&str, Mark)] = &[
     ("log-sigmoid", Mark::LogSigmoid),
 ];
 
-pub const CONTEXTS: &[&str] =
-    &["no-grad", "enable-grad", "set-grad", "accumulate", "device", "transparent", "result"];
+pub const CONTEXTS: &[&str] = &[
+    "no-grad",
+    "enable-grad",
+    "set-grad",
+    "accumulate",
+    "device",
+    "autocast",
+    "transparent",
+    "result",
+    "strategy",
+    "traced",
+];
 
 pub const EXPECTATIONS: &[&str] =
     &["logits", "binary-logits", "probabilities", "log-probabilities", "anything"];
 
 /// Keys of an entry.
 pub const ENTRY_KEYS: &[&str] = &[
-    "also",
-    "params",
-    "gives",
-    "range",
-    "mark",
-    "effects",
-    "context",
-    "loss",
-    "role",
-    "is",
-    "weights",
-    "call",
-    "owns",
-    "makes",
-    "dataset",
-    "property",
-    "remembers",
-    "source",
+    "also", "params", "gives", "range", "mark", "effects", "context", "loss", "role", "is", "weights",
+    "call", "owns", "makes", "modal", "dataset", "property", "remembers", "source",
 ];
 
 /// Keys of a file that are no entries.
@@ -148,6 +149,7 @@ pub const FILE_KEYS: &[&str] = &[
     "names",
     "telling",
     "protocol",
+    "failures",
     "telltale",
     "transparent",
 ];

@@ -1,24 +1,34 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod compiled;
 mod data;
+mod dtypes;
 pub mod gpus;
 mod gradients;
 mod losses;
 mod made;
 mod memory;
 mod replaced;
+mod modes;
+mod runs;
 mod scaling;
 mod shares;
+mod steps;
 pub mod units;
 
+pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
+pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
+pub use modes::{EvaluatedInTraining, StuckInEval};
+pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
+pub use steps::{EarlySchedule, Unapplied, Unstepped};
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};
@@ -88,8 +98,22 @@ impl<'a> Script<'a> {
         self.rehearsal.sightings.iter().map(|Sighting { at, sight }| (at, sight))
     }
 
+    /// What a module is called where it is kept, else its class.
+    fn name_of_module(&self, module: ObjId) -> String {
+        match self.name_of(module).as_str() {
+            "optimizer" => "model".to_owned(),
+            name => name.to_owned(),
+        }
+    }
+
     /// The name a variable or attribute had where an object was kept; else its class.
+    /// The name a variable or attribute had where an optimizer was kept.
     fn name_of(&self, object: ObjId) -> String {
+        self.name_or(object, "optimizer")
+    }
+
+    /// The name a variable or attribute had where an object was kept.
+    fn name_or(&self, object: ObjId, otherwise: &str) -> String {
         for entry in 0..self.rehearsal.heap.len() {
             let holder = self.rehearsal.heap.get(ObjId(entry as u32));
             if !matches!(
@@ -105,7 +129,7 @@ impl<'a> Script<'a> {
                 }
             }
         }
-        "optimizer".to_owned()
+        otherwise.to_owned()
     }
 }
 

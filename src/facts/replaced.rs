@@ -117,6 +117,7 @@ impl Script<'_> {
                         | Effect::Backward { .. }
                         | Effect::Step { .. }
                         | Effect::Touch { .. }
+                        | Effect::Forward { .. }
                 )
             });
             for act in &acts {
@@ -149,7 +150,9 @@ impl Script<'_> {
         let mut reached = ObjSet::default();
         for act in acts {
             match &act.event.effect {
-                Effect::Backward { others: true, .. } => return None,
+                Effect::Forward { module, .. } if owned.contains(*module) && act.loops.contains(&round) => {
+                    return None;
+                }
                 // What reaches it anywhere shows that it is trained after all.
                 Effect::Backward { leaves, .. } => {
                     if inside(leaves).iter().any(|leaf| owned.contains(leaf)) && act.loops.contains(&round) {

@@ -35,7 +35,13 @@ impl<'p> Interp<'p> {
         if api.class.is_some() {
             return self.construct(api, call);
         }
-        let is_value = matches!(api.context, Some(Context::Device(_))) && api.gives.is_some();
+        let is_value = api.gives.is_some()
+            && match api.context {
+                Some(Context::Device(_)) => true,
+                // Of a function it makes another; without one it is a decorator.
+                Some(Context::Traced) => !call.positional.is_empty() || call.keyword("func").is_some(),
+                _ => false,
+            };
         if matches!(api.context, Some(ref context) if *context != Context::Result) && !is_value {
             self.effects(api, &Invocation::bind(api, call));
             return self.context_object(api, call);
@@ -51,7 +57,10 @@ impl<'p> Interp<'p> {
         if matches!(api.context, Some(ref context) if *context != Context::Result) {
             return self.context_object(api, &call);
         }
-        let invocation = Invocation::bind(api, &call);
+        let mut invocation = Invocation::bind(api, &call);
+        if api.property {
+            invocation.fill(Ustr::from("self"), receiver.clone());
+        }
         self.apply(api, &invocation)
     }
 
@@ -69,7 +78,10 @@ impl<'p> Interp<'p> {
 
     /// Effects, then the result with its range and mark, then what is worth writing down.
     pub(super) fn apply(&mut self, api: &'p Api, call: &Invocation) -> Value {
-        self.effects(api, call);
+        // Those of a property are of assigning to it.
+        if !api.property {
+            self.effects(api, call);
+        }
         let value = self.given(api, call);
         let value = self.finish(api, call, value);
         self.note_loss(api, call);
@@ -108,7 +120,13 @@ impl<'p> Interp<'p> {
                 self.module_list(call, parts.unwrap_or_default(), apply.verb == "named-modules")
             }
             "loader" => self.loader(api, call),
-            "opaque-module" | "instance" => Value::Obj(self.made_elsewhere(call.place)),
+            "opaque-module" | "instance" => self.made_elsewhere(call),
+            "model-output-of" => self.model_output(call),
+            "layer-of" => self.layer_of_model(call),
+            "layers-of" => self.layers_of_model(call),
+            "compiled-optimizer" => self.compiled_optimizer(call),
+            "traced" => self.traced(&call.nth(0)),
+            "replica-result" => self.replica_result(call),
             "managed-device" => {
                 let moved = call.nth(0);
                 self.place_parts(&moved, Device::Accelerator);
@@ -132,6 +150,7 @@ impl<'p> Interp<'p> {
             "gradients" => self.gradients(call),
             "scaled" => self.scaled(call),
             "grad" => Value::Unknown,
+            "mode-flag" => self.mode_flag(call),
             "parameter" => self.parameter(call),
             "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
             | "dataset-same" | "take-samples" | "dataset-arrays" | "dataset-skip" | "dataset-take"
@@ -165,7 +184,7 @@ impl<'p> Interp<'p> {
         if tensor.device.is_gpu() {
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
-        let value = Value::tensor(tensor);
+        let value = self.come_through(None, call.values(), Value::tensor(tensor));
         let Some(RangeSpec::Of(apply)) = &api.range else { return value };
         let divisor = match apply.verb.as_str() {
             "div" => 1,
@@ -249,7 +268,9 @@ impl<'p> Interp<'p> {
                     Learned::Nothing if invocation.open => Learned::Opaque,
                     weights => weights,
                 },
+                modal: self.is_modal(api, &invocation),
                 device: self.device_in_force(&invocation),
+                dtype: self.dtype_in_force(&invocation),
                 frozen: Some(false),
                 ..ModuleState::default()
             }),
@@ -272,6 +293,7 @@ impl<'p> Interp<'p> {
             self.gather(object, remembers, call.place);
         }
         self.keep_arguments(object, api, &invocation);
+        self.put_in_scope(object);
         Value::Obj(object)
     }
 
@@ -351,12 +373,24 @@ impl<'p> Interp<'p> {
     }
 
     /// A model whose layers we do not see, fresh from a framework.
-    fn made_elsewhere(&mut self, place: Place) -> ObjId {
-        let class = self.apis.class_of(Role::Module).map_or(ClassRef::Builtin, ClassRef::Api);
-        let state = ModuleState { weights: Learned::Opaque, mode: Mode::Unknown, ..ModuleState::default() };
-        let object = self.alloc(place, class, State::Module(state));
-        self.made(place, object);
-        object
+    fn made_elsewhere(&mut self, call: &Invocation) -> Value {
+        let told = call.nth(0).as_str().map(Ustr::from);
+        let class = told.or_else(|| self.apis.class_of(Role::Module));
+        let placing = match told {
+            Some(class) if self.apis.owns(class).iter().any(|part| part == "session") => Device::Automatic,
+            _ => Device::Cpu,
+        };
+        let state = ModuleState {
+            weights: Learned::Opaque,
+            mode: Mode::Unknown,
+            device: placing,
+            scatters: placing == Device::Automatic,
+            ..ModuleState::default()
+        };
+        let object =
+            self.alloc(call.place, class.map_or(ClassRef::Builtin, ClassRef::Api), State::Module(state));
+        self.made(call.place, object);
+        Value::Obj(object)
     }
 
     fn iterable(&mut self, verb: &str, call: &Invocation) -> Value {

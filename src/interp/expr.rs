@@ -1,5 +1,6 @@
 //! Expressions: what they evaluate to.
 
+use super::layered::symbolic;
 use super::{Call, Interp, Passed, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
@@ -200,6 +201,9 @@ impl<'p> Interp<'p> {
         }
         if let (Some(x), Some(y)) = (a.as_tensor(), b.as_tensor()) {
             self.meet(x, y, place);
+            if op == BinaryOp::MatMul {
+                self.meet_factors(x, y, place);
+            }
         }
         let mut result = transfer::binary(self, op, a, b, place, same).unwrap_or_default();
         if result.is_unknown() {
@@ -208,7 +212,7 @@ impl<'p> Interp<'p> {
         if matches!(op, BinaryOp::Div | BinaryOp::FloorDiv) {
             result = self.note_division(a, b, place, result);
         }
-        result
+        symbolic(&[a, b], result)
     }
 
     fn compare(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) -> Value {
@@ -309,7 +313,7 @@ impl<'p> Interp<'p> {
                 );
                 match self.heap.join(&a, &b) {
                     // Two contexts that change the same are one to us.
-                    Value::Unknown if self.is_same_context(&a, &b) => a,
+                    Value::Unknown => self.either_context(&a, &b).unwrap_or_default(),
                     joined => joined,
                 }
             }

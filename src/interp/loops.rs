@@ -57,16 +57,21 @@ impl<'p> Interp<'p> {
                 }
             }
             exact => {
+                let count = exact.as_ref().map_or(items.len.int, |all| Int::Known(all.len() as i64));
                 let any = match exact {
                     Some(values) => self.heap.any_of(&Items::exact(values)).unwrap_or_default(),
                     None => items.any,
                 };
                 let over = self.over(&iterable, &any);
+                let id = self.out.loops.len();
                 let mut run = |interp: &mut Interp<'p>| {
                     interp.assign(target, any.clone());
                     interp.block(body)
                 };
                 self.run_loop(place, over, true, &mut run);
+                if let Some(info) = self.out.loops.get_mut(id) {
+                    info.count = count;
+                }
             }
         }
         if self.may_break_off() {
@@ -121,8 +126,8 @@ impl<'p> Interp<'p> {
     pub(super) fn run_loop(&mut self, place: Place, over: Over, at_least_once: bool, body: Arm<'_, 'p>) {
         let id = LoopId(self.out.loops.len() as u32);
         let outer: Rc<[LoopId]> = self.active.iter().map(|active| active.id).collect();
-        let changed = ObjSet::default();
-        self.out.loops.push(LoopInfo { place, over, first: self.epoch + 1, outer, changed });
+        let (changed, count) = (ObjSet::default(), Int::Unknown);
+        self.out.loops.push(LoopInfo { place, over, first: self.epoch + 1, outer, changed, count });
         self.active.push(ActiveLoop { id, since: 0, breaks: Vec::new(), continues: Vec::new() });
         let seen = self.out.sightings.len();
         for pass in 1..=MOST_PASSES {

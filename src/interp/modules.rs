@@ -49,6 +49,7 @@ impl<'p> Interp<'p> {
             }
             None => self.layer(object, call),
         };
+        let output = self.come_through(Some(object), call.values(), output);
         if !outermost {
             return output;
         }
@@ -95,7 +96,8 @@ impl<'p> Interp<'p> {
         output: Value,
         place: Place,
     ) -> Value {
-        self.event(place, Effect::Forward { module: object }, Confidence::High);
+        let grad = self.grad.filter(|_| !self.volatile && !self.in_uncalled_model());
+        self.event(place, Effect::Forward { module: object, grad }, Confidence::High);
         let graph = self.graph_id(place);
         let output = mark_graph(&output, graph);
         let confidence = self.heap.get(object).confidence;
@@ -103,7 +105,8 @@ impl<'p> Interp<'p> {
             module: object,
             name: self.class_name(object),
             mode: module.mode,
-            grad: self.grad.filter(|_| !self.volatile && !self.in_uncalled_model()),
+            in_training: self.part_in_training(object),
+            grad,
             input,
             learns: self.learns(object) == Some(true),
             kept: self.kept,
@@ -211,6 +214,9 @@ impl<'p> Interp<'p> {
             }
             return Some(self.sequence(object, call));
         }
+        if let Some(verb) = verb {
+            self.meet_weights(object, verb, &invocation);
+        }
         // `F.dropout(training=)` and its kin take the layer's own mode.
         let training = self.heap.get(object).module().map_or(Mode::Unknown, |module| module.mode);
         if training != Mode::Unknown {
@@ -259,6 +265,9 @@ impl<'p> Interp<'p> {
                 tensor.confidence = tensor.confidence.min(self.heap.get(object).confidence);
                 if module.device != Device::Unknown {
                     tensor.device = module.device;
+                }
+                if module.dtype.is_some() && self.autocast().is_none() {
+                    tensor.dtype = module.dtype;
                 }
                 Value::tensor(tensor)
             }

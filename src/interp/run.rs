@@ -57,7 +57,9 @@ impl<'p> Interp<'p> {
             trust: Confidence::High,
             awaiting: None,
             default_device: Device::Cpu,
+            plain_dtypes: true,
             volatile: false,
+            symbolic: false,
             forwards: Vec::new(),
             carried: 0,
             gathered: ObjSet::default(),
@@ -242,6 +244,7 @@ impl<'p> Interp<'p> {
             first: self.epoch,
             outer: Rc::from([]),
             changed: ObjSet::default(),
+            count: Int::Unknown,
         });
         vec![Node::Loop { id, body: nodes }]
     }

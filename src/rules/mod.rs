@@ -5,21 +5,34 @@ mod checkpoint_without_reentrant_choice;
 mod clip_before_unscale;
 mod device_mismatch;
 mod exhausted_parameters;
+mod backward_without_step;
+mod bce_under_autocast;
+mod bypassed_strategy;
+mod clip_before_unscale;
+mod device_mismatch;
+mod dtype_mismatch;
 mod full_dataset_batch;
 mod large_allocation_in_loop;
 mod loader_built_in_loop;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
+mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_zero_grad;
+mod model_built_in_loop;
 mod non_scalar_backward;
 mod optimizer_built_in_loop;
 mod parameters_replaced_after_optimizer;
 mod retained_graph;
 mod scaler_not_updated;
+mod scheduler_before_optimizer;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
+mod stuck_in_eval;
+mod swallowed_gpu_error;
+mod trainable_without_recompile;
 mod unsafe_division;
+mod whole_array_constant;
 mod whole_dataset_on_gpu;
 
 use crate::facts::{Findings, Script};
@@ -113,21 +126,34 @@ static RULES: &[&Rule] = &[
     &clip_before_unscale::RULE,
     &device_mismatch::RULE,
     &exhausted_parameters::RULE,
+    &backward_without_step::RULE,
+    &bce_under_autocast::RULE,
+    &bypassed_strategy::RULE,
+    &clip_before_unscale::RULE,
+    &device_mismatch::RULE,
+    &dtype_mismatch::RULE,
     &full_dataset_batch::RULE,
     &large_allocation_in_loop::RULE,
     &loader_built_in_loop::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
+    &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
+    &model_built_in_loop::RULE,
     &non_scalar_backward::RULE,
     &optimizer_built_in_loop::RULE,
     &parameters_replaced_after_optimizer::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
+    &scheduler_before_optimizer::RULE,
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
+    &stuck_in_eval::RULE,
+    &swallowed_gpu_error::RULE,
+    &trainable_without_recompile::RULE,
     &unsafe_division::RULE,
+    &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
 

@@ -10,7 +10,7 @@ pub use walk::{Protocol, Way, walk};
 use crate::apis::Expects;
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
-use crate::values::{Device, Heap, Mode, ObjId, ObjSet, Scaled, Tensor, Value};
+use crate::values::{DType, Device, Heap, Mode, ObjId, ObjSet, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -83,6 +83,12 @@ pub enum Effect {
     Clip { targets: ObjSet, whole: bool },
     /// What else a scaler of gradients does.
     Scaler { scaler: ObjId, act: ScalerAct },
+    /// Something steps that is not known: it may be any optimizer.
+    UnseenStep,
+    /// The step of an optimizer is named and not called.
+    NamedStep { optimizer: ObjId },
+    /// A schedule goes on to its next learning rate.
+    Schedule { scheduler: ObjId, optimizer: Option<ObjId> },
     /// The gradients of an optimizer's, module's or parameter's are cleared.
     Clear { targets: ObjSet, whole: bool },
     /// A call that is not understood got hold of these.
@@ -109,6 +115,16 @@ pub enum Emptied {
     Cache,
     /// Objects of the language that nothing leads to.
     Garbage,
+    /// A framework is told how to train a model.
+    Compiled { model: ObjId },
+    /// A framework trains a model as it was compiled: for epochs, or one step.
+    Fitted { model: ObjId, one_step: bool },
+    /// These learn from the next compilation on, or no longer do.
+    Trainable { objects: ObjSet, learns: Option<bool> },
+    /// A forward of a module, and whether gradients are recorded.
+    Forward { module: ObjId, grad: Option<bool> },
+    /// A module and all inside it are put into a mode; some module that we do not see is.
+    Mode { module: Option<ObjId>, mode: Mode },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +147,8 @@ pub struct LoopInfo {
     pub outer: Rc<[LoopId]>,
     /// Objects from before an iteration that it writes into.
     pub changed: ObjSet,
+    /// How many iterations it has, where that is known.
+    pub count: crate::values::Int,
 }
 
 /// What a loop goes through.
@@ -204,6 +222,33 @@ pub enum Sight {
     Exhausted { first: Place, made: Place },
     /// A part of the model is to run again on the way back, and nothing says in which way.
     Recompute { function: Ustr },
+    /// Gradients are applied to what has a copy on each device of a strategy.
+    Replicated {
+        optimizer: ObjId,
+        /// Where it came into the strategy's scope.
+        scope: Place,
+        /// A replica of the strategy does it.
+        by_replica: bool,
+    },
+    /// An array becomes a tensor of the framework as a whole.
+    Copied { array: Rc<Tensor>, traced: bool },
+    /// A handler that does nothing about a failure of work on a device.
+    Swallowed {
+        /// The first of that work.
+        work: Place,
+        /// The work is a step of training.
+        trains: bool,
+    },
+    /// A model that a framework keeps in a state of its own was built.
+    Kept { model: ObjId },
+    /// A framework forgets the models that it keeps.
+    SessionCleared,
+    /// Numbers of a dtype met weights, or factors, of another; or a `lookup` was made with them.
+    Mistyped { what: Rc<str>, made: Option<Place>, gets: DType, wants: DType, lookup: bool },
+    /// A call that autocast does not allow; whether it is on for sure.
+    Refused { autocast: Option<Place>, sure: bool },
+    /// What a model gave was compared with something that no model gave.
+    Scored,
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
 }
@@ -221,6 +266,8 @@ pub struct Forward {
     pub module: ObjId,
     pub name: Rc<str>,
     pub mode: Mode,
+    /// The class of a part that is in training mode, and does something else there than in evaluation.
+    pub in_training: Option<Rc<str>>,
     /// Whether gradients are recorded; `None` when that is not known.
     pub grad: Option<bool>,
     pub input: Option<Rc<Tensor>>,

@@ -129,6 +129,24 @@ pub enum ContextKind {
     UnknownGrad,
     Accumulate,
     Device(Device),
+    /// In the scope of a strategy.
+    Strategy(ObjId),
+    /// In one of a strategy's replicas.
+    Replica,
+    /// In a function that is recorded as a graph.
+    Traced,
+    Autocast(Autocast),
+}
+
+/// Operations choose their dtypes by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Autocast {
+    /// Where it was made.
+    pub place: Option<Place>,
+    /// Of which tensors.
+    pub device: Device,
+    /// `None` when the user decides, or something that we do not see.
+    pub on: Option<bool>,
 }
 
 #[derive(Debug)]

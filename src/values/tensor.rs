@@ -337,6 +337,8 @@ pub struct Tensor {
     pub made: Option<Place>,
     /// The pass of a loop in which it was made.
     pub born: u32,
+    /// Of a symbolic value: the layers that it came through, on the way from an input.
+    pub layers: Option<Rc<ObjSet>>,
     /// The API that made it, by qualified name.
     pub what: Option<ustr::Ustr>,
     pub confidence: Confidence,
@@ -359,6 +361,7 @@ impl Default for Tensor {
             scaled: Scaled::No,
             made: None,
             born: 0,
+            layers: None,
             what: None,
             confidence: Confidence::High,
         }
@@ -407,6 +410,10 @@ impl Tensor {
             scaled: self.scaled.join(other.scaled),
             made: if self.made == other.made { self.made } else { None },
             born: self.born.max(other.born),
+            layers: match (&self.layers, &other.layers) {
+                (Some(a), Some(b)) => Some(Rc::new(a.union(b))),
+                _ => None,
+            },
             what: if self.what == other.what { self.what } else { None },
             confidence: self.confidence.min(other.confidence),
         }
