@@ -162,9 +162,8 @@ impl<'a> Term<'a> {
         let Some((&(at, word), operands)) = tokens.split_first() else {
             return Err(self.error(0, "a context is missing here"));
         };
-        let wanted = usize::from(matches!(word, "set-grad" | "device" | "strategy"));
         let wanted = match word {
-            "set-grad" | "device" => 1,
+            "set-grad" | "device" | "strategy" => 1,
             "autocast" => 2,
             _ => 0,
         };
@@ -180,8 +179,7 @@ impl<'a> Term<'a> {
             "enable-grad" => Ok(Context::EnableGrad),
             "set-grad" => Ok(Context::SetGrad(nth(0)?)),
             "accumulate" => Ok(Context::Accumulate),
-            "device" => Ok(Context::Device(first()?)),
-            "strategy" => Ok(Context::Strategy(first()?)),
+            "strategy" => Ok(Context::Strategy(nth(0)?)),
             "traced" => Ok(Context::Traced),
             "device" => Ok(Context::Device(nth(0)?)),
             "autocast" => Ok(Context::Autocast(nth(0)?, nth(1)?)),

@@ -117,10 +117,10 @@ impl<'p> Interp<'p> {
             ContextKind::UnknownGrad => self.grad = None,
             ContextKind::Accumulate
             | ContextKind::Device(_)
+            | ContextKind::Autocast(_)
             | ContextKind::Strategy(_)
             | ContextKind::Replica
-            | ContextKind::Traced => self.contexts.push(kind),
-            ContextKind::Accumulate | ContextKind::Device(_) | ContextKind::Autocast(_) => {
+            | ContextKind::Traced => {
                 self.contexts.push(kind);
             }
         }
