@@ -134,8 +134,25 @@ pub const EXPECTATIONS: &[&str] =
 
 /// Keys of an entry.
 pub const ENTRY_KEYS: &[&str] = &[
-    "also", "params", "gives", "range", "mark", "effects", "context", "loss", "role", "is", "weights",
-    "call", "owns", "makes", "modal", "dataset", "property", "remembers", "source",
+    "also",
+    "params",
+    "gives",
+    "range",
+    "mark",
+    "effects",
+    "context",
+    "loss",
+    "role",
+    "is",
+    "weights",
+    "call",
+    "owns",
+    "makes",
+    "modal",
+    "dataset",
+    "property",
+    "remembers",
+    "source",
 ];
 
 /// Keys of a file that are no entries.

@@ -28,7 +28,7 @@ impl<'p> Interp<'p> {
         if python::is_modelled(&name)
             && let Some(value) = python::call(self, &name, call)
         {
-            return self.come_through(&name, call, value);
+            return self.iterated(&name, call, value);
         }
         let apis = self.apis;
         let Some(api) = apis.get(name) else { return self.call_outside(name, call) };

@@ -11,7 +11,7 @@ impl<'p> Interp<'p> {
     pub(super) fn call_builtin(&mut self, name: Ustr, call: &Call, _args: &[crate::syntax::Arg]) -> Value {
         self.go_through(&name, call);
         let value = self.builtin(name, call);
-        self.come_through(&name, call, value)
+        self.iterated(&name, call, value)
     }
 
     fn builtin(&mut self, name: Ustr, call: &Call) -> Value {

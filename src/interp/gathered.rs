@@ -51,7 +51,8 @@ impl<'p> Interp<'p> {
         let Some(part) = self.part(value).filter(|part| self.learns(*part) == Some(true)) else { return };
         let tree = self.tree(self.file());
         let mut outer = base;
-        while let ExprKind::Attribute { base, .. } | ExprKind::Subscript { base, .. } = tree.expr(outer).kind {
+        while let ExprKind::Attribute { base, .. } | ExprKind::Subscript { base, .. } = tree.expr(outer).kind
+        {
             outer = base;
             let Some(owner) = self.eval(outer).as_obj() else { continue };
             let hides = self.heap.get(owner).module().is_some_and(|module| module.weights == Learned::Opaque);

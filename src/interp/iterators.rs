@@ -174,7 +174,7 @@ impl<'p> Interp<'p> {
     }
 
     /// What a function of the language gives, as far as it can be gone through once only.
-    pub(super) fn come_through(&mut self, name: &str, call: &Call, value: Value) -> Value {
+    pub(super) fn iterated(&mut self, name: &str, call: &Call, value: Value) -> Value {
         if TO_THE_END.contains(&name) {
             return match &value {
                 Value::Params(params) if params.stream.is_some() => {

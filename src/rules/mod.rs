@@ -1,16 +1,14 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod backward_without_step;
+mod bce_under_autocast;
+mod bypassed_strategy;
 mod cache_emptied_in_loop;
 mod checkpoint_without_reentrant_choice;
 mod clip_before_unscale;
 mod device_mismatch;
-mod exhausted_parameters;
-mod backward_without_step;
-mod bce_under_autocast;
-mod bypassed_strategy;
-mod clip_before_unscale;
-mod device_mismatch;
 mod dtype_mismatch;
+mod exhausted_parameters;
 mod full_dataset_batch;
 mod large_allocation_in_loop;
 mod loader_built_in_loop;
@@ -121,17 +119,15 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &backward_without_step::RULE,
+    &bce_under_autocast::RULE,
+    &bypassed_strategy::RULE,
     &cache_emptied_in_loop::RULE,
     &checkpoint_without_reentrant_choice::RULE,
     &clip_before_unscale::RULE,
     &device_mismatch::RULE,
-    &exhausted_parameters::RULE,
-    &backward_without_step::RULE,
-    &bce_under_autocast::RULE,
-    &bypassed_strategy::RULE,
-    &clip_before_unscale::RULE,
-    &device_mismatch::RULE,
     &dtype_mismatch::RULE,
+    &exhausted_parameters::RULE,
     &full_dataset_batch::RULE,
     &large_allocation_in_loop::RULE,
     &loader_built_in_loop::RULE,

@@ -97,8 +97,12 @@ pub enum Effect {
     Read { objects: ObjSet },
     /// A module or parameter was made anew: it has no gradients.
     Made { object: ObjId },
-    /// A forward of a module.
-    Forward { module: ObjId },
+    /// A framework is told how to train a model.
+    Compiled { model: ObjId },
+    /// A framework trains a model as it was compiled: for epochs, or one step.
+    Fitted { model: ObjId, one_step: bool },
+    /// These learn from the next compilation on, or no longer do.
+    Trainable { objects: ObjSet, learns: Option<bool> },
     /// Free memory is looked for and handed back.
     Empty { what: Emptied },
     /// An optimizer gathered the parameters of all these, as they were then.
@@ -107,6 +111,10 @@ pub enum Effect {
     Replace { owner: ObjId, part: ObjId },
     /// Parameters got values from elsewhere.
     Restore { objects: ObjSet },
+    /// A forward of a module, and whether gradients are recorded.
+    Forward { module: ObjId, grad: Option<bool> },
+    /// A module and all inside it are put into a mode; some module that we do not see is.
+    Mode { module: Option<ObjId>, mode: Mode },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,16 +123,6 @@ pub enum Emptied {
     Cache,
     /// Objects of the language that nothing leads to.
     Garbage,
-    /// A framework is told how to train a model.
-    Compiled { model: ObjId },
-    /// A framework trains a model as it was compiled: for epochs, or one step.
-    Fitted { model: ObjId, one_step: bool },
-    /// These learn from the next compilation on, or no longer do.
-    Trainable { objects: ObjSet, learns: Option<bool> },
-    /// A forward of a module, and whether gradients are recorded.
-    Forward { module: ObjId, grad: Option<bool> },
-    /// A module and all inside it are put into a mode; some module that we do not see is.
-    Mode { module: Option<ObjId>, mode: Mode },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,10 +216,6 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
-    /// An iterator over parameters was gone through once more.
-    Exhausted { first: Place, made: Place },
-    /// A part of the model is to run again on the way back, and nothing says in which way.
-    Recompute { function: Ustr },
     /// Gradients are applied to what has a copy on each device of a strategy.
     Replicated {
         optimizer: ObjId,
@@ -249,6 +243,10 @@ pub enum Sight {
     Refused { autocast: Option<Place>, sure: bool },
     /// What a model gave was compared with something that no model gave.
     Scored,
+    /// An iterator over parameters was gone through once more.
+    Exhausted { first: Place, made: Place },
+    /// A part of the model is to run again on the way back, and nothing says in which way.
+    Recompute { function: Ustr },
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
 }
