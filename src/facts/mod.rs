@@ -16,6 +16,7 @@ mod scaling;
 mod shares;
 mod steps;
 pub mod units;
+mod walks;
 
 pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
@@ -29,6 +30,7 @@ pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
 pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 pub use steps::{EarlySchedule, Unapplied, Unstepped};
+pub use walks::WalkedAgain;
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};

@@ -290,7 +290,7 @@ impl<'p> Interp<'p> {
         self.made(call.place, object);
         if role == Some(Role::Optimizer) {
             let remembers = self.remembers(class, &invocation);
-            self.gather(object, remembers, call.place);
+            self.note_gathered(object, remembers, call.place);
         }
         self.keep_arguments(object, api, &invocation);
         self.put_in_scope(object);

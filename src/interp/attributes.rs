@@ -50,6 +50,8 @@ impl<'p> Interp<'p> {
             oldest: 0,
             carried: Rc::from([]),
             maybe: false,
+            parts: Parts::default(),
+            bare: true,
         };
         let graph = if self.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
         let tensor = Rc::new(Tensor {

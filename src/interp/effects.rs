@@ -15,7 +15,9 @@ impl<'p> Interp<'p> {
             match effect.verb {
                 Verb::Backward => {
                     let gradient = effect.args.get(1).is_some_and(|gradient| is_passed(gradient, call));
-                    self.backward(&arg(0), call, gradient);
+                    let said = |index: usize| effect.args.get(index).map(|_| arg(index));
+                    let retains = self.retains([said(2), said(3)], call);
+                    self.backward(&arg(0), call, gradient, retains);
                 }
                 Verb::Step => self.step(&arg(0), &arg(1), &arg(2), call),
                 Verb::Schedule => {
@@ -56,11 +58,11 @@ impl<'p> Interp<'p> {
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
                 Verb::RefuseAutocast => self.refuse_autocast(&arg(0), call),
                 Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
-                Verb::Detach => {}
                 Verb::Empty => self.empty(&arg(0), call.place),
                 Verb::Restore => self.restore(&arg(0), call.place),
                 Verb::Exhaust => self.spend(&arg(0), call.place),
                 Verb::Recompute => self.recompute(&effect.args, call),
+                Verb::Detach => self.detach_in_place(&arg(0)),
                 Verb::TrainBatch => self.train_batch(call, &effect.args),
                 Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
                 Verb::Copy => self.copied(&arg(0), &arg(1), call.place),
@@ -190,7 +192,7 @@ impl<'p> Interp<'p> {
             let owns = state.owns.union(&more.owners);
             let others = state.others || more.others;
             self.heap.get_mut(object).state = State::Optimizer(OptimizerState { owns, others, ..state });
-            self.gather(object, false, place);
+            self.note_gathered(object, false, place);
         }
     }
 

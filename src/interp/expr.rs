@@ -24,8 +24,16 @@ impl<'p> Interp<'p> {
                 let base = self.eval(*base);
                 let place = self.expr_place(id);
                 let value = self.get_attr(&base, *name, place);
-                if let Value::Grad(owners) = &value {
-                    self.event(place, Effect::Read { objects: (**owners).clone() }, Confidence::High);
+                match &value {
+                    Value::Grad(owners) => {
+                        let objects = (**owners).clone();
+                        self.event(place, Effect::Read { objects }, Confidence::High);
+                    }
+                    // Of something, and nobody knows of what.
+                    Value::Unknown if *name == "grad" => {
+                        self.event(place, Effect::Read { objects: ObjSet::default() }, Confidence::High);
+                    }
+                    _ => {}
                 }
                 value
             }

@@ -11,7 +11,7 @@ use ustr::Ustr;
 
 impl<'p> Interp<'p> {
     /// An optimizer has gathered the parameters that are there now.
-    pub(super) fn gather(&mut self, optimizer: ObjId, remembers: bool, place: Place) {
+    pub(super) fn note_gathered(&mut self, optimizer: ObjId, remembers: bool, place: Place) {
         let Some(state) = self.heap.get(optimizer).optimizer() else { return };
         let owns = state.owns.clone();
         let parts = owns.iter().fold(owns.clone(), |all, owner| all.union(&self.descendants(owner)));

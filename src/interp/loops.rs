@@ -151,7 +151,7 @@ impl<'p> Interp<'p> {
             let writes = self.heap.rollback();
             let goes_round = flow == Flow::Next || flow == Flow::Stop(Exit::Continue);
             self.heap.begin();
-            let changed = goes_round && self.heap.join_in(&writes);
+            let changed = goes_round && self.heap.join_round(&writes);
             let head = self.heap.rollback();
             let last = pass == MOST_PASSES || !changed || self.is_starved();
             if !last {

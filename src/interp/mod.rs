@@ -31,6 +31,7 @@ mod models;
 mod modes;
 pub mod modules;
 mod parameters;
+mod parts;
 pub mod python;
 mod refine;
 mod replicas;
@@ -122,6 +123,8 @@ pub struct Interp<'p> {
     gathered: ObjSet,
     /// Where iterators were gone through: by the way that led there, and the place.
     endings: Vec<(u64, Place)>,
+    /// The object that knows which parts of graphs are left to walk.
+    walks: Option<ObjId>,
     /// Ids of graphs that something keeps over iterations.
     retained: Vec<u32>,
     /// Objects from here on were made since a function began to be rehearsed without its callers.

@@ -93,7 +93,7 @@ impl<'p> Interp<'p> {
         self.lose_track(&params);
         let state = self.optimizer_state(&params);
         self.heap.get_mut(object).state = State::Optimizer(state);
-        self.gather(object, false, call.place);
+        self.note_gathered(object, false, call.place);
     }
 
     /// How many numbers a layer learns.

@@ -18,6 +18,7 @@ mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_zero_grad;
 mod model_built_in_loop;
+mod needless_retain_graph;
 mod non_scalar_backward;
 mod optimizer_built_in_loop;
 mod parameters_replaced_after_optimizer;
@@ -29,6 +30,7 @@ mod step_bypasses_scaler;
 mod stuck_in_eval;
 mod swallowed_gpu_error;
 mod trainable_without_recompile;
+mod undetached_hidden_state;
 mod unsafe_division;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
@@ -137,6 +139,7 @@ static RULES: &[&Rule] = &[
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
     &model_built_in_loop::RULE,
+    &needless_retain_graph::RULE,
     &non_scalar_backward::RULE,
     &optimizer_built_in_loop::RULE,
     &parameters_replaced_after_optimizer::RULE,
@@ -148,6 +151,7 @@ static RULES: &[&Rule] = &[
     &stuck_in_eval::RULE,
     &swallowed_gpu_error::RULE,
     &trainable_without_recompile::RULE,
+    &undetached_hidden_state::RULE,
     &unsafe_division::RULE,
     &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,

@@ -10,7 +10,7 @@ pub use walk::{Protocol, Way, walk};
 use crate::apis::Expects;
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
-use crate::values::{DType, Device, Heap, Mode, ObjId, ObjSet, Scaled, Tensor, Value};
+use crate::values::{DType, Device, Heap, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -183,6 +183,10 @@ pub enum Sight {
     Loss { loss: Ustr, expects: Expects, input: Value, input_place: Place, target: Value },
     /// `backward` on a tensor.
     Backward { loss: Rc<Tensor>, has_gradient: bool },
+    /// A backward walks what a backward of an earlier iteration has walked; `kept` where that one kept it.
+    WalkedAgain { recorded: Place, kept: bool },
+    /// A backward is told to keep its graph, all of which was recorded in the same iteration.
+    Retaining,
     /// A value with a live graph was added to something older than this iteration.
     Carried {
         id: u32,
@@ -295,6 +299,31 @@ pub struct CompiledLoss {
     pub output: Value,
 }
 
+/// A part of a graph: what one call of a layer recorded, or a module around several.
+#[derive(Clone, Debug)]
+pub struct GraphPart {
+    pub place: Place,
+    /// The pass of a loop in which it was recorded.
+    pub epoch: u32,
+    /// We do not see what the layer does.
+    pub hidden: bool,
+    pub inner: Rc<[Part]>,
+    /// The backward passes that walk it, by their place in [`Rehearsal::walks`].
+    pub walks: Vec<u32>,
+    /// It went where we do not see who walks it.
+    pub escaped: bool,
+}
+
+/// A backward pass of the rehearsal; one for each time that it was rehearsed.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    pub place: Place,
+    /// Whether it keeps the graph; `None` when that is not known.
+    pub retains: Option<bool>,
+    /// It walks more than the parts that we know.
+    pub others: bool,
+}
+
 /// Everything that one rehearsal of a file found.
 #[derive(Default)]
 pub struct Rehearsal {
@@ -308,6 +337,11 @@ pub struct Rehearsal {
     pub returned: rustc_hash::FxHashSet<u32>,
     /// Modules whose graphs a backward walked, or may have.
     pub walked: ObjSet,
+    /// What layers recorded, in the order of the rehearsal.
+    pub parts: Vec<GraphPart>,
+    pub walks: Vec<Walk>,
+    /// A graph was walked of which nothing is known.
+    pub walks_unknown: bool,
     pub heap: Heap,
     /// Names of the symbols in sizes.
     pub symbols: Vec<Rc<str>>,

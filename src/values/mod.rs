@@ -4,12 +4,14 @@
 pub mod heap;
 pub mod int;
 pub mod object;
+pub mod parts;
 pub mod range;
 pub mod tensor;
 
 pub use heap::Heap;
 pub use int::{Int, Symbol};
 pub use object::*;
+pub use parts::{Part, Parts, Unwalked};
 pub use range::Interval;
 pub use tensor::{DType, Device, Graph, Hazard, HazardKind, Nodes, Scaled, Shape, Source, Tensor};
 
