@@ -180,6 +180,7 @@ impl<'a> Term<'a> {
             "set-grad" => Ok(Context::SetGrad(nth(0)?)),
             "accumulate" => Ok(Context::Accumulate),
             "strategy" => Ok(Context::Strategy(nth(0)?)),
+            "recording" => Ok(Context::Recording),
             "traced" => Ok(Context::Traced),
             "device" => Ok(Context::Device(nth(0)?)),
             "autocast" => Ok(Context::Autocast(nth(0)?, nth(1)?)),
@@ -206,7 +207,9 @@ impl<'a> Term<'a> {
             ("binary-logits", None) => Ok(Expects::BinaryLogits),
             ("binary-logits", Some(name)) => Ok(Expects::BinaryLogitsIf(name)),
             ("probabilities", None) => Ok(Expects::Probabilities),
+            ("binary-probabilities", None) => Ok(Expects::BinaryProbabilities),
             ("log-probabilities", None) => Ok(Expects::LogProbabilities),
+            ("log-distribution", None) => Ok(Expects::LogDistribution),
             ("anything", None) => Ok(Expects::Anything),
             (word, _) => {
                 Err(self.input.unknown(self.offset, "expectation", word, EXPECTATIONS.iter().copied()))
@@ -224,7 +227,15 @@ impl<'a> Term<'a> {
             Operand::Param(name) => Ok(name),
             Operand::Literal(_) => Err(term.error(0, "the name of a parameter belongs here")),
         };
-        Ok(LossSpec { input: named(input)?, target: named(target)?, expects: expects.expects(names)? })
+        let (input, target) = (named(input)?, named(target)?);
+        Ok(LossSpec {
+            input,
+            target,
+            expects: expects.expects(names)?,
+            pairs: None,
+            classes: None,
+            strict: false,
+        })
     }
 
     /// A sum of products of parameters and integers; a flag counts as one or zero.

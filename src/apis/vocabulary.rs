@@ -1,7 +1,7 @@
 //! The closed lists of words that tables may use. A word that is not here is refused by the loader;
 //! the interpreter gives each its meaning.
 
-use super::model::{Mark, Role, Verb};
+use super::model::{Mark, Pairs, Role, Verb};
 pub use super::transfers::TRANSFERS;
 
 /// A word of a closed list: how many operands it takes, and what it means.
@@ -73,7 +73,7 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("move", Verb::Move, 2, 2),
     ("call", Verb::Call, 1, MANY),
     ("fit", Verb::Fit, 1, 3),
-    ("compile", Verb::Compile, 2, 3),
+    ("compile", Verb::Compile, 2, 4),
     ("add-layer", Verb::AddLayer, 2, 2),
     ("default-device", Verb::DefaultDevice, 1, 1),
     ("grad-mode", Verb::GradMode, 1, 1),
@@ -84,6 +84,7 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("train-batch", Verb::TrainBatch, 1, 2),
     ("trainable", Verb::Trainable, 2, 2),
     ("copy", Verb::Copy, 1, 2),
+    ("differentiate", Verb::Differentiate, 1, 1),
     ("clear-session", Verb::ClearSession, 0, 0),
     ("refuse-autocast", Verb::RefuseAutocast, 1, 1),
     ("default-dtype", Verb::DefaultDType, 1, 1),
@@ -114,6 +115,7 @@ pub const MARKS: &[(&str, Mark)] = &[
     ("log-softmax", Mark::LogSoftmax),
     ("sigmoid", Mark::Sigmoid),
     ("log-sigmoid", Mark::LogSigmoid),
+    ("raw", Mark::Raw),
 ];
 
 pub const CONTEXTS: &[&str] = &[
@@ -127,10 +129,21 @@ pub const CONTEXTS: &[&str] = &[
     "result",
     "strategy",
     "traced",
+    "recording",
 ];
 
-pub const EXPECTATIONS: &[&str] =
-    &["logits", "binary-logits", "probabilities", "log-probabilities", "anything"];
+pub const EXPECTATIONS: &[&str] = &[
+    "logits",
+    "binary-logits",
+    "probabilities",
+    "binary-probabilities",
+    "log-probabilities",
+    "log-distribution",
+    "anything",
+];
+
+/// How a loss may pair its input with its target.
+pub const PAIRS: &[(&str, Pairs)] = &[("broadcast", Pairs::Broadcast), ("equal", Pairs::Equal)];
 
 /// Keys of an entry.
 pub const ENTRY_KEYS: &[&str] = &[

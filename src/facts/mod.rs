@@ -1,9 +1,11 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod activations;
 mod compiled;
 mod data;
 mod dtypes;
+mod engines;
 pub mod gpus;
 mod gradients;
 mod losses;
@@ -15,12 +17,15 @@ mod runs;
 mod scaling;
 mod shares;
 mod steps;
+mod targets;
 pub mod units;
 mod walks;
 
+pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
 pub use dtypes::{Mistyped, RefusedByAutocast};
+pub use engines::RawBackward;
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};
@@ -30,6 +35,7 @@ pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
 pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 pub use steps::{EarlySchedule, Unapplied, Unstepped};
+pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
 pub use walks::WalkedAgain;
 
 use crate::report::{Diagnostic, Place, Severity};

@@ -47,7 +47,7 @@ impl<'p> Interp<'p> {
                     self.call_back(&arg(0), args, call.place);
                 }
                 Verb::Fit => self.fit(call, &effect.args),
-                Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2), call.place),
+                Verb::Compile => self.compile(call, &effect.args),
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
                 Verb::GradMode => self.grad = self.truth(&arg(0)),
@@ -66,6 +66,7 @@ impl<'p> Interp<'p> {
                 Verb::TrainBatch => self.train_batch(call, &effect.args),
                 Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
                 Verb::Copy => self.copied(&arg(0), &arg(1), call.place),
+                Verb::Differentiate => self.differentiate(&arg(0), call.place),
                 Verb::ClearSession => self.see(call.place, Sight::SessionCleared, Confidence::High),
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
@@ -174,7 +175,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The graph is walked, and nothing accumulates.
-    fn walk(&mut self, outputs: &Value) {
+    pub(super) fn walk(&mut self, outputs: &Value) {
         let mut reached = ObjSet::default();
         self.reach(outputs, &mut reached, 2);
         if let Some(tensor) = outputs.as_tensor()

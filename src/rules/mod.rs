@@ -2,6 +2,7 @@
 
 mod backward_without_step;
 mod bce_under_autocast;
+mod broadcast_loss;
 mod bypassed_strategy;
 mod cache_emptied_in_loop;
 mod checkpoint_without_reentrant_choice;
@@ -10,6 +11,7 @@ mod device_mismatch;
 mod dtype_mismatch;
 mod exhausted_parameters;
 mod full_dataset_batch;
+mod keras_logits_mismatch;
 mod large_allocation_in_loop;
 mod loader_built_in_loop;
 mod misplaced_clipping;
@@ -19,12 +21,16 @@ mod missing_no_grad;
 mod missing_zero_grad;
 mod model_built_in_loop;
 mod needless_retain_graph;
+mod nll_without_log_softmax;
 mod non_scalar_backward;
+mod one_class_softmax;
 mod optimizer_built_in_loop;
 mod parameters_replaced_after_optimizer;
+mod raw_backward;
 mod retained_graph;
 mod scaler_not_updated;
 mod scheduler_before_optimizer;
+mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
 mod stuck_in_eval;
@@ -34,6 +40,7 @@ mod undetached_hidden_state;
 mod unsafe_division;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
+mod wrong_target_dtype;
 
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
@@ -123,6 +130,7 @@ use page;
 static RULES: &[&Rule] = &[
     &backward_without_step::RULE,
     &bce_under_autocast::RULE,
+    &broadcast_loss::RULE,
     &bypassed_strategy::RULE,
     &cache_emptied_in_loop::RULE,
     &checkpoint_without_reentrant_choice::RULE,
@@ -131,6 +139,7 @@ static RULES: &[&Rule] = &[
     &dtype_mismatch::RULE,
     &exhausted_parameters::RULE,
     &full_dataset_batch::RULE,
+    &keras_logits_mismatch::RULE,
     &large_allocation_in_loop::RULE,
     &loader_built_in_loop::RULE,
     &misplaced_clipping::RULE,
@@ -140,12 +149,16 @@ static RULES: &[&Rule] = &[
     &missing_zero_grad::RULE,
     &model_built_in_loop::RULE,
     &needless_retain_graph::RULE,
+    &nll_without_log_softmax::RULE,
     &non_scalar_backward::RULE,
+    &one_class_softmax::RULE,
     &optimizer_built_in_loop::RULE,
     &parameters_replaced_after_optimizer::RULE,
+    &raw_backward::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
     &scheduler_before_optimizer::RULE,
+    &sigmoid_mismatch::RULE,
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
     &stuck_in_eval::RULE,
@@ -155,6 +168,7 @@ static RULES: &[&Rule] = &[
     &unsafe_division::RULE,
     &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
+    &wrong_target_dtype::RULE,
 ];
 
 /// All rules, sorted by id.
