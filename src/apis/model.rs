@@ -153,6 +153,8 @@ pub enum Verb {
     Exhaust,
     /// `recompute [reentrant]`: a part of the model runs again on the way back, in one way or another.
     Recompute,
+    /// `drop p [training]`: numbers are dropped with this probability, unless the flag is off.
+    Drop,
     /// `train-batch model data`: the framework takes one step.
     TrainBatch,
     /// `trainable x flag`: from the next compilation on these learn, or do not.

@@ -1,5 +1,7 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod always_on_dropout;
+mod backward_arity;
 mod backward_without_step;
 mod bce_under_autocast;
 mod broadcast_loss;
@@ -7,10 +9,13 @@ mod bypassed_strategy;
 mod cache_emptied_in_loop;
 mod checkpoint_without_reentrant_choice;
 mod clip_before_unscale;
+mod detached_loss;
 mod device_mismatch;
+mod dropped_result;
 mod dtype_mismatch;
 mod exhausted_parameters;
 mod full_dataset_batch;
+mod graph_broken_in_forward;
 mod keras_logits_mismatch;
 mod large_allocation_in_loop;
 mod loader_built_in_loop;
@@ -18,6 +23,7 @@ mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_eval_mode;
 mod missing_no_grad;
+mod missing_super_init;
 mod missing_zero_grad;
 mod model_built_in_loop;
 mod needless_retain_graph;
@@ -37,6 +43,7 @@ mod stuck_in_eval;
 mod swallowed_gpu_error;
 mod trainable_without_recompile;
 mod undetached_hidden_state;
+mod unregistered_submodule;
 mod unsafe_division;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
@@ -128,6 +135,8 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &always_on_dropout::RULE,
+    &backward_arity::RULE,
     &backward_without_step::RULE,
     &bce_under_autocast::RULE,
     &broadcast_loss::RULE,
@@ -135,10 +144,13 @@ static RULES: &[&Rule] = &[
     &cache_emptied_in_loop::RULE,
     &checkpoint_without_reentrant_choice::RULE,
     &clip_before_unscale::RULE,
+    &detached_loss::RULE,
     &device_mismatch::RULE,
+    &dropped_result::RULE,
     &dtype_mismatch::RULE,
     &exhausted_parameters::RULE,
     &full_dataset_batch::RULE,
+    &graph_broken_in_forward::RULE,
     &keras_logits_mismatch::RULE,
     &large_allocation_in_loop::RULE,
     &loader_built_in_loop::RULE,
@@ -146,6 +158,7 @@ static RULES: &[&Rule] = &[
     &misplaced_zero_grad::RULE,
     &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
+    &missing_super_init::RULE,
     &missing_zero_grad::RULE,
     &model_built_in_loop::RULE,
     &needless_retain_graph::RULE,
@@ -165,6 +178,7 @@ static RULES: &[&Rule] = &[
     &swallowed_gpu_error::RULE,
     &trainable_without_recompile::RULE,
     &undetached_hidden_state::RULE,
+    &unregistered_submodule::RULE,
     &unsafe_division::RULE,
     &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
