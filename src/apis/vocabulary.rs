@@ -90,6 +90,10 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("clear-session", Verb::ClearSession, 0, 0),
     ("refuse-autocast", Verb::RefuseAutocast, 1, 1),
     ("default-dtype", Verb::DefaultDType, 1, 1),
+    ("empty", Verb::Empty, 1, 1),
+    ("restore", Verb::Restore, 1, 1),
+    ("exhaust", Verb::Exhaust, 1, 1),
+    ("recompute", Verb::Recompute, 1, 1),
     ("unknown", Verb::Unknown, 1, 1),
 ];
 
@@ -163,6 +167,7 @@ pub const ENTRY_KEYS: &[&str] = &[
     "proportional",
     "dataset",
     "property",
+    "remembers",
     "source",
 ];
 
