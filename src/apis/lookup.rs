@@ -8,7 +8,7 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::memo::{self, Place, Question};
-use super::model::{Api, Role};
+use super::model::{Api, Modal, Role};
 use super::pack::{Found, Pack, pack};
 use super::parse::{Shared, parse};
 
@@ -122,6 +122,11 @@ impl Apis {
         })
     }
 
+    /// When the mode of an instance matters, by the first of the class and its bases that says so.
+    pub fn modal(&self, class: Ustr) -> Option<Modal> {
+        self.along(class, &mut |name| self.class(name)?.class.as_ref()?.modal)
+    }
+
     /// Parts of the training protocol that a class or one of its bases does by itself.
     pub fn owns(&self, class: Ustr) -> &[Ustr] {
         let found = self.along(class, &mut |name| {
@@ -212,6 +217,11 @@ impl Apis {
     /// Whether a decorator leaves its function as it is.
     pub fn is_transparent(&self, decorator: Ustr) -> bool {
         self.shared.transparent.contains(&decorator)
+    }
+
+    /// Whether a failure of a device is raised as this exception, or as one below it.
+    pub fn is_failure(&self, exception: Ustr) -> bool {
+        self.shared.failures.contains(&exception)
     }
 
     /// Whether the operations of a package bring their operands to one device by themselves.

@@ -84,6 +84,8 @@ pub enum Mark {
     LogSoftmax,
     Sigmoid,
     LogSigmoid,
+    /// None: what a layer gives, or an activation that does not make probabilities.
+    Raw,
 }
 
 /// A verb of the training protocol and what it acts on.
@@ -99,8 +101,18 @@ pub enum Verb {
     Backward,
     /// `walk loss [gradient] [retain_graph] [create_graph]`: walks the graph, accumulates into nothing.
     Walk,
-    /// `step optimizer [closure]`: applies gradients.
+    /// `step optimizer [closure] [scaler]`: applies gradients, through a scaler that divides them by its scale.
     Step,
+    /// `schedule scheduler [epoch]`: goes on to the next learning rate, or to that of an epoch.
+    Schedule,
+    /// `unscale scaler optimizer`: the gradients of an optimizer are divided by the scale.
+    Unscale,
+    /// `update-scale scaler`: the scaler chooses its next scale.
+    UpdateScale,
+    /// `read-scale scaler`: the script learns the scale.
+    ReadScale,
+    /// `clip parameters [bound]`: bounds their gradients; a bound of infinity changes nothing.
+    Clip,
     /// `clear x`: the gradients of an optimizer, module or parameters become none or zero.
     Clear,
     /// `train module [flag]`
@@ -117,7 +129,7 @@ pub enum Verb {
     Call,
     /// `fit model data batch_size`: the framework runs the whole loop.
     Fit,
-    /// `compile model optimizer loss`: a model learns what it is trained with.
+    /// `compile model optimizer loss module`: a model learns what it is trained with; losses given by name are in the module.
     Compile,
     /// `add-layer model layer`
     AddLayer,
@@ -133,6 +145,30 @@ pub enum Verb {
     Zero,
     /// `register module name value`: value becomes the attribute of that name.
     Register,
+    /// `empty cache`, `empty garbage`: memory that is free is looked for and handed back.
+    Empty,
+    /// `restore x`: the parameters get values from elsewhere.
+    Restore,
+    /// `exhaust x`: goes through an iterator to its end.
+    Exhaust,
+    /// `recompute [reentrant]`: a part of the model runs again on the way back, in one way or another.
+    Recompute,
+    /// `drop p [training]`: numbers are dropped with this probability, unless the flag is off.
+    Drop,
+    /// `train-batch model data`: the framework takes one step.
+    TrainBatch,
+    /// `trainable x flag`: from the next compilation on these learn, or do not.
+    Trainable,
+    /// `copy x [when]`: an array becomes a tensor as a whole; with `'traced'` that matters in a traced function only.
+    Copy,
+    /// `differentiate loss`: a tape walks what it recorded on the way to a loss, or to what a function gives.
+    Differentiate,
+    /// `clear-session`: the framework forgets the models that it keeps.
+    ClearSession,
+    /// `refuse-autocast x`: ends the run where x is on the GPU and autocast is on.
+    RefuseAutocast,
+    /// `default-dtype d`: new tensors and layers hold numbers of this kind.
+    DefaultDType,
     /// `unknown x`: may do anything to x.
     Unknown,
 }
@@ -148,18 +184,41 @@ pub enum Context {
     Accumulate,
     /// `device x`: allocations land there.
     Device(Operand),
+    /// `strategy x`: what is made here has a copy on each of the strategy's devices.
+    Strategy(Operand),
+    /// `recording`: operations are written down, to be walked; the `as` target is the call's result.
+    Recording,
+    /// `traced`: the function is recorded once as a graph.
+    Traced,
     /// Autocast and others that change nothing we follow.
+    /// `autocast device enabled`: operations choose their dtypes by themselves.
+    Autocast(Operand, Operand),
+    /// Others that change nothing we follow.
     Transparent,
     /// The `as` target is the call's result (`open`, `scale_loss`).
     Result,
 }
 
 /// The arguments of a loss, and what it expects of its input.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LossSpec {
     pub input: Ustr,
     pub target: Ustr,
     pub expects: Expects,
+    /// How numbers of the input meet those of the target, where they do so one by one.
+    pub pairs: Option<Pairs>,
+    /// The axis of the classes, where the target may hold the index of a class.
+    pub classes: Option<i64>,
+    /// The way back fails where the target has another dtype than the input.
+    pub strict: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pairs {
+    /// Shapes that differ are broadcast.
+    Broadcast,
+    /// Shapes that differ are refused.
+    Equal,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,13 +227,29 @@ pub enum Expects {
     Logits,
     /// Applies a sigmoid itself.
     BinaryLogits,
+    /// Of classes that exclude each other.
     Probabilities,
+    /// Each for itself.
+    BinaryProbabilities,
+    /// Logarithms of the probabilities of classes.
     LogProbabilities,
+    /// The logarithm of a distribution, against another distribution.
+    LogDistribution,
     /// Logits where the parameter is true, else probabilities (`from_logits`).
     LogitsIf(Ustr),
     BinaryLogitsIf(Ustr),
     /// Any numbers (MSE).
     Anything,
+}
+
+impl Expects {
+    /// The parameter that decides what is expected.
+    pub fn flag(&self) -> Option<Ustr> {
+        match self {
+            Expects::LogitsIf(name) | Expects::BinaryLogitsIf(name) => Some(*name),
+            _ => None,
+        }
+    }
 }
 
 /// What a class makes.
@@ -191,8 +266,23 @@ pub struct ClassSpec {
     pub call_params: Box<[ParamSpec]>,
     /// What constructing evaluates to, where that is not simply an instance (`torch.nn.Parameter(data)`).
     pub makes: Option<Apply>,
+    /// Whether a layer does something else in training than in evaluation.
+    pub modal: Option<Modal>,
+    /// The steps of an optimizer are as long as the gradients are large.
+    pub proportional: bool,
     /// Parts of the training protocol that the framework does by itself: `backward`, `step`, `clear`, `device`, `eval`, `loop`.
     pub owns: Box<[Ustr]>,
+    /// An optimizer keeps something from step to step: always, or where the parameter is not zero.
+    pub remembers: Option<Operand>,
+}
+
+/// When a layer's mode matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Modal {
+    Always,
+    Never,
+    /// Where this parameter of the constructor is true, or not zero.
+    If(Ustr),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,10 +7,11 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{
-    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, ParamKind, ParamSpec, Role, Weights,
+    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, Modal, Operand, ParamKind, ParamSpec, Role,
+    Weights,
 };
 use super::terms::{Term, literal};
-use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, OWNED, ROLES};
+use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, OWNED, PAIRS, ROLES};
 
 /// Everything one file says.
 #[derive(Debug, Default)]
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     pub copying: Vec<Ustr>,
     /// Decorators that leave a function as it is.
     pub transparent: Vec<Ustr>,
+    /// Exceptions that work on a device raises when it fails.
+    pub failures: Vec<Ustr>,
 }
 
 impl Shared {
@@ -66,6 +69,7 @@ impl Shared {
         self.telltale.extend(other.telltale);
         self.copying.extend(other.copying);
         self.transparent.extend(other.transparent);
+        self.failures.extend(other.failures);
     }
 }
 
@@ -106,6 +110,7 @@ impl<'a> Reader<'a> {
             "telltale" => self.table.shared.telltale = self.words(value)?,
             "copying" => self.table.shared.copying = self.words(value)?,
             "transparent" => self.table.shared.transparent = self.words(value)?,
+            "failures" => self.table.shared.failures = self.words(value)?,
             "frameworks" => self.table.shared.frameworks = self.words(value)?,
             "pure" => self.table.shared.pure = self.words(value)?,
             "same" => {
@@ -210,7 +215,10 @@ impl<'a> Reader<'a> {
 
     /// A class is what has a key that only classes have.
     fn class(&mut self, keys: &Keys<'a, '_>, params: &[ParamSpec]) -> Result<Option<ClassSpec>, ApiError> {
-        if !["role", "is", "weights", "call", "owns", "makes"].iter().any(|key| keys.get(key).is_some()) {
+        if !["role", "is", "weights", "call", "owns", "makes", "modal", "proportional"]
+            .iter()
+            .any(|key| keys.get(key).is_some())
+        {
             return Ok(None);
         }
         let names: Vec<Ustr> = params.iter().map(|param| param.name).collect();
@@ -240,12 +248,41 @@ impl<'a> Reader<'a> {
             })
             .collect::<Result<_, _>>()?;
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
+        class.remembers = keys.get("remembers").map(|value| self.remembers(value, &names)).transpose()?;
+        class.modal = keys.get("modal").map(|value| self.modal(value, &names)).transpose()?;
+        class.proportional = self.flag(keys.get("proportional"))?;
         class.makes = keys.get("makes").map(|value| self.makes(value, &names)).transpose()?;
         Ok(Some(class))
     }
 
     fn makes(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Apply, ApiError> {
         self.string(value)?.transfer(names)
+    }
+
+    fn remembers(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Operand, ApiError> {
+        match value.get_ref().as_bool() {
+            Some(flag) => Ok(Operand::Literal(Literal::Bool(flag))),
+            None => self.string(value)?.single_operand(names),
+        }
+    }
+
+    fn modal(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Modal, ApiError> {
+        match value.get_ref().as_bool() {
+            Some(true) => Ok(Modal::Always),
+            Some(false) => Ok(Modal::Never),
+            None => Ok(Modal::If(self.parameter(self.string(value)?, names)?)),
+        }
+    }
+
+    /// The name of one of the entry's parameters.
+    fn parameter(&self, term: Term<'a>, names: &[Ustr]) -> Result<Ustr, ApiError> {
+        match names.iter().find(|name| name.as_str() == term.text) {
+            Some(name) => Ok(*name),
+            None => {
+                let known = names.iter().map(Ustr::as_str);
+                Err(self.input.unknown(term.offset, "parameter", term.text, known))
+            }
+        }
     }
 
     fn weights(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Weights, ApiError> {
@@ -258,12 +295,16 @@ impl<'a> Reader<'a> {
 
     fn loss(&self, value: &Value<'a>, names: &[Ustr]) -> Result<LossSpec, ApiError> {
         let keys = Keys { input: self.input, table: self.table_of(value)? };
-        keys.only(&["input", "target", "expects"])?;
+        keys.only(&["input", "target", "expects", "pairs", "classes", "strict"])?;
         let term = |key| match keys.get(key) {
             Some(value) => self.string(value),
             None => Err(self.input.error(value.span().start, format!("a loss has `{key}`"))),
         };
-        Term::loss(term("input")?, term("target")?, term("expects")?, names)
+        let spec = Term::loss(term("input")?, term("target")?, term("expects")?, names)?;
+        let pairs = keys.get("pairs").map(|value| self.one_of("pairing", self.string(value)?, PAIRS));
+        let classes = keys.get("classes").map(|value| self.integer(value));
+        let strict = self.flag(keys.get("strict"))?;
+        Ok(LossSpec { pairs: pairs.transpose()?, classes: classes.transpose()?, strict, ..spec })
     }
 
     fn dataset(&self, value: &Value<'a>, names: &[Ustr]) -> Result<DatasetSpec, ApiError> {
@@ -271,12 +312,7 @@ impl<'a> Reader<'a> {
         keys.only(&["by", "samples", "sample", "bytes"])?;
         let mut spec = DatasetSpec { bytes_per_element: 4, ..DatasetSpec::default() };
         if let Some(by) = keys.get("by") {
-            let term = self.string(by)?;
-            if !names.iter().any(|name| name.as_str() == term.text) {
-                let known = names.iter().map(Ustr::as_str);
-                return Err(self.input.unknown(term.offset, "parameter", term.text, known));
-            }
-            spec.by = Some(ustr(term.text));
+            spec.by = Some(self.parameter(self.string(by)?, names)?);
         }
         if let Some(samples) = keys.get("samples") {
             spec.samples = match samples.get_ref().as_table() {

@@ -1,7 +1,7 @@
 //! The closed lists of words that tables may use. A word that is not here is refused by the loader;
 //! the interpreter gives each its meaning.
 
-use super::model::{Mark, Role, Verb};
+use super::model::{Mark, Pairs, Role, Verb};
 pub use super::transfers::TRANSFERS;
 
 /// A word of a closed list: how many operands it takes, and what it means.
@@ -54,21 +54,28 @@ pub const RANGES: &[Word] = &[
 ];
 
 /// Parts of the training protocol that an engine may own.
-pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop"];
+pub const OWNED: &[&str] =
+    &["attributes", "backward", "step", "clear", "device", "eval", "graph", "loop", "session"];
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
-    ("step", Verb::Step, 1, 2),
+    ("step", Verb::Step, 1, 3),
+    ("schedule", Verb::Schedule, 1, 2),
+    ("unscale", Verb::Unscale, 2, 2),
+    ("update-scale", Verb::UpdateScale, 1, 1),
+    ("read-scale", Verb::ReadScale, 1, 1),
+    ("clip", Verb::Clip, 1, 2),
     ("walk", Verb::Walk, 1, 4),
     ("clear", Verb::Clear, 1, 1),
     ("train", Verb::Train, 1, 2),
     ("eval", Verb::Eval, 1, 1),
     ("requires-grad", Verb::RequiresGrad, 2, 2),
     ("detach", Verb::Detach, 1, 1),
+    ("drop", Verb::Drop, 1, 2),
     ("move", Verb::Move, 2, 2),
     ("call", Verb::Call, 1, MANY),
     ("fit", Verb::Fit, 1, 3),
-    ("compile", Verb::Compile, 2, 3),
+    ("compile", Verb::Compile, 2, 4),
     ("add-layer", Verb::AddLayer, 2, 2),
     ("default-device", Verb::DefaultDevice, 1, 1),
     ("grad-mode", Verb::GradMode, 1, 1),
@@ -76,6 +83,17 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("spawn", Verb::Spawn, 1, 2),
     ("zero", Verb::Zero, 1, 1),
     ("register", Verb::Register, 3, 3),
+    ("train-batch", Verb::TrainBatch, 1, 2),
+    ("trainable", Verb::Trainable, 2, 2),
+    ("copy", Verb::Copy, 1, 2),
+    ("differentiate", Verb::Differentiate, 1, 1),
+    ("clear-session", Verb::ClearSession, 0, 0),
+    ("refuse-autocast", Verb::RefuseAutocast, 1, 1),
+    ("default-dtype", Verb::DefaultDType, 1, 1),
+    ("empty", Verb::Empty, 1, 1),
+    ("restore", Verb::Restore, 1, 1),
+    ("exhaust", Verb::Exhaust, 1, 1),
+    ("recompute", Verb::Recompute, 1, 1),
     ("unknown", Verb::Unknown, 1, 1),
 ];
 
@@ -99,18 +117,58 @@ pub const MARKS: &[(&str, Mark)] = &[
     ("log-softmax", Mark::LogSoftmax),
     ("sigmoid", Mark::Sigmoid),
     ("log-sigmoid", Mark::LogSigmoid),
+    ("raw", Mark::Raw),
 ];
 
-pub const CONTEXTS: &[&str] =
-    &["no-grad", "enable-grad", "set-grad", "accumulate", "device", "transparent", "result"];
+pub const CONTEXTS: &[&str] = &[
+    "no-grad",
+    "enable-grad",
+    "set-grad",
+    "accumulate",
+    "device",
+    "autocast",
+    "transparent",
+    "result",
+    "strategy",
+    "traced",
+    "recording",
+];
 
-pub const EXPECTATIONS: &[&str] =
-    &["logits", "binary-logits", "probabilities", "log-probabilities", "anything"];
+pub const EXPECTATIONS: &[&str] = &[
+    "logits",
+    "binary-logits",
+    "probabilities",
+    "binary-probabilities",
+    "log-probabilities",
+    "log-distribution",
+    "anything",
+];
+
+/// How a loss may pair its input with its target.
+pub const PAIRS: &[(&str, Pairs)] = &[("broadcast", Pairs::Broadcast), ("equal", Pairs::Equal)];
 
 /// Keys of an entry.
 pub const ENTRY_KEYS: &[&str] = &[
-    "also", "params", "gives", "range", "mark", "effects", "context", "loss", "role", "is", "weights",
-    "call", "owns", "makes", "dataset", "property", "source",
+    "also",
+    "params",
+    "gives",
+    "range",
+    "mark",
+    "effects",
+    "context",
+    "loss",
+    "role",
+    "is",
+    "weights",
+    "call",
+    "owns",
+    "makes",
+    "modal",
+    "proportional",
+    "dataset",
+    "property",
+    "remembers",
+    "source",
 ];
 
 /// Keys of a file that are no entries.
@@ -124,6 +182,7 @@ pub const FILE_KEYS: &[&str] = &[
     "names",
     "telling",
     "protocol",
+    "failures",
     "telltale",
     "transparent",
 ];

@@ -66,7 +66,15 @@ impl Script<'_> {
         let place = self.part(mention, &name)?;
         let near = near(&name, index.parts(holder));
         let why = never(index);
-        Some(MissingName { at: place, name, holder: holder.to_owned(), is_keyword: false, near, instead: None, why })
+        Some(MissingName {
+            at: place,
+            name,
+            holder: holder.to_owned(),
+            is_keyword: false,
+            near,
+            instead: None,
+            why,
+        })
     }
 
     /// A name that other releases have than those that the project asks for.

@@ -1,19 +1,50 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod accumulation;
+mod activations;
 mod apis;
+mod compiled;
 mod data;
+mod dtypes;
+mod engines;
 pub mod gpus;
 mod gradients;
+mod graphs;
 mod losses;
+mod made;
 mod memory;
+mod modes;
+mod replaced;
+mod runs;
+mod scaling;
+mod shares;
+mod steps;
+mod targets;
 pub mod units;
+mod walks;
 
+pub use accumulation::FullSize;
+pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use apis::{MissingName, Why};
+pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
+pub use dtypes::{Mistyped, RefusedByAutocast};
+pub use engines::RawBackward;
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
+pub use graphs::{
+    BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,
+};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
+pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};
 pub use memory::{IdleGraph, RetainedGraph};
+pub use modes::{EvaluatedInTraining, StuckInEval};
+pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
+pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
+pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
+pub use steps::{EarlySchedule, Unapplied, Unstepped};
+pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
+pub use walks::WalkedAgain;
 
 use crate::apis::index::Pins;
 use crate::names::Project;
@@ -89,8 +120,22 @@ impl<'a> Script<'a> {
         self.rehearsal.sightings.iter().map(|Sighting { at, sight }| (at, sight))
     }
 
+    /// What a module is called where it is kept, else its class.
+    fn name_of_module(&self, module: ObjId) -> String {
+        match self.name_of(module).as_str() {
+            "optimizer" => "model".to_owned(),
+            name => name.to_owned(),
+        }
+    }
+
     /// The name a variable or attribute had where an object was kept; else its class.
+    /// The name a variable or attribute had where an optimizer was kept.
     fn name_of(&self, object: ObjId) -> String {
+        self.name_or(object, "optimizer")
+    }
+
+    /// The name a variable or attribute had where an object was kept.
+    fn name_or(&self, object: ObjId, otherwise: &str) -> String {
         for entry in 0..self.rehearsal.heap.len() {
             let holder = self.rehearsal.heap.get(ObjId(entry as u32));
             if !matches!(
@@ -106,7 +151,7 @@ impl<'a> Script<'a> {
                 }
             }
         }
-        "optimizer".to_owned()
+        otherwise.to_owned()
     }
 }
 

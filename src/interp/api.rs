@@ -1,9 +1,9 @@
 //! Calls of the frameworks: what the tables say of them is done to the heap and written into the trace.
 
 use super::{Call, Interp, Invocation, python, transfer};
-use crate::apis::{Api, Context, Expects, Operand, RangeSpec, Role};
+use crate::apis::{Api, Context, Expects, Mark, Operand, RangeSpec, Role};
 use crate::report::{Confidence, Place};
-use crate::trace::Sight;
+use crate::trace::{Loss, Sight};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -28,14 +28,20 @@ impl<'p> Interp<'p> {
         if python::is_modelled(&name)
             && let Some(value) = python::call(self, &name, call)
         {
-            return value;
+            return self.iterated(&name, call, value);
         }
         let apis = self.apis;
         let Some(api) = apis.get(name) else { return self.call_outside(name, call) };
         if api.class.is_some() {
             return self.construct(api, call);
         }
-        let is_value = matches!(api.context, Some(Context::Device(_))) && api.gives.is_some();
+        let is_value = api.gives.is_some()
+            && match api.context {
+                Some(Context::Device(_)) => true,
+                // Of a function it makes another; without one it is a decorator.
+                Some(Context::Traced) => !call.positional.is_empty() || call.keyword("func").is_some(),
+                _ => false,
+            };
         if matches!(api.context, Some(ref context) if *context != Context::Result) && !is_value {
             self.effects(api, &Invocation::bind(api, call));
             return self.context_object(api, call);
@@ -51,12 +57,19 @@ impl<'p> Interp<'p> {
         if matches!(api.context, Some(ref context) if *context != Context::Result) {
             return self.context_object(api, &call);
         }
-        let invocation = Invocation::bind(api, &call);
-        self.apply(api, &invocation)
+        let mut invocation = Invocation::bind(api, &call);
+        if api.property {
+            // Properties list no parameters.
+            invocation.fill(Ustr::from("self"), receiver.clone());
+        }
+        let value = self.apply(api, &invocation);
+        self.note_method(api, receiver, &call);
+        value
     }
 
     /// The standard library, or a package that the tables do not know.
     fn call_outside(&mut self, name: Ustr, call: &Call) -> Value {
+        call.values().filter_map(Value::as_obj).for_each(|object| self.note_ready(Some(object)));
         if let Some(value) = python::call(self, &name, call) {
             return value;
         }
@@ -69,9 +82,13 @@ impl<'p> Interp<'p> {
 
     /// Effects, then the result with its range and mark, then what is worth writing down.
     pub(super) fn apply(&mut self, api: &'p Api, call: &Invocation) -> Value {
-        self.effects(api, call);
+        // Those of a property are of assigning to it.
+        if !api.property {
+            self.effects(api, call);
+        }
         let value = self.given(api, call);
         let value = self.finish(api, call, value);
+        let value = self.note_cut(api, call, value);
         self.note_loss(api, call);
         if value.is_unknown() {
             // Where the result went out of sight, so did the graphs in it.
@@ -83,10 +100,15 @@ impl<'p> Interp<'p> {
     fn given(&mut self, api: &'p Api, call: &Invocation) -> Value {
         let Some(apply) = call.gives else { return Value::Unknown };
         match apply.verb.as_str() {
-            "parameters" => self.parameters(&call.nth(0)),
+            "parameters" if api.property => self.parameters(&call.nth(0)),
+            "parameters" => {
+                let params = self.parameters(&call.nth(0));
+                self.one_shot(params, None, call.place)
+            }
             "named-parameters" => {
                 let params = self.parameters(&call.nth(0));
-                self.list_of(call.place, Value::tuple(vec![Value::Str(None), params]))
+                let pairs = self.list_of(call.place, Value::tuple(vec![Value::Str(None), params]));
+                self.one_shot(pairs, None, call.place)
             }
             "children" => self.children(call, false),
             "named-children" => self.children(call, true),
@@ -103,7 +125,13 @@ impl<'p> Interp<'p> {
                 self.module_list(call, parts.unwrap_or_default(), apply.verb == "named-modules")
             }
             "loader" => self.loader(api, call),
-            "opaque-module" | "instance" => Value::Obj(self.made_elsewhere(call.place)),
+            "opaque-module" | "instance" => self.made_elsewhere(call),
+            "model-output-of" => self.model_output(call),
+            "layer-of" => self.layer_of_model(call),
+            "layers-of" => self.layers_of_model(call),
+            "compiled-optimizer" => self.compiled_optimizer(call),
+            "traced" => self.traced(&call.nth(0)),
+            "replica-result" => self.replica_result(call),
             "managed-device" => {
                 let moved = call.nth(0);
                 self.place_parts(&moved, Device::Accelerator);
@@ -125,7 +153,9 @@ impl<'p> Interp<'p> {
             "added-weight" => self.parameter(call),
             "enumerate" | "iterable" | "zip" => self.iterable(apply.verb.as_str(), call),
             "gradients" => self.gradients(call),
+            "scaled" => self.scaled(call),
             "grad" => Value::Unknown,
+            "mode-flag" => self.mode_flag(call),
             "parameter" => self.parameter(call),
             "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
             | "dataset-same" | "take-samples" | "dataset-arrays" | "dataset-skip" | "dataset-take"
@@ -148,18 +178,21 @@ impl<'p> Interp<'p> {
             tensor.range = transfer::range(range, call);
         }
         if let Some(mark) = api.mark {
-            tensor.mark = Some((mark, call.place));
+            // Of data it does not matter which function it went through.
+            tensor.mark = (mark != Mark::Raw || tensor.learned).then_some((mark, call.place));
         }
+        self.note_lone_class(call, &tensor);
         let renews = api.range.is_some() || api.mark.is_some() || tensor.made.is_none();
         if !passed_on && renews {
             tensor.what = Some(api.name);
             tensor.made = Some(call.place);
             tensor.born = self.epoch;
         }
+        tensor.averaged |= tensor.rank() == Some(0) && self.averages(api, call);
         if tensor.device.is_gpu() {
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
-        let value = Value::tensor(tensor);
+        let value = self.come_through(None, call.values(), Value::tensor(tensor));
         let Some(RangeSpec::Of(apply)) = &api.range else { return value };
         let divisor = match apply.verb.as_str() {
             "div" => 1,
@@ -175,6 +208,25 @@ impl<'p> Interp<'p> {
         self.note_division(&above, &operand(divisor), place, value)
     }
 
+    /// Whether a call takes the mean: by itself, or as the reduction of a loss.
+    fn averages(&self, api: &Api, call: &Invocation) -> bool {
+        let said = |name: &&str| !matches!(call.get(name), Value::None | Value::Unknown);
+        let old = ["size_average", "reduce"].iter().any(|name| said(name));
+        let by_mean = || matches!(&api.range, Some(RangeSpec::Of(apply)) if apply.verb == "mean");
+        match api.loss {
+            Some(_) => !old && call.get("reduction").as_str() == Some("mean"),
+            None => by_mean(),
+        }
+    }
+
+    /// A softmax over one class, whose probability is always one.
+    fn note_lone_class(&mut self, call: &Invocation, tensor: &Tensor) {
+        let fresh = matches!(tensor.mark, Some((Mark::Softmax | Mark::LogSoftmax, at)) if at == call.place);
+        if fresh && tensor.learned && transfer::softmax_axis_size(call, tensor) == Some(Int::Known(1)) {
+            self.see(call.place, Sight::LoneClass, tensor.confidence);
+        }
+    }
+
     /// A tensor of known size that comes to the GPU here.
     fn note_resident(&mut self, api: &Api, before: Option<&Tensor>, tensor: &Tensor, place: Place) {
         let was_there = before.is_some_and(|before| before.device.is_gpu());
@@ -184,7 +236,9 @@ impl<'p> Interp<'p> {
         }
         let how = Rc::from(api.name.as_str());
         let made = before.and_then(|before| before.made).or(tensor.made);
-        let tensor = Rc::new(Tensor { made, ..tensor.clone() });
+        // What is moved is as old as it was.
+        let born = before.map_or(tensor.born, |before| before.born);
+        let tensor = Rc::new(Tensor { made, born, ..tensor.clone() });
         let confidence = tensor.confidence;
         self.see(place, Sight::Resident { tensor, how }, confidence);
     }
@@ -202,8 +256,8 @@ impl<'p> Interp<'p> {
         let expects = self.expectation(&loss.expects, call);
         let input_place = call.place_of(&loss.input).unwrap_or(call.place);
         let confidence = input.as_tensor().map_or(Confidence::High, |tensor| tensor.confidence);
-        let sight = Sight::Loss { loss: api.name, expects, input, input_place, target };
-        self.see(call.place, sight, confidence);
+        let seen = Loss { loss: api.name, spec: *loss, expects, input, input_place, target };
+        self.see(call.place, Sight::Loss(Rc::new(seen)), confidence);
     }
 
     /// What a loss expects of its input, once its own arguments are known.
@@ -217,7 +271,7 @@ impl<'p> Interp<'p> {
             },
             Expects::BinaryLogitsIf(name) => match flag(self, name) {
                 Some(true) => Expects::BinaryLogits,
-                Some(false) => Expects::Probabilities,
+                Some(false) => Expects::BinaryProbabilities,
                 None => Expects::Anything,
             },
             other => *other,
@@ -241,23 +295,33 @@ impl<'p> Interp<'p> {
                     Learned::Nothing if invocation.open => Learned::Opaque,
                     weights => weights,
                 },
+                modal: self.is_modal(api, &invocation),
                 device: self.device_in_force(&invocation),
+                dtype: self.dtype_in_force(&invocation),
                 frozen: Some(false),
                 ..ModuleState::default()
             }),
             Some(Role::Optimizer) => {
                 let params = invocation.get(api.params.first().map_or("params", |param| param.name.as_str()));
-                State::Optimizer(self.optimizer_state(&params))
+                self.spend_all(&params, call.place, 4);
+                let proportional = class.proportional;
+                State::Optimizer(OptimizerState { proportional, ..self.optimizer_state(&params) })
             }
             Some(Role::Loader) => return self.loader(api, &invocation),
             Some(Role::Tensor) => {
                 return Value::tensor(Tensor { made: Some(call.place), ..Tensor::default() });
             }
+            Some(Role::Scaler) => State::Scaler,
             _ => State::Plain,
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);
         self.made(call.place, object);
+        if role == Some(Role::Optimizer) {
+            let remembers = self.remembers(class, &invocation);
+            self.note_gathered(object, remembers, call.place);
+        }
         self.keep_arguments(object, api, &invocation);
+        self.put_in_scope(object);
         Value::Obj(object)
     }
 
@@ -337,12 +401,24 @@ impl<'p> Interp<'p> {
     }
 
     /// A model whose layers we do not see, fresh from a framework.
-    fn made_elsewhere(&mut self, place: Place) -> ObjId {
-        let class = self.apis.class_of(Role::Module).map_or(ClassRef::Builtin, ClassRef::Api);
-        let state = ModuleState { weights: Learned::Opaque, mode: Mode::Unknown, ..ModuleState::default() };
-        let object = self.alloc(place, class, State::Module(state));
-        self.made(place, object);
-        object
+    fn made_elsewhere(&mut self, call: &Invocation) -> Value {
+        let told = call.nth(0).as_str().map(Ustr::from);
+        let class = told.or_else(|| self.apis.class_of(Role::Module));
+        let placing = match told {
+            Some(class) if self.apis.owns(class).iter().any(|part| part == "session") => Device::Automatic,
+            _ => Device::Cpu,
+        };
+        let state = ModuleState {
+            weights: Learned::Opaque,
+            mode: Mode::Unknown,
+            device: placing,
+            scatters: placing == Device::Automatic,
+            ..ModuleState::default()
+        };
+        let object =
+            self.alloc(call.place, class.map_or(ClassRef::Builtin, ClassRef::Api), State::Module(state));
+        self.made(call.place, object);
+        Value::Obj(object)
     }
 
     fn iterable(&mut self, verb: &str, call: &Invocation) -> Value {
@@ -378,7 +454,11 @@ impl<'p> Interp<'p> {
         let object = self.alloc(call.place, class, State::Module(state));
         self.made(call.place, object);
         let base = data.map_or_else(Tensor::default, |data| (*data).clone());
-        let graph = if learns { Graph::leaf(object, u32::MAX) } else { Graph::None };
+        let graph = match learns {
+            true if self.is_taped(call.api.name) => self.taped_graph(),
+            true => Graph::leaf(object, u32::MAX),
+            false => Graph::None,
+        };
         Value::tensor(Tensor {
             graph,
             is_leaf: true,

@@ -109,7 +109,21 @@ impl<'p> Interp<'p> {
             }
             return Value::Unknown;
         }
-        self.call_value(&method, call)
+        let value = self.call_value(&method, call);
+        self.changed_in_place(receiver, name, &value, base);
+        value
+    }
+
+    /// `x.unsqueeze_(1)`: what the method gives is the receiver from here on.
+    fn changed_in_place(&mut self, receiver: &Value, name: Ustr, value: &Value, base: ExprId) {
+        let tree = self.tree(self.file());
+        if let (Value::Tensor(before), Value::Tensor(after)) = (receiver, value)
+            && name.ends_with('_')
+            && before.shape != after.shape
+            && matches!(tree.expr(base).kind, ExprKind::Name(_))
+        {
+            self.assign(base, value.clone());
+        }
     }
 
     /// A method of one of several instances, as in `agent = A(...) if ... else B(...)`.
@@ -148,14 +162,23 @@ impl<'p> Interp<'p> {
             && let Some(api) = self.apis.method(class, name)
         {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
-            return self.call_api_method(api.name, &tensor, call);
+            let value = self.call_api_method(api.name, &tensor, call);
+            // It may be something else after all, that changes in place.
+            self.watch.latest = None;
+            return value;
         }
-        let clears = |role| {
+        self.mode_of_unknown(name, call.place);
+        let does = |role, verb| {
             let class = self.apis.class_of(role)?;
             let api = self.apis.method(class, name)?;
-            api.effects.iter().any(|effect| effect.verb == Verb::Clear).then_some(())
+            api.effects.iter().any(|effect| effect.verb == verb).then_some(())
         };
-        if [Role::Optimizer, Role::Module].into_iter().find_map(clears).is_some() {
+        // An environment that steps is told an action.
+        let acts = call.values().any(|value| !matches!(value, Value::Function(_) | Value::Bound(_)));
+        if !acts && does(Role::Optimizer, Verb::Step).is_some() {
+            self.event(call.place, Effect::UnseenStep, Confidence::High);
+        }
+        if [Role::Optimizer, Role::Module].into_iter().find_map(|role| does(role, Verb::Clear)).is_some() {
             // Something is cleared, and it may be anything.
             let effect = Effect::Clear { targets: ObjSet::default(), whole: false };
             self.event(call.place, effect, Confidence::High);
@@ -269,7 +292,8 @@ impl<'p> Interp<'p> {
                 let (returned, yielded) = (frame.returned.take(), frame.yielded.take());
                 if function.is_generator {
                     let place = Place::new(self.file(), function.span);
-                    return self.list_of(place, yielded.unwrap_or_default());
+                    let items = self.list_of(place, yielded.unwrap_or_default());
+                    return self.one_shot(items, None, place);
                 }
                 match returned {
                     None => Value::None,
@@ -306,6 +330,7 @@ impl<'p> Interp<'p> {
             class: None,
             site,
             around: None,
+            asked_mode: false,
         });
     }
 
@@ -368,8 +393,10 @@ impl<'p> Interp<'p> {
         let mut touched = ObjSet::default();
         let values: Vec<Value> = call.values().cloned().collect();
         for value in &values {
+            self.lose_track(value);
             self.reach(value, &mut touched, 3);
         }
+        touched.iter().for_each(|object| self.note_ready(Some(object)));
         if !touched.is_empty() {
             self.event(call.place, Effect::Touch { objects: touched }, Confidence::High);
         }
@@ -404,7 +431,7 @@ impl<'p> Interp<'p> {
             return;
         }
         let here = self.heap.get(object);
-        if matches!(here.state, State::Module(_) | State::Optimizer(_)) {
+        if matches!(here.state, State::Module(_) | State::Optimizer(_) | State::Scaler) {
             found.insert(object);
             return;
         }

@@ -2,9 +2,9 @@
 //! what a parameter asks for, callbacks. The tables say which effects a call has.
 
 use super::{Call, Interp, Invocation, transfer};
-use crate::apis::{Api, Operand, Verb};
+use crate::apis::{Api, EffectSpec, Operand, Verb};
 use crate::report::{Confidence, Place};
-use crate::trace::Effect;
+use crate::trace::{Effect, ScalerAct, Sight};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -15,15 +15,28 @@ impl<'p> Interp<'p> {
             match effect.verb {
                 Verb::Backward => {
                     let gradient = effect.args.get(1).is_some_and(|gradient| is_passed(gradient, call));
-                    self.backward(&arg(0), call, gradient);
+                    let said = |index: usize| effect.args.get(index).map(|_| arg(index));
+                    let retains = self.retains([said(2), said(3)], call);
+                    self.backward(&arg(0), call, gradient, retains);
                 }
-                Verb::Step => self.step(&arg(0), &arg(1), call),
+                Verb::Step => self.step(&arg(0), &arg(1), &arg(2), call),
+                Verb::Schedule => {
+                    let to_epoch = effect.args.get(1).is_some_and(|epoch| is_passed(epoch, call));
+                    self.schedule(&arg(0), to_epoch, call.place);
+                }
+                Verb::Unscale => {
+                    let optimizer = arg(1).as_obj();
+                    self.scaler(&arg(0), optimizer.map(ScalerAct::Unscale), call);
+                }
+                Verb::UpdateScale => self.scaler(&arg(0), Some(ScalerAct::Update), call),
+                Verb::ReadScale => self.scaler(&arg(0), Some(ScalerAct::Read), call),
+                Verb::Clip => self.clip(&arg(0), &arg(1), call.place),
                 Verb::Clear => self.clear(&arg(0), call.place),
                 Verb::Train => {
                     let flag = (effect.args.len() > 1).then(|| arg(1));
-                    self.train(&arg(0), flag.as_ref());
+                    self.train(&arg(0), flag.as_ref(), call.place);
                 }
-                Verb::Eval => self.for_each_part(&arg(0), |module| module.mode = Mode::Eval),
+                Verb::Eval => self.set_mode(&arg(0), Mode::Eval, call.place),
                 Verb::RequiresGrad => self.requires_grad(&arg(0), &arg(1), call.place),
                 Verb::Move => {
                     let device = transfer::device_of(self, &arg(1));
@@ -34,29 +47,43 @@ impl<'p> Interp<'p> {
                     self.call_back(&arg(0), args, call.place);
                 }
                 Verb::Fit => self.fit(call, &effect.args),
-                Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2)),
+                Verb::Compile => self.compile(call, &effect.args),
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
                 Verb::GradMode => self.grad = self.truth(&arg(0)),
                 Verb::Walk => self.walk(&arg(0)),
-                Verb::AddParams => self.add_params(&arg(0), &arg(1)),
+                Verb::AddParams => self.add_params(&arg(0), &arg(1), call.place),
                 Verb::Spawn => self.spawn(&arg(0), &arg(1), call.place),
                 Verb::Zero => self.zero(&arg(0), call.place),
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
-                Verb::Detach => {}
+                Verb::Drop => self.drop_numbers(effect, call),
+                Verb::RefuseAutocast => self.refuse_autocast(&arg(0), call),
+                Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
+                Verb::Empty => self.empty(&arg(0), call.place),
+                Verb::Restore => self.restore(&arg(0), call.place),
+                Verb::Exhaust => self.spend(&arg(0), call.place),
+                Verb::Recompute => self.recompute(&effect.args, call),
+                Verb::Detach => self.detach_in_place(&arg(0)),
+                Verb::TrainBatch => self.train_batch(call, &effect.args),
+                Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
+                Verb::Copy => self.copied(&arg(0), &arg(1), call.place),
+                Verb::Differentiate => self.differentiate(&arg(0), call.place),
+                Verb::ClearSession => self.see(call.place, Sight::SessionCleared, Confidence::High),
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
         }
     }
 
-    /// Without a flag a module is put into training; with one, the flag says.
-    fn train(&mut self, target: &Value, flag: Option<&Value>) {
-        let mode = match flag.map(|flag| self.truth(flag)) {
-            None | Some(Some(true)) => Mode::Train,
-            Some(Some(false)) => Mode::Eval,
-            Some(None) => Mode::Unknown,
-        };
-        self.for_each_part(target, |module| module.mode = mode);
+    /// Numbers are dropped at random, unless the parameter that says whether this is training is off.
+    fn drop_numbers(&mut self, effect: &EffectSpec, call: &Invocation) {
+        let probability = effect.args.first().map_or(Value::Unknown, |arg| call.operand(arg));
+        let flag = effect.args.get(1);
+        let says = |operand: &Operand| matches!(operand, Operand::Param(name) if call.is_given(name));
+        // Where there is no flag, a probability that is not known may be zero outside of training.
+        let unsure = flag.is_none() && probability.as_num().is_none();
+        if !call.open && !unsure {
+            self.drops(&probability, flag.is_some_and(says), call.api.name, call.place);
+        }
     }
 
     fn default_device_from_here(&mut self, device: &Value) {
@@ -82,14 +109,18 @@ impl<'p> Interp<'p> {
     }
 
     fn register(&mut self, module: &Value, name: &Value, value: Value) {
-        let (Some(object), Some(name)) = (module.as_obj(), name.as_str().map(Ustr::from)) else { return };
+        let Some(object) = module.as_obj() else { return };
+        let Some(name) = name.as_str().map(Ustr::from) else {
+            self.register_unnamed(object, &value);
+            return;
+        };
         self.heap.get_mut(object).set_attr(name, value);
         if let State::Module(module) = &mut self.heap.get_mut(object).state {
             module.buffers.push(name);
         }
     }
 
-    fn step(&mut self, optimizer: &Value, closure: &Value, call: &Invocation) {
+    fn step(&mut self, optimizer: &Value, closure: &Value, scaler: &Value, call: &Invocation) {
         if matches!(closure.bare(), Value::Function(_) | Value::Bound(_) | Value::Partial(_)) {
             // The optimizer runs its closure, with gradients on, as often as it likes.
             let grad = self.grad.replace(true);
@@ -99,9 +130,33 @@ impl<'p> Interp<'p> {
         let Some(object) = optimizer.as_obj() else { return };
         if self.heap.get(object).optimizer().is_some() {
             let confidence = self.heap.get(object).confidence;
-            self.event(call.place, Effect::Step { optimizer: object }, confidence);
+            let scaler = self.working_scaler(scaler);
+            self.event(call.place, Effect::Step { optimizer: object, scaler }, confidence);
+            self.note_replicated(object, call.place);
         } else {
             self.havoc(&Call::with(call.place, [optimizer.clone()]));
+        }
+    }
+
+    /// A schedule that is told the epoch goes wherever it is told.
+    fn schedule(&mut self, scheduler: &Value, to_epoch: bool, place: Place) {
+        let Some(object) = scheduler.as_obj().filter(|_| !to_epoch) else { return };
+        let optimizer = self.heap.attr(object, Ustr::from("optimizer")).and_then(Value::as_obj);
+        let confidence = self.heap.get(object).confidence;
+        self.event(place, Effect::Schedule { scheduler: object, optimizer }, confidence);
+    }
+
+    /// `optimizer.step` without parentheses, as a statement.
+    pub(super) fn note_named_step(&mut self, value: &Value, place: Place) {
+        let Value::Bound(bound) = value else { return };
+        let Method::Api(name) = bound.method else { return };
+        let optimizer = bound.receiver.as_obj().filter(|object| self.heap.get(*object).optimizer().is_some());
+        let steps = |api: &Api| api.effects.iter().any(|effect| effect.verb == Verb::Step);
+        if let Some(optimizer) = optimizer
+            && self.apis.get(name).is_some_and(steps)
+        {
+            let confidence = self.heap.get(optimizer).confidence;
+            self.event(place, Effect::NamedStep { optimizer }, confidence);
         }
     }
 
@@ -137,7 +192,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The graph is walked, and nothing accumulates.
-    fn walk(&mut self, outputs: &Value) {
+    pub(super) fn walk(&mut self, outputs: &Value) {
         let mut reached = ObjSet::default();
         self.reach(outputs, &mut reached, 2);
         if let Some(tensor) = outputs.as_tensor()
@@ -147,13 +202,15 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn add_params(&mut self, optimizer: &Value, group: &Value) {
+    fn add_params(&mut self, optimizer: &Value, group: &Value, place: Place) {
         let Some(object) = optimizer.as_obj() else { return };
+        self.spend_all(group, place, 4);
         let more = self.collect_params(group, 4);
         if let State::Optimizer(state) = self.heap.get(object).state.clone() {
             let owns = state.owns.union(&more.owners);
             let others = state.others || more.others;
             self.heap.get_mut(object).state = State::Optimizer(OptimizerState { owns, others, ..state });
+            self.note_gathered(object, false, place);
         }
     }
 

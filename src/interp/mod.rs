@@ -3,36 +3,51 @@
 //! `apis` says what calls do, `transfer` computes what they give.
 
 mod api;
+mod arity;
 mod around;
 mod assign;
 mod attributes;
+mod batches;
+mod birth;
 mod branch;
 mod builtins;
 mod call;
 mod class;
 mod comprehension;
 mod context;
+mod cuts;
 mod data;
 mod decorate;
 mod device;
+mod dropped;
+mod dtypes;
 mod effects;
 mod engines;
 mod expr;
+mod gathered;
 mod grad;
+mod handlers;
 pub mod invocation;
 mod items;
+mod iterators;
+mod layered;
 mod loops;
 mod models;
+mod modes;
 pub mod modules;
 mod parameters;
+mod parts;
 pub mod python;
 mod refine;
+mod replicas;
 mod retained;
 mod run;
+mod scaling;
 mod scope;
 mod stmt;
 mod streams;
 pub mod transfer;
+mod watch;
 
 use device::own_gpu;
 pub use invocation::{Call, Invocation, Passed};
@@ -80,8 +95,14 @@ pub struct Interp<'p> {
     contexts: Vec<ContextKind>,
     /// Where a factory or layer puts its tensors that is not told where.
     pub default_device: Device,
+    /// New layers hold `float32`; scripts that choose another default are not followed in this.
+    plain_dtypes: bool,
     /// The script is written for a framework whose inputs say that no gradients are recorded.
     pub volatile: bool,
+    /// A tape recorded something already: what it does not record has no graph.
+    recorded: bool,
+    /// There are symbolic values, of which models are made.
+    symbolic: bool,
     /// Calls of modules that are running and were made outside of any forward.
     forwards: Vec<device::OpenForward>,
     /// Stands for the call sites and unrolled iterations around us, so that a site has an object for each.
@@ -106,6 +127,12 @@ pub struct Interp<'p> {
     /// A `with` statement whose context is being called.
     awaiting: Option<(Place, Around<'p>)>,
     carried: u32,
+    /// Everything that optimizers have gathered so far.
+    gathered: ObjSet,
+    /// Where iterators were gone through: by the way that led there, and the place.
+    endings: Vec<(u64, Place)>,
+    /// The object that knows which parts of graphs are left to walk.
+    walks: Option<ObjId>,
     /// Ids of graphs that something keeps over iterations.
     retained: Vec<u32>,
     /// Objects from here on were made since a function began to be rehearsed without its callers.
@@ -124,6 +151,7 @@ pub struct Interp<'p> {
     depth: u32,
     /// Modules whose calls are open.
     nested: usize,
+    watch: watch::Watch,
 }
 
 /// The frame of a running function or module.
@@ -140,6 +168,8 @@ struct Frame<'p> {
     site: Option<(Place, Ustr)>,
     /// The body of the `with` statement that this generator is the context of.
     around: Option<Around<'p>>,
+    /// A test asked which mode the model is in.
+    asked_mode: bool,
 }
 
 /// What a generator that is a context runs where it yields.
@@ -265,6 +295,7 @@ impl<'p> Interp<'p> {
     fn made(&mut self, place: Place, object: ObjId) {
         if !self.active.is_empty() && self.heap.get(object).module().is_some() {
             self.event(place, crate::trace::Effect::Made { object }, Confidence::High);
+            self.note_kept(object, place);
         }
     }
 

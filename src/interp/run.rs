@@ -25,6 +25,8 @@ pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileI
     let mut interp = Interp::new(project, apis, settings);
     interp.script(file);
     interp.uncalled(file);
+    interp.derivatives(file);
+    interp.report_births();
     interp.out.heap = interp.heap;
     interp.out
 }
@@ -57,9 +59,15 @@ impl<'p> Interp<'p> {
             trust: Confidence::High,
             awaiting: None,
             default_device: Device::Cpu,
+            plain_dtypes: true,
             volatile: false,
+            recorded: false,
+            symbolic: false,
             forwards: Vec::new(),
             carried: 0,
+            gathered: ObjSet::default(),
+            endings: Vec::new(),
+            walks: None,
             retained: Vec::new(),
             seeded_from: 0,
             returning: false,
@@ -70,11 +78,16 @@ impl<'p> Interp<'p> {
             starved: FxHashSet::default(),
             depth: 0,
             nested: 0,
+            watch: super::watch::Watch::default(),
         }
     }
 
     fn script(&mut self, file: FileId) {
         let env = self.open_module(file, true);
+        let place = Place::new(file, Span::new(0, 0));
+        let state = State::Unwalked(Unwalked::default());
+        let (class, attrs, epoch, confidence) = (ClassRef::Builtin, Vec::new(), 0, Confidence::High);
+        self.walks = Some(self.heap.alloc(Object { class, attrs, state, site: place, epoch, confidence }));
         self.push_frame(env, file, None, None);
         self.trace.push(Vec::new());
         let body = &self.tree(file).body;
@@ -223,6 +236,7 @@ impl<'p> Interp<'p> {
         self.returning = true;
         self.reach(&result, &mut reached, 3);
         self.returning = false;
+        self.keep_held_parts();
         let mut nodes = self.trace.pop().unwrap_or_default();
         if owned {
             nodes = self.called_each_round(nodes, place);
@@ -234,11 +248,18 @@ impl<'p> Interp<'p> {
     /// A hook of a framework that owns the loop: it is called again and again.
     fn called_each_round(&mut self, nodes: Vec<Node>, place: Place) -> Vec<Node> {
         let id = LoopId(self.out.loops.len() as u32);
-        self.out.loops.push(LoopInfo { place, over: Over::Other, first: self.epoch, outer: Rc::from([]) });
+        self.out.loops.push(LoopInfo {
+            place,
+            over: Over::Other,
+            first: self.epoch,
+            outer: Rc::from([]),
+            changed: ObjSet::default(),
+            count: Int::Unknown,
+        });
         vec![Node::Loop { id, body: nodes }]
     }
 
-    fn is_owned(&self, object: ObjId) -> bool {
+    pub(super) fn is_owned(&self, object: ObjId) -> bool {
         self.is_owned_class(self.heap.get(object).class)
     }
 

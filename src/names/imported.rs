@@ -102,7 +102,9 @@ fn rebound(tree: &Tree, names: &Names) -> FxHashSet<Ustr> {
             StmtKind::With { items, .. } => {
                 items.iter().filter_map(|item| item.target).for_each(|one| targets(tree, one, &mut found));
             }
-            StmtKind::Try { handlers, .. } => found.extend(handlers.iter().filter_map(|handler| handler.name)),
+            StmtKind::Try { handlers, .. } => {
+                found.extend(handlers.iter().filter_map(|handler| handler.name))
+            }
             StmtKind::Match { cases, .. } => found.extend(cases.iter().flat_map(|case| case.binds.iter())),
             _ => {}
         }
@@ -175,7 +177,8 @@ fn chains(tree: &Tree, roots: &FxHashMap<Ustr, String>) -> Vec<Mention> {
         let Some((root, attributes, parts)) = chain(tree, id) else { continue };
         let Some(start) = roots.get(&root) else { continue };
         let path = attributes.iter().fold(start.clone(), |path, attribute| format!("{path}.{attribute}"));
-        let words = || format!("{root}.{}", attributes.iter().map(|one| one.as_str()).collect::<Vec<_>>().join("."));
+        let words =
+            || format!("{root}.{}", attributes.iter().map(|one| one.as_str()).collect::<Vec<_>>().join("."));
         // What the file puts there itself is there.
         if start.starts_with('.') || given.iter().any(|known| words().starts_with(known.as_str())) {
             continue;
@@ -292,7 +295,8 @@ fn asking(tree: &Tree) -> Vec<u32> {
 
 /// `hasattr`, `__version__`, `HAS_FOO`, `is_foo_available`.
 fn is_question(name: &str) -> bool {
-    const PARTS: [&str; 8] = ["hasattr", "getattr", "version", "available", "has_", "_has", "compat", "support"];
+    const PARTS: [&str; 8] =
+        ["hasattr", "getattr", "version", "available", "has_", "_has", "compat", "support"];
     let name = name.to_ascii_lowercase();
     PARTS.iter().any(|part| name.contains(part))
 }

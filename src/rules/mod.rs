@@ -1,17 +1,56 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod always_on_dropout;
+mod backward_arity;
+mod backward_without_step;
+mod bce_under_autocast;
+mod broadcast_loss;
+mod bypassed_strategy;
+mod cache_emptied_in_loop;
+mod checkpoint_without_reentrant_choice;
+mod clip_before_unscale;
+mod detached_loss;
 mod device_mismatch;
+mod dropped_result;
+mod dtype_mismatch;
+mod exhausted_parameters;
 mod full_dataset_batch;
+mod graph_broken_in_forward;
+mod keras_logits_mismatch;
+mod large_allocation_in_loop;
+mod loader_built_in_loop;
+mod misplaced_clipping;
 mod misplaced_zero_grad;
+mod missing_eval_mode;
 mod missing_no_grad;
+mod missing_super_init;
 mod missing_zero_grad;
+mod model_built_in_loop;
+mod needless_retain_graph;
+mod nll_without_log_softmax;
 mod non_scalar_backward;
+mod one_class_softmax;
+mod optimizer_built_in_loop;
+mod parameters_replaced_after_optimizer;
+mod raw_backward;
 mod removed_api;
 mod retained_graph;
+mod scaler_not_updated;
+mod scheduler_before_optimizer;
+mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
+mod step_bypasses_scaler;
+mod stuck_in_eval;
+mod swallowed_gpu_error;
+mod trainable_without_recompile;
+mod undetached_hidden_state;
 mod unknown_api;
+mod unregistered_submodule;
 mod unsafe_division;
+mod unscaled_accumulation;
+mod whole_array_constant;
 mod whole_dataset_on_gpu;
+mod wrong_target_dtype;
 
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
@@ -99,18 +138,57 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &always_on_dropout::RULE,
+    &backward_arity::RULE,
+    &backward_without_step::RULE,
+    &bce_under_autocast::RULE,
+    &broadcast_loss::RULE,
+    &bypassed_strategy::RULE,
+    &cache_emptied_in_loop::RULE,
+    &checkpoint_without_reentrant_choice::RULE,
+    &clip_before_unscale::RULE,
+    &detached_loss::RULE,
     &device_mismatch::RULE,
+    &dropped_result::RULE,
+    &dtype_mismatch::RULE,
+    &exhausted_parameters::RULE,
     &full_dataset_batch::RULE,
+    &graph_broken_in_forward::RULE,
+    &keras_logits_mismatch::RULE,
+    &large_allocation_in_loop::RULE,
+    &loader_built_in_loop::RULE,
+    &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
+    &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
+    &missing_super_init::RULE,
     &missing_zero_grad::RULE,
+    &model_built_in_loop::RULE,
+    &needless_retain_graph::RULE,
+    &nll_without_log_softmax::RULE,
     &non_scalar_backward::RULE,
+    &one_class_softmax::RULE,
+    &optimizer_built_in_loop::RULE,
+    &parameters_replaced_after_optimizer::RULE,
+    &raw_backward::RULE,
     &removed_api::RULE,
     &retained_graph::RULE,
+    &scaler_not_updated::RULE,
+    &scheduler_before_optimizer::RULE,
+    &sigmoid_mismatch::RULE,
     &softmax_before_cross_entropy::RULE,
+    &step_bypasses_scaler::RULE,
+    &stuck_in_eval::RULE,
+    &swallowed_gpu_error::RULE,
+    &trainable_without_recompile::RULE,
+    &undetached_hidden_state::RULE,
     &unknown_api::RULE,
+    &unregistered_submodule::RULE,
     &unsafe_division::RULE,
+    &unscaled_accumulation::RULE,
+    &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
+    &wrong_target_dtype::RULE,
 ];
 
 /// All rules, sorted by id.

@@ -19,7 +19,9 @@ fn check(script: &Script, out: &mut Findings) {
         let MissingName { at, name, holder, is_keyword, near, why, .. } = missing;
         let note = match why {
             Why::Never { first, last } => format!("no release from {first} to {last} has it"),
-            Why::Later { since, ref pin } => format!("it came with {since}, and the project asks for `{pin}`"),
+            Why::Later { since, ref pin } => {
+                format!("it came with {since}, and the project asks for `{pin}`")
+            }
             Why::Gone { .. } => continue,
         };
         let (message, error) = if is_keyword {

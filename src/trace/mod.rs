@@ -1,14 +1,16 @@
 //! What a rehearsal leaves behind: a tree of effects in the order they happen, and the things seen on
 //! the way. Plain data; `walk` answers path questions about it. Knows no rule and no framework.
 
+pub mod visit;
 pub mod walk;
 
+pub use visit::{Visit, visits};
 pub use walk::{Protocol, Way, walk};
 
-use crate::apis::Expects;
+use crate::apis::{Expects, LossSpec};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
-use crate::values::{Device, Heap, Mode, ObjId, ObjSet, Tensor, Value};
+use crate::values::{DType, Device, Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -74,9 +76,21 @@ pub struct Event {
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// Walks the graph of `loss` and adds to the gradients of `leaves`.
-    Backward { leaves: ObjSet, others: bool },
-    /// Applies the gradients of what the optimizer owns.
-    Step { optimizer: ObjId },
+    Backward { leaves: ObjSet, others: bool, scaled: Scaled },
+    /// Applies the gradients of what the optimizer owns, divided by the scale where a scaler does it.
+    Step { optimizer: ObjId, scaler: Option<ObjId> },
+    /// The gradients of these are clipped; not of all their parameters, where not `whole`.
+    Clip { targets: ObjSet, whole: bool },
+    /// What else a scaler of gradients does.
+    Scaler { scaler: ObjId, act: ScalerAct },
+    /// Something steps that is not known: it may be any optimizer.
+    UnseenStep,
+    /// The step of an optimizer is named and not called.
+    NamedStep { optimizer: ObjId },
+    /// A schedule goes on to its next learning rate.
+    Schedule { scheduler: ObjId, optimizer: Option<ObjId> },
+    /// The branch that follows is taken every so often; `given` where the user says how often.
+    Paced { every: Int, given: bool },
     /// The gradients of an optimizer's, module's or parameter's are cleared.
     Clear { targets: ObjSet, whole: bool },
     /// A call that is not understood got hold of these.
@@ -85,8 +99,42 @@ pub enum Effect {
     Read { objects: ObjSet },
     /// A module or parameter was made anew: it has no gradients.
     Made { object: ObjId },
-    /// A forward of a module.
-    Forward { module: ObjId },
+    /// A framework is told how to train a model.
+    Compiled { model: ObjId },
+    /// A framework trains a model as it was compiled: for epochs, or one step.
+    Fitted { model: ObjId, one_step: bool },
+    /// These learn from the next compilation on, or no longer do.
+    Trainable { objects: ObjSet, learns: Option<bool> },
+    /// Free memory is looked for and handed back.
+    Empty { what: Emptied },
+    /// An optimizer gathered the parameters of all these, as they were then.
+    Gather { optimizer: ObjId, parts: ObjSet, remembers: bool },
+    /// A part of a module was replaced, or added where its forward uses it.
+    Replace { owner: ObjId, part: ObjId },
+    /// Parameters got values from elsewhere.
+    Restore { objects: ObjSet },
+    /// A forward of a module, and whether gradients are recorded.
+    Forward { module: ObjId, grad: Option<bool> },
+    /// A module and all inside it are put into a mode; some module that we do not see is.
+    Mode { module: Option<ObjId>, mode: Mode },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emptied {
+    /// What the framework keeps of the GPU's memory for later.
+    Cache,
+    /// Objects of the language that nothing leads to.
+    Garbage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScalerAct {
+    /// Divides the gradients of an optimizer by the scale, in place.
+    Unscale(ObjId),
+    /// Chooses the scale of the next iteration.
+    Update,
+    /// Tells its scale: the script may do any of this by itself.
+    Read,
 }
 
 #[derive(Clone, Debug)]
@@ -97,6 +145,10 @@ pub struct LoopInfo {
     pub first: u32,
     /// Enclosing loops, outermost first, across calls.
     pub outer: Rc<[LoopId]>,
+    /// Objects from before an iteration that it writes into.
+    pub changed: ObjSet,
+    /// How many iterations it has, where that is known.
+    pub count: crate::values::Int,
 }
 
 /// What a loop goes through.
@@ -130,9 +182,19 @@ pub struct Sighting {
 #[derive(Clone, Debug)]
 pub enum Sight {
     /// A loss was computed.
-    Loss { loss: Ustr, expects: Expects, input: Value, input_place: Place, target: Value },
+    Loss(Rc<Loss>),
+    /// A model was told the loss that it is trained with.
+    Compiled(Rc<CompiledLoss>),
+    /// A softmax of something learned ran over an axis of one.
+    LoneClass,
+    /// A column of predictions and a vector of targets were subtracted, which gives all their pairs.
+    Spread { left: Rc<Tensor>, right: Rc<Tensor> },
     /// `backward` on a tensor.
     Backward { loss: Rc<Tensor>, has_gradient: bool },
+    /// A backward walks what a backward of an earlier iteration has walked; `kept` where that one kept it.
+    WalkedAgain { recorded: Place, kept: bool },
+    /// A backward is told to keep its graph, all of which was recorded in the same iteration.
+    Retaining,
     /// A value with a live graph was added to something older than this iteration.
     Carried {
         id: u32,
@@ -166,8 +228,52 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
+    /// A backward pass that leaves out the engine that manages the model, which is the model's `own` framework
+    /// where that runs the loop; the method that should be called.
+    Raw { engine: ObjId, own: bool, method: Ustr },
+    /// Gradients are applied to what has a copy on each device of a strategy.
+    Replicated {
+        optimizer: ObjId,
+        /// Where it came into the strategy's scope.
+        scope: Place,
+        /// A replica of the strategy does it.
+        by_replica: bool,
+    },
+    /// An array becomes a tensor of the framework as a whole.
+    Copied { array: Rc<Tensor>, traced: bool },
+    /// A handler that does nothing about a failure of work on a device.
+    Swallowed {
+        /// The first of that work.
+        work: Place,
+        /// The work is a step of training.
+        trains: bool,
+    },
+    /// A model that a framework keeps in a state of its own was built.
+    Kept { model: ObjId },
+    /// A framework forgets the models that it keeps.
+    SessionCleared,
+    /// Numbers of a dtype met weights, or factors, of another; or a `lookup` was made with them.
+    Mistyped { what: Rc<str>, made: Option<Place>, gets: DType, wants: DType, lookup: bool },
+    /// A call that autocast does not allow; whether it is on for sure.
+    Refused { autocast: Option<Place>, sure: bool },
+    /// What a model gave was compared with something that no model gave.
+    Scored,
+    /// An iterator over parameters was gone through once more.
+    Exhausted { first: Place, made: Place },
+    /// A part of the model is to run again on the way back, and nothing says in which way.
+    Recompute { function: Ustr },
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
+    /// A method gave a new tensor, and the statement dropped it.
+    Dropped { method: Ustr, receiver: Rc<str> },
+    /// An instance of a module's class needed the framework's own constructor before it ran.
+    Unready { class: Rc<str>, attribute: Option<Ustr> },
+    /// Modules or parameters are kept where the framework does not look for them.
+    Hidden { class: Rc<str>, attribute: Ustr, container: &'static str, parts: Rc<str> },
+    /// Numbers are dropped in a forward, whatever mode the model is in.
+    Drops { by: Ustr, is_layer: bool, class: Rc<str> },
+    /// A `return` of a hand-written backward gives another number of gradients than there are inputs.
+    Arity { given: usize, fewest: usize, most: usize, forward: Place },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +289,8 @@ pub struct Forward {
     pub module: ObjId,
     pub name: Rc<str>,
     pub mode: Mode,
+    /// The class of a part that is in training mode, and does something else there than in evaluation.
+    pub in_training: Option<Rc<str>>,
     /// Whether gradients are recorded; `None` when that is not known.
     pub grad: Option<bool>,
     pub input: Option<Rc<Tensor>>,
@@ -203,13 +311,51 @@ pub struct Side {
     pub confidence: Confidence,
 }
 
+/// A loss that was computed.
+#[derive(Clone, Debug)]
+pub struct Loss {
+    pub loss: Ustr,
+    pub spec: LossSpec,
+    /// What it expects of its input, once its arguments are known.
+    pub expects: Expects,
+    pub input: Value,
+    pub input_place: Place,
+    pub target: Value,
+}
+
 /// The loss that a model was compiled with, and what its last layer does.
 #[derive(Clone, Debug)]
 pub struct CompiledLoss {
     pub loss: Ustr,
+    pub spec: LossSpec,
     pub expects: Expects,
     pub place: Place,
     pub output: Value,
+}
+
+/// A part of a graph: what one call of a layer recorded, or a module around several.
+#[derive(Clone, Debug)]
+pub struct GraphPart {
+    pub place: Place,
+    /// The pass of a loop in which it was recorded.
+    pub epoch: u32,
+    /// We do not see what the layer does.
+    pub hidden: bool,
+    pub inner: Rc<[Part]>,
+    /// The backward passes that walk it, by their place in [`Rehearsal::walks`].
+    pub walks: Vec<u32>,
+    /// It went where we do not see who walks it.
+    pub escaped: bool,
+}
+
+/// A backward pass of the rehearsal; one for each time that it was rehearsed.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    pub place: Place,
+    /// Whether it keeps the graph; `None` when that is not known.
+    pub retains: Option<bool>,
+    /// It walks more than the parts that we know.
+    pub others: bool,
 }
 
 /// Everything that one rehearsal of a file found.
@@ -223,8 +369,17 @@ pub struct Rehearsal {
     pub consumed: rustc_hash::FxHashSet<u32>,
     /// Ids of graphs that a function rehearsed without its callers returned: they may walk them.
     pub returned: rustc_hash::FxHashSet<u32>,
+    /// Modules and parameters that a graph led to at the exit of a module, or at a backward.
+    pub reached: rustc_hash::FxHashSet<ObjId>,
+    /// A backward walked a graph of which nothing is known.
+    pub blind_backward: bool,
     /// Modules whose graphs a backward walked, or may have.
     pub walked: ObjSet,
+    /// What layers recorded, in the order of the rehearsal.
+    pub parts: Vec<GraphPart>,
+    pub walks: Vec<Walk>,
+    /// A graph was walked of which nothing is known.
+    pub walks_unknown: bool,
     pub heap: Heap,
     /// Names of the symbols in sizes.
     pub symbols: Vec<Rc<str>>,

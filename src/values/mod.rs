@@ -1,17 +1,21 @@
 //! The lattice: what the interpreter knows of a Python value. `Unknown` is its top.
 //! Knows no framework; what calls do comes from `apis`.
 
+pub mod graph;
 pub mod heap;
 pub mod int;
 pub mod object;
+pub mod parts;
 pub mod range;
 pub mod tensor;
 
+pub use graph::{Graph, Nodes};
 pub use heap::Heap;
 pub use int::{Int, Symbol};
 pub use object::*;
+pub use parts::{Part, Parts, Unwalked};
 pub use range::Interval;
-pub use tensor::{DType, Device, Graph, Hazard, HazardKind, Nodes, Shape, Source, Tensor};
+pub use tensor::{Cut, DType, Device, Hazard, HazardKind, Scaled, Shape, Source, Tensor};
 
 use crate::report::{FileId, Place};
 use crate::syntax::FnId;
@@ -129,6 +133,26 @@ pub enum ContextKind {
     UnknownGrad,
     Accumulate,
     Device(Device),
+    /// In the scope of a strategy.
+    Strategy(ObjId),
+    /// In one of a strategy's replicas.
+    Replica,
+    /// In a function that is recorded as a graph.
+    Traced,
+    /// A tape records what happens.
+    Recording,
+    Autocast(Autocast),
+}
+
+/// Operations choose their dtypes by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Autocast {
+    /// Where it was made.
+    pub place: Option<Place>,
+    /// Of which tensors.
+    pub device: Device,
+    /// `None` when the user decides, or something that we do not see.
+    pub on: Option<bool>,
 }
 
 #[derive(Debug)]
@@ -160,6 +184,8 @@ pub struct Params {
     pub whole: bool,
     /// There may be others.
     pub others: bool,
+    /// The iterator that gives them, where they can be gone through once only.
+    pub stream: Option<ObjId>,
 }
 
 impl Num {

@@ -102,6 +102,10 @@ pub enum State {
     Module(ModuleState),
     Optimizer(OptimizerState),
     Loader(Rc<LoaderState>),
+    /// The parts of graphs that are left to walk; one object of a rehearsal.
+    Unwalked(super::Unwalked),
+    /// A scaler of gradients.
+    Scaler,
 }
 
 #[derive(Clone, Debug)]
@@ -148,6 +152,10 @@ pub struct Entries {
 }
 
 impl State {
+    pub fn is_scaler(&self) -> bool {
+        matches!(self, State::Scaler)
+    }
+
     /// How many items are held one by one.
     pub fn held(&self) -> usize {
         match self {
@@ -182,6 +190,8 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModuleState {
     pub mode: Mode,
+    /// Its own output depends on the mode.
+    pub modal: bool,
     pub device: Device,
     pub dtype: Option<DType>,
     /// `requires_grad` is off for all its own parameters: `None` when it is not known.
@@ -190,6 +200,8 @@ pub struct ModuleState {
     pub weights: Learned,
     /// Who places tensors and steps for it, when a framework does (`accelerator.prepare`).
     pub managed: bool,
+    /// The instance that manages it, where the script made one.
+    pub engine: Option<ObjId>,
     /// Moves its inputs to its own devices.
     pub scatters: bool,
     /// Attributes that are tensors and move with the module.
@@ -213,11 +225,13 @@ impl Default for ModuleState {
     fn default() -> ModuleState {
         ModuleState {
             mode: Mode::Train,
+            modal: false,
             device: Device::Cpu,
             dtype: None,
             frozen: Some(false),
             weights: Learned::Nothing,
             managed: false,
+            engine: None,
             scatters: false,
             buffers: SmallVec::new(),
             parts: SmallVec::new(),
@@ -233,6 +247,8 @@ pub struct OptimizerState {
     pub others: bool,
     /// A framework decides when its steps and clears are real.
     pub managed: bool,
+    /// Its steps are as long as the gradients are large.
+    pub proportional: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -1,7 +1,8 @@
 //! Tensors and arrays: shape, dtype, device, the graph behind them, and what their numbers can be.
 
+use super::graph::Graph;
 use super::int::{Int, product};
-use super::object::ObjSet;
+use super::object::{ObjId, ObjSet};
 use super::range::Interval;
 use crate::apis::Mark;
 use crate::report::{Confidence, Place};
@@ -159,102 +160,29 @@ impl Device {
     }
 }
 
-/// What autograd would find behind a tensor.
-#[derive(Clone, Debug, Default)]
-pub enum Graph {
-    /// Nothing: `detach`, `no_grad`, data.
+/// Whether numbers were multiplied by a scaler of gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Scaled {
     #[default]
-    None,
-    Unknown,
-    Live(Rc<Nodes>),
+    No,
+    By(ObjId),
+    /// On some ways, by a scaler that we do not see, or by several.
+    Maybe,
 }
 
-#[derive(Clone, Debug)]
-pub struct Nodes {
-    /// Modules and parameters that a backward would reach.
-    pub leaves: ObjSet,
-    /// Something else than `leaves` may be reached, too.
-    pub others: bool,
-    /// The pass of a loop in which the oldest part was made.
-    pub oldest: u32,
-    /// Where the graph was carried over an iteration, if it was.
-    pub carried: Rc<[u32]>,
-    /// On another way to this point there is no graph, or none that is known.
-    pub maybe: bool,
-}
-
-impl Graph {
-    /// There is a graph on every way.
-    pub fn is_live(&self) -> bool {
-        matches!(self, Graph::Live(nodes) if !nodes.maybe)
-    }
-
-    /// Where the graph was carried over an iteration.
-    pub fn carried(&self) -> &[u32] {
-        match self {
-            Graph::Live(nodes) => &nodes.carried,
-            _ => &[],
-        }
-    }
-
-    pub fn leaf(object: super::object::ObjId, epoch: u32) -> Graph {
-        Graph::Live(Rc::new(Nodes {
-            leaves: ObjSet::one(object),
-            others: false,
-            oldest: epoch,
-            carried: Rc::from([]),
-            maybe: false,
-        }))
-    }
-
-    /// The graph of a result of both.
-    pub fn union(&self, other: &Graph) -> Graph {
+impl Scaled {
+    /// Of what is computed from both.
+    pub fn union(self, other: Scaled) -> Scaled {
         match (self, other) {
-            (Graph::None, graph) | (graph, Graph::None) => graph.clone(),
-            (Graph::Live(a), Graph::Live(b)) if Rc::ptr_eq(a, b) => self.clone(),
-            (Graph::Live(a), Graph::Live(b)) => Graph::Live(Rc::new(Nodes {
-                leaves: a.leaves.union(&b.leaves),
-                others: a.others || b.others,
-                oldest: a.oldest.min(b.oldest),
-                carried: union_sorted(&a.carried, &b.carried),
-                maybe: a.maybe && b.maybe,
-            })),
-            (Graph::Live(live), Graph::Unknown) | (Graph::Unknown, Graph::Live(live)) => {
-                Graph::Live(Rc::new(Nodes { others: true, ..(**live).clone() }))
-            }
-            (Graph::Unknown, Graph::Unknown) => Graph::Unknown,
+            (Scaled::No, scaled) | (scaled, Scaled::No) => scaled,
+            _ => self.join(other),
         }
     }
 
-    /// The graph of a value that is one or the other.
-    pub fn join(&self, other: &Graph) -> Graph {
-        match (self, other) {
-            (Graph::None, Graph::None) => Graph::None,
-            (Graph::Live(a), Graph::Live(b)) => match self.union(other) {
-                Graph::Live(nodes) if nodes.maybe != (a.maybe || b.maybe) => {
-                    Graph::Live(Rc::new(Nodes { maybe: true, ..(*nodes).clone() }))
-                }
-                both => both,
-            },
-            (Graph::Live(live), _) | (_, Graph::Live(live)) => {
-                Graph::Live(Rc::new(Nodes { others: true, maybe: true, ..(**live).clone() }))
-            }
-            _ => Graph::Unknown,
-        }
+    /// Of what is one or the other.
+    pub fn join(self, other: Scaled) -> Scaled {
+        if self == other { self } else { Scaled::Maybe }
     }
-}
-
-fn union_sorted(a: &Rc<[u32]>, b: &Rc<[u32]>) -> Rc<[u32]> {
-    if b.is_empty() {
-        return a.clone();
-    }
-    if a.is_empty() {
-        return b.clone();
-    }
-    let mut all: Vec<u32> = a.iter().chain(b.iter()).copied().collect();
-    all.sort_unstable();
-    all.dedup();
-    all.into()
 }
 
 /// What a tensor is in the training script.
@@ -289,11 +217,25 @@ pub struct Hazard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HazardKind {
     Division,
+    /// A column met a vector, and every number the other's.
+    Spread,
+}
+
+/// Where a value left a graph behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cut {
+    pub place: Place,
+    /// The API that did it, by qualified name; `None` where gradients are not recorded.
+    pub by: Option<ustr::Ustr>,
+    /// Modules and parameters that the graph led to.
+    pub lost: ObjSet,
 }
 
 #[derive(Clone, Debug)]
 pub struct Tensor {
     pub shape: Option<Shape>,
+    /// The last size, where nothing else is known of the shape.
+    pub last: Option<Int>,
     pub dtype: Option<DType>,
     pub device: Device,
     pub graph: Graph,
@@ -304,13 +246,20 @@ pub struct Tensor {
     pub is_array: bool,
     /// `requires_grad` was asked for on the tensor itself.
     pub is_leaf: bool,
+    /// One number, the mean of a batch, that nothing was multiplied with.
+    pub averaged: bool,
     /// Its numbers depend on what is learned, whether or not a graph says so.
     pub learned: bool,
     pub hazards: Option<Rc<[Hazard]>>,
+    /// Where what it was computed of left a graph behind.
+    pub cuts: Option<Rc<[Cut]>>,
+    pub scaled: Scaled,
     /// Where it was made.
     pub made: Option<Place>,
     /// The pass of a loop in which it was made.
     pub born: u32,
+    /// Of a symbolic value: the layers that it came through, on the way from an input.
+    pub layers: Option<Rc<ObjSet>>,
     /// The API that made it, by qualified name.
     pub what: Option<ustr::Ustr>,
     pub confidence: Confidence,
@@ -320,6 +269,7 @@ impl Default for Tensor {
     fn default() -> Tensor {
         Tensor {
             shape: None,
+            last: None,
             dtype: None,
             device: Device::Unknown,
             graph: Graph::Unknown,
@@ -328,10 +278,14 @@ impl Default for Tensor {
             source: Source::Unknown,
             is_array: false,
             is_leaf: false,
+            averaged: false,
             learned: false,
             hazards: None,
+            cuts: None,
+            scaled: Scaled::No,
             made: None,
             born: 0,
+            layers: None,
             what: None,
             confidence: Confidence::High,
         }
@@ -348,12 +302,21 @@ impl Tensor {
         self.numel().known()?.checked_mul(self.dtype?.bytes())
     }
 
+    /// The size along the last axis.
+    pub fn last_size(&self) -> Option<Int> {
+        match &self.shape {
+            Some(shape) => shape.last().cloned().filter(|last| !last.is_unknown()),
+            None => self.last.clone(),
+        }
+    }
+
     pub fn rank(&self) -> Option<usize> {
         self.shape.as_ref().map(|shape| shape.len())
     }
 
     pub fn with_shape(mut self, shape: Option<Shape>) -> Tensor {
         self.shape = shape;
+        self.last = None;
         self
     }
 
@@ -361,6 +324,7 @@ impl Tensor {
     pub fn join(&self, other: &Tensor) -> Tensor {
         Tensor {
             shape: join_shapes(&self.shape, &other.shape),
+            last: self.last_size().filter(|last| other.last_size().as_ref() == Some(last)),
             dtype: if self.dtype == other.dtype { self.dtype } else { None },
             device: self.device.join(other.device),
             graph: self.graph.join(&other.graph),
@@ -375,10 +339,17 @@ impl Tensor {
             source: if self.source == other.source { self.source } else { Source::Unknown },
             is_array: self.is_array && other.is_array,
             is_leaf: self.is_leaf && other.is_leaf,
+            averaged: self.averaged && other.averaged,
             learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
+            cuts: union_cuts(&self.cuts, &other.cuts),
+            scaled: self.scaled.join(other.scaled),
             made: if self.made == other.made { self.made } else { None },
             born: self.born.max(other.born),
+            layers: match (&self.layers, &other.layers) {
+                (Some(a), Some(b)) => Some(Rc::new(a.union(b))),
+                _ => None,
+            },
             what: if self.what == other.what { self.what } else { None },
             confidence: self.confidence.min(other.confidence),
         }
@@ -395,12 +366,14 @@ impl Tensor {
         };
         graphs
             && self.shape == other.shape
+            && self.last == other.last
             && self.dtype == other.dtype
             && self.device == other.device
             && self.range == other.range
             && self.mark.map(|mark| mark.0) == other.mark.map(|mark| mark.0)
             && self.source == other.source
             && self.is_leaf == other.is_leaf
+            && self.scaled == other.scaled
     }
 }
 
@@ -426,6 +399,22 @@ pub fn union_hazards(a: &Option<Rc<[Hazard]>>, b: &Option<Rc<[Hazard]>>) -> Opti
             let mut all = a.to_vec();
             all.extend(b.iter().filter(|hazard| !a.iter().any(|known| known.place == hazard.place)).cloned());
             all.truncate(MOST_HAZARDS);
+            Some(all.into())
+        }
+    }
+}
+
+/// More cuts on the way to one value than a report would show are forgotten.
+const MOST_CUTS: usize = 4;
+
+pub fn union_cuts(a: &Option<Rc<[Cut]>>, b: &Option<Rc<[Cut]>>) -> Option<Rc<[Cut]>> {
+    match (a, b) {
+        (None, other) | (other, None) => other.clone(),
+        (Some(a), Some(b)) if Rc::ptr_eq(a, b) => Some(a.clone()),
+        (Some(a), Some(b)) => {
+            let mut all = a.to_vec();
+            all.extend(b.iter().filter(|cut| !a.iter().any(|known| known.place == cut.place)).cloned());
+            all.truncate(MOST_CUTS);
             Some(all.into())
         }
     }

@@ -22,7 +22,10 @@ pub enum Answer {
     Unknown,
     Known(Known),
     /// What it would be a part of is known whole, and has no such part.
-    Missing { holder: String, name: String },
+    Missing {
+        holder: String,
+        name: String,
+    },
 }
 
 /// A name that exists or existed.

@@ -53,7 +53,8 @@ impl Pins {
     pub fn inline(&self, script: &str) -> Option<Pins> {
         let start = script.find("# /// script\n")?;
         let lines = script[start..].lines().skip(1);
-        let block: Vec<&str> = lines.map_while(|line| line.strip_prefix('#')).take_while(|line| *line != " ///").collect();
+        let block: Vec<&str> =
+            lines.map_while(|line| line.strip_prefix('#')).take_while(|line| *line != " ///").collect();
         let table: toml::Table = block.join("\n").parse().ok()?;
         let mut own = Pins::default();
         let listed = table.get("dependencies").and_then(toml::Value::as_array)?;
@@ -73,7 +74,10 @@ impl Pins {
         let is_conda = wanted.starts_with('=') && !wanted.starts_with("==");
         let text = match (is_bare, is_conda) {
             (true, _) => format!("=={}", wanted.split(['+', '=']).next().unwrap_or(wanted)),
-            (_, true) => format!("=={}.*", wanted.trim_start_matches('=').split('=').next().unwrap_or_default().trim_end_matches(".*")),
+            (_, true) => format!(
+                "=={}.*",
+                wanted.trim_start_matches('=').split('=').next().unwrap_or_default().trim_end_matches(".*")
+            ),
             _ => wanted.replace('^', ">="),
         };
         let local = text.split('+').next().unwrap_or_default();

@@ -11,7 +11,14 @@ fn known(path: &str) -> Known {
 fn every_package_is_there_whole() {
     let names: Vec<&str> = all().iter().map(|(name, _)| *name).collect();
     let files = [
-        "jax", "keras", "lightning", "pytorch_lightning", "tensorflow", "torch", "torchaudio", "torchvision",
+        "jax",
+        "keras",
+        "lightning",
+        "pytorch_lightning",
+        "tensorflow",
+        "torch",
+        "torchaudio",
+        "torchvision",
         "transformers",
     ];
     assert_eq!(names, files);
@@ -29,12 +36,17 @@ fn names_are_found_under_all_their_names() {
 fn what_never_was_is_missing_from_what_is_known_whole() {
     let missing = Answer::Missing { holder: "tensorflow.test".into(), name: "is_built_with_cudnn".into() };
     assert_eq!(ask("tensorflow.test.is_built_with_cudnn"), missing);
-    assert_eq!(ask("torch.nn.L2Loss.forward"), Answer::Missing { holder: "torch.nn".into(), name: "L2Loss".into() });
+    assert_eq!(
+        ask("torch.nn.L2Loss.forward"),
+        Answer::Missing { holder: "torch.nn".into(), name: "L2Loss".into() }
+    );
 }
 
 #[test]
 fn what_nobody_listed_may_be_there() {
-    for path in ["numpy.foo", "torch.ops.mine.op", "torch._foo", "torch.cuda.is_available.foo", "torch.classes.x"] {
+    for path in
+        ["numpy.foo", "torch.ops.mine.op", "torch._foo", "torch.cuda.is_available.foo", "torch.classes.x"]
+    {
         assert_eq!(ask(path), Answer::Unknown, "{path}");
     }
 }
