@@ -13,6 +13,7 @@ mod apis {
     pub mod error;
     pub mod index {
         pub mod pack;
+        pub mod packed;
         pub mod text;
     }
     pub mod model;

@@ -68,7 +68,7 @@ PACKAGES = [
     Package("torchaudio", "torchaudio", (0, 8), ["torchaudio"],
             added=["torchaudio.info", "torchaudio.load", "torchaudio.save"]),
     Package(
-        "tensorflow", "tensorflow", (2, 4), ["tensorflow", "tensorflow_core._api.v1.v1"], also=[(1, 15)],
+        "tensorflow", "tensorflow", (2, 4), ["tensorflow", "tensorflow._api.v1.v1"], also=[(1, 15)],
         closed=["tensorflow"], most=7, elsewhere={"tensorflow.keras": "keras"},
         shut=["tensorflow.python", "tensorflow.core", "tensorflow.compiler", "tensorflow.contrib", "tensorflow.keras",
               "tensorflow.tools", "tensorflow.lite", "tensorflow.tsl", "tensorflow.include", "tensorflow.xla_aot_runtime_src",
@@ -132,7 +132,7 @@ def main() -> None:
         if args.packages and package.name not in args.packages:
             continue
         public = Public(package.name, package.members, package.elsewhere)
-        tops = {root.split(".")[0] for root in package.roots}
+        tops = {root.split(".")[0] for root in package.roots} | {"tensorflow_core"}
         for version, address in releases(package, args.index):
             print(f"{package.name} {'.'.join(map(str, version))}", file=sys.stderr, flush=True)
 

@@ -67,6 +67,8 @@ class Library:
         self.closed, self.shut = set(closed), shut
         self.sources: dict[str, list[str]] = {}
         for name, text in files.items():
+            # TensorFlow 1.15 kept itself in a folder of another name.
+            name = name.replace("tensorflow_core/", "tensorflow/")
             module = name.rsplit(".", 1)[0].replace("/", ".").removesuffix(".__init__")
             self.sources.setdefault(module, []).append(text)
         self.children: dict[str, set[str]] = {}
@@ -74,8 +76,10 @@ class Library:
             parts = module.split(".")
             for end in range(1, len(parts)):
                 self.children.setdefault(".".join(parts[:end]), set()).add(parts[end])
-        self.is_package = {name.rsplit(".", 1)[0].replace("/", ".").removesuffix(".__init__")
-                           for name in files if "__init__.py" in name}
+        self.is_package = {
+            name.replace("tensorflow_core/", "tensorflow/").rsplit("/", 1)[0].replace("/", ".")
+            for name in files if name.rsplit("/", 1)[-1].startswith("__init__.py")
+        }
         self.modules: dict[str, Module | None] = {}
 
     def is_shut(self, name: str) -> bool:

@@ -1,13 +1,13 @@
 //! The public names of the frameworks, release by release: whether there is such a name, in which
 //! releases, and which names its parameters have. Made from the packages' sources by `scripts/api_index.py`.
 
-mod pack;
+mod packed;
 mod pins;
 pub mod text;
 
 pub use pins::Pins;
 
-use pack::Packed;
+use packed::Packed;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use text::{Kind, More, Span};
@@ -113,7 +113,7 @@ impl Index {
                     false => Answer::Unknown,
                 });
             };
-            let (kind, is_open, span, at) = pack::read(number);
+            let (kind, is_open, span, at) = packed::read(number);
             let more = self.more(at);
             if let More::Alias(target) = more {
                 return Step::Elsewhere(format!("{target}{}", &path[end..]));

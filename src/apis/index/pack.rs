@@ -1,21 +1,9 @@
-//! The packed form of the indexes: for each package a finite-state map from its names to numbers, each a
-//! kind, a span of releases, and the place of what more is to be said. It is searched as it lies.
+//! Packs the texts of the indexes; only the build script does.
 
-use super::text::{Kind, Line, More, Span, parse};
-use serde::{Deserialize, Serialize};
+use super::packed::Packed;
+use super::text::{Kind, Line, More, parse};
 use std::collections::HashMap;
 use std::error::Error;
-
-#[derive(Serialize, Deserialize)]
-pub struct Packed<'b> {
-    pub name: &'b str,
-    #[serde(borrow)]
-    pub versions: Vec<&'b str>,
-    /// Of `fst::Map`.
-    pub map: &'b [u8],
-    /// What more is to be said, one after the other.
-    pub more: &'b [u8],
-}
 
 /// Packs one package: its name, its releases and its names.
 pub fn pack(name: &str, text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
@@ -54,16 +42,4 @@ fn number(line: &Line, more: usize) -> u64 {
         | u64::from(line.span.first) << 8
         | u64::from(line.span.last) << 16
         | (more as u64) << 24
-}
-
-/// What a number of the map says, and where there is more.
-pub fn read(number: u64) -> (Kind, bool, Span, usize) {
-    let kind = match number & 3 {
-        0 => Kind::Module,
-        1 => Kind::Class,
-        2 => Kind::Function,
-        _ => Kind::Value,
-    };
-    let [_, first, last, ..] = number.to_le_bytes();
-    (kind, number & 4 != 0, Span { first, last }, (number >> 24) as usize)
 }
