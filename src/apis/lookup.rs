@@ -12,6 +12,8 @@ use super::model::{Api, Modal, Role};
 use super::pack::{Found, Pack, pack};
 use super::parse::{Shared, parse};
 
+/// Stands in a telltale between a text and the one that must not be there.
+const WITHOUT: &str = " without ";
 /// Bases are followed this far.
 const DEPTH: usize = 16;
 
@@ -211,7 +213,14 @@ impl Apis {
         let own = self.packs.iter().rev().skip(1).flat_map(|pack| {
             (0..pack.len()).filter_map(|index| pack.entry(index)?.name.as_str().rsplit('.').next())
         });
-        self.shared.telltale.iter().map(|text| text.as_str()).chain(own).collect()
+        let alone =
+            self.shared.telltale.iter().map(|text| text.as_str()).filter(|text| !text.contains(WITHOUT));
+        alone.chain(own).collect()
+    }
+
+    /// Pairs of a text that a file holds and one that it lacks, which make it worth rehearsing, too.
+    pub fn lacking(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.shared.telltale.iter().filter_map(|text| text.as_str().split_once(WITHOUT))
     }
 
     /// Whether a decorator leaves its function as it is.

@@ -321,11 +321,28 @@ impl<'p> Interp<'p> {
         if self.heap.get(object).module().is_some() {
             for param in &api.params {
                 let value = call.get(&param.name);
-                children.extend(self.module_items(&value, call.place));
+                let items = self.module_items(&value, call.place);
+                if !items.is_empty() {
+                    self.keep_by_name(object, &value);
+                }
+                children.extend(items);
             }
         }
         for (index, child) in children.into_iter().enumerate() {
             self.heap.get_mut(object).set_attr(Ustr::from(&index.to_string()), child);
+        }
+    }
+
+    /// Modules in a dict are attributes under their keys, too.
+    fn keep_by_name(&mut self, object: ObjId, items: &Value) {
+        let Some(State::Dict(entries)) = items.as_obj().map(|items| self.heap.get(items).state.clone())
+        else {
+            return;
+        };
+        for (key, value) in entries.known {
+            if let Key::Str(name) = key {
+                self.heap.get_mut(object).set_attr(Ustr::from(&name), value);
+            }
         }
     }
 

@@ -164,7 +164,7 @@ impl<'p> Interp<'p> {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
             let value = self.call_api_method(api.name, &tensor, call);
             // It may be something else after all, that changes in place.
-            self.watch.latest = None;
+            self.watch.latest.clear();
             return value;
         }
         self.mode_of_unknown(name, call.place);

@@ -112,6 +112,10 @@ impl<'p> Interp<'p> {
         }
     }
 
+    fn named_child(&self, object: ObjId, index: &Value) -> Option<Value> {
+        index.as_str().and_then(|name| self.heap.attr(object, Ustr::from(name)).cloned())
+    }
+
     fn object_item(&mut self, object: ObjId, index: &Value, place: Place) -> Value {
         self.burn_over(self.heap.get(object).state.held());
         if let (State::Dict(entries), Some(key)) = (&self.heap.get(object).state, key_of(index)) {
@@ -135,13 +139,12 @@ impl<'p> Interp<'p> {
                 all.extend(entries.other);
                 self.heap.any_of(&Items::exact(all)).unwrap_or_default()
             }
+            State::Module(_) if self.named_child(object, index).is_some() => {
+                self.named_child(object, index).unwrap_or_default()
+            }
             State::Module(_) => match self.indexed_children(object) {
                 Some(children) => self.sequence_item(&children, index),
-                None => {
-                    let named =
-                        index.as_str().and_then(|name| self.heap.attr(object, Ustr::from(name)).cloned());
-                    named.unwrap_or_default()
-                }
+                None => Value::Unknown,
             },
             State::Class(_) => Value::Unknown,
             _ => {

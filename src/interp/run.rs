@@ -26,6 +26,7 @@ pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileI
     interp.script(file);
     interp.uncalled(file);
     interp.derivatives(file);
+    interp.unborn(file);
     interp.report_births();
     interp.out.heap = interp.heap;
     interp.out
@@ -268,7 +269,7 @@ impl<'p> Interp<'p> {
     }
 
     /// An instance of the class that a method belongs to; one for all its methods.
-    fn seeded_receiver(&mut self, file: FileId, class: ClassId, place: Place) -> Option<Value> {
+    pub(super) fn seeded_receiver(&mut self, file: FileId, class: ClassId, place: Place) -> Option<Value> {
         let definition = self.tree(file).class(class);
         let env = self.modules.get(&file).map(|module| module.env)?;
         let object = self.heap.attr(env, definition.name)?.as_obj()?;

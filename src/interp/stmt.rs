@@ -30,7 +30,7 @@ impl<'p> Interp<'p> {
         let stmt = tree.stmt(id);
         match &stmt.kind {
             StmtKind::Expr(expr) => {
-                self.watch.latest = None;
+                self.watch.latest.clear();
                 let value = self.eval(*expr);
                 if let ExprKind::Attribute { .. } = tree.expr(*expr).kind {
                     let place = self.expr_place(*expr);
