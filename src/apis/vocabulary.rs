@@ -54,7 +54,8 @@ pub const RANGES: &[Word] = &[
 ];
 
 /// Parts of the training protocol that an engine may own.
-pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop", "session"];
+pub const OWNED: &[&str] =
+    &["attributes", "backward", "step", "clear", "device", "eval", "graph", "loop", "session"];
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
@@ -70,6 +71,7 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("eval", Verb::Eval, 1, 1),
     ("requires-grad", Verb::RequiresGrad, 2, 2),
     ("detach", Verb::Detach, 1, 1),
+    ("drop", Verb::Drop, 1, 2),
     ("move", Verb::Move, 2, 2),
     ("call", Verb::Call, 1, MANY),
     ("fit", Verb::Fit, 1, 3),
@@ -88,6 +90,10 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("clear-session", Verb::ClearSession, 0, 0),
     ("refuse-autocast", Verb::RefuseAutocast, 1, 1),
     ("default-dtype", Verb::DefaultDType, 1, 1),
+    ("empty", Verb::Empty, 1, 1),
+    ("restore", Verb::Restore, 1, 1),
+    ("exhaust", Verb::Exhaust, 1, 1),
+    ("recompute", Verb::Recompute, 1, 1),
     ("unknown", Verb::Unknown, 1, 1),
 ];
 
@@ -143,8 +149,26 @@ pub const PAIRS: &[(&str, Pairs)] = &[("broadcast", Pairs::Broadcast), ("equal",
 
 /// Keys of an entry.
 pub const ENTRY_KEYS: &[&str] = &[
-    "also", "params", "gives", "range", "mark", "effects", "context", "loss", "role", "is", "weights",
-    "call", "owns", "makes", "modal", "dataset", "property", "source",
+    "also",
+    "params",
+    "gives",
+    "range",
+    "mark",
+    "effects",
+    "context",
+    "loss",
+    "role",
+    "is",
+    "weights",
+    "call",
+    "owns",
+    "makes",
+    "modal",
+    "proportional",
+    "dataset",
+    "property",
+    "remembers",
+    "source",
 ];
 
 /// Keys of a file that are no entries.

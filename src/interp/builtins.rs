@@ -9,6 +9,12 @@ use ustr::Ustr;
 impl<'p> Interp<'p> {
     /// A builtin: those that need the interpreter itself, then the language's own.
     pub(super) fn call_builtin(&mut self, name: Ustr, call: &Call, _args: &[crate::syntax::Arg]) -> Value {
+        self.go_through(&name, call);
+        let value = self.builtin(name, call);
+        self.iterated(&name, call, value)
+    }
+
+    fn builtin(&mut self, name: Ustr, call: &Call) -> Value {
         let first = call.arg(0, "");
         match name.as_str() {
             "super" => self.super_value(),
@@ -24,6 +30,9 @@ impl<'p> Interp<'p> {
                 {
                     let (receiver, name, value) = (receiver.clone(), Ustr::from(name), value.clone());
                     self.set_attr(&receiver, name, value, call.place);
+                } else if let (Some(module), Some(value)) = (first.and_then(Value::as_obj), call.arg(2, "")) {
+                    let value = value.clone();
+                    self.register_unnamed(module, &value);
                 }
                 Value::None
             }

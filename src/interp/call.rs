@@ -171,7 +171,10 @@ impl<'p> Interp<'p> {
             && let Some(api) = self.apis.method(class, name)
         {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
-            return self.call_api_method(api.name, &tensor, call);
+            let value = self.call_api_method(api.name, &tensor, call);
+            // It may be something else after all, that changes in place.
+            self.watch.latest = None;
+            return value;
         }
         self.mode_of_unknown(name, call.place);
         let does = |role, verb| {
@@ -298,7 +301,8 @@ impl<'p> Interp<'p> {
                 let (returned, yielded) = (frame.returned.take(), frame.yielded.take());
                 if function.is_generator {
                     let place = Place::new(self.file(), function.span);
-                    return self.list_of(place, yielded.unwrap_or_default());
+                    let items = self.list_of(place, yielded.unwrap_or_default());
+                    return self.one_shot(items, None, place);
                 }
                 match returned {
                     None => Value::None,
@@ -335,6 +339,7 @@ impl<'p> Interp<'p> {
             class: None,
             site,
             around: None,
+            asked_mode: false,
         });
     }
 
@@ -397,8 +402,10 @@ impl<'p> Interp<'p> {
         let mut touched = ObjSet::default();
         let values: Vec<Value> = call.values().cloned().collect();
         for value in &values {
+            self.lose_track(value);
             self.reach(value, &mut touched, 3);
         }
+        touched.iter().for_each(|object| self.note_ready(Some(object)));
         if !touched.is_empty() {
             self.event(call.place, Effect::Touch { objects: touched }, Confidence::High);
         }

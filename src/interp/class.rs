@@ -111,7 +111,7 @@ impl<'p> Interp<'p> {
         let state = match self.role_of(reference) {
             Some(Role::Module) => State::Module(ModuleState::default()),
             Some(Role::Optimizer) => {
-                State::Optimizer(OptimizerState { owns: ObjSet::default(), others: true, managed: false })
+                State::Optimizer(OptimizerState { others: true, ..OptimizerState::default() })
             }
             Some(Role::Scaler) => State::Scaler,
             _ => State::Plain,
@@ -128,7 +128,10 @@ impl<'p> Interp<'p> {
         let init = Ustr::from("__init__");
         match self.find_attr(object, init) {
             Some(Value::Function(closure)) => {
+                self.begin_birth(object);
                 self.inline(&closure, Some(&value), call);
+                let name = self.tree(closure.file).function(closure.function).name_span;
+                self.end_birth(Some(Place::new(closure.file, name)));
             }
             Some(method) => {
                 let bound = self.bind(&value, &method, init, call.place);

@@ -2,7 +2,7 @@
 //! what a parameter asks for, callbacks. The tables say which effects a call has.
 
 use super::{Call, Interp, Invocation, transfer};
-use crate::apis::{Api, Operand, Verb};
+use crate::apis::{Api, EffectSpec, Operand, Verb};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, ScalerAct, Sight};
 use crate::values::*;
@@ -52,12 +52,17 @@ impl<'p> Interp<'p> {
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
                 Verb::GradMode => self.grad = self.truth(&arg(0)),
                 Verb::Walk => self.walk(&arg(0)),
-                Verb::AddParams => self.add_params(&arg(0), &arg(1)),
+                Verb::AddParams => self.add_params(&arg(0), &arg(1), call.place),
                 Verb::Spawn => self.spawn(&arg(0), &arg(1), call.place),
                 Verb::Zero => self.zero(&arg(0), call.place),
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
+                Verb::Drop => self.drop_numbers(effect, call),
                 Verb::RefuseAutocast => self.refuse_autocast(&arg(0), call),
                 Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
+                Verb::Empty => self.empty(&arg(0), call.place),
+                Verb::Restore => self.restore(&arg(0), call.place),
+                Verb::Exhaust => self.spend(&arg(0), call.place),
+                Verb::Recompute => self.recompute(&effect.args, call),
                 Verb::Detach => self.detach_in_place(&arg(0)),
                 Verb::TrainBatch => self.train_batch(call, &effect.args),
                 Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
@@ -66,6 +71,18 @@ impl<'p> Interp<'p> {
                 Verb::ClearSession => self.see(call.place, Sight::SessionCleared, Confidence::High),
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
+        }
+    }
+
+    /// Numbers are dropped at random, unless the parameter that says whether this is training is off.
+    fn drop_numbers(&mut self, effect: &EffectSpec, call: &Invocation) {
+        let probability = effect.args.first().map_or(Value::Unknown, |arg| call.operand(arg));
+        let flag = effect.args.get(1);
+        let says = |operand: &Operand| matches!(operand, Operand::Param(name) if call.is_given(name));
+        // Where there is no flag, a probability that is not known may be zero outside of training.
+        let unsure = flag.is_none() && probability.as_num().is_none();
+        if !call.open && !unsure {
+            self.drops(&probability, flag.is_some_and(says), call.api.name, call.place);
         }
     }
 
@@ -92,7 +109,11 @@ impl<'p> Interp<'p> {
     }
 
     fn register(&mut self, module: &Value, name: &Value, value: Value) {
-        let (Some(object), Some(name)) = (module.as_obj(), name.as_str().map(Ustr::from)) else { return };
+        let Some(object) = module.as_obj() else { return };
+        let Some(name) = name.as_str().map(Ustr::from) else {
+            self.register_unnamed(object, &value);
+            return;
+        };
         self.heap.get_mut(object).set_attr(name, value);
         if let State::Module(module) = &mut self.heap.get_mut(object).state {
             module.buffers.push(name);
@@ -181,13 +202,15 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn add_params(&mut self, optimizer: &Value, group: &Value) {
+    fn add_params(&mut self, optimizer: &Value, group: &Value, place: Place) {
         let Some(object) = optimizer.as_obj() else { return };
+        self.spend_all(group, place, 4);
         let more = self.collect_params(group, 4);
         if let State::Optimizer(state) = self.heap.get(object).state.clone() {
             let owns = state.owns.union(&more.owners);
             let others = state.others || more.others;
             self.heap.get_mut(object).state = State::Optimizer(OptimizerState { owns, others, ..state });
+            self.note_gathered(object, false, place);
         }
     }
 

@@ -3,26 +3,33 @@
 //! `apis` says what calls do, `transfer` computes what they give.
 
 mod api;
+mod arity;
 mod around;
 mod assign;
 mod attributes;
+mod batches;
+mod birth;
 mod branch;
 mod builtins;
 mod call;
 mod class;
 mod comprehension;
 mod context;
+mod cuts;
 mod data;
 mod decorate;
 mod device;
+mod dropped;
 mod dtypes;
 mod effects;
 mod engines;
 mod expr;
+mod gathered;
 mod grad;
 mod handlers;
 pub mod invocation;
 mod items;
+mod iterators;
 mod layered;
 mod loops;
 mod models;
@@ -40,6 +47,7 @@ mod scope;
 mod stmt;
 mod streams;
 pub mod transfer;
+mod watch;
 
 use device::own_gpu;
 pub use invocation::{Call, Invocation, Passed};
@@ -119,6 +127,10 @@ pub struct Interp<'p> {
     /// A `with` statement whose context is being called.
     awaiting: Option<(Place, Around<'p>)>,
     carried: u32,
+    /// Everything that optimizers have gathered so far.
+    gathered: ObjSet,
+    /// Where iterators were gone through: by the way that led there, and the place.
+    endings: Vec<(u64, Place)>,
     /// The object that knows which parts of graphs are left to walk.
     walks: Option<ObjId>,
     /// Ids of graphs that something keeps over iterations.
@@ -139,6 +151,7 @@ pub struct Interp<'p> {
     depth: u32,
     /// Modules whose calls are open.
     nested: usize,
+    watch: watch::Watch,
 }
 
 /// The frame of a running function or module.
@@ -155,6 +168,8 @@ struct Frame<'p> {
     site: Option<(Place, Ustr)>,
     /// The body of the `with` statement that this generator is the context of.
     around: Option<Around<'p>>,
+    /// A test asked which mode the model is in.
+    asked_mode: bool,
 }
 
 /// What a generator that is a context runs where it yields.

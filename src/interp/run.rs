@@ -25,6 +25,8 @@ pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileI
     let mut interp = Interp::new(project, apis, settings);
     interp.script(file);
     interp.uncalled(file);
+    interp.derivatives(file);
+    interp.report_births();
     interp.out.heap = interp.heap;
     interp.out
 }
@@ -63,6 +65,8 @@ impl<'p> Interp<'p> {
             symbolic: false,
             forwards: Vec::new(),
             carried: 0,
+            gathered: ObjSet::default(),
+            endings: Vec::new(),
             walks: None,
             retained: Vec::new(),
             seeded_from: 0,
@@ -74,6 +78,7 @@ impl<'p> Interp<'p> {
             starved: FxHashSet::default(),
             depth: 0,
             nested: 0,
+            watch: super::watch::Watch::default(),
         }
     }
 
@@ -248,6 +253,7 @@ impl<'p> Interp<'p> {
             over: Over::Other,
             first: self.epoch,
             outer: Rc::from([]),
+            changed: ObjSet::default(),
             count: Int::Unknown,
         });
         vec![Node::Loop { id, body: nodes }]

@@ -1,24 +1,37 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod always_on_dropout;
+mod backward_arity;
 mod backward_without_step;
 mod bce_under_autocast;
 mod broadcast_loss;
 mod bypassed_strategy;
+mod cache_emptied_in_loop;
+mod checkpoint_without_reentrant_choice;
 mod clip_before_unscale;
+mod detached_loss;
 mod device_mismatch;
+mod dropped_result;
 mod dtype_mismatch;
+mod exhausted_parameters;
 mod full_dataset_batch;
+mod graph_broken_in_forward;
 mod keras_logits_mismatch;
+mod large_allocation_in_loop;
+mod loader_built_in_loop;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_eval_mode;
 mod missing_no_grad;
+mod missing_super_init;
 mod missing_zero_grad;
 mod model_built_in_loop;
 mod needless_retain_graph;
 mod nll_without_log_softmax;
 mod non_scalar_backward;
 mod one_class_softmax;
+mod optimizer_built_in_loop;
+mod parameters_replaced_after_optimizer;
 mod raw_backward;
 mod retained_graph;
 mod scaler_not_updated;
@@ -30,7 +43,9 @@ mod stuck_in_eval;
 mod swallowed_gpu_error;
 mod trainable_without_recompile;
 mod undetached_hidden_state;
+mod unregistered_submodule;
 mod unsafe_division;
+mod unscaled_accumulation;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
 mod wrong_target_dtype;
@@ -121,25 +136,38 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &always_on_dropout::RULE,
+    &backward_arity::RULE,
     &backward_without_step::RULE,
     &bce_under_autocast::RULE,
     &broadcast_loss::RULE,
     &bypassed_strategy::RULE,
+    &cache_emptied_in_loop::RULE,
+    &checkpoint_without_reentrant_choice::RULE,
     &clip_before_unscale::RULE,
+    &detached_loss::RULE,
     &device_mismatch::RULE,
+    &dropped_result::RULE,
     &dtype_mismatch::RULE,
+    &exhausted_parameters::RULE,
     &full_dataset_batch::RULE,
+    &graph_broken_in_forward::RULE,
     &keras_logits_mismatch::RULE,
+    &large_allocation_in_loop::RULE,
+    &loader_built_in_loop::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
     &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
+    &missing_super_init::RULE,
     &missing_zero_grad::RULE,
     &model_built_in_loop::RULE,
     &needless_retain_graph::RULE,
     &nll_without_log_softmax::RULE,
     &non_scalar_backward::RULE,
     &one_class_softmax::RULE,
+    &optimizer_built_in_loop::RULE,
+    &parameters_replaced_after_optimizer::RULE,
     &raw_backward::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
@@ -151,8 +179,10 @@ static RULES: &[&Rule] = &[
     &swallowed_gpu_error::RULE,
     &trainable_without_recompile::RULE,
     &undetached_hidden_state::RULE,
+    &unregistered_submodule::RULE,
     &unsafe_division::RULE,
     &whole_array_constant::RULE,
+    &unscaled_accumulation::RULE,
     &whole_dataset_on_gpu::RULE,
     &wrong_target_dtype::RULE,
 ];
