@@ -1,6 +1,7 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod accumulation;
 mod activations;
 mod compiled;
 mod data;
@@ -10,8 +11,10 @@ pub mod gpus;
 mod gradients;
 mod graphs;
 mod losses;
+mod made;
 mod memory;
 mod modes;
+mod replaced;
 mod runs;
 mod scaling;
 mod shares;
@@ -20,6 +23,7 @@ mod targets;
 pub mod units;
 mod walks;
 
+pub use accumulation::FullSize;
 pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
@@ -30,8 +34,10 @@ pub use graphs::{
     BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,
 };
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
+pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use modes::{EvaluatedInTraining, StuckInEval};
+pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
 pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 pub use steps::{EarlySchedule, Unapplied, Unstepped};

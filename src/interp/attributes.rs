@@ -30,6 +30,8 @@ impl<'p> Interp<'p> {
             Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => {
                 Value::Unknown
             }
+            Value::Device(Device::Cuda(_)) if name == "type" => Value::str("cuda"),
+            Value::Device(Device::Cpu) if name == "type" => Value::str("cpu"),
             // Its kind still names it.
             Value::Device(device) if name == "type" && device.is_gpu() => value.clone(),
             Value::Device(_) if name == "type" => Value::Str(None),
@@ -74,9 +76,14 @@ impl<'p> Interp<'p> {
         matches!(method, Method::Api(name) if self.apis.get(*name).is_some_and(|api| !api.effects.is_empty()))
     }
 
-    fn api_attr(&mut self, package: Ustr, name: Ustr, _place: Place) -> Value {
+    fn api_attr(&mut self, package: Ustr, name: Ustr, place: Place) -> Value {
         let canonical = self.canonical(package, name);
-        if let Some(api) = self.apis.get(canonical) {
+        let apis = self.apis;
+        if let Some(api) = apis.get(canonical) {
+            // A name of a package that stands for a value.
+            if api.property && apis.class(package).is_none() {
+                return self.call_api(api.name, &Call::new(place));
+            }
             return Value::Api(api.name);
         }
         match self.apis.class(package).and_then(|class| self.apis.method(class.name, name)) {
@@ -229,6 +236,7 @@ impl<'p> Interp<'p> {
                     if value.is_unknown() { self.self_typed_by_use(*object, name, value) } else { value };
                 self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
+                self.note_replaced(*object, name, &value, place);
                 self.note_assigned(*object, name, &value, place);
                 self.heap.get_mut(*object).set_attr(name, value);
             }

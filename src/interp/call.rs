@@ -29,6 +29,15 @@ pub(super) fn mix(path: u64, start: u32, index: u32) -> u64 {
 
 impl<'p> Interp<'p> {
     pub fn call_value(&mut self, callee: &Value, call: &Call) -> Value {
+        let value = self.called(callee, call);
+        if self.symbolic && value.is_unknown() {
+            // Whatever was done to a symbolic value, something symbolic comes out.
+            return self.still_symbolic(call);
+        }
+        value
+    }
+
+    fn called(&mut self, callee: &Value, call: &Call) -> Value {
         match callee {
             Value::Function(closure) => self.inline(closure, None, call),
             Value::Bound(bound) => match &bound.method {
@@ -292,7 +301,8 @@ impl<'p> Interp<'p> {
                 let (returned, yielded) = (frame.returned.take(), frame.yielded.take());
                 if function.is_generator {
                     let place = Place::new(self.file(), function.span);
-                    return self.list_of(place, yielded.unwrap_or_default());
+                    let items = self.list_of(place, yielded.unwrap_or_default());
+                    return self.one_shot(items, None, place);
                 }
                 match returned {
                     None => Value::None,
@@ -392,6 +402,7 @@ impl<'p> Interp<'p> {
         let mut touched = ObjSet::default();
         let values: Vec<Value> = call.values().cloned().collect();
         for value in &values {
+            self.lose_track(value);
             self.reach(value, &mut touched, 3);
         }
         touched.iter().for_each(|object| self.note_ready(Some(object)));
