@@ -1,7 +1,7 @@
 //! The closed lists of words that tables may use. A word that is not here is refused by the loader;
 //! the interpreter gives each its meaning.
 
-use super::model::{Mark, Role, Verb};
+use super::model::{Mark, Order, Role, Verb};
 pub use super::transfers::TRANSFERS;
 
 /// A word of a closed list: how many operands it takes, and what it means.
@@ -81,6 +81,11 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("spawn", Verb::Spawn, 1, 2),
     ("zero", Verb::Zero, 1, 1),
     ("register", Verb::Register, 3, 3),
+    ("set-epoch", Verb::SetEpoch, 1, 1),
+    ("replicate", Verb::Replicate, 1, 1),
+    ("seed", Verb::Seed, 1, 1),
+    ("start-method", Verb::StartMethod, 1, 1),
+    ("worker-info", Verb::WorkerInfo, 0, 0),
     ("unknown", Verb::Unknown, 1, 1),
 ];
 
@@ -97,6 +102,15 @@ pub const ROLES: &[(&str, Role)] = &[
     ("engine", Role::Engine),
     ("array", Role::Array),
     ("function", Role::Function),
+    ("sampler", Role::Sampler),
+    ("generator", Role::Generator),
+];
+
+pub const ORDERS: &[(&str, Order)] = &[
+    ("sequential", Order::Sequential),
+    ("random", Order::Random),
+    ("by-class", Order::ByClass),
+    ("stream", Order::Stream),
 ];
 
 pub const MARKS: &[(&str, Mark)] = &[
@@ -115,7 +129,7 @@ pub const EXPECTATIONS: &[&str] =
 /// Keys of an entry.
 pub const ENTRY_KEYS: &[&str] = &[
     "also", "params", "gives", "range", "mark", "effects", "context", "loss", "role", "is", "weights",
-    "call", "owns", "makes", "modal", "dataset", "property", "source",
+    "call", "owns", "makes", "modal", "order", "dataset", "property", "source",
 ];
 
 /// Keys of a file that are no entries.
@@ -131,4 +145,7 @@ pub const FILE_KEYS: &[&str] = &[
     "protocol",
     "telltale",
     "transparent",
+    "shuffling",
+    "sharing",
+    "random",
 ];

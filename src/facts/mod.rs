@@ -2,6 +2,7 @@
 //! once; a rule only says it to the user.
 
 mod data;
+mod feeding;
 pub mod gpus;
 mod gradients;
 mod losses;
@@ -13,6 +14,7 @@ mod steps;
 pub mod units;
 
 pub use data::{FullBatch, ResidentData};
+pub use feeding::{GpuInWorker, SameEpochs, SharedSeed, Undivided, Unshuffled};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};

@@ -73,6 +73,7 @@ impl<'p> Interp<'p> {
     /// Effects, then the result with its range and mark, then what is worth writing down.
     pub(super) fn apply(&mut self, api: &'p Api, call: &Invocation) -> Value {
         self.effects(api, call);
+        self.note_draw(call);
         let value = self.given(api, call);
         let value = self.finish(api, call, value);
         self.note_loss(api, call);
@@ -133,8 +134,8 @@ impl<'p> Interp<'p> {
             "mode-flag" => self.mode_flag(call),
             "parameter" => self.parameter(call),
             "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
-            | "dataset-same" | "take-samples" | "dataset-arrays" | "dataset-skip" | "dataset-take"
-            | "tensor-dataset" | "split-dataset" | "concat-datasets" | "symbolic-input"
+            | "dataset-same" | "dataset-shuffled" | "take-samples" | "dataset-arrays" | "dataset-skip"
+            | "dataset-take" | "tensor-dataset" | "split-dataset" | "concat-datasets" | "symbolic-input"
             | "symbolic-model" | "stacked-layers" | "activation-layer" => {
                 self.dataset_or_model(apply.verb.as_str(), call)
             }
@@ -162,6 +163,7 @@ impl<'p> Interp<'p> {
             tensor.born = self.epoch;
         }
         if tensor.device.is_gpu() {
+            self.note_moved_by_worker(inputs.as_deref(), call.place);
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
         let value = Value::tensor(tensor);
@@ -247,6 +249,7 @@ impl<'p> Interp<'p> {
                     weights => weights,
                 },
                 modal: self.is_modal(api, &invocation),
+                recurrent: api.gives.as_ref().is_some_and(|gives| gives.verb == "recurrent"),
                 device: self.device_in_force(&invocation),
                 frozen: Some(false),
                 ..ModuleState::default()
@@ -260,6 +263,7 @@ impl<'p> Interp<'p> {
                 return Value::tensor(Tensor { made: Some(call.place), ..Tensor::default() });
             }
             Some(Role::Scaler) => State::Scaler,
+            Some(Role::Sampler) => State::Sampler(self.sampler_state(api, &invocation)),
             _ => State::Plain,
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);

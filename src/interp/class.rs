@@ -114,6 +114,7 @@ impl<'p> Interp<'p> {
                 State::Optimizer(OptimizerState { owns: ObjSet::default(), others: true, managed: false })
             }
             Some(Role::Scaler) => State::Scaler,
+            Some(Role::Sampler) => State::Sampler(SamplerState { orders: Orders::UNKNOWN, shared_at: None }),
             _ => State::Plain,
         };
         let object = self.alloc(call.place, reference, state);

@@ -55,6 +55,11 @@ impl<'p> Interp<'p> {
                 Verb::Zero => self.zero(&arg(0), call.place),
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
                 Verb::Detach => {}
+                Verb::SetEpoch => self.set_epoch(&arg(0), call.place),
+                Verb::Replicate => self.replicate(&arg(0), call.place),
+                Verb::Seed => self.note_seed(&arg(0), call.place),
+                Verb::StartMethod => self.forks &= arg(0).as_str() == Some("fork"),
+                Verb::WorkerInfo => self.know_worker(),
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
         }

@@ -18,6 +18,7 @@ mod device;
 mod effects;
 mod engines;
 mod expr;
+mod feeding;
 mod grad;
 pub mod invocation;
 mod items;
@@ -35,8 +36,10 @@ mod scope;
 mod stmt;
 mod streams;
 pub mod transfer;
+mod workers;
 
 use device::own_gpu;
+pub use feeding::is_held_in_order;
 pub use invocation::{Call, Invocation, Passed};
 pub use run::rehearse;
 
@@ -119,6 +122,10 @@ pub struct Interp<'p> {
     fuel: u32,
     /// Items that were looked through since a step was last taken for them.
     looked: u32,
+    /// Processes are started as copies of this one.
+    forks: bool,
+    /// What a worker of a loader does is being rehearsed.
+    worker: Option<workers::Worker>,
     /// What the running call must leave of the fuel.
     floor: u32,
     /// Functions that once did not come to their end with the fuel they got.

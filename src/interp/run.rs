@@ -66,6 +66,8 @@ impl<'p> Interp<'p> {
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             looked: 0,
+            forks: true,
+            worker: None,
             floor: 0,
             starved: FxHashSet::default(),
             depth: 0,
@@ -234,7 +236,13 @@ impl<'p> Interp<'p> {
     /// A hook of a framework that owns the loop: it is called again and again.
     fn called_each_round(&mut self, nodes: Vec<Node>, place: Place) -> Vec<Node> {
         let id = LoopId(self.out.loops.len() as u32);
-        self.out.loops.push(LoopInfo { place, over: Over::Other, first: self.epoch, outer: Rc::from([]) });
+        self.out.loops.push(LoopInfo {
+            place,
+            over: Over::Other,
+            rounds: None,
+            first: self.epoch,
+            outer: Rc::from([]),
+        });
         vec![Node::Loop { id, body: nodes }]
     }
 

@@ -2,21 +2,26 @@
 
 mod backward_without_step;
 mod clip_before_unscale;
+mod cuda_in_worker;
 mod device_mismatch;
 mod full_dataset_batch;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
+mod missing_distributed_sampler;
 mod missing_eval_mode;
 mod missing_no_grad;
+mod missing_set_epoch;
 mod missing_zero_grad;
 mod non_scalar_backward;
 mod retained_graph;
 mod scaler_not_updated;
 mod scheduler_before_optimizer;
+mod shared_worker_seed;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
 mod stuck_in_eval;
 mod unsafe_division;
+mod unshuffled_training_data;
 mod whole_dataset_on_gpu;
 
 use crate::facts::{Findings, Script};
@@ -108,6 +113,11 @@ static RULES: &[&Rule] = &[
     &backward_without_step::RULE,
     &clip_before_unscale::RULE,
     &device_mismatch::RULE,
+    &shared_worker_seed::RULE,
+    &cuda_in_worker::RULE,
+    &missing_distributed_sampler::RULE,
+    &missing_set_epoch::RULE,
+    &unshuffled_training_data::RULE,
     &full_dataset_batch::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,

@@ -115,6 +115,8 @@ pub enum ScalerAct {
 pub struct LoopInfo {
     pub place: Place,
     pub over: Over,
+    /// How often it goes round, where the script fixes that.
+    pub rounds: Option<i64>,
     /// The pass in which it first ran: what is older was made outside.
     pub first: u32,
     /// Enclosing loops, outermost first, across calls.
@@ -190,6 +192,12 @@ pub enum Sight {
     },
     /// What a model gave was compared with something that no model gave.
     Scored,
+    /// A sampler was told which epoch it is in; some sampler that we do not see was.
+    EpochSet { sampler: Option<ObjId> },
+    /// Each process got a copy of a module.
+    Replicated { module: ObjId },
+    /// What the workers of a loader do.
+    Work(Rc<Work>),
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
 }
@@ -219,6 +227,29 @@ pub struct Forward {
     pub kept: u64,
     /// What becomes of its graph: see [`Rehearsal::walked`].
     pub graph: u32,
+}
+
+/// What happens in the worker processes of a loader.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    pub workers: i64,
+    pub workers_place: Option<Place>,
+    /// They are forked from the process that trains.
+    pub forked: bool,
+    /// Where something is put on the GPU, or was already when the workers took it.
+    pub on_gpu: Vec<(Place, OnGpu)>,
+    /// Where numbers are drawn from a generator that all workers have a copy of, and where it was made.
+    pub drawn: Vec<(Place, Place)>,
+    /// Where all workers begin with the same seed.
+    pub seeded: Vec<Place>,
+    /// A function is run at the start of each worker.
+    pub initialised: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnGpu {
+    Moved,
+    Held,
 }
 
 #[derive(Clone, Debug)]
