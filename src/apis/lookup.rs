@@ -137,6 +137,11 @@ impl Apis {
         self.shared.sharing.iter().any(|word| text.contains(word.as_str()))
     }
 
+    /// Whether a text draws random numbers.
+    pub fn draws(&self, text: &str) -> bool {
+        self.shared.drawing.iter().any(|word| text.contains(word.as_str()))
+    }
+
     /// Whether what this gives is random numbers.
     pub fn is_random(&self, name: &str) -> bool {
         self.shared.random.iter().any(|pattern| fits(pattern, name))

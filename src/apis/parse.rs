@@ -45,6 +45,8 @@ pub(crate) struct Shared {
     /// Texts that say that a script orders its samples itself, that it gives each process a part of them.
     pub shuffling: Vec<Ustr>,
     pub sharing: Vec<Ustr>,
+    /// Texts that draw random numbers.
+    pub drawing: Vec<Ustr>,
     /// What makes random numbers.
     pub random: Vec<Ustr>,
     /// Attributes and functions that the training protocol is about: a function without any of them does not matter.
@@ -69,6 +71,7 @@ impl Shared {
         self.telling.extend(other.telling);
         self.shuffling.extend(other.shuffling);
         self.sharing.extend(other.sharing);
+        self.drawing.extend(other.drawing);
         self.random.extend(other.random);
         self.protocol.extend(other.protocol);
         self.telltale.extend(other.telltale);
@@ -110,6 +113,7 @@ impl<'a> Reader<'a> {
             "base" => {}
             "packages" => self.table.shared.packages = self.words(value)?,
             "shuffling" => self.table.shared.shuffling = self.words(value)?,
+            "drawing" => self.table.shared.drawing = self.words(value)?,
             "sharing" => self.table.shared.sharing = self.words(value)?,
             "random" => self.table.shared.random = self.words(value)?,
             "telling" => self.table.shared.telling = self.words(value)?,

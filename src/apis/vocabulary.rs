@@ -147,5 +147,6 @@ pub const FILE_KEYS: &[&str] = &[
     "transparent",
     "shuffling",
     "sharing",
+    "drawing",
     "random",
 ];

@@ -10,6 +10,9 @@ use crate::values::{Feeding, Holds, Int, ObjId, ObjSet, Orders, SamplerState, St
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// Fewer samples are an example of how to write it.
+const FEW_SAMPLES: i64 = 64;
+
 /// A training loader that goes through its data in the order in which they are stored.
 pub struct Unshuffled {
     pub at: At,
@@ -61,7 +64,12 @@ impl Script<'_> {
                 && once(&mut seen, at.place)
             {
                 let by_class = holds == Holds::ByClass;
-                let sure = if by_class && !stated { Confidence::High } else { Confidence::Medium };
+                let sure = match (by_class, self.epochs(id)) {
+                    (true, _) if !stated => Confidence::High,
+                    // In a single pass each sample comes once, whatever the order.
+                    (false, None) => Confidence::Low,
+                    _ => Confidence::Medium,
+                };
                 let at = At { confidence: at.confidence.min(sure), ..at };
                 found.push(Unshuffled { at, by_class, is_stream });
             }
@@ -86,9 +94,7 @@ impl Script<'_> {
         let mut found = Vec::new();
         let mut seen = Vec::new();
         for (id, loader) in self.training_loops() {
-            let info = self.rehearsal.loop_info(id);
-            let epochs = info.outer.iter().map(|outer| self.rehearsal.loop_info(*outer));
-            let Some(epochs) = epochs.rev().find(|outer| outer.rounds != Some(1)) else { continue };
+            let Some(epochs) = self.epochs(id) else { continue };
             if self.feeding(loader).is_none() {
                 continue;
             }
@@ -100,7 +106,7 @@ impl Script<'_> {
                     && once(&mut seen, place)
                 {
                     let at = At { place, calls: Rc::from([]), ..at };
-                    found.push(SameEpochs { at, epochs: epochs.place });
+                    found.push(SameEpochs { at, epochs });
                 }
             }
         }
@@ -175,6 +181,13 @@ impl Script<'_> {
         self.loops().filter_map(over).collect()
     }
 
+    /// The loop that goes through a loader's data again and again.
+    fn epochs(&self, id: LoopId) -> Option<Place> {
+        let outer = self.rehearsal.loop_info(id).outer.iter();
+        let again = outer.map(|outer| self.rehearsal.loop_info(*outer)).rev().find(|outer| outer.rounds != Some(1));
+        again.map(|outer| outer.place)
+    }
+
     /// How a loader of the script's own takes its samples; nothing of one in an engine's care.
     fn feeding(&self, loader: ObjId) -> Option<Feeding> {
         match &self.rehearsal.heap.get(loader).state {
@@ -206,9 +219,14 @@ impl Script<'_> {
         Some(At { place: self.rehearsal.heap.get(loader).site, calls: Rc::from([]), ..at.clone() })
     }
 
-    /// Whether the batch is the dataset, whose order is nothing then.
+    /// Whether the batch is the dataset, whose order is nothing then, or there are next to no samples.
     fn is_one_batch(&self, loader: ObjId) -> bool {
         self.sightings().any(|(_, sight)| match sight {
+            Sight::Loader { length: Int::Known(length), loader: made, .. }
+                if *made == loader && *length < FEW_SAMPLES =>
+            {
+                true
+            }
             Sight::Loader { loader: made, length, batch_size, .. } if *made == loader => {
                 match (batch_size.as_int(), length) {
                     (Some(Int::Known(size)), Int::Known(length)) => size >= length,

@@ -122,7 +122,9 @@ impl<'p> Interp<'p> {
             Value::Tuple(items) => items.iter().any(drawn),
             one => drawn(one),
         };
-        if drawn { Holds::Unknown } else { Holds::AsStored }
+        // What was drawn may have come here through anything.
+        let draws = || self.frames.iter().any(|frame| self.apis.draws(&self.module(frame.file).source.text));
+        if drawn || draws() { Holds::Unknown } else { Holds::AsStored }
     }
 
     /// A stream of slices gives them in the order of the arrays.
