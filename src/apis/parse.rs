@@ -57,6 +57,8 @@ pub(crate) struct Shared {
     pub copying: Vec<Ustr>,
     /// Decorators that leave a function as it is.
     pub transparent: Vec<Ustr>,
+    /// Exceptions that work on a device raises when it fails.
+    pub failures: Vec<Ustr>,
 }
 
 impl Shared {
@@ -77,6 +79,7 @@ impl Shared {
         self.telltale.extend(other.telltale);
         self.copying.extend(other.copying);
         self.transparent.extend(other.transparent);
+        self.failures.extend(other.failures);
     }
 }
 
@@ -121,6 +124,7 @@ impl<'a> Reader<'a> {
             "telltale" => self.table.shared.telltale = self.words(value)?,
             "copying" => self.table.shared.copying = self.words(value)?,
             "transparent" => self.table.shared.transparent = self.words(value)?,
+            "failures" => self.table.shared.failures = self.words(value)?,
             "frameworks" => self.table.shared.frameworks = self.words(value)?,
             "pure" => self.table.shared.pure = self.words(value)?,
             "same" => {

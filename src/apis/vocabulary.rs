@@ -54,7 +54,7 @@ pub const RANGES: &[Word] = &[
 ];
 
 /// Parts of the training protocol that an engine may own.
-pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop"];
+pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop", "session"];
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
@@ -86,6 +86,12 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("seed", Verb::Seed, 1, 1),
     ("start-method", Verb::StartMethod, 1, 1),
     ("worker-info", Verb::WorkerInfo, 0, 0),
+    ("train-batch", Verb::TrainBatch, 1, 2),
+    ("trainable", Verb::Trainable, 2, 2),
+    ("copy", Verb::Copy, 1, 2),
+    ("clear-session", Verb::ClearSession, 0, 0),
+    ("refuse-autocast", Verb::RefuseAutocast, 1, 1),
+    ("default-dtype", Verb::DefaultDType, 1, 1),
     ("unknown", Verb::Unknown, 1, 1),
 ];
 
@@ -120,8 +126,18 @@ pub const MARKS: &[(&str, Mark)] = &[
     ("log-sigmoid", Mark::LogSigmoid),
 ];
 
-pub const CONTEXTS: &[&str] =
-    &["no-grad", "enable-grad", "set-grad", "accumulate", "device", "transparent", "result"];
+pub const CONTEXTS: &[&str] = &[
+    "no-grad",
+    "enable-grad",
+    "set-grad",
+    "accumulate",
+    "device",
+    "autocast",
+    "transparent",
+    "result",
+    "strategy",
+    "traced",
+];
 
 pub const EXPECTATIONS: &[&str] =
     &["logits", "binary-logits", "probabilities", "log-probabilities", "anything"];
@@ -143,6 +159,7 @@ pub const FILE_KEYS: &[&str] = &[
     "names",
     "telling",
     "protocol",
+    "failures",
     "telltale",
     "transparent",
     "shuffling",

@@ -184,7 +184,10 @@ impl Script<'_> {
     /// The loop that goes through a loader's data again and again.
     fn epochs(&self, id: LoopId) -> Option<Place> {
         let outer = self.rehearsal.loop_info(id).outer.iter();
-        let again = outer.map(|outer| self.rehearsal.loop_info(*outer)).rev().find(|outer| outer.rounds != Some(1));
+        let again = outer
+            .map(|outer| self.rehearsal.loop_info(*outer))
+            .rev()
+            .find(|outer| outer.count.known() != Some(1));
         again.map(|outer| outer.place)
     }
 
@@ -292,7 +295,7 @@ impl Script<'_> {
             }
         }
         self.sightings().find_map(|(at, sight)| match sight {
-            Sight::Replicated { module } if models.contains(*module) => Some(at.place),
+            Sight::Parallel { module } if models.contains(*module) => Some(at.place),
             _ => None,
         })
     }

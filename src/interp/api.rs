@@ -35,7 +35,13 @@ impl<'p> Interp<'p> {
         if api.class.is_some() {
             return self.construct(api, call);
         }
-        let is_value = matches!(api.context, Some(Context::Device(_))) && api.gives.is_some();
+        let is_value = api.gives.is_some()
+            && match api.context {
+                Some(Context::Device(_)) => true,
+                // Of a function it makes another; without one it is a decorator.
+                Some(Context::Traced) => !call.positional.is_empty() || call.keyword("func").is_some(),
+                _ => false,
+            };
         if matches!(api.context, Some(ref context) if *context != Context::Result) && !is_value {
             self.effects(api, &Invocation::bind(api, call));
             return self.context_object(api, call);
@@ -72,7 +78,10 @@ impl<'p> Interp<'p> {
 
     /// Effects, then the result with its range and mark, then what is worth writing down.
     pub(super) fn apply(&mut self, api: &'p Api, call: &Invocation) -> Value {
-        self.effects(api, call);
+        // Those of a property are of assigning to it.
+        if !api.property {
+            self.effects(api, call);
+        }
         self.note_draw(call);
         let value = self.given(api, call);
         let value = self.finish(api, call, value);
@@ -107,7 +116,13 @@ impl<'p> Interp<'p> {
                 self.module_list(call, parts.unwrap_or_default(), apply.verb == "named-modules")
             }
             "loader" => self.loader(api, call),
-            "opaque-module" | "instance" => Value::Obj(self.made_elsewhere(call.place)),
+            "opaque-module" | "instance" => self.made_elsewhere(call),
+            "model-output-of" => self.model_output(call),
+            "layer-of" => self.layer_of_model(call),
+            "layers-of" => self.layers_of_model(call),
+            "compiled-optimizer" => self.compiled_optimizer(call),
+            "traced" => self.traced(&call.nth(0)),
+            "replica-result" => self.replica_result(call),
             "managed-device" => {
                 let moved = call.nth(0);
                 self.place_parts(&moved, Device::Accelerator);
@@ -166,7 +181,7 @@ impl<'p> Interp<'p> {
             self.note_moved_by_worker(inputs.as_deref(), call.place);
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
-        let value = Value::tensor(tensor);
+        let value = self.come_through(None, call.values(), Value::tensor(tensor));
         let Some(RangeSpec::Of(apply)) = &api.range else { return value };
         let divisor = match apply.verb.as_str() {
             "div" => 1,
@@ -251,6 +266,7 @@ impl<'p> Interp<'p> {
                 modal: self.is_modal(api, &invocation),
                 recurrent: api.gives.as_ref().is_some_and(|gives| gives.verb == "recurrent"),
                 device: self.device_in_force(&invocation),
+                dtype: self.dtype_in_force(&invocation),
                 frozen: Some(false),
                 ..ModuleState::default()
             }),
@@ -269,6 +285,7 @@ impl<'p> Interp<'p> {
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);
         self.made(call.place, object);
         self.keep_arguments(object, api, &invocation);
+        self.put_in_scope(object);
         Value::Obj(object)
     }
 
@@ -348,12 +365,24 @@ impl<'p> Interp<'p> {
     }
 
     /// A model whose layers we do not see, fresh from a framework.
-    fn made_elsewhere(&mut self, place: Place) -> ObjId {
-        let class = self.apis.class_of(Role::Module).map_or(ClassRef::Builtin, ClassRef::Api);
-        let state = ModuleState { weights: Learned::Opaque, mode: Mode::Unknown, ..ModuleState::default() };
-        let object = self.alloc(place, class, State::Module(state));
-        self.made(place, object);
-        object
+    fn made_elsewhere(&mut self, call: &Invocation) -> Value {
+        let told = call.nth(0).as_str().map(Ustr::from);
+        let class = told.or_else(|| self.apis.class_of(Role::Module));
+        let placing = match told {
+            Some(class) if self.apis.owns(class).iter().any(|part| part == "session") => Device::Automatic,
+            _ => Device::Cpu,
+        };
+        let state = ModuleState {
+            weights: Learned::Opaque,
+            mode: Mode::Unknown,
+            device: placing,
+            scatters: placing == Device::Automatic,
+            ..ModuleState::default()
+        };
+        let object =
+            self.alloc(call.place, class.map_or(ClassRef::Builtin, ClassRef::Api), State::Module(state));
+        self.made(call.place, object);
+        Value::Obj(object)
     }
 
     fn iterable(&mut self, verb: &str, call: &Invocation) -> Value {

@@ -30,6 +30,8 @@ impl<'p> Interp<'p> {
             Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => {
                 Value::Unknown
             }
+            // Its kind still names it.
+            Value::Device(device) if name == "type" && device.is_gpu() => value.clone(),
             Value::Device(_) if name == "type" => Value::Str(None),
             Value::None => Value::Unknown,
             _ => python::attribute(self, value, &name).unwrap_or_else(|| {
@@ -46,6 +48,8 @@ impl<'p> Interp<'p> {
             oldest: 0,
             carried: Rc::from([]),
             maybe: false,
+            parts: Parts::default(),
+            bare: true,
         };
         let graph = if self.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
         let tensor = Rc::new(Tensor {
@@ -213,6 +217,7 @@ impl<'p> Interp<'p> {
             Value::Obj(object) => {
                 let value =
                     if value.is_unknown() { self.self_typed_by_use(*object, name, value) } else { value };
+                self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
                 self.heap.get_mut(*object).set_attr(name, value);
             }

@@ -169,7 +169,7 @@ impl<'p> Interp<'p> {
     /// Each process has a copy of a module.
     pub(super) fn replicate(&mut self, module: &Value, place: Place) {
         if let Some(module) = module.as_obj() {
-            self.see(place, Sight::Replicated { module }, Confidence::High);
+            self.see(place, Sight::Parallel { module }, Confidence::High);
         }
     }
 }

@@ -9,7 +9,13 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
-    pub(super) fn backward(&mut self, loss: &Value, call: &Invocation, has_gradient: bool) {
+    pub(super) fn backward(
+        &mut self,
+        loss: &Value,
+        call: &Invocation,
+        has_gradient: bool,
+        retains: Option<bool>,
+    ) {
         let place = call.place;
         match loss.bare() {
             Value::Tensor(tensor) => {
@@ -18,7 +24,8 @@ impl<'p> Interp<'p> {
                     Graph::Live(_) | Graph::Unknown => (ObjSet::default(), true),
                     Graph::None => (ObjSet::default(), false),
                 };
-                self.let_go(tensor);
+                self.follow_away(tensor);
+                self.walk_parts(tensor, place, retains);
                 if matches!(tensor.graph, Graph::Unknown) {
                     self.let_all_go();
                 }
@@ -45,8 +52,14 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// The graph of a tensor was walked, or left for where we cannot see.
+    /// The graph of a tensor left for where we cannot see.
     pub(super) fn let_go(&mut self, tensor: &Tensor) {
+        self.lose_parts(tensor);
+        self.follow_away(tensor);
+    }
+
+    /// The graph of a tensor was walked, or may be.
+    fn follow_away(&mut self, tensor: &Tensor) {
         if let Graph::Live(nodes) = &tensor.graph {
             let left = if self.returning { &mut self.out.returned } else { &mut self.out.consumed };
             left.extend(nodes.carried.iter().copied());

@@ -11,6 +11,7 @@ use ustr::Ustr;
 
 impl<'p> Interp<'p> {
     pub(super) fn symbolic_input(&mut self, call: &Invocation) -> Value {
+        self.symbolic = true;
         let batch = Int::symbol(self.symbol("batch"));
         let shape = super::transfer::ints_of(self, &call.nth(0))
             .map(|sizes| std::iter::once(batch).chain(sizes).collect::<Shape>());
@@ -19,6 +20,7 @@ impl<'p> Interp<'p> {
             graph: Graph::None,
             source: Source::Data,
             made: Some(call.place),
+            layers: Some(Rc::default()),
             ..Tensor::default()
         })
     }
@@ -35,6 +37,7 @@ impl<'p> Interp<'p> {
     pub(super) fn symbolic_model(&mut self, call: &Invocation) -> Value {
         let object = self.model_object(call);
         let output = call.nth(1);
+        self.keep_layers(object, &output);
         self.heap.get_mut(object).set_attr(Ustr::from("output"), output);
         Value::Obj(object)
     }
@@ -47,7 +50,9 @@ impl<'p> Interp<'p> {
             scatters: true,
             ..ModuleState::default()
         };
-        self.alloc(call.place, ClassRef::Api(call.api.name), State::Module(state))
+        let object = self.alloc(call.place, ClassRef::Api(call.api.name), State::Module(state));
+        self.note_kept(object, call.place);
+        object
     }
 
     /// An activation given by its name.
@@ -83,9 +88,10 @@ impl<'p> Interp<'p> {
     }
 
     /// `model.compile(optimizer, loss)`
-    pub(super) fn compile(&mut self, model: &Value, optimizer: &Value, loss: &Value) {
-        let Some(object) = model.as_obj() else { return };
-        let object = self.heap.get_mut(object);
+    pub(super) fn compile(&mut self, model: &Value, optimizer: &Value, loss: &Value, place: Place) {
+        let Some(id) = model.as_obj() else { return };
+        self.compiled(id, place);
+        let object = self.heap.get_mut(id);
         object.set_attr(Ustr::from("compiled optimizer"), optimizer.clone());
         object.set_attr(Ustr::from("compiled loss"), loss.clone());
     }
@@ -98,6 +104,7 @@ impl<'p> Interp<'p> {
             _ => "",
         };
         let (model, data) = (arg(0), arg(1));
+        self.fitted(&model, false, call.place);
         let (batch_size, length) = self.batch_and_length(call, &data, arg(2), (name(1), name(2)));
         let batch_place = call.place_of(name(2));
         let loss = self.compiled_loss(&model, &data, call.place);

@@ -1,9 +1,12 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
 mod backward_without_step;
+mod bce_under_autocast;
+mod bypassed_strategy;
 mod clip_before_unscale;
 mod cuda_in_worker;
 mod device_mismatch;
+mod dtype_mismatch;
 mod full_dataset_batch;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
@@ -12,6 +15,8 @@ mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_set_epoch;
 mod missing_zero_grad;
+mod model_built_in_loop;
+mod needless_retain_graph;
 mod non_scalar_backward;
 mod retained_graph;
 mod scaler_not_updated;
@@ -20,8 +25,12 @@ mod shared_worker_seed;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
 mod stuck_in_eval;
+mod swallowed_gpu_error;
+mod trainable_without_recompile;
+mod undetached_hidden_state;
 mod unsafe_division;
 mod unshuffled_training_data;
+mod whole_array_constant;
 mod whole_dataset_on_gpu;
 
 use crate::facts::{Findings, Script};
@@ -111,6 +120,8 @@ use page;
 
 static RULES: &[&Rule] = &[
     &backward_without_step::RULE,
+    &bce_under_autocast::RULE,
+    &bypassed_strategy::RULE,
     &clip_before_unscale::RULE,
     &device_mismatch::RULE,
     &shared_worker_seed::RULE,
@@ -118,12 +129,15 @@ static RULES: &[&Rule] = &[
     &missing_distributed_sampler::RULE,
     &missing_set_epoch::RULE,
     &unshuffled_training_data::RULE,
+    &dtype_mismatch::RULE,
     &full_dataset_batch::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
     &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
+    &model_built_in_loop::RULE,
+    &needless_retain_graph::RULE,
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
@@ -131,7 +145,11 @@ static RULES: &[&Rule] = &[
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
     &stuck_in_eval::RULE,
+    &swallowed_gpu_error::RULE,
+    &trainable_without_recompile::RULE,
+    &undetached_hidden_state::RULE,
     &unsafe_division::RULE,
+    &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
 ];
 

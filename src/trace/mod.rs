@@ -8,7 +8,7 @@ pub use walk::{Protocol, Way, walk};
 use crate::apis::Expects;
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
-use crate::values::{Device, Heap, Mode, ObjId, ObjSet, Scaled, Tensor, Value};
+use crate::values::{DType, Device, Heap, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -95,6 +95,12 @@ pub enum Effect {
     Read { objects: ObjSet },
     /// A module or parameter was made anew: it has no gradients.
     Made { object: ObjId },
+    /// A framework is told how to train a model.
+    Compiled { model: ObjId },
+    /// A framework trains a model as it was compiled: for epochs, or one step.
+    Fitted { model: ObjId, one_step: bool },
+    /// These learn from the next compilation on, or no longer do.
+    Trainable { objects: ObjSet, learns: Option<bool> },
     /// A forward of a module, and whether gradients are recorded.
     Forward { module: ObjId, grad: Option<bool> },
     /// A module and all inside it are put into a mode; some module that we do not see is.
@@ -115,12 +121,12 @@ pub enum ScalerAct {
 pub struct LoopInfo {
     pub place: Place,
     pub over: Over,
-    /// How often it goes round, where the script fixes that.
-    pub rounds: Option<i64>,
     /// The pass in which it first ran: what is older was made outside.
     pub first: u32,
     /// Enclosing loops, outermost first, across calls.
     pub outer: Rc<[LoopId]>,
+    /// How many iterations it has, where that is known.
+    pub count: crate::values::Int,
 }
 
 /// What a loop goes through.
@@ -157,6 +163,10 @@ pub enum Sight {
     Loss { loss: Ustr, expects: Expects, input: Value, input_place: Place, target: Value },
     /// `backward` on a tensor.
     Backward { loss: Rc<Tensor>, has_gradient: bool },
+    /// A backward walks what a backward of an earlier iteration has walked; `kept` where that one kept it.
+    WalkedAgain { recorded: Place, kept: bool },
+    /// A backward is told to keep its graph, all of which was recorded in the same iteration.
+    Retaining,
     /// A value with a live graph was added to something older than this iteration.
     Carried {
         id: u32,
@@ -190,12 +200,37 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
+    /// Gradients are applied to what has a copy on each device of a strategy.
+    Replicated {
+        optimizer: ObjId,
+        /// Where it came into the strategy's scope.
+        scope: Place,
+        /// A replica of the strategy does it.
+        by_replica: bool,
+    },
+    /// An array becomes a tensor of the framework as a whole.
+    Copied { array: Rc<Tensor>, traced: bool },
+    /// A handler that does nothing about a failure of work on a device.
+    Swallowed {
+        /// The first of that work.
+        work: Place,
+        /// The work is a step of training.
+        trains: bool,
+    },
+    /// A model that a framework keeps in a state of its own was built.
+    Kept { model: ObjId },
+    /// A framework forgets the models that it keeps.
+    SessionCleared,
+    /// Numbers of a dtype met weights, or factors, of another; or a `lookup` was made with them.
+    Mistyped { what: Rc<str>, made: Option<Place>, gets: DType, wants: DType, lookup: bool },
+    /// A call that autocast does not allow; whether it is on for sure.
+    Refused { autocast: Option<Place>, sure: bool },
     /// What a model gave was compared with something that no model gave.
     Scored,
     /// A sampler was told which epoch it is in; some sampler that we do not see was.
     EpochSet { sampler: Option<ObjId> },
     /// Each process got a copy of a module.
-    Replicated { module: ObjId },
+    Parallel { module: ObjId },
     /// What the workers of a loader do.
     Work(Rc<Work>),
     /// Operands on two devices met.
@@ -269,6 +304,31 @@ pub struct CompiledLoss {
     pub output: Value,
 }
 
+/// A part of a graph: what one call of a layer recorded, or a module around several.
+#[derive(Clone, Debug)]
+pub struct GraphPart {
+    pub place: Place,
+    /// The pass of a loop in which it was recorded.
+    pub epoch: u32,
+    /// We do not see what the layer does.
+    pub hidden: bool,
+    pub inner: Rc<[Part]>,
+    /// The backward passes that walk it, by their place in [`Rehearsal::walks`].
+    pub walks: Vec<u32>,
+    /// It went where we do not see who walks it.
+    pub escaped: bool,
+}
+
+/// A backward pass of the rehearsal; one for each time that it was rehearsed.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    pub place: Place,
+    /// Whether it keeps the graph; `None` when that is not known.
+    pub retains: Option<bool>,
+    /// It walks more than the parts that we know.
+    pub others: bool,
+}
+
 /// Everything that one rehearsal of a file found.
 #[derive(Default)]
 pub struct Rehearsal {
@@ -282,6 +342,11 @@ pub struct Rehearsal {
     pub returned: rustc_hash::FxHashSet<u32>,
     /// Modules whose graphs a backward walked, or may have.
     pub walked: ObjSet,
+    /// What layers recorded, in the order of the rehearsal.
+    pub parts: Vec<GraphPart>,
+    pub walks: Vec<Walk>,
+    /// A graph was walked of which nothing is known.
+    pub walks_unknown: bool,
     pub heap: Heap,
     /// Names of the symbols in sizes.
     pub symbols: Vec<Rc<str>>,

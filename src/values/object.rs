@@ -103,6 +103,8 @@ pub enum State {
     Optimizer(OptimizerState),
     Loader(Rc<LoaderState>),
     Sampler(SamplerState),
+    /// The parts of graphs that are left to walk; one object of a rehearsal.
+    Unwalked(super::Unwalked),
     /// A scaler of gradients.
     Scaler,
 }

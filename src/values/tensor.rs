@@ -2,6 +2,7 @@
 
 use super::int::{Int, product};
 use super::object::{ObjId, ObjSet};
+use super::parts::Parts;
 use super::range::Interval;
 use crate::apis::Mark;
 use crate::report::{Confidence, Place};
@@ -181,6 +182,10 @@ pub struct Nodes {
     pub carried: Rc<[u32]>,
     /// On another way to this point there is no graph, or none that is known.
     pub maybe: bool,
+    /// What calls of layers recorded of it.
+    pub parts: Parts,
+    /// It hangs on parameters directly, too, through no layer.
+    pub bare: bool,
 }
 
 impl Graph {
@@ -204,7 +209,41 @@ impl Graph {
             oldest: epoch,
             carried: Rc::from([]),
             maybe: false,
+            parts: Parts::default(),
+            bare: epoch == u32::MAX,
         }))
+    }
+
+    /// What a layer records in one of its calls.
+    pub fn recorded(object: super::object::ObjId, epoch: u32, part: u32) -> Graph {
+        match Graph::leaf(object, epoch) {
+            Graph::Live(nodes) => Graph::Live(Rc::new(Nodes { parts: Parts::one(part), ..(*nodes).clone() })),
+            other => other,
+        }
+    }
+
+    pub fn parts(&self) -> Parts {
+        match self {
+            Graph::Live(nodes) => nodes.parts.clone(),
+            _ => Parts::default(),
+        }
+    }
+
+    /// The same graph with other parts.
+    pub fn with_parts(&self, parts: Parts, bare: bool) -> Graph {
+        match self {
+            Graph::Live(nodes) => Graph::Live(Rc::new(Nodes { parts, bare, ..(**nodes).clone() })),
+            other => other.clone(),
+        }
+    }
+
+    /// The same where another way leads here without it.
+    pub fn unsure(&self) -> Graph {
+        self.with_parts(self.parts().unsure(), self.is_bare())
+    }
+
+    pub fn is_bare(&self) -> bool {
+        matches!(self, Graph::Live(nodes) if nodes.bare)
     }
 
     /// The graph of a result of both.
@@ -218,6 +257,8 @@ impl Graph {
                 oldest: a.oldest.min(b.oldest),
                 carried: union_sorted(&a.carried, &b.carried),
                 maybe: a.maybe && b.maybe,
+                parts: a.parts.union(&b.parts),
+                bare: a.bare || b.bare,
             })),
             (Graph::Live(live), Graph::Unknown) | (Graph::Unknown, Graph::Live(live)) => {
                 Graph::Live(Rc::new(Nodes { others: true, ..(**live).clone() }))
@@ -231,13 +272,15 @@ impl Graph {
         match (self, other) {
             (Graph::None, Graph::None) => Graph::None,
             (Graph::Live(a), Graph::Live(b)) => match self.union(other) {
-                Graph::Live(nodes) if nodes.maybe != (a.maybe || b.maybe) => {
-                    Graph::Live(Rc::new(Nodes { maybe: true, ..(*nodes).clone() }))
+                Graph::Live(nodes) if nodes.maybe != (a.maybe || b.maybe) || a.parts != b.parts => {
+                    let (maybe, parts) = (a.maybe || b.maybe, a.parts.join(&b.parts));
+                    Graph::Live(Rc::new(Nodes { maybe, parts, ..(*nodes).clone() }))
                 }
                 both => both,
             },
             (Graph::Live(live), _) | (_, Graph::Live(live)) => {
-                Graph::Live(Rc::new(Nodes { others: true, maybe: true, ..(**live).clone() }))
+                let parts = live.parts.unsure();
+                Graph::Live(Rc::new(Nodes { others: true, maybe: true, parts, ..(**live).clone() }))
             }
             _ => Graph::Unknown,
         }
@@ -337,6 +380,8 @@ pub struct Tensor {
     pub made: Option<Place>,
     /// The pass of a loop in which it was made.
     pub born: u32,
+    /// Of a symbolic value: the layers that it came through, on the way from an input.
+    pub layers: Option<Rc<ObjSet>>,
     /// The API that made it, by qualified name.
     pub what: Option<ustr::Ustr>,
     pub confidence: Confidence,
@@ -359,6 +404,7 @@ impl Default for Tensor {
             scaled: Scaled::No,
             made: None,
             born: 0,
+            layers: None,
             what: None,
             confidence: Confidence::High,
         }
@@ -407,6 +453,10 @@ impl Tensor {
             scaled: self.scaled.join(other.scaled),
             made: if self.made == other.made { self.made } else { None },
             born: self.born.max(other.born),
+            layers: match (&self.layers, &other.layers) {
+                (Some(a), Some(b)) => Some(Rc::new(a.union(b))),
+                _ => None,
+            },
             what: if self.what == other.what { self.what } else { None },
             confidence: self.confidence.min(other.confidence),
         }

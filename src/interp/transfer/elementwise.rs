@@ -22,6 +22,12 @@ pub fn same(_interp: &mut Interp, call: &Invocation) -> Value {
     call.nth(0)
 }
 
+/// Whether integers stay integers: an operation that stretches numbers makes floats of them.
+fn keeps_integers(range: &Option<RangeSpec>) -> bool {
+    const KEEPING: [&str; 8] = ["abs", "ceil-at", "clamp", "floor-at", "neg", "relu", "same", "square"];
+    matches!(range, Some(RangeSpec::Of(apply)) if KEEPING.contains(&apply.verb.as_str()))
+}
+
 /// Ranges of operations that only keep numbers between bounds.
 const CLAMPS: [&str; 3] = ["clamp", "ceil-at", "floor-at"];
 
@@ -31,6 +37,9 @@ pub fn like(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = tensor_of(interp, &operand);
     let mut result = result(interp, call.place, &[&tensor]);
     result.shape = tensor.shape.clone();
+    if !keeps_integers(&call.api.range) {
+        result.dtype = result.dtype.filter(|dtype| dtype.is_float());
+    }
     // Clamping is how scripts guard a logarithm: the numbers are still those of the softmax.
     if matches!(&call.api.range, Some(RangeSpec::Of(apply)) if CLAMPS.contains(&apply.verb.as_str())) {
         result.mark = tensor.mark;

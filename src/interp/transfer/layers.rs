@@ -311,9 +311,25 @@ pub fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
         recurrent_shapes(shape, &int(call, 1).unwrap_or_default(), &layers, &directions, flag(param(call, 3)))
     });
     let (output, state) = shapes.unzip();
-    let result = result(interp, call.place, &[&input]);
+    let mut result = result(interp, call.place, &[&input]);
+    result.graph = through_state(interp, call, &result.graph);
     let of_shape = |shape: Option<Dims>| Value::tensor(result.clone().with_shape(shape.map(Rc::from)));
     Value::tuple(vec![of_shape(output), state_of(call, of_shape(state))])
+}
+
+/// The state that a recurrent layer starts from is part of its graph.
+fn through_state(interp: &Interp, call: &Invocation, graph: &Graph) -> Graph {
+    let state = named(call, "hx").map_or(Graph::None, |state| graph_of(&state));
+    graph.union(&graph_here(interp.grad, None, &state))
+}
+
+fn graph_of(value: &Value) -> Graph {
+    match value.bare() {
+        Value::Tensor(tensor) => tensor.graph.clone(),
+        Value::Tuple(items) => items.iter().fold(Graph::None, |all, item| all.union(&graph_of(item))),
+        Value::None => Graph::None,
+        _ => Graph::Unknown,
+    }
 }
 
 fn state_of(call: &Invocation, state: Value) -> Value {
@@ -323,7 +339,13 @@ fn state_of(call: &Invocation, state: Value) -> Value {
 /// `recurrent-cell x hidden_size kind`: the next state.
 pub fn recurrent_cell(interp: &mut Interp, call: &Invocation) -> Value {
     let hidden = int(call, 1).unwrap_or_default();
-    let state = layer(interp, call, |shape| dims::replace(shape, -1, hidden));
+    let state = match layer(interp, call, |shape| dims::replace(shape, -1, hidden)) {
+        Value::Tensor(tensor) => {
+            let graph = through_state(interp, call, &tensor.graph);
+            Value::tensor(Tensor { graph, ..(*tensor).clone() })
+        }
+        other => other,
+    };
     state_of(call, state)
 }
 

@@ -3,7 +3,7 @@
 use super::build::*;
 use super::dims;
 use super::elementwise::broadcast_all;
-use crate::apis::Expects;
+use crate::apis::{Expects, RangeSpec};
 use crate::interp::{Interp, Invocation};
 use crate::values::*;
 use std::rc::Rc;
@@ -39,9 +39,15 @@ pub fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
     let shape = reduced_shape(tensor.shape.as_deref(), &axes(interp, call, 1), flag(given(call, 2)));
     let dtype = match named(call, "dtype") {
         Some(dtype) => dtype_of(&dtype),
+        None if is_mean(call) => tensor.dtype.filter(|dtype| dtype.is_float()),
         None => tensor.dtype.filter(|dtype| dtype.is_float() || *dtype == DType::Int64),
     };
     Value::tensor(Tensor { shape, dtype, ..result(interp, call.place, &[&tensor]) })
+}
+
+/// Means of integers are no integers.
+fn is_mean(call: &Invocation) -> bool {
+    !matches!(&call.api.range, Some(RangeSpec::Of(apply)) if apply.verb == "sum" || apply.verb == "prod")
 }
 
 /// `reduce-pair x dim`: the numbers and where they were.
