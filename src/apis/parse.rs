@@ -10,7 +10,7 @@ use super::model::{
     Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, Modal, Order, ParamKind, ParamSpec, Role, Weights,
 };
 use super::terms::{Term, literal};
-use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, ORDERS, OWNED, ROLES};
+use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, ORDERS, OWNED, PAIRS, ROLES};
 
 /// Everything one file says.
 #[derive(Debug, Default)]
@@ -310,12 +310,16 @@ impl<'a> Reader<'a> {
 
     fn loss(&self, value: &Value<'a>, names: &[Ustr]) -> Result<LossSpec, ApiError> {
         let keys = Keys { input: self.input, table: self.table_of(value)? };
-        keys.only(&["input", "target", "expects"])?;
+        keys.only(&["input", "target", "expects", "pairs", "classes", "strict"])?;
         let term = |key| match keys.get(key) {
             Some(value) => self.string(value),
             None => Err(self.input.error(value.span().start, format!("a loss has `{key}`"))),
         };
-        Term::loss(term("input")?, term("target")?, term("expects")?, names)
+        let spec = Term::loss(term("input")?, term("target")?, term("expects")?, names)?;
+        let pairs = keys.get("pairs").map(|value| self.one_of("pairing", self.string(value)?, PAIRS));
+        let classes = keys.get("classes").map(|value| self.integer(value));
+        let strict = self.flag(keys.get("strict"))?;
+        Ok(LossSpec { pairs: pairs.transpose()?, classes: classes.transpose()?, strict, ..spec })
     }
 
     fn dataset(&self, value: &Value<'a>, names: &[Ustr]) -> Result<DatasetSpec, ApiError> {

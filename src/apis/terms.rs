@@ -201,7 +201,9 @@ impl<'a> Term<'a> {
             ("binary-logits", None) => Ok(Expects::BinaryLogits),
             ("binary-logits", Some(name)) => Ok(Expects::BinaryLogitsIf(name)),
             ("probabilities", None) => Ok(Expects::Probabilities),
+            ("binary-probabilities", None) => Ok(Expects::BinaryProbabilities),
             ("log-probabilities", None) => Ok(Expects::LogProbabilities),
+            ("log-distribution", None) => Ok(Expects::LogDistribution),
             ("anything", None) => Ok(Expects::Anything),
             (word, _) => {
                 Err(self.input.unknown(self.offset, "expectation", word, EXPECTATIONS.iter().copied()))
@@ -219,7 +221,15 @@ impl<'a> Term<'a> {
             Operand::Param(name) => Ok(name),
             Operand::Literal(_) => Err(term.error(0, "the name of a parameter belongs here")),
         };
-        Ok(LossSpec { input: named(input)?, target: named(target)?, expects: expects.expects(names)? })
+        let (input, target) = (named(input)?, named(target)?);
+        Ok(LossSpec {
+            input,
+            target,
+            expects: expects.expects(names)?,
+            pairs: None,
+            classes: None,
+            strict: false,
+        })
     }
 
     /// A sum of products of parameters and integers; a flag counts as one or zero.

@@ -1,7 +1,7 @@
 //! The closed lists of words that tables may use. A word that is not here is refused by the loader;
 //! the interpreter gives each its meaning.
 
-use super::model::{Mark, Order, Role, Verb};
+use super::model::{Mark, Order, Pairs, Role, Verb};
 pub use super::transfers::TRANSFERS;
 
 /// A word of a closed list: how many operands it takes, and what it means.
@@ -73,7 +73,7 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("move", Verb::Move, 2, 2),
     ("call", Verb::Call, 1, MANY),
     ("fit", Verb::Fit, 1, 3),
-    ("compile", Verb::Compile, 2, 3),
+    ("compile", Verb::Compile, 2, 4),
     ("add-layer", Verb::AddLayer, 2, 2),
     ("default-device", Verb::DefaultDevice, 1, 1),
     ("grad-mode", Verb::GradMode, 1, 1),
@@ -124,6 +124,7 @@ pub const MARKS: &[(&str, Mark)] = &[
     ("log-softmax", Mark::LogSoftmax),
     ("sigmoid", Mark::Sigmoid),
     ("log-sigmoid", Mark::LogSigmoid),
+    ("raw", Mark::Raw),
 ];
 
 pub const CONTEXTS: &[&str] = &[
@@ -139,8 +140,18 @@ pub const CONTEXTS: &[&str] = &[
     "traced",
 ];
 
-pub const EXPECTATIONS: &[&str] =
-    &["logits", "binary-logits", "probabilities", "log-probabilities", "anything"];
+pub const EXPECTATIONS: &[&str] = &[
+    "logits",
+    "binary-logits",
+    "probabilities",
+    "binary-probabilities",
+    "log-probabilities",
+    "log-distribution",
+    "anything",
+];
+
+/// How a loss may pair its input with its target.
+pub const PAIRS: &[(&str, Pairs)] = &[("broadcast", Pairs::Broadcast), ("equal", Pairs::Equal)];
 
 /// Keys of an entry.
 pub const ENTRY_KEYS: &[&str] = &[

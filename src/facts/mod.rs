@@ -1,10 +1,12 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod activations;
 mod compiled;
 mod data;
 mod dtypes;
 mod feeding;
+mod engines;
 pub mod gpus;
 mod gradients;
 mod losses;
@@ -14,13 +16,16 @@ mod runs;
 mod scaling;
 mod shares;
 mod steps;
+mod targets;
 pub mod units;
 mod walks;
 
+pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
 pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use feeding::{GpuInWorker, SameEpochs, SharedSeed, Undivided, Unshuffled};
+pub use engines::RawBackward;
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
@@ -28,6 +33,7 @@ pub use modes::{EvaluatedInTraining, StuckInEval};
 pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 pub use steps::{EarlySchedule, Unapplied, Unstepped};
+pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
 pub use walks::WalkedAgain;
 
 use crate::report::{Diagnostic, Place, Severity};

@@ -1,9 +1,9 @@
 //! Calls of the frameworks: what the tables say of them is done to the heap and written into the trace.
 
 use super::{Call, Interp, Invocation, python, transfer};
-use crate::apis::{Api, Context, Expects, Operand, RangeSpec, Role};
+use crate::apis::{Api, Context, Expects, Mark, Operand, RangeSpec, Role};
 use crate::report::{Confidence, Place};
-use crate::trace::Sight;
+use crate::trace::{Loss, Sight};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -59,6 +59,7 @@ impl<'p> Interp<'p> {
         }
         let mut invocation = Invocation::bind(api, &call);
         if api.property {
+            // Properties list no parameters.
             invocation.fill(Ustr::from("self"), receiver.clone());
         }
         self.apply(api, &invocation)
@@ -169,8 +170,10 @@ impl<'p> Interp<'p> {
             tensor.range = transfer::range(range, call);
         }
         if let Some(mark) = api.mark {
-            tensor.mark = Some((mark, call.place));
+            // Of data it does not matter which function it went through.
+            tensor.mark = (mark != Mark::Raw || tensor.learned).then_some((mark, call.place));
         }
+        self.note_lone_class(call, &tensor);
         let renews = api.range.is_some() || api.mark.is_some() || tensor.made.is_none();
         if !passed_on && renews {
             tensor.what = Some(api.name);
@@ -195,6 +198,14 @@ impl<'p> Interp<'p> {
             _ => call.place,
         };
         self.note_division(&above, &operand(divisor), place, value)
+    }
+
+    /// A softmax over one class, whose probability is always one.
+    fn note_lone_class(&mut self, call: &Invocation, tensor: &Tensor) {
+        let fresh = matches!(tensor.mark, Some((Mark::Softmax | Mark::LogSoftmax, at)) if at == call.place);
+        if fresh && tensor.learned && transfer::softmax_axis_size(call, tensor) == Some(Int::Known(1)) {
+            self.see(call.place, Sight::LoneClass, tensor.confidence);
+        }
     }
 
     /// A tensor of known size that comes to the GPU here.
@@ -224,8 +235,8 @@ impl<'p> Interp<'p> {
         let expects = self.expectation(&loss.expects, call);
         let input_place = call.place_of(&loss.input).unwrap_or(call.place);
         let confidence = input.as_tensor().map_or(Confidence::High, |tensor| tensor.confidence);
-        let sight = Sight::Loss { loss: api.name, expects, input, input_place, target };
-        self.see(call.place, sight, confidence);
+        let seen = Loss { loss: api.name, spec: *loss, expects, input, input_place, target };
+        self.see(call.place, Sight::Loss(Rc::new(seen)), confidence);
     }
 
     /// What a loss expects of its input, once its own arguments are known.
@@ -239,7 +250,7 @@ impl<'p> Interp<'p> {
             },
             Expects::BinaryLogitsIf(name) => match flag(self, name) {
                 Some(true) => Expects::BinaryLogits,
-                Some(false) => Expects::Probabilities,
+                Some(false) => Expects::BinaryProbabilities,
                 None => Expects::Anything,
             },
             other => *other,

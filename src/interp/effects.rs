@@ -47,7 +47,7 @@ impl<'p> Interp<'p> {
                     self.call_back(&arg(0), args, call.place);
                 }
                 Verb::Fit => self.fit(call, &effect.args),
-                Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2), call.place),
+                Verb::Compile => self.compile(call, &effect.args),
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
                 Verb::GradMode => self.grad = self.truth(&arg(0)),

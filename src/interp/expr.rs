@@ -220,6 +220,9 @@ impl<'p> Interp<'p> {
         if matches!(op, BinaryOp::Div | BinaryOp::FloorDiv) {
             result = self.note_division(a, b, place, result);
         }
+        if op == BinaryOp::Sub {
+            result = self.note_spread(a, b, place, result);
+        }
         symbolic(&[a, b], result)
     }
 

@@ -35,6 +35,7 @@ impl<'p> Interp<'p> {
                     Graph::Unknown if tensor.scaled == Scaled::No => Scaled::Maybe,
                     _ => tensor.scaled,
                 };
+                self.note_raw(tensor, &leaves, call);
                 self.event(place, Effect::Backward { leaves, others, scaled }, Confidence::High);
                 let sight = Sight::Backward { loss: tensor.clone(), has_gradient };
                 self.see(place, sight, confidence);
@@ -105,6 +106,34 @@ impl<'p> Interp<'p> {
         };
         let hazards = tensor::union_hazards(&quotient.hazards, &Some(Rc::from([hazard])));
         Value::tensor(Tensor { hazards, ..(**quotient).clone() })
+    }
+
+    /// A column that a model makes minus a vector of data: what comes of it stays with the value, until it
+    /// reaches a loss.
+    pub(super) fn note_spread(&mut self, left: &Value, right: &Value, place: Place, result: Value) -> Value {
+        let (Some(left), Some(right), Some(spread)) =
+            (left.as_tensor(), right.as_tensor(), result.as_tensor())
+        else {
+            return result;
+        };
+        if !(is_column_to(left, right) || is_column_to(right, left)) {
+            return result;
+        }
+        let (left, right) = (left.clone(), right.clone());
+        let hazard = Hazard {
+            place,
+            operand: place,
+            range: Interval::REAL,
+            kind: HazardKind::Spread,
+            what: Rc::from(""),
+            made_at: None,
+            confidence: spread.confidence,
+        };
+        let hazards = tensor::union_hazards(&spread.hazards, &Some(Rc::from([hazard])));
+        let confidence = spread.confidence;
+        let spread = Value::tensor(Tensor { hazards, ..(**spread).clone() });
+        self.see(place, Sight::Spread { left, right }, confidence);
+        spread
     }
 
     /// `p.grad = None`, `p.requires_grad = False`, and the like.
@@ -208,6 +237,17 @@ impl<'p> Interp<'p> {
             }
         }
     }
+}
+
+/// Whether one is a column of predictions and the other a vector of data that may be as long.
+fn is_column_to(column: &Tensor, vector: &Tensor) -> bool {
+    let many = |size: &Int| matches!(size, Int::Sum(_)) || size.known().is_some_and(|size| size > 1);
+    let (Some(column), Some(vector), true) =
+        (&column.shape, &vector.shape, column.learned && !vector.learned)
+    else {
+        return false;
+    };
+    matches!((&**column, &**vector), ([rows, Int::Known(1)], [size]) if rows == size && many(rows))
 }
 
 fn same_tensor(a: &Value, b: &Value) -> bool {

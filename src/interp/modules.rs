@@ -1,7 +1,7 @@
 //! Modules: what their calls do and give, their mode, and what lies inside them.
 
 use super::{Call, Interp, Invocation, class::Base, parameters::is_parameter};
-use crate::apis::Api;
+use crate::apis::{Api, Mark};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
 use crate::values::*;
@@ -230,7 +230,8 @@ impl<'p> Interp<'p> {
         match &value {
             // A learned scale and offset can make any number of anything.
             Value::Tensor(tensor) if scales && learns && tensor.range.is_none() => {
-                Some(Value::tensor(Tensor { range: Some(Interval::REAL), ..(**tensor).clone() }))
+                let mark = Some((Mark::Raw, call.place));
+                Some(Value::tensor(Tensor { range: Some(Interval::REAL), mark, ..(**tensor).clone() }))
             }
             _ => Some(value),
         }
@@ -247,10 +248,29 @@ impl<'p> Interp<'p> {
             }
             let path = self.path;
             self.path = super::call::mix(path, call.place.span.start, index as u32 + 1);
+            let seen = self.out.sightings.len();
             value = self.call_value(child, &Call::with(call.place, [value]));
             self.path = path;
+            value = self.marked_at(child, call.place, value, seen);
         }
         value
+    }
+
+    /// What a stacked layer made of its input, it made where it was put into the stack.
+    fn marked_at(&mut self, layer: &Value, stack: Place, value: Value, seen: usize) -> Value {
+        let Some(site) = layer.as_obj().map(|layer| self.heap.get(layer).site) else { return value };
+        for sighting in &mut self.out.sightings[seen..] {
+            if matches!(sighting.sight, Sight::LoneClass) && sighting.at.place == stack {
+                sighting.at.place = site;
+            }
+        }
+        match value.as_tensor() {
+            Some(tensor) if tensor.mark.is_some_and(|(_, place)| place == stack) => {
+                let mark = tensor.mark.map(|(mark, _)| (mark, site));
+                Value::tensor(Tensor { mark, ..(**tensor).clone() })
+            }
+            _ => value,
+        }
     }
 
     /// The output of a layer that has parameters carries their graph.

@@ -254,7 +254,7 @@ impl<'p> Interp<'p> {
         vec![Node::Loop { id, body: nodes }]
     }
 
-    fn is_owned(&self, object: ObjId) -> bool {
+    pub(super) fn is_owned(&self, object: ObjId) -> bool {
         self.is_owned_class(self.heap.get(object).class)
     }
 

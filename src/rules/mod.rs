@@ -2,12 +2,14 @@
 
 mod backward_without_step;
 mod bce_under_autocast;
+mod broadcast_loss;
 mod bypassed_strategy;
 mod clip_before_unscale;
 mod cuda_in_worker;
 mod device_mismatch;
 mod dtype_mismatch;
 mod full_dataset_batch;
+mod keras_logits_mismatch;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_distributed_sampler;
@@ -17,11 +19,15 @@ mod missing_set_epoch;
 mod missing_zero_grad;
 mod model_built_in_loop;
 mod needless_retain_graph;
+mod nll_without_log_softmax;
 mod non_scalar_backward;
+mod one_class_softmax;
+mod raw_backward;
 mod retained_graph;
 mod scaler_not_updated;
 mod scheduler_before_optimizer;
 mod shared_worker_seed;
+mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
 mod stuck_in_eval;
@@ -32,6 +38,7 @@ mod unsafe_division;
 mod unshuffled_training_data;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
+mod wrong_target_dtype;
 
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
@@ -121,6 +128,7 @@ use page;
 static RULES: &[&Rule] = &[
     &backward_without_step::RULE,
     &bce_under_autocast::RULE,
+    &broadcast_loss::RULE,
     &bypassed_strategy::RULE,
     &clip_before_unscale::RULE,
     &device_mismatch::RULE,
@@ -131,6 +139,7 @@ static RULES: &[&Rule] = &[
     &unshuffled_training_data::RULE,
     &dtype_mismatch::RULE,
     &full_dataset_batch::RULE,
+    &keras_logits_mismatch::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
     &missing_eval_mode::RULE,
@@ -138,10 +147,14 @@ static RULES: &[&Rule] = &[
     &missing_zero_grad::RULE,
     &model_built_in_loop::RULE,
     &needless_retain_graph::RULE,
+    &nll_without_log_softmax::RULE,
     &non_scalar_backward::RULE,
+    &one_class_softmax::RULE,
+    &raw_backward::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
     &scheduler_before_optimizer::RULE,
+    &sigmoid_mismatch::RULE,
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
     &stuck_in_eval::RULE,
@@ -151,6 +164,7 @@ static RULES: &[&Rule] = &[
     &unsafe_division::RULE,
     &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
+    &wrong_target_dtype::RULE,
 ];
 
 /// All rules, sorted by id.

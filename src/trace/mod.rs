@@ -5,7 +5,7 @@ pub mod walk;
 
 pub use walk::{Protocol, Way, walk};
 
-use crate::apis::Expects;
+use crate::apis::{Expects, LossSpec};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
 use crate::values::{DType, Device, Heap, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
@@ -160,7 +160,13 @@ pub struct Sighting {
 #[derive(Clone, Debug)]
 pub enum Sight {
     /// A loss was computed.
-    Loss { loss: Ustr, expects: Expects, input: Value, input_place: Place, target: Value },
+    Loss(Rc<Loss>),
+    /// A model was told the loss that it is trained with.
+    Compiled(Rc<CompiledLoss>),
+    /// A softmax of something learned ran over an axis of one.
+    LoneClass,
+    /// A column of predictions and a vector of targets were subtracted, which gives all their pairs.
+    Spread { left: Rc<Tensor>, right: Rc<Tensor> },
     /// `backward` on a tensor.
     Backward { loss: Rc<Tensor>, has_gradient: bool },
     /// A backward walks what a backward of an earlier iteration has walked; `kept` where that one kept it.
@@ -200,6 +206,9 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
+    /// A backward pass that leaves out the engine that manages the model, which is the model's `own` framework
+    /// where that runs the loop; the method that should be called.
+    Raw { engine: ObjId, own: bool, method: Ustr },
     /// Gradients are applied to what has a copy on each device of a strategy.
     Replicated {
         optimizer: ObjId,
@@ -295,10 +304,23 @@ pub struct Side {
     pub confidence: Confidence,
 }
 
+/// A loss that was computed.
+#[derive(Clone, Debug)]
+pub struct Loss {
+    pub loss: Ustr,
+    pub spec: LossSpec,
+    /// What it expects of its input, once its arguments are known.
+    pub expects: Expects,
+    pub input: Value,
+    pub input_place: Place,
+    pub target: Value,
+}
+
 /// The loss that a model was compiled with, and what its last layer does.
 #[derive(Clone, Debug)]
 pub struct CompiledLoss {
     pub loss: Ustr,
+    pub spec: LossSpec,
     pub expects: Expects,
     pub place: Place,
     pub output: Value,

@@ -196,6 +196,7 @@ impl Heap {
                 frozen: if a.frozen == b.frozen { a.frozen } else { None },
                 weights: if a.weights == b.weights { a.weights } else { Learned::Opaque },
                 managed: a.managed || b.managed,
+                engine: if a.engine == b.engine { a.engine } else { None },
                 scatters: a.scatters || b.scatters,
                 buffers: {
                     let new = b.buffers.iter().filter(|name| !a.buffers.contains(name));
@@ -413,6 +414,10 @@ impl Heap {
         let mut joined = (*self.join_objects(&x, &y)).clone();
         if let State::Module(module) = &mut joined.state {
             module.parts = stands_for.iter().collect();
+            if children(&x) != children(&y) {
+                // Neither stack of layers is a mixture of both.
+                joined.class = ClassRef::Builtin;
+            }
         }
         self.objects[id.0 as usize] = Rc::new(joined);
         Some(id)
@@ -421,6 +426,11 @@ impl Heap {
     pub fn attr(&self, id: ObjId, name: Ustr) -> Option<&Value> {
         self.get(id).attr(name)
     }
+}
+
+/// How many children a container of modules has.
+fn children(object: &Object) -> usize {
+    object.attrs.iter().filter(|(name, _)| name.parse::<usize>().is_ok()).count()
 }
 
 /// What stands under a name: most often at the same place as in the other list, else `find` looks for it.

@@ -357,11 +357,15 @@ pub struct Hazard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HazardKind {
     Division,
+    /// A column met a vector, and every number the other's.
+    Spread,
 }
 
 #[derive(Clone, Debug)]
 pub struct Tensor {
     pub shape: Option<Shape>,
+    /// The last size, where nothing else is known of the shape.
+    pub last: Option<Int>,
     pub dtype: Option<DType>,
     pub device: Device,
     pub graph: Graph,
@@ -391,6 +395,7 @@ impl Default for Tensor {
     fn default() -> Tensor {
         Tensor {
             shape: None,
+            last: None,
             dtype: None,
             device: Device::Unknown,
             graph: Graph::Unknown,
@@ -421,12 +426,21 @@ impl Tensor {
         self.numel().known()?.checked_mul(self.dtype?.bytes())
     }
 
+    /// The size along the last axis.
+    pub fn last_size(&self) -> Option<Int> {
+        match &self.shape {
+            Some(shape) => shape.last().cloned().filter(|last| !last.is_unknown()),
+            None => self.last.clone(),
+        }
+    }
+
     pub fn rank(&self) -> Option<usize> {
         self.shape.as_ref().map(|shape| shape.len())
     }
 
     pub fn with_shape(mut self, shape: Option<Shape>) -> Tensor {
         self.shape = shape;
+        self.last = None;
         self
     }
 
@@ -434,6 +448,7 @@ impl Tensor {
     pub fn join(&self, other: &Tensor) -> Tensor {
         Tensor {
             shape: join_shapes(&self.shape, &other.shape),
+            last: self.last_size().filter(|last| other.last_size().as_ref() == Some(last)),
             dtype: if self.dtype == other.dtype { self.dtype } else { None },
             device: self.device.join(other.device),
             graph: self.graph.join(&other.graph),
@@ -473,6 +488,7 @@ impl Tensor {
         };
         graphs
             && self.shape == other.shape
+            && self.last == other.last
             && self.dtype == other.dtype
             && self.device == other.device
             && self.range == other.range

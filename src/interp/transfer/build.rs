@@ -280,6 +280,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
     let confidence = operands.iter().map(|operand| operand.confidence).fold(interp.trust, Ord::min);
     Tensor {
         shape: None,
+        last: None,
         dtype,
         device: device_of_all(operands),
         graph: aged(interp.epoch, graph_here(interp.grad, dtype, &graph)),
