@@ -59,6 +59,7 @@ impl<'p> Interp<'p> {
             default_device: Device::Cpu,
             plain_dtypes: true,
             volatile: false,
+            recorded: false,
             symbolic: false,
             forwards: Vec::new(),
             carried: 0,
