@@ -145,6 +145,7 @@ pub enum Verb {
     Zero,
     /// `register module name value`: value becomes the attribute of that name.
     Register,
+<<<<<<< HEAD
     /// `set-epoch sampler`: from here on another order.
     SetEpoch,
     /// `replicate module`: each process has a copy of it, with gradients of all.
@@ -155,6 +156,10 @@ pub enum Verb {
     StartMethod,
     /// `worker-info`: the caller learns which worker of a loader it is.
     WorkerInfo,
+=======
+    /// `drop p [training]`: numbers are dropped with this probability, unless the flag is off.
+    Drop,
+>>>>>>> main
     /// `train-batch model data`: the framework takes one step.
     TrainBatch,
     /// `trainable x flag`: from the next compilation on these learn, or do not.

@@ -9,6 +9,7 @@ mod engines;
 mod feeding;
 pub mod gpus;
 mod gradients;
+mod graphs;
 mod losses;
 mod memory;
 mod modes;
@@ -27,6 +28,9 @@ pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use engines::RawBackward;
 pub use feeding::{GpuInWorker, SameEpochs, SharedSeed, Undivided, Unshuffled};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
+pub use graphs::{
+    BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,
+};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use modes::{EvaluatedInTraining, StuckInEval};

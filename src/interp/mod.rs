@@ -3,18 +3,23 @@
 //! `apis` says what calls do, `transfer` computes what they give.
 
 mod api;
+mod arity;
 mod around;
 mod assign;
 mod attributes;
+mod batches;
+mod birth;
 mod branch;
 mod builtins;
 mod call;
 mod class;
 mod comprehension;
 mod context;
+mod cuts;
 mod data;
 mod decorate;
 mod device;
+mod dropped;
 mod dtypes;
 mod effects;
 mod engines;
@@ -42,6 +47,7 @@ mod stmt;
 mod streams;
 pub mod transfer;
 mod workers;
+mod watch;
 
 use device::own_gpu;
 pub use feeding::is_held_in_order;
@@ -146,6 +152,7 @@ pub struct Interp<'p> {
     depth: u32,
     /// Modules whose calls are open.
     nested: usize,
+    watch: watch::Watch,
 }
 
 /// The frame of a running function or module.
@@ -162,6 +169,8 @@ struct Frame<'p> {
     site: Option<(Place, Ustr)>,
     /// The body of the `with` statement that this generator is the context of.
     around: Option<Around<'p>>,
+    /// A test asked which mode the model is in.
+    asked_mode: bool,
 }
 
 /// What a generator that is a context runs where it yields.

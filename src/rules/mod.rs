@@ -1,14 +1,19 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod always_on_dropout;
+mod backward_arity;
 mod backward_without_step;
 mod bce_under_autocast;
 mod broadcast_loss;
 mod bypassed_strategy;
 mod clip_before_unscale;
 mod cuda_in_worker;
+mod detached_loss;
 mod device_mismatch;
+mod dropped_result;
 mod dtype_mismatch;
 mod full_dataset_batch;
+mod graph_broken_in_forward;
 mod keras_logits_mismatch;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
@@ -16,6 +21,7 @@ mod missing_distributed_sampler;
 mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_set_epoch;
+mod missing_super_init;
 mod missing_zero_grad;
 mod model_built_in_loop;
 mod needless_retain_graph;
@@ -34,6 +40,7 @@ mod stuck_in_eval;
 mod swallowed_gpu_error;
 mod trainable_without_recompile;
 mod undetached_hidden_state;
+mod unregistered_submodule;
 mod unsafe_division;
 mod unshuffled_training_data;
 mod whole_array_constant;
@@ -126,15 +133,20 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &always_on_dropout::RULE,
+    &backward_arity::RULE,
     &backward_without_step::RULE,
     &bce_under_autocast::RULE,
     &broadcast_loss::RULE,
     &bypassed_strategy::RULE,
     &clip_before_unscale::RULE,
     &cuda_in_worker::RULE,
+    &detached_loss::RULE,
     &device_mismatch::RULE,
+    &dropped_result::RULE,
     &dtype_mismatch::RULE,
     &full_dataset_batch::RULE,
+    &graph_broken_in_forward::RULE,
     &keras_logits_mismatch::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
@@ -142,6 +154,7 @@ static RULES: &[&Rule] = &[
     &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_set_epoch::RULE,
+    &missing_super_init::RULE,
     &missing_zero_grad::RULE,
     &model_built_in_loop::RULE,
     &needless_retain_graph::RULE,
@@ -160,6 +173,7 @@ static RULES: &[&Rule] = &[
     &swallowed_gpu_error::RULE,
     &trainable_without_recompile::RULE,
     &undetached_hidden_state::RULE,
+    &unregistered_submodule::RULE,
     &unsafe_division::RULE,
     &unshuffled_training_data::RULE,
     &whole_array_constant::RULE,
