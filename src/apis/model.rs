@@ -145,7 +145,6 @@ pub enum Verb {
     Zero,
     /// `register module name value`: value becomes the attribute of that name.
     Register,
-<<<<<<< HEAD
     /// `set-epoch sampler`: from here on another order.
     SetEpoch,
     /// `replicate module`: each process has a copy of it, with gradients of all.
@@ -156,10 +155,16 @@ pub enum Verb {
     StartMethod,
     /// `worker-info`: the caller learns which worker of a loader it is.
     WorkerInfo,
-=======
+    /// `empty cache`, `empty garbage`: memory that is free is looked for and handed back.
+    Empty,
+    /// `restore x`: the parameters get values from elsewhere.
+    Restore,
+    /// `exhaust x`: goes through an iterator to its end.
+    Exhaust,
+    /// `recompute [reentrant]`: a part of the model runs again on the way back, in one way or another.
+    Recompute,
     /// `drop p [training]`: numbers are dropped with this probability, unless the flag is off.
     Drop,
->>>>>>> main
     /// `train-batch model data`: the framework takes one step.
     TrainBatch,
     /// `trainable x flag`: from the next compilation on these learn, or do not.
@@ -277,6 +282,8 @@ pub struct ClassSpec {
     pub order: Option<Order>,
     /// Parts of the training protocol that the framework does by itself: `backward`, `step`, `clear`, `device`, `eval`, `loop`.
     pub owns: Box<[Ustr]>,
+    /// An optimizer keeps something from step to step: always, or where the parameter is not zero.
+    pub remembers: Option<Operand>,
 }
 
 /// In which order samples come.

@@ -25,10 +25,12 @@ mod effects;
 mod engines;
 mod expr;
 mod feeding;
+mod gathered;
 mod grad;
 mod handlers;
 pub mod invocation;
 mod items;
+mod iterators;
 mod layered;
 mod loops;
 mod models;
@@ -46,8 +48,8 @@ mod scope;
 mod stmt;
 mod streams;
 pub mod transfer;
-mod workers;
 mod watch;
+mod workers;
 
 use device::own_gpu;
 pub use feeding::is_held_in_order;
@@ -128,6 +130,10 @@ pub struct Interp<'p> {
     /// A `with` statement whose context is being called.
     awaiting: Option<(Place, Around<'p>)>,
     carried: u32,
+    /// Everything that optimizers have gathered so far.
+    gathered: ObjSet,
+    /// Where iterators were gone through: by the way that led there, and the place.
+    endings: Vec<(u64, Place)>,
     /// The object that knows which parts of graphs are left to walk.
     walks: Option<ObjId>,
     /// Ids of graphs that something keeps over iterations.
