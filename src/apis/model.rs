@@ -280,6 +280,8 @@ pub struct ClassSpec {
     pub modal: Option<Modal>,
     /// In which order a sampler goes through a dataset, or a dataset holds its samples.
     pub order: Option<Order>,
+    /// The steps of an optimizer are as long as the gradients are large.
+    pub proportional: bool,
     /// Parts of the training protocol that the framework does by itself: `backward`, `step`, `clear`, `device`, `eval`, `loop`.
     pub owns: Box<[Ustr]>,
     /// An optimizer keeps something from step to step: always, or where the parameter is not zero.

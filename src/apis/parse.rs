@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
 
     /// A class is what has a key that only classes have.
     fn class(&mut self, keys: &Keys<'a, '_>, params: &[ParamSpec]) -> Result<Option<ClassSpec>, ApiError> {
-        if !["role", "is", "weights", "call", "owns", "makes", "modal", "order"]
+        if !["role", "is", "weights", "call", "owns", "makes", "modal", "order", "proportional"]
             .iter()
             .any(|key| keys.get(key).is_some())
         {
@@ -266,6 +266,7 @@ impl<'a> Reader<'a> {
         class.remembers = keys.get("remembers").map(|value| self.remembers(value, &names)).transpose()?;
         class.modal = keys.get("modal").map(|value| self.modal(value, &names)).transpose()?;
         class.order = keys.get("order").map(|value| self.order(value, &names)).transpose()?;
+        class.proportional = self.flag(keys.get("proportional"))?;
         class.makes = keys.get("makes").map(|value| self.makes(value, &names)).transpose()?;
         Ok(Some(class))
     }

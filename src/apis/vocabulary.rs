@@ -179,6 +179,7 @@ pub const ENTRY_KEYS: &[&str] = &[
     "makes",
     "modal",
     "order",
+    "proportional",
     "dataset",
     "property",
     "remembers",

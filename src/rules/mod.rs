@@ -50,6 +50,7 @@ mod undetached_hidden_state;
 mod unregistered_submodule;
 mod unsafe_division;
 mod unshuffled_training_data;
+mod unscaled_accumulation;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
 mod wrong_target_dtype;
@@ -191,6 +192,7 @@ static RULES: &[&Rule] = &[
     &unsafe_division::RULE,
     &unshuffled_training_data::RULE,
     &whole_array_constant::RULE,
+    &unscaled_accumulation::RULE,
     &whole_dataset_on_gpu::RULE,
     &wrong_target_dtype::RULE,
 ];

@@ -208,6 +208,7 @@ impl Heap {
                 owns: a.owns.union(&b.owns),
                 others: a.others || b.others,
                 managed: a.managed || b.managed,
+                proportional: a.proportional && b.proportional,
             }),
             (State::Sampler(a), State::Sampler(b)) => State::Sampler(SamplerState {
                 orders: a.orders.union(b.orders),

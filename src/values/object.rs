@@ -251,6 +251,8 @@ pub struct OptimizerState {
     pub others: bool,
     /// A framework decides when its steps and clears are real.
     pub managed: bool,
+    /// Its steps are as long as the gradients are large.
+    pub proportional: bool,
 }
 
 /// In which orders a sampler may go through its dataset: a set.
