@@ -49,8 +49,8 @@ mod trainable_without_recompile;
 mod undetached_hidden_state;
 mod unregistered_submodule;
 mod unsafe_division;
-mod unshuffled_training_data;
 mod unscaled_accumulation;
+mod unshuffled_training_data;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
 mod wrong_target_dtype;
@@ -190,9 +190,9 @@ static RULES: &[&Rule] = &[
     &undetached_hidden_state::RULE,
     &unregistered_submodule::RULE,
     &unsafe_division::RULE,
+    &unscaled_accumulation::RULE,
     &unshuffled_training_data::RULE,
     &whole_array_constant::RULE,
-    &unscaled_accumulation::RULE,
     &whole_dataset_on_gpu::RULE,
     &wrong_target_dtype::RULE,
 ];
