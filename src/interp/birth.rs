@@ -179,9 +179,20 @@ impl<'p> Interp<'p> {
             }
             seen.push(site);
             let (class, parts) = (self.class_name(object), self.class_name(lost[0]));
-            let confidence = self.heap.get(object).confidence;
+            // Where nothing is trained, bare parameters may be set by hand.
+            let by_hand = self.is_bare_parameter(lost[0]) && !self.trains();
+            let confidence = if by_hand { Confidence::Low } else { self.heap.get(object).confidence };
             self.see(site, Sight::Hidden { class, attribute: *name, container, parts }, confidence);
         }
+    }
+
+    fn is_bare_parameter(&self, part: ObjId) -> bool {
+        let class = self.apis.class_of(Role::Parameter).map(ClassRef::Api);
+        Some(self.heap.get(part).class) == class
+    }
+
+    fn trains(&self) -> bool {
+        (0..self.heap.len() as u32).any(|object| self.heap.get(ObjId(object)).optimizer().is_some())
     }
 
     fn plain_container(&self, value: &Value) -> Option<(&'static str, Option<Place>)> {
