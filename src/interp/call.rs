@@ -88,6 +88,11 @@ impl<'p> Interp<'p> {
 
     /// `receiver.name(...)`.
     pub(super) fn call_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
+        let result = self.result_of_method(receiver, name, call, base);
+        if super::formulas::is_followed(receiver) { self.renamed(receiver, name, base, result) } else { result }
+    }
+
+    fn result_of_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
         if let Value::Unknown = receiver {
             return self.method_of_unknown(name, call, base);
         }
@@ -223,6 +228,8 @@ impl<'p> Interp<'p> {
         self.depth -= 1;
         self.path = path;
         let frame = self.frames.pop();
+        let depth = self.frames.len();
+        self.returned.take_if(|returned| returned.is_over(depth));
         if let Some(around) = frame.as_ref().and_then(|frame| frame.around) {
             self.awaiting = Some((call.place, around));
         }
@@ -365,6 +372,7 @@ impl<'p> Interp<'p> {
 
     /// A call that is not understood: it may have done anything to the training state it can reach.
     pub(super) fn havoc(&mut self, call: &Call) {
+        self.spoil_arguments(call);
         let mut touched = ObjSet::default();
         let values: Vec<Value> = call.values().cloned().collect();
         for value in &values {

@@ -182,7 +182,10 @@ impl<'p> Interp<'p> {
         }
         match value.bare() {
             Value::Tensor(_) => match op {
-                UnaryOp::Minus => transfer::negate(self, value, place).unwrap_or_default(),
+                UnaryOp::Minus => {
+                    let negated = transfer::negate(self, value, place).unwrap_or_default();
+                    self.formula_of_negation(value, negated)
+                }
                 UnaryOp::Invert => transfer::invert(self, value, place).unwrap_or_default(),
                 _ => value.clone(),
             },
@@ -208,7 +211,7 @@ impl<'p> Interp<'p> {
         if matches!(op, BinaryOp::Div | BinaryOp::FloorDiv) {
             result = self.note_division(a, b, place, result);
         }
-        result
+        self.formula_of_binary(op, a, b, result)
     }
 
     fn compare(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) -> Value {
@@ -225,7 +228,12 @@ impl<'p> Interp<'p> {
             if matches!((&left, &right_value), (Value::Grad(_), Value::None)) {
                 self.unread();
             }
-            let one = self.compare_one(*op, &left, &right_value);
+            let one = match op {
+                CompareOp::Less => self.note_bound(&left, &right_value),
+                CompareOp::Greater => self.note_bound(&right_value, &left),
+                _ => None,
+            };
+            let one = one.or_else(|| self.compare_one(*op, &left, &right_value));
             result = match (result, one) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
                 (Some(true), Some(true)) => Some(true),

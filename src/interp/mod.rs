@@ -15,9 +15,13 @@ mod context;
 mod data;
 mod decorate;
 mod device;
+mod divergence;
 mod effects;
+mod elements;
 mod engines;
 mod expr;
+mod formulas;
+mod functions;
 mod grad;
 pub mod invocation;
 mod items;
@@ -124,6 +128,20 @@ pub struct Interp<'p> {
     depth: u32,
     /// Modules whose calls are open.
     nested: usize,
+    /// Inputs of formulas so far.
+    inputs: u32,
+    /// The passes of loops that count.
+    counts: Vec<elements::Count>,
+    /// What the last test keeps an index under, and what the tests of the running ways keep theirs under.
+    bound: Option<(u32, Int)>,
+    guards: Vec<(u32, Int)>,
+    /// Ways of branches that are running.
+    arms: usize,
+    /// How often a script asked for the device, and the names that hold an answer.
+    devices_asked: u32,
+    device_flags: FxHashSet<(FileId, Ustr)>,
+    /// What was returned on one device, until the other returns.
+    returned: Option<divergence::Returned>,
 }
 
 /// The frame of a running function or module.
@@ -173,6 +191,12 @@ struct ActiveLoop {
     since: u32,
     breaks: Vec<heap::Writes>,
     continues: Vec<heap::Writes>,
+    /// Ways of branches that were running when it began.
+    arms: usize,
+    /// Some way through this pass does not come to its end.
+    escapes: bool,
+    /// What this pass wrote into buffers at the loop's index.
+    written: Vec<elements::Pending>,
 }
 
 impl<'p> Interp<'p> {

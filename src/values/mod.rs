@@ -1,12 +1,14 @@
 //! The lattice: what the interpreter knows of a Python value. `Unknown` is its top.
 //! Knows no framework; what calls do comes from `apis`.
 
+pub mod formula;
 pub mod heap;
 pub mod int;
 pub mod object;
 pub mod range;
 pub mod tensor;
 
+pub use formula::{Formula, Nth, Numbers};
 pub use heap::Heap;
 pub use int::{Int, Symbol};
 pub use object::*;
@@ -69,6 +71,8 @@ pub struct Num {
     pub int: Int,
     pub from: Option<Rc<Origin>>,
     pub tag: Tag,
+    /// Which index of which loop it is.
+    pub nth: Option<Nth>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

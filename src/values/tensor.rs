@@ -1,5 +1,6 @@
 //! Tensors and arrays: shape, dtype, device, the graph behind them, and what their numbers can be.
 
+use super::formula::Numbers;
 use super::int::{Int, product};
 use super::object::ObjSet;
 use super::range::Interval;
@@ -307,6 +308,8 @@ pub struct Tensor {
     /// Its numbers depend on what is learned, whether or not a graph says so.
     pub learned: bool,
     pub hazards: Option<Rc<[Hazard]>>,
+    /// What its numbers are computed of, where that is followed.
+    pub numbers: Option<Rc<Numbers>>,
     /// Where it was made.
     pub made: Option<Place>,
     /// The pass of a loop in which it was made.
@@ -330,6 +333,7 @@ impl Default for Tensor {
             is_leaf: false,
             learned: false,
             hazards: None,
+            numbers: None,
             made: None,
             born: 0,
             what: None,
@@ -377,6 +381,7 @@ impl Tensor {
             is_leaf: self.is_leaf && other.is_leaf,
             learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
+            numbers: Numbers::join(&self.numbers, &other.numbers),
             made: if self.made == other.made { self.made } else { None },
             born: self.born.max(other.born),
             what: if self.what == other.what { self.what } else { None },
@@ -401,6 +406,7 @@ impl Tensor {
             && self.mark.map(|mark| mark.0) == other.mark.map(|mark| mark.0)
             && self.source == other.source
             && self.is_leaf == other.is_leaf
+            && Numbers::same(&self.numbers, &other.numbers)
     }
 }
 

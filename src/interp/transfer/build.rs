@@ -288,6 +288,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         is_leaf: false,
         learned: operands.iter().any(|operand| operand.learned),
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
+        numbers: None,
         made: Some(place),
         born: interp.epoch,
         what: None,
