@@ -99,8 +99,16 @@ pub enum Verb {
     Backward,
     /// `walk loss [gradient] [retain_graph] [create_graph]`: walks the graph, accumulates into nothing.
     Walk,
-    /// `step optimizer [closure]`: applies gradients.
+    /// `step optimizer [closure] [scaler]`: applies gradients, through a scaler that divides them by its scale.
     Step,
+    /// `unscale scaler optimizer`: the gradients of an optimizer are divided by the scale.
+    Unscale,
+    /// `update-scale scaler`: the scaler chooses its next scale.
+    UpdateScale,
+    /// `read-scale scaler`: the script learns the scale.
+    ReadScale,
+    /// `clip parameters [bound]`: bounds their gradients; a bound of infinity changes nothing.
+    Clip,
     /// `clear x`: the gradients of an optimizer, module or parameters become none or zero.
     Clear,
     /// `train module [flag]`

@@ -26,6 +26,7 @@ pub const RANGES: &[Word] = &[
     word("add", 2, 2, "x + y"),
     word("ceil-at", 2, 2, "x high: min(x, high)"),
     word("clamp", 3, 3, "x low high; None is no bound"),
+    word("cos", 1, 1, "cosine"),
     word("div", 2, 2, "x / y"),
     word("elu", 1, 2, "x [alpha]: not under -alpha"),
     word("exp", 1, 1, "above zero"),
@@ -46,10 +47,12 @@ pub const RANGES: &[Word] = &[
     word("relu", 1, 1, "max(x, 0)"),
     word("same", 1, 1, "the bounds of x"),
     word("scaled", 1, 1, "x, or zero, times something positive (dropout)"),
+    word("sin", 1, 1, "sine"),
     word("sqrt", 1, 1, "square root"),
     word("square", 1, 1, "x * x"),
     word("sub", 2, 2, "x - y"),
     word("sum", 1, 1, "sum of elements: keeps the sign and whether zero is possible"),
+    word("tanh", 1, 1, "hyperbolic tangent"),
     word("union", 2, MANY, "of any of them"),
 ];
 
@@ -58,7 +61,11 @@ pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "gra
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
-    ("step", Verb::Step, 1, 2),
+    ("step", Verb::Step, 1, 3),
+    ("unscale", Verb::Unscale, 2, 2),
+    ("update-scale", Verb::UpdateScale, 1, 1),
+    ("read-scale", Verb::ReadScale, 1, 1),
+    ("clip", Verb::Clip, 1, 2),
     ("walk", Verb::Walk, 1, 4),
     ("clear", Verb::Clear, 1, 1),
     ("train", Verb::Train, 1, 2),

@@ -2,10 +2,9 @@
 //! loops until the second iteration looks like the third.
 
 use super::Script;
-use crate::interp::modules::descendants;
+use super::shares::{Parts, Reach, Share};
 use crate::report::{Confidence, Place};
-use crate::trace::{At, Effect, Entry, Event, LoopId, Node, Protocol, Way, When, walk};
-use crate::values::{ObjId, ObjSet, OptimizerState, State};
+use crate::trace::{At, Effect, Entry, Event, LoopId, Protocol, Way, When, walk};
 use std::rc::Rc;
 
 /// A step that applies gradients of earlier steps.
@@ -51,13 +50,7 @@ const SKIPPED: States = 64;
 
 /// The events of one optimizer, and where they happened.
 struct Life<'s, 'a> {
-    script: &'s Script<'a>,
-    optimizer: ObjId,
-    state: OptimizerState,
-    /// The modules and parameters it owns, with what is inside them.
-    owned: ObjSet,
-    /// No other optimizer could be meant.
-    alone: bool,
+    share: Share<'s, 'a>,
     seen: Vec<Seen>,
 }
 
@@ -82,70 +75,7 @@ enum Kind {
     OtherClear,
 }
 
-/// How an effect reaches what an optimizer owns.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
-    No,
-    Maybe,
-    Surely,
-}
-
 impl Life<'_, '_> {
-    fn spread(&self, objects: &ObjSet) -> ObjSet {
-        let heap = &self.script.rehearsal.heap;
-        objects.iter().fold(objects.clone(), |all, object| all.union(&descendants(heap, object)))
-    }
-
-    fn overlap(&self, objects: &ObjSet) -> bool {
-        let inside = self.spread(objects);
-        inside.iter().any(|object| self.owned.contains(object))
-            || self.state.owns.iter().any(|owner| inside.contains(owner))
-    }
-
-    fn backward(&self, leaves: &ObjSet, others: bool) -> Reach {
-        if self.overlap(leaves) {
-            Reach::Surely
-        } else if others || self.state.others {
-            if self.alone && (others || self.state.owns.is_empty()) { Reach::Surely } else { Reach::Maybe }
-        } else {
-            Reach::No
-        }
-    }
-
-    fn clears(&self, targets: &ObjSet, whole: bool) -> Reach {
-        if targets.contains(self.optimizer) {
-            return Reach::Surely;
-        }
-        if targets.is_empty() {
-            return Reach::Maybe;
-        }
-        let inside = self.spread(targets);
-        let covers =
-            !self.state.owns.is_empty() && self.state.owns.iter().all(|owner| inside.contains(owner));
-        if covers && !self.state.others {
-            return if whole { Reach::Surely } else { Reach::Maybe };
-        }
-        if self.state.others || self.overlap(targets) { Reach::Maybe } else { Reach::No }
-    }
-
-    /// Whether a call that got hold of these may have touched the optimizer's gradients. Parameters that we
-    /// did not see may be in any module.
-    fn may_reach(&self, objects: &ObjSet) -> bool {
-        let heap = &self.script.rehearsal.heap;
-        let is_module = |object: ObjId| heap.get(object).module().is_some();
-        objects.contains(self.optimizer)
-            || self.overlap(objects)
-            || (self.state.others && objects.iter().any(is_module))
-    }
-
-    /// Whether another optimizer applies the same gradients.
-    fn shares(&self, other: ObjId) -> bool {
-        let State::Optimizer(other) = &self.script.rehearsal.heap.get(other).state else { return false };
-        !self.state.owns.is_empty()
-            && !self.state.others
-            && self.state.owns.iter().all(|owner| other.owns.contains(owner))
-    }
-
     fn note(&mut self, kind: Kind, event: &Event, way: &Way, before: States, certain: bool) {
         if way.settled {
             self.seen.push(Seen {
@@ -176,8 +106,8 @@ impl Protocol for Life<'_, '_> {
     fn event(&mut self, state: &mut States, event: &Event, way: &Way) {
         let before = *state;
         match &event.effect {
-            Effect::Backward { leaves, others } => {
-                let reach = self.backward(leaves, *others);
+            Effect::Backward { leaves, others, .. } => {
+                let reach = self.share.reached(leaves, *others);
                 if reach == Reach::No {
                     return;
                 }
@@ -189,12 +119,12 @@ impl Protocol for Life<'_, '_> {
                 });
                 *state = if reach == Reach::Surely { after } else { before | after };
             }
-            Effect::Step { optimizer } if *optimizer == self.optimizer => {
+            Effect::Step { optimizer, .. } if *optimizer == self.share.optimizer => {
                 self.note(Kind::Step, event, way, before, true);
                 *state = applied(before);
             }
-            Effect::Step { optimizer } if self.shares(*optimizer) => *state = applied(before),
-            Effect::Clear { targets, whole } => match self.clears(targets, *whole) {
+            Effect::Step { optimizer, .. } if self.share.is_of(*optimizer) => *state = applied(before),
+            Effect::Clear { targets, whole } => match self.share.clears(targets, *whole) {
                 Reach::No => self.note(Kind::OtherClear, event, way, before, true),
                 Reach::Maybe => {
                     self.note(Kind::Clear, event, way, before, false);
@@ -206,17 +136,17 @@ impl Protocol for Life<'_, '_> {
                     *state = if unused(before) { LOST } else { CLEAN };
                 }
             },
-            Effect::Made { object } if self.state.owns.contains(*object) => *state = CLEAN,
+            Effect::Made { object } if self.share.state.owns.contains(*object) => *state = CLEAN,
             // Of parameters that we did not see these may be all.
-            Effect::Made { object } if self.state.others || self.owned.contains(*object) => {
+            Effect::Made { object } if self.share.state.others || self.share.owned.contains(*object) => {
                 self.note(Kind::Clear, event, way, before, false);
                 *state |= CLEAN;
             }
-            Effect::Touch { objects } if self.may_reach(objects) => {
+            Effect::Touch { objects } if self.share.may_reach(objects) => {
                 self.note(Kind::Foreign, event, way, before, false);
                 *state = FOREIGN;
             }
-            Effect::Read { objects } if self.overlap(objects) => {
+            Effect::Read { objects } if self.share.overlap(objects) => {
                 self.note(Kind::Foreign, event, way, before, true);
             }
             _ => {}
@@ -262,7 +192,7 @@ impl<'a> Script<'a> {
                 let other_clear = life.seen.iter().find(|seen| seen.kind == Kind::OtherClear);
                 found.push(UnclearedStep {
                     at: at(entry, step, backward.certain),
-                    optimizer: self.name_of(life.optimizer),
+                    optimizer: self.name_of(life.share.optimizer),
                     backward: backward.place,
                     other_clear: other_clear.map(|seen| seen.place),
                 });
@@ -301,48 +231,13 @@ impl<'a> Script<'a> {
     fn lives<'s>(&'s self) -> Vec<(&'a Entry, Life<'s, 'a>)> {
         let mut all = Vec::new();
         for entry in &self.rehearsal.entries {
-            let mut stepping = ObjSet::default();
-            optimizers(&entry.nodes, &mut stepping);
-            for optimizer in stepping.iter() {
-                let State::Optimizer(state) = &self.rehearsal.heap.get(optimizer).state else { continue };
-                for owns in shares(state) {
-                    let mut life = Life {
-                        script: self,
-                        optimizer,
-                        owned: ObjSet::default(),
-                        state: OptimizerState { owns, ..state.clone() },
-                        alone: stepping.len() == 1,
-                        seen: Vec::new(),
-                    };
-                    life.owned = life.spread(&life.state.owns);
-                    walk(&mut life, &entry.nodes, CLEAN);
-                    all.push((entry, life));
-                }
+            for share in self.shares(entry, Parts::Apart) {
+                let mut life = Life { share, seen: Vec::new() };
+                walk(&mut life, &entry.nodes, CLEAN);
+                all.push((entry, life));
             }
         }
         all
-    }
-}
-
-/// What an optimizer owns, part by part: each may be cleared by itself.
-fn shares(state: &OptimizerState) -> Vec<ObjSet> {
-    /// Of more parts only the whole is followed.
-    const MOST: usize = 8;
-    if state.others || !(2..=MOST).contains(&state.owns.len()) {
-        return vec![state.owns.clone()];
-    }
-    state.owns.iter().map(ObjSet::one).collect()
-}
-
-/// The optimizers that step in a sequence.
-fn optimizers(nodes: &[Node], found: &mut ObjSet) {
-    for node in nodes {
-        match node {
-            Node::Event(Event { effect: Effect::Step { optimizer }, .. }) => found.insert(*optimizer),
-            Node::Loop { body, .. } | Node::Call { body, .. } => optimizers(body, found),
-            Node::Branch { arms, .. } => arms.iter().for_each(|arm| optimizers(arm, found)),
-            _ => {}
-        }
     }
 }
 

@@ -4,14 +4,19 @@
 mod data;
 pub mod gpus;
 mod gradients;
+mod kernels;
 mod losses;
 mod memory;
+mod scaling;
+mod shares;
 pub mod units;
 
 pub use data::{FullBatch, ResidentData};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
+pub use kernels::{ElementLoop, LossyCast, ShortBuffer};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
+pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};

@@ -130,6 +130,7 @@ impl<'p> Interp<'p> {
             "added-weight" => self.parameter(call),
             "enumerate" | "iterable" | "zip" => self.iterable(apply.verb.as_str(), call),
             "gradients" => self.gradients(call),
+            "scaled" => self.scaled(call),
             "grad" => Value::Unknown,
             "parameter" => self.parameter(call),
             "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
@@ -161,7 +162,7 @@ impl<'p> Interp<'p> {
             tensor.made = Some(call.place);
             tensor.born = self.epoch;
         }
-        tensor.numbers = self.numbers_given(api, call, tensor.numbers.take());
+        tensor.numbers = self.numbers_given(api, call, tensor.numbers.take(), tensor.dtype);
         if let Some(gives) = &api.gives {
             self.buffered(gives.verb.as_str(), call.place, &mut tensor);
         }
@@ -262,6 +263,7 @@ impl<'p> Interp<'p> {
             Some(Role::Tensor) => {
                 return Value::tensor(Tensor { made: Some(call.place), ..Tensor::default() });
             }
+            Some(Role::Scaler) => State::Scaler,
             _ => State::Plain,
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);

@@ -89,7 +89,11 @@ impl<'p> Interp<'p> {
     /// `receiver.name(...)`.
     pub(super) fn call_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
         let result = self.result_of_method(receiver, name, call, base);
-        if super::formulas::is_followed(receiver) { self.renamed(receiver, name, base, result) } else { result }
+        if super::formulas::is_followed(receiver) {
+            self.renamed(receiver, name, base, result)
+        } else {
+            result
+        }
     }
 
     fn result_of_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
@@ -412,7 +416,7 @@ impl<'p> Interp<'p> {
             return;
         }
         let here = self.heap.get(object);
-        if matches!(here.state, State::Module(_) | State::Optimizer(_)) {
+        if matches!(here.state, State::Module(_) | State::Optimizer(_) | State::Scaler) {
             found.insert(object);
             return;
         }

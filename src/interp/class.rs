@@ -113,6 +113,7 @@ impl<'p> Interp<'p> {
             Some(Role::Optimizer) => {
                 State::Optimizer(OptimizerState { owns: ObjSet::default(), others: true, managed: false })
             }
+            Some(Role::Scaler) => State::Scaler,
             _ => State::Plain,
         };
         let object = self.alloc(call.place, reference, state);

@@ -72,7 +72,11 @@ impl<'p> Interp<'p> {
             })
             .collect();
         let mut known: FxHashMap<*const Tensor, Rc<Tensor>> = FxHashMap::default();
-        for (name, tensor) in found.iter().filter(|(_, tensor)| tensor.numbers.is_none()) {
+        for (name, tensor) in &found {
+            if let Some(numbers) = tensor.numbers.clone() {
+                self.name_content(&numbers, *name);
+                continue;
+            }
             let followed = match known.get(&Rc::as_ptr(tensor)) {
                 Some(followed) => followed.clone(),
                 None => {
@@ -84,6 +88,18 @@ impl<'p> Interp<'p> {
             self.heap.get_mut(env).set_attr(*name, Value::Tensor(followed));
         }
         !found.is_empty()
+    }
+
+    /// What nobody has written into a buffer is an input, too.
+    fn name_content(&mut self, numbers: &Numbers, name: Ustr) {
+        let content = Ustr::from(super::elements::CONTENT);
+        if let Some(buffer) = numbers.buffer
+            && numbers.formula.is_none()
+            && self.heap.attr(buffer, content).is_none()
+        {
+            let input = self.fresh_input(name);
+            self.fill(buffer, input);
+        }
     }
 
     /// Runs the way that is taken where there is a GPU and, aside, the other one.
@@ -161,12 +177,14 @@ impl<'p> Interp<'p> {
         if block.len() > MOST_STATEMENTS {
             return None;
         }
-        let floor = std::mem::replace(&mut self.floor, self.floor.max(self.fuel.saturating_sub(ASIDE)));
+        let least = self.floor.max(self.fuel.saturating_sub(ASIDE));
+        let floor = std::mem::replace(&mut self.floor, least);
         let (starved, called) = (self.starved.clone(), self.out.called.clone());
         let (consumed, walked) = (self.out.consumed.clone(), self.out.walked.clone());
         let returned = self.frames.last_mut().and_then(|frame| frame.returned.take());
         let exits = self.frames.last().map_or(0, |frame| frame.exits.len());
-        let left = self.active.last().map(|active| (active.breaks.len(), active.continues.len(), active.escapes));
+        let left =
+            self.active.last().map(|active| (active.breaks.len(), active.continues.len(), active.escapes));
         self.heap.begin();
         let (_, outcome) = self.quietly(|interp| interp.way(block));
         self.heap.rollback();
@@ -236,7 +254,6 @@ impl<'p> Interp<'p> {
             self.see_diverging(here.test, None, &here.formula, &there);
         }
     }
-
 }
 
 impl Returned {
@@ -245,4 +262,3 @@ impl Returned {
         self.depth > depth
     }
 }
-

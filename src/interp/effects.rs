@@ -4,7 +4,7 @@
 use super::{Call, Interp, Invocation, transfer};
 use crate::apis::{Api, Operand, Verb};
 use crate::report::{Confidence, Place};
-use crate::trace::Effect;
+use crate::trace::{Effect, ScalerAct};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -17,7 +17,14 @@ impl<'p> Interp<'p> {
                     let gradient = effect.args.get(1).is_some_and(|gradient| is_passed(gradient, call));
                     self.backward(&arg(0), call, gradient);
                 }
-                Verb::Step => self.step(&arg(0), &arg(1), call),
+                Verb::Step => self.step(&arg(0), &arg(1), &arg(2), call),
+                Verb::Unscale => {
+                    let optimizer = arg(1).as_obj();
+                    self.scaler(&arg(0), optimizer.map(ScalerAct::Unscale), call);
+                }
+                Verb::UpdateScale => self.scaler(&arg(0), Some(ScalerAct::Update), call),
+                Verb::ReadScale => self.scaler(&arg(0), Some(ScalerAct::Read), call),
+                Verb::Clip => self.clip(&arg(0), &arg(1), call.place),
                 Verb::Clear => self.clear(&arg(0), call.place),
                 Verb::Train => {
                     let flag = (effect.args.len() > 1).then(|| arg(1));
@@ -89,7 +96,7 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn step(&mut self, optimizer: &Value, closure: &Value, call: &Invocation) {
+    fn step(&mut self, optimizer: &Value, closure: &Value, scaler: &Value, call: &Invocation) {
         if matches!(closure.bare(), Value::Function(_) | Value::Bound(_) | Value::Partial(_)) {
             // The optimizer runs its closure, with gradients on, as often as it likes.
             let grad = self.grad.replace(true);
@@ -99,7 +106,8 @@ impl<'p> Interp<'p> {
         let Some(object) = optimizer.as_obj() else { return };
         if self.heap.get(object).optimizer().is_some() {
             let confidence = self.heap.get(object).confidence;
-            self.event(call.place, Effect::Step { optimizer: object }, confidence);
+            let scaler = self.working_scaler(scaler);
+            self.event(call.place, Effect::Step { optimizer: object, scaler }, confidence);
         } else {
             self.havoc(&Call::with(call.place, [optimizer.clone()]));
         }

@@ -2,7 +2,7 @@
 //! at them. A loop that writes each number of a buffer computes the buffer.
 
 use super::Interp;
-use crate::report::{Confidence, Place};
+use crate::report::Place;
 use crate::trace::{Counted, ElementRead, ElementWrite, LoopId, Sight};
 use crate::values::*;
 use smallvec::SmallVec;
@@ -161,7 +161,10 @@ impl Interp<'_> {
     fn is_whole(&self, whole: &Tensor, at: &Indices) -> bool {
         let covers =
             |(nth, size): (&Nth, &Int)| nth.plus == 0 && !size.is_unknown() && self.count(*nth).len == *size;
-        whole.shape.as_ref().is_some_and(|shape| shape.len() == at.len() && at.iter().zip(shape.iter()).all(covers))
+        whole
+            .shape
+            .as_ref()
+            .is_some_and(|shape| shape.len() == at.len() && at.iter().zip(shape.iter()).all(covers))
     }
 
     /// Leaves a write with the outermost of the loops that it counts through.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 /// Transfers that leave each number what and where it is.
-const KEEPING: [&str; 7] = ["cast", "detach", "flatten", "place", "self", "to", "variable"];
+const KEEPING: [&str; 8] = ["cast", "detach", "flatten", "item", "place", "self", "to", "variable"];
 /// Those that compute each number of the result of the numbers in its place.
 const ELEMENTWISE: [&str; 6] = ["broadcast", "compare", "like", "max-pair", "min-pair", "where"];
 
@@ -74,6 +74,7 @@ impl Interp<'_> {
         api: &Api,
         call: &Invocation,
         kept: Option<Rc<Numbers>>,
+        dtype: Option<DType>,
     ) -> Option<Rc<Numbers>> {
         let followed: Vec<Value> =
             call.tensors().into_iter().filter(|tensor| tensor.numbers.is_some()).map(Value::Tensor).collect();
@@ -88,6 +89,10 @@ impl Interp<'_> {
             // Copies are told from the same by this verb alone, and what is taken for a copy is not changed with it.
             None if verb == "same" => Some(self.formula_of(call.nth(0).as_tensor()?)?.copied()),
             None if verb == "self" && !keeps_numbers(api) => Some(Formula::other()),
+            None if matches!(verb, "cast" | "to") && changes_numbers(call, dtype) => {
+                let operand = self.formula_of(call.nth(0).as_tensor()?)?;
+                Some(Formula::apply(Function::Truncate, [operand]))
+            }
             None if KEEPING.contains(&verb) || is_flat(call, verb) => return kept,
             None if ELEMENTWISE.contains(&verb) => Some(Formula::other()),
             None => None,
@@ -190,7 +195,8 @@ impl Interp<'_> {
             return result;
         }
         let result = self.changed_in_place(receiver, result);
-        if matches!(self.tree(self.file()).expr(base).kind, ExprKind::Name(_)) && result.as_tensor().is_some() {
+        if matches!(self.tree(self.file()).expr(base).kind, ExprKind::Name(_)) && result.as_tensor().is_some()
+        {
             self.assign(base, result.clone());
         }
         result
@@ -204,6 +210,12 @@ fn apart_from(formula: &Formula, changed: &Value) -> Formula {
         Some(old) => formula.replacing(&old, &old.copied()),
         None => formula.clone(),
     }
+}
+
+/// Whether a cast cuts fractions off.
+fn changes_numbers(call: &Invocation, dtype: Option<DType>) -> bool {
+    let before = call.nth(0).as_tensor().and_then(|tensor| tensor.dtype);
+    dtype.is_some_and(|dtype| !dtype.is_float()) && before.is_none_or(DType::is_float)
 }
 
 /// Whether what gives its operand leaves the numbers in it as they are.

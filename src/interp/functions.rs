@@ -14,7 +14,8 @@ use ustr::Ustr;
 impl Interp<'_> {
     /// `apply-function cls args context`
     pub(super) fn applied_function(&mut self, call: &Invocation) -> Value {
-        let (Some(class), Some(context)) = (call.nth(0).as_obj(), call.nth(2).as_str().map(Ustr::from)) else {
+        let (Some(class), Some(context)) = (call.nth(0).as_obj(), call.nth(2).as_str().map(Ustr::from))
+        else {
             return Value::Unknown;
         };
         if call.open || !matches!(self.heap.get(class).state, State::Class(_)) {
@@ -23,7 +24,13 @@ impl Interp<'_> {
         self.apply_function(class, &call.rest, context, call.place)
     }
 
-    pub(super) fn apply_function(&mut self, class: ObjId, args: &[Value], context: Ustr, place: Place) -> Value {
+    pub(super) fn apply_function(
+        &mut self,
+        class: ObjId,
+        args: &[Value],
+        context: Ustr,
+        place: Place,
+    ) -> Value {
         let Some(Value::Function(forward)) = self.find_attr(class, Ustr::from("forward")) else {
             return Value::Unknown;
         };
@@ -33,7 +40,8 @@ impl Interp<'_> {
         };
         let context = Value::Obj(self.alloc(place, ClassRef::Api(context), State::Plain));
         let skipped = usize::from(setup.is_none());
-        let names: Vec<Ustr> = self.params_of(&forward).iter().skip(skipped).map(|param| param.name).collect();
+        let names: Vec<Ustr> =
+            self.params_of(&forward).iter().skip(skipped).map(|param| param.name).collect();
         let inputs: Vec<Value> = args
             .iter()
             .enumerate()
@@ -73,7 +81,7 @@ impl Interp<'_> {
         let learned = tensors.clone().any(|arg| arg.learned);
         let one = |value: &Value| match value {
             Value::Tensor(tensor) => {
-                let graph = super::transfer::graph_here(self.grad, tensor.dtype, &graph);
+                let graph = super::transfer::build::graph_here(self.grad, tensor.dtype, &graph);
                 let learned = learned || tensor.learned;
                 Value::tensor(Tensor { graph, learned, is_leaf: false, numbers: None, ..(**tensor).clone() })
             }
@@ -96,7 +104,8 @@ impl Interp<'_> {
         place: Place,
     ) {
         let Value::Tensor(result) = result else { return };
-        let Some(formula) = self.formula_of(result).filter(|formula| formula.is_known() && formula.is_smooth())
+        let Some(formula) =
+            self.formula_of(result).filter(|formula| formula.is_known() && formula.is_smooth())
         else {
             return;
         };
@@ -142,8 +151,9 @@ impl Interp<'_> {
     /// Applies a function that the script defines and does not apply, to tensors of any kind.
     pub(super) fn apply_seeded(&mut self, class: ObjId, forward: &Closure, place: Place) -> Option<Value> {
         let apply = self.find_attr(class, Ustr::from("apply"))?;
-        let own_context = matches!(self.find_attr(class, Ustr::from("setup_context")), Some(Value::Function(_)));
-        let params: Vec<Param> = self.params_of(forward).to_vec();
+        let own_context =
+            matches!(self.find_attr(class, Ustr::from("setup_context")), Some(Value::Function(_)));
+        let params = &self.tree(forward.file).function(forward.function).params;
         let mut args = Vec::new();
         for param in params.iter().skip(usize::from(!own_context)) {
             args.push(match param.kind {

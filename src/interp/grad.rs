@@ -24,7 +24,11 @@ impl<'p> Interp<'p> {
                 }
                 self.out.walked = self.out.walked.union(&leaves);
                 let confidence = tensor.confidence;
-                self.event(place, Effect::Backward { leaves, others }, Confidence::High);
+                let scaled = match tensor.graph {
+                    Graph::Unknown if tensor.scaled == Scaled::No => Scaled::Maybe,
+                    _ => tensor.scaled,
+                };
+                self.event(place, Effect::Backward { leaves, others, scaled }, Confidence::High);
                 let sight = Sight::Backward { loss: tensor.clone(), has_gradient };
                 self.see(place, sight, confidence);
             }
@@ -34,7 +38,7 @@ impl<'p> Interp<'p> {
                 self.let_all_go();
                 self.event(
                     place,
-                    Effect::Backward { leaves: ObjSet::default(), others: true },
+                    Effect::Backward { leaves: ObjSet::default(), others: true, scaled: Scaled::Maybe },
                     Confidence::High,
                 );
             }

@@ -94,6 +94,13 @@ impl<'a> Invocation<'a> {
             open: call.open,
         };
         let mut positional = call.positional.iter();
+        // The receiver of a property is its operand, listed or not.
+        if api.property
+            && params.is_empty()
+            && let Some(receiver) = positional.next()
+        {
+            invocation.bound.push((Ustr::from("self"), receiver.clone()));
+        }
         for param in params {
             match param.kind {
                 ParamKind::Plain => {

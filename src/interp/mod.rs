@@ -33,6 +33,7 @@ pub mod python;
 mod refine;
 mod retained;
 mod run;
+mod scaling;
 mod scope;
 mod stmt;
 mod streams;

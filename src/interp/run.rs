@@ -225,12 +225,15 @@ impl<'p> Interp<'p> {
             call.keywords.push((param.name, Passed { value, place: Place::new(key.file, param.span) }));
         }
         self.trace.push(Vec::new());
-        let applied = match receiver.as_ref().and_then(Value::as_obj).map(|object| self.heap.get(object).class) {
-            Some(ClassRef::Project(class)) if definition.name == "forward" && self.is_function_class(ClassRef::Project(class)) => {
-                self.apply_seeded(class, closure, place)
-            }
-            _ => None,
-        };
+        let applied =
+            match receiver.as_ref().and_then(Value::as_obj).map(|object| self.heap.get(object).class) {
+                Some(ClassRef::Project(class))
+                    if definition.name == "forward" && self.is_function_class(ClassRef::Project(class)) =>
+                {
+                    self.apply_seeded(class, closure, place)
+                }
+                _ => None,
+            };
         let result = match applied {
             Some(result) => result,
             None => self.inline(closure, receiver.as_ref(), &call),

@@ -382,7 +382,8 @@ impl<'p> Interp<'p> {
             }
             Role::Scaler | Role::Scheduler | Role::Engine => match self.apis.class_of(role) {
                 Some(class) => {
-                    Value::Obj(self.alloc_as(key, ClassRef::Api(class), State::Plain, Confidence::Medium))
+                    let state = if role == Role::Scaler { State::Scaler } else { State::Plain };
+                    Value::Obj(self.alloc_as(key, ClassRef::Api(class), state, Confidence::Medium))
                 }
                 None => value,
             },

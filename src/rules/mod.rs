@@ -1,13 +1,22 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod backward_mismatches_forward;
+mod clip_before_unscale;
+mod device_dependent_result;
 mod device_mismatch;
+mod element_loop_on_gpu;
 mod full_dataset_batch;
+mod lossy_cast_in_kernel;
+mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_no_grad;
 mod missing_zero_grad;
 mod non_scalar_backward;
 mod retained_graph;
+mod scaler_not_updated;
 mod softmax_before_cross_entropy;
+mod step_bypasses_scaler;
+mod undersized_output;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
 
@@ -97,14 +106,23 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &backward_mismatches_forward::RULE,
+    &clip_before_unscale::RULE,
+    &device_dependent_result::RULE,
     &device_mismatch::RULE,
+    &element_loop_on_gpu::RULE,
     &full_dataset_batch::RULE,
+    &lossy_cast_in_kernel::RULE,
+    &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
+    &scaler_not_updated::RULE,
     &softmax_before_cross_entropy::RULE,
+    &step_bypasses_scaler::RULE,
+    &undersized_output::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,
 ];

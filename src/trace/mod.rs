@@ -8,7 +8,7 @@ pub use walk::{Protocol, Way, walk};
 use crate::apis::Expects;
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
-use crate::values::{DType, Device, Formula, Heap, Int, Mode, ObjId, ObjSet, Tensor, Value};
+use crate::values::{DType, Device, Formula, Heap, Int, Mode, ObjId, ObjSet, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -74,9 +74,13 @@ pub struct Event {
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// Walks the graph of `loss` and adds to the gradients of `leaves`.
-    Backward { leaves: ObjSet, others: bool },
-    /// Applies the gradients of what the optimizer owns.
-    Step { optimizer: ObjId },
+    Backward { leaves: ObjSet, others: bool, scaled: Scaled },
+    /// Applies the gradients of what the optimizer owns, divided by the scale where a scaler does it.
+    Step { optimizer: ObjId, scaler: Option<ObjId> },
+    /// The gradients of these are clipped; not of all their parameters, where not `whole`.
+    Clip { targets: ObjSet, whole: bool },
+    /// What else a scaler of gradients does.
+    Scaler { scaler: ObjId, act: ScalerAct },
     /// The gradients of an optimizer's, module's or parameter's are cleared.
     Clear { targets: ObjSet, whole: bool },
     /// A call that is not understood got hold of these.
@@ -87,6 +91,16 @@ pub enum Effect {
     Made { object: ObjId },
     /// A forward of a module.
     Forward { module: ObjId },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScalerAct {
+    /// Divides the gradients of an optimizer by the scale, in place.
+    Unscale(ObjId),
+    /// Chooses the scale of the next iteration.
+    Update,
+    /// Tells its scale: the script may do any of this by itself.
+    Read,
 }
 
 #[derive(Clone, Debug)]

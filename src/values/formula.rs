@@ -195,7 +195,9 @@ impl Formula {
     /// Whether it has a slope in its inputs that is known.
     pub fn is_smooth(&self) -> bool {
         match &self.0.term {
-            Term::Apply(function, operands) => function.is_smooth() && operands.iter().all(Formula::is_smooth),
+            Term::Apply(function, operands) => {
+                function.is_smooth() && operands.iter().all(Formula::is_smooth)
+            }
             Term::Some => false,
             _ => true,
         }

@@ -150,9 +150,9 @@ impl Heap {
         }
         let state = self.join_states(&a.state, &b.state);
         Rc::new(Object {
-            // Optimizers of two classes answer to the same methods; models of two classes answer as their parts do.
+            // Optimizers, and scalers, of two classes answer to the same methods; models of two classes answer as their parts do.
             class: match (&a.state, a.class == b.class) {
-                (State::Optimizer(_), _) | (_, true) => a.class,
+                (State::Optimizer(_) | State::Scaler, _) | (_, true) => a.class,
                 _ => ClassRef::Builtin,
             },
             attrs,
@@ -166,6 +166,7 @@ impl Heap {
     fn join_states(&mut self, a: &State, b: &State) -> State {
         match (a, b) {
             (State::Frame, State::Frame) => State::Frame,
+            (State::Scaler, State::Scaler) => State::Scaler,
             (State::Class(class), State::Class(_)) => State::Class(class.clone()),
             (State::List(a), State::List(b)) => State::List(self.join_items(a, b)),
             (State::Dict(a), State::Dict(b)) => State::Dict(self.join_entries(a, b)),

@@ -13,7 +13,7 @@ pub use heap::Heap;
 pub use int::{Int, Symbol};
 pub use object::*;
 pub use range::Interval;
-pub use tensor::{DType, Device, Graph, Hazard, HazardKind, Nodes, Shape, Source, Tensor};
+pub use tensor::{DType, Device, Graph, Hazard, HazardKind, Nodes, Scaled, Shape, Source, Tensor};
 
 use crate::report::{FileId, Place};
 use crate::syntax::FnId;

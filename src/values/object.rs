@@ -102,6 +102,8 @@ pub enum State {
     Module(ModuleState),
     Optimizer(OptimizerState),
     Loader(Rc<LoaderState>),
+    /// A scaler of gradients.
+    Scaler,
 }
 
 #[derive(Clone, Debug)]
@@ -148,6 +150,10 @@ pub struct Entries {
 }
 
 impl State {
+    pub fn is_scaler(&self) -> bool {
+        matches!(self, State::Scaler)
+    }
+
     /// How many items are held one by one.
     pub fn held(&self) -> usize {
         match self {

@@ -2,7 +2,7 @@
 
 use super::formula::Numbers;
 use super::int::{Int, product};
-use super::object::ObjSet;
+use super::object::{ObjId, ObjSet};
 use super::range::Interval;
 use crate::apis::Mark;
 use crate::report::{Confidence, Place};
@@ -258,6 +258,31 @@ fn union_sorted(a: &Rc<[u32]>, b: &Rc<[u32]>) -> Rc<[u32]> {
     all.into()
 }
 
+/// Whether numbers were multiplied by a scaler of gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Scaled {
+    #[default]
+    No,
+    By(ObjId),
+    /// On some ways, by a scaler that we do not see, or by several.
+    Maybe,
+}
+
+impl Scaled {
+    /// Of what is computed from both.
+    pub fn union(self, other: Scaled) -> Scaled {
+        match (self, other) {
+            (Scaled::No, scaled) | (scaled, Scaled::No) => scaled,
+            _ => self.join(other),
+        }
+    }
+
+    /// Of what is one or the other.
+    pub fn join(self, other: Scaled) -> Scaled {
+        if self == other { self } else { Scaled::Maybe }
+    }
+}
+
 /// What a tensor is in the training script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Source {
@@ -310,6 +335,7 @@ pub struct Tensor {
     pub hazards: Option<Rc<[Hazard]>>,
     /// What its numbers are computed of, where that is followed.
     pub numbers: Option<Rc<Numbers>>,
+    pub scaled: Scaled,
     /// Where it was made.
     pub made: Option<Place>,
     /// The pass of a loop in which it was made.
@@ -334,6 +360,7 @@ impl Default for Tensor {
             learned: false,
             hazards: None,
             numbers: None,
+            scaled: Scaled::No,
             made: None,
             born: 0,
             what: None,
@@ -382,6 +409,7 @@ impl Tensor {
             learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
             numbers: Numbers::join(&self.numbers, &other.numbers),
+            scaled: self.scaled.join(other.scaled),
             made: if self.made == other.made { self.made } else { None },
             born: self.born.max(other.born),
             what: if self.what == other.what { self.what } else { None },
@@ -407,6 +435,7 @@ impl Tensor {
             && self.source == other.source
             && self.is_leaf == other.is_leaf
             && Numbers::same(&self.numbers, &other.numbers)
+            && self.scaled == other.scaled
     }
 }
 

@@ -33,10 +33,8 @@ pub fn slopes_agree(forward: &Formula, input: u32, gradient: &Formula, incoming:
         return None;
     }
     verdict((0..POINTS).filter_map(|point| {
-        let at = |one: Input| Slope {
-            value: sample(one.id, point),
-            slope: f64::from(u8::from(one.id == input)),
-        };
+        let at =
+            |one: Input| Slope { value: sample(one.id, point), slope: f64::from(u8::from(one.id == input)) };
         let wanted = forward.at(&at)?.slope * sample(incoming, point);
         Some((wanted, gradient.at(&at)?.value))
     }))
@@ -119,8 +117,20 @@ fn of_two(function: Function, x: Slope, y: Slope) -> Slope {
             value: x.value / y.value,
             slope: (x.slope * y.value - x.value * y.slope) / (y.value * y.value),
         },
-        Function::Max => if x.value >= y.value { x } else { y },
-        Function::Min => if x.value <= y.value { x } else { y },
+        Function::Max => {
+            if x.value >= y.value {
+                x
+            } else {
+                y
+            }
+        }
+        Function::Min => {
+            if x.value <= y.value {
+                x
+            } else {
+                y
+            }
+        }
         Function::Pow => power(x, y),
         // The others have one operand.
         _ => Slope { value: f64::NAN, slope: f64::NAN },

@@ -1,0 +1,59 @@
+//! Scalers of gradients, and clipping: what was multiplied by which scale, and who divides by it again.
+//! A scaler that is known to be switched off does nothing.
+
+use super::{Interp, Invocation};
+use crate::report::{Confidence, Place};
+use crate::trace::{Effect, ScalerAct};
+use crate::values::*;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// The scaler that a value is, unless it is switched off for sure.
+    pub(super) fn working_scaler(&mut self, value: &Value) -> Option<ObjId> {
+        let object = value.as_obj().filter(|object| self.heap.get(*object).state.is_scaler())?;
+        // What the user may switch on from outside counts as on.
+        let enabled = self.heap.attr(object, Ustr::from("enabled")).cloned();
+        let off = enabled.is_some_and(|enabled| self.truth(&enabled) == Some(false));
+        (!off).then_some(object)
+    }
+
+    /// `scaler.scale(loss)`: the same numbers times the scale, one by one where they are several.
+    pub(super) fn scaled(&mut self, call: &Invocation) -> Value {
+        let scaler = self.working_scaler(&call.nth(0));
+        let known = matches!(call.nth(0).as_obj(), Some(object) if self.heap.get(object).state.is_scaler());
+        let scaled = match scaler {
+            Some(scaler) => Scaled::By(scaler),
+            None if known => Scaled::No,
+            None => Scaled::Maybe,
+        };
+        with_scale(&call.nth(1), scaled)
+    }
+
+    pub(super) fn scaler(&mut self, scaler: &Value, act: Option<ScalerAct>, call: &Invocation) {
+        let (Some(scaler), Some(act)) = (self.working_scaler(scaler), act) else { return };
+        let confidence = self.heap.get(scaler).confidence;
+        self.event(call.place, Effect::Scaler { scaler, act }, confidence);
+    }
+
+    /// A bound of infinity is how a script asks for the norm alone.
+    pub(super) fn clip(&mut self, target: &Value, bound: &Value, place: Place) {
+        if bound.as_num().is_some_and(f64::is_infinite) {
+            return;
+        }
+        let params = self.collect_params(target, 3);
+        let whole = params.whole && !params.others;
+        self.event(place, Effect::Clip { targets: params.owners, whole }, Confidence::High);
+    }
+}
+
+fn with_scale(value: &Value, scaled: Scaled) -> Value {
+    match value.bare() {
+        Value::Tensor(tensor) => Value::tensor(Tensor { scaled, is_leaf: false, ..(**tensor).clone() }),
+        Value::Tuple(items) => Value::tuple(items.iter().map(|item| with_scale(item, scaled)).collect()),
+        // Whatever it is, it was multiplied.
+        Value::Unknown => {
+            Value::tensor(Tensor { scaled, confidence: Confidence::Medium, ..Tensor::default() })
+        }
+        other => other.clone(),
+    }
+}

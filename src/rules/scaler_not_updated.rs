@@ -1,0 +1,40 @@
+//! A scale that is not chosen anew after a step, or at the wrong time.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script, Stale};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "scaler-not-updated",
+    summary: "a scaler of gradients is not updated once after each step",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    page: page!("scaler-not-updated"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for stale in script.stale_scales() {
+        let (scaler, optimizer) = (&stale.scaler, &stale.optimizer);
+        let (message, help) = match stale.kind {
+            Stale::Never => (
+                "the second step ends the run: nothing updates the scaler after the first".to_owned(),
+                format!("call `{scaler}.update()` after the step"),
+            ),
+            Stale::EveryMicroBatch => (
+                "the scaler is updated in micro-batches that do not step, which ends the run".to_owned(),
+                format!("call `{scaler}.update()` right after `{scaler}.step({optimizer})`"),
+            ),
+            Stale::BeforeStep(_) => (
+                format!("the scale changes between the backward pass and the step of `{optimizer}`"),
+                format!("call `{scaler}.update()` once, after the last step"),
+            ),
+        };
+        let mut finding = script.finding(RULE.id, RULE.severity, &stale.at, message).help(help);
+        if let Stale::BeforeStep(step) = stale.kind {
+            finding = finding.because(step, "divides by another scale than the loss was multiplied with");
+        }
+        out.push(finding, &stale.at);
+    }
+}
