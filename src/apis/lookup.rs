@@ -8,7 +8,7 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::memo::{self, Place, Question};
-use super::model::{Api, Role};
+use super::model::{Api, Modal, Role};
 use super::pack::{Found, Pack, pack};
 use super::parse::{Shared, parse};
 
@@ -120,6 +120,11 @@ impl Apis {
             let says = api.gives.is_some() || api.class.as_ref()?.call.is_some();
             says.then_some(api)
         })
+    }
+
+    /// When the mode of an instance matters, by the first of the class and its bases that says so.
+    pub fn modal(&self, class: Ustr) -> Option<Modal> {
+        self.along(class, &mut |name| self.class(name)?.class.as_ref()?.modal)
     }
 
     /// Parts of the training protocol that a class or one of its bases does by itself.

@@ -101,6 +101,8 @@ pub enum Verb {
     Walk,
     /// `step optimizer [closure] [scaler]`: applies gradients, through a scaler that divides them by its scale.
     Step,
+    /// `schedule scheduler [epoch]`: goes on to the next learning rate, or to that of an epoch.
+    Schedule,
     /// `unscale scaler optimizer`: the gradients of an optimizer are divided by the scale.
     Unscale,
     /// `update-scale scaler`: the scaler chooses its next scale.
@@ -199,8 +201,19 @@ pub struct ClassSpec {
     pub call_params: Box<[ParamSpec]>,
     /// What constructing evaluates to, where that is not simply an instance (`torch.nn.Parameter(data)`).
     pub makes: Option<Apply>,
+    /// Whether a layer does something else in training than in evaluation.
+    pub modal: Option<Modal>,
     /// Parts of the training protocol that the framework does by itself: `backward`, `step`, `clear`, `device`, `eval`, `loop`.
     pub owns: Box<[Ustr]>,
+}
+
+/// When a layer's mode matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Modal {
+    Always,
+    Never,
+    /// Where this parameter of the constructor is true, or not zero.
+    If(Ustr),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

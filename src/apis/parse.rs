@@ -7,7 +7,7 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{
-    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, ParamKind, ParamSpec, Role, Weights,
+    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, Modal, ParamKind, ParamSpec, Role, Weights,
 };
 use super::terms::{Term, literal};
 use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, OWNED, ROLES};
@@ -210,7 +210,10 @@ impl<'a> Reader<'a> {
 
     /// A class is what has a key that only classes have.
     fn class(&mut self, keys: &Keys<'a, '_>, params: &[ParamSpec]) -> Result<Option<ClassSpec>, ApiError> {
-        if !["role", "is", "weights", "call", "owns", "makes"].iter().any(|key| keys.get(key).is_some()) {
+        if !["role", "is", "weights", "call", "owns", "makes", "modal"]
+            .iter()
+            .any(|key| keys.get(key).is_some())
+        {
             return Ok(None);
         }
         let names: Vec<Ustr> = params.iter().map(|param| param.name).collect();
@@ -240,12 +243,32 @@ impl<'a> Reader<'a> {
             })
             .collect::<Result<_, _>>()?;
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
+        class.modal = keys.get("modal").map(|value| self.modal(value, &names)).transpose()?;
         class.makes = keys.get("makes").map(|value| self.makes(value, &names)).transpose()?;
         Ok(Some(class))
     }
 
     fn makes(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Apply, ApiError> {
         self.string(value)?.transfer(names)
+    }
+
+    fn modal(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Modal, ApiError> {
+        match value.get_ref().as_bool() {
+            Some(true) => Ok(Modal::Always),
+            Some(false) => Ok(Modal::Never),
+            None => Ok(Modal::If(self.parameter(self.string(value)?, names)?)),
+        }
+    }
+
+    /// The name of one of the entry's parameters.
+    fn parameter(&self, term: Term<'a>, names: &[Ustr]) -> Result<Ustr, ApiError> {
+        match names.iter().find(|name| name.as_str() == term.text) {
+            Some(name) => Ok(*name),
+            None => {
+                let known = names.iter().map(Ustr::as_str);
+                Err(self.input.unknown(term.offset, "parameter", term.text, known))
+            }
+        }
     }
 
     fn weights(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Weights, ApiError> {
@@ -271,12 +294,7 @@ impl<'a> Reader<'a> {
         keys.only(&["by", "samples", "sample", "bytes"])?;
         let mut spec = DatasetSpec { bytes_per_element: 4, ..DatasetSpec::default() };
         if let Some(by) = keys.get("by") {
-            let term = self.string(by)?;
-            if !names.iter().any(|name| name.as_str() == term.text) {
-                let known = names.iter().map(Ustr::as_str);
-                return Err(self.input.unknown(term.offset, "parameter", term.text, known));
-            }
-            spec.by = Some(ustr(term.text));
+            spec.by = Some(self.parameter(self.string(by)?, names)?);
         }
         if let Some(samples) = keys.get("samples") {
             spec.samples = match samples.get_ref().as_table() {

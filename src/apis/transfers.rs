@@ -138,6 +138,7 @@ pub const TRANSFERS: &[Word] = &[
     word("max-pair", 2, 2, "x y: elementwise, the larger"),
     word("merge", 1, 1, "inputs: elementwise on a list"),
     word("min-pair", 2, 2, "x y: elementwise, the smaller"),
+    word("mode-flag", 1, 1, "self: whether a module is in training, not known here"),
     word(
         "model-output",
         2,

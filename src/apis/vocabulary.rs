@@ -62,6 +62,7 @@ pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "gra
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
     ("step", Verb::Step, 1, 3),
+    ("schedule", Verb::Schedule, 1, 2),
     ("unscale", Verb::Unscale, 2, 2),
     ("update-scale", Verb::UpdateScale, 1, 1),
     ("read-scale", Verb::ReadScale, 1, 1),
@@ -117,7 +118,7 @@ pub const EXPECTATIONS: &[&str] =
 /// Keys of an entry.
 pub const ENTRY_KEYS: &[&str] = &[
     "also", "params", "gives", "range", "mark", "effects", "context", "loss", "role", "is", "weights",
-    "call", "owns", "makes", "dataset", "property", "source",
+    "call", "owns", "makes", "modal", "dataset", "property", "source",
 ];
 
 /// Keys of a file that are no entries.

@@ -177,7 +177,7 @@ impl Script<'_> {
     }
 
     /// Whether a model is trained on what a loader yields.
-    fn feeds_training(&self, loader: ObjId) -> bool {
+    pub(super) fn feeds_training(&self, loader: ObjId) -> bool {
         let over = |id: &LoopId| {
             let info = self.rehearsal.loop_info(*id);
             matches!(info.over, Over::Loader(over) if over == loader) && self.descends_in(*id)

@@ -61,7 +61,7 @@ impl Script<'_> {
     }
 
     /// Whether a backward runs in a loop.
-    fn trains_in(&self, id: LoopId) -> bool {
+    pub(super) fn trains_in(&self, id: LoopId) -> bool {
         self.sightings().any(|(at, sight)| matches!(sight, Sight::Backward { .. }) && at.loops.contains(&id))
     }
 

@@ -7,8 +7,10 @@ mod gradients;
 mod kernels;
 mod losses;
 mod memory;
+mod modes;
 mod scaling;
 mod shares;
+mod steps;
 pub mod units;
 
 pub use data::{FullBatch, ResidentData};
@@ -16,7 +18,9 @@ pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use kernels::{ElementLoop, LossyCast, ShortBuffer};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
+pub use modes::{EvaluatedInTraining, StuckInEval};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
+pub use steps::{EarlySchedule, Unapplied, Unstepped};
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};
@@ -86,8 +90,22 @@ impl<'a> Script<'a> {
         self.rehearsal.sightings.iter().map(|Sighting { at, sight }| (at, sight))
     }
 
+    /// What a module is called where it is kept, else its class.
+    fn name_of_module(&self, module: ObjId) -> String {
+        match self.name_of(module).as_str() {
+            "optimizer" => "model".to_owned(),
+            name => name.to_owned(),
+        }
+    }
+
     /// The name a variable or attribute had where an object was kept; else its class.
+    /// The name a variable or attribute had where an optimizer was kept.
     fn name_of(&self, object: ObjId) -> String {
+        self.name_or(object, "optimizer")
+    }
+
+    /// The name a variable or attribute had where an object was kept.
+    fn name_or(&self, object: ObjId, otherwise: &str) -> String {
         for entry in 0..self.rehearsal.heap.len() {
             let holder = self.rehearsal.heap.get(ObjId(entry as u32));
             if !matches!(
@@ -103,7 +121,7 @@ impl<'a> Script<'a> {
                 }
             }
         }
-        "optimizer".to_owned()
+        otherwise.to_owned()
     }
 }
 

@@ -80,6 +80,10 @@ impl Share<'_, '_> {
             || (self.state.others && objects.iter().any(is_module))
     }
 
+    pub fn is_alone(&self) -> bool {
+        self.alone
+    }
+
     /// Whether another optimizer applies the same gradients.
     pub fn is_of(&self, other: ObjId) -> bool {
         let State::Optimizer(other) = &self.script.rehearsal.heap.get(other).state else { return false };
@@ -94,6 +98,11 @@ impl<'a> Script<'a> {
     pub fn shares<'s>(&'s self, entry: &Entry, parts: Parts) -> Vec<Share<'s, 'a>> {
         let mut stepping = ObjSet::default();
         optimizers(&entry.nodes, &mut stepping);
+        self.shares_of(&stepping, parts)
+    }
+
+    /// What each of several optimizers owns.
+    pub fn shares_of<'s>(&'s self, stepping: &ObjSet, parts: Parts) -> Vec<Share<'s, 'a>> {
         let mut all = Vec::new();
         for optimizer in stepping.iter() {
             let State::Optimizer(state) = &self.rehearsal.heap.get(optimizer).state else { continue };
@@ -120,7 +129,7 @@ fn owned_parts(state: &OptimizerState, parts: Parts) -> Vec<ObjSet> {
 }
 
 /// The optimizers that step in a sequence.
-fn optimizers(nodes: &[Node], found: &mut ObjSet) {
+pub(super) fn optimizers(nodes: &[Node], found: &mut ObjSet) {
     for node in nodes {
         match node {
             Node::Event(Event { effect: Effect::Step { optimizer, .. }, .. }) => found.insert(*optimizer),

@@ -51,7 +51,10 @@ impl<'p> Interp<'p> {
         if matches!(api.context, Some(ref context) if *context != Context::Result) {
             return self.context_object(api, &call);
         }
-        let invocation = Invocation::bind(api, &call);
+        let mut invocation = Invocation::bind(api, &call);
+        if api.property {
+            invocation.fill(Ustr::from("self"), receiver.clone());
+        }
         self.apply(api, &invocation)
     }
 
@@ -132,6 +135,7 @@ impl<'p> Interp<'p> {
             "gradients" => self.gradients(call),
             "scaled" => self.scaled(call),
             "grad" => Value::Unknown,
+            "mode-flag" => self.mode_flag(call),
             "parameter" => self.parameter(call),
             "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
             | "dataset-same" | "take-samples" | "dataset-arrays" | "dataset-skip" | "dataset-take"
@@ -251,6 +255,7 @@ impl<'p> Interp<'p> {
                     Learned::Nothing if invocation.open => Learned::Opaque,
                     weights => weights,
                 },
+                modal: self.is_modal(api, &invocation),
                 device: self.device_in_force(&invocation),
                 frozen: Some(false),
                 ..ModuleState::default()

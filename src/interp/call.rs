@@ -159,12 +159,18 @@ impl<'p> Interp<'p> {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
             return self.call_api_method(api.name, &tensor, call);
         }
-        let clears = |role| {
+        self.mode_of_unknown(name, call.place);
+        let does = |role, verb| {
             let class = self.apis.class_of(role)?;
             let api = self.apis.method(class, name)?;
-            api.effects.iter().any(|effect| effect.verb == Verb::Clear).then_some(())
+            api.effects.iter().any(|effect| effect.verb == verb).then_some(())
         };
-        if [Role::Optimizer, Role::Module].into_iter().find_map(clears).is_some() {
+        // An environment that steps is told an action.
+        let acts = call.values().any(|value| !matches!(value, Value::Function(_) | Value::Bound(_)));
+        if !acts && does(Role::Optimizer, Verb::Step).is_some() {
+            self.event(call.place, Effect::UnseenStep, Confidence::High);
+        }
+        if [Role::Optimizer, Role::Module].into_iter().find_map(|role| does(role, Verb::Clear)).is_some() {
             // Something is cleared, and it may be anything.
             let effect = Effect::Clear { targets: ObjSet::default(), whole: false };
             self.event(call.place, effect, Confidence::High);

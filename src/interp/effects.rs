@@ -18,6 +18,10 @@ impl<'p> Interp<'p> {
                     self.backward(&arg(0), call, gradient);
                 }
                 Verb::Step => self.step(&arg(0), &arg(1), &arg(2), call),
+                Verb::Schedule => {
+                    let to_epoch = effect.args.get(1).is_some_and(|epoch| is_passed(epoch, call));
+                    self.schedule(&arg(0), to_epoch, call.place);
+                }
                 Verb::Unscale => {
                     let optimizer = arg(1).as_obj();
                     self.scaler(&arg(0), optimizer.map(ScalerAct::Unscale), call);
@@ -28,9 +32,9 @@ impl<'p> Interp<'p> {
                 Verb::Clear => self.clear(&arg(0), call.place),
                 Verb::Train => {
                     let flag = (effect.args.len() > 1).then(|| arg(1));
-                    self.train(&arg(0), flag.as_ref());
+                    self.train(&arg(0), flag.as_ref(), call.place);
                 }
-                Verb::Eval => self.for_each_part(&arg(0), |module| module.mode = Mode::Eval),
+                Verb::Eval => self.set_mode(&arg(0), Mode::Eval, call.place),
                 Verb::RequiresGrad => self.requires_grad(&arg(0), &arg(1), call.place),
                 Verb::Move => {
                     let device = transfer::device_of(self, &arg(1));
@@ -54,16 +58,6 @@ impl<'p> Interp<'p> {
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
         }
-    }
-
-    /// Without a flag a module is put into training; with one, the flag says.
-    fn train(&mut self, target: &Value, flag: Option<&Value>) {
-        let mode = match flag.map(|flag| self.truth(flag)) {
-            None | Some(Some(true)) => Mode::Train,
-            Some(Some(false)) => Mode::Eval,
-            Some(None) => Mode::Unknown,
-        };
-        self.for_each_part(target, |module| module.mode = mode);
     }
 
     fn default_device_from_here(&mut self, device: &Value) {
@@ -110,6 +104,28 @@ impl<'p> Interp<'p> {
             self.event(call.place, Effect::Step { optimizer: object, scaler }, confidence);
         } else {
             self.havoc(&Call::with(call.place, [optimizer.clone()]));
+        }
+    }
+
+    /// A schedule that is told the epoch goes wherever it is told.
+    fn schedule(&mut self, scheduler: &Value, to_epoch: bool, place: Place) {
+        let Some(object) = scheduler.as_obj().filter(|_| !to_epoch) else { return };
+        let optimizer = self.heap.attr(object, Ustr::from("optimizer")).and_then(Value::as_obj);
+        let confidence = self.heap.get(object).confidence;
+        self.event(place, Effect::Schedule { scheduler: object, optimizer }, confidence);
+    }
+
+    /// `optimizer.step` without parentheses, as a statement.
+    pub(super) fn note_named_step(&mut self, value: &Value, place: Place) {
+        let Value::Bound(bound) = value else { return };
+        let Method::Api(name) = bound.method else { return };
+        let optimizer = bound.receiver.as_obj().filter(|object| self.heap.get(*object).optimizer().is_some());
+        let steps = |api: &Api| api.effects.iter().any(|effect| effect.verb == Verb::Step);
+        if let Some(optimizer) = optimizer
+            && self.apis.get(name).is_some_and(steps)
+        {
+            let confidence = self.heap.get(optimizer).confidence;
+            self.event(place, Effect::NamedStep { optimizer }, confidence);
         }
     }
 

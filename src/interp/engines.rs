@@ -24,7 +24,7 @@ impl<'p> Interp<'p> {
             _ => !matches!(call.nth(1), Value::None),
         };
         let parts = [object].into_iter().collect();
-        let wrapper = ModuleState { weights: Learned::Nothing, parts, scatters, ..state };
+        let wrapper = ModuleState { weights: Learned::Nothing, modal: false, parts, scatters, ..state };
         let outer = self.alloc(call.place, class, State::Module(wrapper));
         // The wrapper answers like the module itself, and has it as `.module`.
         let attrs = self.heap.get(object).attrs.clone();

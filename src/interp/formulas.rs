@@ -275,3 +275,13 @@ pub(super) fn other_numbers(numbers: &Numbers) -> Rc<Numbers> {
 pub(super) fn is_element(tensor: &Tensor) -> bool {
     tensor.rank() == Some(0) && tensor.numbers.as_ref().is_some_and(|numbers| !numbers.at.is_empty())
 }
+
+/// What leaves a module is a value of its own to what follows.
+pub(super) fn renewed(output: Value) -> Value {
+    match &output {
+        Value::Tensor(tensor) if tensor.numbers.is_some() => {
+            Value::tensor(Tensor { numbers: None, ..(**tensor).clone() })
+        }
+        _ => output,
+    }
+}

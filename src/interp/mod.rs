@@ -27,6 +27,7 @@ pub mod invocation;
 mod items;
 mod loops;
 mod models;
+mod modes;
 pub mod modules;
 mod parameters;
 pub mod python;

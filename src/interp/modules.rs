@@ -52,7 +52,7 @@ impl<'p> Interp<'p> {
         if !outermost {
             return output;
         }
-        let output = self.close_forward(output);
+        let output = super::formulas::renewed(self.close_forward(output));
         let output = self.forwarded(object, before, input, output, call.place);
         self.kept = self.kept.saturating_add(around);
         output
@@ -95,7 +95,8 @@ impl<'p> Interp<'p> {
         output: Value,
         place: Place,
     ) -> Value {
-        self.event(place, Effect::Forward { module: object }, Confidence::High);
+        let grad = self.grad.filter(|_| !self.volatile && !self.in_uncalled_model());
+        self.event(place, Effect::Forward { module: object, grad }, Confidence::High);
         let graph = self.graph_id(place);
         let output = mark_graph(&output, graph);
         let confidence = self.heap.get(object).confidence;
@@ -103,7 +104,8 @@ impl<'p> Interp<'p> {
             module: object,
             name: self.class_name(object),
             mode: module.mode,
-            grad: self.grad.filter(|_| !self.volatile && !self.in_uncalled_model()),
+            in_training: self.part_in_training(object),
+            grad,
             input,
             learns: self.learns(object) == Some(true),
             kept: self.kept,

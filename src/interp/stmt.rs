@@ -33,7 +33,11 @@ impl<'p> Interp<'p> {
         let stmt = tree.stmt(id);
         match &stmt.kind {
             StmtKind::Expr(expr) => {
-                self.eval(*expr);
+                let value = self.eval(*expr);
+                if let ExprKind::Attribute { .. } = tree.expr(*expr).kind {
+                    let place = self.expr_place(*expr);
+                    self.note_named_step(&value, place);
+                }
                 if self.never_returns(*expr) {
                     return self.exit(Exit::Raise);
                 }

@@ -1,6 +1,7 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
 mod backward_mismatches_forward;
+mod backward_without_step;
 mod clip_before_unscale;
 mod device_dependent_result;
 mod device_mismatch;
@@ -9,13 +10,16 @@ mod full_dataset_batch;
 mod lossy_cast_in_kernel;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
+mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_zero_grad;
 mod non_scalar_backward;
 mod retained_graph;
 mod scaler_not_updated;
+mod scheduler_before_optimizer;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
+mod stuck_in_eval;
 mod undersized_output;
 mod unsafe_division;
 mod whole_dataset_on_gpu;
@@ -107,6 +111,7 @@ use page;
 
 static RULES: &[&Rule] = &[
     &backward_mismatches_forward::RULE,
+    &backward_without_step::RULE,
     &clip_before_unscale::RULE,
     &device_dependent_result::RULE,
     &device_mismatch::RULE,
@@ -115,13 +120,16 @@ static RULES: &[&Rule] = &[
     &lossy_cast_in_kernel::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
+    &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
     &non_scalar_backward::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
+    &scheduler_before_optimizer::RULE,
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
+    &stuck_in_eval::RULE,
     &undersized_output::RULE,
     &unsafe_division::RULE,
     &whole_dataset_on_gpu::RULE,

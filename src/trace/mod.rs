@@ -81,6 +81,12 @@ pub enum Effect {
     Clip { targets: ObjSet, whole: bool },
     /// What else a scaler of gradients does.
     Scaler { scaler: ObjId, act: ScalerAct },
+    /// Something steps that is not known: it may be any optimizer.
+    UnseenStep,
+    /// The step of an optimizer is named and not called.
+    NamedStep { optimizer: ObjId },
+    /// A schedule goes on to its next learning rate.
+    Schedule { scheduler: ObjId, optimizer: Option<ObjId> },
     /// The gradients of an optimizer's, module's or parameter's are cleared.
     Clear { targets: ObjSet, whole: bool },
     /// A call that is not understood got hold of these.
@@ -89,8 +95,10 @@ pub enum Effect {
     Read { objects: ObjSet },
     /// A module or parameter was made anew: it has no gradients.
     Made { object: ObjId },
-    /// A forward of a module.
-    Forward { module: ObjId },
+    /// A forward of a module, and whether gradients are recorded.
+    Forward { module: ObjId, grad: Option<bool> },
+    /// A module and all inside it are put into a mode; some module that we do not see is.
+    Mode { module: Option<ObjId>, mode: Mode },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +196,8 @@ pub enum Sight {
     OwnGradient(Rc<OwnGradient>),
     /// The ways of a branch on the device compute different things.
     Diverging(Rc<Diverging>),
+    /// What a model gave was compared with something that no model gave.
+    Scored,
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
 }
@@ -205,6 +215,8 @@ pub struct Forward {
     pub module: ObjId,
     pub name: Rc<str>,
     pub mode: Mode,
+    /// The class of a part that is in training mode, and does something else there than in evaluation.
+    pub in_training: Option<Rc<str>>,
     /// Whether gradients are recorded; `None` when that is not known.
     pub grad: Option<bool>,
     pub input: Option<Rc<Tensor>>,

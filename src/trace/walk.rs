@@ -20,6 +20,15 @@ pub trait Protocol {
         true
     }
 
+    /// Whether loops are walked once, from what came before them, and every loop has a round.
+    fn first_round_only(&self) -> bool {
+        false
+    }
+
+    /// Before and behind each arm of a branch.
+    fn enter_arm(&mut self, _when: When) {}
+    fn leave_arm(&mut self, _when: When) {}
+
     /// The alternating arms of a branch on a counter's phase; by default one or the other.
     fn branch(&self, _when: When, _before: &Self::State, arms: Vec<Self::State>) -> Option<Self::State> {
         let mut arms = arms.into_iter();
@@ -107,7 +116,9 @@ fn step<P: Protocol>(
         Node::Branch { when, arms } => {
             let mut nexts = Vec::new();
             for arm in arms {
+                protocol.enter_arm(*when);
                 let inner = sequence(protocol, arm, state.clone(), way);
+                protocol.leave_arm(*when);
                 nexts.extend(inner.next);
                 ends.breaks.extend(inner.breaks);
                 ends.continues.extend(inner.continues);
@@ -125,6 +136,24 @@ fn step<P: Protocol>(
     }
 }
 
+fn first_round<P: Protocol>(
+    protocol: &mut P,
+    id: LoopId,
+    body: &[Node],
+    start: P::State,
+    way: &mut Way,
+    returns: &mut Vec<P::State>,
+) -> P::State {
+    way.loops.push(id);
+    let ends = sequence(protocol, body, start.clone(), way);
+    way.loops.pop();
+    returns.extend(ends.returns);
+    let out = ends.next.into_iter().chain(ends.continues).chain(ends.breaks);
+    let mut state = merge(protocol, out).unwrap_or(start);
+    protocol.leave(&mut state, id);
+    state
+}
+
 fn run_loop<P: Protocol>(
     protocol: &mut P,
     id: LoopId,
@@ -134,6 +163,9 @@ fn run_loop<P: Protocol>(
     returns: &mut Vec<P::State>,
 ) -> P::State {
     protocol.enter(&mut start, id);
+    if protocol.first_round_only() {
+        return first_round(protocol, id, body, start, way, returns);
+    }
     way.loops.push(id);
     let settled = std::mem::replace(&mut way.settled, false);
     let mut head = start.clone();

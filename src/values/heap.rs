@@ -172,6 +172,7 @@ impl Heap {
             (State::Dict(a), State::Dict(b)) => State::Dict(self.join_entries(a, b)),
             (State::Module(a), State::Module(b)) => State::Module(ModuleState {
                 mode: if a.mode == b.mode { a.mode } else { Mode::Unknown },
+                modal: a.modal || b.modal,
                 device: a.device.join(b.device),
                 dtype: if a.dtype == b.dtype { a.dtype } else { None },
                 frozen: if a.frozen == b.frozen { a.frozen } else { None },

@@ -188,6 +188,8 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModuleState {
     pub mode: Mode,
+    /// Its own output depends on the mode.
+    pub modal: bool,
     pub device: Device,
     pub dtype: Option<DType>,
     /// `requires_grad` is off for all its own parameters: `None` when it is not known.
@@ -219,6 +221,7 @@ impl Default for ModuleState {
     fn default() -> ModuleState {
         ModuleState {
             mode: Mode::Train,
+            modal: false,
             device: Device::Cpu,
             dtype: None,
             frozen: Some(false),

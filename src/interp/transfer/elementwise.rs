@@ -150,6 +150,9 @@ fn extreme_pair(interp: &Interp, call: &Invocation, extreme: fn(&Interval, &Inte
 
 pub fn compare(interp: &mut Interp, call: &Invocation) -> Value {
     let values = arguments(interp, call);
+    if let [one, other] = values.as_slice() {
+        interp.note_score(one, other, call.place);
+    }
     Value::tensor(mask(interp, call.place, &values))
 }
 

@@ -48,6 +48,7 @@ pub fn compare(interp: &mut Interp, left: &Value, right: &Value, place: Place) -
     if !is_tensor(left) && !is_tensor(right) {
         return None;
     }
+    interp.note_score(left, right, place);
     Some(Value::tensor(mask(interp, place, &[left.clone(), right.clone()])))
 }
 

@@ -61,7 +61,7 @@ fn sample(input: u32, point: u32) -> f64 {
     let seed = f64::from(input + 1) * 0.754_877_666 + f64::from(point + 1) * 0.569_840_291;
     let unit = seed.fract();
     let size = 0.3 + 2.1 * unit;
-    let negative = point % 2 == 1 && (input + point / 2) % 2 == 0;
+    let negative = point % 2 == 1 && (input + point / 2).is_multiple_of(2);
     if negative { -size } else { size }
 }
 

@@ -1,0 +1,91 @@
+//! Training and evaluation mode: what sets it, and which layers it matters to. Knows no layer by name:
+//! the tables say whose output depends on its mode.
+
+use super::{Interp, Invocation};
+use crate::apis::{Api, Modal, Role, Verb};
+use crate::report::{Confidence, Place};
+use crate::trace::{Effect, Sight};
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// Without a flag a module is put into training; with one, the flag says.
+    pub(super) fn train(&mut self, target: &Value, flag: Option<&Value>, place: Place) {
+        let mode = match flag.map(|flag| self.truth(flag)) {
+            None | Some(Some(true)) => Mode::Train,
+            Some(Some(false)) => Mode::Eval,
+            Some(None) => Mode::Unknown,
+        };
+        self.set_mode(target, mode, place);
+    }
+
+    pub(super) fn set_mode(&mut self, target: &Value, mode: Mode, place: Place) {
+        self.for_each_part(target, |module| module.mode = mode);
+        self.event(place, Effect::Mode { module: target.as_obj(), mode }, Confidence::High);
+    }
+
+    /// A method that sets the mode of something unknown: it may be any module.
+    pub(super) fn mode_of_unknown(&mut self, method: Ustr, place: Place) {
+        let api = self.apis.class_of(Role::Module).and_then(|class| self.apis.method(class, method));
+        let sets = api.is_some_and(|api| {
+            api.effects.iter().any(|effect| matches!(effect.verb, Verb::Train | Verb::Eval))
+        });
+        if sets {
+            self.event(place, Effect::Mode { module: None, mode: Mode::Unknown }, Confidence::High);
+        }
+    }
+
+    /// Whether a layer that is made here does something else in training than in evaluation.
+    pub(super) fn is_modal(&mut self, api: &Api, call: &Invocation) -> bool {
+        match self.apis.modal(api.name) {
+            Some(Modal::Always) => true,
+            Some(Modal::If(name)) => match call.get(&name) {
+                Value::None => false,
+                value => match value.as_num() {
+                    Some(number) => number != 0.0,
+                    None => self.truth(&value) == Some(true),
+                },
+            },
+            Some(Modal::Never) | None => false,
+        }
+    }
+
+    /// The flag that says whether a module is in training: whoever reads it in a forward does as it says.
+    pub(super) fn mode_flag(&mut self, call: &Invocation) -> Value {
+        let reader = self.frames.iter().rev().find_map(|frame| frame.receiver.as_ref()?.as_obj());
+        if let Some(object) = call.nth(0).as_obj()
+            && reader == Some(object)
+            && self.heap.get(object).module().is_some_and(|module| !module.modal)
+            && let State::Module(module) = &mut self.heap.get_mut(object).state
+        {
+            module.modal = true;
+        }
+        Value::Bool(None)
+    }
+
+    /// A part of a module whose output depends on its mode, and that is in training; its class.
+    pub(super) fn part_in_training(&self, object: ObjId) -> Option<Rc<str>> {
+        let trains = |part: &ObjId| {
+            self.heap.get(*part).module().is_some_and(|module| {
+                let sways = module.modal || module.weights == Learned::Opaque;
+                sways && module.mode == Mode::Train && module.parts.is_empty()
+            })
+        };
+        let part = self.descendants(object).iter().find(trains)?;
+        let name = self.class_name(part);
+        Some(Rc::from(name.rsplit('.').next().unwrap_or(&name)))
+    }
+
+    /// What a model gave is held against what it should have given.
+    pub(super) fn note_score(&mut self, one: &Value, other: &Value, place: Place) {
+        let by_model = |value: &Value| {
+            value.as_tensor().is_some_and(|tensor| tensor.learned || tensor.source == Source::Output)
+        };
+        let held_against =
+            |value: &Value| value.is_unknown() || value.as_tensor().is_some() || value.as_num().is_some();
+        if by_model(one) != by_model(other) && held_against(one) && held_against(other) {
+            self.see(place, Sight::Scored, Confidence::High);
+        }
+    }
+}

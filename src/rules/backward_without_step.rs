@@ -1,0 +1,44 @@
+//! Gradients that no optimizer applies.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script, Unstepped};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "backward-without-step",
+    summary: "the gradients of a training loop are never applied",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    page: page!("backward-without-step"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for lost in script.unapplied_gradients() {
+        let name = &lost.optimizer;
+        let message = match lost.why {
+            Unstepped::Never => format!("`{name}` never steps, so the model does not learn"),
+            Unstepped::Named => format!("`{name}.step` is not called here, so the model does not learn"),
+            Unstepped::Behind { .. } => "the gradients of all but the last batch are thrown away".to_owned(),
+        };
+        let mut finding = script.finding(RULE.id, RULE.severity, &lost.at, message);
+        let help = match lost.why {
+            Unstepped::Never => {
+                finding = finding.because(lost.made, "the optimizer that should apply them");
+                format!("call `{name}.step()` behind the backward pass")
+            }
+            Unstepped::Named => {
+                finding = finding.because(lost.backward, "the gradients of this backward are not applied");
+                format!("add the parentheses: `{name}.step()`")
+            }
+            Unstepped::Behind { step, clear } => {
+                finding = finding
+                    .because(clear, "clears them in the next iteration")
+                    .because(step, "steps only when the loop is over");
+                format!("move `{name}.step()` into the loop")
+            }
+        };
+        out.push(finding.help(help), &lost.at);
+    }
+}

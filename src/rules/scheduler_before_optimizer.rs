@@ -1,0 +1,36 @@
+//! A schedule that goes on before its optimizer has stepped.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "scheduler-before-optimizer",
+    summary: "the schedule steps before the optimizer does",
+    group: Group::Gradients,
+    severity: Severity::Warning,
+    since: "0.1.0",
+    page: page!("scheduler-before-optimizer"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for early in script.early_schedules() {
+        let name = &early.scheduler;
+        out.push(
+            script
+                .finding(
+                    RULE.id,
+                    RULE.severity,
+                    &early.at,
+                    "the first learning rate of the schedule is skipped: it steps before the optimizer",
+                )
+                .because(early.step, "the first step of the optimizer comes after it")
+                .note("since PyTorch 1.1 a schedule sets the learning rate for the steps that follow it")
+                .help(format!(
+                    "call `{name}.step()` behind the optimizer's step, at the end of the iteration or epoch"
+                )),
+            &early.at,
+        );
+    }
+}
