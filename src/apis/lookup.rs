@@ -219,6 +219,11 @@ impl Apis {
         self.shared.transparent.contains(&decorator)
     }
 
+    /// Whether a failure of a device is raised as this exception, or as one below it.
+    pub fn is_failure(&self, exception: Ustr) -> bool {
+        self.shared.failures.contains(&exception)
+    }
+
     /// Whether the operations of a package bring their operands to one device by themselves.
     pub fn is_copying(&self, name: Ustr) -> bool {
         let package = name.split('.').next().unwrap_or(&name);

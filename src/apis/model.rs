@@ -84,6 +84,8 @@ pub enum Mark {
     LogSoftmax,
     Sigmoid,
     LogSigmoid,
+    /// None: what a layer gives, or an activation that does not make probabilities.
+    Raw,
 }
 
 /// A verb of the training protocol and what it acts on.
@@ -127,7 +129,7 @@ pub enum Verb {
     Call,
     /// `fit model data batch_size`: the framework runs the whole loop.
     Fit,
-    /// `compile model optimizer loss`: a model learns what it is trained with.
+    /// `compile model optimizer loss module`: a model learns what it is trained with; losses given by name are in the module.
     Compile,
     /// `add-layer model layer`
     AddLayer,
@@ -143,6 +145,18 @@ pub enum Verb {
     Zero,
     /// `register module name value`: value becomes the attribute of that name.
     Register,
+    /// `train-batch model data`: the framework takes one step.
+    TrainBatch,
+    /// `trainable x flag`: from the next compilation on these learn, or do not.
+    Trainable,
+    /// `copy x [when]`: an array becomes a tensor as a whole; with `'traced'` that matters in a traced function only.
+    Copy,
+    /// `clear-session`: the framework forgets the models that it keeps.
+    ClearSession,
+    /// `refuse-autocast x`: ends the run where x is on the GPU and autocast is on.
+    RefuseAutocast,
+    /// `default-dtype d`: new tensors and layers hold numbers of this kind.
+    DefaultDType,
     /// `unknown x`: may do anything to x.
     Unknown,
 }
@@ -158,18 +172,39 @@ pub enum Context {
     Accumulate,
     /// `device x`: allocations land there.
     Device(Operand),
+    /// `strategy x`: what is made here has a copy on each of the strategy's devices.
+    Strategy(Operand),
+    /// `traced`: the function is recorded once as a graph.
+    Traced,
     /// Autocast and others that change nothing we follow.
+    /// `autocast device enabled`: operations choose their dtypes by themselves.
+    Autocast(Operand, Operand),
+    /// Others that change nothing we follow.
     Transparent,
     /// The `as` target is the call's result (`open`, `scale_loss`).
     Result,
 }
 
 /// The arguments of a loss, and what it expects of its input.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LossSpec {
     pub input: Ustr,
     pub target: Ustr,
     pub expects: Expects,
+    /// How numbers of the input meet those of the target, where they do so one by one.
+    pub pairs: Option<Pairs>,
+    /// The axis of the classes, where the target may hold the index of a class.
+    pub classes: Option<i64>,
+    /// The way back fails where the target has another dtype than the input.
+    pub strict: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pairs {
+    /// Shapes that differ are broadcast.
+    Broadcast,
+    /// Shapes that differ are refused.
+    Equal,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -178,13 +213,29 @@ pub enum Expects {
     Logits,
     /// Applies a sigmoid itself.
     BinaryLogits,
+    /// Of classes that exclude each other.
     Probabilities,
+    /// Each for itself.
+    BinaryProbabilities,
+    /// Logarithms of the probabilities of classes.
     LogProbabilities,
+    /// The logarithm of a distribution, against another distribution.
+    LogDistribution,
     /// Logits where the parameter is true, else probabilities (`from_logits`).
     LogitsIf(Ustr),
     BinaryLogitsIf(Ustr),
     /// Any numbers (MSE).
     Anything,
+}
+
+impl Expects {
+    /// The parameter that decides what is expected.
+    pub fn flag(&self) -> Option<Ustr> {
+        match self {
+            Expects::LogitsIf(name) | Expects::BinaryLogitsIf(name) => Some(*name),
+            _ => None,
+        }
+    }
 }
 
 /// What a class makes.

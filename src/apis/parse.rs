@@ -10,7 +10,7 @@ use super::model::{
     Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, Modal, ParamKind, ParamSpec, Role, Weights,
 };
 use super::terms::{Term, literal};
-use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, OWNED, ROLES};
+use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, OWNED, PAIRS, ROLES};
 
 /// Everything one file says.
 #[derive(Debug, Default)]
@@ -50,6 +50,8 @@ pub(crate) struct Shared {
     pub copying: Vec<Ustr>,
     /// Decorators that leave a function as it is.
     pub transparent: Vec<Ustr>,
+    /// Exceptions that work on a device raises when it fails.
+    pub failures: Vec<Ustr>,
 }
 
 impl Shared {
@@ -66,6 +68,7 @@ impl Shared {
         self.telltale.extend(other.telltale);
         self.copying.extend(other.copying);
         self.transparent.extend(other.transparent);
+        self.failures.extend(other.failures);
     }
 }
 
@@ -106,6 +109,7 @@ impl<'a> Reader<'a> {
             "telltale" => self.table.shared.telltale = self.words(value)?,
             "copying" => self.table.shared.copying = self.words(value)?,
             "transparent" => self.table.shared.transparent = self.words(value)?,
+            "failures" => self.table.shared.failures = self.words(value)?,
             "frameworks" => self.table.shared.frameworks = self.words(value)?,
             "pure" => self.table.shared.pure = self.words(value)?,
             "same" => {
@@ -281,12 +285,16 @@ impl<'a> Reader<'a> {
 
     fn loss(&self, value: &Value<'a>, names: &[Ustr]) -> Result<LossSpec, ApiError> {
         let keys = Keys { input: self.input, table: self.table_of(value)? };
-        keys.only(&["input", "target", "expects"])?;
+        keys.only(&["input", "target", "expects", "pairs", "classes", "strict"])?;
         let term = |key| match keys.get(key) {
             Some(value) => self.string(value),
             None => Err(self.input.error(value.span().start, format!("a loss has `{key}`"))),
         };
-        Term::loss(term("input")?, term("target")?, term("expects")?, names)
+        let spec = Term::loss(term("input")?, term("target")?, term("expects")?, names)?;
+        let pairs = keys.get("pairs").map(|value| self.one_of("pairing", self.string(value)?, PAIRS));
+        let classes = keys.get("classes").map(|value| self.integer(value));
+        let strict = self.flag(keys.get("strict"))?;
+        Ok(LossSpec { pairs: pairs.transpose()?, classes: classes.transpose()?, strict, ..spec })
     }
 
     fn dataset(&self, value: &Value<'a>, names: &[Ustr]) -> Result<DatasetSpec, ApiError> {

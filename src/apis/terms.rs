@@ -157,20 +157,27 @@ impl<'a> Term<'a> {
         let Some((&(at, word), operands)) = tokens.split_first() else {
             return Err(self.error(0, "a context is missing here"));
         };
-        let wanted = usize::from(matches!(word, "set-grad" | "device"));
+        let wanted = match word {
+            "set-grad" | "device" | "strategy" => 1,
+            "autocast" => 2,
+            _ => 0,
+        };
         if CONTEXTS.contains(&word) {
             self.count(word, operands.len(), wanted, wanted)?;
         }
-        let first = || match operands.first() {
+        let nth = |index: usize| match operands.get(index) {
             Some(&token) => self.operand(token, names),
             None => Err(self.error(0, "an operand is missing here")),
         };
         match word {
             "no-grad" => Ok(Context::NoGrad),
             "enable-grad" => Ok(Context::EnableGrad),
-            "set-grad" => Ok(Context::SetGrad(first()?)),
+            "set-grad" => Ok(Context::SetGrad(nth(0)?)),
             "accumulate" => Ok(Context::Accumulate),
-            "device" => Ok(Context::Device(first()?)),
+            "strategy" => Ok(Context::Strategy(nth(0)?)),
+            "traced" => Ok(Context::Traced),
+            "device" => Ok(Context::Device(nth(0)?)),
+            "autocast" => Ok(Context::Autocast(nth(0)?, nth(1)?)),
             "transparent" => Ok(Context::Transparent),
             "result" => Ok(Context::Result),
             _ => Err(self.input.unknown(self.offset + at, "context", word, CONTEXTS.iter().copied())),
@@ -194,7 +201,9 @@ impl<'a> Term<'a> {
             ("binary-logits", None) => Ok(Expects::BinaryLogits),
             ("binary-logits", Some(name)) => Ok(Expects::BinaryLogitsIf(name)),
             ("probabilities", None) => Ok(Expects::Probabilities),
+            ("binary-probabilities", None) => Ok(Expects::BinaryProbabilities),
             ("log-probabilities", None) => Ok(Expects::LogProbabilities),
+            ("log-distribution", None) => Ok(Expects::LogDistribution),
             ("anything", None) => Ok(Expects::Anything),
             (word, _) => {
                 Err(self.input.unknown(self.offset, "expectation", word, EXPECTATIONS.iter().copied()))
@@ -212,7 +221,15 @@ impl<'a> Term<'a> {
             Operand::Param(name) => Ok(name),
             Operand::Literal(_) => Err(term.error(0, "the name of a parameter belongs here")),
         };
-        Ok(LossSpec { input: named(input)?, target: named(target)?, expects: expects.expects(names)? })
+        let (input, target) = (named(input)?, named(target)?);
+        Ok(LossSpec {
+            input,
+            target,
+            expects: expects.expects(names)?,
+            pairs: None,
+            classes: None,
+            strict: false,
+        })
     }
 
     /// A sum of products of parameters and integers; a flag counts as one or zero.

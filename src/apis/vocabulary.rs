@@ -1,7 +1,7 @@
 //! The closed lists of words that tables may use. A word that is not here is refused by the loader;
 //! the interpreter gives each its meaning.
 
-use super::model::{Mark, Role, Verb};
+use super::model::{Mark, Pairs, Role, Verb};
 pub use super::transfers::TRANSFERS;
 
 /// A word of a closed list: how many operands it takes, and what it means.
@@ -57,7 +57,7 @@ pub const RANGES: &[Word] = &[
 ];
 
 /// Parts of the training protocol that an engine may own.
-pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop"];
+pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop", "session"];
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
@@ -76,7 +76,7 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("move", Verb::Move, 2, 2),
     ("call", Verb::Call, 1, MANY),
     ("fit", Verb::Fit, 1, 3),
-    ("compile", Verb::Compile, 2, 3),
+    ("compile", Verb::Compile, 2, 4),
     ("add-layer", Verb::AddLayer, 2, 2),
     ("default-device", Verb::DefaultDevice, 1, 1),
     ("grad-mode", Verb::GradMode, 1, 1),
@@ -84,6 +84,12 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("spawn", Verb::Spawn, 1, 2),
     ("zero", Verb::Zero, 1, 1),
     ("register", Verb::Register, 3, 3),
+    ("train-batch", Verb::TrainBatch, 1, 2),
+    ("trainable", Verb::Trainable, 2, 2),
+    ("copy", Verb::Copy, 1, 2),
+    ("clear-session", Verb::ClearSession, 0, 0),
+    ("refuse-autocast", Verb::RefuseAutocast, 1, 1),
+    ("default-dtype", Verb::DefaultDType, 1, 1),
     ("unknown", Verb::Unknown, 1, 1),
 ];
 
@@ -107,13 +113,34 @@ pub const MARKS: &[(&str, Mark)] = &[
     ("log-softmax", Mark::LogSoftmax),
     ("sigmoid", Mark::Sigmoid),
     ("log-sigmoid", Mark::LogSigmoid),
+    ("raw", Mark::Raw),
 ];
 
-pub const CONTEXTS: &[&str] =
-    &["no-grad", "enable-grad", "set-grad", "accumulate", "device", "transparent", "result"];
+pub const CONTEXTS: &[&str] = &[
+    "no-grad",
+    "enable-grad",
+    "set-grad",
+    "accumulate",
+    "device",
+    "autocast",
+    "transparent",
+    "result",
+    "strategy",
+    "traced",
+];
 
-pub const EXPECTATIONS: &[&str] =
-    &["logits", "binary-logits", "probabilities", "log-probabilities", "anything"];
+pub const EXPECTATIONS: &[&str] = &[
+    "logits",
+    "binary-logits",
+    "probabilities",
+    "binary-probabilities",
+    "log-probabilities",
+    "log-distribution",
+    "anything",
+];
+
+/// How a loss may pair its input with its target.
+pub const PAIRS: &[(&str, Pairs)] = &[("broadcast", Pairs::Broadcast), ("equal", Pairs::Equal)];
 
 /// Keys of an entry.
 pub const ENTRY_KEYS: &[&str] = &[
@@ -132,6 +159,7 @@ pub const FILE_KEYS: &[&str] = &[
     "names",
     "telling",
     "protocol",
+    "failures",
     "telltale",
     "transparent",
 ];

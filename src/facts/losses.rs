@@ -4,7 +4,7 @@ use super::{Script, once};
 use crate::apis::{Expects, Mark};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Side, Sight};
-use crate::values::{Graph, Int, Tensor};
+use crate::values::{HazardKind, Int, Tensor};
 use std::rc::Rc;
 
 pub struct Division {
@@ -44,7 +44,8 @@ impl<'a> Script<'a> {
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Backward { loss, .. } = sight else { continue };
-            for hazard in loss.hazards.iter().flat_map(|hazards| hazards.iter()) {
+            let hazards = loss.hazards.iter().flat_map(|hazards| hazards.iter());
+            for hazard in hazards.filter(|hazard| hazard.kind == HazardKind::Division) {
                 if !once(&mut seen, hazard.place) {
                     continue;
                 }
@@ -68,19 +69,10 @@ impl<'a> Script<'a> {
     pub fn softmaxed_losses(&self) -> Vec<SoftmaxedLoss> {
         let mut found = Vec::new();
         let mut seen = Vec::new();
-        for (at, sight) in self.sightings() {
-            let (expects, input, place) = match sight {
-                Sight::Loss { expects, input, .. } => (expects, input, at.place),
-                Sight::Fit { loss: Some(loss), .. } => (&loss.expects, &loss.output, loss.place),
-                _ => continue,
-            };
-            let Some(tensor) = input.as_tensor() else { continue };
-            let Some((Mark::Softmax, softmax)) = tensor.mark else { continue };
-            let compiled = matches!(sight, Sight::Fit { .. });
-            let learns = compiled || !matches!(tensor.graph, Graph::None);
-            if *expects == Expects::Logits && learns && once(&mut seen, place) {
-                let at = At { place, confidence: at.confidence.min(tensor.confidence), ..at.clone() };
-                found.push(SoftmaxedLoss { at, softmax, by_flag: compiled });
+        for loss in self.taught_losses() {
+            let Some((Mark::Softmax, softmax)) = loss.input.mark else { continue };
+            if loss.expects == Expects::Logits && once(&mut seen, loss.at.place) {
+                found.push(SoftmaxedLoss { at: loss.at, softmax, by_flag: loss.compiled });
             }
         }
         found

@@ -1,26 +1,38 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod activations;
+mod compiled;
 mod data;
+mod dtypes;
 pub mod gpus;
 mod gradients;
 mod kernels;
 mod losses;
 mod memory;
 mod modes;
+mod runs;
 mod scaling;
 mod shares;
 mod steps;
+mod targets;
 pub mod units;
+mod walks;
 
+pub use activations::{LoneClass, Misfit, MisfitLoss};
+pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
+pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use kernels::{ElementLoop, LossyCast, ShortBuffer};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use modes::{EvaluatedInTraining, StuckInEval};
+pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 pub use steps::{EarlySchedule, Unapplied, Unstepped};
+pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
+pub use walks::WalkedAgain;
 
 use crate::report::{Diagnostic, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};

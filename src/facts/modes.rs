@@ -323,7 +323,8 @@ impl<'a> Script<'a> {
             beside
                 && match sight {
                     Sight::Scored => true,
-                    Sight::Loss { input, .. } => input
+                    Sight::Loss(loss) => loss
+                        .input
                         .as_tensor()
                         .is_some_and(|input| input.learned && !matches!(input.graph, Graph::Live(_))),
                     _ => false,

@@ -1,9 +1,9 @@
 //! Calls of the frameworks: what the tables say of them is done to the heap and written into the trace.
 
 use super::{Call, Interp, Invocation, python, transfer};
-use crate::apis::{Api, Context, Expects, Operand, RangeSpec, Role};
+use crate::apis::{Api, Context, Expects, Mark, Operand, RangeSpec, Role};
 use crate::report::{Confidence, Place};
-use crate::trace::Sight;
+use crate::trace::{Loss, Sight};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -35,7 +35,13 @@ impl<'p> Interp<'p> {
         if api.class.is_some() {
             return self.construct(api, call);
         }
-        let is_value = matches!(api.context, Some(Context::Device(_))) && api.gives.is_some();
+        let is_value = api.gives.is_some()
+            && match api.context {
+                Some(Context::Device(_)) => true,
+                // Of a function it makes another; without one it is a decorator.
+                Some(Context::Traced) => !call.positional.is_empty() || call.keyword("func").is_some(),
+                _ => false,
+            };
         if matches!(api.context, Some(ref context) if *context != Context::Result) && !is_value {
             self.effects(api, &Invocation::bind(api, call));
             return self.context_object(api, call);
@@ -53,6 +59,7 @@ impl<'p> Interp<'p> {
         }
         let mut invocation = Invocation::bind(api, &call);
         if api.property {
+            // Properties list no parameters.
             invocation.fill(Ustr::from("self"), receiver.clone());
         }
         self.apply(api, &invocation)
@@ -72,7 +79,10 @@ impl<'p> Interp<'p> {
 
     /// Effects, then the result with its range and mark, then what is worth writing down.
     pub(super) fn apply(&mut self, api: &'p Api, call: &Invocation) -> Value {
-        self.effects(api, call);
+        // Those of a property are of assigning to it.
+        if !api.property {
+            self.effects(api, call);
+        }
         let value = self.given(api, call);
         let value = self.finish(api, call, value);
         self.note_loss(api, call);
@@ -106,7 +116,13 @@ impl<'p> Interp<'p> {
                 self.module_list(call, parts.unwrap_or_default(), apply.verb == "named-modules")
             }
             "loader" => self.loader(api, call),
-            "opaque-module" | "instance" => Value::Obj(self.made_elsewhere(call.place)),
+            "opaque-module" | "instance" => self.made_elsewhere(call),
+            "model-output-of" => self.model_output(call),
+            "layer-of" => self.layer_of_model(call),
+            "layers-of" => self.layers_of_model(call),
+            "compiled-optimizer" => self.compiled_optimizer(call),
+            "traced" => self.traced(&call.nth(0)),
+            "replica-result" => self.replica_result(call),
             "managed-device" => {
                 let moved = call.nth(0);
                 self.place_parts(&moved, Device::Accelerator);
@@ -158,8 +174,10 @@ impl<'p> Interp<'p> {
             tensor.range = transfer::range(range, call);
         }
         if let Some(mark) = api.mark {
-            tensor.mark = Some((mark, call.place));
+            // Of data it does not matter which function it went through.
+            tensor.mark = (mark != Mark::Raw || tensor.learned).then_some((mark, call.place));
         }
+        self.note_lone_class(call, &tensor);
         let renews = api.range.is_some() || api.mark.is_some() || tensor.made.is_none();
         if !passed_on && renews {
             tensor.what = Some(api.name);
@@ -173,7 +191,7 @@ impl<'p> Interp<'p> {
         if tensor.device.is_gpu() {
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
-        let value = Value::tensor(tensor);
+        let value = self.come_through(None, call.values(), Value::tensor(tensor));
         let Some(RangeSpec::Of(apply)) = &api.range else { return value };
         let divisor = match apply.verb.as_str() {
             "div" => 1,
@@ -187,6 +205,14 @@ impl<'p> Interp<'p> {
             _ => call.place,
         };
         self.note_division(&above, &operand(divisor), place, value)
+    }
+
+    /// A softmax over one class, whose probability is always one.
+    fn note_lone_class(&mut self, call: &Invocation, tensor: &Tensor) {
+        let fresh = matches!(tensor.mark, Some((Mark::Softmax | Mark::LogSoftmax, at)) if at == call.place);
+        if fresh && tensor.learned && transfer::softmax_axis_size(call, tensor) == Some(Int::Known(1)) {
+            self.see(call.place, Sight::LoneClass, tensor.confidence);
+        }
     }
 
     /// A tensor of known size that comes to the GPU here.
@@ -216,8 +242,8 @@ impl<'p> Interp<'p> {
         let expects = self.expectation(&loss.expects, call);
         let input_place = call.place_of(&loss.input).unwrap_or(call.place);
         let confidence = input.as_tensor().map_or(Confidence::High, |tensor| tensor.confidence);
-        let sight = Sight::Loss { loss: api.name, expects, input, input_place, target };
-        self.see(call.place, sight, confidence);
+        let seen = Loss { loss: api.name, spec: *loss, expects, input, input_place, target };
+        self.see(call.place, Sight::Loss(Rc::new(seen)), confidence);
     }
 
     /// What a loss expects of its input, once its own arguments are known.
@@ -231,7 +257,7 @@ impl<'p> Interp<'p> {
             },
             Expects::BinaryLogitsIf(name) => match flag(self, name) {
                 Some(true) => Expects::BinaryLogits,
-                Some(false) => Expects::Probabilities,
+                Some(false) => Expects::BinaryProbabilities,
                 None => Expects::Anything,
             },
             other => *other,
@@ -257,6 +283,7 @@ impl<'p> Interp<'p> {
                 },
                 modal: self.is_modal(api, &invocation),
                 device: self.device_in_force(&invocation),
+                dtype: self.dtype_in_force(&invocation),
                 frozen: Some(false),
                 ..ModuleState::default()
             }),
@@ -274,6 +301,7 @@ impl<'p> Interp<'p> {
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);
         self.made(call.place, object);
         self.keep_arguments(object, api, &invocation);
+        self.put_in_scope(object);
         Value::Obj(object)
     }
 
@@ -353,12 +381,24 @@ impl<'p> Interp<'p> {
     }
 
     /// A model whose layers we do not see, fresh from a framework.
-    fn made_elsewhere(&mut self, place: Place) -> ObjId {
-        let class = self.apis.class_of(Role::Module).map_or(ClassRef::Builtin, ClassRef::Api);
-        let state = ModuleState { weights: Learned::Opaque, mode: Mode::Unknown, ..ModuleState::default() };
-        let object = self.alloc(place, class, State::Module(state));
-        self.made(place, object);
-        object
+    fn made_elsewhere(&mut self, call: &Invocation) -> Value {
+        let told = call.nth(0).as_str().map(Ustr::from);
+        let class = told.or_else(|| self.apis.class_of(Role::Module));
+        let placing = match told {
+            Some(class) if self.apis.owns(class).iter().any(|part| part == "session") => Device::Automatic,
+            _ => Device::Cpu,
+        };
+        let state = ModuleState {
+            weights: Learned::Opaque,
+            mode: Mode::Unknown,
+            device: placing,
+            scatters: placing == Device::Automatic,
+            ..ModuleState::default()
+        };
+        let object =
+            self.alloc(call.place, class.map_or(ClassRef::Builtin, ClassRef::Api), State::Module(state));
+        self.made(call.place, object);
+        Value::Obj(object)
     }
 
     fn iterable(&mut self, verb: &str, call: &Invocation) -> Value {

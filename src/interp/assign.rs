@@ -40,7 +40,7 @@ impl<'p> Interp<'p> {
             return;
         }
         let mut result = self.binary(op, &before, &operand, place, self.same_target(target, value));
-        result = self.changed_in_place(&before, result);
+        result = self.replaced_in_place(&before, result);
         if matches!(op, BinaryOp::Add | BinaryOp::Sub) {
             result = self.carried_sum(target, &before, &result);
         }

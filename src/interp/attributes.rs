@@ -30,9 +30,10 @@ impl<'p> Interp<'p> {
             Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => {
                 Value::Unknown
             }
-            Value::Device(_) if name == "type" => {
+            Value::Device(device) if name == "type" => {
                 self.devices_asked += 1;
-                Value::Str(None)
+                // Its kind still names it.
+                if device.is_gpu() { value.clone() } else { Value::Str(None) }
             }
             Value::None => Value::Unknown,
             _ => python::attribute(self, value, &name).unwrap_or_else(|| {
@@ -49,6 +50,8 @@ impl<'p> Interp<'p> {
             oldest: 0,
             carried: Rc::from([]),
             maybe: false,
+            parts: Parts::default(),
+            bare: true,
         };
         let graph = if self.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
         let tensor = Rc::new(Tensor {
@@ -230,6 +233,7 @@ impl<'p> Interp<'p> {
             Value::Obj(object) => {
                 let value =
                     if value.is_unknown() { self.self_typed_by_use(*object, name, value) } else { value };
+                self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
                 self.heap.get_mut(*object).set_attr(name, value);
             }

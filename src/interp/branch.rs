@@ -187,7 +187,11 @@ impl<'p> Interp<'p> {
         } else {
             let mut arms: Vec<Arm<'_, 'p>> = vec![&mut main];
             arms.extend(handling.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>));
-            self.branch(When::Exception, &mut arms)
+            let before = self.trace.last().map_or(0, Vec::len);
+            let seen = self.out.sightings.len();
+            let flow = self.branch(When::Exception, &mut arms);
+            self.note_swallowed(handlers, seen, before);
+            flow
         };
         match self.block(finally) {
             Flow::Next => flow,

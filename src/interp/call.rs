@@ -118,7 +118,21 @@ impl<'p> Interp<'p> {
             }
             return Value::Unknown;
         }
-        self.call_value(&method, call)
+        let value = self.call_value(&method, call);
+        self.changed_in_place(receiver, name, &value, base);
+        value
+    }
+
+    /// `x.unsqueeze_(1)`: what the method gives is the receiver from here on.
+    fn changed_in_place(&mut self, receiver: &Value, name: Ustr, value: &Value, base: ExprId) {
+        let tree = self.tree(self.file());
+        if let (Value::Tensor(before), Value::Tensor(after)) = (receiver, value)
+            && name.ends_with('_')
+            && before.shape != after.shape
+            && matches!(tree.expr(base).kind, ExprKind::Name(_))
+        {
+            self.assign(base, value.clone());
+        }
     }
 
     /// A method of one of several instances, as in `agent = A(...) if ... else B(...)`.

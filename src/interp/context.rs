@@ -64,13 +64,49 @@ impl<'p> Interp<'p> {
                 let device = operand(self, device);
                 Some(ContextKind::Device(transfer::device_of(self, &device)))
             }
+            Context::Strategy(strategy) => operand(self, strategy).as_obj().map(ContextKind::Strategy),
+            Context::Traced => Some(ContextKind::Traced),
+            Context::Autocast(device, enabled) => {
+                let (device, enabled) = (operand(self, device), operand(self, enabled));
+                let place = object.map(|object| self.heap.get(object).site);
+                let device = transfer::device_named(&device);
+                Some(ContextKind::Autocast(Autocast { place, device, on: self.switched(&enabled) }))
+            }
             Context::Transparent | Context::Result => None,
         })
     }
 
-    pub(super) fn is_same_context(&mut self, a: &Value, b: &Value) -> bool {
-        let kind = self.context_of(a);
-        kind.is_some() && kind == self.context_of(b)
+    /// The context that is one of two: the same, or autocast on one way and nothing on the other.
+    pub(super) fn either_context(&mut self, a: &Value, b: &Value) -> Option<Value> {
+        match (self.context_of(a)?, self.context_of(b)?) {
+            (x, y) if x == y => Some(a.clone()),
+            (Some(ContextKind::Autocast(_)), None | Some(ContextKind::Autocast(_))) => {
+                Some(self.perhaps_autocast(a))
+            }
+            (None, Some(ContextKind::Autocast(_))) => Some(self.perhaps_autocast(b)),
+            _ => None,
+        }
+    }
+
+    fn perhaps_autocast(&mut self, value: &Value) -> Value {
+        let Some(object) = value.as_obj() else { return value.clone() };
+        let mut copy = self.heap.get(object).clone();
+        copy.set_attr(Ustr::from("enabled"), Value::Bool(None));
+        Value::Obj(self.heap.alloc(copy))
+    }
+
+    /// Whether a context is switched on: `None` when the script lets something decide that is not known.
+    fn switched(&mut self, enabled: &Value) -> Option<bool> {
+        if matches!(enabled, Value::None) { None } else { self.truth(enabled) }
+    }
+
+    /// The autocast in force here, if there may be one.
+    pub fn autocast(&self) -> Option<Autocast> {
+        let innermost = self.contexts.iter().rev().find_map(|context| match context {
+            ContextKind::Autocast(autocast) => Some(*autocast),
+            _ => None,
+        });
+        innermost.filter(|autocast| autocast.on != Some(false))
     }
 
     pub(super) fn push_context(&mut self, kind: ContextKind) -> Before {
@@ -79,7 +115,14 @@ impl<'p> Interp<'p> {
             ContextKind::NoGrad => self.grad = Some(false),
             ContextKind::EnableGrad => self.grad = Some(true),
             ContextKind::UnknownGrad => self.grad = None,
-            ContextKind::Accumulate | ContextKind::Device(_) => self.contexts.push(kind),
+            ContextKind::Accumulate
+            | ContextKind::Device(_)
+            | ContextKind::Autocast(_)
+            | ContextKind::Strategy(_)
+            | ContextKind::Replica
+            | ContextKind::Traced => {
+                self.contexts.push(kind);
+            }
         }
         before
     }

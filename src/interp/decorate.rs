@@ -87,7 +87,9 @@ impl<'p> Interp<'p> {
                 match self.call_value(&decorator, &call) {
                     // A decorator that is not understood may switch gradients off.
                     Value::Unknown => match function {
-                        Value::Function(closure) if closure.wrap.context.is_none() => {
+                        Value::Function(closure)
+                            if matches!(closure.wrap.context, None | Some(ContextKind::Autocast(_))) =>
+                        {
                             let context = Some(ContextKind::UnknownGrad);
                             let wrap = Wrap { context, ..closure.wrap };
                             Value::Function(Rc::new(Closure { wrap, ..(*closure).clone() }))
@@ -105,7 +107,11 @@ impl<'p> Interp<'p> {
     fn apply_decorator(&mut self, value: &Value, at: ExprId, wrap: &mut Wrap, wrapper: &mut Option<Value>) {
         let place = self.expr_place(at);
         if let Some(kind) = self.context_of(value) {
-            wrap.context = kind.or(wrap.context);
+            wrap.context = match (kind, wrap.context) {
+                // What switches gradients off says more.
+                (Some(ContextKind::Autocast(_)), Some(known)) => Some(known),
+                (kind, known) => kind.or(known),
+            };
             return;
         }
         match value {

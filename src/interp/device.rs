@@ -15,26 +15,37 @@ const REACH: usize = 4;
 /// A call of a module from outside of any forward, while it runs.
 pub(super) struct OpenForward {
     module: ObjId,
-    place: Place,
+    pub place: Place,
     inputs: Vec<Rc<Tensor>>,
+    /// All tensors that it was called with, wherever they are.
+    pub given: Vec<Rc<Tensor>>,
     frames: usize,
     loops: usize,
     /// Tensors on two devices met in it: where its output is no longer matters.
     failed: bool,
+    /// Numbers of a dtype met weights of another in it.
+    pub mistyped: bool,
 }
 
 impl<'p> Interp<'p> {
     pub(super) fn open_forward(&mut self, module: ObjId, call: &Call) {
-        let mut inputs = Vec::new();
-        call.values().for_each(|value| collect_tensors(value, &mut inputs));
-        let (frames, loops) = (self.frames.len(), self.active.len());
-        self.forwards.push(OpenForward { module, place: call.place, inputs, frames, loops, failed: false });
+        let mut given = Vec::new();
+        call.values().for_each(|value| collect_tensors(value, &mut given));
+        let placed = |tensor: &&Rc<Tensor>| tensor.device != Device::Unknown;
+        let inputs = given.iter().filter(placed).cloned().collect();
+        let (frames, loops, place) = (self.frames.len(), self.active.len(), call.place);
+        let (failed, mistyped) = (false, false);
+        self.forwards.push(OpenForward { module, place, inputs, given, frames, loops, failed, mistyped });
     }
 
     /// What the outermost forward gives.
     pub(super) fn close_forward(&mut self, output: Value) -> Value {
-        match self.forwards.pop() {
-            Some(OpenForward { failed: true, .. }) => self.on_device(&output, Device::Unknown),
+        let Some(open) = self.forwards.pop() else { return output };
+        let output = if open.failed { self.on_device(&output, Device::Unknown) } else { output };
+        match &output {
+            Value::Tensor(tensor) if open.mistyped => {
+                Value::tensor(Tensor { dtype: None, ..(**tensor).clone() })
+            }
             _ => output,
         }
     }
@@ -87,6 +98,7 @@ impl<'p> Interp<'p> {
         }
         let mut inputs = Vec::new();
         call.values().for_each(|value| collect_tensors(value, &mut inputs));
+        inputs.retain(|tensor| tensor.device != Device::Unknown);
         let apart = |tensor: &&Rc<Tensor>| {
             device.differs(tensor.device) && !tensor.is_array && tensor.rank() != Some(0)
         };
@@ -124,7 +136,7 @@ impl<'p> Interp<'p> {
         self.forwards.iter_mut().for_each(|open| open.failed = true);
     }
 
-    fn at_depth(&self, outer: &OpenForward, confidence: Confidence) -> At {
+    pub(super) fn at_depth(&self, outer: &OpenForward, confidence: Confidence) -> At {
         let loops = self.active.iter().take(outer.loops).map(|active: &ActiveLoop| active.id);
         let calls = self.frames.iter().take(outer.frames).filter_map(|frame: &Frame| frame.site);
         At {
@@ -201,8 +213,10 @@ impl<'p> Interp<'p> {
         if let Some(device) = device {
             self.place_parts(&receiver, device);
         }
-        if dtype.is_some() {
-            self.for_each_part(&receiver, |module| module.dtype = dtype);
+        let unsure = call.is_given("dtype") && dtype.is_none() && !matches!(call.get("dtype"), Value::None);
+        if dtype.is_some() || unsure || device == Some(Device::Unknown) {
+            // What is neither a known device nor a known dtype may be either.
+            self.cast_parts(&receiver, dtype);
         }
         receiver
     }
@@ -306,7 +320,7 @@ pub(super) fn own_gpu(call: &Invocation) -> Option<Device> {
 
 /// Whether an attribute is a tensor that moves with its module: a parameter, a registered buffer, or one
 /// that a framework's module was made with.
-fn moves_along(object: &Object, name: Ustr, value: &Value) -> bool {
+pub(super) fn moves_along(object: &Object, name: Ustr, value: &Value) -> bool {
     let (Some(module), Value::Tensor(tensor)) = (object.module(), value) else { return false };
     let of_framework = matches!(object.class, ClassRef::Api(_));
     of_framework || module.buffers.contains(&name) || (tensor.is_leaf && tensor.source == Source::Parameter)
@@ -314,7 +328,7 @@ fn moves_along(object: &Object, name: Ustr, value: &Value) -> bool {
 
 fn collect_tensors(value: &Value, all: &mut Vec<Rc<Tensor>>) {
     match value {
-        Value::Tensor(tensor) if tensor.device != Device::Unknown => all.push(tensor.clone()),
+        Value::Tensor(tensor) => all.push(tensor.clone()),
         Value::Tuple(items) => items.iter().for_each(|item| collect_tensors(item, all)),
         _ => {}
     }

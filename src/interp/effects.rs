@@ -4,7 +4,7 @@
 use super::{Call, Interp, Invocation, transfer};
 use crate::apis::{Api, Operand, Verb};
 use crate::report::{Confidence, Place};
-use crate::trace::{Effect, ScalerAct};
+use crate::trace::{Effect, ScalerAct, Sight};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -15,7 +15,9 @@ impl<'p> Interp<'p> {
             match effect.verb {
                 Verb::Backward => {
                     let gradient = effect.args.get(1).is_some_and(|gradient| is_passed(gradient, call));
-                    self.backward(&arg(0), call, gradient);
+                    let said = |index: usize| effect.args.get(index).map(|_| arg(index));
+                    let retains = self.retains([said(2), said(3)], call);
+                    self.backward(&arg(0), call, gradient, retains);
                 }
                 Verb::Step => self.step(&arg(0), &arg(1), &arg(2), call),
                 Verb::Schedule => {
@@ -45,7 +47,7 @@ impl<'p> Interp<'p> {
                     self.call_back(&arg(0), args, call.place);
                 }
                 Verb::Fit => self.fit(call, &effect.args),
-                Verb::Compile => self.compile(&arg(0), &arg(1), &arg(2)),
+                Verb::Compile => self.compile(call, &effect.args),
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
                 Verb::GradMode => self.grad = self.truth(&arg(0)),
@@ -54,7 +56,13 @@ impl<'p> Interp<'p> {
                 Verb::Spawn => self.spawn(&arg(0), &arg(1), call.place),
                 Verb::Zero => self.zero(&arg(0), call.place),
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
-                Verb::Detach => {}
+                Verb::RefuseAutocast => self.refuse_autocast(&arg(0), call),
+                Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
+                Verb::Detach => self.detach_in_place(&arg(0)),
+                Verb::TrainBatch => self.train_batch(call, &effect.args),
+                Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
+                Verb::Copy => self.copied(&arg(0), &arg(1), call.place),
+                Verb::ClearSession => self.see(call.place, Sight::SessionCleared, Confidence::High),
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
         }
@@ -102,6 +110,7 @@ impl<'p> Interp<'p> {
             let confidence = self.heap.get(object).confidence;
             let scaler = self.working_scaler(scaler);
             self.event(call.place, Effect::Step { optimizer: object, scaler }, confidence);
+            self.note_replicated(object, call.place);
         } else {
             self.havoc(&Call::with(call.place, [optimizer.clone()]));
         }

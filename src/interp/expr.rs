@@ -1,5 +1,6 @@
 //! Expressions: what they evaluate to.
 
+use super::layered::symbolic;
 use super::{Call, Interp, Passed, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
@@ -23,8 +24,16 @@ impl<'p> Interp<'p> {
                 let base = self.eval(*base);
                 let place = self.expr_place(id);
                 let value = self.get_attr(&base, *name, place);
-                if let Value::Grad(owners) = &value {
-                    self.event(place, Effect::Read { objects: (**owners).clone() }, Confidence::High);
+                match &value {
+                    Value::Grad(owners) => {
+                        let objects = (**owners).clone();
+                        self.event(place, Effect::Read { objects }, Confidence::High);
+                    }
+                    // Of something, and nobody knows of what.
+                    Value::Unknown if *name == "grad" => {
+                        self.event(place, Effect::Read { objects: ObjSet::default() }, Confidence::High);
+                    }
+                    _ => {}
                 }
                 value
             }
@@ -203,6 +212,9 @@ impl<'p> Interp<'p> {
         }
         if let (Some(x), Some(y)) = (a.as_tensor(), b.as_tensor()) {
             self.meet(x, y, place);
+            if op == BinaryOp::MatMul {
+                self.meet_factors(x, y, place);
+            }
         }
         let mut result = transfer::binary(self, op, a, b, place, same).unwrap_or_default();
         if result.is_unknown() {
@@ -211,7 +223,11 @@ impl<'p> Interp<'p> {
         if matches!(op, BinaryOp::Div | BinaryOp::FloorDiv) {
             result = self.note_division(a, b, place, result);
         }
-        self.formula_of_binary(op, a, b, result)
+        let mut result = self.formula_of_binary(op, a, b, result);
+        if op == BinaryOp::Sub {
+            result = self.note_spread(a, b, place, result);
+        }
+        symbolic(&[a, b], result)
     }
 
     fn compare(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) -> Value {
@@ -317,7 +333,7 @@ impl<'p> Interp<'p> {
                 );
                 match self.heap.join(&a, &b) {
                     // Two contexts that change the same are one to us.
-                    Value::Unknown if self.is_same_context(&a, &b) => a,
+                    Value::Unknown => self.either_context(&a, &b).unwrap_or_default(),
                     joined => joined,
                 }
             }

@@ -175,7 +175,7 @@ impl Interp<'_> {
     }
 
     /// `x += y` changes what `x` is under every other name; under this one it is the sum.
-    pub(super) fn changed_in_place(&mut self, before: &Value, result: Value) -> Value {
+    pub(super) fn replaced_in_place(&mut self, before: &Value, result: Value) -> Value {
         if !is_followed(before) {
             return result;
         }
@@ -194,7 +194,12 @@ impl Interp<'_> {
         if !name.ends_with('_') || name.ends_with("__") {
             return result;
         }
-        let result = self.changed_in_place(receiver, result);
+        let has_formula = |tensor: &Tensor| tensor.numbers.as_ref().is_some_and(|own| own.formula.is_some());
+        if !receiver.as_tensor().is_some_and(|tensor| has_formula(tensor)) {
+            self.spoil(receiver);
+            return result;
+        }
+        let result = self.replaced_in_place(receiver, result);
         if matches!(self.tree(self.file()).expr(base).kind, ExprKind::Name(_)) && result.as_tensor().is_some()
         {
             self.assign(base, result.clone());

@@ -9,7 +9,13 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
-    pub(super) fn backward(&mut self, loss: &Value, call: &Invocation, has_gradient: bool) {
+    pub(super) fn backward(
+        &mut self,
+        loss: &Value,
+        call: &Invocation,
+        has_gradient: bool,
+        retains: Option<bool>,
+    ) {
         let place = call.place;
         match loss.bare() {
             Value::Tensor(tensor) => {
@@ -18,7 +24,8 @@ impl<'p> Interp<'p> {
                     Graph::Live(_) | Graph::Unknown => (ObjSet::default(), true),
                     Graph::None => (ObjSet::default(), false),
                 };
-                self.let_go(tensor);
+                self.follow_away(tensor);
+                self.walk_parts(tensor, place, retains);
                 if matches!(tensor.graph, Graph::Unknown) {
                     self.let_all_go();
                 }
@@ -45,8 +52,14 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// The graph of a tensor was walked, or left for where we cannot see.
+    /// The graph of a tensor left for where we cannot see.
     pub(super) fn let_go(&mut self, tensor: &Tensor) {
+        self.lose_parts(tensor);
+        self.follow_away(tensor);
+    }
+
+    /// The graph of a tensor was walked, or may be.
+    fn follow_away(&mut self, tensor: &Tensor) {
         if let Graph::Live(nodes) = &tensor.graph {
             let left = if self.returning { &mut self.out.returned } else { &mut self.out.consumed };
             left.extend(nodes.carried.iter().copied());
@@ -92,6 +105,34 @@ impl<'p> Interp<'p> {
         };
         let hazards = tensor::union_hazards(&quotient.hazards, &Some(Rc::from([hazard])));
         Value::tensor(Tensor { hazards, ..(**quotient).clone() })
+    }
+
+    /// A column that a model makes minus a vector of data: what comes of it stays with the value, until it
+    /// reaches a loss.
+    pub(super) fn note_spread(&mut self, left: &Value, right: &Value, place: Place, result: Value) -> Value {
+        let (Some(left), Some(right), Some(spread)) =
+            (left.as_tensor(), right.as_tensor(), result.as_tensor())
+        else {
+            return result;
+        };
+        if !(is_column_to(left, right) || is_column_to(right, left)) {
+            return result;
+        }
+        let (left, right) = (left.clone(), right.clone());
+        let hazard = Hazard {
+            place,
+            operand: place,
+            range: Interval::REAL,
+            kind: HazardKind::Spread,
+            what: Rc::from(""),
+            made_at: None,
+            confidence: spread.confidence,
+        };
+        let hazards = tensor::union_hazards(&spread.hazards, &Some(Rc::from([hazard])));
+        let confidence = spread.confidence;
+        let spread = Value::tensor(Tensor { hazards, ..(**spread).clone() });
+        self.see(place, Sight::Spread { left, right }, confidence);
+        spread
     }
 
     /// `p.grad = None`, `p.requires_grad = False`, and the like.
@@ -195,6 +236,17 @@ impl<'p> Interp<'p> {
             }
         }
     }
+}
+
+/// Whether one is a column of predictions and the other a vector of data that may be as long.
+fn is_column_to(column: &Tensor, vector: &Tensor) -> bool {
+    let many = |size: &Int| matches!(size, Int::Sum(_)) || size.known().is_some_and(|size| size > 1);
+    let (Some(column), Some(vector), true) =
+        (&column.shape, &vector.shape, column.learned && !vector.learned)
+    else {
+        return false;
+    };
+    matches!((&**column, &**vector), ([rows, Int::Known(1)], [size]) if rows == size && many(rows))
 }
 
 fn same_tensor(a: &Value, b: &Value) -> bool {

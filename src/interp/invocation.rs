@@ -95,11 +95,8 @@ impl<'a> Invocation<'a> {
         };
         let mut positional = call.positional.iter();
         // The receiver of a property is its operand, listed or not.
-        if api.property
-            && params.is_empty()
-            && let Some(receiver) = positional.next()
-        {
-            invocation.bound.push((Ustr::from("self"), receiver.clone()));
+        if api.property && params.is_empty() {
+            invocation.bound.extend(positional.next().map(|receiver| (Ustr::from("self"), receiver.clone())));
         }
         for param in params {
             match param.kind {
@@ -190,6 +187,11 @@ impl<'a> Invocation<'a> {
         self.bound.iter().for_each(|(_, passed)| collect(&passed.value, &mut all));
         self.rest.iter().for_each(|value| collect(value, &mut all));
         all
+    }
+
+    /// All values passed to parameters of the entry.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.bound.iter().map(|(_, passed)| &passed.value).chain(&self.rest)
     }
 
     pub fn has_unknown(&self) -> bool {

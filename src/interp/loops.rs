@@ -55,17 +55,22 @@ impl<'p> Interp<'p> {
                 }
             }
             exact => {
+                let count = exact.as_ref().map_or(items.len.int, |all| Int::Known(all.len() as i64));
                 let any = match exact {
                     Some(values) => self.heap.any_of(&Items::exact(values)).unwrap_or_default(),
                     None => items.any,
                 };
                 let over = self.over(&iterable, &any);
+                let id = self.out.loops.len();
                 let mut run = |interp: &mut Interp<'p>| {
                     let any = interp.this_pass(&any);
                     interp.assign(target, any);
                     interp.block(body)
                 };
                 self.run_loop(place, over, true, &mut run);
+                if let Some(info) = self.out.loops.get_mut(id) {
+                    info.count = count;
+                }
             }
         }
         self.block(otherwise)
@@ -117,7 +122,7 @@ impl<'p> Interp<'p> {
     pub(super) fn run_loop(&mut self, place: Place, over: Over, at_least_once: bool, body: Arm<'_, 'p>) {
         let id = LoopId(self.out.loops.len() as u32);
         let outer: Rc<[LoopId]> = self.active.iter().map(|active| active.id).collect();
-        self.out.loops.push(LoopInfo { place, over, first: self.epoch + 1, outer });
+        self.out.loops.push(LoopInfo { place, over, first: self.epoch + 1, outer, count: Int::Unknown });
         self.active.push(ActiveLoop {
             id,
             since: 0,
@@ -151,7 +156,7 @@ impl<'p> Interp<'p> {
             let writes = self.heap.rollback();
             let goes_round = flow == Flow::Next || flow == Flow::Stop(Exit::Continue);
             self.heap.begin();
-            let changed = goes_round && self.heap.join_in(&writes);
+            let changed = goes_round && self.heap.join_round(&writes);
             let head = self.heap.rollback();
             let last = pass == MOST_PASSES || !changed || self.is_starved();
             if !last {

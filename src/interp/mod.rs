@@ -16,6 +16,7 @@ mod data;
 mod decorate;
 mod device;
 mod divergence;
+mod dtypes;
 mod effects;
 mod elements;
 mod engines;
@@ -23,15 +24,19 @@ mod expr;
 mod formulas;
 mod functions;
 mod grad;
+mod handlers;
 pub mod invocation;
 mod items;
+mod layered;
 mod loops;
 mod models;
 mod modes;
 pub mod modules;
 mod parameters;
+mod parts;
 pub mod python;
 mod refine;
+mod replicas;
 mod retained;
 mod run;
 mod scaling;
@@ -86,8 +91,12 @@ pub struct Interp<'p> {
     contexts: Vec<ContextKind>,
     /// Where a factory or layer puts its tensors that is not told where.
     pub default_device: Device,
+    /// New layers hold `float32`; scripts that choose another default are not followed in this.
+    plain_dtypes: bool,
     /// The script is written for a framework whose inputs say that no gradients are recorded.
     pub volatile: bool,
+    /// There are symbolic values, of which models are made.
+    symbolic: bool,
     /// Calls of modules that are running and were made outside of any forward.
     forwards: Vec<device::OpenForward>,
     /// Stands for the call sites and unrolled iterations around us, so that a site has an object for each.
@@ -112,6 +121,8 @@ pub struct Interp<'p> {
     /// A `with` statement whose context is being called.
     awaiting: Option<(Place, Around<'p>)>,
     carried: u32,
+    /// The object that knows which parts of graphs are left to walk.
+    walks: Option<ObjId>,
     /// Ids of graphs that something keeps over iterations.
     retained: Vec<u32>,
     /// Objects from here on were made since a function began to be rehearsed without its callers.
@@ -291,6 +302,7 @@ impl<'p> Interp<'p> {
     fn made(&mut self, place: Place, object: ObjId) {
         if !self.active.is_empty() && self.heap.get(object).module().is_some() {
             self.event(place, crate::trace::Effect::Made { object }, Confidence::High);
+            self.note_kept(object, place);
         }
     }
 

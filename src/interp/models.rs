@@ -1,8 +1,8 @@
 //! Models whose training a framework runs: how they are put together, compiled and fitted, and the loss and
 //! the memory of one batch, found out by running it.
 
-use super::{Call, Interp, Invocation, Passed};
-use crate::apis::{Mark, Operand};
+use super::{Call, Interp, Invocation, Passed, transfer};
+use crate::apis::Operand;
 use crate::report::Place;
 use crate::trace::{CompiledLoss, Sight};
 use crate::values::*;
@@ -11,14 +11,16 @@ use ustr::Ustr;
 
 impl<'p> Interp<'p> {
     pub(super) fn symbolic_input(&mut self, call: &Invocation) -> Value {
+        self.symbolic = true;
         let batch = Int::symbol(self.symbol("batch"));
-        let shape = super::transfer::ints_of(self, &call.nth(0))
+        let shape = transfer::ints_of(self, &call.nth(0))
             .map(|sizes| std::iter::once(batch).chain(sizes).collect::<Shape>());
         Value::tensor(Tensor {
             shape,
             graph: Graph::None,
             source: Source::Data,
             made: Some(call.place),
+            layers: Some(Rc::default()),
             ..Tensor::default()
         })
     }
@@ -35,6 +37,7 @@ impl<'p> Interp<'p> {
     pub(super) fn symbolic_model(&mut self, call: &Invocation) -> Value {
         let object = self.model_object(call);
         let output = call.nth(1);
+        self.keep_layers(object, &output);
         self.heap.get_mut(object).set_attr(Ustr::from("output"), output);
         Value::Obj(object)
     }
@@ -47,31 +50,20 @@ impl<'p> Interp<'p> {
             scatters: true,
             ..ModuleState::default()
         };
-        self.alloc(call.place, ClassRef::Api(call.api.name), State::Module(state))
+        let object = self.alloc(call.place, ClassRef::Api(call.api.name), State::Module(state));
+        self.note_kept(object, call.place);
+        object
     }
 
     /// An activation given by its name.
     pub(super) fn activation(&mut self, input: &Value, activation: &Value, place: Place) -> Value {
         let Some(tensor) = input.as_tensor() else { return input.clone() };
-        let name = match activation.bare() {
-            Value::Str(Some(name)) => Some(name.to_string()),
-            Value::Api(name) => name.rsplit('.').next().map(str::to_owned),
-            Value::None => return input.clone(),
-            _ => None,
-        };
-        let mut tensor = (**tensor).clone();
-        let unit = Interval { low: 0.0, high: 1.0, low_open: true, high_open: true };
-        (tensor.range, tensor.mark) = match name.as_deref() {
-            Some("linear") => return input.clone(),
-            Some("softmax") => (Some(unit), Some((Mark::Softmax, place))),
-            Some("sigmoid") => (Some(unit), Some((Mark::Sigmoid, place))),
-            Some("log_softmax") => (None, Some((Mark::LogSoftmax, place))),
-            Some("relu") => (Some(Interval::NON_NEGATIVE), None),
-            Some("softplus" | "exponential") => (Some(Interval::POSITIVE), None),
-            Some("tanh") => (Some(Interval { low: -1.0, high: 1.0, low_open: true, high_open: true }), None),
-            _ => (None, None),
-        };
-        Value::tensor(tensor)
+        let name = transfer::activation_name(activation);
+        if matches!(activation.bare(), Value::None) || name == Some("linear") {
+            return input.clone();
+        }
+        let (mark, range) = name.map_or((None, None), transfer::activation);
+        Value::tensor(Tensor { mark: mark.map(|mark| (mark, place)), range, ..(**tensor).clone() })
     }
 
     /// `model.add(layer)`
@@ -82,12 +74,42 @@ impl<'p> Interp<'p> {
         self.heap.get_mut(object).set_attr(Ustr::from(&name), layer.clone());
     }
 
-    /// `model.compile(optimizer, loss)`
-    pub(super) fn compile(&mut self, model: &Value, optimizer: &Value, loss: &Value) {
-        let Some(object) = model.as_obj() else { return };
-        let object = self.heap.get_mut(object);
-        object.set_attr(Ustr::from("compiled optimizer"), optimizer.clone());
-        object.set_attr(Ustr::from("compiled loss"), loss.clone());
+    /// `model.compile(optimizer, loss)`; `losses` is the module where a loss given by its name is.
+    pub(super) fn compile(&mut self, call: &Invocation, operands: &[Operand]) {
+        let arg = |index: usize| operands.get(index).map_or(Value::None, |operand| call.operand(operand));
+        let Some(object) = arg(0).as_obj() else { return };
+        let place = match operands.get(2) {
+            Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
+            _ => call.place,
+        };
+        let loss = self.loss_object(&arg(2), &arg(3), place);
+        self.compiled(object, call.place);
+        let model = self.heap.get_mut(object);
+        model.set_attr(Ustr::from("compiled optimizer"), arg(1));
+        model.set_attr(Ustr::from("compiled loss"), loss);
+        if self.is_laid_out(object)
+            && let Some(loss) = self.compiled_loss(&arg(0), &Value::Unknown, call.place)
+        {
+            self.see(call.place, Sight::Compiled(Rc::new(loss)), crate::report::Confidence::High);
+        }
+    }
+
+    /// Whether the layers of a model are known before it sees data.
+    fn is_laid_out(&self, model: ObjId) -> bool {
+        self.heap.attr(model, Ustr::from("output")).is_some() || self.indexed_children(model).is_some()
+    }
+
+    /// A loss given by its name or as a function, as an object that was made where it is given.
+    fn loss_object(&mut self, loss: &Value, module: &Value, place: Place) -> Value {
+        let name = match (loss.bare(), module.as_str()) {
+            (Value::Str(Some(name)), Some(module)) => Ustr::from(&format!("{module}.{name}")),
+            (Value::Api(name), _) => *name,
+            _ => return loss.clone(),
+        };
+        match self.apis.get(name).filter(|api| api.loss.is_some()) {
+            Some(api) => Value::Obj(self.alloc(place, ClassRef::Api(api.name), State::Plain)),
+            None => loss.clone(),
+        }
     }
 
     /// `model.fit(data, batch_size=…)`: what the framework will train on.
@@ -98,6 +120,7 @@ impl<'p> Interp<'p> {
             _ => "",
         };
         let (model, data) = (arg(0), arg(1));
+        self.fitted(&model, false, call.place);
         let (batch_size, length) = self.batch_and_length(call, &data, arg(2), (name(1), name(2)));
         let batch_place = call.place_of(name(2));
         let loss = self.compiled_loss(&model, &data, call.place);
@@ -127,12 +150,12 @@ impl<'p> Interp<'p> {
         let loss = self.heap.attr(object, Ustr::from("compiled loss"))?.as_obj()?;
         let ClassRef::Api(name) = self.heap.get(loss).class else { return None };
         let apis = self.apis;
-        let class = apis.class(name)?;
-        let spec_api = match class.class.as_ref()?.call {
+        let api = apis.get(name)?;
+        let spec_api = match api.class.as_ref().and_then(|class| class.call) {
             Some(function) => apis.get(function)?,
-            None => class,
+            None => api,
         };
-        let spec = spec_api.loss.as_ref()?;
+        let spec = *spec_api.loss.as_ref()?;
         let mut invocation = Invocation::bind(spec_api, &Call::new(place));
         for (name, value) in self.heap.get(loss).attrs.clone() {
             invocation.fill(name, value);
@@ -140,7 +163,7 @@ impl<'p> Interp<'p> {
         let expects = self.expectation(&spec.expects, &invocation);
         let output = self.output_of_model(object, data, place);
         let place = self.heap.get(loss).site;
-        Some(CompiledLoss { loss: name, expects, place, output })
+        Some(CompiledLoss { loss: name, spec, expects, place, output })
     }
 
     /// A loss of the project that a model was compiled with: the framework walks what it gives.

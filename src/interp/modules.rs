@@ -1,7 +1,7 @@
 //! Modules: what their calls do and give, their mode, and what lies inside them.
 
 use super::{Call, Interp, Invocation, class::Base, parameters::is_parameter};
-use crate::apis::Api;
+use crate::apis::{Api, Mark};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
 use crate::values::*;
@@ -44,11 +44,14 @@ impl<'p> Interp<'p> {
                 self.either(&before.parts, call)
             }
             Some(closure) => {
+                let mut recording = self.recording(call);
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
+                let output = self.gathered(output, &mut recording);
                 self.collapse(object, output)
             }
             None => self.layer(object, call),
         };
+        let output = self.come_through(Some(object), call.values(), output);
         if !outermost {
             return output;
         }
@@ -152,7 +155,7 @@ impl<'p> Interp<'p> {
         };
         match result {
             Some(value) => {
-                let value = self.with_weights(object, &module, value);
+                let value = self.with_weights(object, &module, value, &mut None, call.place);
                 self.keep(&module, &value);
                 value
             }
@@ -213,6 +216,9 @@ impl<'p> Interp<'p> {
             }
             return Some(self.sequence(object, call));
         }
+        if let Some(verb) = verb {
+            self.meet_weights(object, verb, &invocation);
+        }
         // `F.dropout(training=)` and its kin take the layer's own mode.
         let training = self.heap.get(object).module().map_or(Mode::Unknown, |module| module.mode);
         if training != Mode::Unknown {
@@ -224,7 +230,8 @@ impl<'p> Interp<'p> {
         match &value {
             // A learned scale and offset can make any number of anything.
             Value::Tensor(tensor) if scales && learns && tensor.range.is_none() => {
-                Some(Value::tensor(Tensor { range: Some(Interval::REAL), ..(**tensor).clone() }))
+                let mark = Some((Mark::Raw, call.place));
+                Some(Value::tensor(Tensor { range: Some(Interval::REAL), mark, ..(**tensor).clone() }))
             }
             _ => Some(value),
         }
@@ -241,50 +248,88 @@ impl<'p> Interp<'p> {
             }
             let path = self.path;
             self.path = super::call::mix(path, call.place.span.start, index as u32 + 1);
+            let seen = self.out.sightings.len();
             value = self.call_value(child, &Call::with(call.place, [value]));
             self.path = path;
+            value = self.marked_at(child, call.place, value, seen);
         }
         value
     }
 
+    /// What a stacked layer made of its input, it made where it was put into the stack.
+    fn marked_at(&mut self, layer: &Value, stack: Place, value: Value, seen: usize) -> Value {
+        let Some(site) = layer.as_obj().map(|layer| self.heap.get(layer).site) else { return value };
+        for sighting in &mut self.out.sightings[seen..] {
+            if matches!(sighting.sight, Sight::LoneClass) && sighting.at.place == stack {
+                sighting.at.place = site;
+            }
+        }
+        match value.as_tensor() {
+            Some(tensor) if tensor.mark.is_some_and(|(_, place)| place == stack) => {
+                let mark = tensor.mark.map(|(mark, _)| (mark, site));
+                Value::tensor(Tensor { mark, ..(**tensor).clone() })
+            }
+            _ => value,
+        }
+    }
+
     /// The output of a layer that has parameters carries their graph.
-    fn with_weights(&mut self, object: ObjId, module: &ModuleState, value: Value) -> Value {
+    fn with_weights(
+        &mut self,
+        object: ObjId,
+        module: &ModuleState,
+        value: Value,
+        part: &mut Option<u32>,
+        place: Place,
+    ) -> Value {
         if module.weights == Learned::Nothing {
             return value;
         }
         match &value {
             Value::Tensor(tensor) => {
                 let mut tensor = (**tensor).clone();
-                tensor.graph = self.graph_through(object, module, &tensor.graph);
+                tensor.graph = self.graph_through(object, module, &tensor.graph, part, place);
                 tensor.source = Source::Output;
                 tensor.learned = true;
                 tensor.confidence = tensor.confidence.min(self.heap.get(object).confidence);
                 if module.device != Device::Unknown {
                     tensor.device = module.device;
                 }
+                if module.dtype.is_some() && self.autocast().is_none() {
+                    tensor.dtype = module.dtype;
+                }
                 Value::tensor(tensor)
             }
             Value::Tuple(items) => {
-                let items =
-                    items.iter().map(|item| self.with_weights(object, module, item.clone())).collect();
-                Value::tuple(items)
+                let each = |item: &Value| self.with_weights(object, module, item.clone(), part, place);
+                Value::tuple(items.iter().map(each).collect())
             }
             _ => value,
         }
     }
 
-    /// The graph behind a module's output.
-    fn graph_through(&self, object: ObjId, module: &ModuleState, input: &Graph) -> Graph {
+    /// The graph behind a module's output. All outputs of one call are of one part.
+    fn graph_through(
+        &mut self,
+        object: ObjId,
+        module: &ModuleState,
+        input: &Graph,
+        part: &mut Option<u32>,
+        place: Place,
+    ) -> Graph {
+        let hidden = module.weights == Learned::Opaque;
+        let mut recorded = |interp: &mut Self| {
+            let part = *part.get_or_insert_with(|| interp.record(place, hidden));
+            Graph::recorded(object, interp.epoch, part)
+        };
         match (self.grad, module.frozen) {
             (Some(false), _) => Graph::None,
             (None, _) => Graph::Unknown,
             // Where the framework records by itself, nobody knows what hangs on a value.
             _ if self.records_by_itself(object) => Graph::Unknown,
             (Some(true), Some(true)) => input.clone(),
-            (Some(true), Some(false)) => input.union(&Graph::leaf(object, self.epoch)),
-            (Some(true), None) if module.weights == Learned::Opaque => {
-                input.union(&Graph::leaf(object, self.epoch))
-            }
+            (Some(true), Some(false)) => input.union(&recorded(self)),
+            (Some(true), None) if hidden => input.union(&recorded(self)),
             (Some(true), None) => match input {
                 Graph::Live(_) => input.clone(),
                 _ => Graph::Unknown,
@@ -307,7 +352,8 @@ impl<'p> Interp<'p> {
                 input = input.union(&tensor.graph);
             }
         }
-        let graph = self.graph_through(object, module, &input);
+        // It may cut what it is given off from its graph.
+        let graph = self.graph_through(object, module, &input.unsure(), &mut None, call.place);
         Value::tensor(Tensor {
             graph,
             device: module.device,

@@ -32,6 +32,7 @@ impl<'p> Interp<'p> {
 
     /// A graph was walked of which we know nothing: it may be any of those that were kept.
     pub(super) fn let_all_go(&mut self) {
+        self.out.walks_unknown = true;
         self.out.consumed.extend(self.retained.iter().copied());
     }
 

@@ -57,9 +57,12 @@ impl<'p> Interp<'p> {
             trust: Confidence::High,
             awaiting: None,
             default_device: Device::Cpu,
+            plain_dtypes: true,
             volatile: false,
+            symbolic: false,
             forwards: Vec::new(),
             carried: 0,
+            walks: None,
             retained: Vec::new(),
             seeded_from: 0,
             returning: false,
@@ -83,6 +86,10 @@ impl<'p> Interp<'p> {
 
     fn script(&mut self, file: FileId) {
         let env = self.open_module(file, true);
+        let place = Place::new(file, Span::new(0, 0));
+        let state = State::Unwalked(Unwalked::default());
+        let (class, attrs, epoch, confidence) = (ClassRef::Builtin, Vec::new(), 0, Confidence::High);
+        self.walks = Some(self.heap.alloc(Object { class, attrs, state, site: place, epoch, confidence }));
         self.push_frame(env, file, None, None);
         self.trace.push(Vec::new());
         let body = &self.tree(file).body;
@@ -246,6 +253,7 @@ impl<'p> Interp<'p> {
         self.returning = true;
         self.reach(&result, &mut reached, 3);
         self.returning = false;
+        self.keep_held_parts();
         let mut nodes = self.trace.pop().unwrap_or_default();
         if owned {
             nodes = self.called_each_round(nodes, place);
@@ -257,7 +265,13 @@ impl<'p> Interp<'p> {
     /// A hook of a framework that owns the loop: it is called again and again.
     fn called_each_round(&mut self, nodes: Vec<Node>, place: Place) -> Vec<Node> {
         let id = LoopId(self.out.loops.len() as u32);
-        self.out.loops.push(LoopInfo { place, over: Over::Other, first: self.epoch, outer: Rc::from([]) });
+        self.out.loops.push(LoopInfo {
+            place,
+            over: Over::Other,
+            first: self.epoch,
+            outer: Rc::from([]),
+            count: Int::Unknown,
+        });
         vec![Node::Loop { id, body: nodes }]
     }
 

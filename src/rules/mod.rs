@@ -2,27 +2,42 @@
 
 mod backward_mismatches_forward;
 mod backward_without_step;
+mod bce_under_autocast;
+mod broadcast_loss;
+mod bypassed_strategy;
 mod clip_before_unscale;
 mod device_dependent_result;
 mod device_mismatch;
+mod dtype_mismatch;
 mod element_loop_on_gpu;
 mod full_dataset_batch;
+mod keras_logits_mismatch;
 mod lossy_cast_in_kernel;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_zero_grad;
+mod model_built_in_loop;
+mod needless_retain_graph;
+mod nll_without_log_softmax;
 mod non_scalar_backward;
+mod one_class_softmax;
 mod retained_graph;
 mod scaler_not_updated;
 mod scheduler_before_optimizer;
+mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
 mod stuck_in_eval;
+mod swallowed_gpu_error;
+mod trainable_without_recompile;
 mod undersized_output;
+mod undetached_hidden_state;
 mod unsafe_division;
+mod whole_array_constant;
 mod whole_dataset_on_gpu;
+mod wrong_target_dtype;
 
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
@@ -112,27 +127,42 @@ use page;
 static RULES: &[&Rule] = &[
     &backward_mismatches_forward::RULE,
     &backward_without_step::RULE,
+    &bce_under_autocast::RULE,
+    &broadcast_loss::RULE,
+    &bypassed_strategy::RULE,
     &clip_before_unscale::RULE,
     &device_dependent_result::RULE,
     &device_mismatch::RULE,
+    &dtype_mismatch::RULE,
     &element_loop_on_gpu::RULE,
     &full_dataset_batch::RULE,
+    &keras_logits_mismatch::RULE,
     &lossy_cast_in_kernel::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
     &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
     &missing_zero_grad::RULE,
+    &model_built_in_loop::RULE,
+    &needless_retain_graph::RULE,
+    &nll_without_log_softmax::RULE,
     &non_scalar_backward::RULE,
+    &one_class_softmax::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
     &scheduler_before_optimizer::RULE,
+    &sigmoid_mismatch::RULE,
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
     &stuck_in_eval::RULE,
+    &swallowed_gpu_error::RULE,
+    &trainable_without_recompile::RULE,
     &undersized_output::RULE,
+    &undetached_hidden_state::RULE,
     &unsafe_division::RULE,
+    &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
+    &wrong_target_dtype::RULE,
 ];
 
 /// All rules, sorted by id.

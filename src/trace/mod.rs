@@ -5,10 +5,10 @@ pub mod walk;
 
 pub use walk::{Protocol, Way, walk};
 
-use crate::apis::Expects;
+use crate::apis::{Expects, LossSpec};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
-use crate::values::{DType, Device, Formula, Heap, Int, Mode, ObjId, ObjSet, Scaled, Tensor, Value};
+use crate::values::{DType, Device, Formula, Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -95,6 +95,12 @@ pub enum Effect {
     Read { objects: ObjSet },
     /// A module or parameter was made anew: it has no gradients.
     Made { object: ObjId },
+    /// A framework is told how to train a model.
+    Compiled { model: ObjId },
+    /// A framework trains a model as it was compiled: for epochs, or one step.
+    Fitted { model: ObjId, one_step: bool },
+    /// These learn from the next compilation on, or no longer do.
+    Trainable { objects: ObjSet, learns: Option<bool> },
     /// A forward of a module, and whether gradients are recorded.
     Forward { module: ObjId, grad: Option<bool> },
     /// A module and all inside it are put into a mode; some module that we do not see is.
@@ -119,6 +125,8 @@ pub struct LoopInfo {
     pub first: u32,
     /// Enclosing loops, outermost first, across calls.
     pub outer: Rc<[LoopId]>,
+    /// How many iterations it has, where that is known.
+    pub count: crate::values::Int,
 }
 
 /// What a loop goes through.
@@ -152,9 +160,19 @@ pub struct Sighting {
 #[derive(Clone, Debug)]
 pub enum Sight {
     /// A loss was computed.
-    Loss { loss: Ustr, expects: Expects, input: Value, input_place: Place, target: Value },
+    Loss(Rc<Loss>),
+    /// A model was told the loss that it is trained with.
+    Compiled(Rc<CompiledLoss>),
+    /// A softmax of something learned ran over an axis of one.
+    LoneClass,
+    /// A column of predictions and a vector of targets were subtracted, which gives all their pairs.
+    Spread { left: Rc<Tensor>, right: Rc<Tensor> },
     /// `backward` on a tensor.
     Backward { loss: Rc<Tensor>, has_gradient: bool },
+    /// A backward walks what a backward of an earlier iteration has walked; `kept` where that one kept it.
+    WalkedAgain { recorded: Place, kept: bool },
+    /// A backward is told to keep its graph, all of which was recorded in the same iteration.
+    Retaining,
     /// A value with a live graph was added to something older than this iteration.
     Carried {
         id: u32,
@@ -196,6 +214,31 @@ pub enum Sight {
     OwnGradient(Rc<OwnGradient>),
     /// The ways of a branch on the device compute different things.
     Diverging(Rc<Diverging>),
+    /// Gradients are applied to what has a copy on each device of a strategy.
+    Replicated {
+        optimizer: ObjId,
+        /// Where it came into the strategy's scope.
+        scope: Place,
+        /// A replica of the strategy does it.
+        by_replica: bool,
+    },
+    /// An array becomes a tensor of the framework as a whole.
+    Copied { array: Rc<Tensor>, traced: bool },
+    /// A handler that does nothing about a failure of work on a device.
+    Swallowed {
+        /// The first of that work.
+        work: Place,
+        /// The work is a step of training.
+        trains: bool,
+    },
+    /// A model that a framework keeps in a state of its own was built.
+    Kept { model: ObjId },
+    /// A framework forgets the models that it keeps.
+    SessionCleared,
+    /// Numbers of a dtype met weights, or factors, of another; or a `lookup` was made with them.
+    Mistyped { what: Rc<str>, made: Option<Place>, gets: DType, wants: DType, lookup: bool },
+    /// A call that autocast does not allow; whether it is on for sure.
+    Refused { autocast: Option<Place>, sure: bool },
     /// What a model gave was compared with something that no model gave.
     Scored,
     /// Operands on two devices met.
@@ -286,13 +329,51 @@ pub struct Side {
     pub confidence: Confidence,
 }
 
+/// A loss that was computed.
+#[derive(Clone, Debug)]
+pub struct Loss {
+    pub loss: Ustr,
+    pub spec: LossSpec,
+    /// What it expects of its input, once its arguments are known.
+    pub expects: Expects,
+    pub input: Value,
+    pub input_place: Place,
+    pub target: Value,
+}
+
 /// The loss that a model was compiled with, and what its last layer does.
 #[derive(Clone, Debug)]
 pub struct CompiledLoss {
     pub loss: Ustr,
+    pub spec: LossSpec,
     pub expects: Expects,
     pub place: Place,
     pub output: Value,
+}
+
+/// A part of a graph: what one call of a layer recorded, or a module around several.
+#[derive(Clone, Debug)]
+pub struct GraphPart {
+    pub place: Place,
+    /// The pass of a loop in which it was recorded.
+    pub epoch: u32,
+    /// We do not see what the layer does.
+    pub hidden: bool,
+    pub inner: Rc<[Part]>,
+    /// The backward passes that walk it, by their place in [`Rehearsal::walks`].
+    pub walks: Vec<u32>,
+    /// It went where we do not see who walks it.
+    pub escaped: bool,
+}
+
+/// A backward pass of the rehearsal; one for each time that it was rehearsed.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    pub place: Place,
+    /// Whether it keeps the graph; `None` when that is not known.
+    pub retains: Option<bool>,
+    /// It walks more than the parts that we know.
+    pub others: bool,
 }
 
 /// Everything that one rehearsal of a file found.
@@ -308,6 +389,11 @@ pub struct Rehearsal {
     pub returned: rustc_hash::FxHashSet<u32>,
     /// Modules whose graphs a backward walked, or may have.
     pub walked: ObjSet,
+    /// What layers recorded, in the order of the rehearsal.
+    pub parts: Vec<GraphPart>,
+    pub walks: Vec<Walk>,
+    /// A graph was walked of which nothing is known.
+    pub walks_unknown: bool,
     pub heap: Heap,
     /// Names of the symbols in sizes.
     pub symbols: Vec<Rc<str>>,

@@ -26,6 +26,8 @@ pub struct Heap {
     /// The object that stands for any of several, and the other way round.
     merged: FxHashMap<ObjSet, ObjId>,
     members: FxHashMap<ObjId, ObjSet>,
+    /// What is joined is what the rounds of a loop leave at its head, one after the other.
+    at_head: bool,
 }
 
 impl Heap {
@@ -116,6 +118,14 @@ impl Heap {
         }
     }
 
+    /// Adds to the head of a loop what a round left. Returns whether anything changed.
+    pub fn join_round(&mut self, writes: &Writes) -> bool {
+        self.at_head = true;
+        let changed = self.join_in(writes);
+        self.at_head = false;
+        changed
+    }
+
     /// Weakly adds what another way to this point left. Returns whether anything changed.
     pub fn join_in(&mut self, writes: &Writes) -> bool {
         let mut ids: Vec<ObjId> = writes.keys().copied().collect();
@@ -124,10 +134,16 @@ impl Heap {
         for id in ids {
             let here = self.objects[id.0 as usize].clone();
             let joined = self.join_objects(&here, &writes[&id]);
-            if !Rc::ptr_eq(&joined, &here) && !same_object(&joined, &here) {
+            if Rc::ptr_eq(&joined, &here) {
+                continue;
+            }
+            // What is left to walk is taken over, and is no reason for another round.
+            let quiet = matches!(joined.state, State::Unwalked(_));
+            let differs = !quiet && !same_object(&joined, &here);
+            if quiet || differs {
                 self.get_mut(id);
                 self.objects[id.0 as usize] = joined;
-                changed = true;
+                changed |= differs;
             }
         }
         changed
@@ -166,6 +182,7 @@ impl Heap {
     fn join_states(&mut self, a: &State, b: &State) -> State {
         match (a, b) {
             (State::Frame, State::Frame) => State::Frame,
+            (State::Unwalked(a), State::Unwalked(b)) => State::Unwalked(a.join(b)),
             (State::Scaler, State::Scaler) => State::Scaler,
             (State::Class(class), State::Class(_)) => State::Class(class.clone()),
             (State::List(a), State::List(b)) => State::List(self.join_items(a, b)),
@@ -256,18 +273,16 @@ impl Heap {
         if a.same(b) {
             return match (a, b) {
                 // Keep the older graph: what was carried over an iteration stays carried.
-                (Value::Tensor(x), Value::Tensor(y)) if !Rc::ptr_eq(x, y) => {
-                    Value::Tensor(Rc::new(x.join(y)))
-                }
+                (Value::Tensor(x), Value::Tensor(y)) if !Rc::ptr_eq(x, y) => self.join_tensors(x, y),
                 _ => a.clone(),
             };
         }
         match (a, b) {
             (Value::None, Value::None) => Value::None,
             (Value::Unknown, _) | (_, Value::Unknown) => Value::Unknown,
-            (Value::None, value) | (value, Value::None) => match value {
-                Value::Maybe(_) => value.clone(),
-                _ => Value::Maybe(Rc::new(value.clone())),
+            (Value::None, value) | (value, Value::None) => match self.or_nothing(value) {
+                value @ Value::Maybe(_) => value,
+                value => Value::Maybe(Rc::new(value)),
             },
             (Value::Maybe(x), Value::Maybe(y)) => self.maybe(x.clone(), y.clone()),
             (Value::Maybe(x), y) | (y, Value::Maybe(x)) => self.maybe(x.clone(), Rc::new(y.clone())),
@@ -287,7 +302,7 @@ impl Heap {
                 Value::Device(x.choice(super::Device::named(y)))
             }
             (Value::Str(_), Value::Str(_)) => Value::Str(None),
-            (Value::Tensor(x), Value::Tensor(y)) => Value::Tensor(Rc::new(x.join(y))),
+            (Value::Tensor(x), Value::Tensor(y)) => self.join_tensors(x, y),
             // `total = 0` before a loop that adds tensors to it.
             (Value::Int(_) | Value::Float(_), Value::Tensor(t))
             | (Value::Tensor(t), Value::Int(_) | Value::Float(_)) => Value::Tensor(Rc::new(super::Tensor {
@@ -295,6 +310,7 @@ impl Heap {
                 shape: None,
                 range: None,
                 numbers: None,
+                graph: if self.at_head { t.graph.clone() } else { t.graph.unsure() },
                 ..(**t).clone()
             })),
             (Value::Tuple(x), Value::Tuple(y)) if x.len() == y.len() => {
@@ -310,6 +326,28 @@ impl Heap {
             (Value::Device(x), Value::Device(y)) => Value::Device(x.choice(*y)),
             (Value::Obj(x), Value::Obj(y)) => self.merge(*x, *y).map_or(Value::Unknown, Value::Obj),
             _ => Value::Unknown,
+        }
+    }
+
+    fn join_tensors(&self, x: &super::Tensor, y: &super::Tensor) -> Value {
+        let mut joined = x.join(y);
+        if self.at_head {
+            let parts = x.graph.parts().union(&y.graph.parts());
+            joined.graph = joined.graph.with_parts(parts, joined.graph.is_bare());
+        }
+        Value::tensor(joined)
+    }
+
+    /// A value that is not there on another way.
+    fn or_nothing(&self, value: &Value) -> Value {
+        match value {
+            Value::Tensor(tensor) if !self.at_head && !tensor.graph.parts().is_empty() => {
+                Value::tensor(super::Tensor { graph: tensor.graph.unsure(), ..(**tensor).clone() })
+            }
+            Value::Tuple(items) if !self.at_head && !items.is_empty() => {
+                Value::tuple(items.iter().map(|item| self.or_nothing(item)).collect())
+            }
+            other => other.clone(),
         }
     }
 
@@ -371,6 +409,10 @@ impl Heap {
         let mut joined = (*self.join_objects(&x, &y)).clone();
         if let State::Module(module) = &mut joined.state {
             module.parts = stands_for.iter().collect();
+            if children(&x) != children(&y) {
+                // Neither stack of layers is a mixture of both.
+                joined.class = ClassRef::Builtin;
+            }
         }
         self.objects[id.0 as usize] = Rc::new(joined);
         Some(id)
@@ -379,6 +421,11 @@ impl Heap {
     pub fn attr(&self, id: ObjId, name: Ustr) -> Option<&Value> {
         self.get(id).attr(name)
     }
+}
+
+/// How many children a container of modules has.
+fn children(object: &Object) -> usize {
+    object.attrs.iter().filter(|(name, _)| name.parse::<usize>().is_ok()).count()
 }
 
 /// What stands under a name: most often at the same place as in the other list, else `find` looks for it.

@@ -5,6 +5,7 @@ pub mod formula;
 pub mod heap;
 pub mod int;
 pub mod object;
+pub mod parts;
 pub mod range;
 pub mod tensor;
 
@@ -12,6 +13,7 @@ pub use formula::{Formula, Nth, Numbers};
 pub use heap::Heap;
 pub use int::{Int, Symbol};
 pub use object::*;
+pub use parts::{Part, Parts, Unwalked};
 pub use range::Interval;
 pub use tensor::{DType, Device, Graph, Hazard, HazardKind, Nodes, Scaled, Shape, Source, Tensor};
 
@@ -133,6 +135,24 @@ pub enum ContextKind {
     UnknownGrad,
     Accumulate,
     Device(Device),
+    /// In the scope of a strategy.
+    Strategy(ObjId),
+    /// In one of a strategy's replicas.
+    Replica,
+    /// In a function that is recorded as a graph.
+    Traced,
+    Autocast(Autocast),
+}
+
+/// Operations choose their dtypes by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Autocast {
+    /// Where it was made.
+    pub place: Option<Place>,
+    /// Of which tensors.
+    pub device: Device,
+    /// `None` when the user decides, or something that we do not see.
+    pub on: Option<bool>,
 }
 
 #[derive(Debug)]

@@ -102,6 +102,8 @@ pub enum State {
     Module(ModuleState),
     Optimizer(OptimizerState),
     Loader(Rc<LoaderState>),
+    /// The parts of graphs that are left to walk; one object of a rehearsal.
+    Unwalked(super::Unwalked),
     /// A scaler of gradients.
     Scaler,
 }

@@ -3,6 +3,7 @@
 use super::formula::Numbers;
 use super::int::{Int, product};
 use super::object::{ObjId, ObjSet};
+use super::parts::Parts;
 use super::range::Interval;
 use crate::apis::Mark;
 use crate::report::{Confidence, Place};
@@ -182,6 +183,10 @@ pub struct Nodes {
     pub carried: Rc<[u32]>,
     /// On another way to this point there is no graph, or none that is known.
     pub maybe: bool,
+    /// What calls of layers recorded of it.
+    pub parts: Parts,
+    /// It hangs on parameters directly, too, through no layer.
+    pub bare: bool,
 }
 
 impl Graph {
@@ -205,7 +210,41 @@ impl Graph {
             oldest: epoch,
             carried: Rc::from([]),
             maybe: false,
+            parts: Parts::default(),
+            bare: epoch == u32::MAX,
         }))
+    }
+
+    /// What a layer records in one of its calls.
+    pub fn recorded(object: super::object::ObjId, epoch: u32, part: u32) -> Graph {
+        match Graph::leaf(object, epoch) {
+            Graph::Live(nodes) => Graph::Live(Rc::new(Nodes { parts: Parts::one(part), ..(*nodes).clone() })),
+            other => other,
+        }
+    }
+
+    pub fn parts(&self) -> Parts {
+        match self {
+            Graph::Live(nodes) => nodes.parts.clone(),
+            _ => Parts::default(),
+        }
+    }
+
+    /// The same graph with other parts.
+    pub fn with_parts(&self, parts: Parts, bare: bool) -> Graph {
+        match self {
+            Graph::Live(nodes) => Graph::Live(Rc::new(Nodes { parts, bare, ..(**nodes).clone() })),
+            other => other.clone(),
+        }
+    }
+
+    /// The same where another way leads here without it.
+    pub fn unsure(&self) -> Graph {
+        self.with_parts(self.parts().unsure(), self.is_bare())
+    }
+
+    pub fn is_bare(&self) -> bool {
+        matches!(self, Graph::Live(nodes) if nodes.bare)
     }
 
     /// The graph of a result of both.
@@ -219,6 +258,8 @@ impl Graph {
                 oldest: a.oldest.min(b.oldest),
                 carried: union_sorted(&a.carried, &b.carried),
                 maybe: a.maybe && b.maybe,
+                parts: a.parts.union(&b.parts),
+                bare: a.bare || b.bare,
             })),
             (Graph::Live(live), Graph::Unknown) | (Graph::Unknown, Graph::Live(live)) => {
                 Graph::Live(Rc::new(Nodes { others: true, ..(**live).clone() }))
@@ -232,13 +273,15 @@ impl Graph {
         match (self, other) {
             (Graph::None, Graph::None) => Graph::None,
             (Graph::Live(a), Graph::Live(b)) => match self.union(other) {
-                Graph::Live(nodes) if nodes.maybe != (a.maybe || b.maybe) => {
-                    Graph::Live(Rc::new(Nodes { maybe: true, ..(*nodes).clone() }))
+                Graph::Live(nodes) if nodes.maybe != (a.maybe || b.maybe) || a.parts != b.parts => {
+                    let (maybe, parts) = (a.maybe || b.maybe, a.parts.join(&b.parts));
+                    Graph::Live(Rc::new(Nodes { maybe, parts, ..(*nodes).clone() }))
                 }
                 both => both,
             },
             (Graph::Live(live), _) | (_, Graph::Live(live)) => {
-                Graph::Live(Rc::new(Nodes { others: true, maybe: true, ..(**live).clone() }))
+                let parts = live.parts.unsure();
+                Graph::Live(Rc::new(Nodes { others: true, maybe: true, parts, ..(**live).clone() }))
             }
             _ => Graph::Unknown,
         }
@@ -315,11 +358,15 @@ pub struct Hazard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HazardKind {
     Division,
+    /// A column met a vector, and every number the other's.
+    Spread,
 }
 
 #[derive(Clone, Debug)]
 pub struct Tensor {
     pub shape: Option<Shape>,
+    /// The last size, where nothing else is known of the shape.
+    pub last: Option<Int>,
     pub dtype: Option<DType>,
     pub device: Device,
     pub graph: Graph,
@@ -340,6 +387,8 @@ pub struct Tensor {
     pub made: Option<Place>,
     /// The pass of a loop in which it was made.
     pub born: u32,
+    /// Of a symbolic value: the layers that it came through, on the way from an input.
+    pub layers: Option<Rc<ObjSet>>,
     /// The API that made it, by qualified name.
     pub what: Option<ustr::Ustr>,
     pub confidence: Confidence,
@@ -349,6 +398,7 @@ impl Default for Tensor {
     fn default() -> Tensor {
         Tensor {
             shape: None,
+            last: None,
             dtype: None,
             device: Device::Unknown,
             graph: Graph::Unknown,
@@ -363,6 +413,7 @@ impl Default for Tensor {
             scaled: Scaled::No,
             made: None,
             born: 0,
+            layers: None,
             what: None,
             confidence: Confidence::High,
         }
@@ -379,12 +430,21 @@ impl Tensor {
         self.numel().known()?.checked_mul(self.dtype?.bytes())
     }
 
+    /// The size along the last axis.
+    pub fn last_size(&self) -> Option<Int> {
+        match &self.shape {
+            Some(shape) => shape.last().cloned().filter(|last| !last.is_unknown()),
+            None => self.last.clone(),
+        }
+    }
+
     pub fn rank(&self) -> Option<usize> {
         self.shape.as_ref().map(|shape| shape.len())
     }
 
     pub fn with_shape(mut self, shape: Option<Shape>) -> Tensor {
         self.shape = shape;
+        self.last = None;
         self
     }
 
@@ -392,6 +452,7 @@ impl Tensor {
     pub fn join(&self, other: &Tensor) -> Tensor {
         Tensor {
             shape: join_shapes(&self.shape, &other.shape),
+            last: self.last_size().filter(|last| other.last_size().as_ref() == Some(last)),
             dtype: if self.dtype == other.dtype { self.dtype } else { None },
             device: self.device.join(other.device),
             graph: self.graph.join(&other.graph),
@@ -412,6 +473,10 @@ impl Tensor {
             scaled: self.scaled.join(other.scaled),
             made: if self.made == other.made { self.made } else { None },
             born: self.born.max(other.born),
+            layers: match (&self.layers, &other.layers) {
+                (Some(a), Some(b)) => Some(Rc::new(a.union(b))),
+                _ => None,
+            },
             what: if self.what == other.what { self.what } else { None },
             confidence: self.confidence.min(other.confidence),
         }
@@ -428,6 +493,7 @@ impl Tensor {
         };
         graphs
             && self.shape == other.shape
+            && self.last == other.last
             && self.dtype == other.dtype
             && self.device == other.device
             && self.range == other.range

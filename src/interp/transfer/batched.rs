@@ -13,7 +13,7 @@ pub fn reshape(interp: &mut Interp, call: &Invocation) -> Value {
     let input = first(interp, call);
     let wanted = given(call, 1).and_then(|shape| ints_of(interp, &shape));
     let shape = input.shape.as_ref().zip(wanted).and_then(|(shape, wanted)| behind_batch(shape, &wanted));
-    Value::tensor(Tensor { shape: shape.map(Rc::from), ..kept(interp, &input) })
+    Value::tensor(kept(interp, &input).with_shape(shape.map(Rc::from)))
 }
 
 fn behind_batch(shape: &[Int], wanted: &[Int]) -> Option<Dims> {

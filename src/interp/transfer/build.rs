@@ -273,11 +273,14 @@ pub fn tensors_of(interp: &Interp, values: &[Value]) -> Vec<Rc<Tensor>> {
 /// What follows from the operands whatever is computed of them. Shape, range and mark are left open.
 /// A scalar takes part with any device, and leaves the dtype to larger tensors of its kind.
 pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
-    let dtype = promoted(operands);
+    // Under autocast each operation has a dtype of its own.
+    let casts = interp.autocast().is_some() && !operands.iter().all(|operand| operand.is_array);
+    let dtype = promoted(operands).filter(|dtype| !casts || !dtype.is_float());
     let graph = operands.iter().fold(Graph::None, |graph, operand| graph.union(&operand.graph));
     let confidence = operands.iter().map(|operand| operand.confidence).fold(interp.trust, Ord::min);
     Tensor {
         shape: None,
+        last: None,
         dtype,
         device: device_of_all(operands),
         graph: aged(interp.epoch, graph_here(interp.grad, dtype, &graph)),
@@ -292,6 +295,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         scaled: operands.iter().fold(Scaled::No, |all, operand| all.union(operand.scaled)),
         made: Some(place),
         born: interp.epoch,
+        layers: None,
         what: None,
         confidence,
     }

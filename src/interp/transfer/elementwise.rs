@@ -2,7 +2,7 @@
 
 use super::build::*;
 use super::dims::broadcast_shapes;
-use crate::apis::RangeSpec;
+use crate::apis::{Mark, RangeSpec};
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
 use crate::values::*;
@@ -22,6 +22,12 @@ pub fn same(_interp: &mut Interp, call: &Invocation) -> Value {
     call.nth(0)
 }
 
+/// Whether integers stay integers: an operation that stretches numbers makes floats of them.
+fn keeps_integers(range: &Option<RangeSpec>) -> bool {
+    const KEEPING: [&str; 8] = ["abs", "ceil-at", "clamp", "floor-at", "neg", "relu", "same", "square"];
+    matches!(range, Some(RangeSpec::Of(apply)) if KEEPING.contains(&apply.verb.as_str()))
+}
+
 /// Ranges of operations that only keep numbers between bounds.
 const CLAMPS: [&str; 3] = ["clamp", "ceil-at", "floor-at"];
 
@@ -31,11 +37,29 @@ pub fn like(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = tensor_of(interp, &operand);
     let mut result = result(interp, call.place, &[&tensor]);
     result.shape = tensor.shape.clone();
-    // Clamping is how scripts guard a logarithm: the numbers are still those of the softmax.
-    if matches!(&call.api.range, Some(RangeSpec::Of(apply)) if CLAMPS.contains(&apply.verb.as_str())) {
-        result.mark = tensor.mark;
+    if !keeps_integers(&call.api.range) {
+        result.dtype = result.dtype.filter(|dtype| dtype.is_float());
+    }
+    result.last = tensor.last.clone();
+    if let Some(RangeSpec::Of(apply)) = &call.api.range {
+        result.mark = tensor.mark.and_then(|(mark, place)| Some((kept_mark(&apply.verb, mark)?, place)));
     }
     Value::tensor(result)
+}
+
+/// What an operation whose range is this function leaves of a normalisation.
+fn kept_mark(range: &str, mark: Mark) -> Option<Mark> {
+    match (range, mark) {
+        ("log", Mark::Softmax) => Some(Mark::LogSoftmax),
+        ("log", Mark::Sigmoid) => Some(Mark::LogSigmoid),
+        // Dropout bounds nothing.
+        ("scaled", Mark::Raw) => Some(mark),
+        // Clamping is how scripts guard a logarithm: the numbers are still those of the softmax.
+        (clamp, Mark::Softmax | Mark::LogSoftmax | Mark::Sigmoid | Mark::LogSigmoid) => {
+            CLAMPS.contains(&clamp).then_some(mark)
+        }
+        _ => None,
+    }
 }
 
 /// New numbers from several operands, each from those in its place.

@@ -147,9 +147,15 @@ pub fn asking(interp: &Interp, tensor: Tensor, requires_grad: Option<Option<bool
 
 /// The graph of a leaf that belongs to no object.
 fn own_graph(epoch: u32) -> Graph {
-    let nodes =
-        Nodes { leaves: ObjSet::default(), others: true, oldest: epoch, carried: Rc::from([]), maybe: false };
-    Graph::Live(Rc::new(nodes))
+    Graph::Live(Rc::new(Nodes {
+        leaves: ObjSet::default(),
+        others: true,
+        oldest: epoch,
+        carried: Rc::from([]),
+        maybe: false,
+        parts: Parts::default(),
+        bare: true,
+    }))
 }
 
 /// What a factory makes without a dtype: of a filling the dtype that fits it, else the framework's float.

@@ -17,16 +17,35 @@ pub fn select(interp: &mut Interp, call: &Invocation) -> Value {
             Some(shape[..at].iter().chain(chosen.iter()).chain(&shape[at + 1..]).cloned().collect())
         }),
     };
-    Value::tensor(Tensor { shape, mark: None, ..kept(interp, &tensor) })
+    Value::tensor(Tensor { mark: None, ..kept(interp, &tensor).with_shape(shape) })
 }
 
 /// The numbers of a tensor that an index chooses. They stay what they were, and where they were made.
 pub fn index(interp: &Interp, tensor: &Tensor, index: &Value, _place: Place) -> Tensor {
-    let items = items(interp, index);
+    let items = if tensor.is_array { columns(interp, index) } else { None }.or_else(|| items(interp, index));
     let shape = items.as_ref().zip(tensor.shape.as_ref()).and_then(|(items, shape)| indexed(shape, items));
     let basic = items.is_some_and(|items| !items.iter().any(Item::is_advanced));
     let mark = tensor.mark.filter(|_| basic);
-    Tensor { shape: shape.map(Rc::from), mark, numbers: None, ..kept(interp, tensor) }
+    Tensor { mark, numbers: None, ..kept(interp, tensor).with_shape(shape.map(Rc::from)) }
+}
+
+/// Columns of a table, by name.
+fn columns(interp: &Interp, index: &Value) -> Option<Vec<Item>> {
+    let all = Item::Slice { start: None, stop: None, step: None };
+    Some(vec![all, named_columns(interp, index)?])
+}
+
+fn named_columns(interp: &Interp, names: &Value) -> Option<Item> {
+    if matches!(names.bare(), Value::Str(_)) {
+        return Some(Item::Int);
+    }
+    match (names.bare(), sequence(interp, names)?) {
+        (Value::Obj(_), Sequence::Exact(items)) => {
+            let named = !items.is_empty() && items.iter().all(|item| matches!(item.bare(), Value::Str(_)));
+            named.then(|| Item::Array(vec![Int::Known(items.len() as i64)]))
+        }
+        _ => None,
+    }
 }
 
 /// One part of an index.
@@ -78,6 +97,7 @@ fn item(interp: &Interp, value: &Value) -> Option<Item> {
             Item::Slice { start: bound(&slice.0), stop: bound(&slice.1), step: bound(&slice.2) }
         }
         Value::Tensor(tensor) => positions(tensor)?,
+        other if named_columns(interp, other).is_some() => named_columns(interp, other)?,
         other => {
             sequence(interp, other)?;
             positions(&tensor_of(interp, other))?

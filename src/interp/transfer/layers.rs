@@ -9,7 +9,11 @@ use crate::values::*;
 use std::rc::Rc;
 
 fn int(call: &Invocation, index: usize) -> Option<Int> {
-    param(call, index).and_then(|value| value.as_int().cloned())
+    param(call, index).and_then(|value| {
+        // Scripts ask for one output whether it is one only, so a default of one says nothing.
+        let asked = value.origin().is_some_and(|origin| origin.given) && value.as_known_int() == Some(1);
+        if asked { Some(Int::Unknown) } else { value.as_int().cloned() }
+    })
 }
 
 /// The result of a layer on the first operand.
@@ -22,7 +26,11 @@ fn layer(interp: &Interp, call: &Invocation, shape: impl FnOnce(&[Int]) -> Optio
 /// The same of a layer with weights, which make any number of anything.
 fn weighted(interp: &Interp, call: &Invocation, shape: impl FnOnce(&[Int]) -> Option<Dims>) -> Value {
     match layer(interp, call, shape) {
-        Value::Tensor(tensor) => Value::tensor(Tensor { range: Some(Interval::REAL), ..(*tensor).clone() }),
+        Value::Tensor(tensor) => Value::tensor(Tensor {
+            range: Some(Interval::REAL),
+            mark: Some((Mark::Raw, call.place)),
+            ..(*tensor).clone()
+        }),
         other => other,
     }
 }
@@ -35,9 +43,35 @@ pub fn dense(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// What an activation given to a layer, by name or as a function, makes of the layer's numbers.
 fn activated(call: &Invocation, activation_given: Option<Value>, value: Value) -> Value {
-    let (Some(name), Some(tensor)) = (activation_given, value.as_tensor()) else { return value };
-    let (mark, range) = name.as_str().map_or((None, None), activation);
+    let (Some(given), Some(tensor)) = (activation_given, value.as_tensor()) else { return value };
+    let (mark, range) = activation_name(&given).map_or((None, None), activation);
     Value::tensor(Tensor { mark: mark.map(|mark| (mark, call.place)), range, ..(**tensor).clone() })
+}
+
+/// The name of an activation that is given by its name, or as a function of a framework.
+pub fn activation_name(given: &Value) -> Option<&str> {
+    match given.bare() {
+        Value::Str(name) => name.as_deref(),
+        Value::Api(name) => name.as_str().rsplit('.').next(),
+        _ => None,
+    }
+}
+
+/// The size of the axis that a softmax runs over, where that is known. Functions name it, layers run over the last.
+pub fn softmax_axis_size(call: &Invocation, result: &Tensor) -> Option<Int> {
+    let names = ["dim", "axis"];
+    let named = call.api.params.iter().find(|param| names.contains(&param.name.as_str()));
+    let axis = match named.map(|param| call.get(&param.name)) {
+        None => -1,
+        // Left out, frameworks disagree about more than matrices.
+        Some(Value::None) if result.rank() == Some(2) => -1,
+        Some(axis) => axis.as_known_int()?,
+    };
+    match &result.shape {
+        Some(shape) => Some(shape[dims::normalise_dim(axis, shape.len())?].clone()),
+        None if axis == -1 => result.last.clone(),
+        None => None,
+    }
 }
 
 /// What an activation, by its mathematical name, makes of any numbers.
@@ -47,10 +81,13 @@ pub fn activation(name: &str) -> (Option<Mark>, Option<Interval>) {
         "softmax" => (Some(Mark::Softmax), Some(unit)),
         "log_softmax" => (Some(Mark::LogSoftmax), Some(Interval::closed(f64::NEG_INFINITY, 0.0))),
         "sigmoid" => (Some(Mark::Sigmoid), Some(unit)),
-        "tanh" => (None, Some(Interval { low: -1.0, ..unit })),
-        "relu" => (None, Some(Interval::NON_NEGATIVE)),
-        "softplus" | "exponential" => (None, Some(Interval::POSITIVE)),
-        "linear" => (None, Some(Interval::REAL)),
+        "tanh" => (Some(Mark::Raw), Some(Interval { low: -1.0, ..unit })),
+        "relu" => (Some(Mark::Raw), Some(Interval::NON_NEGATIVE)),
+        "softplus" | "exponential" => (Some(Mark::Raw), Some(Interval::POSITIVE)),
+        "linear" => (Some(Mark::Raw), Some(Interval::REAL)),
+        "elu" | "gelu" | "leaky_relu" | "mish" | "relu6" | "selu" | "silu" | "swish" => {
+            (Some(Mark::Raw), None)
+        }
         _ => (None, None),
     }
 }
@@ -58,7 +95,22 @@ pub fn activation(name: &str) -> (Option<Mark>, Option<Interval>) {
 /// `linear x out_features`: another last size.
 pub fn linear(interp: &mut Interp, call: &Invocation) -> Value {
     let out = int(call, 1).unwrap_or_default();
-    weighted(interp, call, |shape| dims::replace(shape, -1, out))
+    let fits = named(call, "in_features").is_none_or(|size| takes(&size, first(interp, call).last_size()));
+    let last = Some(out.clone()).filter(|out| !out.is_unknown());
+    match weighted(interp, call, |shape| dims::replace(shape, -1, out).filter(|_| fits)) {
+        Value::Tensor(tensor) if tensor.shape.is_none() => {
+            Value::tensor(Tensor { last, ..(*tensor).clone() })
+        }
+        other => other,
+    }
+}
+
+/// Whether a layer takes inputs of a last size; where it does not, the shape is not what we thought it was.
+fn takes(wanted: &Value, last: Option<Int>) -> bool {
+    match (wanted.as_known_int(), last.and_then(|last| last.known())) {
+        (Some(wanted), Some(last)) => wanted == last,
+        _ => true,
+    }
 }
 
 pub fn matmul(interp: &mut Interp, call: &Invocation) -> Value {
@@ -311,9 +363,25 @@ pub fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
         recurrent_shapes(shape, &int(call, 1).unwrap_or_default(), &layers, &directions, flag(param(call, 3)))
     });
     let (output, state) = shapes.unzip();
-    let result = result(interp, call.place, &[&input]);
+    let mut result = result(interp, call.place, &[&input]);
+    result.graph = through_state(interp, call, &result.graph);
     let of_shape = |shape: Option<Dims>| Value::tensor(result.clone().with_shape(shape.map(Rc::from)));
     Value::tuple(vec![of_shape(output), state_of(call, of_shape(state))])
+}
+
+/// The state that a recurrent layer starts from is part of its graph.
+fn through_state(interp: &Interp, call: &Invocation, graph: &Graph) -> Graph {
+    let state = named(call, "hx").map_or(Graph::None, |state| graph_of(&state));
+    graph.union(&graph_here(interp.grad, None, &state))
+}
+
+fn graph_of(value: &Value) -> Graph {
+    match value.bare() {
+        Value::Tensor(tensor) => tensor.graph.clone(),
+        Value::Tuple(items) => items.iter().fold(Graph::None, |all, item| all.union(&graph_of(item))),
+        Value::None => Graph::None,
+        _ => Graph::Unknown,
+    }
 }
 
 fn state_of(call: &Invocation, state: Value) -> Value {
@@ -323,7 +391,13 @@ fn state_of(call: &Invocation, state: Value) -> Value {
 /// `recurrent-cell x hidden_size kind`: the next state.
 pub fn recurrent_cell(interp: &mut Interp, call: &Invocation) -> Value {
     let hidden = int(call, 1).unwrap_or_default();
-    let state = layer(interp, call, |shape| dims::replace(shape, -1, hidden));
+    let state = match layer(interp, call, |shape| dims::replace(shape, -1, hidden)) {
+        Value::Tensor(tensor) => {
+            let graph = through_state(interp, call, &tensor.graph);
+            Value::tensor(Tensor { graph, ..(*tensor).clone() })
+        }
+        other => other,
+    };
     state_of(call, state)
 }
 

@@ -14,10 +14,11 @@ mod ops;
 mod ranges;
 mod reduce;
 mod shape;
+mod tables;
 
 pub use build::{device_named, device_of, dtype_of, ints_of};
 pub use index::{index, slice_len};
-pub use layers::activation;
+pub use layers::{activation, activation_name, softmax_axis_size};
 pub use ops::{binary, compare, invert, negate};
 pub use ranges::{range, range_functions};
 
@@ -53,6 +54,7 @@ static VERBS: &[(&str, Transfer)] = &[
     ("attention-pair", layers::attention_pair),
     ("bool", convert::truth),
     ("broadcast", elementwise::broadcast),
+    ("bunch", tables::bunch),
     ("cast", convert::cast),
     ("cat", shape::cat),
     ("chunk", shape::chunk),
@@ -66,6 +68,7 @@ static VERBS: &[(&str, Transfer)] = &[
     ("device", convert::device),
     ("dist-rsample", factory::redrawn),
     ("dist-sample", factory::drawn),
+    ("drawn-samples", tables::drawn_samples),
     ("dtype", convert::dtype),
     ("embedding", layers::embedding),
     ("expand", shape::expand),
@@ -121,10 +124,14 @@ static VERBS: &[(&str, Transfer)] = &[
     ("size", convert::size),
     ("sort", reduce::sort),
     ("split", shape::split),
+    ("split-arrays", tables::split_arrays),
     ("squeeze", shape::squeeze),
     ("stack", shape::stack),
     ("str", |_, _| Value::Str(None)),
     ("sum-of", elementwise::sum_of),
+    ("table", tables::table),
+    ("table-column", tables::table_column),
+    ("table-rows", tables::table_rows),
     ("to", convert::to),
     ("tolist", convert::to_list),
     ("topk", reduce::top_k),

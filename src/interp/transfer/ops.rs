@@ -39,7 +39,8 @@ pub fn binary(
         result.dtype = Some(default_float(result.is_array));
     }
     result.range = range_of(op, interval_of(left), interval_of(right), same_operand);
-    result.mark = kept_mark(op, left, right);
+    result.mark = kept_mark(op, left, right).or_else(|| kept_raw(op, left, right, result.range));
+    result.last = kept_last(left, right).filter(|_| result.shape.is_none());
     Some(Value::tensor(result))
 }
 
@@ -120,6 +121,31 @@ fn power(base: &Interval, exponent: &Interval) -> Option<Interval> {
     }
 }
 
+/// What can be any number still can when it is scaled or moved by a number or by parameters.
+fn kept_raw(op: BinaryOp, left: &Value, right: &Value, range: Option<Interval>) -> Option<(Mark, Place)> {
+    if range != Some(Interval::REAL) {
+        return None;
+    }
+    let raw = |value: &Value| value.as_tensor()?.mark.filter(|(mark, _)| *mark == Mark::Raw);
+    let plain =
+        |value: &Value| is_number(value) || value.as_tensor().is_some_and(|t| t.source == Source::Parameter);
+    match op {
+        BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div if plain(right) => raw(left),
+        BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul if plain(left) => raw(right),
+        BinaryOp::Add | BinaryOp::Sub => raw(left).and(raw(right)),
+        _ => None,
+    }
+}
+
+/// A number leaves the sizes alone.
+fn kept_last(left: &Value, right: &Value) -> Option<Int> {
+    match (left.as_tensor(), right.as_tensor()) {
+        (Some(tensor), None) if is_number(right) => tensor.last.clone(),
+        (None, Some(tensor)) if is_number(left) => tensor.last.clone(),
+        _ => None,
+    }
+}
+
 /// An offset that only keeps logarithms and quotients finite.
 const SMALL: f64 = 1e-3;
 
@@ -137,7 +163,7 @@ fn kept_mark(op: BinaryOp, left: &Value, right: &Value) -> Option<(Mark, Place)>
         BinaryOp::Div | BinaryOp::Pow => tensor_first && number == 1.0,
         _ => false,
     };
-    tensor.mark.filter(|_| harmless)
+    tensor.mark.filter(|(mark, _)| harmless && *mark != Mark::Raw)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::build::*;
 use super::dims;
 use super::elementwise::broadcast_all;
-use crate::apis::Expects;
+use crate::apis::{Expects, Mark, RangeSpec};
 use crate::interp::{Interp, Invocation};
 use crate::values::*;
 use std::rc::Rc;
@@ -39,9 +39,21 @@ pub fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
     let shape = reduced_shape(tensor.shape.as_deref(), &axes(interp, call, 1), flag(given(call, 2)));
     let dtype = match named(call, "dtype") {
         Some(dtype) => dtype_of(&dtype),
+        None if is_mean(call) => tensor.dtype.filter(|dtype| dtype.is_float()),
         None => tensor.dtype.filter(|dtype| dtype.is_float() || *dtype == DType::Int64),
     };
-    Value::tensor(Tensor { shape, dtype, ..result(interp, call.place, &[&tensor]) })
+    let mark = tensor.mark.filter(|(mark, _)| *mark == Mark::Raw && averages(call));
+    Value::tensor(Tensor { shape, dtype, mark, ..result(interp, call.place, &[&tensor]) })
+}
+
+/// What sums or averages any numbers gives any number.
+fn averages(call: &Invocation) -> bool {
+    matches!(&call.api.range, Some(RangeSpec::Of(apply)) if matches!(apply.verb.as_str(), "mean" | "sum"))
+}
+
+/// Means of integers are no integers.
+fn is_mean(call: &Invocation) -> bool {
+    !matches!(&call.api.range, Some(RangeSpec::Of(apply)) if apply.verb == "sum" || apply.verb == "prod")
 }
 
 /// `reduce-pair x dim`: the numbers and where they were.

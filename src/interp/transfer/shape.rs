@@ -12,7 +12,7 @@ use std::rc::Rc;
 fn reshaped(interp: &Interp, call: &Invocation, shape: impl FnOnce(&[Int]) -> Option<Dims>) -> Value {
     let tensor = first(interp, call);
     let shape = tensor.shape.as_deref().and_then(shape).map(Rc::from);
-    Value::tensor(Tensor { shape, ..kept(interp, &tensor) })
+    Value::tensor(kept(interp, &tensor).with_shape(shape))
 }
 
 /// Sizes or axes among the parameters from an index on, in one tuple or one by one.
@@ -44,7 +44,7 @@ pub fn reshape(interp: &mut Interp, call: &Invocation) -> Value {
     }
     let wanted = ints_from(interp, call, 1).filter(|_| !sizes.is_empty());
     let shape = wanted.map(|wanted| dims::reshape(tensor.shape.as_deref(), &wanted).into());
-    Value::tensor(Tensor { shape, ..kept(interp, &tensor) })
+    Value::tensor(kept(interp, &tensor).with_shape(shape))
 }
 
 fn retyped(interp: &Interp, size: &Value) -> Option<DType> {
@@ -98,7 +98,7 @@ pub fn expand(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let sizes = ints_from(interp, call, 1);
     let shape = sizes.and_then(|sizes| dims::expand(tensor.shape.as_deref(), &sizes)).map(Rc::from);
-    Value::tensor(Tensor { shape, ..kept(interp, &tensor) })
+    Value::tensor(kept(interp, &tensor).with_shape(shape))
 }
 
 pub fn unflatten(interp: &mut Interp, call: &Invocation) -> Value {
@@ -249,7 +249,7 @@ pub fn unbind(interp: &mut Interp, call: &Invocation) -> Value {
         Some((shape[at].clone(), dims::reduce(shape, &[axis], false)?))
     });
     let shape = known.as_ref().map(|(_, shape)| shape.as_slice().into());
-    let row = Value::tensor(Tensor { shape, ..kept(interp, &tensor) });
+    let row = Value::tensor(kept(interp, &tensor).with_shape(shape));
     match known.and_then(|(count, _)| count.known()) {
         Some(count) if (0..=MOST_PIECES).contains(&count) => Value::tuple(vec![row; count as usize]),
         _ => interp.list_of(call.place, row),
@@ -261,5 +261,5 @@ pub fn gather(interp: &mut Interp, call: &Invocation) -> Value {
     let (tensor, index) = (first(interp, call), tensor_of(interp, &call.nth(2)));
     let hazards = union_hazards(&tensor.hazards, &index.hazards);
     let shape = index.shape.clone();
-    Value::tensor(Tensor { shape, hazards, mark: None, ..kept(interp, &tensor) })
+    Value::tensor(Tensor { hazards, mark: None, ..kept(interp, &tensor).with_shape(shape) })
 }

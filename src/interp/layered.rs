@@ -1,0 +1,250 @@
+//! Models that a framework puts together from layers and symbolic values: which layers a value came through,
+//! which of them learn, and what their compilation holds fast.
+
+use super::{Call, Interp, Invocation, class::Base};
+use crate::apis::Operand;
+use crate::report::{Confidence, Place};
+use crate::trace::{Effect, Sight};
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// The attribute under which a model keeps a layer that we do not see.
+const UNSEEN: &str = "some layer";
+
+impl<'p> Interp<'p> {
+    /// What comes out of a layer came through it, and through all that its inputs came through.
+    pub(super) fn come_through<'v>(
+        &self,
+        layer: Option<ObjId>,
+        inputs: impl Iterator<Item = &'v Value>,
+        output: Value,
+    ) -> Value {
+        if !self.symbolic {
+            return output;
+        }
+        let mut through: Option<ObjSet> = None;
+        inputs.for_each(|value| self.layers_of(value, &mut through));
+        let Some(mut layers) = through else { return output };
+        if let Some(layer) = layer {
+            layers.insert(layer);
+        }
+        let output = match output {
+            Value::Unknown if layer.is_some() => Value::tensor(Tensor::default()),
+            known => known,
+        };
+        with_layers(&output, &Rc::new(layers))
+    }
+
+    fn layers_of(&self, value: &Value, found: &mut Option<ObjSet>) {
+        let mut add = |layers: &ObjSet| {
+            *found = Some(found.as_ref().map_or_else(|| layers.clone(), |known| known.union(layers)));
+        };
+        match value.bare() {
+            Value::Tensor(tensor) => {
+                if let Some(layers) = &tensor.layers {
+                    add(layers);
+                }
+            }
+            Value::Tuple(items) => items.iter().for_each(|item| self.layers_of(item, found)),
+            Value::Obj(object) => {
+                if let State::List(items) = &self.heap.get(*object).state {
+                    items.exact.iter().flatten().for_each(|item| self.layers_of(item, found));
+                    self.layers_of(&items.any, found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A model that is made of its outputs has the layers that they came through.
+    pub(super) fn keep_layers(&mut self, model: ObjId, outputs: &Value) {
+        let mut layers = None;
+        self.layers_of(outputs, &mut layers);
+        if let State::Module(state) = &mut self.heap.get_mut(model).state {
+            state.parts = layers.iter().flat_map(|layers| layers.iter()).collect();
+        }
+    }
+
+    /// A layer of a model that we do not see into: one object stands for all of them.
+    pub(super) fn unseen_layer(&mut self, model: ObjId, place: Place) -> Value {
+        let name = Ustr::from(UNSEEN);
+        if let Some(known) = self.heap.attr(model, name) {
+            return known.clone();
+        }
+        let here = self.heap.get(model);
+        let state = State::Module(ModuleState {
+            parts: Default::default(),
+            ..here.module().cloned().unwrap_or_default()
+        });
+        let class = self.layer_class(here.class);
+        let layer = self.alloc(place, class, state);
+        self.heap.get_mut(model).set_attr(name, Value::Obj(layer));
+        Value::Obj(layer)
+    }
+
+    /// The class of the layers of a model: the outermost of its framework that is a module.
+    fn layer_class(&self, model: ClassRef) -> ClassRef {
+        let mut found = model;
+        for base in self.lineage(model) {
+            if let Base::Api(mut name) = base {
+                while let Some(next) =
+                    self.apis.class(name).and_then(|api| api.class.as_ref()?.is.first().copied())
+                {
+                    name = next;
+                }
+                found = ClassRef::Api(name);
+            }
+        }
+        found
+    }
+
+    /// `model.output`: what a model was made of, or something that came through it.
+    pub(super) fn model_output(&mut self, call: &Invocation) -> Value {
+        let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
+        if let Some(output) = self.heap.attr(object, Ustr::from("output")) {
+            return output.clone();
+        }
+        let module = self.heap.get(object).module().cloned().unwrap_or_default();
+        self.symbolic = true;
+        Value::tensor(Tensor {
+            layers: Some(Rc::new(ObjSet::one(object))),
+            device: module.device,
+            source: Source::Output,
+            learned: true,
+            made: Some(call.place),
+            confidence: Confidence::Medium,
+            ..Tensor::default()
+        })
+    }
+
+    /// `model.layers`: one by one where they are known.
+    pub(super) fn layers_of_model(&mut self, call: &Invocation) -> Value {
+        let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
+        if let Some(children) = self.indexed_children(object) {
+            return self.list(call.place, children);
+        }
+        let parts = self.heap.get(object).module().map(|module| module.parts.to_vec()).unwrap_or_default();
+        if parts.is_empty() {
+            let layer = self.unseen_layer(object, call.place);
+            return self.list_of(call.place, layer);
+        }
+        self.list(call.place, parts.into_iter().map(Value::Obj).collect())
+    }
+
+    /// `model.optimizer`, once the model is compiled with one.
+    pub(super) fn compiled_optimizer(&mut self, call: &Invocation) -> Value {
+        let object = call.nth(0).as_obj();
+        let optimizer = object.and_then(|object| self.heap.attr(object, Ustr::from("compiled optimizer")));
+        optimizer.filter(|value| value.as_obj().is_some()).cloned().unwrap_or_default()
+    }
+
+    /// `model.get_layer(name, index)`
+    pub(super) fn layer_of_model(&mut self, call: &Invocation) -> Value {
+        let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
+        let (wanted, index) = (call.nth(1), call.nth(2));
+        let children = self.indexed_children(object).unwrap_or_default();
+        if let Some(index) = index.as_known_int() {
+            let at = if index < 0 { index + children.len() as i64 } else { index };
+            if let Some(child) = usize::try_from(at).ok().and_then(|at| children.get(at)) {
+                return child.clone();
+            }
+        }
+        let name = Ustr::from("name");
+        let named = |child: &&Value| {
+            let own = child.as_obj().and_then(|child| self.heap.attr(child, name));
+            own.is_some_and(|own| own.as_str().is_some() && own.as_str() == wanted.as_str())
+        };
+        match children.iter().find(named) {
+            Some(child) => child.clone(),
+            None => self.unseen_layer(object, call.place),
+        }
+    }
+
+    /// `model.compile(...)` is where a model learns what is trained.
+    pub(super) fn compiled(&mut self, model: ObjId, place: Place) {
+        self.event(place, Effect::Compiled { model }, Confidence::High);
+    }
+
+    pub(super) fn fitted(&mut self, model: &Value, one_step: bool, place: Place) {
+        if let Some(model) = model.as_obj() {
+            self.event(place, Effect::Fitted { model, one_step }, Confidence::High);
+        }
+    }
+
+    /// `model.train_on_batch(x)`
+    pub(super) fn train_batch(&mut self, call: &Invocation, operands: &[Operand]) {
+        if let Some(model) = operands.first() {
+            self.fitted(&call.operand(model), true, call.place);
+        }
+    }
+
+    /// `layer.trainable = False`: counts from the next compilation on.
+    pub(super) fn trainable(&mut self, target: &Value, flag: &Value, place: Place) {
+        let Some(object) = target.as_obj() else { return };
+        let learns = self.truth(flag);
+        let frozen = learns.map(|learns| !learns);
+        let parts = self.descendants(object);
+        let changes = |part: ObjId| {
+            let module = self.heap.get(part).module();
+            module.is_some_and(|module| module.frozen != frozen || frozen.is_none())
+        };
+        let objects: ObjSet = parts.iter().filter(|part| changes(*part)).collect();
+        self.for_each_part(target, |module| module.frozen = frozen);
+        if !objects.is_empty() {
+            self.event(place, Effect::Trainable { objects, learns }, Confidence::High);
+        }
+    }
+
+    /// A model that its framework keeps until it is told to forget.
+    pub(super) fn note_kept(&mut self, model: ObjId, place: Place) {
+        let kept = self.in_loop()
+            && self.lineage(self.heap.get(model).class).into_iter().any(|base| match base {
+                Base::Api(name) => self.apis.owns(name).iter().any(|part| part == "session"),
+                _ => false,
+            });
+        if kept {
+            let confidence = self.heap.get(model).confidence;
+            self.see(place, Sight::Kept { model }, confidence);
+        }
+    }
+
+    /// Assigning to a property of a framework's class may do something.
+    pub(super) fn set_property(&mut self, object: ObjId, name: Ustr, value: &Value, place: Place) {
+        let here = self.heap.get(object);
+        if here.module().is_none() {
+            return;
+        }
+        let apis = self.apis;
+        let property = self.lineage(here.class).into_iter().find_map(|base| match base {
+            Base::Api(class) => apis.method(class, name).filter(|api| api.property),
+            _ => None,
+        });
+        if let Some(api) = property.filter(|api| !api.effects.is_empty()) {
+            let call = Call::with(place, [Value::Obj(object), value.clone()]);
+            self.effects(api, &Invocation::bind(api, &call));
+        }
+    }
+}
+
+/// What is computed from symbolic values is symbolic.
+pub(super) fn symbolic(operands: &[&Value], result: Value) -> Value {
+    let mut layers: Option<Rc<ObjSet>> = None;
+    for operand in operands {
+        if let Some(more) = operand.as_tensor().and_then(|tensor| tensor.layers.as_ref()) {
+            layers = Some(layers.map_or_else(|| more.clone(), |known| Rc::new(known.union(more))));
+        }
+    }
+    match layers {
+        Some(layers) => with_layers(&result, &layers),
+        None => result,
+    }
+}
+
+fn with_layers(value: &Value, layers: &Rc<ObjSet>) -> Value {
+    match value {
+        Value::Tensor(tensor) => Value::tensor(Tensor { layers: Some(layers.clone()), ..(**tensor).clone() }),
+        Value::Tuple(items) => Value::tuple(items.iter().map(|item| with_layers(item, layers)).collect()),
+        _ => value.clone(),
+    }
+}

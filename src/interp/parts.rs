@@ -1,0 +1,199 @@
+//! Parts of graphs: what each call of a layer records, and which backward passes walk it. A graph can be
+//! walked once; what a backward finds walked already was carried there.
+
+use super::{Call, Interp, Invocation};
+use crate::report::{Confidence, Place};
+use crate::trace::{GraphPart, Sight, Walk};
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// The call of a module, and what its layers record meanwhile.
+pub(super) struct Recording {
+    /// Parts from here on are its own.
+    since: u32,
+    /// What it was given hangs on parameters directly.
+    bare: bool,
+    whole: Option<u32>,
+    place: Place,
+}
+
+impl<'p> Interp<'p> {
+    /// A call of a layer records a part of a graph; `hidden` where we do not see what the layer does.
+    pub(super) fn record(&mut self, place: Place, hidden: bool) -> u32 {
+        self.new_part(place, hidden, Vec::new())
+    }
+
+    fn new_part(&mut self, place: Place, hidden: bool, inner: Vec<Part>) -> u32 {
+        let id = self.out.parts.len() as u32;
+        let (epoch, inner) = (self.epoch, inner.into());
+        let part = GraphPart { place, epoch, hidden, inner, walks: Vec::new(), escaped: false };
+        self.out.parts.push(part);
+        self.unwalked(|unwalked| unwalked.insert(id));
+        id
+    }
+
+    fn unwalked(&mut self, change: impl FnOnce(&mut Unwalked)) {
+        let Some(object) = self.walks else { return };
+        if let State::Unwalked(unwalked) = &mut self.heap.get_mut(object).state {
+            change(unwalked);
+        }
+    }
+
+    fn is_unwalked(&self, id: u32) -> bool {
+        let state = self.walks.map(|object| &self.heap.get(object).state);
+        !matches!(state, Some(State::Unwalked(unwalked)) if !unwalked.contains(id))
+    }
+
+    /// The graph of a module's output: what its layers recorded since it was called is one part.
+    fn gather(&mut self, graph: &Graph, call: &mut Recording) -> Graph {
+        let Graph::Live(nodes) = graph else { return graph.clone() };
+        let inside = |part: &Part| part.id >= call.since;
+        let (inside, outside): (Vec<Part>, Vec<Part>) = nodes.parts.iter().partition(inside);
+        let sure = inside.iter().any(|part| part.sure) || inside.is_empty();
+        let id = match inside.as_slice() {
+            [one] => one.id,
+            // Of parameters that are used without a layer nothing is told apart.
+            [] => *call.whole.get_or_insert_with(|| self.new_part(call.place, false, Vec::new())),
+            _ => self.new_part(call.place, false, inside),
+        };
+        graph.with_parts(outside.into_iter().chain([Part { id, sure }]).collect(), call.bare)
+    }
+
+    /// The call of a module that begins here.
+    pub(super) fn recording(&self, call: &Call) -> Recording {
+        let bare = call.values().filter_map(Value::as_tensor).any(|tensor| tensor.graph.is_bare());
+        Recording { since: self.out.parts.len() as u32, bare, whole: None, place: call.place }
+    }
+
+    /// In the graph of a module's output what it recorded is one part.
+    pub(super) fn gathered(&mut self, output: Value, call: &mut Recording) -> Value {
+        match &output {
+            Value::Tensor(tensor) if matches!(tensor.graph, Graph::Live(_)) => {
+                let graph = self.gather(&tensor.graph, call);
+                Value::tensor(Tensor { graph, ..(**tensor).clone() })
+            }
+            Value::Tuple(items) => {
+                Value::tuple(items.iter().map(|item| self.gathered(item.clone(), call)).collect())
+            }
+            _ => output,
+        }
+    }
+
+    /// A part and all parts inside it.
+    fn within(&self, id: u32, found: &mut Vec<u32>) {
+        if found.contains(&id) {
+            return;
+        }
+        found.push(id);
+        let inner = self.out.parts[id as usize].inner.clone();
+        inner.iter().for_each(|part| self.within(part.id, found));
+    }
+
+    /// Whether a backward has walked some of a part on every way to this point.
+    fn is_walked(&self, id: u32) -> bool {
+        let inner = &self.out.parts[id as usize].inner;
+        !self.is_unwalked(id) || inner.iter().any(|part| part.sure && self.is_walked(part.id))
+    }
+
+    /// A backward walks a graph; `retains` where it says that the graph is kept.
+    pub(super) fn walk_parts(&mut self, tensor: &Tensor, place: Place, retains: Option<bool>) {
+        let Graph::Live(nodes) = &tensor.graph else { return };
+        self.note_walked_again(nodes, place, tensor.confidence);
+        let walk = self.out.walks.len() as u32;
+        self.out.walks.push(Walk { place, retains, others: nodes.others });
+        let mut all = Vec::new();
+        nodes.parts.iter().for_each(|part| self.within(part.id, &mut all));
+        let fresh = self
+            .active
+            .last()
+            .is_none_or(|active| all.iter().all(|id| self.out.parts[*id as usize].epoch >= active.since));
+        for id in &all {
+            self.out.parts[*id as usize].walks.push(walk);
+        }
+        self.unwalked(|unwalked| all.iter().for_each(|id| unwalked.remove(*id)));
+        if retains == Some(true) && fresh && !nodes.bare && !all.is_empty() {
+            // What else hangs on it may be of an earlier iteration.
+            let doubt = if nodes.others { Confidence::Medium } else { Confidence::High };
+            self.see(place, Sight::Retaining, tensor.confidence.min(doubt));
+        }
+    }
+
+    /// Some of this graph was recorded and walked in an earlier iteration of a loop around us.
+    fn note_walked_again(&mut self, nodes: &Nodes, place: Place, confidence: Confidence) {
+        let earlier = |part: &Part| {
+            let info = &self.out.parts[part.id as usize];
+            let around = self.active.iter().find(|active| active.since > info.epoch);
+            let in_loop = around.is_some_and(|active| info.epoch >= self.out.loop_info(active.id).first);
+            part.sure && in_loop && self.is_walked(part.id)
+        };
+        let Some(old) = nodes.parts.iter().filter(earlier).map(|part| part.id).last() else { return };
+        let part = self.out.parts[old as usize].clone();
+        let walks = &self.out.walks;
+        let kept = part.walks.iter().all(|walk| walks[*walk as usize].retains == Some(true));
+        let confidence = if part.hidden { Confidence::Low } else { confidence };
+        let sight = Sight::WalkedAgain { recorded: part.place, kept: kept && !part.walks.is_empty() };
+        self.see(place, sight, confidence);
+    }
+
+    /// Cut off in place: whoever holds the value holds no graph any more.
+    pub(super) fn detach_in_place(&mut self, value: &Value) {
+        match value.bare() {
+            Value::Tensor(tensor) => {
+                let mut all = Vec::new();
+                tensor.graph.parts().iter().for_each(|part| self.within(part.id, &mut all));
+                self.unwalked(|unwalked| all.iter().for_each(|id| unwalked.insert(*id)));
+            }
+            Value::Tuple(items) => items.iter().for_each(|item| self.detach_in_place(item)),
+            _ => {}
+        }
+    }
+
+    /// What goes out of sight may be walked there.
+    pub(super) fn lose_parts(&mut self, tensor: &Tensor) {
+        let mut all = Vec::new();
+        tensor.graph.parts().iter().for_each(|part| self.within(part.id, &mut all));
+        for id in all {
+            self.out.parts[id as usize].escaped = true;
+        }
+    }
+
+    /// Whether a backward keeps its graph: as its arguments say, or as `create_graph` does where they do not.
+    pub(super) fn retains(&mut self, operands: [Option<Value>; 2], call: &Invocation) -> Option<bool> {
+        let [retain, create] = operands;
+        let by_name = |name: &str| {
+            let name = Ustr::from(name);
+            call.more.iter().find(|(known, _)| *known == name).map(|(_, passed)| passed.value.clone())
+        };
+        let create =
+            create.or_else(|| by_name("create_graph")).map_or(Some(false), |value| self.truth(&value));
+        // Gradients of gradients walk the graph again.
+        if create != Some(false) {
+            return None;
+        }
+        match retain.or_else(|| by_name("retain_graph")) {
+            None | Some(Value::None) => Some(false),
+            Some(value) => self.truth(&value),
+        }
+    }
+
+    /// Objects that outlive their function hold these parts: other methods may walk them.
+    pub(super) fn keep_held_parts(&mut self) {
+        let mut held = Vec::new();
+        for index in 0..self.heap.len() as u32 {
+            let object = self.heap.get(ObjId(index));
+            if matches!(object.state, State::Plain | State::Module(_)) {
+                object.attrs.iter().for_each(|(_, value)| tensors_in(value, &mut held));
+            }
+        }
+        held.iter().for_each(|tensor| self.lose_parts(tensor));
+    }
+}
+
+fn tensors_in(value: &Value, found: &mut Vec<Rc<Tensor>>) {
+    match value.bare() {
+        Value::Tensor(tensor) if !tensor.graph.parts().is_empty() => found.push(tensor.clone()),
+        Value::Tuple(items) => items.iter().for_each(|item| tensors_in(item, found)),
+        _ => {}
+    }
+}

@@ -1,0 +1,108 @@
+//! What runs elsewhere than where it is written: replicas of a strategy on several devices, and functions that
+//! are recorded as graphs. Also arrays that such a graph, or a device, takes in as a whole.
+
+use super::{Call, Interp, Invocation};
+use crate::report::{Confidence, Place};
+use crate::trace::Sight;
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// The attribute of an object that says in which strategy's scope it was made.
+const SCOPE: &str = "strategy of";
+
+impl<'p> Interp<'p> {
+    /// What is made in the scope of a strategy has a copy on each of its devices.
+    pub(super) fn put_in_scope(&mut self, object: ObjId) {
+        let scope = self.contexts.iter().rev().find_map(|context| match context {
+            ContextKind::Strategy(strategy) => Some(*strategy),
+            _ => None,
+        });
+        if let Some(strategy) = scope {
+            self.heap.get_mut(object).set_attr(Ustr::from(SCOPE), Value::Obj(strategy));
+        }
+    }
+
+    /// `strategy.run(f, args, kwargs)`: what a replica does, and what it gives.
+    pub(super) fn replica_result(&mut self, call: &Invocation) -> Value {
+        let mut inner = Call::new(call.place);
+        match call.nth(2).bare() {
+            Value::Tuple(items) => inner = Call::with(call.place, items.iter().cloned()),
+            Value::None => {}
+            Value::Obj(object) => {
+                let items = self.iterate(&Value::Obj(*object), call.place);
+                inner = Call::with(call.place, items.exact.into_iter().flatten());
+            }
+            _ => inner.open = true,
+        }
+        self.add_keywords(&mut inner, &call.nth(3));
+        let before = self.push_context(ContextKind::Replica);
+        let result = self.call_value(&call.nth(1), &inner);
+        self.pop_context(before);
+        result
+    }
+
+    fn add_keywords(&mut self, call: &mut Call, keywords: &Value) {
+        let Some(object) = keywords.as_obj() else { return };
+        let State::Dict(entries) = &self.heap.get(object).state else { return };
+        call.open |= entries.other.is_some();
+        let place = call.place;
+        for (key, value) in &entries.known {
+            if let Key::Str(name) = key {
+                let passed = super::Passed { value: value.clone(), place };
+                call.keywords.push((Ustr::from(name), passed));
+            }
+        }
+    }
+
+    /// An optimizer that was made in a strategy's scope applies gradients here.
+    pub(super) fn note_replicated(&mut self, optimizer: ObjId, place: Place) {
+        let here = self.heap.get(optimizer);
+        if here.attr(Ustr::from(SCOPE)).is_none() {
+            return;
+        }
+        // Who calls a function that nobody here calls may do it in a replica.
+        if self.seeded.is_some() && optimizer.0 < self.seeded_from {
+            return;
+        }
+        let scope = here.site;
+        let by_replica = self.contexts.contains(&ContextKind::Replica);
+        self.see(place, Sight::Replicated { optimizer, scope, by_replica }, Confidence::High);
+    }
+
+    /// The same function, recorded as a graph when it runs.
+    pub(super) fn traced(&mut self, function: &Value) -> Value {
+        let traced = |closure: &Rc<Closure>| {
+            let wrap = Wrap { context: closure.wrap.context.or(Some(ContextKind::Traced)), ..closure.wrap };
+            Rc::new(Closure { wrap, ..(**closure).clone() })
+        };
+        match function {
+            Value::Function(closure) => Value::Function(traced(closure)),
+            Value::Bound(bound) => match &bound.method {
+                Method::Closure(closure) => {
+                    let method = Method::Closure(traced(closure));
+                    Value::Bound(Rc::new(Bound { receiver: bound.receiver.clone(), method }))
+                }
+                _ => function.clone(),
+            },
+            other => other.clone(),
+        }
+    }
+
+    /// An array becomes a tensor as a whole; some calls of it matter in a traced function only.
+    pub(super) fn copied(&mut self, data: &Value, when: &Value, place: Place) {
+        let traced = self.contexts.contains(&ContextKind::Traced);
+        if !traced && matches!(when, Value::Str(_)) {
+            return;
+        }
+        let arrays: Vec<Rc<Tensor>> = match data.bare() {
+            Value::Tuple(items) => items.iter().filter_map(|item| item.as_tensor().cloned()).collect(),
+            other => other.as_tensor().cloned().into_iter().collect(),
+        };
+        let largest = arrays.into_iter().filter(|array| array.is_array).max_by_key(|array| array.bytes());
+        if let Some(array) = largest.filter(|array| array.bytes().is_some()) {
+            let confidence = array.confidence;
+            self.see(place, Sight::Copied { array, traced }, confidence);
+        }
+    }
+}

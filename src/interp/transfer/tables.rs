@@ -1,0 +1,112 @@
+//! Tables of data and what is done to them before training: rows and columns, splits, samples that are drawn.
+//! The number of rows has a name, so that features and targets are known to be equally many.
+
+use super::build::*;
+use crate::interp::{Interp, Invocation};
+use crate::report::Place;
+use crate::values::*;
+use std::rc::Rc;
+
+fn rows(interp: &mut Interp, name: &str) -> Int {
+    Int::symbol(interp.symbol(name))
+}
+
+fn data(interp: &Interp, place: Place, shape: Shape, dtype: Option<DType>) -> Tensor {
+    Tensor {
+        shape: Some(shape),
+        dtype,
+        device: Device::Cpu,
+        graph: Graph::None,
+        source: Source::Data,
+        is_array: true,
+        ..some_tensor(interp, place)
+    }
+}
+
+/// `table [delimiter]`: rows and columns; where a delimiter may be given, without one it may be a single column.
+pub fn table(interp: &mut Interp, call: &Invocation) -> Value {
+    if operands(call).len() == 1 && given(call, 0).is_none() {
+        return super::factory::array_unknown(interp, call);
+    }
+    let shape = Rc::from([rows(interp, "rows"), Int::Unknown]);
+    Value::tensor(data(interp, call.place, shape, None))
+}
+
+/// `table-rows x [axis columns]`: other rows, unless it is columns that are dropped.
+pub fn table_rows(interp: &mut Interp, call: &Invocation) -> Value {
+    let table = first(interp, call);
+    let by_column = given(call, 2).is_some()
+        || given(call, 1)
+            .is_some_and(|axis| axis.as_known_int() == Some(1) || axis.as_str() == Some("columns"));
+    let shape = table.shape.as_deref().and_then(|shape| shape.split_first()).map(|(old, rest)| {
+        let first = if by_column { old.clone() } else { rows(interp, "rows") };
+        let rest = rest.iter().map(|size| if by_column { Int::Unknown } else { size.clone() });
+        std::iter::once(first).chain(rest).collect()
+    });
+    Value::tensor(kept(interp, &table).with_shape(shape))
+}
+
+/// `table-column x`: one number a row.
+pub fn table_column(interp: &mut Interp, call: &Invocation) -> Value {
+    let table = first(interp, call);
+    let shape = table.shape.as_ref().and_then(|shape| Some(Rc::from([shape.first()?.clone()])));
+    Value::tensor(kept(interp, &table).with_shape(shape))
+}
+
+/// `split-arrays arrays`: of each array the rows to train on and those to test on.
+pub fn split_arrays(interp: &mut Interp, call: &Invocation) -> Value {
+    let (train, test) = (rows(interp, "len(train)"), rows(interp, "len(test)"));
+    let mut parts = Vec::new();
+    for array in &call.rest {
+        for count in [&train, &test] {
+            parts.push(match array.as_tensor() {
+                Some(tensor) => Value::tensor((**tensor).clone().with_shape(with_rows(tensor, count))),
+                None => Value::Unknown,
+            });
+        }
+    }
+    Value::tuple(parts)
+}
+
+fn with_rows(tensor: &Tensor, count: &Int) -> Option<Shape> {
+    let (_, rest) = tensor.shape.as_deref()?.split_first()?;
+    Some(std::iter::once(count.clone()).chain(rest.iter().cloned()).collect())
+}
+
+/// `drawn-samples n features targets dtype`: features, and a target for each sample.
+pub fn drawn_samples(interp: &mut Interp, call: &Invocation) -> Value {
+    let size = |index: usize| given(call, index).and_then(|size| size.as_int().cloned());
+    let count = match size(0) {
+        Some(count) if !count.is_unknown() => count,
+        _ => rows(interp, "samples"),
+    };
+    let inputs = Rc::from([count.clone(), size(1).unwrap_or_default()]);
+    let targets: Shape = match size(2) {
+        None | Some(Int::Known(1)) => Rc::from([count]),
+        Some(targets) => Rc::from([count, targets]),
+    };
+    Value::tuple(vec![
+        Value::tensor(data(interp, call.place, inputs, Some(DType::Float64))),
+        Value::tensor(data(interp, call.place, targets, quoted_dtype(call))),
+    ])
+}
+
+/// `bunch n features dtype return_X_y`: a small well-known set, as an object or as a pair.
+pub fn bunch(interp: &mut Interp, call: &Invocation) -> Value {
+    let size = |index: usize| call.nth(index).as_int().cloned().unwrap_or_default();
+    let (count, features) = (size(0), size(1));
+    let inputs = data(interp, call.place, Rc::from([count.clone(), features]), Some(DType::Float64));
+    let targets = data(interp, call.place, Rc::from([count]), quoted_dtype(call));
+    let (inputs, targets) = (Value::tensor(inputs), Value::tensor(targets));
+    match flag(param(call, 3)) {
+        Some(true) => Value::tuple(vec![inputs, targets]),
+        Some(false) => {
+            let object = interp.alloc(call.place, ClassRef::Builtin, State::Plain);
+            let bunch = interp.heap.get_mut(object);
+            bunch.set_attr("data".into(), inputs);
+            bunch.set_attr("target".into(), targets);
+            Value::Obj(object)
+        }
+        None => Value::Unknown,
+    }
+}

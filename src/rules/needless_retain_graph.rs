@@ -1,0 +1,27 @@
+//! A graph that is kept though nobody walks it again.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "needless-retain-graph",
+    summary: "a backward keeps a graph that nobody walks again",
+    group: Group::Memory,
+    severity: Severity::Warning,
+    since: "0.1.0",
+    page: page!("needless-retain-graph"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for at in script.graphs_kept_in_vain() {
+        out.push(
+            script
+                .finding(RULE.id, RULE.severity, &at, "the graph is kept after this backward, and nobody walks it again")
+                .note("the activations stay until the next forward is done, so two iterations are in memory at once")
+                .help("call `backward()` without `retain_graph=True`"),
+            &at,
+        );
+    }
+}
