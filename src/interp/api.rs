@@ -434,7 +434,11 @@ impl<'p> Interp<'p> {
         let object = self.alloc(call.place, class, State::Module(state));
         self.made(call.place, object);
         let base = data.map_or_else(Tensor::default, |data| (*data).clone());
-        let graph = if learns { Graph::leaf(object, u32::MAX) } else { Graph::None };
+        let graph = match learns {
+            true if self.is_taped(call.api.name) => self.taped_graph(),
+            true => Graph::leaf(object, u32::MAX),
+            false => Graph::None,
+        };
         Value::tensor(Tensor {
             graph,
             is_leaf: true,

@@ -62,6 +62,7 @@ impl<'p> Interp<'p> {
                 Verb::TrainBatch => self.train_batch(call, &effect.args),
                 Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
                 Verb::Copy => self.copied(&arg(0), &arg(1), call.place),
+                Verb::Differentiate => self.differentiate(&arg(0), call.place),
                 Verb::ClearSession => self.see(call.place, Sight::SessionCleared, Confidence::High),
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
@@ -170,7 +171,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The graph is walked, and nothing accumulates.
-    fn walk(&mut self, outputs: &Value) {
+    pub(super) fn walk(&mut self, outputs: &Value) {
         let mut reached = ObjSet::default();
         self.reach(outputs, &mut reached, 2);
         if let Some(tensor) = outputs.as_tensor()

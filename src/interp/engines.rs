@@ -2,6 +2,9 @@
 //! device of the run, or bound to each other.
 
 use super::{Call, Interp, Invocation, transfer};
+use crate::apis::{Role, Verb};
+use crate::report::Confidence;
+use crate::trace::Sight;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -44,7 +47,8 @@ impl<'p> Interp<'p> {
                 other => vec![other],
             };
         }
-        values.iter().for_each(|value| self.manage(value));
+        let engine = call.get("self").as_obj();
+        values.iter().for_each(|value| self.manage(value, engine));
         match values.as_slice() {
             [one] => one.clone(),
             _ => Value::tuple(values),
@@ -52,11 +56,14 @@ impl<'p> Interp<'p> {
     }
 
     /// Takes one value into an engine's care.
-    fn manage(&mut self, value: &Value) {
+    fn manage(&mut self, value: &Value, engine: Option<ObjId>) {
         if let Some(object) = value.as_obj() {
             match self.heap.get(object).state.clone() {
                 State::Module(_) => {
-                    self.for_each_part(value, |module| module.managed = true);
+                    self.for_each_part(value, |module| {
+                        module.managed = true;
+                        module.engine = engine;
+                    });
                     self.place_parts(value, Device::Accelerator);
                 }
                 State::Optimizer(state) => {
@@ -84,11 +91,50 @@ impl<'p> Interp<'p> {
                 other => values.push(other),
             }
         }
-        values.iter().for_each(|value| self.manage(value));
+        let engine = call.get("self").as_obj();
+        values.iter().for_each(|value| self.manage(value, engine));
         match values.as_slice() {
             [one] => one.clone(),
             _ => Value::tuple(values),
         }
+    }
+
+    /// A backward pass past the engine that manages what it reaches, or past the module that runs it.
+    pub(super) fn note_raw(&mut self, loss: &Tensor, leaves: &ObjSet, call: &Invocation) {
+        let owner = call.api.name.rsplit_once('.').map(|(owner, _)| Ustr::from(owner));
+        if owner.is_some_and(|owner| matches!(self.apis.role(owner), Some(Role::Engine | Role::Module))) {
+            return;
+        }
+        let managing = leaves.iter().find_map(|leaf| self.heap.get(leaf).module()?.engine);
+        let Some(engine) = managing.or_else(|| self.running_hook(loss, leaves)) else { return };
+        let Some(method) = self.own_backward(engine) else { return };
+        let sight = Sight::Raw { engine, own: managing.is_none(), method };
+        self.see(call.place, sight, loss.confidence.min(Confidence::Medium));
+    }
+
+    /// The module in one of whose methods we are, when its framework runs the loop and the loss comes from it.
+    fn running_hook(&self, loss: &Tensor, leaves: &ObjSet) -> Option<ObjId> {
+        let nameless = loss.learned && leaves.is_empty();
+        let receivers = self.frames.iter().filter_map(|frame| frame.receiver.as_ref()?.as_obj());
+        let mut modules = receivers.filter(|object| self.heap.get(*object).module().is_some());
+        modules.find(|object| {
+            let within = || leaves.iter().any(|leaf| self.descendants(*object).contains(leaf));
+            self.is_owned(*object) && (nameless || within())
+        })
+    }
+
+    /// The method of an engine that does a backward pass.
+    fn own_backward(&self, engine: ObjId) -> Option<Ustr> {
+        const NAMES: [&str; 2] = ["backward", "manual_backward"];
+        let lineage = self.lineage(self.heap.get(engine).class);
+        let walks = |name: &Ustr| match self.find_in(&lineage, *name) {
+            Some(Value::Api(api)) => self
+                .apis
+                .get(api)
+                .is_some_and(|api| api.effects.iter().any(|effect| effect.verb == Verb::Backward)),
+            _ => false,
+        };
+        NAMES.map(Ustr::from).into_iter().find(walks)
     }
 
     /// The optimizers that a module says it is trained with.

@@ -35,6 +35,7 @@ impl<'p> Interp<'p> {
                     Graph::Unknown if tensor.scaled == Scaled::No => Scaled::Maybe,
                     _ => tensor.scaled,
                 };
+                self.note_raw(tensor, &leaves, call);
                 self.event(place, Effect::Backward { leaves, others, scaled }, Confidence::High);
                 let sight = Sight::Backward { loss: tensor.clone(), has_gradient };
                 self.see(place, sight, confidence);

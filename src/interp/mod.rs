@@ -95,6 +95,8 @@ pub struct Interp<'p> {
     plain_dtypes: bool,
     /// The script is written for a framework whose inputs say that no gradients are recorded.
     pub volatile: bool,
+    /// A tape recorded something already: what it does not record has no graph.
+    recorded: bool,
     /// There are symbolic values, of which models are made.
     symbolic: bool,
     /// Calls of modules that are running and were made outside of any forward.

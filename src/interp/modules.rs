@@ -326,7 +326,7 @@ impl<'p> Interp<'p> {
             (Some(false), _) => Graph::None,
             (None, _) => Graph::Unknown,
             // Where the framework records by itself, nobody knows what hangs on a value.
-            _ if self.records_by_itself(object) => Graph::Unknown,
+            _ if self.records_by_itself(object) => self.taped_graph(),
             (Some(true), Some(true)) => input.clone(),
             (Some(true), Some(false)) => input.union(&recorded(self)),
             (Some(true), None) if hidden => input.union(&recorded(self)),

@@ -59,6 +59,7 @@ impl<'p> Interp<'p> {
             default_device: Device::Cpu,
             plain_dtypes: true,
             volatile: false,
+            recorded: false,
             symbolic: false,
             forwards: Vec::new(),
             carried: 0,
@@ -275,7 +276,7 @@ impl<'p> Interp<'p> {
         vec![Node::Loop { id, body: nodes }]
     }
 
-    fn is_owned(&self, object: ObjId) -> bool {
+    pub(super) fn is_owned(&self, object: ObjId) -> bool {
         self.is_owned_class(self.heap.get(object).class)
     }
 

@@ -23,6 +23,7 @@ mod needless_retain_graph;
 mod nll_without_log_softmax;
 mod non_scalar_backward;
 mod one_class_softmax;
+mod raw_backward;
 mod retained_graph;
 mod scaler_not_updated;
 mod scheduler_before_optimizer;
@@ -148,6 +149,7 @@ static RULES: &[&Rule] = &[
     &nll_without_log_softmax::RULE,
     &non_scalar_backward::RULE,
     &one_class_softmax::RULE,
+    &raw_backward::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
     &scheduler_before_optimizer::RULE,

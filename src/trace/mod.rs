@@ -214,6 +214,9 @@ pub enum Sight {
     OwnGradient(Rc<OwnGradient>),
     /// The ways of a branch on the device compute different things.
     Diverging(Rc<Diverging>),
+    /// A backward pass that leaves out the engine that manages the model, which is the model's `own` framework
+    /// where that runs the loop; the method that should be called.
+    Raw { engine: ObjId, own: bool, method: Ustr },
     /// Gradients are applied to what has a copy on each device of a strategy.
     Replicated {
         optimizer: ObjId,

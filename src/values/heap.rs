@@ -195,6 +195,7 @@ impl Heap {
                 frozen: if a.frozen == b.frozen { a.frozen } else { None },
                 weights: if a.weights == b.weights { a.weights } else { Learned::Opaque },
                 managed: a.managed || b.managed,
+                engine: if a.engine == b.engine { a.engine } else { None },
                 scatters: a.scatters || b.scatters,
                 buffers: {
                     let new = b.buffers.iter().filter(|name| !a.buffers.contains(name));

@@ -141,6 +141,8 @@ pub enum ContextKind {
     Replica,
     /// In a function that is recorded as a graph.
     Traced,
+    /// A tape records what happens.
+    Recording,
     Autocast(Autocast),
 }
 

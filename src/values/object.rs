@@ -200,6 +200,8 @@ pub struct ModuleState {
     pub weights: Learned,
     /// Who places tensors and steps for it, when a framework does (`accelerator.prepare`).
     pub managed: bool,
+    /// The instance that manages it, where the script made one.
+    pub engine: Option<ObjId>,
     /// Moves its inputs to its own devices.
     pub scatters: bool,
     /// Attributes that are tensors and move with the module.
@@ -229,6 +231,7 @@ impl Default for ModuleState {
             frozen: Some(false),
             weights: Learned::Nothing,
             managed: false,
+            engine: None,
             scatters: false,
             buffers: SmallVec::new(),
             parts: SmallVec::new(),

@@ -16,6 +16,8 @@ pub fn item(interp: &mut Interp, call: &Invocation) -> Value {
     match tensor.dtype {
         Some(DType::Bool) => Value::Bool(None),
         Some(dtype) if !dtype.is_float() => Value::of_int(Int::Unknown),
+        // Of what is learned it is a float; of other numbers nobody said.
+        None if !tensor.learned && !tensor.graph.is_live() => Value::Unknown,
         _ => Value::Float(point),
     }
 }

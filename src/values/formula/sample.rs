@@ -13,6 +13,8 @@ pub struct Slope {
 const POINTS: u32 = 12;
 /// Fewer points than this, where both have values, say nothing.
 const ENOUGH: usize = 4;
+/// Two functions may meet at one point in so many; those that are the same on one side of zero meet at half.
+const MEETING: usize = 6;
 /// What differs by less is the same, computed in another way.
 const TOLERANCE: f64 = 1e-2;
 
@@ -49,10 +51,12 @@ fn verdict(pairs: impl Iterator<Item = (f64, f64)>) -> Option<bool> {
         return None;
     }
     let same = alike.iter().filter(|same| **same).count();
-    match same {
-        0 => Some(false),
-        _ if same == alike.len() => Some(true),
-        _ => None,
+    if same == alike.len() {
+        Some(true)
+    } else if same * MEETING <= alike.len() {
+        Some(false)
+    } else {
+        None
     }
 }
 

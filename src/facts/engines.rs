@@ -1,0 +1,26 @@
+//! What an engine does by itself, and a script does past it.
+
+use super::{Script, once};
+use crate::trace::{At, Sight};
+use ustr::Ustr;
+
+/// A backward pass that leaves an engine out.
+pub struct RawBackward {
+    pub at: At,
+    pub engine: String,
+    pub method: Ustr,
+}
+
+impl Script<'_> {
+    pub fn raw_backwards(&self) -> Vec<RawBackward> {
+        let (mut found, mut seen) = (Vec::new(), Vec::new());
+        for (at, sight) in self.sightings() {
+            let Sight::Raw { engine, own, method } = sight else { continue };
+            if once(&mut seen, at.place) {
+                let engine = if *own { "self".to_owned() } else { self.name_of(*engine) };
+                found.push(RawBackward { at: at.clone(), engine, method: *method });
+            }
+        }
+        found
+    }
+}
