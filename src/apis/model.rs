@@ -145,6 +145,8 @@ pub enum Verb {
     Zero,
     /// `register module name value`: value becomes the attribute of that name.
     Register,
+    /// `drop p [training]`: numbers are dropped with this probability, unless the flag is off.
+    Drop,
     /// `train-batch model data`: the framework takes one step.
     TrainBatch,
     /// `trainable x flag`: from the next compilation on these learn, or do not.

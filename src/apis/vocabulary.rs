@@ -57,7 +57,8 @@ pub const RANGES: &[Word] = &[
 ];
 
 /// Parts of the training protocol that an engine may own.
-pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop", "session"];
+pub const OWNED: &[&str] =
+    &["attributes", "backward", "step", "clear", "device", "eval", "graph", "loop", "session"];
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
@@ -73,6 +74,7 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("eval", Verb::Eval, 1, 1),
     ("requires-grad", Verb::RequiresGrad, 2, 2),
     ("detach", Verb::Detach, 1, 1),
+    ("drop", Verb::Drop, 1, 2),
     ("move", Verb::Move, 2, 2),
     ("call", Verb::Call, 1, MANY),
     ("fit", Verb::Fit, 1, 3),

@@ -26,6 +26,7 @@ impl<'p> Interp<'p> {
             let value = self.eval(*test);
             about_device |= arms.len() == 1 && self.asks_device(*test, asked);
             let bound = self.bound.take();
+            self.note_test(*test);
             match self.truth(&value) {
                 Some(false) => continue,
                 Some(true) => {

@@ -151,9 +151,35 @@ impl Interp<'_> {
         }
         let Some(buffer) = before.buffer else { return };
         self.fill(buffer, Formula::some());
+        if let Some(written) = value.as_tensor().filter(|written| !matches!(written.graph, Graph::None)) {
+            self.share_graph(buffer, &written.graph.clone());
+        }
         if written.is_some() {
             let complete = before.at.is_empty() && self.is_whole(whole, &at);
             self.expect_whole(&at, Pending { place, buffer, formula, complete });
+        }
+    }
+
+    /// What is written through a view or by a helper has its graph in the tensor under every name.
+    fn share_graph(&mut self, buffer: ObjId, graph: &Graph) {
+        let mut envs: Vec<ObjId> = self.frames.iter().map(|frame| frame.env).collect();
+        envs.dedup();
+        for env in envs {
+            let holds = |value: &Value| match value {
+                Value::Tensor(tensor) => {
+                    tensor.numbers.as_ref().is_some_and(|numbers| numbers.buffer == Some(buffer))
+                }
+                _ => false,
+            };
+            let attrs = &self.heap.get(env).attrs;
+            let names: Vec<Ustr> =
+                attrs.iter().filter(|(_, value)| holds(value)).map(|(name, _)| *name).collect();
+            for name in names {
+                let Some(Value::Tensor(tensor)) = self.heap.attr(env, name).cloned() else { continue };
+                let graph = tensor.graph.union(graph);
+                let shared = Value::tensor(Tensor { graph, ..(*tensor).clone() });
+                self.heap.get_mut(env).set_attr(name, shared);
+            }
         }
     }
 

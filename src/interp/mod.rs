@@ -3,19 +3,24 @@
 //! `apis` says what calls do, `transfer` computes what they give.
 
 mod api;
+mod arity;
 mod around;
 mod assign;
 mod attributes;
+mod batches;
+mod birth;
 mod branch;
 mod builtins;
 mod call;
 mod class;
 mod comprehension;
 mod context;
+mod cuts;
 mod data;
 mod decorate;
 mod device;
 mod divergence;
+mod dropped;
 mod dtypes;
 mod effects;
 mod elements;
@@ -44,6 +49,7 @@ mod scope;
 mod stmt;
 mod streams;
 pub mod transfer;
+mod watch;
 
 use device::own_gpu;
 pub use invocation::{Call, Invocation, Passed};
@@ -157,6 +163,7 @@ pub struct Interp<'p> {
     device_flags: FxHashSet<(FileId, Ustr)>,
     /// What was returned on one device, until the other returns.
     returned: Option<divergence::Returned>,
+    watch: watch::Watch,
 }
 
 /// The frame of a running function or module.
@@ -173,6 +180,8 @@ struct Frame<'p> {
     site: Option<(Place, Ustr)>,
     /// The body of the `with` statement that this generator is the context of.
     around: Option<Around<'p>>,
+    /// A test asked which mode the model is in.
+    asked_mode: bool,
 }
 
 /// What a generator that is a context runs where it yields.

@@ -25,6 +25,8 @@ pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileI
     let mut interp = Interp::new(project, apis, settings);
     interp.script(file);
     interp.uncalled(file);
+    interp.derivatives(file);
+    interp.report_births();
     interp.out.heap = interp.heap;
     interp.out
 }
@@ -82,6 +84,7 @@ impl<'p> Interp<'p> {
             devices_asked: 0,
             device_flags: FxHashSet::default(),
             returned: None,
+            watch: super::watch::Watch::default(),
         }
     }
 
