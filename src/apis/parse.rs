@@ -7,7 +7,8 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{
-    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, Modal, ParamKind, ParamSpec, Role, Weights,
+    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, Modal, Operand, ParamKind, ParamSpec, Role,
+    Weights,
 };
 use super::terms::{Term, literal};
 use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, OWNED, PAIRS, ROLES};
@@ -214,7 +215,7 @@ impl<'a> Reader<'a> {
 
     /// A class is what has a key that only classes have.
     fn class(&mut self, keys: &Keys<'a, '_>, params: &[ParamSpec]) -> Result<Option<ClassSpec>, ApiError> {
-        if !["role", "is", "weights", "call", "owns", "makes", "modal"]
+        if !["role", "is", "weights", "call", "owns", "makes", "modal", "proportional"]
             .iter()
             .any(|key| keys.get(key).is_some())
         {
@@ -247,13 +248,22 @@ impl<'a> Reader<'a> {
             })
             .collect::<Result<_, _>>()?;
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
+        class.remembers = keys.get("remembers").map(|value| self.remembers(value, &names)).transpose()?;
         class.modal = keys.get("modal").map(|value| self.modal(value, &names)).transpose()?;
+        class.proportional = self.flag(keys.get("proportional"))?;
         class.makes = keys.get("makes").map(|value| self.makes(value, &names)).transpose()?;
         Ok(Some(class))
     }
 
     fn makes(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Apply, ApiError> {
         self.string(value)?.transfer(names)
+    }
+
+    fn remembers(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Operand, ApiError> {
+        match value.get_ref().as_bool() {
+            Some(flag) => Ok(Operand::Literal(Literal::Bool(flag))),
+            None => self.string(value)?.single_operand(names),
+        }
     }
 
     fn modal(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Modal, ApiError> {

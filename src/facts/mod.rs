@@ -1,6 +1,7 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod accumulation;
 mod activations;
 mod compiled;
 mod data;
@@ -11,8 +12,10 @@ mod gradients;
 mod graphs;
 mod kernels;
 mod losses;
+mod made;
 mod memory;
 mod modes;
+mod replaced;
 mod runs;
 mod scaling;
 mod shares;
@@ -21,6 +24,7 @@ mod targets;
 pub mod units;
 mod walks;
 
+pub use accumulation::FullSize;
 pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
@@ -32,8 +36,10 @@ pub use graphs::{
 };
 pub use kernels::{ElementLoop, LossyCast, ShortBuffer};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
+pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use modes::{EvaluatedInTraining, StuckInEval};
+pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
 pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 pub use steps::{EarlySchedule, Unapplied, Unstepped};

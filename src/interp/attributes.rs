@@ -32,8 +32,13 @@ impl<'p> Interp<'p> {
             }
             Value::Device(device) if name == "type" => {
                 self.devices_asked += 1;
-                // Its kind still names it.
-                if device.is_gpu() { value.clone() } else { Value::Str(None) }
+                match device {
+                    Device::Cuda(_) => Value::str("cuda"),
+                    Device::Cpu => Value::str("cpu"),
+                    // Its kind still names it.
+                    device if device.is_gpu() => value.clone(),
+                    _ => Value::Str(None),
+                }
             }
             Value::None => Value::Unknown,
             _ => python::attribute(self, value, &name).unwrap_or_else(|| {
@@ -245,6 +250,7 @@ impl<'p> Interp<'p> {
                     if value.is_unknown() { self.self_typed_by_use(*object, name, value) } else { value };
                 self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
+                self.note_replaced(*object, name, &value, place);
                 self.note_assigned(*object, name, &value, place);
                 self.heap.get_mut(*object).set_attr(name, value);
             }

@@ -112,10 +112,10 @@ impl<'p> Interp<'p> {
         let (flow, here) = self.way(taken);
         let place = self.expr_place(test);
         match aside {
+            Some(aside) if taken.is_empty() => self.await_return(place, aside.returned),
             Some(aside) => self.compare_ways(place, &before, &here, &aside),
             None if flow == Flow::Stop(Exit::Return) && other.is_empty() => {
-                let depth = self.frames.len();
-                self.returned = here.returned.map(|formula| Returned { formula, test: place, depth });
+                self.await_return(place, here.returned);
             }
             None => {}
         }
@@ -150,10 +150,15 @@ impl<'p> Interp<'p> {
             self.compare_ways(place, &before, &one, &other);
         }
         if named && otherwise.is_empty() && ended == Flow::Stop(Exit::Return) {
-            let depth = self.frames.len();
-            self.returned = one.returned.map(|formula| Returned { formula, test: place, depth });
+            self.await_return(place, one.returned);
         }
         flow
+    }
+
+    /// One way has returned this, and the other goes on.
+    fn await_return(&mut self, test: Place, returned: Option<Formula>) {
+        let depth = self.frames.len();
+        self.returned = returned.map(|formula| Returned { formula, test, depth });
     }
 
     /// One of the ways of a branch, and what it left.

@@ -189,7 +189,9 @@ impl<'p> Interp<'p> {
             Value::Tensor(_) => match op {
                 UnaryOp::Minus => {
                     let negated = transfer::negate(self, value, place).unwrap_or_default();
-                    self.formula_of_negation(value, negated)
+                    let negated = self.formula_of_negation(value, negated);
+                    let averaged = value.as_tensor().is_some_and(|tensor| tensor.averaged);
+                    if averaged { average(&negated) } else { negated }
                 }
                 UnaryOp::Invert => transfer::invert(self, value, place).unwrap_or_default(),
                 _ => value.clone(),
@@ -222,6 +224,11 @@ impl<'p> Interp<'p> {
         let mut result = self.formula_of_binary(op, a, b, result);
         if op == BinaryOp::Sub {
             result = self.note_spread(a, b, place, result);
+        }
+        // A sum of losses is as large as any of them that nothing was multiplied with.
+        let averaged = |side: &Value| side.as_tensor().is_some_and(|tensor| tensor.averaged);
+        if matches!(op, BinaryOp::Add | BinaryOp::Sub) && (averaged(a) || averaged(b)) {
+            result = average(&result);
         }
         symbolic(&[a, b], result)
     }
@@ -415,6 +422,14 @@ impl<'p> Interp<'p> {
                 call.keywords.push((Ustr::from(&name), Passed { value, place: passed.place }));
             }
         }
+    }
+}
+
+/// A value that is the mean of a batch.
+pub(super) fn average(value: &Value) -> Value {
+    match value {
+        Value::Tensor(tensor) => Value::tensor(Tensor { averaged: true, ..(**tensor).clone() }),
+        other => other.clone(),
     }
 }
 

@@ -7,6 +7,8 @@ mod backward_without_step;
 mod bce_under_autocast;
 mod broadcast_loss;
 mod bypassed_strategy;
+mod cache_emptied_in_loop;
+mod checkpoint_without_reentrant_choice;
 mod clip_before_unscale;
 mod detached_loss;
 mod device_dependent_result;
@@ -14,9 +16,12 @@ mod device_mismatch;
 mod dropped_result;
 mod dtype_mismatch;
 mod element_loop_on_gpu;
+mod exhausted_parameters;
 mod full_dataset_batch;
 mod graph_broken_in_forward;
 mod keras_logits_mismatch;
+mod large_allocation_in_loop;
+mod loader_built_in_loop;
 mod lossy_cast_in_kernel;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
@@ -29,6 +34,8 @@ mod needless_retain_graph;
 mod nll_without_log_softmax;
 mod non_scalar_backward;
 mod one_class_softmax;
+mod optimizer_built_in_loop;
+mod parameters_replaced_after_optimizer;
 mod raw_backward;
 mod retained_graph;
 mod scaler_not_updated;
@@ -43,6 +50,7 @@ mod undersized_output;
 mod undetached_hidden_state;
 mod unregistered_submodule;
 mod unsafe_division;
+mod unscaled_accumulation;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
 mod wrong_target_dtype;
@@ -140,6 +148,8 @@ static RULES: &[&Rule] = &[
     &bce_under_autocast::RULE,
     &broadcast_loss::RULE,
     &bypassed_strategy::RULE,
+    &cache_emptied_in_loop::RULE,
+    &checkpoint_without_reentrant_choice::RULE,
     &clip_before_unscale::RULE,
     &detached_loss::RULE,
     &device_dependent_result::RULE,
@@ -147,9 +157,12 @@ static RULES: &[&Rule] = &[
     &dropped_result::RULE,
     &dtype_mismatch::RULE,
     &element_loop_on_gpu::RULE,
+    &exhausted_parameters::RULE,
     &full_dataset_batch::RULE,
     &graph_broken_in_forward::RULE,
     &keras_logits_mismatch::RULE,
+    &large_allocation_in_loop::RULE,
+    &loader_built_in_loop::RULE,
     &lossy_cast_in_kernel::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
@@ -162,6 +175,8 @@ static RULES: &[&Rule] = &[
     &nll_without_log_softmax::RULE,
     &non_scalar_backward::RULE,
     &one_class_softmax::RULE,
+    &optimizer_built_in_loop::RULE,
+    &parameters_replaced_after_optimizer::RULE,
     &raw_backward::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
@@ -176,6 +191,7 @@ static RULES: &[&Rule] = &[
     &undetached_hidden_state::RULE,
     &unregistered_submodule::RULE,
     &unsafe_division::RULE,
+    &unscaled_accumulation::RULE,
     &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
     &wrong_target_dtype::RULE,

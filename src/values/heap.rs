@@ -207,6 +207,7 @@ impl Heap {
                 owns: a.owns.union(&b.owns),
                 others: a.others || b.others,
                 managed: a.managed || b.managed,
+                proportional: a.proportional && b.proportional,
             }),
             (State::Loader(a), State::Loader(b)) => {
                 if Rc::ptr_eq(a, b) {
@@ -322,6 +323,7 @@ impl Heap {
                 owners: x.owners.union(&y.owners),
                 whole: false,
                 others: x.others || y.others,
+                stream: x.stream.filter(|_| x.stream == y.stream),
             })),
             (Value::Grad(x), Value::Grad(y)) => Value::Grad(Rc::new(x.union(y))),
             (Value::Device(x), Value::Device(y)) => Value::Device(x.choice(*y)),

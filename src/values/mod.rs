@@ -2,6 +2,7 @@
 //! Knows no framework; what calls do comes from `apis`.
 
 pub mod formula;
+pub mod graph;
 pub mod heap;
 pub mod int;
 pub mod object;
@@ -10,12 +11,13 @@ pub mod range;
 pub mod tensor;
 
 pub use formula::{Formula, Nth, Numbers};
+pub use graph::{Graph, Nodes};
 pub use heap::Heap;
 pub use int::{Int, Symbol};
 pub use object::*;
 pub use parts::{Part, Parts, Unwalked};
 pub use range::Interval;
-pub use tensor::{Cut, DType, Device, Graph, Hazard, HazardKind, Nodes, Scaled, Shape, Source, Tensor};
+pub use tensor::{Cut, DType, Device, Hazard, HazardKind, Scaled, Shape, Source, Tensor};
 
 use crate::report::{FileId, Place};
 use crate::syntax::FnId;
@@ -186,6 +188,8 @@ pub struct Params {
     pub whole: bool,
     /// There may be others.
     pub others: bool,
+    /// The iterator that gives them, where they can be gone through once only.
+    pub stream: Option<ObjId>,
 }
 
 impl Num {
