@@ -26,6 +26,7 @@ mod effects;
 mod elements;
 mod engines;
 mod expr;
+mod feeding;
 mod formulas;
 mod functions;
 mod gathered;
@@ -52,8 +53,10 @@ mod stmt;
 mod streams;
 pub mod transfer;
 mod watch;
+mod workers;
 
 use device::own_gpu;
+pub use feeding::is_held_in_order;
 pub use invocation::{Call, Invocation, Passed};
 pub use run::rehearse;
 
@@ -148,6 +151,10 @@ pub struct Interp<'p> {
     fuel: u32,
     /// Items that were looked through since a step was last taken for them.
     looked: u32,
+    /// Processes are started as copies of this one.
+    forks: bool,
+    /// What a worker of a loader does is being rehearsed.
+    worker: Option<workers::Worker>,
     /// What the running call must leave of the fuel.
     floor: u32,
     /// Functions that once did not come to their end with the fuel they got.

@@ -10,6 +10,7 @@ mod bypassed_strategy;
 mod cache_emptied_in_loop;
 mod checkpoint_without_reentrant_choice;
 mod clip_before_unscale;
+mod cuda_in_worker;
 mod detached_loss;
 mod device_dependent_result;
 mod device_mismatch;
@@ -25,8 +26,10 @@ mod loader_built_in_loop;
 mod lossy_cast_in_kernel;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
+mod missing_distributed_sampler;
 mod missing_eval_mode;
 mod missing_no_grad;
+mod missing_set_epoch;
 mod missing_super_init;
 mod missing_zero_grad;
 mod model_built_in_loop;
@@ -40,6 +43,7 @@ mod raw_backward;
 mod retained_graph;
 mod scaler_not_updated;
 mod scheduler_before_optimizer;
+mod shared_worker_seed;
 mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
@@ -51,6 +55,7 @@ mod undetached_hidden_state;
 mod unregistered_submodule;
 mod unsafe_division;
 mod unscaled_accumulation;
+mod unshuffled_training_data;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
 mod wrong_target_dtype;
@@ -151,6 +156,7 @@ static RULES: &[&Rule] = &[
     &cache_emptied_in_loop::RULE,
     &checkpoint_without_reentrant_choice::RULE,
     &clip_before_unscale::RULE,
+    &cuda_in_worker::RULE,
     &detached_loss::RULE,
     &device_dependent_result::RULE,
     &device_mismatch::RULE,
@@ -166,8 +172,10 @@ static RULES: &[&Rule] = &[
     &lossy_cast_in_kernel::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
+    &missing_distributed_sampler::RULE,
     &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
+    &missing_set_epoch::RULE,
     &missing_super_init::RULE,
     &missing_zero_grad::RULE,
     &model_built_in_loop::RULE,
@@ -181,6 +189,7 @@ static RULES: &[&Rule] = &[
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
     &scheduler_before_optimizer::RULE,
+    &shared_worker_seed::RULE,
     &sigmoid_mismatch::RULE,
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
@@ -192,6 +201,7 @@ static RULES: &[&Rule] = &[
     &unregistered_submodule::RULE,
     &unsafe_division::RULE,
     &unscaled_accumulation::RULE,
+    &unshuffled_training_data::RULE,
     &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
     &wrong_target_dtype::RULE,
