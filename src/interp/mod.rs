@@ -170,6 +170,9 @@ struct Frame<'p> {
     returned: Option<Value>,
     exits: Vec<heap::Writes>,
     yielded: Option<Value>,
+    /// The loader that a generator hands on, and how many loops ran around its frame.
+    hands_on: Option<ObjId>,
+    around_loops: usize,
     receiver: Option<Value>,
     class: Option<ObjId>,
     site: Option<(Place, Ustr)>,
