@@ -58,6 +58,7 @@ impl<'p> Interp<'p> {
             awaiting: None,
             default_device: Device::Cpu,
             plain_dtypes: true,
+            stepping: None,
             volatile: false,
             symbolic: false,
             forwards: Vec::new(),

@@ -29,6 +29,17 @@ impl<'p> Interp<'p> {
         with_scale(&call.nth(1), scaled)
     }
 
+    /// An optimizer, or the one that a class of the project wraps.
+    pub(super) fn optimizer_within(&self, value: &Value) -> Option<ObjId> {
+        let object = value.as_obj()?;
+        let is_optimizer = |object: &ObjId| self.heap.get(*object).optimizer().is_some();
+        if is_optimizer(&object) {
+            return Some(object);
+        }
+        let mut held = self.heap.get(object).attrs.iter().filter_map(|(_, value)| value.as_obj());
+        held.find(is_optimizer)
+    }
+
     pub(super) fn scaler(&mut self, scaler: &Value, act: Option<ScalerAct>, call: &Invocation) {
         let (Some(scaler), Some(act)) = (self.working_scaler(scaler), act) else { return };
         let confidence = self.heap.get(scaler).confidence;
