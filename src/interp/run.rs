@@ -25,6 +25,8 @@ pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileI
     let mut interp = Interp::new(project, apis, settings);
     interp.script(file);
     interp.uncalled(file);
+    interp.derivatives(file);
+    interp.report_births();
     interp.out.heap = interp.heap;
     interp.out
 }
@@ -60,6 +62,7 @@ impl<'p> Interp<'p> {
             plain_dtypes: true,
             stepping: None,
             volatile: false,
+            recorded: false,
             symbolic: false,
             forwards: Vec::new(),
             carried: 0,
@@ -74,6 +77,7 @@ impl<'p> Interp<'p> {
             starved: FxHashSet::default(),
             depth: 0,
             nested: 0,
+            watch: super::watch::Watch::default(),
         }
     }
 
