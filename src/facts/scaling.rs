@@ -199,7 +199,7 @@ impl Protocol for Life<'_, '_> {
             Effect::Made { object } if self.share.state.others || self.share.owned.contains(*object) => {
                 state.grads |= CLEAN;
             }
-            Effect::Clip { targets, .. } if self.share.reached(targets, false) == Reach::Surely => {
+            Effect::Clip { targets, whole } if self.share.reached(targets, !*whole) == Reach::Surely => {
                 self.note(Kind::Clip, event, way, before);
             }
             Effect::Scaler { scaler, act } => self.act(state, *scaler, *act, event, way),

@@ -108,8 +108,10 @@ impl<'a> Script<'a> {
             let State::Optimizer(state) = &self.rehearsal.heap.get(optimizer).state else { continue };
             for owns in owned_parts(state, parts) {
                 let state = OptimizerState { owns, ..state.clone() };
-                let alone = stepping.len() == 1;
-                let mut share = Share { script: self, optimizer, owned: ObjSet::default(), state, alone };
+                let mut share =
+                    Share { script: self, optimizer, owned: ObjSet::default(), state, alone: false };
+                // Another that owns the same takes part in all that is done to this one.
+                share.alone = stepping.iter().all(|other| other == optimizer || share.is_of(other));
                 share.owned = share.spread(&share.state.owns);
                 all.push(share);
             }
