@@ -54,6 +54,11 @@ impl Share<'_, '_> {
         }
     }
 
+    /// Whether parameters that a call names are this optimizer's: some are, or no other could be meant.
+    pub fn is_named_by(&self, targets: &ObjSet, whole: bool) -> bool {
+        self.overlap(targets) || (self.alone && (self.state.others || !whole))
+    }
+
     pub fn clears(&self, targets: &ObjSet, whole: bool) -> Reach {
         if targets.contains(self.optimizer) {
             return Reach::Surely;

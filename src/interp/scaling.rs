@@ -22,7 +22,11 @@ impl<'p> Interp<'p> {
         let scaler = self.working_scaler(&call.nth(0));
         let known = matches!(call.nth(0).as_obj(), Some(object) if self.heap.get(object).state.is_scaler());
         let scaled = match scaler {
-            Some(scaler) => Scaled::By(scaler),
+            Some(scaler) => {
+                let effect = Effect::Scaler { scaler, act: ScalerAct::Scale };
+                self.event(call.place, effect, Confidence::High);
+                Scaled::By(scaler)
+            }
             None if known => Scaled::No,
             None => Scaled::Maybe,
         };
