@@ -312,9 +312,13 @@ impl<'p> Interp<'p> {
                 let flow = self.block(block);
                 let Some(frame) = self.frames.last_mut() else { return Value::Unknown };
                 let (returned, yielded) = (frame.returned.take(), frame.yielded.take());
+                let hands_on = frame.hands_on;
                 if function.is_generator {
                     let place = Place::new(self.file(), function.span);
                     let items = self.list_of(place, yielded.unwrap_or_default());
+                    if let (Some(list), Some(loader)) = (items.as_obj(), hands_on) {
+                        self.heap.get_mut(list).set_attr(Ustr::from("iterable"), Value::Obj(loader));
+                    }
                     return self.one_shot(items, None, place);
                 }
                 match returned {
@@ -348,6 +352,8 @@ impl<'p> Interp<'p> {
             returned: None,
             exits: Vec::new(),
             yielded: None,
+            hands_on: None,
+            around_loops: self.active.len(),
             receiver: None,
             class: None,
             site,

@@ -4,7 +4,7 @@ use super::layered::symbolic;
 use super::{Call, Interp, Passed, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
-use crate::trace::{Effect, When};
+use crate::trace::{Effect, Over, When};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -118,8 +118,16 @@ impl<'p> Interp<'p> {
             None => value,
             Some(other) => self.heap.join(&other, &value),
         };
+        let loader = self.active.last().and_then(|active| match self.out.loop_info(active.id).over {
+            Over::Loader(loader) => Some(loader),
+            _ => None,
+        });
+        let running = self.active.len();
         if let Some(frame) = self.frames.last_mut() {
             frame.yielded = Some(joined);
+            if running > frame.around_loops {
+                frame.hands_on = loader;
+            }
         }
     }
 

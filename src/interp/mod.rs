@@ -104,6 +104,8 @@ pub struct Interp<'p> {
     pub default_device: Device,
     /// New layers hold `float32`; scripts that choose another default are not followed in this.
     plain_dtypes: bool,
+    /// The scaler that calls the `step` of a class around an optimizer.
+    stepping: Option<ObjId>,
     /// The script is written for a framework whose inputs say that no gradients are recorded.
     pub volatile: bool,
     /// A tape recorded something already: what it does not record has no graph.
@@ -188,6 +190,9 @@ struct Frame<'p> {
     returned: Option<Value>,
     exits: Vec<heap::Writes>,
     yielded: Option<Value>,
+    /// The loader that a generator hands on, and how many loops ran around its frame.
+    hands_on: Option<ObjId>,
+    around_loops: usize,
     receiver: Option<Value>,
     class: Option<ObjId>,
     site: Option<(Place, Ustr)>,

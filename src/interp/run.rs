@@ -60,6 +60,7 @@ impl<'p> Interp<'p> {
             awaiting: None,
             default_device: Device::Cpu,
             plain_dtypes: true,
+            stepping: None,
             volatile: false,
             recorded: false,
             symbolic: false,

@@ -133,6 +133,8 @@ pub enum ScalerAct {
     Unscale(ObjId),
     /// Chooses the scale of the next iteration.
     Update,
+    /// Multiplies a loss.
+    Scale,
     /// Tells its scale: the script may do any of this by itself.
     Read,
 }
