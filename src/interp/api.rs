@@ -402,7 +402,8 @@ impl<'p> Interp<'p> {
 
     /// A model whose layers we do not see, fresh from a framework.
     fn made_elsewhere(&mut self, call: &Invocation) -> Value {
-        let told = call.nth(0).as_str().map(Ustr::from);
+        // A checkpoint's name is no class.
+        let told = call.nth(0).as_str().map(Ustr::from).filter(|name| self.apis.class(*name).is_some());
         let class = told.or_else(|| self.apis.class_of(Role::Module));
         let placing = match told {
             Some(class) if self.apis.owns(class).iter().any(|part| part == "session") => Device::Automatic,
