@@ -389,6 +389,9 @@ impl<'p> Interp<'p> {
         let object =
             self.alloc(call.place, class.map_or(ClassRef::Builtin, ClassRef::Api), State::Module(state));
         self.made(call.place, object);
+        if let head @ Value::Str(Some(_)) = call.nth(1) {
+            self.heap.get_mut(object).set_attr(Ustr::from("name of the head"), head);
+        }
         Value::Obj(object)
     }
 
