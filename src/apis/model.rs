@@ -145,12 +145,16 @@ pub enum Verb {
     Zero,
     /// `register module name value`: value becomes the attribute of that name.
     Register,
+    /// `drop p [training]`: numbers are dropped with this probability, unless the flag is off.
+    Drop,
     /// `train-batch model data`: the framework takes one step.
     TrainBatch,
     /// `trainable x flag`: from the next compilation on these learn, or do not.
     Trainable,
     /// `copy x [when]`: an array becomes a tensor as a whole; with `'traced'` that matters in a traced function only.
     Copy,
+    /// `differentiate loss`: a tape walks what it recorded on the way to a loss, or to what a function gives.
+    Differentiate,
     /// `clear-session`: the framework forgets the models that it keeps.
     ClearSession,
     /// `refuse-autocast x`: ends the run where x is on the GPU and autocast is on.
@@ -174,6 +178,8 @@ pub enum Context {
     Device(Operand),
     /// `strategy x`: what is made here has a copy on each of the strategy's devices.
     Strategy(Operand),
+    /// `recording`: operations are written down, to be walked; the `as` target is the call's result.
+    Recording,
     /// `traced`: the function is recorded once as a graph.
     Traced,
     /// Autocast and others that change nothing we follow.

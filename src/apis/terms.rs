@@ -175,6 +175,7 @@ impl<'a> Term<'a> {
             "set-grad" => Ok(Context::SetGrad(nth(0)?)),
             "accumulate" => Ok(Context::Accumulate),
             "strategy" => Ok(Context::Strategy(nth(0)?)),
+            "recording" => Ok(Context::Recording),
             "traced" => Ok(Context::Traced),
             "device" => Ok(Context::Device(nth(0)?)),
             "autocast" => Ok(Context::Autocast(nth(0)?, nth(1)?)),

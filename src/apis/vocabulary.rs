@@ -54,7 +54,8 @@ pub const RANGES: &[Word] = &[
 ];
 
 /// Parts of the training protocol that an engine may own.
-pub const OWNED: &[&str] = &["backward", "step", "clear", "device", "eval", "graph", "loop", "session"];
+pub const OWNED: &[&str] =
+    &["attributes", "backward", "step", "clear", "device", "eval", "graph", "loop", "session"];
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
@@ -70,6 +71,7 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("eval", Verb::Eval, 1, 1),
     ("requires-grad", Verb::RequiresGrad, 2, 2),
     ("detach", Verb::Detach, 1, 1),
+    ("drop", Verb::Drop, 1, 2),
     ("move", Verb::Move, 2, 2),
     ("call", Verb::Call, 1, MANY),
     ("fit", Verb::Fit, 1, 3),
@@ -84,6 +86,7 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("train-batch", Verb::TrainBatch, 1, 2),
     ("trainable", Verb::Trainable, 2, 2),
     ("copy", Verb::Copy, 1, 2),
+    ("differentiate", Verb::Differentiate, 1, 1),
     ("clear-session", Verb::ClearSession, 0, 0),
     ("refuse-autocast", Verb::RefuseAutocast, 1, 1),
     ("default-dtype", Verb::DefaultDType, 1, 1),
@@ -124,6 +127,7 @@ pub const CONTEXTS: &[&str] = &[
     "result",
     "strategy",
     "traced",
+    "recording",
 ];
 
 pub const EXPECTATIONS: &[&str] = &[

@@ -8,6 +8,7 @@ mod dtypes;
 mod engines;
 pub mod gpus;
 mod gradients;
+mod graphs;
 mod losses;
 mod memory;
 mod modes;
@@ -25,6 +26,9 @@ pub use data::{FullBatch, ResidentData};
 pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use engines::RawBackward;
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
+pub use graphs::{
+    BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,
+};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use modes::{EvaluatedInTraining, StuckInEval};

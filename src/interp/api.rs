@@ -62,11 +62,14 @@ impl<'p> Interp<'p> {
             // Properties list no parameters.
             invocation.fill(Ustr::from("self"), receiver.clone());
         }
-        self.apply(api, &invocation)
+        let value = self.apply(api, &invocation);
+        self.note_method(api, receiver, &call);
+        value
     }
 
     /// The standard library, or a package that the tables do not know.
     fn call_outside(&mut self, name: Ustr, call: &Call) -> Value {
+        call.values().filter_map(Value::as_obj).for_each(|object| self.note_ready(Some(object)));
         if let Some(value) = python::call(self, &name, call) {
             return value;
         }
@@ -85,6 +88,7 @@ impl<'p> Interp<'p> {
         }
         let value = self.given(api, call);
         let value = self.finish(api, call, value);
+        let value = self.note_cut(api, call, value);
         self.note_loss(api, call);
         if value.is_unknown() {
             // Where the result went out of sight, so did the graphs in it.
@@ -428,7 +432,11 @@ impl<'p> Interp<'p> {
         let object = self.alloc(call.place, class, State::Module(state));
         self.made(call.place, object);
         let base = data.map_or_else(Tensor::default, |data| (*data).clone());
-        let graph = if learns { Graph::leaf(object, u32::MAX) } else { Graph::None };
+        let graph = match learns {
+            true if self.is_taped(call.api.name) => self.taped_graph(),
+            true => Graph::leaf(object, u32::MAX),
+            false => Graph::None,
+        };
         Value::tensor(Tensor {
             graph,
             is_leaf: true,

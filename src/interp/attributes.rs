@@ -48,6 +48,7 @@ impl<'p> Interp<'p> {
             oldest: 0,
             carried: Rc::from([]),
             maybe: false,
+            own: false,
             parts: Parts::default(),
             bare: true,
         };
@@ -182,13 +183,16 @@ impl<'p> Interp<'p> {
     }
 
     /// `super()` in a method: the instance, past the class that defines the method.
-    pub(super) fn super_value(&self) -> Value {
+    pub(super) fn super_value(&mut self) -> Value {
         let Some(frame) = self.frames.iter().rev().find(|frame| frame.function.is_some()) else {
             return Value::Unknown;
         };
         match (frame.receiver.as_ref().and_then(Value::as_obj), frame.class) {
             (Some(instance), Some(after)) => Value::Super { instance, after },
-            _ => Value::Unknown,
+            _ => {
+                self.note_ready(None);
+                Value::Unknown
+            }
         }
     }
 
@@ -200,6 +204,9 @@ impl<'p> Interp<'p> {
         match self.find_in(&lineage, name) {
             Some(found) => {
                 let receiver = Value::Obj(instance);
+                if name == "__init__" && !matches!(found, Value::Function(_)) {
+                    self.note_ready(Some(instance));
+                }
                 match &found {
                     Value::Function(closure) if !closure.wrap.is_property => {
                         Value::Bound(Rc::new(Bound { receiver, method: Method::Closure(closure.clone()) }))
@@ -208,7 +215,10 @@ impl<'p> Interp<'p> {
                 }
             }
             // `super().__init__()` of a framework's class sets nothing that we follow.
-            None => Value::Builtin(Ustr::from("object.__init__")),
+            None => {
+                self.note_ready(Some(instance));
+                Value::Builtin(Ustr::from("object.__init__"))
+            }
         }
     }
 
@@ -219,6 +229,7 @@ impl<'p> Interp<'p> {
                     if value.is_unknown() { self.self_typed_by_use(*object, name, value) } else { value };
                 self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
+                self.note_assigned(*object, name, &value, place);
                 self.heap.get_mut(*object).set_attr(name, value);
             }
             Value::Module(file) => {

@@ -20,6 +20,7 @@ impl<'p> Interp<'p> {
         let mut when = When::Unknown;
         for (test, body) in arms {
             let value = self.eval(*test);
+            self.note_test(*test);
             match self.truth(&value) {
                 Some(false) => continue,
                 Some(true) => {

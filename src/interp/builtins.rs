@@ -24,6 +24,9 @@ impl<'p> Interp<'p> {
                 {
                     let (receiver, name, value) = (receiver.clone(), Ustr::from(name), value.clone());
                     self.set_attr(&receiver, name, value, call.place);
+                } else if let (Some(module), Some(value)) = (first.and_then(Value::as_obj), call.arg(2, "")) {
+                    let value = value.clone();
+                    self.register_unnamed(module, &value);
                 }
                 Value::None
             }

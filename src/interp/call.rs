@@ -162,7 +162,10 @@ impl<'p> Interp<'p> {
             && let Some(api) = self.apis.method(class, name)
         {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
-            return self.call_api_method(api.name, &tensor, call);
+            let value = self.call_api_method(api.name, &tensor, call);
+            // It may be something else after all, that changes in place.
+            self.watch.latest = None;
+            return value;
         }
         self.mode_of_unknown(name, call.place);
         let does = |role, verb| {
@@ -326,6 +329,7 @@ impl<'p> Interp<'p> {
             class: None,
             site,
             around: None,
+            asked_mode: false,
         });
     }
 
@@ -390,6 +394,7 @@ impl<'p> Interp<'p> {
         for value in &values {
             self.reach(value, &mut touched, 3);
         }
+        touched.iter().for_each(|object| self.note_ready(Some(object)));
         if !touched.is_empty() {
             self.event(call.place, Effect::Touch { objects: touched }, Confidence::High);
         }

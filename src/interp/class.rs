@@ -128,7 +128,10 @@ impl<'p> Interp<'p> {
         let init = Ustr::from("__init__");
         match self.find_attr(object, init) {
             Some(Value::Function(closure)) => {
+                self.begin_birth(object);
                 self.inline(&closure, Some(&value), call);
+                let name = self.tree(closure.file).function(closure.function).name_span;
+                self.end_birth(Some(Place::new(closure.file, name)));
             }
             Some(method) => {
                 let bound = self.bind(&value, &method, init, call.place);

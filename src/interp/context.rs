@@ -66,6 +66,7 @@ impl<'p> Interp<'p> {
             }
             Context::Strategy(strategy) => operand(self, strategy).as_obj().map(ContextKind::Strategy),
             Context::Traced => Some(ContextKind::Traced),
+            Context::Recording => Some(ContextKind::Recording),
             Context::Autocast(device, enabled) => {
                 let (device, enabled) = (operand(self, device), operand(self, enabled));
                 let place = object.map(|object| self.heap.get(object).site);
@@ -120,7 +121,9 @@ impl<'p> Interp<'p> {
             | ContextKind::Autocast(_)
             | ContextKind::Strategy(_)
             | ContextKind::Replica
-            | ContextKind::Traced => {
+            | ContextKind::Traced
+            | ContextKind::Recording => {
+                self.recorded |= kind == ContextKind::Recording;
                 self.contexts.push(kind);
             }
         }

@@ -2,7 +2,7 @@
 //! what a parameter asks for, callbacks. The tables say which effects a call has.
 
 use super::{Call, Interp, Invocation, transfer};
-use crate::apis::{Api, Operand, Verb};
+use crate::apis::{Api, EffectSpec, Operand, Verb};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, ScalerAct, Sight};
 use crate::values::*;
@@ -56,15 +56,29 @@ impl<'p> Interp<'p> {
                 Verb::Spawn => self.spawn(&arg(0), &arg(1), call.place),
                 Verb::Zero => self.zero(&arg(0), call.place),
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
+                Verb::Drop => self.drop_numbers(effect, call),
                 Verb::RefuseAutocast => self.refuse_autocast(&arg(0), call),
                 Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
                 Verb::Detach => self.detach_in_place(&arg(0)),
                 Verb::TrainBatch => self.train_batch(call, &effect.args),
                 Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
                 Verb::Copy => self.copied(&arg(0), &arg(1), call.place),
+                Verb::Differentiate => self.differentiate(&arg(0), call.place),
                 Verb::ClearSession => self.see(call.place, Sight::SessionCleared, Confidence::High),
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
+        }
+    }
+
+    /// Numbers are dropped at random, unless the parameter that says whether this is training is off.
+    fn drop_numbers(&mut self, effect: &EffectSpec, call: &Invocation) {
+        let probability = effect.args.first().map_or(Value::Unknown, |arg| call.operand(arg));
+        let flag = effect.args.get(1);
+        let says = |operand: &Operand| matches!(operand, Operand::Param(name) if call.is_given(name));
+        // Where there is no flag, a probability that is not known may be zero outside of training.
+        let unsure = flag.is_none() && probability.as_num().is_none();
+        if !call.open && !unsure {
+            self.drops(&probability, flag.is_some_and(says), call.api.name, call.place);
         }
     }
 
@@ -91,7 +105,11 @@ impl<'p> Interp<'p> {
     }
 
     fn register(&mut self, module: &Value, name: &Value, value: Value) {
-        let (Some(object), Some(name)) = (module.as_obj(), name.as_str().map(Ustr::from)) else { return };
+        let Some(object) = module.as_obj() else { return };
+        let Some(name) = name.as_str().map(Ustr::from) else {
+            self.register_unnamed(object, &value);
+            return;
+        };
         self.heap.get_mut(object).set_attr(name, value);
         if let State::Module(module) = &mut self.heap.get_mut(object).state {
             module.buffers.push(name);
@@ -170,7 +188,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The graph is walked, and nothing accumulates.
-    fn walk(&mut self, outputs: &Value) {
+    pub(super) fn walk(&mut self, outputs: &Value) {
         let mut reached = ObjSet::default();
         self.reach(outputs, &mut reached, 2);
         if let Some(tensor) = outputs.as_tensor()

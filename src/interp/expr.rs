@@ -63,15 +63,12 @@ impl<'p> Interp<'p> {
             ExprKind::False => Value::Bool(Some(false)),
             ExprKind::None => Value::None,
             ExprKind::Ellipsis => Value::Ellipsis,
-            ExprKind::Tuple(items) => match self.items(items) {
-                Some(values) => Value::tuple(values),
-                None => Value::Unknown,
-            },
+            ExprKind::Tuple(items) => self.items(items).map_or(Value::Unknown, Value::tuple),
             ExprKind::List(items) | ExprKind::Set(items) => {
                 let place = self.expr_place(id);
                 match self.items(items) {
-                    Some(values) => self.list(place, values),
-                    None => self.list_of(place, Value::Unknown),
+                    Ok(values) => self.list(place, values),
+                    Err(any) => self.list_of(place, any),
                 }
             }
             ExprKind::Dict(entries) => self.dict_display(id, entries),
@@ -126,8 +123,8 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// The values of a display; `None` when a starred part is not known one by one.
-    fn items(&mut self, items: &'p [ExprId]) -> Option<Vec<Value>> {
+    /// The values of a display, or what any of them is when a starred part is not known one by one.
+    fn items(&mut self, items: &'p [ExprId]) -> Result<Vec<Value>, Value> {
         let tree = self.tree(self.file());
         let mut values = Vec::with_capacity(items.len());
         let mut exact = true;
@@ -136,15 +133,14 @@ impl<'p> Interp<'p> {
                 ExprKind::Starred(inner) => {
                     let value = self.eval(inner);
                     let place = self.expr_place(inner);
-                    match self.iterate(&value, place).exact {
-                        Some(more) => values.extend(more),
-                        None => exact = false,
-                    }
+                    let more = self.iterate(&value, place);
+                    exact &= more.exact.is_some();
+                    values.extend(more.exact.unwrap_or_else(|| vec![more.any]));
                 }
                 _ => values.push(self.eval(*item)),
             }
         }
-        exact.then_some(values)
+        if exact { Ok(values) } else { Err(self.heap.any_of(&Items::exact(values)).unwrap_or_default()) }
     }
 
     fn dict_display(&mut self, id: ExprId, entries: &'p [(Option<ExprId>, ExprId)]) -> Value {
@@ -302,6 +298,7 @@ impl<'p> Interp<'p> {
 
     fn conditional(&mut self, test: ExprId, then: ExprId, otherwise: ExprId) -> Value {
         let value = self.eval(test);
+        self.note_test(test);
         match self.truth(&value) {
             Some(true) => self.eval(then),
             Some(false) => self.eval(otherwise),

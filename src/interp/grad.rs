@@ -28,6 +28,7 @@ impl<'p> Interp<'p> {
                 self.walk_parts(tensor, place, retains);
                 if matches!(tensor.graph, Graph::Unknown) {
                     self.let_all_go();
+                    self.out.blind_backward = true;
                 }
                 self.out.walked = self.out.walked.union(&leaves);
                 let confidence = tensor.confidence;
@@ -44,6 +45,7 @@ impl<'p> Interp<'p> {
                 let mut reached = ObjSet::default();
                 self.reach(loss, &mut reached, 2);
                 self.let_all_go();
+                self.out.blind_backward = true;
                 self.event(
                     place,
                     Effect::Backward { leaves: ObjSet::default(), others: true, scaled: Scaled::Maybe },
@@ -62,6 +64,7 @@ impl<'p> Interp<'p> {
     /// The graph of a tensor was walked, or may be.
     fn follow_away(&mut self, tensor: &Tensor) {
         if let Graph::Live(nodes) = &tensor.graph {
+            self.out.reached.extend(nodes.leaves.iter());
             let left = if self.returning { &mut self.out.returned } else { &mut self.out.consumed };
             left.extend(nodes.carried.iter().copied());
         }

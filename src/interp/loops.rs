@@ -61,6 +61,10 @@ impl<'p> Interp<'p> {
                     None => items.any,
                 };
                 let over = self.over(&iterable, &any);
+                let any = match over {
+                    Over::Loader(loader) => self.parts_of_batch(target, any, loader),
+                    _ => any,
+                };
                 let id = self.out.loops.len();
                 let mut run = |interp: &mut Interp<'p>| {
                     interp.assign(target, any.clone());

@@ -3,18 +3,23 @@
 //! `apis` says what calls do, `transfer` computes what they give.
 
 mod api;
+mod arity;
 mod around;
 mod assign;
 mod attributes;
+mod batches;
+mod birth;
 mod branch;
 mod builtins;
 mod call;
 mod class;
 mod comprehension;
 mod context;
+mod cuts;
 mod data;
 mod decorate;
 mod device;
+mod dropped;
 mod dtypes;
 mod effects;
 mod engines;
@@ -40,6 +45,7 @@ mod scope;
 mod stmt;
 mod streams;
 pub mod transfer;
+mod watch;
 
 use device::own_gpu;
 pub use invocation::{Call, Invocation, Passed};
@@ -91,6 +97,8 @@ pub struct Interp<'p> {
     plain_dtypes: bool,
     /// The script is written for a framework whose inputs say that no gradients are recorded.
     pub volatile: bool,
+    /// A tape recorded something already: what it does not record has no graph.
+    recorded: bool,
     /// There are symbolic values, of which models are made.
     symbolic: bool,
     /// Calls of modules that are running and were made outside of any forward.
@@ -137,6 +145,7 @@ pub struct Interp<'p> {
     depth: u32,
     /// Modules whose calls are open.
     nested: usize,
+    watch: watch::Watch,
 }
 
 /// The frame of a running function or module.
@@ -153,6 +162,8 @@ struct Frame<'p> {
     site: Option<(Place, Ustr)>,
     /// The body of the `with` statement that this generator is the context of.
     around: Option<Around<'p>>,
+    /// A test asked which mode the model is in.
+    asked_mode: bool,
 }
 
 /// What a generator that is a context runs where it yields.

@@ -125,6 +125,7 @@ impl<'p> Interp<'p> {
         let batch_place = call.place_of(name(2));
         let loss = self.compiled_loss(&model, &data, call.place);
         self.run_own_loss(&model, &data, call.place);
+        self.run_own_step(&model, &data, call);
         let kept = self.kept_of_batch(&model, &data, &batch_size, call.place);
         let sight = Sight::Fit { batch_size, batch_place, length, data, kept, loss: loss.map(Rc::new) };
         self.see(call.place, sight, crate::report::Confidence::High);
@@ -184,6 +185,29 @@ impl<'p> Interp<'p> {
             // Whatever shape it has, the framework takes the mean.
             let confidence = loss.confidence;
             self.see(place, Sight::Backward { loss, has_gradient: true }, confidence);
+        }
+    }
+
+    /// A model's own training step: the framework runs it for each batch, in each replica.
+    fn run_own_step(&mut self, model: &Value, data: &Value, call: &Invocation) {
+        let Some(object) = model.as_obj() else { return };
+        let Some(Value::Function(step)) = self.find_attr(object, Ustr::from("train_step")) else { return };
+        let batch = self.batch_of(data, call);
+        let contexts = [ContextKind::Replica, ContextKind::Traced];
+        let before = contexts.map(|context| self.push_context(context));
+        self.inline(&step, Some(model), &Call::with(call.place, [batch]));
+        before.into_iter().rev().for_each(|before| self.pop_context(before));
+    }
+
+    /// A batch as a training step gets it.
+    fn batch_of(&mut self, data: &Value, call: &Invocation) -> Value {
+        match data.bare() {
+            Value::Tensor(_) => {
+                let inputs = self.first_batch(data, call.place);
+                let labelled = call.is_given("y") && !matches!(call.get("y"), Value::None);
+                if labelled { Value::tuple(vec![inputs, Value::Unknown]) } else { inputs }
+            }
+            _ => self.iterate(data, call.place).any,
         }
     }
 

@@ -4,6 +4,7 @@ use super::{Call, Interp, Invocation, class::Base, parameters::is_parameter};
 use crate::apis::{Api, Mark};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
+use crate::values::tensor::union_cuts;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -46,6 +47,7 @@ impl<'p> Interp<'p> {
             Some(closure) => {
                 let mut recording = self.recording(call);
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
+                let output = self.settle_cuts(output);
                 let output = self.gathered(output, &mut recording);
                 self.collapse(object, output)
             }
@@ -224,7 +226,9 @@ impl<'p> Interp<'p> {
         if training != Mode::Unknown {
             invocation.fill(Ustr::from("training"), Value::Bool(Some(training == Mode::Train)));
         }
+        let around = self.watch.layer.replace(object);
         let value = self.apply(target, &invocation);
+        self.watch.layer = around;
         let scales = target.gives.as_ref().is_some_and(|apply| apply.verb == "like");
         let learns = self.heap.get(object).module().is_some_and(|module| module.weights != Learned::Nothing);
         match &value {
@@ -291,6 +295,9 @@ impl<'p> Interp<'p> {
                 tensor.graph = self.graph_through(object, module, &tensor.graph, part, place);
                 tensor.source = Source::Output;
                 tensor.learned = true;
+                if let Some(cut) = self.note_unrecorded(object, module, tensor.made) {
+                    tensor.cuts = union_cuts(&tensor.cuts, &Some(cut));
+                }
                 tensor.confidence = tensor.confidence.min(self.heap.get(object).confidence);
                 if module.device != Device::Unknown {
                     tensor.device = module.device;
@@ -326,7 +333,7 @@ impl<'p> Interp<'p> {
             (Some(false), _) => Graph::None,
             (None, _) => Graph::Unknown,
             // Where the framework records by itself, nobody knows what hangs on a value.
-            _ if self.records_by_itself(object) => Graph::Unknown,
+            _ if self.records_by_itself(object) => self.taped_graph(),
             (Some(true), Some(true)) => input.clone(),
             (Some(true), Some(false)) => input.union(&recorded(self)),
             (Some(true), None) if hidden => input.union(&recorded(self)),
@@ -359,6 +366,7 @@ impl<'p> Interp<'p> {
             device: module.device,
             source: Source::Output,
             learned: true,
+            cuts: self.note_unrecorded(object, module, Some(call.place)),
             made: Some(call.place),
             born: self.epoch,
             confidence: self.heap.get(object).confidence.min(Confidence::Medium),

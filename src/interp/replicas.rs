@@ -70,6 +70,38 @@ impl<'p> Interp<'p> {
         self.see(place, Sight::Replicated { optimizer, scope, by_replica }, Confidence::High);
     }
 
+    /// The graph of a framework that records on tapes only: none where no tape runs.
+    pub(super) fn taped_graph(&self) -> Graph {
+        let open = !self.recorded || self.seeded.is_some();
+        if open || self.contexts.contains(&ContextKind::Recording) { Graph::Unknown } else { Graph::None }
+    }
+
+    /// Whether a class, or that of a method, leaves it to tapes to record.
+    pub(super) fn is_taped(&self, api: Ustr) -> bool {
+        let of_class = api.rsplit_once('.').map(|(class, _)| Ustr::from(class));
+        let owns = |name: Ustr| self.apis.owns(name).iter().any(|part| part == "graph");
+        owns(api) || of_class.is_some_and(owns)
+    }
+
+    /// A tape walks what it recorded on the way to a loss, or to what a function gives.
+    pub(super) fn differentiate(&mut self, loss: &Value, place: Place) {
+        let loss = match loss.bare() {
+            Value::Function(_) | Value::Bound(_) | Value::Partial(_) => {
+                let before = self.push_context(ContextKind::Recording);
+                let given = self.call_value(loss, &Call::new(place));
+                self.pop_context(before);
+                given
+            }
+            _ => loss.clone(),
+        };
+        self.walk(&loss);
+        if let Value::Tensor(loss) = loss.bare() {
+            // Of more than one number the tape takes the sum.
+            let confidence = loss.confidence;
+            self.see(place, Sight::Backward { loss: loss.clone(), has_gradient: true }, confidence);
+        }
+    }
+
     /// The same function, recorded as a graph when it runs.
     pub(super) fn traced(&mut self, function: &Value) -> Value {
         let traced = |closure: &Rc<Closure>| {

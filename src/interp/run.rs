@@ -25,6 +25,8 @@ pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileI
     let mut interp = Interp::new(project, apis, settings);
     interp.script(file);
     interp.uncalled(file);
+    interp.derivatives(file);
+    interp.report_births();
     interp.out.heap = interp.heap;
     interp.out
 }
@@ -59,6 +61,7 @@ impl<'p> Interp<'p> {
             default_device: Device::Cpu,
             plain_dtypes: true,
             volatile: false,
+            recorded: false,
             symbolic: false,
             forwards: Vec::new(),
             carried: 0,
@@ -73,6 +76,7 @@ impl<'p> Interp<'p> {
             starved: FxHashSet::default(),
             depth: 0,
             nested: 0,
+            watch: super::watch::Watch::default(),
         }
     }
 

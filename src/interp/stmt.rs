@@ -30,11 +30,13 @@ impl<'p> Interp<'p> {
         let stmt = tree.stmt(id);
         match &stmt.kind {
             StmtKind::Expr(expr) => {
+                self.watch.latest = None;
                 let value = self.eval(*expr);
                 if let ExprKind::Attribute { .. } = tree.expr(*expr).kind {
                     let place = self.expr_place(*expr);
                     self.note_named_step(&value, place);
                 }
+                self.note_dropped(*expr, &value);
                 if self.never_returns(*expr) {
                     return self.exit(Exit::Raise);
                 }
@@ -45,8 +47,11 @@ impl<'p> Interp<'p> {
                 self.ann_assign(*target, *annotation, *value)
             }
             StmtKind::Return(value) => {
-                let value = value.map_or(Value::None, |value| self.eval(value));
-                self.return_value(value);
+                let result = value.map_or(Value::None, |value| self.eval(value));
+                if let Some(value) = value {
+                    self.note_return(*value, &result);
+                }
+                self.return_value(result);
                 return self.exit(Exit::Return);
             }
             StmtKind::Raise(value) => {

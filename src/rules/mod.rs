@@ -1,18 +1,24 @@
 //! The list of rules. A rule asks `facts` and reports; it walks nothing itself.
 
+mod always_on_dropout;
+mod backward_arity;
 mod backward_without_step;
 mod bce_under_autocast;
 mod broadcast_loss;
 mod bypassed_strategy;
 mod clip_before_unscale;
+mod detached_loss;
 mod device_mismatch;
+mod dropped_result;
 mod dtype_mismatch;
 mod full_dataset_batch;
+mod graph_broken_in_forward;
 mod keras_logits_mismatch;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_eval_mode;
 mod missing_no_grad;
+mod missing_super_init;
 mod missing_zero_grad;
 mod model_built_in_loop;
 mod needless_retain_graph;
@@ -30,6 +36,7 @@ mod stuck_in_eval;
 mod swallowed_gpu_error;
 mod trainable_without_recompile;
 mod undetached_hidden_state;
+mod unregistered_submodule;
 mod unsafe_division;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
@@ -121,19 +128,25 @@ macro_rules! page {
 use page;
 
 static RULES: &[&Rule] = &[
+    &always_on_dropout::RULE,
+    &backward_arity::RULE,
     &backward_without_step::RULE,
     &bce_under_autocast::RULE,
     &broadcast_loss::RULE,
     &bypassed_strategy::RULE,
     &clip_before_unscale::RULE,
+    &detached_loss::RULE,
     &device_mismatch::RULE,
+    &dropped_result::RULE,
     &dtype_mismatch::RULE,
     &full_dataset_batch::RULE,
+    &graph_broken_in_forward::RULE,
     &keras_logits_mismatch::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
     &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
+    &missing_super_init::RULE,
     &missing_zero_grad::RULE,
     &model_built_in_loop::RULE,
     &needless_retain_graph::RULE,
@@ -151,6 +164,7 @@ static RULES: &[&Rule] = &[
     &swallowed_gpu_error::RULE,
     &trainable_without_recompile::RULE,
     &undetached_hidden_state::RULE,
+    &unregistered_submodule::RULE,
     &unsafe_division::RULE,
     &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,

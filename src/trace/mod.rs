@@ -238,6 +238,16 @@ pub enum Sight {
     Scored,
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
+    /// A method gave a new tensor, and the statement dropped it.
+    Dropped { method: Ustr, receiver: Rc<str> },
+    /// An instance of a module's class needed the framework's own constructor before it ran.
+    Unready { class: Rc<str>, attribute: Option<Ustr> },
+    /// Modules or parameters are kept where the framework does not look for them.
+    Hidden { class: Rc<str>, attribute: Ustr, container: &'static str, parts: Rc<str> },
+    /// Numbers are dropped in a forward, whatever mode the model is in.
+    Drops { by: Ustr, is_layer: bool, class: Rc<str> },
+    /// A `return` of a hand-written backward gives another number of gradients than there are inputs.
+    Arity { given: usize, fewest: usize, most: usize, forward: Place },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -333,6 +343,10 @@ pub struct Rehearsal {
     pub consumed: rustc_hash::FxHashSet<u32>,
     /// Ids of graphs that a function rehearsed without its callers returned: they may walk them.
     pub returned: rustc_hash::FxHashSet<u32>,
+    /// Modules and parameters that a graph led to at the exit of a module, or at a backward.
+    pub reached: rustc_hash::FxHashSet<ObjId>,
+    /// A backward walked a graph of which nothing is known.
+    pub blind_backward: bool,
     /// Modules whose graphs a backward walked, or may have.
     pub walked: ObjSet,
     /// What layers recorded, in the order of the rehearsal.

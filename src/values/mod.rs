@@ -13,7 +13,7 @@ pub use int::{Int, Symbol};
 pub use object::*;
 pub use parts::{Part, Parts, Unwalked};
 pub use range::Interval;
-pub use tensor::{DType, Device, Graph, Hazard, HazardKind, Nodes, Scaled, Shape, Source, Tensor};
+pub use tensor::{Cut, DType, Device, Graph, Hazard, HazardKind, Nodes, Scaled, Shape, Source, Tensor};
 
 use crate::report::{FileId, Place};
 use crate::syntax::FnId;
@@ -137,6 +137,8 @@ pub enum ContextKind {
     Replica,
     /// In a function that is recorded as a graph.
     Traced,
+    /// A tape records what happens.
+    Recording,
     Autocast(Autocast),
 }
 

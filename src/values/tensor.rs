@@ -182,6 +182,8 @@ pub struct Nodes {
     pub carried: Rc<[u32]>,
     /// On another way to this point there is no graph, or none that is known.
     pub maybe: bool,
+    /// The others are only tensors that asked for gradients themselves.
+    pub own: bool,
     /// What calls of layers recorded of it.
     pub parts: Parts,
     /// It hangs on parameters directly, too, through no layer.
@@ -209,6 +211,7 @@ impl Graph {
             oldest: epoch,
             carried: Rc::from([]),
             maybe: false,
+            own: false,
             parts: Parts::default(),
             bare: epoch == u32::MAX,
         }))
@@ -257,11 +260,12 @@ impl Graph {
                 oldest: a.oldest.min(b.oldest),
                 carried: union_sorted(&a.carried, &b.carried),
                 maybe: a.maybe && b.maybe,
+                own: a.own && b.own,
                 parts: a.parts.union(&b.parts),
                 bare: a.bare || b.bare,
             })),
             (Graph::Live(live), Graph::Unknown) | (Graph::Unknown, Graph::Live(live)) => {
-                Graph::Live(Rc::new(Nodes { others: true, ..(**live).clone() }))
+                Graph::Live(Rc::new(Nodes { others: true, own: false, ..(**live).clone() }))
             }
             (Graph::Unknown, Graph::Unknown) => Graph::Unknown,
         }
@@ -280,7 +284,13 @@ impl Graph {
             },
             (Graph::Live(live), _) | (_, Graph::Live(live)) => {
                 let parts = live.parts.unsure();
-                Graph::Live(Rc::new(Nodes { others: true, maybe: true, parts, ..(**live).clone() }))
+                Graph::Live(Rc::new(Nodes {
+                    others: true,
+                    maybe: true,
+                    own: false,
+                    parts,
+                    ..(**live).clone()
+                }))
             }
             _ => Graph::Unknown,
         }
@@ -361,6 +371,16 @@ pub enum HazardKind {
     Spread,
 }
 
+/// Where a value left a graph behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cut {
+    pub place: Place,
+    /// The API that did it, by qualified name; `None` where gradients are not recorded.
+    pub by: Option<ustr::Ustr>,
+    /// Modules and parameters that the graph led to.
+    pub lost: ObjSet,
+}
+
 #[derive(Clone, Debug)]
 pub struct Tensor {
     pub shape: Option<Shape>,
@@ -379,6 +399,8 @@ pub struct Tensor {
     /// Its numbers depend on what is learned, whether or not a graph says so.
     pub learned: bool,
     pub hazards: Option<Rc<[Hazard]>>,
+    /// Where what it was computed of left a graph behind.
+    pub cuts: Option<Rc<[Cut]>>,
     pub scaled: Scaled,
     /// Where it was made.
     pub made: Option<Place>,
@@ -406,6 +428,7 @@ impl Default for Tensor {
             is_leaf: false,
             learned: false,
             hazards: None,
+            cuts: None,
             scaled: Scaled::No,
             made: None,
             born: 0,
@@ -465,6 +488,7 @@ impl Tensor {
             is_leaf: self.is_leaf && other.is_leaf,
             learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
+            cuts: union_cuts(&self.cuts, &other.cuts),
             scaled: self.scaled.join(other.scaled),
             made: if self.made == other.made { self.made } else { None },
             born: self.born.max(other.born),
@@ -521,6 +545,22 @@ pub fn union_hazards(a: &Option<Rc<[Hazard]>>, b: &Option<Rc<[Hazard]>>) -> Opti
             let mut all = a.to_vec();
             all.extend(b.iter().filter(|hazard| !a.iter().any(|known| known.place == hazard.place)).cloned());
             all.truncate(MOST_HAZARDS);
+            Some(all.into())
+        }
+    }
+}
+
+/// More cuts on the way to one value than a report would show are forgotten.
+const MOST_CUTS: usize = 4;
+
+pub fn union_cuts(a: &Option<Rc<[Cut]>>, b: &Option<Rc<[Cut]>>) -> Option<Rc<[Cut]>> {
+    match (a, b) {
+        (None, other) | (other, None) => other.clone(),
+        (Some(a), Some(b)) if Rc::ptr_eq(a, b) => Some(a.clone()),
+        (Some(a), Some(b)) => {
+            let mut all = a.to_vec();
+            all.extend(b.iter().filter(|cut| !a.iter().any(|known| known.place == cut.place)).cloned());
+            all.truncate(MOST_CUTS);
             Some(all.into())
         }
     }

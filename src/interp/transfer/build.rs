@@ -4,7 +4,7 @@
 use crate::apis::{Literal, Operand, ParamKind};
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
-use crate::values::tensor::union_hazards;
+use crate::values::tensor::{union_cuts, union_hazards};
 use crate::values::*;
 use std::rc::Rc;
 
@@ -291,6 +291,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         is_leaf: false,
         learned: operands.iter().any(|operand| operand.learned),
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
+        cuts: operands.iter().fold(None, |all, operand| union_cuts(&all, &operand.cuts)),
         scaled: operands.iter().fold(Scaled::No, |all, operand| all.union(operand.scaled)),
         made: Some(place),
         born: interp.epoch,

@@ -155,6 +155,7 @@ fn own_graph(epoch: u32) -> Graph {
         maybe: false,
         parts: Parts::default(),
         bare: true,
+        own: true,
     }))
 }
 

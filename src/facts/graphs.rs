@@ -1,0 +1,289 @@
+//! What is cut off: losses without a graph, parameters that no backward reaches, modules that nobody
+//! registered, results that were dropped.
+
+use super::{Script, once};
+use crate::interp::modules::descendants;
+use crate::report::{Confidence, Place};
+use crate::trace::{At, Effect, LoopId, Node, Sight};
+use crate::values::{Cut, Graph, Learned, ObjId, OptimizerState, State, Tensor, Value};
+use std::rc::Rc;
+use ustr::Ustr;
+
+pub struct DroppedResult {
+    pub at: At,
+    pub method: Ustr,
+    pub receiver: Rc<str>,
+}
+
+pub struct UnreadyModule {
+    pub at: At,
+    pub class: Rc<str>,
+    /// The attribute that is assigned too early; `None` where the framework's constructor never runs.
+    pub attribute: Option<Ustr>,
+}
+
+pub struct HiddenParts {
+    pub at: At,
+    pub class: Rc<str>,
+    pub attribute: Ustr,
+    pub container: &'static str,
+    pub part: Rc<str>,
+}
+
+pub struct ConstantDropout {
+    pub at: At,
+    pub by: Ustr,
+    /// A layer that is made anew in each forward.
+    pub is_layer: bool,
+    pub class: Rc<str>,
+}
+
+pub struct WrongArity {
+    pub at: At,
+    pub given: usize,
+    pub fewest: usize,
+    pub most: usize,
+    pub forward: Place,
+}
+
+pub struct DetachedLoss {
+    pub at: At,
+    /// Where the graph was left; `None` where the loss was made of a bare number.
+    pub cut: Option<(Place, Option<Ustr>)>,
+    pub optimizer: String,
+}
+
+pub struct BrokenGraph {
+    pub at: At,
+    pub by: Option<Ustr>,
+    /// What gets no gradients.
+    pub part: String,
+    pub backward: Place,
+}
+
+/// An optimizer's step, and the loops around it.
+struct Stepping {
+    optimizer: ObjId,
+    loops: Vec<LoopId>,
+}
+
+impl<'a> Script<'a> {
+    pub fn dropped_results(&self) -> Vec<DroppedResult> {
+        let mut seen = Vec::new();
+        let mut found = Vec::new();
+        for (at, sight) in self.sightings() {
+            let Sight::Dropped { method, receiver } = sight else { continue };
+            if once(&mut seen, at.place) {
+                found.push(DroppedResult { at: at.clone(), method: *method, receiver: receiver.clone() });
+            }
+        }
+        found
+    }
+
+    pub fn unready_modules(&self) -> Vec<UnreadyModule> {
+        let sightings = self.sightings().filter_map(|(at, sight)| match sight {
+            Sight::Unready { class, attribute } => {
+                Some(UnreadyModule { at: at.clone(), class: class.clone(), attribute: *attribute })
+            }
+            _ => None,
+        });
+        sightings.collect()
+    }
+
+    pub fn hidden_parts(&self) -> Vec<HiddenParts> {
+        let sightings = self.sightings().filter_map(|(at, sight)| match sight {
+            Sight::Hidden { class, attribute, container, parts } => Some(HiddenParts {
+                at: at.clone(),
+                class: class.clone(),
+                attribute: *attribute,
+                container,
+                part: parts.clone(),
+            }),
+            _ => None,
+        });
+        sightings.collect()
+    }
+
+    pub fn constant_dropouts(&self) -> Vec<ConstantDropout> {
+        let mut seen = Vec::new();
+        let mut found = Vec::new();
+        for (at, sight) in self.sightings() {
+            let Sight::Drops { by, is_layer, class } = sight else { continue };
+            let purpose =
+                at.calls.iter().map(|(_, name)| name.as_str()).chain([&**class]).any(samples_on_purpose);
+            if !purpose && once(&mut seen, at.place) {
+                found.push(ConstantDropout {
+                    at: at.clone(),
+                    by: *by,
+                    is_layer: *is_layer,
+                    class: class.clone(),
+                });
+            }
+        }
+        found
+    }
+
+    pub fn wrong_arities(&self) -> Vec<WrongArity> {
+        let mut seen = Vec::new();
+        let mut found = Vec::new();
+        for (at, sight) in self.sightings() {
+            let Sight::Arity { given, fewest, most, forward } = sight else { continue };
+            if once(&mut seen, at.place) {
+                let (given, fewest, most) = (*given, *fewest, *most);
+                found.push(WrongArity { at: at.clone(), given, fewest, most, forward: *forward });
+            }
+        }
+        found
+    }
+
+    /// Backward passes that reach nothing of what the optimizer beside them steps.
+    pub fn detached_losses(&self) -> Vec<DetachedLoss> {
+        let stepping = self.stepping();
+        let mut seen = Vec::new();
+        let mut found = Vec::new();
+        for (at, sight) in self.sightings() {
+            let Sight::Backward { loss, .. } = sight else { continue };
+            let beside = |step: &&Stepping| at.loops.last().is_none_or(|id| step.loops.contains(id));
+            let mut optimizers = stepping.iter().filter(beside);
+            let Some(first) = optimizers.next() else { continue };
+            let known = |step: &Stepping| self.owns_only_known(step.optimizer);
+            if !known(first) || !optimizers.all(known) || !is_detached(loss) || !once(&mut seen, at.place) {
+                continue;
+            }
+            let cut = loss.cuts.as_ref().and_then(|cuts| cuts.first());
+            let made = loss.made.filter(|made| *made != at.place).map(|made| (made, loss.what));
+            found.push(DetachedLoss {
+                at: At { confidence: at.confidence.min(loss.confidence), ..at.clone() },
+                cut: cut.map(|cut| (cut.place, cut.by)).or(made),
+                optimizer: self.name_of(first.optimizer),
+            });
+        }
+        found
+    }
+
+    /// Parameters whose only way to a loss was cut.
+    pub fn broken_graphs(&self) -> Vec<BrokenGraph> {
+        if self.rehearsal.blind_backward {
+            return Vec::new();
+        }
+        let stepping = self.stepping();
+        let mut seen = Vec::new();
+        let mut found = Vec::new();
+        for (at, sight) in self.sightings() {
+            let Sight::Backward { loss, .. } = sight else { continue };
+            if !loss.graph.is_live() || is_detached(loss) {
+                continue;
+            }
+            for cut in loss.cuts.iter().flat_map(|cuts| cuts.iter()) {
+                let Some(part) = self.lost_for_good(cut, &stepping) else { continue };
+                if !once(&mut seen, cut.place) {
+                    continue;
+                }
+                let confidence = at.confidence.min(loss.confidence).min(Confidence::Medium);
+                found.push(BrokenGraph {
+                    at: At { place: cut.place, calls: Rc::from([]), confidence, ..at.clone() },
+                    by: cut.by,
+                    part,
+                    backward: at.place,
+                });
+            }
+        }
+        found
+    }
+
+    /// What a cut costs that an optimizer is to train, and nothing else leads to.
+    fn lost_for_good(&self, cut: &Cut, stepping: &[Stepping]) -> Option<String> {
+        let heap = &self.rehearsal.heap;
+        let trained = |part: ObjId| {
+            stepping.iter().any(|step| {
+                let State::Optimizer(state) = &heap.get(step.optimizer).state else { return false };
+                state.owns.iter().any(|owner| descendants(heap, owner).contains(part))
+            })
+        };
+        // Features of a model from elsewhere, and what runs where no gradients are recorded, are frozen on purpose.
+        cut.by?;
+        let asks = |part: ObjId| {
+            let own = |weights| weights != Learned::Opaque;
+            heap.get(part).module().is_some_and(|module| module.frozen == Some(false) && own(module.weights))
+        };
+        let reached = |part: ObjId| self.rehearsal.reached.contains(&part);
+        if cut.lost.iter().any(reached) {
+            return None;
+        }
+        let part = cut.lost.iter().find(|part| asks(*part) && trained(*part))?;
+        Some(self.name_of_part(part))
+    }
+
+    fn name_of_part(&self, part: ObjId) -> String {
+        // A layer of a container goes by the container's name.
+        let holder = self.container_of(part).unwrap_or(part);
+        match self.name_of(holder) {
+            name if name == "optimizer" => "the layers before it".to_owned(),
+            name => format!("`{name}`"),
+        }
+    }
+
+    fn container_of(&self, part: ObjId) -> Option<ObjId> {
+        let heap = &self.rehearsal.heap;
+        let numbers = |name: &str| name.bytes().all(|letter| letter.is_ascii_digit());
+        (0..heap.len() as u32).map(ObjId).find(|holder| {
+            let here = heap.get(*holder);
+            let holds = |(name, value): &(Ustr, Value)| numbers(name) && value.as_obj() == Some(part);
+            here.module().is_some() && here.attrs.iter().any(holds)
+        })
+    }
+
+    /// All that an optimizer owns is known to us.
+    fn owns_only_known(&self, optimizer: ObjId) -> bool {
+        matches!(
+            &self.rehearsal.heap.get(optimizer).state,
+            State::Optimizer(OptimizerState { owns, others: false, .. }) if !owns.is_empty()
+        )
+    }
+
+    fn stepping(&self) -> Vec<Stepping> {
+        let mut all = Vec::new();
+        for entry in &self.rehearsal.entries {
+            collect_steps(&entry.nodes, &mut Vec::new(), &mut all);
+        }
+        all
+    }
+}
+
+fn collect_steps(nodes: &[Node], around: &mut Vec<LoopId>, all: &mut Vec<Stepping>) {
+    for node in nodes {
+        match node {
+            Node::Event(event) => {
+                if let Effect::Step { optimizer, .. } = event.effect {
+                    all.push(Stepping { optimizer, loops: around.clone() });
+                }
+            }
+            Node::Loop { id, body } => {
+                around.push(*id);
+                collect_steps(body, around, all);
+                around.pop();
+            }
+            Node::Branch { arms, .. } => arms.iter().for_each(|arm| collect_steps(arm, around, all)),
+            Node::Call { body, .. } => collect_steps(body, around, all),
+            Node::Exit(_) => {}
+        }
+    }
+}
+
+/// No parameter hangs on a loss, on whatever way it was computed.
+fn is_detached(loss: &Tensor) -> bool {
+    match &loss.graph {
+        Graph::None => loss.cuts.is_some(),
+        // It asks for gradients itself, and nobody asks it.
+        Graph::Live(nodes) => {
+            nodes.own && nodes.leaves.is_empty() && !nodes.maybe && (loss.is_leaf || loss.cuts.is_some())
+        }
+        Graph::Unknown => false,
+    }
+}
+
+/// Dropout at test time has a use: several passes say how sure a model is.
+fn samples_on_purpose(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["mc", "monte", "bayes", "uncertain", "ensemble", "sample"].iter().any(|word| name.contains(word))
+}

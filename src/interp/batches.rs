@@ -1,0 +1,66 @@
+//! Batches of a dataset that nobody knows: what a loader's own collation makes of samples are tensors, and
+//! how the loop takes a batch apart says how many.
+
+use super::Interp;
+use crate::apis::Role;
+use crate::report::Confidence;
+use crate::syntax::*;
+use crate::values::*;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// What a loop's targets are given, where the batch of the loader is not known.
+    pub(super) fn parts_of_batch(&mut self, target: ExprId, batch: Value, loader: ObjId) -> Value {
+        let collates = self.heap.attr(loader, Ustr::from("collate_fn"));
+        if matches!(collates, Some(Value::None)) { self.collated_for(target, batch) } else { batch }
+    }
+
+    fn collated_for(&mut self, target: ExprId, batch: Value) -> Value {
+        let tree = self.tree(self.file());
+        match (&tree.expr(target).kind, &batch) {
+            (ExprKind::Tuple(targets) | ExprKind::List(targets), Value::Tuple(items))
+                if targets.len() == items.len() =>
+            {
+                let parts = targets.iter().zip(items.iter());
+                Value::tuple(parts.map(|(target, item)| self.collated_for(*target, item.clone())).collect())
+            }
+            (ExprKind::Tuple(targets) | ExprKind::List(targets), Value::Unknown) => {
+                Value::tuple(targets.iter().map(|target| self.collated_part(*target)).collect())
+            }
+            (ExprKind::Name(name), Value::Unknown) if self.attributes_used(*name).is_empty() => {
+                // Taken apart by an assignment or by numbers.
+                let place = self.expr_place(target);
+                self.list_of(place, Value::tensor(collated()))
+            }
+            _ => batch,
+        }
+    }
+
+    /// One part of a sample, collated: a tensor, if that is how it is used.
+    fn collated_part(&mut self, target: ExprId) -> Value {
+        let tree = self.tree(self.file());
+        let ExprKind::Name(name) = tree.expr(target).kind else {
+            return self.collated_for(target, Value::Unknown);
+        };
+        let Some(class) = self.apis.class_of(Role::Tensor) else { return Value::Unknown };
+        let used = self.attributes_used(name);
+        let fits = used.iter().all(|attribute| self.apis.method(class, *attribute).is_some());
+        if fits { Value::tensor(collated()) } else { Value::Unknown }
+    }
+
+    fn attributes_used(&self, name: Ustr) -> &'p [Ustr] {
+        let Some(frame) = self.frames.last() else { return &[] };
+        self.module(frame.file).names.uses.of_local(frame.function, name)
+    }
+}
+
+fn collated() -> Tensor {
+    Tensor {
+        graph: Graph::None,
+        source: Source::Data,
+        // New in each iteration.
+        born: u32::MAX,
+        confidence: Confidence::Medium,
+        ..Tensor::default()
+    }
+}

@@ -1,0 +1,101 @@
+//! Cuts: where a value left behind the graph of what it was computed of, and which parameters that costs.
+
+use super::{Interp, Invocation};
+use crate::apis::Api;
+use crate::report::Place;
+use crate::values::tensor::union_cuts;
+use crate::values::*;
+use std::rc::Rc;
+
+impl<'p> Interp<'p> {
+    /// A result without a graph of operands that have one.
+    pub(super) fn note_cut(&self, api: &Api, call: &Invocation, value: Value) -> Value {
+        let is_cut = |tensor: &Rc<Tensor>| match &tensor.graph {
+            Graph::None => true,
+            Graph::Live(nodes) => tensor.is_leaf && nodes.own,
+            Graph::Unknown => false,
+        };
+        match &value {
+            Value::Tensor(tensor) if is_cut(tensor) => {}
+            Value::Tuple(items) if items.iter().any(|item| item.as_tensor().is_some_and(is_cut)) => {}
+            _ => return value,
+        }
+        let mut lost = ObjSet::default();
+        for operand in [call.nth(0), call.nth(1)] {
+            if let Some(tensor) = operand.as_tensor()
+                && let Graph::Live(nodes) = &tensor.graph
+                && !nodes.maybe
+            {
+                lost = lost.union(&nodes.leaves);
+            }
+        }
+        if lost.is_empty() {
+            value
+        } else {
+            cut(&value, &Cut { place: call.place, by: Some(api.name), lost })
+        }
+    }
+
+    /// A layer ran where no gradients are recorded.
+    pub(super) fn note_unrecorded(
+        &self,
+        object: ObjId,
+        module: &ModuleState,
+        place: Option<Place>,
+    ) -> Option<Rc<[Cut]>> {
+        if self.grad != Some(false) || module.frozen != Some(false) {
+            return None;
+        }
+        Some(Rc::from([Cut { place: place?, by: None, lost: ObjSet::one(object) }]))
+    }
+
+    /// At the exit of a module: what is reached on some other way is not lost. Its parts are told apart here
+    /// for the last time.
+    pub(super) fn settle_cuts(&mut self, output: Value) -> Value {
+        let mut live = ObjSet::default();
+        leaves(&output, &mut live);
+        self.out.reached.extend(live.iter());
+        keep_lost(&output, &live)
+    }
+}
+
+/// Adds a cut to the tensors of a value.
+fn cut(value: &Value, one: &Cut) -> Value {
+    match value {
+        Value::Tensor(tensor) if !tensor.graph.is_live() || tensor.is_leaf => {
+            let cuts = union_cuts(&tensor.cuts, &Some(Rc::from([one.clone()])));
+            Value::tensor(Tensor { cuts, ..(**tensor).clone() })
+        }
+        Value::Tuple(items) => Value::tuple(items.iter().map(|item| cut(item, one)).collect()),
+        other => other.clone(),
+    }
+}
+
+fn leaves(value: &Value, all: &mut ObjSet) {
+    match value {
+        Value::Tensor(tensor) => {
+            if let Graph::Live(nodes) = &tensor.graph {
+                *all = all.union(&nodes.leaves);
+            }
+        }
+        Value::Tuple(items) => items.iter().for_each(|item| leaves(item, all)),
+        _ => {}
+    }
+}
+
+fn keep_lost(value: &Value, live: &ObjSet) -> Value {
+    match value {
+        Value::Tensor(tensor) => {
+            let Some(cuts) = &tensor.cuts else { return value.clone() };
+            let still = |cut: &Cut| {
+                let lost: ObjSet = cut.lost.iter().filter(|leaf| !live.contains(*leaf)).collect();
+                (!lost.is_empty()).then(|| Cut { lost, ..cut.clone() })
+            };
+            let kept: Vec<Cut> = cuts.iter().filter_map(still).collect();
+            let cuts = (!kept.is_empty()).then(|| Rc::from(kept));
+            Value::tensor(Tensor { cuts, ..(**tensor).clone() })
+        }
+        Value::Tuple(items) => Value::tuple(items.iter().map(|item| keep_lost(item, live)).collect()),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,40 @@
+//! A backward on a value that was cut from its graph.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "detached-loss",
+    summary: "backward on a value that was cut from its graph",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    page: page!("detached-loss"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for loss in script.detached_losses() {
+        let message = format!(
+            "this backward reaches no parameter of `{}`: the loss was cut from its graph",
+            loss.optimizer
+        );
+        let mut finding = script.finding(RULE.id, RULE.severity, &loss.at, message);
+        if let Some((place, by)) = loss.cut {
+            let label = match by {
+                Some(by) => {
+                    format!("`{}` leaves the graph behind", by.rsplit('.').next().unwrap_or_default())
+                }
+                None => "gradients are not recorded here".to_owned(),
+            };
+            finding = finding.because(place, label);
+        }
+        out.push(
+            finding
+                .note("the step applies no gradients: the model stays as it was, or the run ends with an error here")
+                .help("call `backward()` on the loss as it was computed from the model's output"),
+            &loss.at,
+        );
+    }
+}

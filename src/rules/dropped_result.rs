@@ -1,0 +1,28 @@
+//! A new tensor that the statement throws away.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "dropped-result",
+    summary: "a tensor that a method returned is dropped",
+    group: Group::Device,
+    severity: Severity::Error,
+    since: "0.1.0",
+    page: page!("dropped-result"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for dropped in script.dropped_results() {
+        let (receiver, method) = (&dropped.receiver, dropped.method);
+        let message =
+            format!("`{receiver}` stays as it is: `.{method}()` returns a new tensor, which is dropped here");
+        let finding = script
+            .finding(RULE.id, RULE.severity, &dropped.at, message)
+            .note("modules are moved and cast in place, tensors are not")
+            .help(format!("assign what it returns: `{receiver} = {receiver}.{method}(...)`"));
+        out.push(finding, &dropped.at);
+    }
+}

@@ -1,0 +1,34 @@
+//! Layers in a plain list, dict or tuple.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "unregistered-submodule",
+    summary: "layers are kept where no optimizer and no `.to()` finds them",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    page: page!("unregistered-submodule"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for hidden in script.hidden_parts() {
+        let (class, attribute, container) = (&hidden.class, hidden.attribute, hidden.container);
+        let message =
+            format!("`{class}` does not know the layers in `self.{attribute}`: it is a plain {container}");
+        let instead = if container == "dict" { "nn.ModuleDict" } else { "nn.ModuleList" };
+        let part = hidden.part.rsplit('.').next().unwrap_or_default();
+        let finding = script
+            .finding(RULE.id, RULE.severity, &hidden.at, message)
+            .note(format!(
+                "each `{part}` in it is left out of `parameters()`, `.to(device)` and `state_dict()`"
+            ))
+            .help(format!(
+                "wrap it: `self.{attribute} = {instead}(...)` (`nn.ParameterList` for parameters)"
+            ));
+        out.push(finding, &hidden.at);
+    }
+}
