@@ -145,6 +145,14 @@ pub enum Verb {
     Zero,
     /// `register module name value`: value becomes the attribute of that name.
     Register,
+    /// `empty cache`, `empty garbage`: memory that is free is looked for and handed back.
+    Empty,
+    /// `restore x`: the parameters get values from elsewhere.
+    Restore,
+    /// `exhaust x`: goes through an iterator to its end.
+    Exhaust,
+    /// `recompute [reentrant]`: a part of the model runs again on the way back, in one way or another.
+    Recompute,
     /// `drop p [training]`: numbers are dropped with this probability, unless the flag is off.
     Drop,
     /// `train-batch model data`: the framework takes one step.
@@ -262,6 +270,8 @@ pub struct ClassSpec {
     pub modal: Option<Modal>,
     /// Parts of the training protocol that the framework does by itself: `backward`, `step`, `clear`, `device`, `eval`, `loop`.
     pub owns: Box<[Ustr]>,
+    /// An optimizer keeps something from step to step: always, or where the parameter is not zero.
+    pub remembers: Option<Operand>,
 }
 
 /// When a layer's mode matters.

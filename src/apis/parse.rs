@@ -7,7 +7,8 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{
-    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, Modal, ParamKind, ParamSpec, Role, Weights,
+    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, Modal, Operand, ParamKind, ParamSpec, Role,
+    Weights,
 };
 use super::terms::{Term, literal};
 use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, OWNED, PAIRS, ROLES};
@@ -247,6 +248,7 @@ impl<'a> Reader<'a> {
             })
             .collect::<Result<_, _>>()?;
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
+        class.remembers = keys.get("remembers").map(|value| self.remembers(value, &names)).transpose()?;
         class.modal = keys.get("modal").map(|value| self.modal(value, &names)).transpose()?;
         class.makes = keys.get("makes").map(|value| self.makes(value, &names)).transpose()?;
         Ok(Some(class))
@@ -254,6 +256,13 @@ impl<'a> Reader<'a> {
 
     fn makes(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Apply, ApiError> {
         self.string(value)?.transfer(names)
+    }
+
+    fn remembers(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Operand, ApiError> {
+        match value.get_ref().as_bool() {
+            Some(flag) => Ok(Operand::Literal(Literal::Bool(flag))),
+            None => self.string(value)?.single_operand(names),
+        }
     }
 
     fn modal(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Modal, ApiError> {

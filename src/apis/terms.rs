@@ -87,6 +87,11 @@ impl<'a> Term<'a> {
         Err(self.input.unknown(self.offset + at, "parameter", word, names.iter().map(Ustr::as_str)))
     }
 
+    /// The whole text as one operand.
+    pub fn single_operand(&self, names: &[Ustr]) -> Result<Operand, ApiError> {
+        self.operand((0, self.text), names)
+    }
+
     /// The first word from a closed list, and the operands that follow it.
     fn apply(&self, what: &str, words: &[Word], names: &[Ustr]) -> Result<Apply, ApiError> {
         let tokens = self.tokens();

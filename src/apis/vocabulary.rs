@@ -90,6 +90,10 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("clear-session", Verb::ClearSession, 0, 0),
     ("refuse-autocast", Verb::RefuseAutocast, 1, 1),
     ("default-dtype", Verb::DefaultDType, 1, 1),
+    ("empty", Verb::Empty, 1, 1),
+    ("restore", Verb::Restore, 1, 1),
+    ("exhaust", Verb::Exhaust, 1, 1),
+    ("recompute", Verb::Recompute, 1, 1),
     ("unknown", Verb::Unknown, 1, 1),
 ];
 
@@ -145,8 +149,25 @@ pub const PAIRS: &[(&str, Pairs)] = &[("broadcast", Pairs::Broadcast), ("equal",
 
 /// Keys of an entry.
 pub const ENTRY_KEYS: &[&str] = &[
-    "also", "params", "gives", "range", "mark", "effects", "context", "loss", "role", "is", "weights",
-    "call", "owns", "makes", "modal", "dataset", "property", "source",
+    "also",
+    "params",
+    "gives",
+    "range",
+    "mark",
+    "effects",
+    "context",
+    "loss",
+    "role",
+    "is",
+    "weights",
+    "call",
+    "owns",
+    "makes",
+    "modal",
+    "dataset",
+    "property",
+    "remembers",
+    "source",
 ];
 
 /// Keys of a file that are no entries.

@@ -10,8 +10,10 @@ pub mod gpus;
 mod gradients;
 mod graphs;
 mod losses;
+mod made;
 mod memory;
 mod modes;
+mod replaced;
 mod runs;
 mod scaling;
 mod shares;
@@ -30,8 +32,10 @@ pub use graphs::{
     BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,
 };
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
+pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use modes::{EvaluatedInTraining, StuckInEval};
+pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
 pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
 pub use steps::{EarlySchedule, Unapplied, Unstepped};

@@ -28,7 +28,7 @@ impl<'p> Interp<'p> {
         if python::is_modelled(&name)
             && let Some(value) = python::call(self, &name, call)
         {
-            return value;
+            return self.iterated(&name, call, value);
         }
         let apis = self.apis;
         let Some(api) = apis.get(name) else { return self.call_outside(name, call) };
@@ -100,10 +100,15 @@ impl<'p> Interp<'p> {
     fn given(&mut self, api: &'p Api, call: &Invocation) -> Value {
         let Some(apply) = call.gives else { return Value::Unknown };
         match apply.verb.as_str() {
-            "parameters" => self.parameters(&call.nth(0)),
+            "parameters" if api.property => self.parameters(&call.nth(0)),
+            "parameters" => {
+                let params = self.parameters(&call.nth(0));
+                self.one_shot(params, None, call.place)
+            }
             "named-parameters" => {
                 let params = self.parameters(&call.nth(0));
-                self.list_of(call.place, Value::tuple(vec![Value::Str(None), params]))
+                let pairs = self.list_of(call.place, Value::tuple(vec![Value::Str(None), params]));
+                self.one_shot(pairs, None, call.place)
             }
             "children" => self.children(call, false),
             "named-children" => self.children(call, true),
@@ -219,7 +224,9 @@ impl<'p> Interp<'p> {
         }
         let how = Rc::from(api.name.as_str());
         let made = before.and_then(|before| before.made).or(tensor.made);
-        let tensor = Rc::new(Tensor { made, ..tensor.clone() });
+        // What is moved is as old as it was.
+        let born = before.map_or(tensor.born, |before| before.born);
+        let tensor = Rc::new(Tensor { made, born, ..tensor.clone() });
         let confidence = tensor.confidence;
         self.see(place, Sight::Resident { tensor, how }, confidence);
     }
@@ -284,6 +291,7 @@ impl<'p> Interp<'p> {
             }),
             Some(Role::Optimizer) => {
                 let params = invocation.get(api.params.first().map_or("params", |param| param.name.as_str()));
+                self.spend_all(&params, call.place, 4);
                 State::Optimizer(self.optimizer_state(&params))
             }
             Some(Role::Loader) => return self.loader(api, &invocation),
@@ -295,6 +303,10 @@ impl<'p> Interp<'p> {
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);
         self.made(call.place, object);
+        if role == Some(Role::Optimizer) {
+            let remembers = self.remembers(class, &invocation);
+            self.note_gathered(object, remembers, call.place);
+        }
         self.keep_arguments(object, api, &invocation);
         self.put_in_scope(object);
         Value::Obj(object)

@@ -80,12 +80,14 @@ impl<'p> Interp<'p> {
             ExprKind::Attribute { base, name, .. } => {
                 let receiver = self.eval(*base);
                 let place = self.expr_place(target);
+                self.note_hidden_part(&receiver, *base, &value, place);
                 self.set_attr(&receiver, *name, value, place);
             }
             ExprKind::Subscript { base, index } => {
                 let container = self.eval(*base);
                 let index = self.eval(*index);
                 let place = self.expr_place(target);
+                self.note_hidden_part(&container, *base, &value, place);
                 self.set_item(*base, &container, &index, value, place);
             }
             ExprKind::Tuple(targets) | ExprKind::List(targets) => {

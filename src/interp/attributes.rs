@@ -30,6 +30,8 @@ impl<'p> Interp<'p> {
             Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => {
                 Value::Unknown
             }
+            Value::Device(Device::Cuda(_)) if name == "type" => Value::str("cuda"),
+            Value::Device(Device::Cpu) if name == "type" => Value::str("cpu"),
             // Its kind still names it.
             Value::Device(device) if name == "type" && device.is_gpu() => value.clone(),
             Value::Device(_) if name == "type" => Value::Str(None),
@@ -229,6 +231,7 @@ impl<'p> Interp<'p> {
                     if value.is_unknown() { self.self_typed_by_use(*object, name, value) } else { value };
                 self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
+                self.note_replaced(*object, name, &value, place);
                 self.note_assigned(*object, name, &value, place);
                 self.heap.get_mut(*object).set_attr(name, value);
             }

@@ -9,6 +9,12 @@ use ustr::Ustr;
 impl<'p> Interp<'p> {
     /// A builtin: those that need the interpreter itself, then the language's own.
     pub(super) fn call_builtin(&mut self, name: Ustr, call: &Call, _args: &[crate::syntax::Arg]) -> Value {
+        self.go_through(&name, call);
+        let value = self.builtin(name, call);
+        self.iterated(&name, call, value)
+    }
+
+    fn builtin(&mut self, name: Ustr, call: &Call) -> Value {
         let first = call.arg(0, "");
         match name.as_str() {
             "super" => self.super_value(),

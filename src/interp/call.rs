@@ -292,7 +292,8 @@ impl<'p> Interp<'p> {
                 let (returned, yielded) = (frame.returned.take(), frame.yielded.take());
                 if function.is_generator {
                     let place = Place::new(self.file(), function.span);
-                    return self.list_of(place, yielded.unwrap_or_default());
+                    let items = self.list_of(place, yielded.unwrap_or_default());
+                    return self.one_shot(items, None, place);
                 }
                 match returned {
                     None => Value::None,
@@ -392,6 +393,7 @@ impl<'p> Interp<'p> {
         let mut touched = ObjSet::default();
         let values: Vec<Value> = call.values().cloned().collect();
         for value in &values {
+            self.lose_track(value);
             self.reach(value, &mut touched, 3);
         }
         touched.iter().for_each(|object| self.note_ready(Some(object)));

@@ -11,7 +11,8 @@ impl<'p> Interp<'p> {
     pub(super) fn comprehension(&mut self, id: ExprId, comprehension: &'p Comprehension) -> Value {
         let mut result = Vec::new();
         let mut exact = true;
-        self.clauses(&comprehension.clauses, 0, comprehension, &mut result, &mut exact);
+        let mut source = None;
+        self.clauses(&comprehension.clauses, 0, comprehension, &mut result, &mut exact, &mut source);
         let place = self.expr_place(id);
         if comprehension.kind == ComprehensionKind::Dict {
             let mut entries = Entries::default();
@@ -27,11 +28,13 @@ impl<'p> Interp<'p> {
             return self.dict(place, entries);
         }
         let values: Vec<Value> = result.into_iter().map(|(value, _)| value).collect();
-        if exact {
-            return self.list(place, values);
-        }
-        let any = self.heap.any_of(&Items::exact(values)).unwrap_or_default();
-        self.list_of(place, any)
+        let gathered = if exact {
+            self.list(place, values)
+        } else {
+            let any = self.heap.any_of(&Items::exact(values)).unwrap_or_default();
+            self.list_of(place, any)
+        };
+        self.comprehended(comprehension, gathered, source, place)
     }
 
     fn clauses(
@@ -41,6 +44,7 @@ impl<'p> Interp<'p> {
         whole: &'p Comprehension,
         result: &mut Vec<(Value, Option<Value>)>,
         exact: &mut bool,
+        source: &mut Option<Value>,
     ) {
         /// Longer displays are one value for all.
         const LISTED: usize = 64;
@@ -54,6 +58,10 @@ impl<'p> Interp<'p> {
         };
         let iterable = self.eval(clause.iter);
         let place = self.expr_place(clause.iter);
+        match whole.kind {
+            ComprehensionKind::Generator => *source = source.take().or_else(|| Some(iterable.clone())),
+            _ => self.spend(&iterable, place),
+        }
         let items = self.iterate(&iterable, place);
         let values = match items.exact {
             Some(values) if values.len() <= LISTED && result.len() <= LISTED => values,
@@ -83,7 +91,7 @@ impl<'p> Interp<'p> {
                 }
             }
             if keep {
-                self.clauses(clauses, at + 1, whole, result, exact);
+                self.clauses(clauses, at + 1, whole, result, exact, source);
             }
         }
         self.path = path;

@@ -52,13 +52,17 @@ impl<'p> Interp<'p> {
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
                 Verb::GradMode => self.grad = self.truth(&arg(0)),
                 Verb::Walk => self.walk(&arg(0)),
-                Verb::AddParams => self.add_params(&arg(0), &arg(1)),
+                Verb::AddParams => self.add_params(&arg(0), &arg(1), call.place),
                 Verb::Spawn => self.spawn(&arg(0), &arg(1), call.place),
                 Verb::Zero => self.zero(&arg(0), call.place),
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
                 Verb::Drop => self.drop_numbers(effect, call),
                 Verb::RefuseAutocast => self.refuse_autocast(&arg(0), call),
                 Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
+                Verb::Empty => self.empty(&arg(0), call.place),
+                Verb::Restore => self.restore(&arg(0), call.place),
+                Verb::Exhaust => self.spend(&arg(0), call.place),
+                Verb::Recompute => self.recompute(&effect.args, call),
                 Verb::Detach => self.detach_in_place(&arg(0)),
                 Verb::TrainBatch => self.train_batch(call, &effect.args),
                 Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
@@ -198,13 +202,15 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn add_params(&mut self, optimizer: &Value, group: &Value) {
+    fn add_params(&mut self, optimizer: &Value, group: &Value, place: Place) {
         let Some(object) = optimizer.as_obj() else { return };
+        self.spend_all(group, place, 4);
         let more = self.collect_params(group, 4);
         if let State::Optimizer(state) = self.heap.get(object).state.clone() {
             let owns = state.owns.union(&more.owners);
             let others = state.others || more.others;
             self.heap.get_mut(object).state = State::Optimizer(OptimizerState { owns, others, ..state });
+            self.note_gathered(object, false, place);
         }
     }
 

@@ -255,6 +255,7 @@ impl<'p> Interp<'p> {
                     None => None,
                 };
                 if let Some(name) = name {
+                    self.note_replaced(object, name, &value, place);
                     self.heap.get_mut(object).set_attr(name, value);
                 }
             }

@@ -47,6 +47,8 @@ impl<'p> Interp<'p> {
     ) -> Flow {
         let iterable = self.eval(iter);
         let place = self.place(span);
+        let header = self.expr_place(iter);
+        self.spend(&iterable, header);
         let items = self.iterate(&iterable, place);
         match items.exact {
             Some(values) if values.len() <= UNROLLED => {
@@ -75,6 +77,9 @@ impl<'p> Interp<'p> {
                     info.count = count;
                 }
             }
+        }
+        if self.may_break_off() {
+            self.lose_track(&iterable);
         }
         self.block(otherwise)
     }
@@ -125,7 +130,8 @@ impl<'p> Interp<'p> {
     pub(super) fn run_loop(&mut self, place: Place, over: Over, at_least_once: bool, body: Arm<'_, 'p>) {
         let id = LoopId(self.out.loops.len() as u32);
         let outer: Rc<[LoopId]> = self.active.iter().map(|active| active.id).collect();
-        self.out.loops.push(LoopInfo { place, over, first: self.epoch + 1, outer, count: Int::Unknown });
+        let (changed, count) = (ObjSet::default(), Int::Unknown);
+        self.out.loops.push(LoopInfo { place, over, first: self.epoch + 1, outer, changed, count });
         self.active.push(ActiveLoop { id, since: 0, breaks: Vec::new(), continues: Vec::new() });
         let seen = self.out.sightings.len();
         for pass in 1..=MOST_PASSES {
@@ -156,6 +162,7 @@ impl<'p> Interp<'p> {
                 self.heap.apply(head);
                 continue;
             }
+            self.out.loops[id.0 as usize].changed = writes.keys().copied().collect();
             self.heap.apply(if at_least_once { writes } else { head });
             self.push(Node::Loop { id, body: nodes });
             break;
@@ -175,6 +182,15 @@ impl<'p> Interp<'p> {
     pub fn in_loop(&self) -> bool {
         !self.active.is_empty()
     }
+}
+
+/// Whether a loop's body may end the loop itself.
+pub(super) fn may_leave(body: &[Node]) -> bool {
+    body.iter().any(|node| match node {
+        Node::Exit(exit) => matches!(exit, Exit::Break | Exit::Return),
+        Node::Branch { arms, .. } => arms.iter().any(|arm| may_leave(arm)),
+        _ => false,
+    })
 }
 
 /// Takes `break` and `continue` out of a round that is no loop of the trace any more.

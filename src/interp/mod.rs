@@ -24,10 +24,12 @@ mod dtypes;
 mod effects;
 mod engines;
 mod expr;
+mod gathered;
 mod grad;
 mod handlers;
 pub mod invocation;
 mod items;
+mod iterators;
 mod layered;
 mod loops;
 mod models;
@@ -125,6 +127,10 @@ pub struct Interp<'p> {
     /// A `with` statement whose context is being called.
     awaiting: Option<(Place, Around<'p>)>,
     carried: u32,
+    /// Everything that optimizers have gathered so far.
+    gathered: ObjSet,
+    /// Where iterators were gone through: by the way that led there, and the place.
+    endings: Vec<(u64, Place)>,
     /// The object that knows which parts of graphs are left to walk.
     walks: Option<ObjId>,
     /// Ids of graphs that something keeps over iterations.

@@ -84,7 +84,7 @@ impl<'p> Interp<'p> {
         })
     }
 
-    fn project_forward(&mut self, object: ObjId) -> Option<Rc<Closure>> {
+    pub(super) fn project_forward(&mut self, object: ObjId) -> Option<Rc<Closure>> {
         FORWARDS.iter().find_map(|name| match self.find_attr(object, Ustr::from(name)) {
             Some(Value::Function(closure)) => Some(closure),
             _ => None,

@@ -10,21 +10,23 @@ impl<'p> Interp<'p> {
     /// `model.parameters()`
     pub(super) fn parameters(&self, value: &Value) -> Value {
         match value.bare() {
-            Value::Obj(object) => {
-                Value::Params(Rc::new(Params { owners: ObjSet::one(*object), whole: true, others: false }))
-            }
+            Value::Obj(object) => Value::Params(Rc::new(Params {
+                owners: ObjSet::one(*object),
+                whole: true,
+                ..Params::default()
+            })),
             _ => Value::Unknown,
         }
     }
 
     /// One of some parameters, as a loop over them gives it.
     pub(super) fn parameter_of(&self, params: &Params) -> Value {
-        Value::Params(Rc::new(Params { whole: true, ..params.clone() }))
+        Value::Params(Rc::new(Params { whole: true, stream: None, ..params.clone() }))
     }
 
     /// All parameters in an argument of an optimizer: generators, lists, groups.
     pub(super) fn collect_params(&mut self, value: &Value, depth: u32) -> Params {
-        let mut all = Params { owners: ObjSet::default(), whole: true, others: false };
+        let mut all = Params { whole: true, ..Params::default() };
         let mut add = |more: Params| {
             all.owners = all.owners.union(&more.owners);
             all.others |= more.others;
@@ -33,9 +35,12 @@ impl<'p> Interp<'p> {
         match value.bare() {
             Value::Params(params) => add((**params).clone()),
             Value::Tensor(tensor) => match &tensor.graph {
-                Graph::Live(nodes) if tensor.is_leaf => {
-                    add(Params { owners: nodes.leaves.clone(), whole: true, others: nodes.others })
-                }
+                Graph::Live(nodes) if tensor.is_leaf => add(Params {
+                    owners: nodes.leaves.clone(),
+                    whole: true,
+                    others: nodes.others,
+                    stream: None,
+                }),
                 _ => add(Params { others: true, ..Params::default() }),
             },
             Value::Tuple(items) if depth > 0 => {
@@ -67,7 +72,7 @@ impl<'p> Interp<'p> {
                         }
                     },
                     State::Module(_) => {
-                        add(Params { owners: ObjSet::one(object), whole: true, others: false })
+                        add(Params { owners: ObjSet::one(object), whole: true, ..Params::default() })
                     }
                     _ => add(Params { others: true, ..Params::default() }),
                 }
@@ -85,8 +90,10 @@ impl<'p> Interp<'p> {
     /// An optimizer class of the project: what its constructor is given is what it owns.
     pub(super) fn optimizer_of_project(&mut self, object: ObjId, call: &Call) {
         let Some(params) = call.values().next().cloned() else { return };
+        self.lose_track(&params);
         let state = self.optimizer_state(&params);
         self.heap.get_mut(object).state = State::Optimizer(state);
+        self.note_gathered(object, false, call.place);
     }
 
     /// How many numbers a layer learns.

@@ -65,6 +65,8 @@ impl<'p> Interp<'p> {
             symbolic: false,
             forwards: Vec::new(),
             carried: 0,
+            gathered: ObjSet::default(),
+            endings: Vec::new(),
             walks: None,
             retained: Vec::new(),
             seeded_from: 0,
@@ -251,6 +253,7 @@ impl<'p> Interp<'p> {
             over: Over::Other,
             first: self.epoch,
             outer: Rc::from([]),
+            changed: ObjSet::default(),
             count: Int::Unknown,
         });
         vec![Node::Loop { id, body: nodes }]

@@ -37,6 +37,7 @@ impl<'p> Interp<'p> {
 
     /// A bound of infinity is how a script asks for the norm alone.
     pub(super) fn clip(&mut self, target: &Value, bound: &Value, place: Place) {
+        self.spend(target, place);
         if bound.as_num().is_some_and(f64::is_infinite) {
             return;
         }

@@ -6,14 +6,19 @@ mod backward_without_step;
 mod bce_under_autocast;
 mod broadcast_loss;
 mod bypassed_strategy;
+mod cache_emptied_in_loop;
+mod checkpoint_without_reentrant_choice;
 mod clip_before_unscale;
 mod detached_loss;
 mod device_mismatch;
 mod dropped_result;
 mod dtype_mismatch;
+mod exhausted_parameters;
 mod full_dataset_batch;
 mod graph_broken_in_forward;
 mod keras_logits_mismatch;
+mod large_allocation_in_loop;
+mod loader_built_in_loop;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_eval_mode;
@@ -25,6 +30,8 @@ mod needless_retain_graph;
 mod nll_without_log_softmax;
 mod non_scalar_backward;
 mod one_class_softmax;
+mod optimizer_built_in_loop;
+mod parameters_replaced_after_optimizer;
 mod raw_backward;
 mod retained_graph;
 mod scaler_not_updated;
@@ -134,14 +141,19 @@ static RULES: &[&Rule] = &[
     &bce_under_autocast::RULE,
     &broadcast_loss::RULE,
     &bypassed_strategy::RULE,
+    &cache_emptied_in_loop::RULE,
+    &checkpoint_without_reentrant_choice::RULE,
     &clip_before_unscale::RULE,
     &detached_loss::RULE,
     &device_mismatch::RULE,
     &dropped_result::RULE,
     &dtype_mismatch::RULE,
+    &exhausted_parameters::RULE,
     &full_dataset_batch::RULE,
     &graph_broken_in_forward::RULE,
     &keras_logits_mismatch::RULE,
+    &large_allocation_in_loop::RULE,
+    &loader_built_in_loop::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
     &missing_eval_mode::RULE,
@@ -153,6 +165,8 @@ static RULES: &[&Rule] = &[
     &nll_without_log_softmax::RULE,
     &non_scalar_backward::RULE,
     &one_class_softmax::RULE,
+    &optimizer_built_in_loop::RULE,
+    &parameters_replaced_after_optimizer::RULE,
     &raw_backward::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,

@@ -1,8 +1,10 @@
 //! What a rehearsal leaves behind: a tree of effects in the order they happen, and the things seen on
 //! the way. Plain data; `walk` answers path questions about it. Knows no rule and no framework.
 
+pub mod visit;
 pub mod walk;
 
+pub use visit::{Visit, visits};
 pub use walk::{Protocol, Way, walk};
 
 use crate::apis::{Expects, LossSpec};
@@ -101,10 +103,26 @@ pub enum Effect {
     Fitted { model: ObjId, one_step: bool },
     /// These learn from the next compilation on, or no longer do.
     Trainable { objects: ObjSet, learns: Option<bool> },
+    /// Free memory is looked for and handed back.
+    Empty { what: Emptied },
+    /// An optimizer gathered the parameters of all these, as they were then.
+    Gather { optimizer: ObjId, parts: ObjSet, remembers: bool },
+    /// A part of a module was replaced, or added where its forward uses it.
+    Replace { owner: ObjId, part: ObjId },
+    /// Parameters got values from elsewhere.
+    Restore { objects: ObjSet },
     /// A forward of a module, and whether gradients are recorded.
     Forward { module: ObjId, grad: Option<bool> },
     /// A module and all inside it are put into a mode; some module that we do not see is.
     Mode { module: Option<ObjId>, mode: Mode },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emptied {
+    /// What the framework keeps of the GPU's memory for later.
+    Cache,
+    /// Objects of the language that nothing leads to.
+    Garbage,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +143,8 @@ pub struct LoopInfo {
     pub first: u32,
     /// Enclosing loops, outermost first, across calls.
     pub outer: Rc<[LoopId]>,
+    /// Objects from before an iteration that it writes into.
+    pub changed: ObjSet,
     /// How many iterations it has, where that is known.
     pub count: crate::values::Int,
 }
@@ -236,6 +256,10 @@ pub enum Sight {
     Refused { autocast: Option<Place>, sure: bool },
     /// What a model gave was compared with something that no model gave.
     Scored,
+    /// An iterator over parameters was gone through once more.
+    Exhausted { first: Place, made: Place },
+    /// A part of the model is to run again on the way back, and nothing says in which way.
+    Recompute { function: Ustr },
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
     /// A method gave a new tensor, and the statement dropped it.

@@ -320,6 +320,7 @@ impl Heap {
                 owners: x.owners.union(&y.owners),
                 whole: false,
                 others: x.others || y.others,
+                stream: x.stream.filter(|_| x.stream == y.stream),
             })),
             (Value::Grad(x), Value::Grad(y)) => Value::Grad(Rc::new(x.union(y))),
             (Value::Device(x), Value::Device(y)) => Value::Device(x.choice(*y)),

@@ -182,6 +182,8 @@ pub struct Params {
     pub whole: bool,
     /// There may be others.
     pub others: bool,
+    /// The iterator that gives them, where they can be gone through once only.
+    pub stream: Option<ObjId>,
 }
 
 impl Num {

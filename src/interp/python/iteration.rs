@@ -74,7 +74,7 @@ fn rows(tensor: &Tensor) -> Items {
 }
 
 fn one_of(params: &Params) -> Value {
-    Value::Params(Rc::new(Params { whole: false, ..params.clone() }))
+    Value::Params(Rc::new(Params { whole: false, stream: None, ..params.clone() }))
 }
 
 /// The items of an argument.

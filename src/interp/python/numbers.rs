@@ -154,7 +154,12 @@ pub fn augment(
 
 /// The parameters of both.
 pub(super) fn union(a: &Params, b: &Params) -> Params {
-    Params { owners: a.owners.union(&b.owners), whole: a.whole && b.whole, others: a.others || b.others }
+    Params {
+        owners: a.owners.union(&b.owners),
+        whole: a.whole && b.whole,
+        others: a.others || b.others,
+        stream: None,
+    }
 }
 
 fn bits(op: BinaryOp) -> bool {

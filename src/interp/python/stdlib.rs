@@ -39,7 +39,6 @@ pub(super) const CALLS: Table = &[
     ("time.strftime", |_, _| Some(Value::Str(None))),
     ("time.ctime", |_, _| Some(Value::Str(None))),
     ("time.sleep", |_, _| Some(Value::None)),
-    ("gc.collect", |_, _| Some(Value::Int(Num::default()))),
     ("sys.getsizeof", |_, _| Some(Value::Int(Num::default()))),
     ("sys.exit", |_, _| Some(Value::None)),
     ("os.makedirs", |_, _| Some(Value::None)),

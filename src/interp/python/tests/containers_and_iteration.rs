@@ -83,7 +83,7 @@ fn lists_pop_slice_and_extend() {
 #[test]
 fn parameters_stay_parameters_through_lists_and_filters() {
     with(&[], |interp| {
-        let module = |id| Params { owners: ObjSet::one(ObjId(id)), whole: true, others: false };
+        let module = |id| Params { owners: ObjSet::one(ObjId(id)), whole: true, ..Params::default() };
         let (a, b) = (Value::Params(module(1).into()), Value::Params(module(2).into()));
         let a = run(interp, "list", 1, vec![a]);
         let b = run(interp, "filter", 2, vec![Value::None, b]);

@@ -1,0 +1,271 @@
+//! What is made, or thrown away, anew in each iteration of a loop.
+
+use super::{Script, once};
+use crate::report::{Confidence, Place, Severity};
+use crate::trace::{At, Effect, Emptied, Entry, LoopId, Over, Sight, Visit, visits};
+use crate::values::{ObjId, ObjSet, State, Tensor, Value};
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// A share of the target's memory from which it matters that a tensor is made again and again.
+const LARGE_SHARE: f64 = 0.1;
+
+/// Memory is handed back in each step.
+pub struct EmptiedCache {
+    pub at: At,
+    pub what: Emptied,
+    /// The step, or the backward pass, of the same iteration.
+    pub step: Option<Place>,
+    /// Where the same iteration does it once more.
+    pub others: Vec<Place>,
+}
+
+pub struct RebuiltOptimizer {
+    pub at: At,
+    pub class: Rc<str>,
+    pub step: Place,
+    /// Where the model was made that it is built for.
+    pub model: Place,
+}
+
+pub struct RebuiltLoader {
+    pub at: At,
+    pub workers: i64,
+    pub dataset: Option<Place>,
+}
+
+pub struct LargeAllocation {
+    pub at: At,
+    pub severity: Severity,
+    pub bytes: u64,
+    pub shape: String,
+    pub dtype: &'static str,
+    pub made: Option<Place>,
+}
+
+pub struct Recomputed {
+    pub at: At,
+    pub function: Ustr,
+}
+
+impl Script<'_> {
+    pub fn emptied_caches(&self) -> Vec<EmptiedCache> {
+        let mut found: Vec<EmptiedCache> = Vec::new();
+        let mut rounds: Vec<LoopId> = Vec::new();
+        for entry in &self.rehearsal.entries {
+            let all = visits(&entry.nodes, |effect| {
+                matches!(
+                    effect,
+                    Effect::Empty { .. }
+                        | Effect::Step { .. }
+                        | Effect::Backward { .. }
+                        | Effect::Forward { .. }
+                )
+            });
+            for visit in &all {
+                let Effect::Empty { what } = visit.event.effect else { continue };
+                let Some(round) = visit.innermost().filter(|_| visit.always) else { continue };
+                let Some(step) = self.step_of_round(round, &all) else { continue };
+                match rounds.iter().position(|known| *known == round) {
+                    Some(at) => found[at].others.push(visit.event.place),
+                    None => {
+                        rounds.push(round);
+                        let at = at(entry, visit);
+                        let step = Some(step).filter(|step| step.file == at.place.file);
+                        found.push(EmptiedCache { at, what, step, others: Vec::new() });
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Where each iteration of a loop takes a step of training, or runs a model on a batch.
+    fn step_of_round(&self, round: LoopId, all: &[Visit]) -> Option<Place> {
+        let here = |visit: &&Visit| visit.innermost() == Some(round);
+        let first = |wanted: fn(&Effect) -> bool| {
+            all.iter().filter(here).find(|visit| wanted(&visit.event.effect)).map(|visit| visit.event.place)
+        };
+        let step = first(|effect| matches!(effect, Effect::Step { .. }));
+        let backward = || first(|effect| matches!(effect, Effect::Backward { .. }));
+        let forward = || first(|effect| matches!(effect, Effect::Forward { .. }));
+        match self.rehearsal.loop_info(round).over {
+            Over::Loader(_) => step.or_else(backward).or_else(forward),
+            // Without a step it measures something, or looks at gradients.
+            Over::Counter | Over::Other => step,
+        }
+    }
+
+    pub fn rebuilt_optimizers(&self) -> Vec<RebuiltOptimizer> {
+        let mut found = Vec::new();
+        let mut seen = Vec::new();
+        for entry in &self.rehearsal.entries {
+            let all = visits(&entry.nodes, |effect| {
+                matches!(
+                    effect,
+                    Effect::Gather { .. }
+                        | Effect::Step { .. }
+                        | Effect::Made { .. }
+                        | Effect::Restore { .. }
+                        | Effect::Touch { .. }
+                )
+            });
+            for (index, visit) in all.iter().enumerate() {
+                let Effect::Gather { optimizer, parts, remembers: true } = &visit.event.effect else {
+                    continue;
+                };
+                let Some(round) = visit.innermost().filter(|_| visit.always) else { continue };
+                let Some(model) = self.from_before(*optimizer, round) else { continue };
+                let Some(step) = only_step(*optimizer, round, &all) else { continue };
+                if is_renewed(parts, round, index, &all) || !once(&mut seen, visit.event.place) {
+                    continue;
+                }
+                found.push(RebuiltOptimizer {
+                    at: at(entry, visit),
+                    class: self.class_of(*optimizer),
+                    step,
+                    model,
+                });
+            }
+        }
+        found
+    }
+
+    /// Where the model of an optimizer was made, when all it owns is older than a loop.
+    fn from_before(&self, optimizer: ObjId, round: LoopId) -> Option<Place> {
+        let heap = &self.rehearsal.heap;
+        let state = heap.get(optimizer).optimizer()?;
+        let first = self.rehearsal.loop_info(round).first;
+        let older = |owner: ObjId| heap.get(owner).epoch < first;
+        let known = !state.others && !state.managed && state.owns.iter().all(older);
+        state.owns.iter().next().filter(|_| known).map(|owner| heap.get(owner).site)
+    }
+
+    /// The last part of the name of a framework's class.
+    fn class_of(&self, object: ObjId) -> Rc<str> {
+        match self.rehearsal.heap.get(object).class {
+            crate::values::ClassRef::Api(name) => Rc::from(name.rsplit('.').next().unwrap_or_default()),
+            _ => Rc::from("optimizer"),
+        }
+    }
+
+    pub fn rebuilt_loaders(&self) -> Vec<RebuiltLoader> {
+        let mut found = Vec::new();
+        let mut seen = Vec::new();
+        for (at, sight) in self.sightings() {
+            let Sight::Loader { loader, dataset, .. } = sight else { continue };
+            let Some(round) = at.loops.last() else { continue };
+            let Some((workers, place)) = self.rebuilt_for_nothing(*loader, dataset, *round) else { continue };
+            if self.is_drained_in(*loader, *round) && once(&mut seen, at.place) {
+                found.push(RebuiltLoader { at: at.clone(), workers, dataset: Some(place) });
+            }
+        }
+        found
+    }
+
+    /// How many workers a loader starts in each iteration over a dataset that stays as it is, and where
+    /// that was made.
+    fn rebuilt_for_nothing(&self, loader: ObjId, dataset: &Value, round: LoopId) -> Option<(i64, Place)> {
+        let heap = &self.rehearsal.heap;
+        let info = self.rehearsal.loop_info(round);
+        let attr = |name: &str| heap.attr(loader, Ustr::from(name));
+        let workers = attr("num_workers")?.as_known_int().filter(|workers| *workers > 0)?;
+        let stays = |object: ObjId| heap.get(object).epoch < info.first && !info.changed.contains(object);
+        let data = dataset.as_obj().filter(|object| stays(*object))?;
+        // Who chooses the samples may choose others each time.
+        let free = |name: &str| attr(name).is_none_or(|value| matches!(value, Value::None));
+        let State::Loader(state) = &heap.get(loader).state else { return None };
+        let plain = free("sampler") && free("batch_sampler") && !state.managed;
+        let sized = state.batch_size.as_known_int().is_some();
+        (plain && sized).then(|| (workers, heap.get(data).site))
+    }
+
+    /// Whether each iteration of a loop goes through a loader with a model from outside of the loop.
+    fn is_drained_in(&self, loader: ObjId, round: LoopId) -> bool {
+        let heap = &self.rehearsal.heap;
+        let first = self.rehearsal.loop_info(round).first;
+        self.sightings().any(|(at, sight)| {
+            let Sight::Forward(forward) = sight else { return false };
+            let over = |id: &LoopId| matches!(self.rehearsal.loop_info(*id).over, Over::Loader(over) if over == loader);
+            let depth = at.loops.iter().position(over);
+            let inside = depth.is_some_and(|depth| depth > 0 && at.loops[depth - 1] == round);
+            inside && heap.get(forward.module).epoch < first
+        })
+    }
+
+    pub fn large_allocations(&self) -> Vec<LargeAllocation> {
+        let mut found = Vec::new();
+        let mut seen = Vec::new();
+        for (at, sight) in self.sightings() {
+            if let Sight::Resident { tensor, .. } = sight
+                && let Some(allocation) = self.large_allocation(at, tensor)
+                && once(&mut seen, at.place)
+            {
+                found.push(allocation);
+            }
+        }
+        found
+    }
+
+    fn large_allocation(&self, at: &At, tensor: &Tensor) -> Option<LargeAllocation> {
+        let info = self.rehearsal.loop_info(*at.loops.last()?);
+        // A batch is handed out, not made; what is older than the iteration is only moved.
+        let anew = tensor.born >= info.first && tensor.born != u32::MAX;
+        let bytes = u64::try_from(tensor.bytes()?).ok()?;
+        let large = bytes as f64 >= self.target_bytes() as f64 * LARGE_SHARE;
+        (anew && large).then(|| LargeAllocation {
+            at: at.clone(),
+            severity: self.severity_of_size(bytes, Severity::Warning),
+            bytes,
+            shape: self.shape(tensor),
+            dtype: tensor.dtype.map_or("", |dtype| dtype.name()),
+            made: tensor.made.filter(|made| *made != at.place),
+        })
+    }
+
+    pub fn recomputed(&self) -> Vec<Recomputed> {
+        let mut seen = Vec::new();
+        let calls = self.sightings().filter_map(|(at, sight)| match sight {
+            Sight::Recompute { function } => Some(Recomputed { at: at.clone(), function: *function }),
+            _ => None,
+        });
+        calls.filter(|call| once(&mut seen, call.at.place)).collect()
+    }
+}
+
+/// The step of an optimizer in each iteration of a loop, when it takes no more than one there.
+fn only_step(optimizer: ObjId, round: LoopId, all: &[Visit]) -> Option<Place> {
+    let steps = |visit: &&Visit| {
+        matches!(visit.event.effect, Effect::Step { optimizer: other, .. } if other == optimizer)
+            && visit.loops.contains(&round)
+    };
+    let mut steps = all.iter().filter(steps);
+    let first = steps.next()?;
+    let single =
+        first.innermost() == Some(round) && steps.all(|other| other.event.place == first.event.place);
+    single.then_some(first.event.place)
+}
+
+/// Whether what an optimizer is built for is another model in each iteration, or starts again in it.
+fn is_renewed(parts: &ObjSet, round: LoopId, built: usize, all: &[Visit]) -> bool {
+    let hits = |objects: &ObjSet| objects.iter().any(|object| parts.contains(object));
+    all.iter().enumerate().filter(|(_, visit)| visit.loops.contains(&round)).any(|(index, visit)| {
+        match &visit.event.effect {
+            Effect::Made { object } => parts.contains(*object),
+            Effect::Restore { objects } => hits(objects),
+            // Before the optimizer is built, a call that is not understood may have reset the model.
+            Effect::Touch { objects } => index < built && hits(objects),
+            _ => false,
+        }
+    })
+}
+
+fn at(entry: &Entry, visit: &Visit) -> At {
+    At {
+        place: visit.event.place,
+        loops: visit.loops.clone().into(),
+        calls: visit.calls.clone().into(),
+        seeded: entry.function,
+        confidence: visit.event.confidence.min(Confidence::High),
+    }
+}

@@ -1,0 +1,108 @@
+//! What optimizers gather, what comes into a model after they did, and what is done to memory and
+//! parameters on the way.
+
+use super::{Interp, Invocation, modules::descendants};
+use crate::apis::{ClassSpec, Operand};
+use crate::report::{Confidence, Place};
+use crate::syntax::{ExprId, ExprKind};
+use crate::trace::{Effect, Emptied, Sight};
+use crate::values::*;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// An optimizer has gathered the parameters that are there now.
+    pub(super) fn note_gathered(&mut self, optimizer: ObjId, remembers: bool, place: Place) {
+        let Some(state) = self.heap.get(optimizer).optimizer() else { return };
+        let owns = state.owns.clone();
+        let parts = owns.iter().fold(owns.clone(), |all, owner| all.union(&self.descendants(owner)));
+        self.gathered = self.gathered.union(&parts);
+        self.event(place, Effect::Gather { optimizer, parts, remembers }, Confidence::High);
+    }
+
+    /// Whether an optimizer keeps something from step to step.
+    pub(super) fn remembers(&mut self, class: &ClassSpec, call: &Invocation) -> bool {
+        match &class.remembers {
+            None => false,
+            Some(operand @ Operand::Literal(_)) => self.truth(&call.operand(operand)) == Some(true),
+            Some(operand) => call.operand(operand).as_num().is_some_and(|number| number != 0.0),
+        }
+    }
+
+    /// `model.fc = nn.Linear(...)` on what an optimizer has gathered already.
+    pub(super) fn note_replaced(&mut self, owner: ObjId, name: Ustr, value: &Value, place: Place) {
+        if !self.gathered.contains(owner) || self.heap.get(owner).module().is_none() {
+            return;
+        }
+        let Some(part) = self.part(value).filter(|part| self.learns(*part) == Some(true)) else { return };
+        let before = self.heap.attr(owner, name).cloned().and_then(|value| self.part(&value));
+        // Made again at the same place, it is what stands there already.
+        let again = before.is_some_and(|before| self.heap.get(before).site == self.heap.get(part).site);
+        if !again && before != Some(part) && self.forward_uses(owner, name) {
+            let confidence = self.heap.get(part).confidence.min(self.heap.get(owner).confidence);
+            self.event(place, Effect::Replace { owner, part }, confidence);
+        }
+    }
+
+    /// `model.classifier[6] = nn.Linear(...)`, where `model` is gathered and its parts are not known.
+    pub(super) fn note_hidden_part(&mut self, holder: &Value, base: ExprId, value: &Value, place: Place) {
+        if !holder.is_unknown() || self.gathered.is_empty() {
+            return;
+        }
+        let Some(part) = self.part(value).filter(|part| self.learns(*part) == Some(true)) else { return };
+        let tree = self.tree(self.file());
+        let mut outer = base;
+        while let ExprKind::Attribute { base, .. } | ExprKind::Subscript { base, .. } = tree.expr(outer).kind
+        {
+            outer = base;
+            let Some(owner) = self.eval(outer).as_obj() else { continue };
+            let hides = self.heap.get(owner).module().is_some_and(|module| module.weights == Learned::Opaque);
+            if hides && self.gathered.contains(owner) {
+                let confidence = self.heap.get(owner).confidence;
+                self.event(place, Effect::Replace { owner, part }, confidence);
+            }
+            return;
+        }
+    }
+
+    /// The module or the parameter that a value is.
+    fn part(&self, value: &Value) -> Option<ObjId> {
+        match value.bare() {
+            Value::Obj(object) => self.heap.get(*object).module().map(|_| *object),
+            Value::Tensor(tensor) if super::parameters::is_parameter(value) => match &tensor.graph {
+                Graph::Live(nodes) if nodes.leaves.len() == 1 => nodes.leaves.iter().next(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether a module's forward mentions an attribute; of a framework's module, all of them matter.
+    fn forward_uses(&mut self, owner: ObjId, name: Ustr) -> bool {
+        let Some(closure) = self.project_forward(owner) else { return true };
+        let scope = &self.module(closure.file).names.scopes[closure.function.0 as usize];
+        scope.mentions.contains(name)
+    }
+
+    pub(super) fn empty(&mut self, what: &Value, place: Place) {
+        let what = if what.as_str() == Some("cache") { Emptied::Cache } else { Emptied::Garbage };
+        self.event(place, Effect::Empty { what }, Confidence::High);
+    }
+
+    /// `model.load_state_dict(...)`
+    pub(super) fn restore(&mut self, target: &Value, place: Place) {
+        let Some(object) = target.as_obj() else { return };
+        let objects = descendants(&self.heap, object).union(&ObjSet::one(object));
+        self.event(place, Effect::Restore { objects }, Confidence::High);
+    }
+
+    /// A part of a model that runs again on the way back; a call that may hold more arguments says nothing.
+    pub(super) fn recompute(&mut self, operands: &[Operand], call: &Invocation) {
+        let chosen = match operands.first() {
+            Some(Operand::Param(name)) => call.is_given(name),
+            _ => true,
+        };
+        if !chosen && !call.open {
+            self.see(call.place, Sight::Recompute { function: call.api.name }, Confidence::High);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Activation checkpointing that leaves its way to the framework.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "checkpoint-without-reentrant-choice",
+    summary: "checkpointing does not say which of its two ways it takes",
+    group: Group::Memory,
+    severity: Severity::Note,
+    since: "0.1.0",
+    page: page!("checkpoint-without-reentrant-choice"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for call in script.recomputed() {
+        let name = call.function.rsplit('.').next().unwrap_or_default();
+        out.push(
+            script
+                .finding(RULE.id, RULE.severity, &call.at, format!("`{name}` recomputes in the way that this version of the framework prefers"))
+                .note("the reentrant way gives no gradients where no input asks for them, and PyTorch is about to change the default")
+                .help("pass `use_reentrant=False`"),
+            &call.at,
+        );
+    }
+}

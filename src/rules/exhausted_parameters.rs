@@ -1,0 +1,40 @@
+//! Parameters from a generator with nothing left in it.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "exhausted-parameters",
+    summary: "parameters are taken from a generator that is used up",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    page: page!("exhausted-parameters"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for spent in script.spent_iterators() {
+        let first = if spent.first == spent.at.place {
+            "the iteration before has used it up here"
+        } else {
+            "this has gone through it to its end"
+        };
+        let finding = script
+            .finding(
+                RULE.id,
+                RULE.severity,
+                &spent.at,
+                "nothing is left of these parameters: the generator is used up",
+            )
+            .because(spent.made, "can be gone through once")
+            .because(spent.first, first);
+        out.push(
+            finding
+                .note("an empty list of parameters is stepped, clipped or counted without a word, or refused")
+                .help("keep a list, `list(model.parameters())`, or ask for the parameters again"),
+            &spent.at,
+        );
+    }
+}

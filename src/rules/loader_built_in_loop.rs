@@ -1,0 +1,36 @@
+//! A loader whose workers start again in each epoch.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, Script, units};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "loader-built-in-loop",
+    summary: "a loader with workers is built anew for each epoch",
+    group: Group::Speed,
+    severity: Severity::Warning,
+    since: "0.1.0",
+    page: page!("loader-built-in-loop"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for built in script.rebuilt_loaders() {
+        let workers = units::plural(usize::try_from(built.workers).unwrap_or(usize::MAX), "worker process");
+        let mut finding = script.finding(
+            RULE.id,
+            RULE.severity,
+            &built.at,
+            "every epoch builds this loader again, over the same dataset",
+        );
+        if let Some(dataset) = built.dataset {
+            finding = finding.because(dataset, "the dataset is made once");
+        }
+        out.push(
+            finding
+                .note(format!("each time {workers} start, import the script and fill their queues before the first batch"))
+                .help("build the loader before the loop, with `persistent_workers=True`"),
+            &built.at,
+        );
+    }
+}
