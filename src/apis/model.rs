@@ -268,6 +268,8 @@ pub struct ClassSpec {
     pub makes: Option<Apply>,
     /// Whether a layer does something else in training than in evaluation.
     pub modal: Option<Modal>,
+    /// The steps of an optimizer are as long as the gradients are large.
+    pub proportional: bool,
     /// Parts of the training protocol that the framework does by itself: `backward`, `step`, `clear`, `device`, `eval`, `loop`.
     pub owns: Box<[Ustr]>,
     /// An optimizer keeps something from step to step: always, or where the parameter is not zero.

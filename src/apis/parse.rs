@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
 
     /// A class is what has a key that only classes have.
     fn class(&mut self, keys: &Keys<'a, '_>, params: &[ParamSpec]) -> Result<Option<ClassSpec>, ApiError> {
-        if !["role", "is", "weights", "call", "owns", "makes", "modal"]
+        if !["role", "is", "weights", "call", "owns", "makes", "modal", "proportional"]
             .iter()
             .any(|key| keys.get(key).is_some())
         {
@@ -250,6 +250,7 @@ impl<'a> Reader<'a> {
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
         class.remembers = keys.get("remembers").map(|value| self.remembers(value, &names)).transpose()?;
         class.modal = keys.get("modal").map(|value| self.modal(value, &names)).transpose()?;
+        class.proportional = self.flag(keys.get("proportional"))?;
         class.makes = keys.get("makes").map(|value| self.makes(value, &names)).transpose()?;
         Ok(Some(class))
     }

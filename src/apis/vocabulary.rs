@@ -164,6 +164,7 @@ pub const ENTRY_KEYS: &[&str] = &[
     "owns",
     "makes",
     "modal",
+    "proportional",
     "dataset",
     "property",
     "remembers",

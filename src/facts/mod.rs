@@ -1,6 +1,7 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod accumulation;
 mod activations;
 mod compiled;
 mod data;
@@ -22,6 +23,7 @@ mod targets;
 pub mod units;
 mod walks;
 
+pub use accumulation::FullSize;
 pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};

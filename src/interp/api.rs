@@ -188,6 +188,7 @@ impl<'p> Interp<'p> {
             tensor.made = Some(call.place);
             tensor.born = self.epoch;
         }
+        tensor.averaged |= tensor.rank() == Some(0) && self.averages(api, call);
         if tensor.device.is_gpu() {
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
@@ -205,6 +206,17 @@ impl<'p> Interp<'p> {
             _ => call.place,
         };
         self.note_division(&above, &operand(divisor), place, value)
+    }
+
+    /// Whether a call takes the mean: by itself, or as the reduction of a loss.
+    fn averages(&self, api: &Api, call: &Invocation) -> bool {
+        let said = |name: &&str| !matches!(call.get(name), Value::None | Value::Unknown);
+        let old = ["size_average", "reduce"].iter().any(|name| said(name));
+        let by_mean = || matches!(&api.range, Some(RangeSpec::Of(apply)) if apply.verb == "mean");
+        match api.loss {
+            Some(_) => !old && call.get("reduction").as_str() == Some("mean"),
+            None => by_mean(),
+        }
     }
 
     /// A softmax over one class, whose probability is always one.
@@ -292,7 +304,8 @@ impl<'p> Interp<'p> {
             Some(Role::Optimizer) => {
                 let params = invocation.get(api.params.first().map_or("params", |param| param.name.as_str()));
                 self.spend_all(&params, call.place, 4);
-                State::Optimizer(self.optimizer_state(&params))
+                let proportional = class.proportional;
+                State::Optimizer(OptimizerState { proportional, ..self.optimizer_state(&params) })
             }
             Some(Role::Loader) => return self.loader(api, &invocation),
             Some(Role::Tensor) => {

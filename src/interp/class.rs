@@ -111,7 +111,7 @@ impl<'p> Interp<'p> {
         let state = match self.role_of(reference) {
             Some(Role::Module) => State::Module(ModuleState::default()),
             Some(Role::Optimizer) => {
-                State::Optimizer(OptimizerState { owns: ObjSet::default(), others: true, managed: false })
+                State::Optimizer(OptimizerState { others: true, ..OptimizerState::default() })
             }
             Some(Role::Scaler) => State::Scaler,
             _ => State::Plain,

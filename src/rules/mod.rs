@@ -45,6 +45,7 @@ mod trainable_without_recompile;
 mod undetached_hidden_state;
 mod unregistered_submodule;
 mod unsafe_division;
+mod unscaled_accumulation;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
 mod wrong_target_dtype;
@@ -181,6 +182,7 @@ static RULES: &[&Rule] = &[
     &unregistered_submodule::RULE,
     &unsafe_division::RULE,
     &whole_array_constant::RULE,
+    &unscaled_accumulation::RULE,
     &whole_dataset_on_gpu::RULE,
     &wrong_target_dtype::RULE,
 ];

@@ -10,7 +10,7 @@ pub use walk::{Protocol, Way, walk};
 use crate::apis::{Expects, LossSpec};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
-use crate::values::{DType, Device, Heap, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
+use crate::values::{DType, Device, Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -89,6 +89,8 @@ pub enum Effect {
     NamedStep { optimizer: ObjId },
     /// A schedule goes on to its next learning rate.
     Schedule { scheduler: ObjId, optimizer: Option<ObjId> },
+    /// The branch that follows is taken every so often; `given` where the user says how often.
+    Paced { every: Int, given: bool },
     /// The gradients of an optimizer's, module's or parameter's are cleared.
     Clear { targets: ObjSet, whole: bool },
     /// A call that is not understood got hold of these.

@@ -207,6 +207,7 @@ impl Heap {
                 owns: a.owns.union(&b.owns),
                 others: a.others || b.others,
                 managed: a.managed || b.managed,
+                proportional: a.proportional && b.proportional,
             }),
             (State::Loader(a), State::Loader(b)) => {
                 if Rc::ptr_eq(a, b) {

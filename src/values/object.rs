@@ -247,6 +247,8 @@ pub struct OptimizerState {
     pub others: bool,
     /// A framework decides when its steps and clears are real.
     pub managed: bool,
+    /// Its steps are as long as the gradients are large.
+    pub proportional: bool,
 }
 
 #[derive(Clone, Debug)]
