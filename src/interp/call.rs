@@ -29,6 +29,15 @@ pub(super) fn mix(path: u64, start: u32, index: u32) -> u64 {
 
 impl<'p> Interp<'p> {
     pub fn call_value(&mut self, callee: &Value, call: &Call) -> Value {
+        let value = self.called(callee, call);
+        if self.symbolic && value.is_unknown() {
+            // Whatever was done to a symbolic value, something symbolic comes out.
+            return self.still_symbolic(call);
+        }
+        value
+    }
+
+    fn called(&mut self, callee: &Value, call: &Call) -> Value {
         match callee {
             Value::Function(closure) => self.inline(closure, None, call),
             Value::Bound(bound) => match &bound.method {
