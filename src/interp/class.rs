@@ -114,6 +114,7 @@ impl<'p> Interp<'p> {
                 State::Optimizer(OptimizerState { others: true, ..OptimizerState::default() })
             }
             Some(Role::Scaler) => State::Scaler,
+            Some(Role::Sampler) => State::Sampler(SamplerState { orders: Orders::UNKNOWN, shared_at: None }),
             _ => State::Plain,
         };
         let object = self.alloc(call.place, reference, state);
