@@ -225,7 +225,7 @@ impl<'p> Interp<'p> {
         let how = Rc::from(api.name.as_str());
         let made = before.and_then(|before| before.made).or(tensor.made);
         // What is moved is as old as it was.
-        let born = before.map_or(tensor.born, |before| before.born);
+        let born = before.map_or(self.epoch, |before| before.born);
         let tensor = Rc::new(Tensor { made, born, ..tensor.clone() });
         let confidence = tensor.confidence;
         self.see(place, Sight::Resident { tensor, how }, confidence);
