@@ -274,6 +274,11 @@ fn lost<'s>(clear: &Seen, index: usize, seen: &'s [Seen]) -> Option<(Misplaced, 
         return (step.before == LOST).then_some((Misplaced::BeforeStep, step));
     }
     let step = seen.iter().filter(in_loop).find(|other| other.kind == Kind::Step)?;
+    // What is cleared around the loop of the micro-batches is only what was left over.
+    let each = |other: &Seen| other.kind == Kind::Backward && other.loops.last() == Some(innermost);
+    if !seen.iter().any(each) {
+        return None;
+    }
     let skips = clear.before & SKIPPED != 0 && clear.before & (FOREIGN | FRESH | MIXED) == 0;
     skips.then_some((Misplaced::EveryMicroBatch, step))
 }

@@ -1,11 +1,13 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
+mod accumulation;
 mod activations;
 mod compiled;
 mod data;
 mod dtypes;
 mod engines;
+mod feeding;
 pub mod gpus;
 mod gradients;
 mod graphs;
@@ -22,11 +24,13 @@ mod targets;
 pub mod units;
 mod walks;
 
+pub use accumulation::FullSize;
 pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
 pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use engines::RawBackward;
+pub use feeding::{GpuInWorker, SameEpochs, SharedSeed, Undivided, Unshuffled};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use graphs::{
     BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,

@@ -86,6 +86,7 @@ impl<'p> Interp<'p> {
         if !api.property {
             self.effects(api, call);
         }
+        self.note_draw(call);
         let value = self.given(api, call);
         let value = self.finish(api, call, value);
         let value = self.note_cut(api, call, value);
@@ -158,8 +159,8 @@ impl<'p> Interp<'p> {
             "mode-flag" => self.mode_flag(call),
             "parameter" => self.parameter(call),
             "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
-            | "dataset-same" | "take-samples" | "dataset-arrays" | "dataset-skip" | "dataset-take"
-            | "tensor-dataset" | "split-dataset" | "concat-datasets" | "symbolic-input"
+            | "dataset-same" | "dataset-shuffled" | "take-samples" | "dataset-arrays" | "dataset-skip"
+            | "dataset-take" | "tensor-dataset" | "split-dataset" | "concat-datasets" | "symbolic-input"
             | "symbolic-model" | "stacked-layers" | "activation-layer" => {
                 self.dataset_or_model(apply.verb.as_str(), call)
             }
@@ -188,7 +189,9 @@ impl<'p> Interp<'p> {
             tensor.made = Some(call.place);
             tensor.born = self.epoch;
         }
+        tensor.averaged |= tensor.rank() == Some(0) && self.averages(api, call);
         if tensor.device.is_gpu() {
+            self.note_moved_by_worker(inputs.as_deref(), call.place);
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
         let value = self.come_through(None, call.values(), Value::tensor(tensor));
@@ -205,6 +208,17 @@ impl<'p> Interp<'p> {
             _ => call.place,
         };
         self.note_division(&above, &operand(divisor), place, value)
+    }
+
+    /// Whether a call takes the mean: by itself, or as the reduction of a loss.
+    fn averages(&self, api: &Api, call: &Invocation) -> bool {
+        let said = |name: &&str| !matches!(call.get(name), Value::None | Value::Unknown);
+        let old = ["size_average", "reduce"].iter().any(|name| said(name));
+        let by_mean = || matches!(&api.range, Some(RangeSpec::Of(apply)) if apply.verb == "mean");
+        match api.loss {
+            Some(_) => !old && call.get("reduction").as_str() == Some("mean"),
+            None => by_mean(),
+        }
     }
 
     /// A softmax over one class, whose probability is always one.
@@ -284,6 +298,7 @@ impl<'p> Interp<'p> {
                     weights => weights,
                 },
                 modal: self.is_modal(api, &invocation),
+                recurrent: api.gives.as_ref().is_some_and(|gives| gives.verb == "recurrent"),
                 device: self.device_in_force(&invocation),
                 dtype: self.dtype_in_force(&invocation),
                 frozen: Some(false),
@@ -292,13 +307,15 @@ impl<'p> Interp<'p> {
             Some(Role::Optimizer) => {
                 let params = invocation.get(api.params.first().map_or("params", |param| param.name.as_str()));
                 self.spend_all(&params, call.place, 4);
-                State::Optimizer(self.optimizer_state(&params))
+                let proportional = class.proportional;
+                State::Optimizer(OptimizerState { proportional, ..self.optimizer_state(&params) })
             }
             Some(Role::Loader) => return self.loader(api, &invocation),
             Some(Role::Tensor) => {
                 return Value::tensor(Tensor { made: Some(call.place), ..Tensor::default() });
             }
             Some(Role::Scaler) => State::Scaler,
+            Some(Role::Sampler) => State::Sampler(self.sampler_state(api, &invocation)),
             _ => State::Plain,
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);

@@ -76,9 +76,14 @@ impl<'p> Interp<'p> {
         matches!(method, Method::Api(name) if self.apis.get(*name).is_some_and(|api| !api.effects.is_empty()))
     }
 
-    fn api_attr(&mut self, package: Ustr, name: Ustr, _place: Place) -> Value {
+    fn api_attr(&mut self, package: Ustr, name: Ustr, place: Place) -> Value {
         let canonical = self.canonical(package, name);
-        if let Some(api) = self.apis.get(canonical) {
+        let apis = self.apis;
+        if let Some(api) = apis.get(canonical) {
+            // A name of a package that stands for a value.
+            if api.property && apis.class(package).is_none() {
+                return self.call_api(api.name, &Call::new(place));
+            }
             return Value::Api(api.name);
         }
         match self.apis.class(package).and_then(|class| self.apis.method(class.name, name)) {

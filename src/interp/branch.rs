@@ -2,8 +2,9 @@
 //! `if`, `try` and `match` are branches; the condition says when an arm is taken.
 
 use super::{Interp, stmt::Flow};
+use crate::report::Confidence;
 use crate::syntax::*;
-use crate::trace::{Exit, Node, When};
+use crate::trace::{Effect, Exit, Node, When};
 use crate::values::*;
 
 /// What an arm does; it owns what it needs.
@@ -57,8 +58,37 @@ impl<'p> Interp<'p> {
                 interp.block(body)
             }));
         }
+        if let (When::Phase, [test, ..]) = (when, tests.as_slice()) {
+            self.note_pace(*test);
+        }
         let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
         self.branch(when, &mut arms)
+    }
+
+    /// How often a branch on a counter's phase is taken: `(i + 1) % every == 0`.
+    fn note_pace(&mut self, test: ExprId) {
+        let Some(every) = self.pace_of(test) else { return };
+        let (every, given) = match self.eval(every) {
+            Value::Int(num) => (num.int.clone(), num.is_given()),
+            Value::Given(given) => (given.value.as_int().cloned().unwrap_or_default(), true),
+            _ => (Int::Unknown, false),
+        };
+        let place = self.expr_place(test);
+        self.event(place, Effect::Paced { every, given }, Confidence::High);
+    }
+
+    fn pace_of(&mut self, test: ExprId) -> Option<ExprId> {
+        let tree = self.tree(self.file());
+        match &tree.expr(test).kind {
+            ExprKind::Compare { first, rest } => {
+                self.pace_of(*first).or_else(|| rest.iter().find_map(|(_, operand)| self.pace_of(*operand)))
+            }
+            ExprKind::Unary { operand, .. } => self.pace_of(*operand),
+            // What else lets the branch be taken takes it more often.
+            ExprKind::Bool { items, .. } => items.iter().find_map(|item| self.pace_of(*item)),
+            ExprKind::Binary { op: BinaryOp::Mod, right, .. } => Some(*right),
+            _ => None,
+        }
     }
 
     /// Runs each arm from here and goes on with what any of them left.

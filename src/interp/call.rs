@@ -29,6 +29,15 @@ pub(super) fn mix(path: u64, start: u32, index: u32) -> u64 {
 
 impl<'p> Interp<'p> {
     pub fn call_value(&mut self, callee: &Value, call: &Call) -> Value {
+        let value = self.called(callee, call);
+        if self.symbolic && value.is_unknown() {
+            // Whatever was done to a symbolic value, something symbolic comes out.
+            return self.still_symbolic(call);
+        }
+        value
+    }
+
+    fn called(&mut self, callee: &Value, call: &Call) -> Value {
         match callee {
             Value::Function(closure) => self.inline(closure, None, call),
             Value::Bound(bound) => match &bound.method {
@@ -99,6 +108,7 @@ impl<'p> Interp<'p> {
         }
         let method = self.get_attr(receiver, name, call.place);
         if method.is_unknown() {
+            self.epoch_of_unknown(name, call.place);
             if let Some(value) = python::method(self, receiver, &name, call) {
                 return value;
             }
@@ -168,6 +178,7 @@ impl<'p> Interp<'p> {
             return value;
         }
         self.mode_of_unknown(name, call.place);
+        self.epoch_of_unknown(name, call.place);
         let does = |role, verb| {
             let class = self.apis.class_of(role)?;
             let api = self.apis.method(class, name)?;
@@ -434,6 +445,9 @@ impl<'p> Interp<'p> {
         if matches!(here.state, State::Module(_) | State::Optimizer(_) | State::Scaler) {
             found.insert(object);
             return;
+        }
+        if matches!(here.state, State::Sampler(_) | State::Loader(_)) {
+            found.insert(object);
         }
         self.burn_over(here.attrs.len() + here.state.held() + 1);
         if depth == 0 || self.is_starved() {

@@ -111,9 +111,10 @@ impl<'p> Interp<'p> {
         let state = match self.role_of(reference) {
             Some(Role::Module) => State::Module(ModuleState::default()),
             Some(Role::Optimizer) => {
-                State::Optimizer(OptimizerState { owns: ObjSet::default(), others: true, managed: false })
+                State::Optimizer(OptimizerState { others: true, ..OptimizerState::default() })
             }
             Some(Role::Scaler) => State::Scaler,
+            Some(Role::Sampler) => State::Sampler(SamplerState { orders: Orders::UNKNOWN, shared_at: None }),
             _ => State::Plain,
         };
         let object = self.alloc(call.place, reference, state);

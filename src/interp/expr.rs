@@ -187,7 +187,11 @@ impl<'p> Interp<'p> {
         }
         match value.bare() {
             Value::Tensor(_) => match op {
-                UnaryOp::Minus => transfer::negate(self, value, place).unwrap_or_default(),
+                UnaryOp::Minus => {
+                    let negated = transfer::negate(self, value, place).unwrap_or_default();
+                    let averaged = value.as_tensor().is_some_and(|tensor| tensor.averaged);
+                    if averaged { average(&negated) } else { negated }
+                }
                 UnaryOp::Invert => transfer::invert(self, value, place).unwrap_or_default(),
                 _ => value.clone(),
             },
@@ -218,6 +222,11 @@ impl<'p> Interp<'p> {
         }
         if op == BinaryOp::Sub {
             result = self.note_spread(a, b, place, result);
+        }
+        // A sum of losses is as large as any of them that nothing was multiplied with.
+        let averaged = |side: &Value| side.as_tensor().is_some_and(|tensor| tensor.averaged);
+        if matches!(op, BinaryOp::Add | BinaryOp::Sub) && (averaged(a) || averaged(b)) {
+            result = average(&result);
         }
         symbolic(&[a, b], result)
     }
@@ -406,6 +415,14 @@ impl<'p> Interp<'p> {
                 call.keywords.push((Ustr::from(&name), Passed { value, place: passed.place }));
             }
         }
+    }
+}
+
+/// A value that is the mean of a batch.
+pub(super) fn average(value: &Value) -> Value {
+    match value {
+        Value::Tensor(tensor) => Value::tensor(Tensor { averaged: true, ..(**tensor).clone() }),
+        other => other.clone(),
     }
 }
 

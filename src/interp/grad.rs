@@ -233,7 +233,11 @@ impl<'p> Interp<'p> {
                 Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Api(api.name) }))
             }
             // The output of a model that we do not see into may be a record of tensors.
-            None if tensor.shape.is_none() && tensor.source == Source::Output => value.clone(),
+            None if tensor.shape.is_none() && tensor.source == Source::Output => match name.as_str() {
+                // Models that compute their loss themselves take the mean.
+                "loss" => super::expr::average(value),
+                _ => value.clone(),
+            },
             None => {
                 self.let_go(tensor);
                 Value::Unknown

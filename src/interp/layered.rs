@@ -36,6 +36,15 @@ impl<'p> Interp<'p> {
         with_layers(&output, &Rc::new(layers))
     }
 
+    /// The result of a call that is not understood: a symbolic value if it was given one.
+    pub(super) fn still_symbolic(&self, call: &Call) -> Value {
+        let mut through = None;
+        call.values().for_each(|value| self.layers_of(value, &mut through));
+        through.map_or(Value::Unknown, |layers| {
+            Value::tensor(Tensor { layers: Some(Rc::new(layers)), ..Tensor::default() })
+        })
+    }
+
     fn layers_of(&self, value: &Value, found: &mut Option<ObjSet>) {
         let mut add = |layers: &ObjSet| {
             *found = Some(found.as_ref().map_or_else(|| layers.clone(), |known| known.union(layers)));
@@ -123,6 +132,9 @@ impl<'p> Interp<'p> {
         let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
         if let Some(children) = self.indexed_children(object) {
             return self.list(call.place, children);
+        }
+        if let Some(any) = self.heap.attr(object, Ustr::from("*")).cloned() {
+            return self.list_of(call.place, any);
         }
         let parts = self.heap.get(object).module().map(|module| module.parts.to_vec()).unwrap_or_default();
         if parts.is_empty() {

@@ -84,7 +84,7 @@ impl<'p> Interp<'p> {
 
     pub(super) fn optimizer_state(&mut self, params: &Value) -> OptimizerState {
         let params = self.collect_params(params, 4);
-        OptimizerState { owns: params.owners, others: params.others, managed: false }
+        OptimizerState { owns: params.owners, others: params.others, ..OptimizerState::default() }
     }
 
     /// An optimizer class of the project: what its constructor is given is what it owns.

@@ -74,6 +74,8 @@ impl<'p> Interp<'p> {
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             looked: 0,
+            forks: true,
+            worker: None,
             floor: 0,
             starved: FxHashSet::default(),
             depth: 0,

@@ -10,7 +10,7 @@ pub use walk::{Protocol, Way, walk};
 use crate::apis::{Expects, LossSpec};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
-use crate::values::{DType, Device, Heap, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
+use crate::values::{DType, Device, Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -89,6 +89,8 @@ pub enum Effect {
     NamedStep { optimizer: ObjId },
     /// A schedule goes on to its next learning rate.
     Schedule { scheduler: ObjId, optimizer: Option<ObjId> },
+    /// The branch that follows is taken every so often; `given` where the user says how often.
+    Paced { every: Int, given: bool },
     /// The gradients of an optimizer's, module's or parameter's are cleared.
     Clear { targets: ObjSet, whole: bool },
     /// A call that is not understood got hold of these.
@@ -256,6 +258,12 @@ pub enum Sight {
     Refused { autocast: Option<Place>, sure: bool },
     /// What a model gave was compared with something that no model gave.
     Scored,
+    /// A sampler was told which epoch it is in; some sampler that we do not see was.
+    EpochSet { sampler: Option<ObjId> },
+    /// Each process got a copy of a module.
+    Parallel { module: ObjId },
+    /// What the workers of a loader do.
+    Work(Rc<Work>),
     /// An iterator over parameters was gone through once more.
     Exhausted { first: Place, made: Place },
     /// A part of the model is to run again on the way back, and nothing says in which way.
@@ -299,6 +307,29 @@ pub struct Forward {
     pub kept: u64,
     /// What becomes of its graph: see [`Rehearsal::walked`].
     pub graph: u32,
+}
+
+/// What happens in the worker processes of a loader.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    pub workers: i64,
+    pub workers_place: Option<Place>,
+    /// They are forked from the process that trains.
+    pub forked: bool,
+    /// Where something is put on the GPU, or was already when the workers took it.
+    pub on_gpu: Vec<(Place, OnGpu)>,
+    /// Where numbers are drawn from a generator that all workers have a copy of, and where it was made.
+    pub drawn: Vec<(Place, Place)>,
+    /// Where all workers begin with the same seed.
+    pub seeded: Vec<Place>,
+    /// A function is run at the start of each worker.
+    pub initialised: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnGpu {
+    Moved,
+    Held,
 }
 
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! The lattice: what the interpreter knows of a Python value. `Unknown` is its top.
 //! Knows no framework; what calls do comes from `apis`.
 
+pub mod graph;
 pub mod heap;
 pub mod int;
 pub mod object;
@@ -8,12 +9,13 @@ pub mod parts;
 pub mod range;
 pub mod tensor;
 
+pub use graph::{Graph, Nodes};
 pub use heap::Heap;
 pub use int::{Int, Symbol};
 pub use object::*;
 pub use parts::{Part, Parts, Unwalked};
 pub use range::Interval;
-pub use tensor::{Cut, DType, Device, Graph, Hazard, HazardKind, Nodes, Scaled, Shape, Source, Tensor};
+pub use tensor::{Cut, DType, Device, Hazard, HazardKind, Scaled, Shape, Source, Tensor};
 
 use crate::report::{FileId, Place};
 use crate::syntax::FnId;

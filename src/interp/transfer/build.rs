@@ -289,6 +289,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         source: source_of_all(operands),
         is_array: !operands.is_empty() && operands.iter().all(|operand| operand.is_array),
         is_leaf: false,
+        averaged: false,
         learned: operands.iter().any(|operand| operand.learned),
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
         cuts: operands.iter().fold(None, |all, operand| union_cuts(&all, &operand.cuts)),
