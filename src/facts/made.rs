@@ -170,7 +170,12 @@ impl Script<'_> {
 
     /// How many workers a loader starts in each iteration over a dataset that stays as it is, and where
     /// that was made.
-    fn rebuilt_for_nothing(&self, loader: ObjId, dataset: &Value, round: LoopId) -> Option<(Option<i64>, Place)> {
+    fn rebuilt_for_nothing(
+        &self,
+        loader: ObjId,
+        dataset: &Value,
+        round: LoopId,
+    ) -> Option<(Option<i64>, Place)> {
         let heap = &self.rehearsal.heap;
         let info = self.rehearsal.loop_info(round);
         let attr = |name: &str| heap.attr(loader, Ustr::from(name));
