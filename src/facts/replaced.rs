@@ -93,12 +93,8 @@ impl Script<'_> {
         let heap = &self.rehearsal.heap;
         let part = descendants(heap, lost.orphan.part).union(&ObjSet::one(lost.orphan.part));
         let wanted = state.owns.union(&part).union(&ObjSet::one(lost.orphan.owner));
-        let alone = stepping(acts).len() == 1;
         let trains = acts.iter().any(|act| match &act.event.effect {
-            // What is not known to be another's graph is that of the one optimizer that steps.
-            Effect::Backward { leaves, others, .. } => {
-                (*others && alone) || leaves.iter().any(|leaf| wanted.contains(leaf))
-            }
+            Effect::Backward { leaves, .. } => leaves.iter().any(|leaf| wanted.contains(leaf)),
             _ => false,
         });
         // Gathered again on some way, it may be on this one.
