@@ -57,7 +57,7 @@ impl<'p> Interp<'p> {
         if !outermost {
             return output;
         }
-        let output = self.close_forward(output);
+        let output = super::formulas::renewed(self.close_forward(output));
         let output = self.forwarded(object, before, input, output, call.place);
         self.kept = self.kept.saturating_add(around);
         output

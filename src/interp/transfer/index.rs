@@ -27,7 +27,7 @@ pub fn index(interp: &Interp, tensor: &Tensor, index: &Value, _place: Place) -> 
     let shape = items.as_ref().zip(tensor.shape.as_ref()).and_then(|(items, shape)| indexed(shape, items));
     let basic = items.is_some_and(|items| !items.iter().any(Item::is_advanced));
     let mark = tensor.mark.filter(|_| basic);
-    Tensor { mark, ..kept(interp, tensor).with_shape(shape.map(Rc::from)) }
+    Tensor { mark, numbers: None, ..kept(interp, tensor).with_shape(shape.map(Rc::from)) }
 }
 
 /// Columns of a table, by name.
