@@ -161,11 +161,20 @@ impl<'p> Interp<'p> {
                 position += 1;
                 let value = match passed {
                     Some(value) => value,
+                    // `**settings` that we do not see may give it.
+                    None if call.open => self.field_of_type(annotation, &state),
                     None => self.field_default(base, name, value, &state, annotation),
                 };
                 self.heap.get_mut(object).set_attr(name, value);
             }
         }
+    }
+
+    fn field_of_type(&mut self, annotation: ExprId, state: &ClassState) -> Value {
+        self.push_frame(state.env, state.file, None, None);
+        let value = self.typed_by_annotation(annotation, Value::Unknown);
+        self.frames.pop();
+        value
     }
 
     fn field_default(
