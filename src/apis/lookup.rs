@@ -8,7 +8,7 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::memo::{self, Place, Question};
-use super::model::{Api, Modal, Role};
+use super::model::{Api, Modal, Order, Role};
 use super::pack::{Found, Pack, pack};
 use super::parse::{Shared, parse};
 
@@ -120,6 +120,31 @@ impl Apis {
             let says = api.gives.is_some() || api.class.as_ref()?.call.is_some();
             says.then_some(api)
         })
+    }
+
+    /// In which order a sampler or dataset gives samples, by the first of the class and its bases that says so.
+    pub fn order(&self, class: Ustr) -> Option<Order> {
+        self.along(class, &mut |name| self.class(name)?.class.as_ref()?.order)
+    }
+
+    /// Whether a text orders samples by itself.
+    pub fn shuffles(&self, text: &str) -> bool {
+        self.shared.shuffling.iter().any(|word| text.contains(word.as_str()))
+    }
+
+    /// Whether a text gives each process a part of its own.
+    pub fn shares(&self, text: &str) -> bool {
+        self.shared.sharing.iter().any(|word| text.contains(word.as_str()))
+    }
+
+    /// Whether a text draws random numbers.
+    pub fn draws(&self, text: &str) -> bool {
+        self.shared.drawing.iter().any(|word| text.contains(word.as_str()))
+    }
+
+    /// Whether what this gives is random numbers.
+    pub fn is_random(&self, name: &str) -> bool {
+        self.shared.random.iter().any(|pattern| fits(pattern, name))
     }
 
     /// When the mode of an instance matters, by the first of the class and its bases that says so.

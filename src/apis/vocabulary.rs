@@ -1,7 +1,7 @@
 //! The closed lists of words that tables may use. A word that is not here is refused by the loader;
 //! the interpreter gives each its meaning.
 
-use super::model::{Mark, Pairs, Role, Verb};
+use super::model::{Mark, Order, Pairs, Role, Verb};
 pub use super::transfers::TRANSFERS;
 
 /// A word of a closed list: how many operands it takes, and what it means.
@@ -83,6 +83,11 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("spawn", Verb::Spawn, 1, 2),
     ("zero", Verb::Zero, 1, 1),
     ("register", Verb::Register, 3, 3),
+    ("set-epoch", Verb::SetEpoch, 1, 1),
+    ("replicate", Verb::Replicate, 1, 1),
+    ("seed", Verb::Seed, 1, 1),
+    ("start-method", Verb::StartMethod, 1, 1),
+    ("worker-info", Verb::WorkerInfo, 0, 0),
     ("train-batch", Verb::TrainBatch, 1, 2),
     ("trainable", Verb::Trainable, 2, 2),
     ("copy", Verb::Copy, 1, 2),
@@ -111,6 +116,15 @@ pub const ROLES: &[(&str, Role)] = &[
     ("engine", Role::Engine),
     ("array", Role::Array),
     ("function", Role::Function),
+    ("sampler", Role::Sampler),
+    ("generator", Role::Generator),
+];
+
+pub const ORDERS: &[(&str, Order)] = &[
+    ("sequential", Order::Sequential),
+    ("random", Order::Random),
+    ("by-class", Order::ByClass),
+    ("stream", Order::Stream),
 ];
 
 pub const MARKS: &[(&str, Mark)] = &[
@@ -165,6 +179,7 @@ pub const ENTRY_KEYS: &[&str] = &[
     "owns",
     "makes",
     "modal",
+    "order",
     "proportional",
     "dataset",
     "property",
@@ -186,4 +201,8 @@ pub const FILE_KEYS: &[&str] = &[
     "failures",
     "telltale",
     "transparent",
+    "shuffling",
+    "sharing",
+    "drawing",
+    "random",
 ];

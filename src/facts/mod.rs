@@ -7,6 +7,7 @@ mod compiled;
 mod data;
 mod dtypes;
 mod engines;
+mod feeding;
 pub mod gpus;
 mod gradients;
 mod graphs;
@@ -29,6 +30,7 @@ pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
 pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use engines::RawBackward;
+pub use feeding::{GpuInWorker, SameEpochs, SharedSeed, Undivided, Unshuffled};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use graphs::{
     BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,

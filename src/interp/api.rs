@@ -86,6 +86,7 @@ impl<'p> Interp<'p> {
         if !api.property {
             self.effects(api, call);
         }
+        self.note_draw(call);
         let value = self.given(api, call);
         let value = self.finish(api, call, value);
         let value = self.note_cut(api, call, value);
@@ -158,8 +159,8 @@ impl<'p> Interp<'p> {
             "mode-flag" => self.mode_flag(call),
             "parameter" => self.parameter(call),
             "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
-            | "dataset-same" | "take-samples" | "dataset-arrays" | "dataset-skip" | "dataset-take"
-            | "tensor-dataset" | "split-dataset" | "concat-datasets" | "symbolic-input"
+            | "dataset-same" | "dataset-shuffled" | "take-samples" | "dataset-arrays" | "dataset-skip"
+            | "dataset-take" | "tensor-dataset" | "split-dataset" | "concat-datasets" | "symbolic-input"
             | "symbolic-model" | "stacked-layers" | "activation-layer" => {
                 self.dataset_or_model(apply.verb.as_str(), call)
             }
@@ -190,6 +191,7 @@ impl<'p> Interp<'p> {
         }
         tensor.averaged |= tensor.rank() == Some(0) && self.averages(api, call);
         if tensor.device.is_gpu() {
+            self.note_moved_by_worker(inputs.as_deref(), call.place);
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
         let value = self.come_through(None, call.values(), Value::tensor(tensor));
@@ -296,6 +298,7 @@ impl<'p> Interp<'p> {
                     weights => weights,
                 },
                 modal: self.is_modal(api, &invocation),
+                recurrent: api.gives.as_ref().is_some_and(|gives| gives.verb == "recurrent"),
                 device: self.device_in_force(&invocation),
                 dtype: self.dtype_in_force(&invocation),
                 frozen: Some(false),
@@ -312,6 +315,7 @@ impl<'p> Interp<'p> {
                 return Value::tensor(Tensor { made: Some(call.place), ..Tensor::default() });
             }
             Some(Role::Scaler) => State::Scaler,
+            Some(Role::Sampler) => State::Sampler(self.sampler_state(api, &invocation)),
             _ => State::Plain,
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);

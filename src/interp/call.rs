@@ -108,6 +108,7 @@ impl<'p> Interp<'p> {
         }
         let method = self.get_attr(receiver, name, call.place);
         if method.is_unknown() {
+            self.epoch_of_unknown(name, call.place);
             if let Some(value) = python::method(self, receiver, &name, call) {
                 return value;
             }
@@ -177,6 +178,7 @@ impl<'p> Interp<'p> {
             return value;
         }
         self.mode_of_unknown(name, call.place);
+        self.epoch_of_unknown(name, call.place);
         let does = |role, verb| {
             let class = self.apis.class_of(role)?;
             let api = self.apis.method(class, name)?;
@@ -443,6 +445,9 @@ impl<'p> Interp<'p> {
         if matches!(here.state, State::Module(_) | State::Optimizer(_) | State::Scaler) {
             found.insert(object);
             return;
+        }
+        if matches!(here.state, State::Sampler(_) | State::Loader(_)) {
+            found.insert(object);
         }
         self.burn_over(here.attrs.len() + here.state.held() + 1);
         if depth == 0 || self.is_starved() {

@@ -24,6 +24,7 @@ mod dtypes;
 mod effects;
 mod engines;
 mod expr;
+mod feeding;
 mod gathered;
 mod grad;
 mod handlers;
@@ -48,8 +49,10 @@ mod stmt;
 mod streams;
 pub mod transfer;
 mod watch;
+mod workers;
 
 use device::own_gpu;
+pub use feeding::is_held_in_order;
 pub use invocation::{Call, Invocation, Passed};
 pub use run::rehearse;
 
@@ -97,6 +100,8 @@ pub struct Interp<'p> {
     pub default_device: Device,
     /// New layers hold `float32`; scripts that choose another default are not followed in this.
     plain_dtypes: bool,
+    /// The scaler that calls the `step` of a class around an optimizer.
+    stepping: Option<ObjId>,
     /// The script is written for a framework whose inputs say that no gradients are recorded.
     pub volatile: bool,
     /// A tape recorded something already: what it does not record has no graph.
@@ -144,6 +149,10 @@ pub struct Interp<'p> {
     fuel: u32,
     /// Items that were looked through since a step was last taken for them.
     looked: u32,
+    /// Processes are started as copies of this one.
+    forks: bool,
+    /// What a worker of a loader does is being rehearsed.
+    worker: Option<workers::Worker>,
     /// What the running call must leave of the fuel.
     floor: u32,
     /// Functions that once did not come to their end with the fuel they got.

@@ -9,6 +9,7 @@ mod bypassed_strategy;
 mod cache_emptied_in_loop;
 mod checkpoint_without_reentrant_choice;
 mod clip_before_unscale;
+mod cuda_in_worker;
 mod detached_loss;
 mod device_mismatch;
 mod dropped_result;
@@ -21,8 +22,10 @@ mod large_allocation_in_loop;
 mod loader_built_in_loop;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
+mod missing_distributed_sampler;
 mod missing_eval_mode;
 mod missing_no_grad;
+mod missing_set_epoch;
 mod missing_super_init;
 mod missing_zero_grad;
 mod model_built_in_loop;
@@ -36,6 +39,7 @@ mod raw_backward;
 mod retained_graph;
 mod scaler_not_updated;
 mod scheduler_before_optimizer;
+mod shared_worker_seed;
 mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
@@ -46,6 +50,7 @@ mod undetached_hidden_state;
 mod unregistered_submodule;
 mod unsafe_division;
 mod unscaled_accumulation;
+mod unshuffled_training_data;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
 mod wrong_target_dtype;
@@ -145,6 +150,7 @@ static RULES: &[&Rule] = &[
     &cache_emptied_in_loop::RULE,
     &checkpoint_without_reentrant_choice::RULE,
     &clip_before_unscale::RULE,
+    &cuda_in_worker::RULE,
     &detached_loss::RULE,
     &device_mismatch::RULE,
     &dropped_result::RULE,
@@ -157,8 +163,10 @@ static RULES: &[&Rule] = &[
     &loader_built_in_loop::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
+    &missing_distributed_sampler::RULE,
     &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
+    &missing_set_epoch::RULE,
     &missing_super_init::RULE,
     &missing_zero_grad::RULE,
     &model_built_in_loop::RULE,
@@ -172,6 +180,7 @@ static RULES: &[&Rule] = &[
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
     &scheduler_before_optimizer::RULE,
+    &shared_worker_seed::RULE,
     &sigmoid_mismatch::RULE,
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
@@ -181,8 +190,9 @@ static RULES: &[&Rule] = &[
     &undetached_hidden_state::RULE,
     &unregistered_submodule::RULE,
     &unsafe_division::RULE,
-    &whole_array_constant::RULE,
     &unscaled_accumulation::RULE,
+    &unshuffled_training_data::RULE,
+    &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
     &wrong_target_dtype::RULE,
 ];

@@ -133,6 +133,8 @@ pub enum ScalerAct {
     Unscale(ObjId),
     /// Chooses the scale of the next iteration.
     Update,
+    /// Multiplies a loss.
+    Scale,
     /// Tells its scale: the script may do any of this by itself.
     Read,
 }
@@ -258,6 +260,12 @@ pub enum Sight {
     Refused { autocast: Option<Place>, sure: bool },
     /// What a model gave was compared with something that no model gave.
     Scored,
+    /// A sampler was told which epoch it is in; some sampler that we do not see was.
+    EpochSet { sampler: Option<ObjId> },
+    /// Each process got a copy of a module.
+    Parallel { module: ObjId },
+    /// What the workers of a loader do.
+    Work(Rc<Work>),
     /// An iterator over parameters was gone through once more.
     Exhausted { first: Place, made: Place },
     /// A part of the model is to run again on the way back, and nothing says in which way.
@@ -301,6 +309,29 @@ pub struct Forward {
     pub kept: u64,
     /// What becomes of its graph: see [`Rehearsal::walked`].
     pub graph: u32,
+}
+
+/// What happens in the worker processes of a loader.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    pub workers: i64,
+    pub workers_place: Option<Place>,
+    /// They are forked from the process that trains.
+    pub forked: bool,
+    /// Where something is put on the GPU, or was already when the workers took it.
+    pub on_gpu: Vec<(Place, OnGpu)>,
+    /// Where numbers are drawn from a generator that all workers have a copy of, and where it was made.
+    pub drawn: Vec<(Place, Place)>,
+    /// Where all workers begin with the same seed.
+    pub seeded: Vec<Place>,
+    /// A function is run at the start of each worker.
+    pub initialised: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnGpu {
+    Moved,
+    Held,
 }
 
 #[derive(Clone, Debug)]
