@@ -8,6 +8,12 @@ pub const TRANSFERS: &[Word] = &[
     word("activated", 2, 2, "inputs activation: derived, then a Keras activation given by name"),
     word("activation-layer", 2, 2, "inputs activation: a Keras activation given by name"),
     word("added-weight", 1, 3, "shape [dtype trainable]: a new parameter of this layer"),
+    word(
+        "apply-function",
+        3,
+        3,
+        "cls args context: the forward of a class, with a context object of that class",
+    ),
     word("arange", 3, 6, "start end step [dtype device requires_grad]: one dimension, counted"),
     word("argmax", 2, 3, "x dim [keepdim]: int64, no graph"),
     word("array-factory", 1, 2, "size [dtype]: a new numpy array; float64 without a dtype"),
@@ -167,8 +173,14 @@ pub const TRANSFERS: &[Word] = &[
     word("none", 0, 0, "None"),
     word("numel", 1, 1, "x: how many numbers, a Python int"),
     word("numpy", 1, 1, "x: a numpy array, no graph"),
+    word("on-gpu", 0, 1, "as `bool`, of a question for the device that decides what a script computes where"),
     word("one-hot", 2, 2, "x num_classes: a dimension more"),
-    word("opaque-module", 0, 1, "[class]: a module whose layers are unknown, that learns"),
+    word(
+        "opaque-module",
+        0,
+        2,
+        "[class head]: a module whose layers are unknown, that learns; its last one, if that is set, is `head`",
+    ),
     word(
         "optional-reduce",
         2,

@@ -26,6 +26,7 @@ pub const RANGES: &[Word] = &[
     word("add", 2, 2, "x + y"),
     word("ceil-at", 2, 2, "x high: min(x, high)"),
     word("clamp", 3, 3, "x low high; None is no bound"),
+    word("cos", 1, 1, "cosine"),
     word("div", 2, 2, "x / y"),
     word("elu", 1, 2, "x [alpha]: not under -alpha"),
     word("exp", 1, 1, "above zero"),
@@ -46,10 +47,12 @@ pub const RANGES: &[Word] = &[
     word("relu", 1, 1, "max(x, 0)"),
     word("same", 1, 1, "the bounds of x"),
     word("scaled", 1, 1, "x, or zero, times something positive (dropout)"),
+    word("sin", 1, 1, "sine"),
     word("sqrt", 1, 1, "square root"),
     word("square", 1, 1, "x * x"),
     word("sub", 2, 2, "x - y"),
     word("sum", 1, 1, "sum of elements: keeps the sign and whether zero is possible"),
+    word("tanh", 1, 1, "hyperbolic tangent"),
     word("union", 2, MANY, "of any of them"),
 ];
 

@@ -11,6 +11,7 @@ mod feeding;
 pub mod gpus;
 mod gradients;
 mod graphs;
+mod kernels;
 mod losses;
 mod made;
 mod memory;
@@ -35,6 +36,7 @@ pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use graphs::{
     BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,
 };
+pub use kernels::{ElementLoop, LossyCast, ShortBuffer};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};
 pub use memory::{IdleGraph, RetainedGraph};

@@ -139,6 +139,11 @@ impl<'p> Interp<'p> {
                 self.on_device(&moved, Device::Accelerator)
             }
             "managed-device-name" => Value::Device(Device::Accelerator),
+            "apply-function" => self.applied_function(call),
+            "on-gpu" => {
+                self.devices_asked += 1;
+                transfer::apply(self, "bool", call)
+            }
             "managed-first" | "managed-pair" => self.managed_several(call),
             "module-optimizers" => self.module_optimizers(call),
             "call-result" => {
@@ -188,6 +193,10 @@ impl<'p> Interp<'p> {
             tensor.what = Some(api.name);
             tensor.made = Some(call.place);
             tensor.born = self.epoch;
+        }
+        tensor.numbers = self.numbers_given(api, call, tensor.numbers.take(), tensor.dtype);
+        if let Some(gives) = &api.gives {
+            self.buffered(gives.verb.as_str(), call.place, &mut tensor);
         }
         tensor.averaged |= tensor.rank() == Some(0) && self.averages(api, call);
         if tensor.device.is_gpu() {
@@ -239,7 +248,7 @@ impl<'p> Interp<'p> {
         let how = Rc::from(api.name.as_str());
         let made = before.and_then(|before| before.made).or(tensor.made);
         // What is moved is as old as it was.
-        let born = before.map_or(tensor.born, |before| before.born);
+        let born = before.map_or(self.epoch, |before| before.born);
         let tensor = Rc::new(Tensor { made, born, ..tensor.clone() });
         let confidence = tensor.confidence;
         self.see(place, Sight::Resident { tensor, how }, confidence);
@@ -424,6 +433,9 @@ impl<'p> Interp<'p> {
             self.alloc(call.place, class.map_or(ClassRef::Builtin, ClassRef::Api), State::Module(state));
         self.made(call.place, object);
         self.put_in_scope(object);
+        if let head @ Value::Str(Some(_)) = call.nth(1) {
+            self.heap.get_mut(object).set_attr(Ustr::from("name of the head"), head);
+        }
         Value::Obj(object)
     }
 

@@ -30,11 +30,16 @@ impl<'p> Interp<'p> {
             Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => {
                 Value::Unknown
             }
-            Value::Device(Device::Cuda(_)) if name == "type" => Value::str("cuda"),
-            Value::Device(Device::Cpu) if name == "type" => Value::str("cpu"),
-            // Its kind still names it.
-            Value::Device(device) if name == "type" && device.is_gpu() => value.clone(),
-            Value::Device(_) if name == "type" => Value::Str(None),
+            Value::Device(device) if name == "type" => {
+                self.devices_asked += 1;
+                match device {
+                    Device::Cuda(_) => Value::str("cuda"),
+                    Device::Cpu => Value::str("cpu"),
+                    // Its kind still names it.
+                    device if device.is_gpu() => value.clone(),
+                    _ => Value::Str(None),
+                }
+            }
             Value::None => Value::Unknown,
             _ => python::attribute(self, value, &name).unwrap_or_else(|| {
                 Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) }))
@@ -165,6 +170,9 @@ impl<'p> Interp<'p> {
                 }
                 Value::Bound(Rc::new(Bound { receiver, method: Method::Closure(closure.clone()) }))
             }
+            Value::Api(api) if self.is_class_method(receiver, *api) => {
+                Value::Bound(Rc::new(Bound { receiver: receiver.clone(), method: Method::Api(*api) }))
+            }
             Value::Api(api) if !owned && self.is_method(receiver, *api) => {
                 if self.apis.get(*api).is_some_and(|entry| entry.property) {
                     return self.call_api_method(*api, receiver, &Call::new(place));
@@ -180,6 +188,17 @@ impl<'p> Interp<'p> {
             Some(object) => !matches!(self.heap.get(object).state, State::Class(_)),
             None => true,
         }
+    }
+
+    /// A method of a framework that takes the class itself, as its first parameter says.
+    fn is_class_method(&self, receiver: &Value, api: Ustr) -> bool {
+        let is_class =
+            receiver.as_obj().is_some_and(|object| matches!(self.heap.get(object).state, State::Class(_)));
+        is_class
+            && self
+                .apis
+                .get(api)
+                .is_some_and(|entry| entry.params.first().is_some_and(|first| first.name == "cls"))
     }
 
     fn class_value(&self, receiver: &Value) -> Value {

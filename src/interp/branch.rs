@@ -19,13 +19,20 @@ impl<'p> Interp<'p> {
         let mut open: Vec<(Option<ExprId>, &'p [StmtId])> = Vec::new();
         let mut closed = false;
         let mut when = When::Unknown;
+        let mut about_device = false;
+        let mut bounds: Vec<Option<(u32, Int)>> = Vec::new();
         for (test, body) in arms {
+            let asked = self.devices_asked;
+            self.bound = None;
             let value = self.eval(*test);
+            about_device |= arms.len() == 1 && self.asks_device(*test, asked);
+            let bound = self.bound.take();
             self.note_test(*test);
             match self.truth(&value) {
                 Some(false) => continue,
                 Some(true) => {
                     open.push((Some(*test), body));
+                    bounds.push(None);
                     closed = true;
                     break;
                 }
@@ -34,6 +41,7 @@ impl<'p> Interp<'p> {
                         when = self.when_of(*test);
                     }
                     open.push((Some(*test), body));
+                    bounds.push(bound);
                 }
             }
         }
@@ -45,12 +53,21 @@ impl<'p> Interp<'p> {
             if let Some(test) = test {
                 self.refine(*test, true);
             }
+            if let (true, Some((asked, first))) = (about_device, arms.first()) {
+                let other = if test.is_some() { otherwise } else { first };
+                return self.either_device(*asked, body, other);
+            }
             return self.block(body);
+        }
+        if let (true, Some((test, body))) = (about_device, arms.first()) {
+            return self.both_devices(*test, body, otherwise);
         }
         let mut closures: Vec<Boxed<'p, 'p>> = Vec::new();
         for (index, (test, body)) in open.into_iter().enumerate() {
             let before: Vec<ExprId> = tests.iter().take(index).copied().collect();
+            let bound = bounds.get(index).cloned().flatten();
             closures.push(Box::new(move |interp| {
+                interp.guards.extend(bound.clone());
                 before.iter().for_each(|test| interp.refine(*test, false));
                 if let Some(test) = test {
                     interp.refine(test, true);
@@ -98,12 +115,19 @@ impl<'p> Interp<'p> {
         for arm in arms.iter_mut() {
             self.heap.begin();
             self.trace.push(Vec::new());
+            self.arms += 1;
+            let guards = self.guards.len();
             let flow = arm(self);
+            self.guards.truncate(guards);
+            self.arms -= 1;
             nodes.push(self.trace.pop().unwrap_or_default());
             ends.push((flow, self.heap.rollback()));
         }
         if nodes.iter().any(|arm| !arm.is_empty()) {
             self.push(Node::Branch { when, arms: nodes });
+        }
+        if ends.iter().any(|(flow, _)| *flow != Flow::Next) {
+            self.active.iter_mut().for_each(|active| active.escapes = true);
         }
         let mut through: Option<heap::Writes> = None;
         let mut through_count = 0;

@@ -97,6 +97,15 @@ impl<'p> Interp<'p> {
 
     /// `receiver.name(...)`.
     pub(super) fn call_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
+        let result = self.result_of_method(receiver, name, call, base);
+        if super::formulas::is_followed(receiver) {
+            self.renamed(receiver, name, base, result)
+        } else {
+            result
+        }
+    }
+
+    fn result_of_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
         if let Value::Unknown = receiver {
             return self.method_of_unknown(name, call, base);
         }
@@ -257,6 +266,8 @@ impl<'p> Interp<'p> {
         self.depth -= 1;
         self.path = path;
         let frame = self.frames.pop();
+        let depth = self.frames.len();
+        self.returned.take_if(|returned| returned.is_over(depth));
         if let Some(around) = frame.as_ref().and_then(|frame| frame.around) {
             self.awaiting = Some((call.place, around));
         }
@@ -301,9 +312,13 @@ impl<'p> Interp<'p> {
                 let flow = self.block(block);
                 let Some(frame) = self.frames.last_mut() else { return Value::Unknown };
                 let (returned, yielded) = (frame.returned.take(), frame.yielded.take());
+                let hands_on = frame.hands_on;
                 if function.is_generator {
                     let place = Place::new(self.file(), function.span);
                     let items = self.list_of(place, yielded.unwrap_or_default());
+                    if let (Some(list), Some(loader)) = (items.as_obj(), hands_on) {
+                        self.heap.get_mut(list).set_attr(Ustr::from("iterable"), Value::Obj(loader));
+                    }
                     return self.one_shot(items, None, place);
                 }
                 match returned {
@@ -337,6 +352,8 @@ impl<'p> Interp<'p> {
             returned: None,
             exits: Vec::new(),
             yielded: None,
+            hands_on: None,
+            around_loops: self.active.len(),
             receiver: None,
             class: None,
             site,
@@ -401,6 +418,7 @@ impl<'p> Interp<'p> {
 
     /// A call that is not understood: it may have done anything to the training state it can reach.
     pub(super) fn havoc(&mut self, call: &Call) {
+        self.spoil_arguments(call);
         let mut touched = ObjSet::default();
         let values: Vec<Value> = call.values().cloned().collect();
         for value in &values {

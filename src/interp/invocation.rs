@@ -94,6 +94,7 @@ impl<'a> Invocation<'a> {
             open: call.open,
         };
         let mut positional = call.positional.iter();
+        // The receiver of a property is its operand, listed or not.
         if api.property && params.is_empty() {
             invocation.bound.extend(positional.next().map(|receiver| (Ustr::from("self"), receiver.clone())));
         }

@@ -13,7 +13,8 @@ impl<'p> Interp<'p> {
     pub fn iterate(&mut self, value: &Value, place: Place) -> Items {
         match value.bare() {
             Value::Tensor(tensor) => {
-                let any = Value::tensor(transfer::index(self, tensor, &Value::of_int(Int::Unknown), place));
+                let row = transfer::index(self, tensor, &Value::of_int(Int::Unknown), place);
+                let any = Value::tensor(Tensor { numbers: None, ..row });
                 let len = tensor.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default();
                 Items { exact: None, any, len: Num::of(len) }
             }
@@ -89,7 +90,8 @@ impl<'p> Interp<'p> {
         match container.bare() {
             Value::Tensor(tensor) => {
                 let tensor = tensor.clone();
-                Value::tensor(transfer::index(self, &tensor, index, place))
+                let part = transfer::index(self, &tensor, index, place);
+                Value::tensor(self.pick(&tensor, index, part, place))
             }
             Value::Tuple(items) => self.sequence_item(&items.clone(), index),
             Value::Obj(object) => self.object_item(*object, index, place),
@@ -176,7 +178,9 @@ impl<'p> Interp<'p> {
             Value::Tensor(tensor) => {
                 // Writing into a tensor: it may now hold anything the value is.
                 let tensor = tensor.clone();
+                self.write_element(&tensor, index, &value, place);
                 let mut joined = (*tensor).clone();
+                joined.numbers = joined.numbers.filter(|numbers| numbers.buffer.is_some());
                 if let Some(other) = value.as_tensor() {
                     joined.graph = joined.graph.union(&other.graph);
                     joined.hazards = tensor::union_hazards(&joined.hazards, &other.hazards);

@@ -19,12 +19,16 @@ mod cuts;
 mod data;
 mod decorate;
 mod device;
+mod divergence;
 mod dropped;
 mod dtypes;
 mod effects;
+mod elements;
 mod engines;
 mod expr;
 mod feeding;
+mod formulas;
+mod functions;
 mod gathered;
 mod grad;
 mod handlers;
@@ -160,6 +164,20 @@ pub struct Interp<'p> {
     depth: u32,
     /// Modules whose calls are open.
     nested: usize,
+    /// Inputs of formulas so far.
+    inputs: u32,
+    /// The passes of loops that count.
+    counts: Vec<elements::Count>,
+    /// What the last test keeps an index under, and what the tests of the running ways keep theirs under.
+    bound: Option<(u32, Int)>,
+    guards: Vec<(u32, Int)>,
+    /// Ways of branches that are running.
+    arms: usize,
+    /// How often a script asked for the device, and the names that hold an answer.
+    devices_asked: u32,
+    device_flags: FxHashSet<(FileId, Ustr)>,
+    /// What was returned on one device, until the other returns.
+    returned: Option<divergence::Returned>,
     watch: watch::Watch,
 }
 
@@ -172,6 +190,9 @@ struct Frame<'p> {
     returned: Option<Value>,
     exits: Vec<heap::Writes>,
     yielded: Option<Value>,
+    /// The loader that a generator hands on, and how many loops ran around its frame.
+    hands_on: Option<ObjId>,
+    around_loops: usize,
     receiver: Option<Value>,
     class: Option<ObjId>,
     site: Option<(Place, Ustr)>,
@@ -212,6 +233,12 @@ struct ActiveLoop {
     since: u32,
     breaks: Vec<heap::Writes>,
     continues: Vec<heap::Writes>,
+    /// Ways of branches that were running when it began.
+    arms: usize,
+    /// Some way through this pass does not come to its end.
+    escapes: bool,
+    /// What this pass wrote into buffers at the loop's index.
+    written: Vec<elements::Pending>,
 }
 
 impl<'p> Interp<'p> {

@@ -2,6 +2,7 @@
 
 mod always_on_dropout;
 mod backward_arity;
+mod backward_mismatches_forward;
 mod backward_without_step;
 mod bce_under_autocast;
 mod broadcast_loss;
@@ -11,15 +12,18 @@ mod checkpoint_without_reentrant_choice;
 mod clip_before_unscale;
 mod cuda_in_worker;
 mod detached_loss;
+mod device_dependent_result;
 mod device_mismatch;
 mod dropped_result;
 mod dtype_mismatch;
+mod element_loop_on_gpu;
 mod exhausted_parameters;
 mod full_dataset_batch;
 mod graph_broken_in_forward;
 mod keras_logits_mismatch;
 mod large_allocation_in_loop;
 mod loader_built_in_loop;
+mod lossy_cast_in_kernel;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_distributed_sampler;
@@ -46,6 +50,7 @@ mod step_bypasses_scaler;
 mod stuck_in_eval;
 mod swallowed_gpu_error;
 mod trainable_without_recompile;
+mod undersized_output;
 mod undetached_hidden_state;
 mod unregistered_submodule;
 mod unsafe_division;
@@ -143,6 +148,7 @@ use page;
 static RULES: &[&Rule] = &[
     &always_on_dropout::RULE,
     &backward_arity::RULE,
+    &backward_mismatches_forward::RULE,
     &backward_without_step::RULE,
     &bce_under_autocast::RULE,
     &broadcast_loss::RULE,
@@ -152,15 +158,18 @@ static RULES: &[&Rule] = &[
     &clip_before_unscale::RULE,
     &cuda_in_worker::RULE,
     &detached_loss::RULE,
+    &device_dependent_result::RULE,
     &device_mismatch::RULE,
     &dropped_result::RULE,
     &dtype_mismatch::RULE,
+    &element_loop_on_gpu::RULE,
     &exhausted_parameters::RULE,
     &full_dataset_batch::RULE,
     &graph_broken_in_forward::RULE,
     &keras_logits_mismatch::RULE,
     &large_allocation_in_loop::RULE,
     &loader_built_in_loop::RULE,
+    &lossy_cast_in_kernel::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
     &missing_distributed_sampler::RULE,
@@ -187,6 +196,7 @@ static RULES: &[&Rule] = &[
     &stuck_in_eval::RULE,
     &swallowed_gpu_error::RULE,
     &trainable_without_recompile::RULE,
+    &undersized_output::RULE,
     &undetached_hidden_state::RULE,
     &unregistered_submodule::RULE,
     &unsafe_division::RULE,

@@ -299,7 +299,8 @@ impl Heap {
             (Value::Int(x), Value::Int(y)) => {
                 let counts = x.tag == Tag::Counter || y.tag == Tag::Counter;
                 let tag = if x.tag == y.tag || counts { x.tag.max_counter(y.tag) } else { Tag::None };
-                Value::Int(Num { int: x.int.join(&y.int), from: None, tag })
+                let nth = x.nth.filter(|_| x.nth == y.nth);
+                Value::Int(Num { int: x.int.join(&y.int), from: None, tag, nth })
             }
             (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => Value::Float(None),
             (Value::Str(Some(x)), Value::Str(Some(y))) => {
@@ -316,6 +317,7 @@ impl Heap {
                 mark: None,
                 shape: None,
                 range: None,
+                numbers: None,
                 graph: if self.at_head { t.graph.clone() } else { t.graph.unsure() },
                 ..(**t).clone()
             })),
