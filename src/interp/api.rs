@@ -334,6 +334,7 @@ impl<'p> Interp<'p> {
             self.note_gathered(object, remembers, call.place);
         }
         self.keep_arguments(object, api, &invocation);
+        self.settle_properties(object, &invocation);
         self.put_in_scope(object);
         Value::Obj(object)
     }
@@ -431,6 +432,10 @@ impl<'p> Interp<'p> {
         let object =
             self.alloc(call.place, class.map_or(ClassRef::Builtin, ClassRef::Api), State::Module(state));
         self.made(call.place, object);
+        self.put_in_scope(object);
+        if let head @ Value::Str(Some(_)) = call.nth(1) {
+            self.heap.get_mut(object).set_attr(Ustr::from("name of the head"), head);
+        }
         Value::Obj(object)
     }
 
