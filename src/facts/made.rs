@@ -120,7 +120,7 @@ impl Script<'_> {
                     continue;
                 };
                 let Some(round) = visit.innermost().filter(|_| visit.always) else { continue };
-                let Some(model) = self.from_before(*optimizer, round) else { continue };
+                let Some(model) = self.older_model(*optimizer, round) else { continue };
                 let Some(step) = only_step(*optimizer, round, &all) else { continue };
                 if is_renewed(parts, round, index, &all) || !once(&mut seen, visit.event.place) {
                     continue;
@@ -137,7 +137,7 @@ impl Script<'_> {
     }
 
     /// Where the model of an optimizer was made, when all it owns is older than a loop.
-    fn from_before(&self, optimizer: ObjId, round: LoopId) -> Option<Place> {
+    fn older_model(&self, optimizer: ObjId, round: LoopId) -> Option<Place> {
         let heap = &self.rehearsal.heap;
         let state = heap.get(optimizer).optimizer()?;
         let first = self.rehearsal.loop_info(round).first;
