@@ -171,6 +171,8 @@ pub enum Verb {
     Trainable,
     /// `copy x [when]`: an array becomes a tensor as a whole; with `'traced'` that matters in a traced function only.
     Copy,
+    /// `update optimizer vars`: an optimizer applies gradients to these.
+    Update,
     /// `differentiate loss`: a tape walks what it recorded on the way to a loss, or to what a function gives.
     Differentiate,
     /// `clear-session`: the framework forgets the models that it keeps.
@@ -350,4 +352,6 @@ pub struct DatasetSpec {
     /// Shape of a sample as the loader gives it.
     pub sample: Box<[i64]>,
     pub bytes_per_element: i64,
+    /// A sample is an image of any size and the index of its class.
+    pub labelled: bool,
 }

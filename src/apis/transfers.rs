@@ -175,7 +175,12 @@ pub const TRANSFERS: &[Word] = &[
     word("numpy", 1, 1, "x: a numpy array, no graph"),
     word("on-gpu", 0, 1, "as `bool`, of a question for the device that decides what a script computes where"),
     word("one-hot", 2, 2, "x num_classes: a dimension more"),
-    word("opaque-module", 0, 1, "[class]: a module whose layers are unknown, that learns"),
+    word(
+        "opaque-module",
+        0,
+        2,
+        "[class head]: a module whose layers are unknown, that learns; its last one, if that is set, is `head`",
+    ),
     word(
         "optional-reduce",
         2,

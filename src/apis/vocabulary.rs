@@ -94,6 +94,7 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("train-batch", Verb::TrainBatch, 1, 2),
     ("trainable", Verb::Trainable, 2, 2),
     ("copy", Verb::Copy, 1, 2),
+    ("update", Verb::Update, 2, 2),
     ("differentiate", Verb::Differentiate, 1, 1),
     ("clear-session", Verb::ClearSession, 0, 0),
     ("refuse-autocast", Verb::RefuseAutocast, 1, 1),

@@ -248,7 +248,7 @@ impl<'p> Interp<'p> {
         let how = Rc::from(api.name.as_str());
         let made = before.and_then(|before| before.made).or(tensor.made);
         // What is moved is as old as it was.
-        let born = before.map_or(tensor.born, |before| before.born);
+        let born = before.map_or(self.epoch, |before| before.born);
         let tensor = Rc::new(Tensor { made, born, ..tensor.clone() });
         let confidence = tensor.confidence;
         self.see(place, Sight::Resident { tensor, how }, confidence);
@@ -334,6 +334,7 @@ impl<'p> Interp<'p> {
             self.note_gathered(object, remembers, call.place);
         }
         self.keep_arguments(object, api, &invocation);
+        self.settle_properties(object, &invocation);
         self.put_in_scope(object);
         Value::Obj(object)
     }
@@ -432,7 +433,8 @@ impl<'p> Interp<'p> {
 
     /// A model whose layers we do not see, fresh from a framework.
     fn made_elsewhere(&mut self, call: &Invocation) -> Value {
-        let told = call.nth(0).as_str().map(Ustr::from);
+        // A checkpoint's name is no class.
+        let told = call.nth(0).as_str().map(Ustr::from).filter(|name| self.apis.class(*name).is_some());
         let class = told.or_else(|| self.apis.class_of(Role::Module));
         let placing = match told {
             Some(class) if self.apis.owns(class).iter().any(|part| part == "session") => Device::Automatic,
@@ -448,6 +450,10 @@ impl<'p> Interp<'p> {
         let object =
             self.alloc(call.place, class.map_or(ClassRef::Builtin, ClassRef::Api), State::Module(state));
         self.made(call.place, object);
+        self.put_in_scope(object);
+        if let head @ Value::Str(Some(_)) = call.nth(1) {
+            self.heap.get_mut(object).set_attr(Ustr::from("name of the head"), head);
+        }
         Value::Obj(object)
     }
 

@@ -75,19 +75,21 @@ impl<'p> Interp<'p> {
                 interp.block(body)
             }));
         }
-        if let (When::Phase, [test, ..]) = (when, tests.as_slice()) {
-            self.note_pace(*test);
+        if let (When::Phase | When::Counter, [test, ..]) = (when, tests.as_slice()) {
+            self.note_pace(*test, when);
         }
         let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
         self.branch(when, &mut arms)
     }
 
     /// How often a branch on a counter's phase is taken: `(i + 1) % every == 0`.
-    fn note_pace(&mut self, test: ExprId) {
-        let Some(every) = self.pace_of(test) else { return };
-        let (every, given) = match self.eval(every) {
-            Value::Int(num) => (num.int.clone(), num.is_given()),
-            Value::Given(given) => (given.value.as_int().cloned().unwrap_or_default(), true),
+    fn note_pace(&mut self, test: ExprId, when: When) {
+        let every = self.pace_of(test).map(|every| self.eval(every));
+        let (every, given) = match every {
+            Some(Value::Int(num)) => (num.int.clone(), num.is_given()),
+            Some(Value::Given(given)) => (given.value.as_int().cloned().unwrap_or_default(), true),
+            // A counter that is past a number stays past it.
+            None if when == When::Counter => (Int::Known(1), false),
             _ => (Int::Unknown, false),
         };
         let place = self.expr_place(test);
@@ -98,7 +100,16 @@ impl<'p> Interp<'p> {
         let tree = self.tree(self.file());
         match &tree.expr(test).kind {
             ExprKind::Compare { first, rest } => {
-                self.pace_of(*first).or_else(|| rest.iter().find_map(|(_, operand)| self.pace_of(*operand)))
+                let counts = |interp: &mut Self| interp.tag_of(*first) == When::Counter;
+                match &**rest {
+                    // `count == every`, where the count starts again.
+                    [(CompareOp::Eq, other)] if counts(self) => Some(*other),
+                    rest => {
+                        let within =
+                            |interp: &mut Self| rest.iter().find_map(|(_, operand)| interp.pace_of(*operand));
+                        self.pace_of(*first).or_else(|| within(self))
+                    }
+                }
             }
             ExprKind::Unary { operand, .. } => self.pace_of(*operand),
             // What else lets the branch be taken takes it more often.

@@ -119,6 +119,9 @@ impl<'p> Interp<'p> {
         };
         let object = self.alloc(call.place, reference, state);
         self.made(call.place, object);
+        if !self.contexts.is_empty() {
+            self.put_in_scope(object);
+        }
         let value = Value::Obj(object);
         if let Some(role) = self.role_of(reference)
             && role == Role::Optimizer

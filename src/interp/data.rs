@@ -113,11 +113,12 @@ impl<'p> Interp<'p> {
         if let Some(api) = apis.get(class)
             && let Some(spec) = &api.dataset
         {
-            if spec.sample.is_empty() {
+            if spec.sample.is_empty() && !spec.labelled {
                 return Value::Unknown;
             }
             let shape: Shape = spec.sample.iter().map(|size| Int::Known(*size)).collect();
             let raw = Tensor { is_array: true, ..super::streams::samples_of(shape, DType::UInt8, place) };
+            let raw = if spec.labelled { raw.with_shape(None) } else { raw };
             let transform = self.heap.attr(object, Ustr::from("transform")).cloned().unwrap_or(Value::None);
             let input = match transform.bare() {
                 Value::None => raw,

@@ -72,6 +72,7 @@ impl<'p> Interp<'p> {
                 Verb::TrainBatch => self.train_batch(call, &effect.args),
                 Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
                 Verb::Copy => self.copied(&arg(0), &arg(1), call.place),
+                Verb::Update => self.update(&arg(0), &arg(1), call.place),
                 Verb::Differentiate => self.differentiate(&arg(0), call.place),
                 Verb::ClearSession => self.see(call.place, Sight::SessionCleared, Confidence::High),
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
@@ -137,7 +138,6 @@ impl<'p> Interp<'p> {
             let confidence = self.heap.get(object).confidence;
             let scaler = self.working_scaler(scaler).or(self.stepping);
             self.event(call.place, Effect::Step { optimizer: object, scaler }, confidence);
-            self.note_replicated(object, call.place);
         } else if !self.step_wrapper(object, scaler, call.place) {
             self.havoc(&Call::with(call.place, [optimizer.clone()]));
         }

@@ -189,6 +189,11 @@ impl<'a> Invocation<'a> {
         all
     }
 
+    /// What was passed by name, or to a parameter with a name.
+    pub fn named(&self) -> impl Iterator<Item = &(Ustr, Passed)> {
+        self.bound.iter().chain(&self.more)
+    }
+
     /// All values passed to parameters of the entry.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.bound.iter().map(|(_, passed)| &passed.value).chain(&self.rest)

@@ -155,7 +155,12 @@ impl<'p> Interp<'p> {
     pub(super) fn layer_of_model(&mut self, call: &Invocation) -> Value {
         let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
         let (wanted, index) = (call.nth(1), call.nth(2));
-        let children = self.indexed_children(object).unwrap_or_default();
+        let children = self.indexed_children(object).unwrap_or_else(|| {
+            let module = self.heap.get(object).module();
+            module
+                .map(|module| module.parts.iter().map(|part| Value::Obj(*part)).collect())
+                .unwrap_or_default()
+        });
         if let Some(index) = index.as_known_int() {
             let at = if index < 0 { index + children.len() as i64 } else { index };
             if let Some(child) = usize::try_from(at).ok().and_then(|at| children.get(at)) {
@@ -218,6 +223,19 @@ impl<'p> Interp<'p> {
         if kept {
             let confidence = self.heap.get(model).confidence;
             self.see(place, Sight::Kept { model }, confidence);
+        }
+    }
+
+    /// Arguments of a constructor that are properties do what assigning does.
+    pub(super) fn settle_properties(&mut self, object: ObjId, call: &Invocation) {
+        if self.heap.get(object).module().is_none() {
+            return;
+        }
+        for (name, passed) in call.named().cloned().collect::<Vec<_>>() {
+            self.set_property(object, name, &passed.value, call.place);
+            if name == "name" && passed.value.as_str().is_some() {
+                self.heap.get_mut(object).set_attr(name, passed.value);
+            }
         }
     }
 

@@ -58,6 +58,7 @@ impl<'p> Interp<'p> {
         };
         let object = self.alloc(call.place, ClassRef::Api(call.api.name), State::Module(state));
         self.note_kept(object, call.place);
+        self.put_in_scope(object);
         object
     }
 
