@@ -49,6 +49,10 @@ impl<'p> Interp<'p> {
         if notes {
             birth.first = None;
         }
+        // A stub that computes nothing is never called.
+        if birth.first.is_none() && self.project_forward(birth.object).is_none() {
+            return;
+        }
         let Some(place) = birth.first.map(|(place, _)| place).or(constructor) else { return };
         let class = self.class_name(birth.object);
         let known = |(other, sight): &(Place, Sight)| {
