@@ -222,7 +222,7 @@ impl<'p> Interp<'p> {
     /// Whether a call takes the mean: by itself, or as the reduction of a loss.
     fn averages(&self, api: &Api, call: &Invocation) -> bool {
         let said = |name: &&str| !matches!(call.get(name), Value::None | Value::Unknown);
-        let old = ["size_average", "reduce"].iter().any(|name| said(name));
+        let old = ["size_average", "reduce"].iter().any(said);
         let by_mean = || matches!(&api.range, Some(RangeSpec::Of(apply)) if apply.verb == "mean");
         match api.loss {
             Some(_) => !old && call.get("reduction").as_str() == Some("mean"),
