@@ -8,10 +8,12 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::memo::{self, Place, Question};
-use super::model::{Api, Modal, Role};
+use super::model::{Api, Modal, Order, Role};
 use super::pack::{Found, Pack, pack};
 use super::parse::{Shared, parse};
 
+/// Stands in a telltale between a text and the one that must not be there.
+const WITHOUT: &str = " without ";
 /// Bases are followed this far.
 const DEPTH: usize = 16;
 
@@ -122,6 +124,31 @@ impl Apis {
         })
     }
 
+    /// In which order a sampler or dataset gives samples, by the first of the class and its bases that says so.
+    pub fn order(&self, class: Ustr) -> Option<Order> {
+        self.along(class, &mut |name| self.class(name)?.class.as_ref()?.order)
+    }
+
+    /// Whether a text orders samples by itself.
+    pub fn shuffles(&self, text: &str) -> bool {
+        self.shared.shuffling.iter().any(|word| text.contains(word.as_str()))
+    }
+
+    /// Whether a text gives each process a part of its own.
+    pub fn shares(&self, text: &str) -> bool {
+        self.shared.sharing.iter().any(|word| text.contains(word.as_str()))
+    }
+
+    /// Whether a text draws random numbers.
+    pub fn draws(&self, text: &str) -> bool {
+        self.shared.drawing.iter().any(|word| text.contains(word.as_str()))
+    }
+
+    /// Whether what this gives is random numbers.
+    pub fn is_random(&self, name: &str) -> bool {
+        self.shared.random.iter().any(|pattern| fits(pattern, name))
+    }
+
     /// When the mode of an instance matters, by the first of the class and its bases that says so.
     pub fn modal(&self, class: Ustr) -> Option<Modal> {
         self.along(class, &mut |name| self.class(name)?.class.as_ref()?.modal)
@@ -211,7 +238,14 @@ impl Apis {
         let own = self.packs.iter().rev().skip(1).flat_map(|pack| {
             (0..pack.len()).filter_map(|index| pack.entry(index)?.name.as_str().rsplit('.').next())
         });
-        self.shared.telltale.iter().map(|text| text.as_str()).chain(own).collect()
+        let alone =
+            self.shared.telltale.iter().map(|text| text.as_str()).filter(|text| !text.contains(WITHOUT));
+        alone.chain(own).collect()
+    }
+
+    /// Pairs of a text that a file holds and one that it lacks, which make it worth rehearsing, too.
+    pub fn lacking(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.shared.telltale.iter().filter_map(|text| text.as_str().split_once(WITHOUT))
     }
 
     /// Whether a decorator leaves its function as it is.

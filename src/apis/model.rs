@@ -145,6 +145,16 @@ pub enum Verb {
     Zero,
     /// `register module name value`: value becomes the attribute of that name.
     Register,
+    /// `set-epoch sampler`: from here on another order.
+    SetEpoch,
+    /// `replicate module`: each process has a copy of it, with gradients of all.
+    Replicate,
+    /// `seed x`: random numbers begin anew from x.
+    Seed,
+    /// `start-method name`: how processes are started from here on.
+    StartMethod,
+    /// `worker-info`: the caller learns which worker of a loader it is.
+    WorkerInfo,
     /// `empty cache`, `empty garbage`: memory that is free is looked for and handed back.
     Empty,
     /// `restore x`: the parameters get values from elsewhere.
@@ -161,6 +171,8 @@ pub enum Verb {
     Trainable,
     /// `copy x [when]`: an array becomes a tensor as a whole; with `'traced'` that matters in a traced function only.
     Copy,
+    /// `update optimizer vars`: an optimizer applies gradients to these.
+    Update,
     /// `differentiate loss`: a tape walks what it recorded on the way to a loss, or to what a function gives.
     Differentiate,
     /// `clear-session`: the framework forgets the models that it keeps.
@@ -268,12 +280,28 @@ pub struct ClassSpec {
     pub makes: Option<Apply>,
     /// Whether a layer does something else in training than in evaluation.
     pub modal: Option<Modal>,
+    /// In which order a sampler goes through a dataset, or a dataset holds its samples.
+    pub order: Option<Order>,
     /// The steps of an optimizer are as long as the gradients are large.
     pub proportional: bool,
     /// Parts of the training protocol that the framework does by itself: `backward`, `step`, `clear`, `device`, `eval`, `loop`.
     pub owns: Box<[Ustr]>,
     /// An optimizer keeps something from step to step: always, or where the parameter is not zero.
     pub remembers: Option<Operand>,
+}
+
+/// In which order samples come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// One after the other, as the dataset holds them.
+    Sequential,
+    Random,
+    /// Each process has a part of its own, shuffled where this parameter is true.
+    Shared(Ustr),
+    /// A dataset that holds the samples of one class after those of another.
+    ByClass,
+    /// A dataset that decides itself what comes next.
+    Stream,
 }
 
 /// When a layer's mode matters.
@@ -310,6 +338,9 @@ pub enum Role {
     /// numpy arrays
     Array,
     Function,
+    Sampler,
+    /// Of random numbers.
+    Generator,
 }
 
 /// A dataset whose size everybody knows.
@@ -321,4 +352,6 @@ pub struct DatasetSpec {
     /// Shape of a sample as the loader gives it.
     pub sample: Box<[i64]>,
     pub bytes_per_element: i64,
+    /// A sample is an image of any size and the index of its class.
+    pub labelled: bool,
 }

@@ -7,11 +7,11 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{
-    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, Modal, Operand, ParamKind, ParamSpec, Role,
+    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, Modal, Operand, Order, ParamKind, ParamSpec, Role,
     Weights,
 };
 use super::terms::{Term, literal};
-use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, OWNED, PAIRS, ROLES};
+use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, ORDERS, OWNED, PAIRS, ROLES};
 
 /// Everything one file says.
 #[derive(Debug, Default)]
@@ -43,6 +43,13 @@ pub(crate) struct Shared {
     pub classes: Vec<(Role, Vec<Ustr>)>,
     /// Methods whose name alone says that the receiver is a tensor.
     pub telling: Vec<Ustr>,
+    /// Texts that say that a script orders its samples itself, that it gives each process a part of them.
+    pub shuffling: Vec<Ustr>,
+    pub sharing: Vec<Ustr>,
+    /// Texts that draw random numbers.
+    pub drawing: Vec<Ustr>,
+    /// What makes random numbers.
+    pub random: Vec<Ustr>,
     /// Attributes and functions that the training protocol is about: a function without any of them does not matter.
     pub protocol: Vec<Ustr>,
     /// Texts of which a file must hold one to be worth rehearsing.
@@ -65,6 +72,10 @@ impl Shared {
         self.names.extend(other.names);
         self.classes.extend(other.classes);
         self.telling.extend(other.telling);
+        self.shuffling.extend(other.shuffling);
+        self.sharing.extend(other.sharing);
+        self.drawing.extend(other.drawing);
+        self.random.extend(other.random);
         self.protocol.extend(other.protocol);
         self.telltale.extend(other.telltale);
         self.copying.extend(other.copying);
@@ -105,6 +116,10 @@ impl<'a> Reader<'a> {
         match key {
             "base" => {}
             "packages" => self.table.shared.packages = self.words(value)?,
+            "shuffling" => self.table.shared.shuffling = self.words(value)?,
+            "drawing" => self.table.shared.drawing = self.words(value)?,
+            "sharing" => self.table.shared.sharing = self.words(value)?,
+            "random" => self.table.shared.random = self.words(value)?,
             "telling" => self.table.shared.telling = self.words(value)?,
             "protocol" => self.table.shared.protocol = self.words(value)?,
             "telltale" => self.table.shared.telltale = self.words(value)?,
@@ -215,7 +230,7 @@ impl<'a> Reader<'a> {
 
     /// A class is what has a key that only classes have.
     fn class(&mut self, keys: &Keys<'a, '_>, params: &[ParamSpec]) -> Result<Option<ClassSpec>, ApiError> {
-        if !["role", "is", "weights", "call", "owns", "makes", "modal", "proportional"]
+        if !["role", "is", "weights", "call", "owns", "makes", "modal", "order", "proportional"]
             .iter()
             .any(|key| keys.get(key).is_some())
         {
@@ -250,6 +265,7 @@ impl<'a> Reader<'a> {
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
         class.remembers = keys.get("remembers").map(|value| self.remembers(value, &names)).transpose()?;
         class.modal = keys.get("modal").map(|value| self.modal(value, &names)).transpose()?;
+        class.order = keys.get("order").map(|value| self.order(value, &names)).transpose()?;
         class.proportional = self.flag(keys.get("proportional"))?;
         class.makes = keys.get("makes").map(|value| self.makes(value, &names)).transpose()?;
         Ok(Some(class))
@@ -272,6 +288,15 @@ impl<'a> Reader<'a> {
             Some(false) => Ok(Modal::Never),
             None => Ok(Modal::If(self.parameter(self.string(value)?, names)?)),
         }
+    }
+
+    fn order(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Order, ApiError> {
+        let term = self.string(value)?;
+        if let Some(flag) = term.text.strip_prefix("shared ") {
+            let flag = Term { text: flag, offset: term.offset + "shared ".len(), ..term };
+            return Ok(Order::Shared(self.parameter(flag, names)?));
+        }
+        self.one_of("order", term, ORDERS)
     }
 
     /// The name of one of the entry's parameters.
@@ -309,7 +334,7 @@ impl<'a> Reader<'a> {
 
     fn dataset(&self, value: &Value<'a>, names: &[Ustr]) -> Result<DatasetSpec, ApiError> {
         let keys = Keys { input: self.input, table: self.table_of(value)? };
-        keys.only(&["by", "samples", "sample", "bytes"])?;
+        keys.only(&["by", "samples", "sample", "bytes", "labelled"])?;
         let mut spec = DatasetSpec { bytes_per_element: 4, ..DatasetSpec::default() };
         if let Some(by) = keys.get("by") {
             spec.by = Some(self.parameter(self.string(by)?, names)?);
@@ -326,6 +351,7 @@ impl<'a> Reader<'a> {
         if let Some(sample) = keys.get("sample") {
             spec.sample = self.array(sample)?.iter().map(|v| self.integer(v)).collect::<Result<_, _>>()?;
         }
+        spec.labelled = self.flag(keys.get("labelled"))?;
         if let Some(bytes) = keys.get("bytes") {
             spec.bytes_per_element = self.integer(bytes)?;
         }

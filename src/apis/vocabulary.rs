@@ -1,7 +1,7 @@
 //! The closed lists of words that tables may use. A word that is not here is refused by the loader;
 //! the interpreter gives each its meaning.
 
-use super::model::{Mark, Pairs, Role, Verb};
+use super::model::{Mark, Order, Pairs, Role, Verb};
 pub use super::transfers::TRANSFERS;
 
 /// A word of a closed list: how many operands it takes, and what it means.
@@ -26,6 +26,7 @@ pub const RANGES: &[Word] = &[
     word("add", 2, 2, "x + y"),
     word("ceil-at", 2, 2, "x high: min(x, high)"),
     word("clamp", 3, 3, "x low high; None is no bound"),
+    word("cos", 1, 1, "cosine"),
     word("div", 2, 2, "x / y"),
     word("elu", 1, 2, "x [alpha]: not under -alpha"),
     word("exp", 1, 1, "above zero"),
@@ -46,10 +47,12 @@ pub const RANGES: &[Word] = &[
     word("relu", 1, 1, "max(x, 0)"),
     word("same", 1, 1, "the bounds of x"),
     word("scaled", 1, 1, "x, or zero, times something positive (dropout)"),
+    word("sin", 1, 1, "sine"),
     word("sqrt", 1, 1, "square root"),
     word("square", 1, 1, "x * x"),
     word("sub", 2, 2, "x - y"),
     word("sum", 1, 1, "sum of elements: keeps the sign and whether zero is possible"),
+    word("tanh", 1, 1, "hyperbolic tangent"),
     word("union", 2, MANY, "of any of them"),
 ];
 
@@ -83,9 +86,15 @@ pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("spawn", Verb::Spawn, 1, 2),
     ("zero", Verb::Zero, 1, 1),
     ("register", Verb::Register, 3, 3),
+    ("set-epoch", Verb::SetEpoch, 1, 1),
+    ("replicate", Verb::Replicate, 1, 1),
+    ("seed", Verb::Seed, 1, 1),
+    ("start-method", Verb::StartMethod, 1, 1),
+    ("worker-info", Verb::WorkerInfo, 0, 0),
     ("train-batch", Verb::TrainBatch, 1, 2),
     ("trainable", Verb::Trainable, 2, 2),
     ("copy", Verb::Copy, 1, 2),
+    ("update", Verb::Update, 2, 2),
     ("differentiate", Verb::Differentiate, 1, 1),
     ("clear-session", Verb::ClearSession, 0, 0),
     ("refuse-autocast", Verb::RefuseAutocast, 1, 1),
@@ -110,6 +119,15 @@ pub const ROLES: &[(&str, Role)] = &[
     ("engine", Role::Engine),
     ("array", Role::Array),
     ("function", Role::Function),
+    ("sampler", Role::Sampler),
+    ("generator", Role::Generator),
+];
+
+pub const ORDERS: &[(&str, Order)] = &[
+    ("sequential", Order::Sequential),
+    ("random", Order::Random),
+    ("by-class", Order::ByClass),
+    ("stream", Order::Stream),
 ];
 
 pub const MARKS: &[(&str, Mark)] = &[
@@ -164,6 +182,7 @@ pub const ENTRY_KEYS: &[&str] = &[
     "owns",
     "makes",
     "modal",
+    "order",
     "proportional",
     "dataset",
     "property",
@@ -185,4 +204,8 @@ pub const FILE_KEYS: &[&str] = &[
     "failures",
     "telltale",
     "transparent",
+    "shuffling",
+    "sharing",
+    "drawing",
+    "random",
 ];

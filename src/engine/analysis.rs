@@ -84,6 +84,8 @@ pub enum Loaded {
 pub struct Gate<'a> {
     frameworks: Vec<&'a str>,
     telltales: Option<AhoCorasick>,
+    /// Texts that tell where another one is missing.
+    lacking: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Gate<'a> {
@@ -92,6 +94,7 @@ impl<'a> Gate<'a> {
             frameworks: tables.frameworks().iter().map(|name| name.as_str()).collect(),
             // Without an automaton every file is rehearsed.
             telltales: AhoCorasick::new(tables.telltales()).ok(),
+            lacking: tables.lacking().collect(),
         }
     }
 
@@ -100,7 +103,10 @@ impl<'a> Gate<'a> {
         if !mentions_framework(text, &self.frameworks) {
             return Loaded::Skipped;
         }
-        let told = self.telltales.as_ref().is_none_or(|telltales| telltales.is_match(text));
+        let lacks =
+            |(present, absent): &(&str, &str)| source.text.contains(present) && !source.text.contains(absent);
+        let told = self.telltales.as_ref().is_none_or(|telltales| telltales.is_match(text))
+            || self.lacking.iter().any(lacks);
         // Cells of a notebook are a script, whatever they hold.
         if told || source.kind == Kind::Notebook { Loaded::Source(source) } else { Loaded::Quiet }
     }

@@ -84,8 +84,8 @@ impl Protocol for Pulse<'_, '_> {
     fn join(&self, _: &(), _: &()) {}
 
     fn enter_arm(&mut self, when: When) {
-        let pace = if when == When::Phase { self.coming.clone() } else { None };
-        self.around.push(pace);
+        let paced = matches!(when, When::Phase | When::Counter);
+        self.around.push(if paced { self.coming.clone() } else { None });
     }
 
     fn leave_arm(&mut self, _when: When) {

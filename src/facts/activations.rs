@@ -150,10 +150,8 @@ impl<'a> Script<'a> {
             let softmax =
                 loss.input.mark.filter(|(mark, _)| matches!(mark, Mark::Softmax | Mark::LogSoftmax));
             match softmax {
-                Some((_, place)) if loss.compiled && loss.is_lone() => {
-                    if once(&mut seen, place) {
-                        found.push(LoneClass { at: At { place, ..loss.at }, in_loss: false });
-                    }
+                Some((_, place)) if loss.compiled && loss.is_lone() && once(&mut seen, place) => {
+                    found.push(LoneClass { at: At { place, ..loss.at }, in_loss: false });
                 }
                 None if loss.excludes() && loss.is_lone() && once(&mut seen, loss.at.place) => {
                     found.push(LoneClass { at: loss.at, in_loss: true });

@@ -187,7 +187,7 @@ impl Script<'_> {
     }
 
     /// The loader that a dataset's batches come from.
-    fn drives(&self, dataset: ObjId) -> ObjId {
+    pub(super) fn drives(&self, dataset: ObjId) -> ObjId {
         let batched = self.rehearsal.heap.attr(dataset, Ustr::from("batched"));
         batched.and_then(Value::as_obj).unwrap_or(dataset)
     }
@@ -205,13 +205,13 @@ impl Script<'_> {
         kept.max().unwrap_or(0)
     }
 
-    fn loops(&self) -> impl Iterator<Item = LoopId> {
+    pub(super) fn loops(&self) -> impl Iterator<Item = LoopId> {
         (0..self.rehearsal.loops.len() as u32).map(LoopId)
     }
 
     /// Whether steps of descent are taken in a loop. An optimizer that runs a closure itself searches along
     /// a line: it wants all of the data at once.
-    fn descends_in(&self, id: LoopId) -> bool {
+    pub(super) fn descends_in(&self, id: LoopId) -> bool {
         let steps = self.steps();
         let searched = |at: &At| at.calls.iter().any(|(site, _)| steps.places.contains(site));
         let backward = self.sightings().any(|(at, sight)| {

@@ -1,5 +1,6 @@
 //! What an engine does by itself, and a script does past it.
 
+use super::memory::doubted_in_tests;
 use super::{Script, once};
 use crate::trace::{At, Sight};
 use ustr::Ustr;
@@ -18,7 +19,7 @@ impl Script<'_> {
             let Sight::Raw { engine, own, method } = sight else { continue };
             if once(&mut seen, at.place) {
                 let engine = if *own { "self".to_owned() } else { self.name_of(*engine) };
-                found.push(RawBackward { at: at.clone(), engine, method: *method });
+                found.push(RawBackward { at: doubted_in_tests(at), engine, method: *method });
             }
         }
         found

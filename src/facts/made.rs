@@ -30,7 +30,8 @@ pub struct RebuiltOptimizer {
 
 pub struct RebuiltLoader {
     pub at: At,
-    pub workers: i64,
+    /// How many workers it starts, where that is known.
+    pub workers: Option<i64>,
     pub dataset: Option<Place>,
 }
 
@@ -65,13 +66,17 @@ impl Script<'_> {
             for visit in &all {
                 let Effect::Empty { what } = visit.event.effect else { continue };
                 let Some(round) = visit.innermost().filter(|_| visit.always) else { continue };
-                let Some(step) = self.step_of_round(round, &all) else { continue };
+                let step = self.step_of_round(round, &all);
+                let loaded = matches!(self.rehearsal.loop_info(round).over, Over::Loader(_));
+                if step.is_none() && !loaded {
+                    continue;
+                }
                 match rounds.iter().position(|known| *known == round) {
                     Some(at) => found[at].others.push(visit.event.place),
                     None => {
                         rounds.push(round);
                         let at = at(entry, visit);
-                        let step = Some(step).filter(|step| step.file == at.place.file);
+                        let step = step.filter(|step| step.file == at.place.file);
                         found.push(EmptiedCache { at, what, step, others: Vec::new() });
                     }
                 }
@@ -115,7 +120,7 @@ impl Script<'_> {
                     continue;
                 };
                 let Some(round) = visit.innermost().filter(|_| visit.always) else { continue };
-                let Some(model) = self.from_before(*optimizer, round) else { continue };
+                let Some(model) = self.older_model(*optimizer, round) else { continue };
                 let Some(step) = only_step(*optimizer, round, &all) else { continue };
                 if is_renewed(parts, round, index, &all) || !once(&mut seen, visit.event.place) {
                     continue;
@@ -132,7 +137,7 @@ impl Script<'_> {
     }
 
     /// Where the model of an optimizer was made, when all it owns is older than a loop.
-    fn from_before(&self, optimizer: ObjId, round: LoopId) -> Option<Place> {
+    fn older_model(&self, optimizer: ObjId, round: LoopId) -> Option<Place> {
         let heap = &self.rehearsal.heap;
         let state = heap.get(optimizer).optimizer()?;
         let first = self.rehearsal.loop_info(round).first;
@@ -165,11 +170,20 @@ impl Script<'_> {
 
     /// How many workers a loader starts in each iteration over a dataset that stays as it is, and where
     /// that was made.
-    fn rebuilt_for_nothing(&self, loader: ObjId, dataset: &Value, round: LoopId) -> Option<(i64, Place)> {
+    fn rebuilt_for_nothing(
+        &self,
+        loader: ObjId,
+        dataset: &Value,
+        round: LoopId,
+    ) -> Option<(Option<i64>, Place)> {
         let heap = &self.rehearsal.heap;
         let info = self.rehearsal.loop_info(round);
         let attr = |name: &str| heap.attr(loader, Ustr::from(name));
-        let workers = attr("num_workers")?.as_known_int().filter(|workers| *workers > 0)?;
+        let workers = attr("num_workers")?.as_int()?;
+        // As many as there are processors are more than none.
+        if workers.is_unknown() || workers.known().is_some_and(|workers| workers <= 0) {
+            return None;
+        }
         let stays = |object: ObjId| heap.get(object).epoch < info.first && !info.changed.contains(object);
         let data = dataset.as_obj().filter(|object| stays(*object))?;
         // Who chooses the samples may choose others each time.
@@ -177,7 +191,7 @@ impl Script<'_> {
         let State::Loader(state) = &heap.get(loader).state else { return None };
         let plain = free("sampler") && free("batch_sampler") && !state.managed;
         let sized = state.batch_size.as_known_int().is_some();
-        (plain && sized).then(|| (workers, heap.get(data).site))
+        (plain && sized).then(|| (workers.known(), heap.get(data).site))
     }
 
     /// Whether each iteration of a loop goes through a loader with a model from outside of the loop.

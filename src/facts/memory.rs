@@ -100,7 +100,7 @@ impl Script<'_> {
 }
 
 /// A test that nothing calls runs a few small batches: what it wastes is worth a word to few.
-fn doubted_in_tests(at: &At) -> At {
+pub(super) fn doubted_in_tests(at: &At) -> At {
     let by_a_runner =
         at.seeded.is_some() && at.calls.first().is_some_and(|(_, name)| name.starts_with("test_"));
     At { confidence: if by_a_runner { Confidence::Low } else { at.confidence }, ..at.clone() }

@@ -8,9 +8,11 @@ mod compiled;
 mod data;
 mod dtypes;
 mod engines;
+mod feeding;
 pub mod gpus;
 mod gradients;
 mod graphs;
+mod kernels;
 mod losses;
 mod made;
 mod memory;
@@ -31,10 +33,12 @@ pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
 pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use engines::RawBackward;
+pub use feeding::{GpuInWorker, SameEpochs, SharedSeed, Undivided, Unshuffled};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use graphs::{
     BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,
 };
+pub use kernels::{ElementLoop, LossyCast, ShortBuffer};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};
 pub use memory::{IdleGraph, RetainedGraph};

@@ -100,12 +100,20 @@ struct State {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    Backward { surely: bool, scaled: Scaled },
+    Backward {
+        surely: bool,
+        scaled: Scaled,
+    },
     Step(Option<ObjId>),
     Clip,
     Unscale,
     Update(ObjId),
+    /// A loss was multiplied.
+    Scale,
+    /// The script learned the scale.
     Read,
+    /// A call that is not understood got hold of a scaler.
+    Foreign,
 }
 
 struct Seen {
@@ -146,6 +154,7 @@ impl Life<'_, '_> {
                 state.steps = steps::READY;
                 state.grads = map(before.grads, |one| if one & MULTIPLIED != 0 { STALE } else { one });
             }
+            ScalerAct::Scale => self.note(Kind::Scale, event, way, before),
             ScalerAct::Read => self.note(Kind::Read, event, way, before),
         }
     }
@@ -199,13 +208,14 @@ impl Protocol for Life<'_, '_> {
             Effect::Made { object } if self.share.state.others || self.share.owned.contains(*object) => {
                 state.grads |= CLEAN;
             }
-            Effect::Clip { targets, .. } if self.share.reached(targets, false) == Reach::Surely => {
+            Effect::Clip { targets, whole } if self.share.is_named_by(targets, *whole) => {
                 self.note(Kind::Clip, event, way, before);
             }
             Effect::Scaler { scaler, act } => self.act(state, *scaler, *act, event, way),
             Effect::Touch { objects } => {
                 let heap = &self.share.script.rehearsal.heap;
                 if objects.iter().any(|object| heap.get(object).state.is_scaler()) {
+                    self.note(Kind::Foreign, event, way, before);
                     state.steps = steps::FOREIGN;
                 }
                 if self.share.may_reach(objects) {
@@ -236,8 +246,9 @@ impl Protocol for Life<'_, '_> {
 fn accumulated(before: States, scaled: Scaled) -> States {
     match (before, scaled) {
         (CLEAN | APPLIED | PLAIN, Scaled::No) => PLAIN,
-        (CLEAN | APPLIED | SCALED | HELD, Scaled::By(_)) => SCALED,
         (STALE, Scaled::By(_)) => STALE,
+        // Whatever was there, what is added is multiplied.
+        (_, Scaled::By(_)) => SCALED,
         _ => grads::FOREIGN,
     }
 }
@@ -324,11 +335,16 @@ impl Life<'_, '_> {
     /// The unscaled backward pass of gradients that a scaler divides by its scale.
     fn unscaled(&self, index: usize) -> Option<(&Seen, ObjId)> {
         let Kind::Step(Some(scaler)) = self.seen[index].kind else { return None };
-        let reads = self.seen.iter().any(|seen| seen.kind == Kind::Read);
-        if reads || !only(self.seen[index].before.grads, PLAIN) {
+        let any = |kinds: &[Kind]| self.seen.iter().any(|seen| kinds.contains(&seen.kind));
+        // A whole script in which no loss is ever multiplied.
+        let never = self.seeded.is_none() && !any(&[Kind::Scale, Kind::Foreign]);
+        if any(&[Kind::Read]) || !(never || only(self.seen[index].before.grads, PLAIN)) {
             return None;
         }
-        let plain = |seen: &&Seen| matches!(seen.kind, Kind::Backward { surely: true, scaled: Scaled::No });
+        let plain = |seen: &&Seen| match seen.kind {
+            Kind::Backward { surely: true, scaled } => scaled == Scaled::No || never,
+            _ => false,
+        };
         self.seen[..index].iter().rfind(plain).map(|seen| (seen, scaler))
     }
 }

@@ -54,6 +54,11 @@ impl Share<'_, '_> {
         }
     }
 
+    /// Whether parameters that a call names are this optimizer's: some are, or no other could be meant.
+    pub fn is_named_by(&self, targets: &ObjSet, whole: bool) -> bool {
+        self.overlap(targets) || (self.alone && (self.state.others || !whole))
+    }
+
     pub fn clears(&self, targets: &ObjSet, whole: bool) -> Reach {
         if targets.contains(self.optimizer) {
             return Reach::Surely;
@@ -108,8 +113,10 @@ impl<'a> Script<'a> {
             let State::Optimizer(state) = &self.rehearsal.heap.get(optimizer).state else { continue };
             for owns in owned_parts(state, parts) {
                 let state = OptimizerState { owns, ..state.clone() };
-                let alone = stepping.len() == 1;
-                let mut share = Share { script: self, optimizer, owned: ObjSet::default(), state, alone };
+                let mut share =
+                    Share { script: self, optimizer, owned: ObjSet::default(), state, alone: false };
+                // Another that owns the same takes part in all that is done to this one.
+                share.alone = stepping.iter().all(|other| other == optimizer || share.is_of(other));
                 share.owned = share.spread(&share.state.owns);
                 all.push(share);
             }

@@ -4,7 +4,7 @@
 use super::Script;
 use super::shares::{Parts, Reach, Share, optimizers};
 use crate::report::{Confidence, Place};
-use crate::trace::{At, Effect, Entry, Event, LoopId, Node, Protocol, Way, When, walk};
+use crate::trace::{At, Effect, Entry, Event, LoopId, Node, Over, Protocol, Way, When, walk};
 use crate::values::{ObjId, ObjSet};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -111,7 +111,11 @@ impl<'a> Script<'a> {
         }
         let stepped = self.stepped();
         for entry in &self.rehearsal.entries {
-            for share in self.shares_of(&self.in_use(entry), Parts::Together) {
+            let mut used = self.in_use(entry);
+            if stepped.is_empty() && entry.function.is_none() {
+                used = used.union(&self.optimizers_of_script());
+            }
+            for share in self.shares_of(&used, Parts::Together) {
                 let steps = stepped.iter().any(|other| is_same(&share, other));
                 let mut deeds = Deeds { share, seen: Vec::new() };
                 walk(&mut deeds, &entry.nodes, ());
@@ -143,6 +147,16 @@ impl<'a> Script<'a> {
         used.iter().filter(own).collect()
     }
 
+    /// All optimizers that a script makes for parameters that we see.
+    fn optimizers_of_script(&self) -> ObjSet {
+        let heap = &self.rehearsal.heap;
+        let made = |object: &ObjId| {
+            let own = heap.get(*object).optimizer().is_some_and(|state| !state.managed && !state.others);
+            own && heap.get(*object).confidence == Confidence::High
+        };
+        (0..heap.len() as u32).map(ObjId).filter(made).collect()
+    }
+
     /// The optimizers that step anywhere.
     fn stepped(&self) -> ObjSet {
         let mut stepped = ObjSet::default();
@@ -157,12 +171,17 @@ impl<'a> Script<'a> {
         let named = deeds.seen.iter().find(|seen| seen.what == What::Named);
         let cleared =
             |id: &LoopId| deeds.seen.iter().any(|seen| seen.what == What::Clear && seen.loops.contains(id));
+        // Where no optimizer steps at all, it may be the clearing that is forgotten, too.
+        let trains =
+            |id: &LoopId| matches!(self.rehearsal.loop_info(*id).over, Over::Loader(_) | Over::Counter);
+        let nothing_steps = self.stepped().is_empty() && entry.function.is_none();
+        let forgotten = |seen: &Seen| nothing_steps && seen.loops.iter().any(trains);
         if deeds.seen.iter().any(|seen| matches!(seen.what, What::Foreign | What::Read)) {
             return None;
         }
         let backward = deeds.seen.iter().find(|seen| {
             let certain = seen.what == What::Backward(Reach::Surely);
-            certain && (named.is_some() || seen.loops.iter().any(cleared))
+            certain && (named.is_some() || seen.loops.iter().any(cleared) || forgotten(seen))
         })?;
         backward.loops.first()?;
         let primary = named.unwrap_or(backward);

@@ -202,8 +202,9 @@ fn grow(a: &[Int], b: &[Int]) -> Option<Confidence> {
         }
     }
     let (first, second) = (first?, second?);
-    // Of sizes that nobody knows both may be one.
-    (first.max(second) == Confidence::High).then_some(first.min(second))
+    // Of sizes that nobody knows both may be one, but a column of predictions is seldom a single one.
+    let plain = matches!((a, b), ([_, Int::Known(1)], [_]) | ([_], [_, Int::Known(1)]));
+    (plain || first.max(second) == Confidence::High).then_some(first.min(second))
 }
 
 /// How sure it is that an axis of one grows to a size.
@@ -227,11 +228,12 @@ mod tests {
     #[test]
     fn a_column_and_a_vector_make_a_square() {
         let (batch, one, many) = (Int::symbol(Symbol(0)), Int::Known(1), Int::Known(64));
-        assert_eq!(grow(&[batch.clone(), one.clone()], &[batch.clone()]), Some(Confidence::High));
-        assert_eq!(grow(&[many.clone()], &[many.clone(), one.clone()]), Some(Confidence::High));
+        assert_eq!(grow(&[batch.clone(), one.clone()], std::slice::from_ref(&batch)), Some(Confidence::High));
+        assert_eq!(grow(std::slice::from_ref(&many), &[many.clone(), one.clone()]), Some(Confidence::High));
         assert_eq!(grow(&[many.clone(), one.clone()], &[Int::Unknown]), Some(Confidence::Medium));
-        assert_eq!(grow(&[Int::Unknown, one.clone()], &[Int::Unknown]), None);
-        assert_eq!(grow(&[one.clone(), one.clone()], &[one.clone()]), None);
+        assert_eq!(grow(&[Int::Unknown, one.clone()], &[Int::Unknown]), Some(Confidence::Medium));
+        assert_eq!(grow(&[Int::Unknown, one.clone(), many.clone()], &[Int::Unknown, many.clone()]), None);
+        assert_eq!(grow(&[one.clone(), one.clone()], std::slice::from_ref(&one)), None);
         assert_eq!(grow(&[many.clone(), one.clone()], &[]), None);
         assert_eq!(grow(&[many.clone(), one.clone()], &[many.clone(), one.clone()]), None);
         assert_eq!(grow(&[many.clone(), Int::Known(3)], &[many]), None);

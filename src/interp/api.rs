@@ -86,6 +86,7 @@ impl<'p> Interp<'p> {
         if !api.property {
             self.effects(api, call);
         }
+        self.note_draw(call);
         let value = self.given(api, call);
         let value = self.finish(api, call, value);
         let value = self.note_cut(api, call, value);
@@ -138,6 +139,11 @@ impl<'p> Interp<'p> {
                 self.on_device(&moved, Device::Accelerator)
             }
             "managed-device-name" => Value::Device(Device::Accelerator),
+            "apply-function" => self.applied_function(call),
+            "on-gpu" => {
+                self.devices_asked += 1;
+                transfer::apply(self, "bool", call)
+            }
             "managed-first" | "managed-pair" => self.managed_several(call),
             "module-optimizers" => self.module_optimizers(call),
             "call-result" => {
@@ -158,8 +164,8 @@ impl<'p> Interp<'p> {
             "mode-flag" => self.mode_flag(call),
             "parameter" => self.parameter(call),
             "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
-            | "dataset-same" | "take-samples" | "dataset-arrays" | "dataset-skip" | "dataset-take"
-            | "tensor-dataset" | "split-dataset" | "concat-datasets" | "symbolic-input"
+            | "dataset-same" | "dataset-shuffled" | "take-samples" | "dataset-arrays" | "dataset-skip"
+            | "dataset-take" | "tensor-dataset" | "split-dataset" | "concat-datasets" | "symbolic-input"
             | "symbolic-model" | "stacked-layers" | "activation-layer" => {
                 self.dataset_or_model(apply.verb.as_str(), call)
             }
@@ -188,8 +194,13 @@ impl<'p> Interp<'p> {
             tensor.made = Some(call.place);
             tensor.born = self.epoch;
         }
+        tensor.numbers = self.numbers_given(api, call, tensor.numbers.take(), tensor.dtype);
+        if let Some(gives) = &api.gives {
+            self.buffered(gives.verb.as_str(), call.place, &mut tensor);
+        }
         tensor.averaged |= tensor.rank() == Some(0) && self.averages(api, call);
         if tensor.device.is_gpu() {
+            self.note_moved_by_worker(inputs.as_deref(), call.place);
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
         let value = self.come_through(None, call.values(), Value::tensor(tensor));
@@ -211,7 +222,7 @@ impl<'p> Interp<'p> {
     /// Whether a call takes the mean: by itself, or as the reduction of a loss.
     fn averages(&self, api: &Api, call: &Invocation) -> bool {
         let said = |name: &&str| !matches!(call.get(name), Value::None | Value::Unknown);
-        let old = ["size_average", "reduce"].iter().any(|name| said(name));
+        let old = ["size_average", "reduce"].iter().any(said);
         let by_mean = || matches!(&api.range, Some(RangeSpec::Of(apply)) if apply.verb == "mean");
         match api.loss {
             Some(_) => !old && call.get("reduction").as_str() == Some("mean"),
@@ -237,7 +248,7 @@ impl<'p> Interp<'p> {
         let how = Rc::from(api.name.as_str());
         let made = before.and_then(|before| before.made).or(tensor.made);
         // What is moved is as old as it was.
-        let born = before.map_or(tensor.born, |before| before.born);
+        let born = before.map_or(self.epoch, |before| before.born);
         let tensor = Rc::new(Tensor { made, born, ..tensor.clone() });
         let confidence = tensor.confidence;
         self.see(place, Sight::Resident { tensor, how }, confidence);
@@ -296,6 +307,7 @@ impl<'p> Interp<'p> {
                     weights => weights,
                 },
                 modal: self.is_modal(api, &invocation),
+                recurrent: api.gives.as_ref().is_some_and(|gives| gives.verb == "recurrent"),
                 device: self.device_in_force(&invocation),
                 dtype: self.dtype_in_force(&invocation),
                 frozen: Some(false),
@@ -312,6 +324,7 @@ impl<'p> Interp<'p> {
                 return Value::tensor(Tensor { made: Some(call.place), ..Tensor::default() });
             }
             Some(Role::Scaler) => State::Scaler,
+            Some(Role::Sampler) => State::Sampler(self.sampler_state(api, &invocation)),
             _ => State::Plain,
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);
@@ -321,6 +334,7 @@ impl<'p> Interp<'p> {
             self.note_gathered(object, remembers, call.place);
         }
         self.keep_arguments(object, api, &invocation);
+        self.settle_properties(object, &invocation);
         self.put_in_scope(object);
         Value::Obj(object)
     }
@@ -346,11 +360,28 @@ impl<'p> Interp<'p> {
         if self.heap.get(object).module().is_some() {
             for param in &api.params {
                 let value = call.get(&param.name);
-                children.extend(self.module_items(&value, call.place));
+                let items = self.module_items(&value, call.place);
+                if !items.is_empty() {
+                    self.keep_by_name(object, &value);
+                }
+                children.extend(items);
             }
         }
         for (index, child) in children.into_iter().enumerate() {
             self.heap.get_mut(object).set_attr(Ustr::from(&index.to_string()), child);
+        }
+    }
+
+    /// Modules in a dict are attributes under their keys, too.
+    fn keep_by_name(&mut self, object: ObjId, items: &Value) {
+        let Some(State::Dict(entries)) = items.as_obj().map(|items| self.heap.get(items).state.clone())
+        else {
+            return;
+        };
+        for (key, value) in entries.known {
+            if let Key::Str(name) = key {
+                self.heap.get_mut(object).set_attr(Ustr::from(&name), value);
+            }
         }
     }
 
@@ -402,7 +433,8 @@ impl<'p> Interp<'p> {
 
     /// A model whose layers we do not see, fresh from a framework.
     fn made_elsewhere(&mut self, call: &Invocation) -> Value {
-        let told = call.nth(0).as_str().map(Ustr::from);
+        // A checkpoint's name is no class.
+        let told = call.nth(0).as_str().map(Ustr::from).filter(|name| self.apis.class(*name).is_some());
         let class = told.or_else(|| self.apis.class_of(Role::Module));
         let placing = match told {
             Some(class) if self.apis.owns(class).iter().any(|part| part == "session") => Device::Automatic,
@@ -418,6 +450,10 @@ impl<'p> Interp<'p> {
         let object =
             self.alloc(call.place, class.map_or(ClassRef::Builtin, ClassRef::Api), State::Module(state));
         self.made(call.place, object);
+        self.put_in_scope(object);
+        if let head @ Value::Str(Some(_)) = call.nth(1) {
+            self.heap.get_mut(object).set_attr(Ustr::from("name of the head"), head);
+        }
         Value::Obj(object)
     }
 

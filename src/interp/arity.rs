@@ -79,13 +79,15 @@ impl<'p> Interp<'p> {
         let definition = self.tree(backward.file).function(backward.function);
         let place = Place::new(backward.file, definition.name_span);
         let mut call = Call::new(place);
+        let context = Value::Obj(self.alloc(place, ClassRef::Builtin, State::Plain));
         for (index, param) in definition.params.iter().enumerate() {
             if matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar) {
                 call.open = true;
                 continue;
             }
             let gradient = Tensor { graph: Graph::None, ..Tensor::default() };
-            let value = if index == 0 { Value::Unknown } else { Value::tensor(gradient) };
+            // What is kept on the context may be anything.
+            let value = if index == 0 { context.clone() } else { Value::tensor(gradient) };
             call.keywords.push((param.name, Passed { value, place }));
         }
         let outer = self.watch.returned.replace((self.frames.len() + 1, Vec::new()));

@@ -10,8 +10,10 @@ use ustr::Ustr;
 impl<'p> Interp<'p> {
     /// Assigns and, for names, says where a number got its name.
     pub(super) fn assign_statement(&mut self, targets: &'p [ExprId], value: ExprId) {
+        let asked = self.devices_asked;
         let result = self.eval(value);
         for target in targets {
+            self.note_device_flag(*target, asked, &result);
             let result = self.note_carried_sum(*target, value, result.clone());
             let named = self.named(*target, value, result);
             self.assign(*target, named);
@@ -38,6 +40,7 @@ impl<'p> Interp<'p> {
             return;
         }
         let mut result = self.binary(op, &before, &operand, place, self.same_target(target, value));
+        result = self.replaced_in_place(&before, result);
         if matches!(op, BinaryOp::Add | BinaryOp::Sub) {
             result = self.carried_sum(target, &before, &result);
         }

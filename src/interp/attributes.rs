@@ -30,11 +30,16 @@ impl<'p> Interp<'p> {
             Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => {
                 Value::Unknown
             }
-            Value::Device(Device::Cuda(_)) if name == "type" => Value::str("cuda"),
-            Value::Device(Device::Cpu) if name == "type" => Value::str("cpu"),
-            // Its kind still names it.
-            Value::Device(device) if name == "type" && device.is_gpu() => value.clone(),
-            Value::Device(_) if name == "type" => Value::Str(None),
+            Value::Device(device) if name == "type" => {
+                self.devices_asked += 1;
+                match device {
+                    Device::Cuda(_) => Value::str("cuda"),
+                    Device::Cpu => Value::str("cpu"),
+                    // Its kind still names it.
+                    device if device.is_gpu() => value.clone(),
+                    _ => Value::Str(None),
+                }
+            }
             Value::None => Value::Unknown,
             _ => python::attribute(self, value, &name).unwrap_or_else(|| {
                 Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) }))
@@ -76,9 +81,14 @@ impl<'p> Interp<'p> {
         matches!(method, Method::Api(name) if self.apis.get(*name).is_some_and(|api| !api.effects.is_empty()))
     }
 
-    fn api_attr(&mut self, package: Ustr, name: Ustr, _place: Place) -> Value {
+    fn api_attr(&mut self, package: Ustr, name: Ustr, place: Place) -> Value {
         let canonical = self.canonical(package, name);
-        if let Some(api) = self.apis.get(canonical) {
+        let apis = self.apis;
+        if let Some(api) = apis.get(canonical) {
+            // A name of a package that stands for a value.
+            if api.property && apis.class(package).is_none() {
+                return self.call_api(api.name, &Call::new(place));
+            }
             return Value::Api(api.name);
         }
         match self.apis.class(package).and_then(|class| self.apis.method(class.name, name)) {
@@ -160,6 +170,9 @@ impl<'p> Interp<'p> {
                 }
                 Value::Bound(Rc::new(Bound { receiver, method: Method::Closure(closure.clone()) }))
             }
+            Value::Api(api) if self.is_class_method(receiver, *api) => {
+                Value::Bound(Rc::new(Bound { receiver: receiver.clone(), method: Method::Api(*api) }))
+            }
             Value::Api(api) if !owned && self.is_method(receiver, *api) => {
                 if self.apis.get(*api).is_some_and(|entry| entry.property) {
                     return self.call_api_method(*api, receiver, &Call::new(place));
@@ -175,6 +188,17 @@ impl<'p> Interp<'p> {
             Some(object) => !matches!(self.heap.get(object).state, State::Class(_)),
             None => true,
         }
+    }
+
+    /// A method of a framework that takes the class itself, as its first parameter says.
+    fn is_class_method(&self, receiver: &Value, api: Ustr) -> bool {
+        let is_class =
+            receiver.as_obj().is_some_and(|object| matches!(self.heap.get(object).state, State::Class(_)));
+        is_class
+            && self
+                .apis
+                .get(api)
+                .is_some_and(|entry| entry.params.first().is_some_and(|first| first.name == "cls"))
     }
 
     fn class_value(&self, receiver: &Value) -> Value {

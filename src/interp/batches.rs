@@ -21,8 +21,13 @@ impl<'p> Interp<'p> {
             (ExprKind::Tuple(targets) | ExprKind::List(targets), Value::Tuple(items))
                 if targets.len() == items.len() =>
             {
-                let parts = targets.iter().zip(items.iter());
-                Value::tuple(parts.map(|(target, item)| self.collated_for(*target, item.clone())).collect())
+                // Pairs of a counter and a batch, or the parts of a sample.
+                let counted = matches!(items.first(), Some(Value::Int(_)));
+                let part = |(target, item): (&ExprId, &Value)| match item {
+                    Value::Unknown if !counted => self.collated_part(*target),
+                    _ => self.collated_for(*target, item.clone()),
+                };
+                Value::tuple(targets.iter().zip(items.iter()).map(part).collect())
             }
             (ExprKind::Tuple(targets) | ExprKind::List(targets), Value::Unknown) => {
                 Value::tuple(targets.iter().map(|target| self.collated_part(*target)).collect())

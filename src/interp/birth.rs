@@ -2,9 +2,10 @@
 //! runs before it is needed, and what is kept in attributes that the framework does not look into.
 
 use super::{Interp, class::Base, parameters::is_parameter};
-use crate::report::{Confidence, Place};
-use crate::syntax::FnId;
-use crate::trace::Sight;
+use crate::apis::Role;
+use crate::report::{Confidence, FileId, Place};
+use crate::syntax::{ClassId, FnId, Function};
+use crate::trace::{FnKey, Sight};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -47,6 +48,10 @@ impl<'p> Interp<'p> {
         }
         if notes {
             birth.first = None;
+        }
+        // A stub that computes nothing is never called.
+        if birth.first.is_none() && self.project_forward(birth.object).is_none() {
+            return;
         }
         let Some(place) = birth.first.map(|(place, _)| place).or(constructor) else { return };
         let class = self.class_name(birth.object);
@@ -105,6 +110,32 @@ impl<'p> Interp<'p> {
         })
     }
 
+    /// Classes that nothing instantiates, and whose constructors name no other.
+    pub(super) fn unborn(&mut self, file: FileId) {
+        let tree = self.tree(file);
+        let calls = [Ustr::from("super"), Ustr::from("__init__")];
+        for (index, function) in tree.functions.iter().enumerate() {
+            let Some(class) = function.class.filter(|_| function.name == "__init__") else { continue };
+            let scope = self.module(file).names.scope(FnId(index as u32));
+            let ran = self.out.called.contains(&FnKey { file, function: FnId(index as u32) });
+            let skipped = ran || calls.iter().any(|name| scope.mentions.contains(*name));
+            if !skipped && tree.class(class).parent.is_none() && !self.is_starved() {
+                self.unborn_instance(file, class, function);
+            }
+        }
+    }
+
+    fn unborn_instance(&mut self, file: FileId, class: ClassId, constructor: &Function) {
+        let Some(env) = self.modules.get(&file).map(|module| module.env) else { return };
+        let name = self.tree(file).class(class).name;
+        let Some(object) = self.heap.attr(env, name).and_then(Value::as_obj) else { return };
+        if self.role_of(ClassRef::Project(object)) == Some(Role::Module) {
+            self.push_frame(env, file, None, None);
+            self.seeded_receiver(file, class, Place::new(file, constructor.name_span));
+            self.frames.pop();
+        }
+    }
+
     /// What was seen of constructors, once all has run.
     pub(super) fn report_births(&mut self) {
         for (place, sight) in std::mem::take(&mut self.watch.unready) {
@@ -152,9 +183,20 @@ impl<'p> Interp<'p> {
             }
             seen.push(site);
             let (class, parts) = (self.class_name(object), self.class_name(lost[0]));
-            let confidence = self.heap.get(object).confidence;
+            // Where nothing is trained, bare parameters may be set by hand.
+            let by_hand = self.is_bare_parameter(lost[0]) && !self.trains();
+            let confidence = if by_hand { Confidence::Low } else { self.heap.get(object).confidence };
             self.see(site, Sight::Hidden { class, attribute: *name, container, parts }, confidence);
         }
+    }
+
+    fn is_bare_parameter(&self, part: ObjId) -> bool {
+        let class = self.apis.class_of(Role::Parameter).map(ClassRef::Api);
+        Some(self.heap.get(part).class) == class
+    }
+
+    fn trains(&self) -> bool {
+        (0..self.heap.len() as u32).any(|object| self.heap.get(ObjId(object)).optimizer().is_some())
     }
 
     fn plain_container(&self, value: &Value) -> Option<(&'static str, Option<Place>)> {

@@ -19,13 +19,20 @@ impl<'p> Interp<'p> {
         let mut open: Vec<(Option<ExprId>, &'p [StmtId])> = Vec::new();
         let mut closed = false;
         let mut when = When::Unknown;
+        let mut about_device = false;
+        let mut bounds: Vec<Option<(u32, Int)>> = Vec::new();
         for (test, body) in arms {
+            let asked = self.devices_asked;
+            self.bound = None;
             let value = self.eval(*test);
+            about_device |= arms.len() == 1 && self.asks_device(*test, asked);
+            let bound = self.bound.take();
             self.note_test(*test);
             match self.truth(&value) {
                 Some(false) => continue,
                 Some(true) => {
                     open.push((Some(*test), body));
+                    bounds.push(None);
                     closed = true;
                     break;
                 }
@@ -34,6 +41,7 @@ impl<'p> Interp<'p> {
                         when = self.when_of(*test);
                     }
                     open.push((Some(*test), body));
+                    bounds.push(bound);
                 }
             }
         }
@@ -45,12 +53,21 @@ impl<'p> Interp<'p> {
             if let Some(test) = test {
                 self.refine(*test, true);
             }
+            if let (true, Some((asked, first))) = (about_device, arms.first()) {
+                let other = if test.is_some() { otherwise } else { first };
+                return self.either_device(*asked, body, other);
+            }
             return self.block(body);
+        }
+        if let (true, Some((test, body))) = (about_device, arms.first()) {
+            return self.both_devices(*test, body, otherwise);
         }
         let mut closures: Vec<Boxed<'p, 'p>> = Vec::new();
         for (index, (test, body)) in open.into_iter().enumerate() {
             let before: Vec<ExprId> = tests.iter().take(index).copied().collect();
+            let bound = bounds.get(index).cloned().flatten();
             closures.push(Box::new(move |interp| {
+                interp.guards.extend(bound.clone());
                 before.iter().for_each(|test| interp.refine(*test, false));
                 if let Some(test) = test {
                     interp.refine(test, true);
@@ -58,19 +75,21 @@ impl<'p> Interp<'p> {
                 interp.block(body)
             }));
         }
-        if let (When::Phase, [test, ..]) = (when, tests.as_slice()) {
-            self.note_pace(*test);
+        if let (When::Phase | When::Counter, [test, ..]) = (when, tests.as_slice()) {
+            self.note_pace(*test, when);
         }
         let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
         self.branch(when, &mut arms)
     }
 
     /// How often a branch on a counter's phase is taken: `(i + 1) % every == 0`.
-    fn note_pace(&mut self, test: ExprId) {
-        let Some(every) = self.pace_of(test) else { return };
-        let (every, given) = match self.eval(every) {
-            Value::Int(num) => (num.int.clone(), num.is_given()),
-            Value::Given(given) => (given.value.as_int().cloned().unwrap_or_default(), true),
+    fn note_pace(&mut self, test: ExprId, when: When) {
+        let every = self.pace_of(test).map(|every| self.eval(every));
+        let (every, given) = match every {
+            Some(Value::Int(num)) => (num.int.clone(), num.is_given()),
+            Some(Value::Given(given)) => (given.value.as_int().cloned().unwrap_or_default(), true),
+            // A counter that is past a number stays past it.
+            None if when == When::Counter => (Int::Known(1), false),
             _ => (Int::Unknown, false),
         };
         let place = self.expr_place(test);
@@ -81,7 +100,16 @@ impl<'p> Interp<'p> {
         let tree = self.tree(self.file());
         match &tree.expr(test).kind {
             ExprKind::Compare { first, rest } => {
-                self.pace_of(*first).or_else(|| rest.iter().find_map(|(_, operand)| self.pace_of(*operand)))
+                let counts = |interp: &mut Self| interp.tag_of(*first) == When::Counter;
+                match &**rest {
+                    // `count == every`, where the count starts again.
+                    [(CompareOp::Eq, other)] if counts(self) => Some(*other),
+                    rest => {
+                        let within =
+                            |interp: &mut Self| rest.iter().find_map(|(_, operand)| interp.pace_of(*operand));
+                        self.pace_of(*first).or_else(|| within(self))
+                    }
+                }
             }
             ExprKind::Unary { operand, .. } => self.pace_of(*operand),
             // What else lets the branch be taken takes it more often.
@@ -98,12 +126,19 @@ impl<'p> Interp<'p> {
         for arm in arms.iter_mut() {
             self.heap.begin();
             self.trace.push(Vec::new());
+            self.arms += 1;
+            let guards = self.guards.len();
             let flow = arm(self);
+            self.guards.truncate(guards);
+            self.arms -= 1;
             nodes.push(self.trace.pop().unwrap_or_default());
             ends.push((flow, self.heap.rollback()));
         }
         if nodes.iter().any(|arm| !arm.is_empty()) {
             self.push(Node::Branch { when, arms: nodes });
+        }
+        if ends.iter().any(|(flow, _)| *flow != Flow::Next) {
+            self.active.iter_mut().for_each(|active| active.escapes = true);
         }
         let mut through: Option<heap::Writes> = None;
         let mut through_count = 0;

@@ -84,7 +84,9 @@ impl<'p> Interp<'p> {
                             false,
                         );
                         match sum.as_tensor() {
-                            Some(tensor) => Value::tensor(Tensor { range: None, ..(**tensor).clone() }),
+                            Some(tensor) => {
+                                Value::tensor(Tensor { range: None, numbers: None, ..(**tensor).clone() })
+                            }
                             None => Value::Unknown,
                         }
                     }
@@ -93,7 +95,12 @@ impl<'p> Interp<'p> {
             "float" | "round" => Value::Float(None),
             "int" => Value::of_int(Int::Unknown),
             "abs" | "pow" | "max" | "min" => match first.as_tensor() {
-                Some(tensor) => Value::tensor(Tensor { range: None, mark: None, ..(**tensor).clone() }),
+                Some(tensor) => Value::tensor(Tensor {
+                    range: None,
+                    mark: None,
+                    numbers: tensor.numbers.as_deref().map(super::formulas::other_numbers),
+                    ..(**tensor).clone()
+                }),
                 None => Value::Unknown,
             },
             "next" | "iter" => match first.bare() {

@@ -29,6 +29,15 @@ pub(super) fn mix(path: u64, start: u32, index: u32) -> u64 {
 
 impl<'p> Interp<'p> {
     pub fn call_value(&mut self, callee: &Value, call: &Call) -> Value {
+        let value = self.called(callee, call);
+        if self.symbolic && value.is_unknown() {
+            // Whatever was done to a symbolic value, something symbolic comes out.
+            return self.still_symbolic(call);
+        }
+        value
+    }
+
+    fn called(&mut self, callee: &Value, call: &Call) -> Value {
         match callee {
             Value::Function(closure) => self.inline(closure, None, call),
             Value::Bound(bound) => match &bound.method {
@@ -88,6 +97,15 @@ impl<'p> Interp<'p> {
 
     /// `receiver.name(...)`.
     pub(super) fn call_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
+        let result = self.result_of_method(receiver, name, call, base);
+        if super::formulas::is_followed(receiver) {
+            self.renamed(receiver, name, base, result)
+        } else {
+            result
+        }
+    }
+
+    fn result_of_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
         if let Value::Unknown = receiver {
             return self.method_of_unknown(name, call, base);
         }
@@ -99,6 +117,7 @@ impl<'p> Interp<'p> {
         }
         let method = self.get_attr(receiver, name, call.place);
         if method.is_unknown() {
+            self.epoch_of_unknown(name, call.place);
             if let Some(value) = python::method(self, receiver, &name, call) {
                 return value;
             }
@@ -164,10 +183,11 @@ impl<'p> Interp<'p> {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
             let value = self.call_api_method(api.name, &tensor, call);
             // It may be something else after all, that changes in place.
-            self.watch.latest = None;
+            self.watch.latest.clear();
             return value;
         }
         self.mode_of_unknown(name, call.place);
+        self.epoch_of_unknown(name, call.place);
         let does = |role, verb| {
             let class = self.apis.class_of(role)?;
             let api = self.apis.method(class, name)?;
@@ -246,6 +266,8 @@ impl<'p> Interp<'p> {
         self.depth -= 1;
         self.path = path;
         let frame = self.frames.pop();
+        let depth = self.frames.len();
+        self.returned.take_if(|returned| returned.is_over(depth));
         if let Some(around) = frame.as_ref().and_then(|frame| frame.around) {
             self.awaiting = Some((call.place, around));
         }
@@ -290,9 +312,13 @@ impl<'p> Interp<'p> {
                 let flow = self.block(block);
                 let Some(frame) = self.frames.last_mut() else { return Value::Unknown };
                 let (returned, yielded) = (frame.returned.take(), frame.yielded.take());
+                let hands_on = frame.hands_on;
                 if function.is_generator {
                     let place = Place::new(self.file(), function.span);
                     let items = self.list_of(place, yielded.unwrap_or_default());
+                    if let (Some(list), Some(loader)) = (items.as_obj(), hands_on) {
+                        self.heap.get_mut(list).set_attr(Ustr::from("iterable"), Value::Obj(loader));
+                    }
                     return self.one_shot(items, None, place);
                 }
                 match returned {
@@ -326,6 +352,8 @@ impl<'p> Interp<'p> {
             returned: None,
             exits: Vec::new(),
             yielded: None,
+            hands_on: None,
+            around_loops: self.active.len(),
             receiver: None,
             class: None,
             site,
@@ -390,6 +418,7 @@ impl<'p> Interp<'p> {
 
     /// A call that is not understood: it may have done anything to the training state it can reach.
     pub(super) fn havoc(&mut self, call: &Call) {
+        self.spoil_arguments(call);
         let mut touched = ObjSet::default();
         let values: Vec<Value> = call.values().cloned().collect();
         for value in &values {
@@ -434,6 +463,9 @@ impl<'p> Interp<'p> {
         if matches!(here.state, State::Module(_) | State::Optimizer(_) | State::Scaler) {
             found.insert(object);
             return;
+        }
+        if matches!(here.state, State::Sampler(_) | State::Loader(_)) {
+            found.insert(object);
         }
         self.burn_over(here.attrs.len() + here.state.held() + 1);
         if depth == 0 || self.is_starved() {

@@ -114,10 +114,14 @@ impl<'p> Interp<'p> {
                 State::Optimizer(OptimizerState { others: true, ..OptimizerState::default() })
             }
             Some(Role::Scaler) => State::Scaler,
+            Some(Role::Sampler) => State::Sampler(SamplerState { orders: Orders::UNKNOWN, shared_at: None }),
             _ => State::Plain,
         };
         let object = self.alloc(call.place, reference, state);
         self.made(call.place, object);
+        if !self.contexts.is_empty() {
+            self.put_in_scope(object);
+        }
         let value = Value::Obj(object);
         if let Some(role) = self.role_of(reference)
             && role == Role::Optimizer
@@ -160,11 +164,20 @@ impl<'p> Interp<'p> {
                 position += 1;
                 let value = match passed {
                     Some(value) => value,
+                    // `**settings` that we do not see may give it.
+                    None if call.open => self.field_of_type(annotation, &state),
                     None => self.field_default(base, name, value, &state, annotation),
                 };
                 self.heap.get_mut(object).set_attr(name, value);
             }
         }
+    }
+
+    fn field_of_type(&mut self, annotation: ExprId, state: &ClassState) -> Value {
+        self.push_frame(state.env, state.file, None, None);
+        let value = self.typed_by_annotation(annotation, Value::Unknown);
+        self.frames.pop();
+        value
     }
 
     fn field_default(

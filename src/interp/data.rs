@@ -21,18 +21,15 @@ impl<'p> Interp<'p> {
             (Some(size), _) if !size.is_unknown() => size.clone(),
             _ => Int::symbol(self.symbol("batch")),
         };
-        let sample = self.sample(&dataset, call.place);
-        let collate = call.get("collate_fn");
-        let batch = match &collate {
-            Value::None => self.collated(&sample, &count),
-            Value::Unknown => Value::Unknown,
-            function => {
-                let samples = self.list_of(call.place, sample);
-                self.quietly(|interp| interp.call_value(function, &Call::with(call.place, [samples])))
-            }
+        let feeding = self.feeding(call, &dataset);
+        let batch = self.at_work(call, feeding, |interp| interp.first_of_loader(call, &dataset, &count));
+        let state = LoaderState {
+            dataset: dataset.clone(),
+            batch_size: batch_size.clone(),
+            batch,
+            feeding,
+            managed: false,
         };
-        let state =
-            LoaderState { dataset: dataset.clone(), batch_size: batch_size.clone(), batch, managed: false };
         let object = self.alloc(call.place, ClassRef::Api(api.name), State::Loader(Rc::new(state)));
         self.keep_arguments(object, api, call);
         let confidence = self.heap.get(object).confidence;
@@ -40,6 +37,20 @@ impl<'p> Interp<'p> {
         let sight = Sight::Loader { loader: object, dataset, length, length_place, batch_size, batch_place };
         self.see(call.place, sight, confidence);
         Value::Obj(object)
+    }
+
+    /// What a loader hands out, as its workers make it.
+    fn first_of_loader(&mut self, call: &Invocation, dataset: &Value, count: &Int) -> Value {
+        let sample = self.sample(dataset, call.place);
+        self.note_held_by_worker(&sample);
+        match &call.get("collate_fn") {
+            Value::None => self.collated(&sample, count),
+            Value::Unknown => Value::Unknown,
+            function => {
+                let samples = self.list_of(call.place, sample);
+                self.quietly(|interp| interp.call_value(function, &Call::with(call.place, [samples])))
+            }
+        }
     }
 
     /// The length of data, and the batch size against it. Of data that nobody knows, `len(data)` is known to be
@@ -102,11 +113,12 @@ impl<'p> Interp<'p> {
         if let Some(api) = apis.get(class)
             && let Some(spec) = &api.dataset
         {
-            if spec.sample.is_empty() {
+            if spec.sample.is_empty() && !spec.labelled {
                 return Value::Unknown;
             }
             let shape: Shape = spec.sample.iter().map(|size| Int::Known(*size)).collect();
             let raw = Tensor { is_array: true, ..super::streams::samples_of(shape, DType::UInt8, place) };
+            let raw = if spec.labelled { raw.with_shape(None) } else { raw };
             let transform = self.heap.attr(object, Ustr::from("transform")).cloned().unwrap_or(Value::None);
             let input = match transform.bare() {
                 Value::None => raw,
@@ -228,7 +240,9 @@ impl<'p> Interp<'p> {
                 let sliced = self.slices(&data, call.place);
                 let sample = self.on_device(&sliced, Device::Automatic);
                 let length = self.slices_length(&data, call.place);
-                self.stream(call, sample, length)
+                let made = self.stream(call, sample, length);
+                self.note_held(&made, &data);
+                made
             }
             "dataset-batch" => self.stream_batch(call),
             "dataset-rows" => self.dataset_rows(call),
@@ -249,11 +263,13 @@ impl<'p> Interp<'p> {
                     self.quietly(|interp| interp.call_value(&call.nth(1), &Call::with(call.place, args)));
                 let batched = call.nth(0).as_obj().and_then(|source| self.loader_of(&Value::Obj(source)));
                 let made = self.stream(call, mapped, length);
+                self.keep_held(&made, &call.nth(0));
                 if let (Some(object), Some(loader)) = (made.as_obj(), batched) {
                     self.heap.get_mut(object).set_attr(Ustr::from("batched"), Value::Obj(loader));
                 }
                 made
             }
+            "dataset-shuffled" => self.stream_shuffled(call),
             "dataset-same" | "dataset-skip" | "dataset-take" => call.nth(0),
             "tensor-dataset" => self.dataset_of(call, "tensors"),
             "concat-datasets" => self.dataset_of(call, "datasets"),

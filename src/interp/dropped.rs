@@ -45,7 +45,7 @@ impl<'p> Interp<'p> {
         let in_place = guessed || api.name.ends_with('_') || call.keyword("out").is_some() || call.open;
         if reforms && api.effects.is_empty() && !in_place && !api.property && !tensor.is_array {
             let method = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
-            self.watch.latest = Some(Latest { place: call.place, method, confidence: tensor.confidence });
+            self.watch.latest.push(Latest { place: call.place, method, confidence: tensor.confidence });
         }
     }
 
@@ -60,19 +60,30 @@ impl<'p> Interp<'p> {
         tensor.source == Source::Data || tensor.what.is_some_and(computes)
     }
 
-    /// An expression statement that was evaluated.
+    /// An expression statement that was evaluated, or the parts of a tuple that is one.
     pub(super) fn note_dropped(&mut self, expr: ExprId, value: &Value) {
-        let Some(latest) = self.watch.latest.take() else { return };
+        if self.watch.latest.is_empty() {
+            return;
+        }
+        let latest = std::mem::take(&mut self.watch.latest);
+        let statement = self.expr_place(expr).span;
+        match (&self.tree(self.file()).expr(expr).kind, value) {
+            (ExprKind::Tuple(parts), Value::Tuple(values)) if parts.len() == values.len() => {
+                let parts = parts.iter().zip(values.iter());
+                parts.for_each(|(part, value)| self.note_dropped_part(*part, value, statement, &latest));
+            }
+            _ => self.note_dropped_part(expr, value, statement, &latest),
+        }
+    }
+
+    fn note_dropped_part(&mut self, expr: ExprId, value: &Value, statement: Span, latest: &[Latest]) {
         let place = self.expr_place(expr);
+        let Some(latest) = latest.iter().find(|latest| latest.place == place) else { return };
         let tree = self.tree(self.file());
         let ExprKind::Call { callee, .. } = tree.expr(expr).kind else { return };
         let ExprKind::Attribute { base, .. } = tree.expr(callee).kind else { return };
         let is_tensor = value.as_tensor().is_some_and(|tensor| !tensor.is_array);
-        if latest.place != place
-            || !is_tensor
-            || self.is_shown(place.span)
-            || !self.is_used_on(base, place.span)
-        {
+        if !is_tensor || self.is_shown(statement) || !self.is_used_on(base, statement) {
             return;
         }
         let receiver = self.written(base);

@@ -25,7 +25,7 @@ impl<'p> Interp<'p> {
                     self.schedule(&arg(0), to_epoch, call.place);
                 }
                 Verb::Unscale => {
-                    let optimizer = arg(1).as_obj();
+                    let optimizer = self.optimizer_within(&arg(1));
                     self.scaler(&arg(0), optimizer.map(ScalerAct::Unscale), call);
                 }
                 Verb::UpdateScale => self.scaler(&arg(0), Some(ScalerAct::Update), call),
@@ -56,6 +56,11 @@ impl<'p> Interp<'p> {
                 Verb::Spawn => self.spawn(&arg(0), &arg(1), call.place),
                 Verb::Zero => self.zero(&arg(0), call.place),
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
+                Verb::SetEpoch => self.set_epoch(&arg(0), call.place),
+                Verb::Replicate => self.replicate(&arg(0), call.place),
+                Verb::Seed => self.note_seed(&arg(0), call.place),
+                Verb::StartMethod => self.forks &= arg(0).as_str() == Some("fork"),
+                Verb::WorkerInfo => self.know_worker(),
                 Verb::Drop => self.drop_numbers(effect, call),
                 Verb::RefuseAutocast => self.refuse_autocast(&arg(0), call),
                 Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
@@ -67,6 +72,7 @@ impl<'p> Interp<'p> {
                 Verb::TrainBatch => self.train_batch(call, &effect.args),
                 Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
                 Verb::Copy => self.copied(&arg(0), &arg(1), call.place),
+                Verb::Update => self.update(&arg(0), &arg(1), call.place),
                 Verb::Differentiate => self.differentiate(&arg(0), call.place),
                 Verb::ClearSession => self.see(call.place, Sight::SessionCleared, Confidence::High),
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
@@ -130,12 +136,23 @@ impl<'p> Interp<'p> {
         let Some(object) = optimizer.as_obj() else { return };
         if self.heap.get(object).optimizer().is_some() {
             let confidence = self.heap.get(object).confidence;
-            let scaler = self.working_scaler(scaler);
+            let scaler = self.working_scaler(scaler).or(self.stepping);
             self.event(call.place, Effect::Step { optimizer: object, scaler }, confidence);
-            self.note_replicated(object, call.place);
-        } else {
+        } else if !self.step_wrapper(object, scaler, call.place) {
             self.havoc(&Call::with(call.place, [optimizer.clone()]));
         }
+    }
+
+    /// A class of the project around an optimizer: its own `step` is called, through the scaler.
+    fn step_wrapper(&mut self, object: ObjId, scaler: &Value, place: Place) -> bool {
+        let name = Ustr::from("step");
+        let Some(method @ Value::Function(_)) = self.find_attr(object, name) else { return false };
+        let bound = self.bind(&Value::Obj(object), &method, name, place);
+        let through = self.working_scaler(scaler);
+        let around = std::mem::replace(&mut self.stepping, through);
+        self.call_value(&bound, &Call::new(place));
+        self.stepping = around;
+        true
     }
 
     /// A schedule that is told the epoch goes wherever it is told.

@@ -4,7 +4,7 @@ use super::layered::symbolic;
 use super::{Call, Interp, Passed, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
-use crate::trace::{Effect, When};
+use crate::trace::{Effect, Over, When};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -118,8 +118,16 @@ impl<'p> Interp<'p> {
             None => value,
             Some(other) => self.heap.join(&other, &value),
         };
+        let loader = self.active.last().and_then(|active| match self.out.loop_info(active.id).over {
+            Over::Loader(loader) => Some(loader),
+            _ => None,
+        });
+        let running = self.active.len();
         if let Some(frame) = self.frames.last_mut() {
             frame.yielded = Some(joined);
+            if running > frame.around_loops {
+                frame.hands_on = loader;
+            }
         }
     }
 
@@ -189,6 +197,7 @@ impl<'p> Interp<'p> {
             Value::Tensor(_) => match op {
                 UnaryOp::Minus => {
                     let negated = transfer::negate(self, value, place).unwrap_or_default();
+                    let negated = self.formula_of_negation(value, negated);
                     let averaged = value.as_tensor().is_some_and(|tensor| tensor.averaged);
                     if averaged { average(&negated) } else { negated }
                 }
@@ -220,6 +229,7 @@ impl<'p> Interp<'p> {
         if matches!(op, BinaryOp::Div | BinaryOp::FloorDiv) {
             result = self.note_division(a, b, place, result);
         }
+        let mut result = self.formula_of_binary(op, a, b, result);
         if op == BinaryOp::Sub {
             result = self.note_spread(a, b, place, result);
         }
@@ -245,7 +255,12 @@ impl<'p> Interp<'p> {
             if matches!((&left, &right_value), (Value::Grad(_), Value::None)) {
                 self.unread();
             }
-            let one = self.compare_one(*op, &left, &right_value);
+            let one = match op {
+                CompareOp::Less => self.note_bound(&left, &right_value),
+                CompareOp::Greater => self.note_bound(&right_value, &left),
+                _ => None,
+            };
+            let one = one.or_else(|| self.compare_one(*op, &left, &right_value));
             result = match (result, one) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
                 (Some(true), Some(true)) => Some(true),

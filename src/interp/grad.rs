@@ -246,11 +246,16 @@ impl<'p> Interp<'p> {
     }
 }
 
+/// Whether what is learned has a part in a value.
+fn is_made(tensor: &Tensor) -> bool {
+    tensor.learned || tensor.graph.is_live()
+}
+
 /// Whether one is a column of predictions and the other a vector of data that may be as long.
 fn is_column_to(column: &Tensor, vector: &Tensor) -> bool {
     let many = |size: &Int| matches!(size, Int::Sum(_)) || size.known().is_some_and(|size| size > 1);
     let (Some(column), Some(vector), true) =
-        (&column.shape, &vector.shape, column.learned && !vector.learned)
+        (&column.shape, &vector.shape, is_made(column) && !is_made(vector))
     else {
         return false;
     };

@@ -94,6 +94,7 @@ impl<'a> Invocation<'a> {
             open: call.open,
         };
         let mut positional = call.positional.iter();
+        // The receiver of a property is its operand, listed or not.
         if api.property && params.is_empty() {
             invocation.bound.extend(positional.next().map(|receiver| (Ustr::from("self"), receiver.clone())));
         }
@@ -186,6 +187,11 @@ impl<'a> Invocation<'a> {
         self.bound.iter().for_each(|(_, passed)| collect(&passed.value, &mut all));
         self.rest.iter().for_each(|value| collect(value, &mut all));
         all
+    }
+
+    /// What was passed by name, or to a parameter with a name.
+    pub fn named(&self) -> impl Iterator<Item = &(Ustr, Passed)> {
+        self.bound.iter().chain(&self.more)
     }
 
     /// All values passed to parameters of the entry.

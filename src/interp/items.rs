@@ -13,7 +13,8 @@ impl<'p> Interp<'p> {
     pub fn iterate(&mut self, value: &Value, place: Place) -> Items {
         match value.bare() {
             Value::Tensor(tensor) => {
-                let any = Value::tensor(transfer::index(self, tensor, &Value::of_int(Int::Unknown), place));
+                let row = transfer::index(self, tensor, &Value::of_int(Int::Unknown), place);
+                let any = Value::tensor(Tensor { numbers: None, ..row });
                 let len = tensor.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default();
                 Items { exact: None, any, len: Num::of(len) }
             }
@@ -89,7 +90,8 @@ impl<'p> Interp<'p> {
         match container.bare() {
             Value::Tensor(tensor) => {
                 let tensor = tensor.clone();
-                Value::tensor(transfer::index(self, &tensor, index, place))
+                let part = transfer::index(self, &tensor, index, place);
+                Value::tensor(self.pick(&tensor, index, part, place))
             }
             Value::Tuple(items) => self.sequence_item(&items.clone(), index),
             Value::Obj(object) => self.object_item(*object, index, place),
@@ -110,6 +112,10 @@ impl<'p> Interp<'p> {
                 None => self.heap.any_of(&Items::exact(items.to_vec())).unwrap_or_default(),
             },
         }
+    }
+
+    fn named_child(&self, object: ObjId, index: &Value) -> Option<Value> {
+        index.as_str().and_then(|name| self.heap.attr(object, Ustr::from(name)).cloned())
     }
 
     fn object_item(&mut self, object: ObjId, index: &Value, place: Place) -> Value {
@@ -135,13 +141,12 @@ impl<'p> Interp<'p> {
                 all.extend(entries.other);
                 self.heap.any_of(&Items::exact(all)).unwrap_or_default()
             }
+            State::Module(_) if self.named_child(object, index).is_some() => {
+                self.named_child(object, index).unwrap_or_default()
+            }
             State::Module(_) => match self.indexed_children(object) {
                 Some(children) => self.sequence_item(&children, index),
-                None => {
-                    let named =
-                        index.as_str().and_then(|name| self.heap.attr(object, Ustr::from(name)).cloned());
-                    named.unwrap_or_default()
-                }
+                None => Value::Unknown,
             },
             State::Class(_) => Value::Unknown,
             _ => {
@@ -176,7 +181,9 @@ impl<'p> Interp<'p> {
             Value::Tensor(tensor) => {
                 // Writing into a tensor: it may now hold anything the value is.
                 let tensor = tensor.clone();
+                self.write_element(&tensor, index, &value, place);
                 let mut joined = (*tensor).clone();
+                joined.numbers = joined.numbers.filter(|numbers| numbers.buffer.is_some());
                 if let Some(other) = value.as_tensor() {
                     joined.graph = joined.graph.union(&other.graph);
                     joined.hazards = tensor::union_hazards(&joined.hazards, &other.hazards);

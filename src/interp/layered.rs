@@ -36,6 +36,15 @@ impl<'p> Interp<'p> {
         with_layers(&output, &Rc::new(layers))
     }
 
+    /// The result of a call that is not understood: a symbolic value if it was given one.
+    pub(super) fn still_symbolic(&self, call: &Call) -> Value {
+        let mut through = None;
+        call.values().for_each(|value| self.layers_of(value, &mut through));
+        through.map_or(Value::Unknown, |layers| {
+            Value::tensor(Tensor { layers: Some(Rc::new(layers)), ..Tensor::default() })
+        })
+    }
+
     fn layers_of(&self, value: &Value, found: &mut Option<ObjSet>) {
         let mut add = |layers: &ObjSet| {
             *found = Some(found.as_ref().map_or_else(|| layers.clone(), |known| known.union(layers)));
@@ -124,6 +133,9 @@ impl<'p> Interp<'p> {
         if let Some(children) = self.indexed_children(object) {
             return self.list(call.place, children);
         }
+        if let Some(any) = self.heap.attr(object, Ustr::from("*")).cloned() {
+            return self.list_of(call.place, any);
+        }
         let parts = self.heap.get(object).module().map(|module| module.parts.to_vec()).unwrap_or_default();
         if parts.is_empty() {
             let layer = self.unseen_layer(object, call.place);
@@ -143,7 +155,12 @@ impl<'p> Interp<'p> {
     pub(super) fn layer_of_model(&mut self, call: &Invocation) -> Value {
         let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
         let (wanted, index) = (call.nth(1), call.nth(2));
-        let children = self.indexed_children(object).unwrap_or_default();
+        let children = self.indexed_children(object).unwrap_or_else(|| {
+            let module = self.heap.get(object).module();
+            module
+                .map(|module| module.parts.iter().map(|part| Value::Obj(*part)).collect())
+                .unwrap_or_default()
+        });
         if let Some(index) = index.as_known_int() {
             let at = if index < 0 { index + children.len() as i64 } else { index };
             if let Some(child) = usize::try_from(at).ok().and_then(|at| children.get(at)) {
@@ -206,6 +223,19 @@ impl<'p> Interp<'p> {
         if kept {
             let confidence = self.heap.get(model).confidence;
             self.see(place, Sight::Kept { model }, confidence);
+        }
+    }
+
+    /// Arguments of a constructor that are properties do what assigning does.
+    pub(super) fn settle_properties(&mut self, object: ObjId, call: &Invocation) {
+        if self.heap.get(object).module().is_none() {
+            return;
+        }
+        for (name, passed) in call.named().cloned().collect::<Vec<_>>() {
+            self.set_property(object, name, &passed.value, call.place);
+            if name == "name" && passed.value.as_str().is_some() {
+                self.heap.get_mut(object).set_attr(name, passed.value);
+            }
         }
     }
 

@@ -69,7 +69,8 @@ impl<'p> Interp<'p> {
                 };
                 let id = self.out.loops.len();
                 let mut run = |interp: &mut Interp<'p>| {
-                    interp.assign(target, any.clone());
+                    let any = interp.this_pass(&any);
+                    interp.assign(target, any);
                     interp.block(body)
                 };
                 self.run_loop(place, over, true, &mut run);
@@ -132,7 +133,15 @@ impl<'p> Interp<'p> {
         let outer: Rc<[LoopId]> = self.active.iter().map(|active| active.id).collect();
         let (changed, count) = (ObjSet::default(), Int::Unknown);
         self.out.loops.push(LoopInfo { place, over, first: self.epoch + 1, outer, changed, count });
-        self.active.push(ActiveLoop { id, since: 0, breaks: Vec::new(), continues: Vec::new() });
+        self.active.push(ActiveLoop {
+            id,
+            since: 0,
+            breaks: Vec::new(),
+            continues: Vec::new(),
+            arms: self.arms,
+            escapes: false,
+            written: Vec::new(),
+        });
         let seen = self.out.sightings.len();
         for pass in 1..=MOST_PASSES {
             self.epoch += 1;
@@ -141,6 +150,8 @@ impl<'p> Interp<'p> {
                 active.since = self.epoch;
                 active.breaks.clear();
                 active.continues.clear();
+                active.escapes = false;
+                active.written.clear();
             }
             self.heap.begin();
             self.trace.push(Vec::new());
@@ -168,6 +179,7 @@ impl<'p> Interp<'p> {
             break;
         }
         if let Some(active) = self.active.pop() {
+            self.settle_writes(&active.written);
             active.breaks.iter().for_each(|writes| {
                 self.heap.join_in(writes);
             });

@@ -19,11 +19,16 @@ mod cuts;
 mod data;
 mod decorate;
 mod device;
+mod divergence;
 mod dropped;
 mod dtypes;
 mod effects;
+mod elements;
 mod engines;
 mod expr;
+mod feeding;
+mod formulas;
+mod functions;
 mod gathered;
 mod grad;
 mod handlers;
@@ -48,8 +53,10 @@ mod stmt;
 mod streams;
 pub mod transfer;
 mod watch;
+mod workers;
 
 use device::own_gpu;
+pub use feeding::is_held_in_order;
 pub use invocation::{Call, Invocation, Passed};
 pub use run::rehearse;
 
@@ -97,6 +104,8 @@ pub struct Interp<'p> {
     pub default_device: Device,
     /// New layers hold `float32`; scripts that choose another default are not followed in this.
     plain_dtypes: bool,
+    /// The scaler that calls the `step` of a class around an optimizer.
+    stepping: Option<ObjId>,
     /// The script is written for a framework whose inputs say that no gradients are recorded.
     pub volatile: bool,
     /// A tape recorded something already: what it does not record has no graph.
@@ -144,6 +153,10 @@ pub struct Interp<'p> {
     fuel: u32,
     /// Items that were looked through since a step was last taken for them.
     looked: u32,
+    /// Processes are started as copies of this one.
+    forks: bool,
+    /// What a worker of a loader does is being rehearsed.
+    worker: Option<workers::Worker>,
     /// What the running call must leave of the fuel.
     floor: u32,
     /// Functions that once did not come to their end with the fuel they got.
@@ -151,6 +164,20 @@ pub struct Interp<'p> {
     depth: u32,
     /// Modules whose calls are open.
     nested: usize,
+    /// Inputs of formulas so far.
+    inputs: u32,
+    /// The passes of loops that count.
+    counts: Vec<elements::Count>,
+    /// What the last test keeps an index under, and what the tests of the running ways keep theirs under.
+    bound: Option<(u32, Int)>,
+    guards: Vec<(u32, Int)>,
+    /// Ways of branches that are running.
+    arms: usize,
+    /// How often a script asked for the device, and the names that hold an answer.
+    devices_asked: u32,
+    device_flags: FxHashSet<(FileId, Ustr)>,
+    /// What was returned on one device, until the other returns.
+    returned: Option<divergence::Returned>,
     watch: watch::Watch,
 }
 
@@ -163,6 +190,9 @@ struct Frame<'p> {
     returned: Option<Value>,
     exits: Vec<heap::Writes>,
     yielded: Option<Value>,
+    /// The loader that a generator hands on, and how many loops ran around its frame.
+    hands_on: Option<ObjId>,
+    around_loops: usize,
     receiver: Option<Value>,
     class: Option<ObjId>,
     site: Option<(Place, Ustr)>,
@@ -203,6 +233,12 @@ struct ActiveLoop {
     since: u32,
     breaks: Vec<heap::Writes>,
     continues: Vec<heap::Writes>,
+    /// Ways of branches that were running when it began.
+    arms: usize,
+    /// Some way through this pass does not come to its end.
+    escapes: bool,
+    /// What this pass wrote into buffers at the loop's index.
+    written: Vec<elements::Pending>,
 }
 
 impl<'p> Interp<'p> {

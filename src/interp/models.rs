@@ -27,8 +27,14 @@ impl<'p> Interp<'p> {
 
     pub(super) fn stacked_layers(&mut self, call: &Invocation) -> Value {
         let object = self.model_object(call);
-        let layers = self.iterate(&call.nth(0), call.place).exact.unwrap_or_default();
-        for (index, layer) in layers.into_iter().enumerate() {
+        let layers = match call.nth(0) {
+            Value::None => Items::exact(Vec::new()),
+            layers => self.iterate(&layers, call.place),
+        };
+        if layers.exact.is_none() && layers.any.as_obj().is_some() {
+            self.heap.get_mut(object).set_attr(Ustr::from("*"), layers.any);
+        }
+        for (index, layer) in layers.exact.unwrap_or_default().into_iter().enumerate() {
             self.heap.get_mut(object).set_attr(Ustr::from(&index.to_string()), layer);
         }
         Value::Obj(object)
@@ -52,6 +58,7 @@ impl<'p> Interp<'p> {
         };
         let object = self.alloc(call.place, ClassRef::Api(call.api.name), State::Module(state));
         self.note_kept(object, call.place);
+        self.put_in_scope(object);
         object
     }
 

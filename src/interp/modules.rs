@@ -57,7 +57,7 @@ impl<'p> Interp<'p> {
         if !outermost {
             return output;
         }
-        let output = self.close_forward(output);
+        let output = super::formulas::renewed(self.close_forward(output));
         let output = self.forwarded(object, before, input, output, call.place);
         self.kept = self.kept.saturating_add(around);
         output
@@ -361,7 +361,7 @@ impl<'p> Interp<'p> {
         }
         // It may cut what it is given off from its graph.
         let graph = self.graph_through(object, module, &input.unsure(), &mut None, call.place);
-        Value::tensor(Tensor {
+        let output = Value::tensor(Tensor {
             graph,
             device: module.device,
             source: Source::Output,
@@ -371,7 +371,18 @@ impl<'p> Interp<'p> {
             born: self.epoch,
             confidence: self.heap.get(object).confidence.min(Confidence::Medium),
             ..Tensor::default()
-        })
+        });
+        match self.head(object) {
+            Some(head) => self.call_module(head, &Call::with(call.place, [output])),
+            None => output,
+        }
+    }
+
+    /// The last layer of a model that we do not see into, where the script has put one of its own there.
+    fn head(&self, model: ObjId) -> Option<ObjId> {
+        let name = self.heap.attr(model, Ustr::from("name of the head"))?.as_str().map(Ustr::from)?;
+        let head = self.heap.attr(model, name)?.as_obj()?;
+        self.heap.get(head).module().is_some().then_some(head)
     }
 
     /// In the graph of a module's output the module stands for its parts.

@@ -55,12 +55,23 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// An optimizer that was made in a strategy's scope applies gradients here.
-    pub(super) fn note_replicated(&mut self, optimizer: ObjId, place: Place) {
-        let here = self.heap.get(optimizer);
-        if here.attr(Ustr::from(SCOPE)).is_none() {
-            return;
+    /// An optimizer applies gradients: it, or what it updates, may have been made in a strategy's scope.
+    pub(super) fn update(&mut self, optimizer: &Value, variables: &Value, place: Place) {
+        let Some(optimizer) = optimizer.as_obj() else { return };
+        let in_scope = |interp: &Self, object: ObjId| interp.heap.attr(object, Ustr::from(SCOPE)).is_some();
+        let made = if in_scope(self, optimizer) {
+            Some(optimizer)
+        } else {
+            let owners = self.collect_params(variables, 3).owners;
+            owners.iter().find(|owner| in_scope(self, *owner))
+        };
+        if let Some(made) = made {
+            self.note_replicated(made, place);
         }
+    }
+
+    fn note_replicated(&mut self, optimizer: ObjId, place: Place) {
+        let here = self.heap.get(optimizer);
         // Who calls a function that nobody here calls may do it in a replica.
         if self.seeded.is_some() && optimizer.0 < self.seeded_from {
             return;

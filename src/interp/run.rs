@@ -26,6 +26,7 @@ pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileI
     interp.script(file);
     interp.uncalled(file);
     interp.derivatives(file);
+    interp.unborn(file);
     interp.report_births();
     interp.out.heap = interp.heap;
     interp.out
@@ -60,6 +61,7 @@ impl<'p> Interp<'p> {
             awaiting: None,
             default_device: Device::Cpu,
             plain_dtypes: true,
+            stepping: None,
             volatile: false,
             recorded: false,
             symbolic: false,
@@ -74,10 +76,20 @@ impl<'p> Interp<'p> {
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             looked: 0,
+            forks: true,
+            worker: None,
             floor: 0,
             starved: FxHashSet::default(),
             depth: 0,
             nested: 0,
+            inputs: 0,
+            counts: Vec::new(),
+            bound: None,
+            guards: Vec::new(),
+            arms: 0,
+            devices_asked: 0,
+            device_flags: FxHashSet::default(),
+            returned: None,
             watch: super::watch::Watch::default(),
         }
     }
@@ -164,7 +176,10 @@ impl<'p> Interp<'p> {
         let name = self.tree(file).class(class).name;
         let env = self.modules.get(&file).map(|module| module.env);
         let found = env.and_then(|env| self.heap.attr(env, name)).and_then(Value::as_obj);
-        found.is_some_and(|object| self.is_owned_class(ClassRef::Project(object)))
+        found.is_some_and(|object| {
+            let class = ClassRef::Project(object);
+            self.is_owned_class(class) || (definition.name == "forward" && self.is_function_class(class))
+        })
     }
 
     fn seed(&mut self, key: FnKey, definition: &'p Function) {
@@ -227,7 +242,19 @@ impl<'p> Interp<'p> {
             call.keywords.push((param.name, Passed { value, place: Place::new(key.file, param.span) }));
         }
         self.trace.push(Vec::new());
-        let result = self.inline(closure, receiver.as_ref(), &call);
+        let applied =
+            match receiver.as_ref().and_then(Value::as_obj).map(|object| self.heap.get(object).class) {
+                Some(ClassRef::Project(class))
+                    if definition.name == "forward" && self.is_function_class(ClassRef::Project(class)) =>
+                {
+                    self.apply_seeded(class, closure, place)
+                }
+                _ => None,
+            };
+        let result = match applied {
+            Some(result) => result,
+            None => self.inline(closure, receiver.as_ref(), &call),
+        };
         if let Some(receiver) = receiver.filter(|_| definition.name == "__init__") {
             self.leave_places_open(&receiver);
         }
@@ -271,7 +298,7 @@ impl<'p> Interp<'p> {
     }
 
     /// An instance of the class that a method belongs to; one for all its methods.
-    fn seeded_receiver(&mut self, file: FileId, class: ClassId, place: Place) -> Option<Value> {
+    pub(super) fn seeded_receiver(&mut self, file: FileId, class: ClassId, place: Place) -> Option<Value> {
         let definition = self.tree(file).class(class);
         let env = self.modules.get(&file).map(|module| module.env)?;
         let object = self.heap.attr(env, definition.name)?.as_obj()?;

@@ -22,11 +22,26 @@ impl<'p> Interp<'p> {
         let scaler = self.working_scaler(&call.nth(0));
         let known = matches!(call.nth(0).as_obj(), Some(object) if self.heap.get(object).state.is_scaler());
         let scaled = match scaler {
-            Some(scaler) => Scaled::By(scaler),
+            Some(scaler) => {
+                let effect = Effect::Scaler { scaler, act: ScalerAct::Scale };
+                self.event(call.place, effect, Confidence::High);
+                Scaled::By(scaler)
+            }
             None if known => Scaled::No,
             None => Scaled::Maybe,
         };
         with_scale(&call.nth(1), scaled)
+    }
+
+    /// An optimizer, or the one that a class of the project wraps.
+    pub(super) fn optimizer_within(&self, value: &Value) -> Option<ObjId> {
+        let object = value.as_obj()?;
+        let is_optimizer = |object: &ObjId| self.heap.get(*object).optimizer().is_some();
+        if is_optimizer(&object) {
+            return Some(object);
+        }
+        let mut held = self.heap.get(object).attrs.iter().filter_map(|(_, value)| value.as_obj());
+        held.find(is_optimizer)
     }
 
     pub(super) fn scaler(&mut self, scaler: &Value, act: Option<ScalerAct>, call: &Invocation) {

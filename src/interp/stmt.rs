@@ -13,12 +13,15 @@ pub(super) enum Flow {
 }
 impl<'p> Interp<'p> {
     pub(super) fn block(&mut self, block: &'p [StmtId]) -> Flow {
-        for &stmt in block {
+        for (index, &stmt) in block.iter().enumerate() {
             if !self.burn(1) {
                 return Flow::Next;
             }
             let flow = self.stmt(stmt);
             if flow != Flow::Next {
+                if self.returned.is_some() {
+                    self.rest_for_other(&block[index + 1..]);
+                }
                 return flow;
             }
         }
@@ -30,7 +33,7 @@ impl<'p> Interp<'p> {
         let stmt = tree.stmt(id);
         match &stmt.kind {
             StmtKind::Expr(expr) => {
-                self.watch.latest = None;
+                self.watch.latest.clear();
                 let value = self.eval(*expr);
                 if let ExprKind::Attribute { .. } = tree.expr(*expr).kind {
                     let place = self.expr_place(*expr);
@@ -94,6 +97,9 @@ impl<'p> Interp<'p> {
     }
 
     fn return_value(&mut self, value: Value) {
+        if self.returned.is_some() {
+            self.other_return(&value);
+        }
         let Some(frame) = self.frames.last_mut() else { return };
         let joined = match frame.returned.take() {
             None => value,

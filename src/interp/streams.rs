@@ -82,6 +82,7 @@ impl<'p> Interp<'p> {
         let count = if count.is_unknown() { Int::symbol(self.symbol("batch")) } else { count };
         let batch = self.collated(&sample, &count);
         let made = self.stream(call, batch, Int::Unknown);
+        self.keep_held(&made, &call.nth(0));
         if let Some(object) = made.as_obj() {
             self.heap.get_mut(object).set_attr(Ustr::from("batched"), Value::Obj(object));
             let batch_place = call.place_of("batch_size").unwrap_or(call.place);

@@ -11,8 +11,8 @@ use ustr::Ustr;
 
 #[derive(Default)]
 pub(super) struct Watch {
-    /// The method of a tensor that was called last.
-    pub latest: Option<Latest>,
+    /// The methods of tensors that the running statement called.
+    pub latest: Vec<Latest>,
     /// Instances of modules whose constructors run, innermost last.
     pub births: Vec<Birth>,
     /// Instances of the project's modules, with the number of objects when their constructors had run.

@@ -16,7 +16,11 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(script: &Script, out: &mut Findings) {
     for built in script.rebuilt_loaders() {
-        let workers = units::plural(usize::try_from(built.workers).unwrap_or(usize::MAX), "worker process");
+        let workers = match built.workers {
+            Some(1) => "a worker process".to_owned(),
+            Some(count) => format!("{} worker processes", units::count(count)),
+            None => "as many worker processes as there are processors".to_owned(),
+        };
         let mut finding = script.finding(
             RULE.id,
             RULE.severity,
@@ -28,7 +32,7 @@ fn check(script: &Script, out: &mut Findings) {
         }
         out.push(
             finding
-                .note(format!("each time {workers} start, import the script and fill their queues before the first batch"))
+                .note(format!("each time, {workers} start and fill the queue before the first batch"))
                 .help("build the loader before the loop, with `persistent_workers=True`"),
             &built.at,
         );

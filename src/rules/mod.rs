@@ -2,6 +2,7 @@
 
 mod always_on_dropout;
 mod backward_arity;
+mod backward_mismatches_forward;
 mod backward_without_step;
 mod bce_under_autocast;
 mod broadcast_loss;
@@ -9,20 +10,26 @@ mod bypassed_strategy;
 mod cache_emptied_in_loop;
 mod checkpoint_without_reentrant_choice;
 mod clip_before_unscale;
+mod cuda_in_worker;
 mod detached_loss;
+mod device_dependent_result;
 mod device_mismatch;
 mod dropped_result;
 mod dtype_mismatch;
+mod element_loop_on_gpu;
 mod exhausted_parameters;
 mod full_dataset_batch;
 mod graph_broken_in_forward;
 mod keras_logits_mismatch;
 mod large_allocation_in_loop;
 mod loader_built_in_loop;
+mod lossy_cast_in_kernel;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
+mod missing_distributed_sampler;
 mod missing_eval_mode;
 mod missing_no_grad;
+mod missing_set_epoch;
 mod missing_super_init;
 mod missing_zero_grad;
 mod model_built_in_loop;
@@ -37,17 +44,20 @@ mod removed_api;
 mod retained_graph;
 mod scaler_not_updated;
 mod scheduler_before_optimizer;
+mod shared_worker_seed;
 mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
 mod stuck_in_eval;
 mod swallowed_gpu_error;
 mod trainable_without_recompile;
+mod undersized_output;
 mod undetached_hidden_state;
 mod unknown_api;
 mod unregistered_submodule;
 mod unsafe_division;
 mod unscaled_accumulation;
+mod unshuffled_training_data;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
 mod wrong_target_dtype;
@@ -140,6 +150,7 @@ use page;
 static RULES: &[&Rule] = &[
     &always_on_dropout::RULE,
     &backward_arity::RULE,
+    &backward_mismatches_forward::RULE,
     &backward_without_step::RULE,
     &bce_under_autocast::RULE,
     &broadcast_loss::RULE,
@@ -147,20 +158,26 @@ static RULES: &[&Rule] = &[
     &cache_emptied_in_loop::RULE,
     &checkpoint_without_reentrant_choice::RULE,
     &clip_before_unscale::RULE,
+    &cuda_in_worker::RULE,
     &detached_loss::RULE,
+    &device_dependent_result::RULE,
     &device_mismatch::RULE,
     &dropped_result::RULE,
     &dtype_mismatch::RULE,
+    &element_loop_on_gpu::RULE,
     &exhausted_parameters::RULE,
     &full_dataset_batch::RULE,
     &graph_broken_in_forward::RULE,
     &keras_logits_mismatch::RULE,
     &large_allocation_in_loop::RULE,
     &loader_built_in_loop::RULE,
+    &lossy_cast_in_kernel::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
+    &missing_distributed_sampler::RULE,
     &missing_eval_mode::RULE,
     &missing_no_grad::RULE,
+    &missing_set_epoch::RULE,
     &missing_super_init::RULE,
     &missing_zero_grad::RULE,
     &model_built_in_loop::RULE,
@@ -175,17 +192,20 @@ static RULES: &[&Rule] = &[
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
     &scheduler_before_optimizer::RULE,
+    &shared_worker_seed::RULE,
     &sigmoid_mismatch::RULE,
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
     &stuck_in_eval::RULE,
     &swallowed_gpu_error::RULE,
     &trainable_without_recompile::RULE,
+    &undersized_output::RULE,
     &undetached_hidden_state::RULE,
     &unknown_api::RULE,
     &unregistered_submodule::RULE,
     &unsafe_division::RULE,
     &unscaled_accumulation::RULE,
+    &unshuffled_training_data::RULE,
     &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
     &wrong_target_dtype::RULE,

@@ -10,7 +10,7 @@ pub use walk::{Protocol, Way, walk};
 use crate::apis::{Expects, LossSpec};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
-use crate::values::{DType, Device, Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
+use crate::values::{DType, Device, Formula, Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -133,6 +133,8 @@ pub enum ScalerAct {
     Unscale(ObjId),
     /// Chooses the scale of the next iteration.
     Update,
+    /// Multiplies a loss.
+    Scale,
     /// Tells its scale: the script may do any of this by itself.
     Read,
 }
@@ -228,6 +230,14 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
+    /// A number of a tensor was written at the indices of loops, or at a known one.
+    ElementWrite(Rc<ElementWrite>),
+    /// A number of a tensor on the GPU was read at the indices of loops.
+    ElementRead(Rc<ElementRead>),
+    /// A function with a gradient of its own, which is not the slope.
+    OwnGradient(Rc<OwnGradient>),
+    /// The ways of a branch on the device compute different things.
+    Diverging(Rc<Diverging>),
     /// A backward pass that leaves out the engine that manages the model, which is the model's `own` framework
     /// where that runs the loop; the method that should be called.
     Raw { engine: ObjId, own: bool, method: Ustr },
@@ -258,6 +268,12 @@ pub enum Sight {
     Refused { autocast: Option<Place>, sure: bool },
     /// What a model gave was compared with something that no model gave.
     Scored,
+    /// A sampler was told which epoch it is in; some sampler that we do not see was.
+    EpochSet { sampler: Option<ObjId> },
+    /// Each process got a copy of a module.
+    Parallel { module: ObjId },
+    /// What the workers of a loader do.
+    Work(Rc<Work>),
     /// An iterator over parameters was gone through once more.
     Exhausted { first: Place, made: Place },
     /// A part of the model is to run again on the way back, and nothing says in which way.
@@ -301,6 +317,78 @@ pub struct Forward {
     pub kept: u64,
     /// What becomes of its graph: see [`Rehearsal::walked`].
     pub graph: u32,
+}
+
+/// A loop that an index counts through.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    pub times: Int,
+    /// What says how often it runs.
+    pub place: Place,
+    pub over: Option<LoopId>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ElementRead {
+    pub target: Rc<Tensor>,
+    pub counts: Vec<Counted>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ElementWrite {
+    pub target: Rc<Tensor>,
+    pub counts: Vec<Counted>,
+    /// There is an index for each dimension.
+    pub single: bool,
+    /// For each index how far it reaches, and how far the dimension does.
+    pub reaches: Vec<(Int, Int)>,
+    /// Something in the loops decides whether it is written.
+    pub guarded: bool,
+    /// What tests keep an index under.
+    pub within: Vec<Int>,
+    /// What is written, of the numbers at the same indices.
+    pub formula: Option<Formula>,
+    /// The dtype of what is written.
+    pub dtype: Option<DType>,
+}
+
+#[derive(Clone, Debug)]
+pub struct OwnGradient {
+    pub class: Ustr,
+    pub forward: Formula,
+    pub forward_place: Place,
+    pub gradient: Formula,
+}
+
+/// What a name, or the result of the function, is computed of on either way.
+#[derive(Clone, Debug)]
+pub struct Diverging {
+    pub name: Option<Ustr>,
+    pub one: Formula,
+    pub other: Formula,
+}
+
+/// What happens in the worker processes of a loader.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    pub workers: i64,
+    pub workers_place: Option<Place>,
+    /// They are forked from the process that trains.
+    pub forked: bool,
+    /// Where something is put on the GPU, or was already when the workers took it.
+    pub on_gpu: Vec<(Place, OnGpu)>,
+    /// Where numbers are drawn from a generator that all workers have a copy of, and where it was made.
+    pub drawn: Vec<(Place, Place)>,
+    /// Where all workers begin with the same seed.
+    pub seeded: Vec<Place>,
+    /// A function is run at the start of each worker.
+    pub initialised: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnGpu {
+    Moved,
+    Held,
 }
 
 #[derive(Clone, Debug)]

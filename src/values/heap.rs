@@ -190,6 +190,7 @@ impl Heap {
             (State::Module(a), State::Module(b)) => State::Module(ModuleState {
                 mode: if a.mode == b.mode { a.mode } else { Mode::Unknown },
                 modal: a.modal || b.modal,
+                recurrent: a.recurrent || b.recurrent,
                 device: a.device.join(b.device),
                 dtype: if a.dtype == b.dtype { a.dtype } else { None },
                 frozen: if a.frozen == b.frozen { a.frozen } else { None },
@@ -209,6 +210,10 @@ impl Heap {
                 managed: a.managed || b.managed,
                 proportional: a.proportional && b.proportional,
             }),
+            (State::Sampler(a), State::Sampler(b)) => State::Sampler(SamplerState {
+                orders: a.orders.union(b.orders),
+                shared_at: a.shared_at.or(b.shared_at),
+            }),
             (State::Loader(a), State::Loader(b)) => {
                 if Rc::ptr_eq(a, b) {
                     return State::Loader(a.clone());
@@ -217,6 +222,7 @@ impl Heap {
                     dataset: self.join(&a.dataset, &b.dataset),
                     batch_size: self.join(&a.batch_size, &b.batch_size),
                     batch: self.join(&a.batch, &b.batch),
+                    feeding: a.feeding.join(b.feeding),
                     managed: a.managed || b.managed,
                 }))
             }
@@ -293,7 +299,8 @@ impl Heap {
             (Value::Int(x), Value::Int(y)) => {
                 let counts = x.tag == Tag::Counter || y.tag == Tag::Counter;
                 let tag = if x.tag == y.tag || counts { x.tag.max_counter(y.tag) } else { Tag::None };
-                Value::Int(Num { int: x.int.join(&y.int), from: None, tag })
+                let nth = x.nth.filter(|_| x.nth == y.nth);
+                Value::Int(Num { int: x.int.join(&y.int), from: None, tag, nth })
             }
             (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => Value::Float(None),
             (Value::Str(Some(x)), Value::Str(Some(y))) => {
@@ -310,6 +317,7 @@ impl Heap {
                 mark: None,
                 shape: None,
                 range: None,
+                numbers: None,
                 graph: if self.at_head { t.graph.clone() } else { t.graph.unsure() },
                 ..(**t).clone()
             })),
@@ -471,6 +479,7 @@ fn same_object(a: &Object, b: &Object) -> bool {
             (State::Module(x), State::Module(y)) => x == y,
             (State::Optimizer(x), State::Optimizer(y)) => x == y,
             (State::Loader(x), State::Loader(y)) => Rc::ptr_eq(x, y),
+            (State::Sampler(x), State::Sampler(y)) => x == y,
             (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
         }
 }

@@ -1,6 +1,7 @@
 //! The lattice: what the interpreter knows of a Python value. `Unknown` is its top.
 //! Knows no framework; what calls do comes from `apis`.
 
+pub mod formula;
 pub mod graph;
 pub mod heap;
 pub mod int;
@@ -9,6 +10,7 @@ pub mod parts;
 pub mod range;
 pub mod tensor;
 
+pub use formula::{Formula, Nth, Numbers};
 pub use graph::{Graph, Nodes};
 pub use heap::Heap;
 pub use int::{Int, Symbol};
@@ -73,6 +75,8 @@ pub struct Num {
     pub int: Int,
     pub from: Option<Rc<Origin>>,
     pub tag: Tag,
+    /// Which index of which loop it is.
+    pub nth: Option<Nth>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

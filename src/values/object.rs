@@ -102,6 +102,7 @@ pub enum State {
     Module(ModuleState),
     Optimizer(OptimizerState),
     Loader(Rc<LoaderState>),
+    Sampler(SamplerState),
     /// The parts of graphs that are left to walk; one object of a rehearsal.
     Unwalked(super::Unwalked),
     /// A scaler of gradients.
@@ -208,6 +209,8 @@ pub struct ModuleState {
     pub buffers: SmallVec<[Ustr; 2]>,
     /// Other modules that this one wraps or may be.
     pub parts: SmallVec<[ObjId; 2]>,
+    /// Goes along a sequence, step by step.
+    pub recurrent: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -235,6 +238,7 @@ impl Default for ModuleState {
             scatters: false,
             buffers: SmallVec::new(),
             parts: SmallVec::new(),
+            recurrent: false,
         }
     }
 }
@@ -251,12 +255,79 @@ pub struct OptimizerState {
     pub proportional: bool,
 }
 
+/// In which orders a sampler may go through its dataset: a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Orders(u8);
+
+impl Orders {
+    pub const SEQUENTIAL: Orders = Orders(1);
+    pub const RANDOM: Orders = Orders(2);
+    /// Each process has a part of its own.
+    pub const SHARED: Orders = Orders(4);
+    /// The same, shuffled: in the same way in each epoch, unless it is told which one it is.
+    pub const SHARED_RANDOM: Orders = Orders(8);
+    pub const UNKNOWN: Orders = Orders(16);
+
+    pub fn union(self, other: Orders) -> Orders {
+        Orders(self.0 | other.0)
+    }
+
+    pub fn meets(self, other: Orders) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SamplerState {
+    pub orders: Orders,
+    /// Where a sampler was made that shuffles the parts of processes.
+    pub shared_at: Option<Place>,
+}
+
+/// How a dataset holds its samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Holds {
+    /// Nobody knows, or their order carries nothing.
+    #[default]
+    Unknown,
+    /// As somebody stored them.
+    AsStored,
+    /// One class after the other.
+    ByClass,
+}
+
+/// How a loader takes samples from its dataset.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Feeding {
+    /// In the order of the dataset.
+    pub in_order: Option<bool>,
+    /// The order is written into the call, not its default.
+    pub stated: bool,
+    pub holds: Holds,
+    /// Each process goes through the whole dataset.
+    pub whole: Option<bool>,
+    pub workers: Option<i64>,
+}
+
+impl Feeding {
+    pub fn join(self, other: Feeding) -> Feeding {
+        Feeding {
+            in_order: self.in_order.filter(|_| self.in_order == other.in_order),
+            stated: self.stated || other.stated,
+            holds: if self.holds == other.holds { self.holds } else { Holds::Unknown },
+            whole: self.whole.filter(|_| self.whole == other.whole),
+            workers: self.workers.filter(|_| self.workers == other.workers),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct LoaderState {
     pub dataset: Value,
     pub batch_size: Value,
     /// One sample of the dataset, with a batch dimension in front.
     pub batch: Value,
+    pub feeding: Feeding,
     pub managed: bool,
 }
 

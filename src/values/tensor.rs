@@ -1,5 +1,6 @@
 //! Tensors and arrays: shape, dtype, device, the graph behind them, and what their numbers can be.
 
+use super::formula::Numbers;
 use super::graph::Graph;
 use super::int::{Int, product};
 use super::object::{ObjId, ObjSet};
@@ -251,6 +252,8 @@ pub struct Tensor {
     /// Its numbers depend on what is learned, whether or not a graph says so.
     pub learned: bool,
     pub hazards: Option<Rc<[Hazard]>>,
+    /// What its numbers are computed of, where that is followed.
+    pub numbers: Option<Rc<Numbers>>,
     /// Where what it was computed of left a graph behind.
     pub cuts: Option<Rc<[Cut]>>,
     pub scaled: Scaled,
@@ -281,6 +284,7 @@ impl Default for Tensor {
             averaged: false,
             learned: false,
             hazards: None,
+            numbers: None,
             cuts: None,
             scaled: Scaled::No,
             made: None,
@@ -342,6 +346,7 @@ impl Tensor {
             averaged: self.averaged && other.averaged,
             learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
+            numbers: Numbers::join(&self.numbers, &other.numbers),
             cuts: union_cuts(&self.cuts, &other.cuts),
             scaled: self.scaled.join(other.scaled),
             made: if self.made == other.made { self.made } else { None },
@@ -373,6 +378,7 @@ impl Tensor {
             && self.mark.map(|mark| mark.0) == other.mark.map(|mark| mark.0)
             && self.source == other.source
             && self.is_leaf == other.is_leaf
+            && Numbers::same(&self.numbers, &other.numbers)
             && self.scaled == other.scaled
     }
 }

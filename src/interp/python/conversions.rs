@@ -7,8 +7,10 @@ use super::outside::{is_given, keep_origin, parse_int};
 use crate::values::*;
 
 pub(super) const CALLS: Table = &[
-    ("int", |_, call| Some(int(call))),
-    ("float", |_, call| Some(float(call))),
+    ("int", |interp, call| {
+        Some(interp.number_of_element(call, Some(DType::Int64)).unwrap_or_else(|| int(call)))
+    }),
+    ("float", |interp, call| Some(interp.number_of_element(call, None).unwrap_or_else(|| float(call)))),
     ("bool", |interp, call| Some(boolean(interp, call))),
     ("str", |_, call| Some(string(call))),
     ("repr", |_, _| Some(Value::Str(None))),

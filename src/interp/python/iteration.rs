@@ -69,7 +69,7 @@ fn rows(tensor: &Tensor) -> Items {
     let shape = tensor.shape.as_ref();
     let len = shape.and_then(|shape| shape.first().cloned()).unwrap_or_default();
     let rest = shape.and_then(|shape| shape.get(1..)).map(Shape::from);
-    let row = Tensor { is_leaf: false, ..tensor.clone() }.with_shape(rest);
+    let row = Tensor { is_leaf: false, numbers: None, ..tensor.clone() }.with_shape(rest);
     Items { exact: None, any: Value::tensor(row), len: Num::of(len) }
 }
 
@@ -120,7 +120,25 @@ fn range(interp: &mut Interp, call: &Call) -> Value {
         },
         _ => Num::default(),
     };
-    make(interp, call.place, Items { exact: None, any: counter(), len })
+    let any = match first_of(call) {
+        Some(start) => {
+            let nth = Some(interp.counted(len.int.clone(), start, call.place));
+            Value::Int(Num { nth, tag: Tag::Counter, ..Num::default() })
+        }
+        None => counter(),
+    };
+    make(interp, call.place, Items { exact: None, any, len })
+}
+
+/// Where a range that goes up one by one begins, when that is known.
+fn first_of(call: &Call) -> Option<i64> {
+    let known = |position: usize| call.positional.get(position)?.value.as_known_int();
+    match call.positional.len() {
+        1 => Some(0),
+        2 => known(0),
+        3 => known(0).filter(|_| known(2) == Some(1)),
+        _ => None,
+    }
 }
 
 fn between(start: &Num, stop: &Num, step: i64) -> Num {
@@ -136,7 +154,7 @@ fn between(start: &Num, stop: &Num, step: i64) -> Num {
         (None, 1) => distance,
         (None, _) => Int::Unknown,
     };
-    Num { int, from, tag: Tag::None }
+    Num { int, from, ..Num::default() }
 }
 
 fn enumerate(interp: &mut Interp, call: &Call) -> Value {

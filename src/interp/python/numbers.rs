@@ -5,7 +5,7 @@ use super::outside::{is_given, keep_origin};
 use super::{Table, containers, dicts, strings};
 use crate::report::Place;
 use crate::syntax::{BinaryOp, CompareOp, UnaryOp};
-use crate::values::{Int, Num, Params, Tag, Value};
+use crate::values::{Int, Nth, Num, Params, Tag, Value};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -65,7 +65,7 @@ fn number(value: &Value, apply: fn(f64) -> f64) -> Option<Value> {
     let result = match value.bare() {
         Value::Int(num) => {
             let int = num.int.known().map_or(Int::Unknown, |known| Int::Known(apply(known as f64) as i64));
-            Value::Int(Num { int, from: None, tag: num.tag })
+            Value::Int(Num { int, tag: num.tag, ..Num::default() })
         }
         Value::Float(known) => Value::Float(known.map(apply)),
         _ => return None,
@@ -230,7 +230,19 @@ fn ints(op: BinaryOp, a: &Num, b: &Num) -> Value {
         _ => known.and_then(|(a, b)| bitwise(op, a, b)).map_or(Int::Unknown, Int::Known),
     };
     let tag = tag(op, a.tag, b.tag);
-    Value::Int(Num { int: if tag == Tag::Phase { Int::Unknown } else { int }, from: None, tag })
+    let int = if tag == Tag::Phase { Int::Unknown } else { int };
+    Value::Int(Num { int, tag, nth: shifted(op, a, b), ..Num::default() })
+}
+
+/// The index of a loop and a known number.
+fn shifted(op: BinaryOp, a: &Num, b: &Num) -> Option<Nth> {
+    let (nth, by) = match (a.nth, b.nth, op) {
+        (Some(nth), None, BinaryOp::Add) => (nth, b.int.known()?),
+        (Some(nth), None, BinaryOp::Sub) => (nth, b.int.known()?.checked_neg()?),
+        (None, Some(nth), BinaryOp::Add) => (nth, a.int.known()?),
+        _ => return None,
+    };
+    Some(Nth { plus: nth.plus.checked_add(by)?, ..nth })
 }
 
 /// Rust's Euclidean division differs from Python's floor for negative divisors.

@@ -15,9 +15,9 @@ pub(super) const CALLS: Table = &[
     ("os.getenv", |interp, call| getenv(interp, call)),
     ("os.environ.copy", |interp, call| Some(strings_dict(interp, call))),
     ("os.environ.update", |_, _| Some(Value::None)),
-    ("os.cpu_count", |_, _| Some(Value::Int(Num::default()))),
+    ("os.cpu_count", |interp, _| Some(processors(interp))),
     ("os.getpid", |_, _| Some(Value::Int(Num::default()))),
-    ("multiprocessing.cpu_count", |_, _| Some(Value::Int(Num::default()))),
+    ("multiprocessing.cpu_count", |interp, _| Some(processors(interp))),
     ("logging.getLogger", |interp, call| Some(opaque(interp, call, "logging.Logger"))),
     ("threading.Lock", |interp, call| Some(opaque(interp, call, "threading.Lock"))),
     ("re.compile", |interp, call| Some(opaque(interp, call, "re.Pattern"))),
@@ -44,6 +44,12 @@ pub(super) const CALLS: Table = &[
     ("os.makedirs", |_, _| Some(Value::None)),
     ("os.mkdir", |_, _| Some(Value::None)),
 ];
+
+/// As many as the machine has: not known, and not zero.
+fn processors(interp: &mut Interp) -> Value {
+    let symbol = interp.symbol("processors");
+    Value::of_int(Int::symbol(symbol))
+}
 
 /// What an unlisted function of a module gives.
 #[derive(Clone, Copy)]

@@ -56,6 +56,9 @@ fn enter_loop(interp: &mut Interp) {
         since: 5,
         breaks: Vec::new(),
         continues: Vec::new(),
+        arms: 0,
+        escapes: false,
+        written: Vec::new(),
     };
     interp.active.push(active);
 }

@@ -292,6 +292,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         averaged: false,
         learned: operands.iter().any(|operand| operand.learned),
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
+        numbers: None,
         cuts: operands.iter().fold(None, |all, operand| union_cuts(&all, &operand.cuts)),
         scaled: operands.iter().fold(Scaled::No, |all, operand| all.union(operand.scaled)),
         made: Some(place),

@@ -8,6 +8,9 @@ use crate::values::*;
 
 /// The Python number in a tensor.
 pub fn item(interp: &mut Interp, call: &Invocation) -> Value {
+    if let Some(number) = interp.element_number(&call.nth(0), None) {
+        return number;
+    }
     let tensor = first(interp, call);
     let point = tensor.range.and_then(|range| range.as_point());
     match tensor.dtype {

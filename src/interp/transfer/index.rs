@@ -22,15 +22,20 @@ pub fn select(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// The numbers of a tensor that an index chooses. They stay what they were, and where they were made.
 pub fn index(interp: &Interp, tensor: &Tensor, index: &Value, _place: Place) -> Tensor {
-    let items = if tensor.is_array { columns(interp, index) } else { None }.or_else(|| items(interp, index));
+    let items = if tensor.is_array { columns(interp, tensor, index) } else { None };
+    let items = items.or_else(|| self::items(interp, index));
     let shape = items.as_ref().zip(tensor.shape.as_ref()).and_then(|(items, shape)| indexed(shape, items));
     let basic = items.is_some_and(|items| !items.iter().any(Item::is_advanced));
     let mark = tensor.mark.filter(|_| basic);
-    Tensor { mark, ..kept(interp, tensor).with_shape(shape.map(Rc::from)) }
+    Tensor { mark, numbers: None, ..kept(interp, tensor).with_shape(shape.map(Rc::from)) }
 }
 
 /// Columns of a table, by name.
-fn columns(interp: &Interp, index: &Value) -> Option<Vec<Item>> {
+fn columns(interp: &Interp, table: &Tensor, index: &Value) -> Option<Vec<Item>> {
+    if table.rank() == Some(1) {
+        // A row, or a labelled vector.
+        return Some(vec![named_columns(interp, index)?]);
+    }
     let all = Item::Slice { start: None, stop: None, step: None };
     Some(vec![all, named_columns(interp, index)?])
 }

@@ -56,6 +56,7 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("add", |x| with_any(x.interval(0), x.interval(1), Interval::add)),
     ("ceil-at", |x| bounded(x, None, Some(1))),
     ("clamp", |x| bounded(x, Some(1), Some(2))),
+    ("cos", |_| Some(Interval::closed(-1.0, 1.0))),
     ("div", |x| Some(x.interval(0)?.div(&x.interval(1)?))),
     ("elu", elu),
     ("exp", |x| Some(x.interval(0)?.exp())),
@@ -76,10 +77,12 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("relu", |x| Some(x.interval(0)?.relu())),
     ("same", |x| x.interval(0)),
     ("scaled", |x| Some(x.interval(0)?.join(&Interval::point(0.0)).sum())),
+    ("sin", |_| Some(Interval::closed(-1.0, 1.0))),
     ("sqrt", |x| Some(x.interval(0)?.sqrt())),
     ("square", |x| Some(x.interval(0)?.square())),
     ("sub", |x| with_any(x.interval(0), x.interval(1), Interval::sub)),
     ("sum", sum),
+    ("tanh", |_| Some(Interval::closed(-1.0, 1.0))),
     ("union", |x| (0..x.0.len()).map(|at| x.interval(at)).reduce(|a, b| Some(a?.join(&b?))).flatten()),
 ];
 

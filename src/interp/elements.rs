@@ -1,0 +1,279 @@
+//! Loops over single numbers: the indices that count through a loop, what they pick, and what is written
+//! at them. A loop that writes each number of a buffer computes the buffer.
+
+use super::Interp;
+use crate::report::Place;
+use crate::trace::{Counted, ElementRead, ElementWrite, LoopId, Sight};
+use crate::values::*;
+use smallvec::SmallVec;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// The attribute of a buffer's object that holds what is in it.
+pub(super) const CONTENT: &str = "content";
+
+/// Transfers that make a tensor nobody has written into.
+const MAKING: [&str; 4] = ["array-factory", "factory", "factory-like", "new-factory"];
+
+type Indices = SmallVec<[Nth; 2]>;
+
+/// One pass of a loop that counts one by one.
+#[derive(Clone, Debug)]
+pub struct Count {
+    /// How often the loop runs.
+    pub len: Int,
+    /// What says so.
+    pub place: Place,
+    pub over: Option<LoopId>,
+}
+
+/// What a loop wrote into a buffer, until it is known whether it came to its end.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    place: Place,
+    buffer: ObjId,
+    formula: Option<Formula>,
+    /// Every number was written, whatever they are.
+    complete: bool,
+}
+
+impl Interp<'_> {
+    /// The index of a sequence that is counted through.
+    pub(crate) fn counted(&mut self, len: Int, start: i64, place: Place) -> Nth {
+        self.counts.push(Count { len, place, over: None });
+        Nth { count: self.counts.len() as u32 - 1, plus: start }
+    }
+
+    fn count(&self, nth: Nth) -> &Count {
+        &self.counts[nth.count as usize]
+    }
+
+    /// One past the last number that an index takes.
+    fn end(&self, nth: Nth) -> Int {
+        self.count(nth).len.add(&Int::Known(nth.plus))
+    }
+
+    /// The index in one pass of a loop: what earlier passes left is another.
+    pub(super) fn this_pass(&mut self, any: &Value) -> Value {
+        let Value::Int(num) = any else { return any.clone() };
+        let Some(nth) = num.nth else { return any.clone() };
+        let over = self.active.last().map(|active| active.id);
+        let count = Count { over, ..self.count(nth).clone() };
+        self.counts.push(count);
+        let nth = Some(Nth { count: self.counts.len() as u32 - 1, ..nth });
+        Value::Int(Num { nth, ..num.clone() })
+    }
+
+    /// `i < bound`: whether it holds in every pass, and else what it keeps the index under.
+    pub(super) fn note_bound(&mut self, left: &Value, right: &Value) -> Option<bool> {
+        let (Value::Int(Num { nth: Some(nth), .. }), Value::Int(bound)) = (left, right) else { return None };
+        if bound.is_given() || bound.nth.is_some() {
+            return None;
+        }
+        if bound.int.sub(&self.end(*nth)).known().is_some_and(|rest| rest >= 0) {
+            return Some(true);
+        }
+        self.bound = Some((nth.count, bound.int.clone()));
+        None
+    }
+
+    /// A tensor that nobody has written into gets an object that holds what is.
+    pub(super) fn buffered(&mut self, verb: &str, place: Place, tensor: &mut Tensor) {
+        if !MAKING.contains(&verb) || tensor.numbers.is_some() {
+            return;
+        }
+        let buffer = self.heap.alloc(Object {
+            class: ClassRef::Builtin,
+            attrs: Vec::new(),
+            state: State::Plain,
+            site: place,
+            epoch: self.epoch,
+            confidence: self.trust,
+        });
+        tensor.numbers = Some(Rc::new(Numbers { buffer: Some(buffer), ..Numbers::default() }));
+    }
+
+    /// Writes all numbers of a buffer.
+    pub(super) fn fill(&mut self, buffer: ObjId, formula: Formula) {
+        let numbers = Some(Rc::new(Numbers::of(formula)));
+        let content = Value::tensor(Tensor { numbers, ..Tensor::default() });
+        self.heap.get_mut(buffer).set_attr(Ustr::from(CONTENT), content);
+    }
+
+    /// What an index picks: single numbers at the indices of loops keep their formula, other parts lose it.
+    pub(super) fn pick(&mut self, whole: &Tensor, index: &Value, mut part: Tensor, place: Place) -> Tensor {
+        part.numbers = match indices(index) {
+            Some(found) if found.iter().all(|nth| nth.plus == 0) => {
+                let before = whole.numbers.as_deref();
+                let at: Indices =
+                    before.map_or(&[][..], |numbers| &numbers.at).iter().copied().chain(found).collect();
+                let formula = self.formula_of(whole).or_else(|| Some(Formula::some()));
+                if part.rank() == Some(0) {
+                    self.see_read(whole, &at, place);
+                }
+                let buffer = before.and_then(|numbers| numbers.buffer);
+                Some(Rc::new(Numbers { formula, buffer, at }))
+            }
+            _ => None,
+        };
+        part
+    }
+
+    fn see_read(&mut self, whole: &Tensor, at: &Indices, place: Place) {
+        if whole.device.is_gpu() {
+            let read = ElementRead { target: Rc::new(whole.clone()), counts: self.counts_of(at) };
+            self.see(place, Sight::ElementRead(Rc::new(read)), whole.confidence);
+        }
+    }
+
+    fn counts_of(&self, at: &Indices) -> Vec<Counted> {
+        let of = |nth: &Nth| {
+            let count = self.count(*nth);
+            Counted { times: count.len.clone(), place: count.place, over: count.over }
+        };
+        at.iter().map(of).collect()
+    }
+
+    /// `x[i] = value` of a tensor.
+    pub(super) fn write_element(&mut self, whole: &Tensor, index: &Value, value: &Value, place: Place) {
+        let before = whole.numbers.clone().unwrap_or_default();
+        let written = indices(index);
+        let at: Indices = before.at.iter().copied().chain(written.iter().flatten().copied()).collect();
+        let formula = value.as_tensor().and_then(|value| {
+            let numbers = value.numbers.as_ref()?;
+            self.formula_of(value).filter(|_| numbers.at == at)
+        });
+        if written.is_some() || is_constant(index) {
+            self.see_write(whole, &at, index, (value, formula.clone()), place);
+        }
+        if let Some(formula) = before.formula.as_ref().filter(|_| before.buffer.is_none()) {
+            formula.spoil();
+        }
+        let Some(buffer) = before.buffer else { return };
+        self.fill(buffer, Formula::some());
+        if let Some(written) = value.as_tensor().filter(|written| !matches!(written.graph, Graph::None)) {
+            self.share_graph(buffer, &written.graph.clone());
+        }
+        if written.is_some() {
+            let complete = before.at.is_empty() && self.is_whole(whole, &at);
+            self.expect_whole(&at, Pending { place, buffer, formula, complete });
+        }
+    }
+
+    /// What is written through a view or by a helper has its graph in the tensor under every name.
+    fn share_graph(&mut self, buffer: ObjId, graph: &Graph) {
+        let mut envs: Vec<ObjId> = self.frames.iter().map(|frame| frame.env).collect();
+        envs.dedup();
+        for env in envs {
+            let holds = |value: &Value| match value {
+                Value::Tensor(tensor) => {
+                    tensor.numbers.as_ref().is_some_and(|numbers| numbers.buffer == Some(buffer))
+                }
+                _ => false,
+            };
+            let attrs = &self.heap.get(env).attrs;
+            let names: Vec<Ustr> =
+                attrs.iter().filter(|(_, value)| holds(value)).map(|(name, _)| *name).collect();
+            for name in names {
+                let Some(Value::Tensor(tensor)) = self.heap.attr(env, name).cloned() else { continue };
+                let graph = tensor.graph.union(graph);
+                let shared = Value::tensor(Tensor { graph, ..(*tensor).clone() });
+                self.heap.get_mut(env).set_attr(name, shared);
+            }
+        }
+    }
+
+    /// Whether indices go through all numbers of a tensor.
+    fn is_whole(&self, whole: &Tensor, at: &Indices) -> bool {
+        let covers =
+            |(nth, size): (&Nth, &Int)| nth.plus == 0 && !size.is_unknown() && self.count(*nth).len == *size;
+        whole
+            .shape
+            .as_ref()
+            .is_some_and(|shape| shape.len() == at.len() && at.iter().zip(shape.iter()).all(covers))
+    }
+
+    /// Leaves a write with the outermost of the loops that it counts through.
+    fn expect_whole(&mut self, at: &Indices, mut pending: Pending) {
+        let arms = self.arms;
+        let Some(outermost) = self.outermost(at) else { return };
+        if let Some(active) = self.active.iter_mut().find(|active| active.id == outermost) {
+            pending.complete &= !active.escapes && active.arms == arms;
+            active.written.retain(|known| known.place != pending.place);
+            active.written.push(pending);
+        }
+    }
+
+    fn outermost(&self, at: &Indices) -> Option<LoopId> {
+        at.iter().filter_map(|nth| self.count(*nth).over).min()
+    }
+
+    /// Behind a loop its writes are what is in the buffers, where it wrote them whole.
+    pub(super) fn settle_writes(&mut self, written: &[Pending]) {
+        for write in written {
+            let alone = written.iter().filter(|other| other.buffer == write.buffer).count() == 1;
+            if let Some(formula) = write.formula.clone().filter(|_| write.complete && alone) {
+                self.fill(write.buffer, formula);
+            }
+        }
+    }
+
+    fn see_write(
+        &mut self,
+        whole: &Tensor,
+        at: &Indices,
+        index: &Value,
+        (value, formula): (&Value, Option<Formula>),
+        place: Place,
+    ) {
+        let outer = self.outermost(at).and_then(|id| self.active.iter().find(|active| active.id == id));
+        let guarded = outer.map_or(self.arms > 0, |outer| outer.escapes || outer.arms != self.arms);
+        let kept = self.guards.iter().filter(|(count, _)| at.iter().any(|nth| nth.count == *count));
+        let write = ElementWrite {
+            target: Rc::new(whole.clone()),
+            single: whole.rank() == Some(parts(index).len()),
+            reaches: self.reaches(whole, index),
+            counts: self.counts_of(at),
+            guarded,
+            within: kept.map(|(_, bound)| bound.clone()).collect(),
+            dtype: value.as_tensor().and_then(|value| value.dtype),
+            formula,
+        };
+        self.see(place, Sight::ElementWrite(Rc::new(write)), whole.confidence);
+    }
+
+    /// For each index how far it reaches, and how far the dimension does.
+    fn reaches(&self, whole: &Tensor, index: &Value) -> Vec<(Int, Int)> {
+        let Some(shape) = &whole.shape else { return Vec::new() };
+        let reach = |part: &Value| match part {
+            Value::Int(Num { nth: Some(nth), .. }) => self.end(*nth),
+            Value::Int(num) if num.tag == Tag::None && !num.is_given() => match num.int {
+                Int::Known(at) if at >= 0 => Int::Known(at.saturating_add(1)),
+                Int::Known(at) => Int::Known(at.saturating_neg()),
+                _ => Int::Unknown,
+            },
+            _ => Int::Unknown,
+        };
+        parts(index).iter().map(reach).zip(shape.iter().cloned()).collect()
+    }
+}
+
+/// The indices of loops that an index consists of.
+fn indices(index: &Value) -> Option<Indices> {
+    let one = |value: &Value| match value {
+        Value::Int(num) => num.nth,
+        _ => None,
+    };
+    parts(index).iter().map(one).collect::<Option<Indices>>().filter(|found| !found.is_empty())
+}
+
+fn parts(index: &Value) -> &[Value] {
+    match index {
+        Value::Tuple(items) => items,
+        other => std::slice::from_ref(other),
+    }
+}
+
+fn is_constant(index: &Value) -> bool {
+    matches!(index, Value::Int(num) if num.int.known().is_some() && num.tag == Tag::None)
+}
