@@ -37,6 +37,8 @@ class Package:
     shut: list[str] = field(default_factory=list)
     # Minor releases too far apart: every so many patches of these count as well.
     patches: dict[tuple[int, int], int] = field(default_factory=dict)
+    # The only modules within it that are looked into, if that is said.
+    only: list[str] = field(default_factory=list)
     # Whether the members of classes are of interest.
     members: bool = False
     # Modules that other packages put there.
@@ -83,9 +85,9 @@ PACKAGES = [
             shut=["lightning.app", "lightning.store", "lightning.data"],
             elsewhere={"lightning.pytorch": "pytorch_lightning"}),
     Package("transformers", "transformers", (4, 8), ["transformers"], most=9,
-            shut=["transformers.models", "transformers.utils", "transformers.commands", "transformers.onnx",
-                  "transformers.kernels", "transformers.cli", "transformers.sagemaker", "transformers.pipelines",
-                  "transformers.generation", "transformers.quantizers", "transformers.integrations"]),
+            only=["transformers.trainer", "transformers.training_args", "transformers.optimization", "transformers.data",
+                  "transformers.trainer_callback", "transformers.trainer_utils", "transformers.trainer_seq2seq",
+                  "transformers.training_args_seq2seq"]),
 ]
 
 
@@ -142,7 +144,7 @@ def main() -> None:
             files = wheels.python_files(address, wanted, args.cache)
             if args.fetch_only:
                 continue
-            library = Library(files, package.closed, package.shut)
+            library = Library(files, package.closed, package.shut, package.only)
             public.add(".".join(map(str, version)), library, package.roots)
             for name in package.added:
                 public.note(name, "m", ".".join(map(str, version)), None, True, "")

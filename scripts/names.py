@@ -63,8 +63,8 @@ VALUE = Value()
 class Library:
     """The sources of one version of a package."""
 
-    def __init__(self, files: dict[str, str], closed: list[str], shut: list[str]):
-        self.closed, self.shut = set(closed), shut
+    def __init__(self, files: dict[str, str], closed: list[str], shut: list[str], only: list[str]):
+        self.closed, self.shut, self.only = set(closed), shut, only
         self.sources: dict[str, list[str]] = {}
         for name, text in files.items():
             # TensorFlow 1.15 kept itself in a folder of another name.
@@ -84,7 +84,8 @@ class Library:
 
     def is_shut(self, name: str) -> bool:
         """Whether a module is of no interest: then it is open, and nothing in it is listed."""
-        return any(name == one or name.startswith(one + ".") for one in self.shut)
+        within = lambda parts: any(name == one or name.startswith(one + ".") for one in parts)
+        return within(self.shut) or bool(self.only) and "." in name and not within(self.only)
 
     def module(self, name: str) -> Module | None:
         if name not in self.modules:
@@ -272,7 +273,8 @@ class Binder:
                 self.lazy(ast.Dict(keys=[ast.Constant(key)], values=[value]))
             case ast.Subscript(value=ast.Attribute(attr="modules")):
                 # `sys.modules[__name__] = ...` puts something else in the module's place.
-                if not (isinstance(value, ast.Call) and "LazyModule" in ast.dump(value.func)):
+                wrapper = ast.dump(value.func) if isinstance(value, ast.Call) else ""
+                if not any(name in wrapper for name in ("LazyModule", "TFModuleWrapper", "DeprecationWrapper")):
                     self.module.is_open = True
 
     def lazy(self, table: ast.Dict) -> None:
@@ -411,9 +413,20 @@ class Walk:
         # The path by which a module or class was found first.
         self.first: dict[str, str] = {}
         self.queue: list[tuple[str, Module]] = []
-        self.opened: set[str] = set()
+        self.opened: set[tuple[str, str]] = set()
+        self.roots: list[str] = []
+
+    def own_name(self, module: str) -> str | None:
+        """The public name that a module has by where it lies."""
+        for root in self.roots:
+            if module == root or module.startswith(root + "."):
+                name = self.public.package + module[len(root):]
+                return None if any(part.startswith("_") for part in name.split(".")) else name
+        return None
 
     def run(self, roots: list[str]) -> None:
+        # The longest first: `keras.api.layers` is `keras.layers`.
+        self.roots = sorted(roots, key=len, reverse=True)
         for root in roots:
             module = self.library.module(root)
             if module is not None and (root in self.library.sources or root in self.library.children):
@@ -427,21 +440,21 @@ class Walk:
         self.public.note(path, kind, self.version, params, is_open, alias)
 
     def module(self, path: str, module: Module) -> None:
-        own = module.name.split(".")
-        is_public = own[0] == self.public.package and not any(part.startswith("_") for part in own)
-        first = self.first.setdefault(module.name, module.name if is_public else path)
-        if first != path and first not in self.opened:
+        own = self.own_name(module.name)
+        first = self.first.setdefault(module.name, own if own else path)
+        if first != path and (first, module.name) not in self.opened:
             self.module(first, module)
         if first != path:
             self.note(path, "m", alias=first)
-        elif path not in self.opened:
-            self.opened.add(path)
+        elif (path, module.name) not in self.opened:
+            self.opened.add((path, module.name))
             self.queue.append((path, module))
 
     def open(self, path: str, module: Module) -> None:
         names, is_open = self.library.namespace(module)
         if self.library.is_shut(module.name):
             is_open, names = True, {}
+        is_open = is_open or bool(self.library.only)
         self.note(path, "m", is_open=is_open)
         own = module.name.split(".")[0]
         for name, what in names.items():
@@ -449,6 +462,11 @@ class Walk:
                 self.bound(f"{path}.{name}", what, own)
 
     def bound(self, path: str, what: object, own: str) -> None:
+        if isinstance(what, (Ref, Class, Function)) and self.library.is_shut(what.module):
+            # Where only some parts are of interest, the others are not even listed.
+            if not self.library.only:
+                self.note(path, "v")
+            return
         target = self.library.resolve(what)
         match target:
             case Inner():
@@ -511,12 +529,19 @@ class Walk:
             if any(name not in PLAIN_DECORATORS for name in decorators(node)):
                 own_init, params = True, None
             for item in node.body:
-                self.member(item, members, target.module)
+                if self.public.lists_members:
+                    self.member(item, members, target.module)
                 if isinstance(item, ast.FunctionDef):
                     if item.name in ("__getattr__", "__getattribute__"):
                         is_open = True
                     if item.name == "__init__":
                         inits.append(item)
+            if "dataclass" in decorators(node) and not inits:
+                fields = [item.target.id for item in node.body
+                          if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)]
+                if inherited is not None or not bases:
+                    own_init, params = True, [*(inherited or []), *(name for name in fields if name not in (inherited or []))]
+                continue
             made = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
             if inits:
                 own_init = True

@@ -80,6 +80,9 @@ pub enum Loaded {
     Unreadable(ReadError),
 }
 
+/// A file of so many bytes is parsed at once.
+const SHORT: usize = 3000;
+
 /// What makes a file worth parsing; built once for all files with the same tables.
 pub struct Gate<'a> {
     frameworks: Vec<&'a str>,
@@ -107,8 +110,9 @@ impl<'a> Gate<'a> {
             |(present, absent): &(&str, &str)| source.text.contains(present) && !source.text.contains(absent);
         let told = self.telltales.as_ref().is_none_or(|telltales| telltales.is_match(text))
             || self.lacking.iter().any(lacks);
-        // Cells of a notebook are a script, whatever they hold.
-        if told || source.kind == Kind::Notebook { Loaded::Source(source) } else { Loaded::Quiet }
+        // Cells of a notebook are a script, whatever they hold; a short file costs less than a miss.
+        let is_worth_it = told || source.kind == Kind::Notebook || text.len() < SHORT;
+        if is_worth_it { Loaded::Source(source) } else { Loaded::Quiet }
     }
 }
 

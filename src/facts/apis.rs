@@ -47,10 +47,10 @@ impl Script<'_> {
             match index::ask(&mention.path) {
                 Answer::Unknown => {}
                 Answer::Missing { holder, name } => found.extend(self.never(&mention, &holder, name)),
-                Answer::Known(known) => {
-                    found.extend(self.elsewhen(&mention, &known));
-                    found.extend(self.wrong_keywords(&mention, &known));
-                }
+                Answer::Known(known) => match self.elsewhen(&mention, &known) {
+                    Some(missing) => found.push(missing),
+                    None => found.extend(self.wrong_keywords(&mention, &known)),
+                },
             }
         }
         found

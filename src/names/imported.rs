@@ -240,8 +240,8 @@ fn assigned(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Where absence is provided for: what stands behind `try`, and what a check of versions or of attributes
-/// decides. In order, and apart from each other.
+/// Where absence is provided for: what stands behind `try`, what a check of versions or of attributes
+/// decides, and annotations. In order, and apart from each other.
 fn guards(tree: &Tree) -> Vec<Span> {
     let asking = asking(tree);
     let asks = |span: Span| {
@@ -270,6 +270,7 @@ fn guards(tree: &Tree) -> Vec<Span> {
             found.push(expr.span);
         }
     }
+    found.extend(annotations(tree));
     found.sort_by_key(|span| span.start);
     found.dedup_by(|next, last| {
         let overlaps = next.start <= last.end;
@@ -279,6 +280,19 @@ fn guards(tree: &Tree) -> Vec<Span> {
         overlaps
     });
     found
+}
+
+/// Annotations, which may never be evaluated.
+fn annotations(tree: &Tree) -> Vec<Span> {
+    let params = tree.functions.iter().flat_map(|function| {
+        let own = function.params.iter().filter_map(|param| param.annotation);
+        own.chain(function.returns)
+    });
+    let variables = tree.stmts.iter().filter_map(|stmt| match stmt.kind {
+        StmtKind::AnnAssign { annotation, .. } => Some(annotation),
+        _ => None,
+    });
+    params.chain(variables).map(|expr| tree.expr(expr).span).collect()
 }
 
 /// Where the file asks for an attribute, a version or what is installed, in order.
