@@ -208,4 +208,5 @@ pub const FILE_KEYS: &[&str] = &[
     "sharing",
     "drawing",
     "random",
+    "usual",
 ];

@@ -91,7 +91,8 @@ impl<'a> Gate<'a> {
 
     fn pass(&self, source: SourceFile) -> Loaded {
         let text = source.text.as_bytes();
-        if !mentions_framework(text, &self.frameworks) {
+        let is_excerpt = !source.text.contains("import");
+        if !is_excerpt && !mentions_framework(text, &self.frameworks) {
             return Loaded::Skipped;
         }
         let lacks =
@@ -99,7 +100,13 @@ impl<'a> Gate<'a> {
         let told = self.telltales.as_ref().is_none_or(|telltales| telltales.is_match(text))
             || self.lacking.iter().any(lacks);
         // Cells of a notebook are a script, whatever they hold.
-        if told || source.kind == Kind::Notebook { Loaded::Source(source) } else { Loaded::Quiet }
+        if is_excerpt && !told {
+            Loaded::Skipped
+        } else if told || source.kind == Kind::Notebook {
+            Loaded::Source(source)
+        } else {
+            Loaded::Quiet
+        }
     }
 }
 
