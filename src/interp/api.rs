@@ -126,7 +126,8 @@ impl<'p> Interp<'p> {
                 self.module_list(call, parts.unwrap_or_default(), apply.verb == "named-modules")
             }
             "loader" => self.loader(api, call),
-            "opaque-module" | "instance" => self.made_elsewhere(call),
+            "opaque-module" => self.made_elsewhere(call, &call.nth(1)),
+            "instance" => self.instance_made_elsewhere(call),
             "model-output-of" => self.model_output(call),
             "layer-of" => self.layer_of_model(call),
             "layers-of" => self.layers_of_model(call),
@@ -256,7 +257,7 @@ impl<'p> Interp<'p> {
 
     fn note_loss(&mut self, api: &'p Api, call: &Invocation) {
         let Some(loss) = &api.loss else { return };
-        let input = call.get(&loss.input);
+        let input = self.unless_taped(call.get(&loss.input));
         let target = call.get(&loss.target);
         if let (Some(a), Some(b)) = (input.as_tensor(), target.as_tensor())
             && !self.apis.is_copying(api.name)
@@ -429,33 +430,6 @@ impl<'p> Interp<'p> {
             (0..call.api.params.len()).map(|index| call.nth(index)).filter(|v| !v.is_unknown()),
         );
         python::call(self, name, &call).unwrap_or_default()
-    }
-
-    /// A model whose layers we do not see, fresh from a framework.
-    fn made_elsewhere(&mut self, call: &Invocation) -> Value {
-        // A checkpoint's name is no class.
-        let told = call.nth(0).as_str().map(Ustr::from).filter(|name| self.apis.class(*name).is_some());
-        let class = told.or_else(|| self.apis.class_of(Role::Module));
-        let placing = match told {
-            Some(class) if self.apis.owns(class).iter().any(|part| part == "session") => Device::Automatic,
-            _ => Device::Cpu,
-        };
-        let state = ModuleState {
-            weights: Learned::Opaque,
-            // Whose head is known is new, and nothing has put it into another mode yet.
-            mode: if call.nth(1).as_str().is_some() { Mode::Train } else { Mode::Unknown },
-            device: placing,
-            scatters: placing == Device::Automatic,
-            ..ModuleState::default()
-        };
-        let object =
-            self.alloc(call.place, class.map_or(ClassRef::Builtin, ClassRef::Api), State::Module(state));
-        self.made(call.place, object);
-        self.put_in_scope(object);
-        if let head @ Value::Str(Some(_)) = call.nth(1) {
-            self.heap.get_mut(object).set_attr(Ustr::from("name of the head"), head);
-        }
-        Value::Obj(object)
     }
 
     fn iterable(&mut self, verb: &str, call: &Invocation) -> Value {
