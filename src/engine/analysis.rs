@@ -102,12 +102,20 @@ impl<'a> Gate<'a> {
     }
 
     fn pass(&self, source: SourceFile) -> Loaded {
-        if !mentions_framework(source.text.as_bytes(), &self.frameworks) {
+        let is_excerpt = !source.text.contains("import");
+        if !is_excerpt && !mentions_framework(source.text.as_bytes(), &self.frameworks) {
             return Loaded::Skipped;
         }
+        let told = self.tells(&source.text);
         // Cells of a notebook are a script, whatever they hold; a short file costs less than a miss.
         let is_script = source.kind == Kind::Notebook || source.text.len() < SHORT;
-        if is_script || self.tells(&source.text) { Loaded::Source(source) } else { Loaded::Quiet }
+        if is_excerpt && !told {
+            Loaded::Skipped
+        } else if told || is_script {
+            Loaded::Source(source)
+        } else {
+            Loaded::Quiet
+        }
     }
 
     fn tells(&self, text: &str) -> bool {
