@@ -102,6 +102,7 @@ impl<'p> Interp<'p> {
         let Some(apply) = call.gives else { return Value::Unknown };
         match apply.verb.as_str() {
             "parameters" if api.property => self.parameters(&call.nth(0)),
+            "param-groups" => self.param_groups(call),
             "parameters" => {
                 let params = self.parameters(&call.nth(0));
                 self.one_shot(params, None, call.place)
