@@ -247,13 +247,12 @@ impl<'p> Interp<'p> {
         if was_there || !places || tensor.bytes().is_none() || tensor.is_leaf {
             return;
         }
-        let how = Rc::from(api.name.as_str());
         let made = before.and_then(|before| before.made).or(tensor.made);
         // What is moved is as old as it was.
         let born = before.map_or(self.epoch, |before| before.born);
         let tensor = Rc::new(Tensor { made, born, ..tensor.clone() });
         let confidence = tensor.confidence;
-        self.see(place, Sight::Resident { tensor, how }, confidence);
+        self.see(place, Sight::Resident { tensor, unasked: false }, confidence);
     }
 
     fn note_loss(&mut self, api: &'p Api, call: &Invocation) {
