@@ -191,7 +191,7 @@ def growth(bench, folder):
                               ("nested loops, depth", nest, (1, 2, 4, 8, 16))):
         cells = []
         for size in sizes:
-            path = folder / "growth.py"
+            path = folder / f"{make.__name__}_{size}.py"
             path.write_text(make(size))
             cells.append((size, bench.check_command(path)))
         report(bench, name, cells)

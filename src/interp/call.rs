@@ -416,78 +416,6 @@ impl<'p> Interp<'p> {
         closure.defaults.iter().find(|(name, _)| *name == param.name).map(|(_, value)| value.clone())
     }
 
-    /// A call that is not understood: it may have done anything to the training state it can reach.
-    pub(super) fn havoc(&mut self, call: &Call) {
-        self.spoil_arguments(call);
-        let mut touched = ObjSet::default();
-        let values: Vec<Value> = call.values().cloned().collect();
-        for value in &values {
-            self.lose_track(value);
-            self.reach(value, &mut touched, 3);
-        }
-        touched.iter().for_each(|object| self.note_ready(Some(object)));
-        if !touched.is_empty() {
-            self.event(call.place, Effect::Touch { objects: touched }, Confidence::High);
-        }
-    }
-
-    /// Optimizers and modules within reach of a value; graphs in reach may be walked from now on.
-    pub(super) fn reach(&mut self, value: &Value, found: &mut ObjSet, depth: u32) {
-        match value {
-            Value::Tensor(tensor) => self.let_go(tensor),
-            Value::Tuple(items) => items.iter().for_each(|item| self.reach(item, found, depth)),
-            Value::Maybe(inner) => self.reach(inner, found, depth),
-            Value::Params(params) => params.owners.iter().for_each(|owner| found.insert(owner)),
-            Value::Bound(bound) => self.reach(&bound.receiver, found, depth),
-            Value::Partial(partial) => {
-                partial.positional.iter().for_each(|item| self.reach(item, found, depth));
-            }
-            Value::Function(closure)
-                if depth > 0
-                // A callback may use whatever its frame holds.
-                && self.heap.get(closure.env).state_is_frame()
-                    && self.scopes.get(&closure.env).is_some_and(|s| s.function.is_some()) =>
-            {
-                self.reach_object(closure.env, found, depth - 1);
-            }
-            Value::Obj(object) => self.reach_object(*object, found, depth),
-            _ => {}
-        }
-    }
-
-    fn reach_object(&mut self, object: ObjId, found: &mut ObjSet, depth: u32) {
-        if found.contains(object) {
-            return;
-        }
-        let here = self.heap.get(object);
-        if matches!(here.state, State::Module(_) | State::Optimizer(_) | State::Scaler) {
-            found.insert(object);
-            return;
-        }
-        if matches!(here.state, State::Sampler(_) | State::Loader(_)) {
-            found.insert(object);
-        }
-        self.burn_over(here.attrs.len() + here.state.held() + 1);
-        if depth == 0 || self.is_starved() {
-            return;
-        }
-        let here = self.heap.get(object);
-        let mut values: Vec<Value> = here.attrs.iter().map(|(_, value)| value.clone()).collect();
-        match &here.state {
-            State::List(items) => {
-                values.extend(items.exact.iter().flatten().cloned());
-                values.push(items.any.clone());
-            }
-            State::Dict(entries) => {
-                values.extend(entries.known.iter().map(|(_, value)| value.clone()));
-                values.extend(entries.other.clone());
-            }
-            State::Class(_) => return,
-            _ => {}
-        }
-        values.iter().for_each(|value| self.reach(value, found, depth - 1));
-    }
-
     /// Whether an expression statement ends the program.
     pub(super) fn never_returns(&self, expr: ExprId) -> bool {
         let tree = self.tree(self.file());
@@ -499,11 +427,5 @@ impl<'p> Interp<'p> {
             }
             _ => false,
         }
-    }
-}
-
-impl Object {
-    fn state_is_frame(&self) -> bool {
-        matches!(self.state, State::Frame)
     }
 }

@@ -43,6 +43,7 @@ pub mod modules;
 mod parameters;
 mod parts;
 pub mod python;
+mod reach;
 mod refine;
 mod replicas;
 mod retained;

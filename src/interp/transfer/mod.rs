@@ -15,6 +15,7 @@ mod ranges;
 mod reduce;
 mod shape;
 mod tables;
+mod windows;
 
 pub use build::{device_named, device_of, dtype_of, ints_of};
 pub use index::{index, slice_len};
@@ -59,9 +60,9 @@ static VERBS: &[(&str, Transfer)] = &[
     ("cat", shape::cat),
     ("chunk", shape::chunk),
     ("compare", elementwise::compare),
-    ("conv", layers::conv),
-    ("conv-keras", layers::conv_keras),
-    ("conv-transpose", layers::conv_transpose),
+    ("conv", windows::conv),
+    ("conv-keras", windows::conv_keras),
+    ("conv-transpose", windows::conv_transpose),
     ("dense", layers::dense),
     ("derived", elementwise::derived),
     ("detach", convert::detach),
@@ -80,7 +81,7 @@ static VERBS: &[(&str, Transfer)] = &[
     ("from-data", factory::from_data),
     ("gather", shape::gather),
     ("generator", |_, _| Value::Unknown),
-    ("global-pool", layers::global_pool),
+    ("global-pool", windows::global_pool),
     ("global-pool-keras", batched::global_pool),
     ("index", index::select),
     ("int", |_, _| Value::of_int(Int::Unknown)),
@@ -107,8 +108,8 @@ static VERBS: &[(&str, Transfer)] = &[
     ("padded-pair", layers::padded_pair),
     ("permute", shape::permute),
     ("place", convert::place),
-    ("pool", layers::pool),
-    ("pool-keras", layers::pool_keras),
+    ("pool", windows::pool),
+    ("pool-keras", windows::pool_keras),
     ("randint", factory::randint),
     ("recurrent", layers::recurrent),
     ("recurrent-cell", layers::recurrent_cell),
