@@ -210,4 +210,5 @@ pub const FILE_KEYS: &[&str] = &[
     "suites",
     "drawing",
     "random",
+    "usual",
 ];

@@ -212,7 +212,11 @@ pub enum Sight {
     /// A module ran.
     Forward(Rc<Forward>),
     /// A tensor was placed on the GPU.
-    Resident { tensor: Rc<Tensor>, how: Rc<str> },
+    Resident {
+        tensor: Rc<Tensor>,
+        /// The framework puts it there without being asked.
+        unasked: bool,
+    },
     /// A loader was built.
     Loader {
         loader: ObjId,
@@ -312,6 +316,8 @@ pub struct Forward {
     /// Whether gradients are recorded; `None` when that is not known.
     pub grad: Option<bool>,
     pub input: Option<Rc<Tensor>>,
+    /// The input was drawn at random.
+    pub drawn: bool,
     pub output: Value,
     /// Its parameters ask for gradients.
     pub learns: bool,
