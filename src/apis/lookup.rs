@@ -144,6 +144,11 @@ impl Apis {
         self.shared.drawing.iter().any(|word| text.contains(word.as_str()))
     }
 
+    /// Names of functions that make tensors.
+    pub fn making_words(&self) -> &[Ustr] {
+        &self.shared.making
+    }
+
     /// Whether what this gives is random numbers.
     pub fn is_random(&self, name: &str) -> bool {
         self.shared.random.iter().any(|pattern| fits(pattern, name))

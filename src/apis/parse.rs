@@ -48,6 +48,8 @@ pub(crate) struct Shared {
     pub sharing: Vec<Ustr>,
     /// Texts that draw random numbers.
     pub drawing: Vec<Ustr>,
+    /// Names of functions that make tensors on a device of their choice.
+    pub making: Vec<Ustr>,
     /// What makes random numbers.
     pub random: Vec<Ustr>,
     /// Attributes and functions that the training protocol is about: a function without any of them does not matter.
@@ -75,6 +77,7 @@ impl Shared {
         self.shuffling.extend(other.shuffling);
         self.sharing.extend(other.sharing);
         self.drawing.extend(other.drawing);
+        self.making.extend(other.making);
         self.random.extend(other.random);
         self.protocol.extend(other.protocol);
         self.telltale.extend(other.telltale);
@@ -117,6 +120,7 @@ impl<'a> Reader<'a> {
             "base" => {}
             "packages" => self.table.shared.packages = self.words(value)?,
             "shuffling" => self.table.shared.shuffling = self.words(value)?,
+            "making" => self.table.shared.making = self.words(value)?,
             "drawing" => self.table.shared.drawing = self.words(value)?,
             "sharing" => self.table.shared.sharing = self.words(value)?,
             "random" => self.table.shared.random = self.words(value)?,

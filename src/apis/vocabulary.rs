@@ -207,5 +207,6 @@ pub const FILE_KEYS: &[&str] = &[
     "shuffling",
     "sharing",
     "drawing",
+    "making",
     "random",
 ];

@@ -11,6 +11,7 @@ mod feeding;
 pub mod gpus;
 mod gradients;
 mod graphs;
+mod homes;
 mod kernels;
 mod losses;
 mod made;
@@ -36,6 +37,7 @@ pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use graphs::{
     BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,
 };
+pub use homes::StrandedTensor;
 pub use kernels::{ElementLoop, LossyCast, ShortBuffer};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};

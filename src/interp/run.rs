@@ -130,8 +130,10 @@ impl<'p> Interp<'p> {
             let key = FnKey { file, function };
             let definition = tree.function(function);
             let nested = definition.parent.is_some();
-            let matters = matters || self.is_hook(file, definition);
-            if nested || self.out.called.contains(&key) || !matters {
+            if nested || self.out.called.contains(&key) {
+                continue;
+            }
+            if !matters && !self.is_hook(file, definition) && !self.is_making_forward(file, definition) {
                 continue;
             }
             if definition.name == "<lambda>" {
@@ -240,6 +242,9 @@ impl<'p> Interp<'p> {
             }
             let value = self.seeded_param(closure, param);
             call.keywords.push((param.name, Passed { value, place: Place::new(key.file, param.span) }));
+        }
+        if receiver.as_ref().is_some_and(|receiver| self.computes(receiver, definition)) {
+            call = self.at_home(closure, &call);
         }
         self.trace.push(Vec::new());
         let applied =
