@@ -264,8 +264,9 @@ impl<'p> Interp<'p> {
             && !self.apis.is_copying(api.name)
         {
             let (a, b) = (a.clone(), b.clone());
-            self.meet_whole(&a, &b, call.place, ["the input of this loss", "its target"]);
-            self.note_stranded(&[a, b], call.place);
+            if !self.note_stranded(&[a.clone(), b.clone()], call.place) {
+                self.meet_whole(&a, &b, call.place, ["the input of this loss", "its target"]);
+            }
         }
         let expects = self.expectation(&loss.expects, call);
         let input_place = call.place_of(&loss.input).unwrap_or(call.place);

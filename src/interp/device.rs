@@ -90,8 +90,7 @@ impl<'p> Interp<'p> {
     /// A layer and the tensors that it is called with.
     pub(super) fn meet_layer(&mut self, object: ObjId, call: &Call) {
         let Some(device) = self.own_device(object) else { return };
-        self.note_stranded_input(object, device, call);
-        if device == Device::Unknown {
+        if self.note_stranded_input(object, device, call) || device == Device::Unknown {
             return;
         }
         let here = self.heap.get(object);
@@ -166,9 +165,11 @@ impl<'p> Interp<'p> {
     pub(super) fn meet(&mut self, a: &Rc<Tensor>, b: &Rc<Tensor>, place: Place) {
         let scalar =
             |tensor: &Tensor| tensor.device == Device::Cpu && tensor.rank().is_none_or(|rank| rank == 0);
+        if self.note_stranded(&[a.clone(), b.clone()], place) {
+            return;
+        }
         if !scalar(a) && !scalar(b) {
             self.meet_whole(a, b, place, ["the left operand", "the right operand"]);
-            self.note_stranded(&[a.clone(), b.clone()], place);
         }
     }
 

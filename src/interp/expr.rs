@@ -251,7 +251,7 @@ impl<'p> Interp<'p> {
             {
                 let place = self.expr_place(*right);
                 if let (Some(x), Some(y)) = (left.as_tensor(), right_value.as_tensor()) {
-                    self.meet(x, y, place);
+                    self.meet_compared(x, y, place);
                 }
                 return transfer::compare(self, &left, &right_value, place).unwrap_or_default();
             }

@@ -2,7 +2,7 @@
 
 use super::{Call, Interp, Invocation, device::collect_tensors};
 use crate::apis::Role;
-use crate::report::{FileId, Place};
+use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{FnId, Function};
 use crate::trace::{Sight, Stranded};
 use crate::values::*;
@@ -75,7 +75,7 @@ impl<'p> Interp<'p> {
     ) -> Value {
         match value {
             Value::Unknown if name.is_some_and(|name| self.is_used_as_tensor(file, function, name)) => {
-                let confidence = crate::report::Confidence::Medium;
+                let confidence = Confidence::Medium;
                 Value::tensor(Tensor { home: Some(Home::Model), confidence, ..Tensor::default() })
             }
             Value::Tensor(tensor) if !inside && !tensor.is_array => {
@@ -116,6 +116,10 @@ impl<'p> Interp<'p> {
                 items.exact.iter().flatten().for_each(|item| collect_tensors(item, &mut operands));
             }
         }
+        let compares = call.gives.is_some_and(|gives| gives.verb == "compare");
+        if compares && operands.iter().any(|tensor| may_stay_on_purpose(tensor)) {
+            return;
+        }
         let Some((first, rest)) = operands.split_first() else { return };
         // A number on the CPU may meet anything.
         let whole = |tensor: &Rc<Tensor>| {
@@ -124,60 +128,67 @@ impl<'p> Interp<'p> {
                 || tensor.rank().is_some_and(|rank| rank > 0)
         };
         let apart = |tensor: &&Rc<Tensor>| first.device.differs(tensor.device) && whole(tensor);
-        match rest.iter().find(apart).filter(|_| whole(first)) {
-            Some(other) => {
-                self.meet_whole(first, other, call.place, ["one of its tensors", "another"]);
-            }
-            None => self.note_stranded(&operands, call.place),
+        let other = rest.iter().find(apart).filter(|_| whole(first));
+        if !self.note_stranded(&operands, call.place)
+            && let Some(other) = other
+        {
+            self.meet_whole(first, other, call.place, ["one of its tensors", "another"]);
         }
     }
 
-    /// Tensors that meet in an operation, of which one may have been left on the CPU.
-    pub(super) fn note_stranded(&mut self, tensors: &[Rc<Tensor>], place: Place) {
-        let Some(stray) = tensors.iter().find(|tensor| tensor.stays_behind()) else { return };
+    /// Operands of a comparison.
+    pub(super) fn meet_compared(&mut self, left: &Rc<Tensor>, right: &Rc<Tensor>, place: Place) {
+        if ![left, right].into_iter().any(|tensor| may_stay_on_purpose(tensor)) {
+            self.meet(left, right, place);
+        }
+    }
+
+    /// Tensors that meet in an operation, of which one may have been left on the CPU by a forward; whether
+    /// one was.
+    pub(super) fn note_stranded(&mut self, tensors: &[Rc<Tensor>], place: Place) -> bool {
+        let Some(stray) = tensors.iter().find(|tensor| tensor.stays_behind()) else { return false };
         let at_home = |tensor: &&Rc<Tensor>| {
             tensor.home == Some(Home::Model)
                 && !tensor.is_array
                 && tensor.device != Device::Cpu
                 && tensor.rank() != Some(0)
         };
-        let Some(other) = tensors.iter().find(at_home) else { return };
-        if !stray.device.differs(other.device) {
-            self.strand(&stray.clone(), place);
-        }
+        let Some(other) = tensors.iter().find(at_home) else { return false };
+        let doubtful = may_stay_on_purpose(other) && other.device == Device::Unknown;
+        let sure = if doubtful { Confidence::Medium } else { other.confidence };
+        self.strand(&stray.clone(), sure, place)
     }
 
-    /// A layer with weights that is called with what may have been left on the CPU.
-    pub(super) fn note_stranded_input(&mut self, layer: ObjId, device: Device, call: &Call) {
-        let Some(module) = self.heap.get(layer).module() else { return };
+    /// A layer with weights that is called with what a forward may have left on the CPU; whether it is.
+    pub(super) fn note_stranded_input(&mut self, layer: ObjId, device: Device, call: &Call) -> bool {
+        let Some(module) = self.heap.get(layer).module() else { return false };
         if device == Device::Cpu || module.scatters || module.weights == Learned::Opaque {
-            return;
+            return false;
         }
-        let managed = module.managed;
         let mut inputs = Vec::new();
         call.values().for_each(|value| collect_tensors(value, &mut inputs));
-        let stays =
-            |tensor: &&Rc<Tensor>| tensor.stays_behind() && (managed || !device.differs(tensor.device));
-        if let Some(stray) = inputs.iter().find(stays) {
-            self.strand(&stray.clone(), call.place);
-        }
+        let Some(stray) = inputs.iter().find(|tensor| tensor.stays_behind()) else { return false };
+        self.strand(&stray.clone(), Confidence::High, call.place)
     }
 
-    fn strand(&mut self, stray: &Tensor, place: Place) {
-        let (Some(outer), Some(Home::Default { made, .. })) = (self.computing(), stray.home) else { return };
+    fn strand(&mut self, stray: &Tensor, sure: Confidence, place: Place) -> bool {
+        let (Some(outer), Some(Home::Default { made, .. })) = (self.computing(), stray.home) else {
+            return false;
+        };
         let device = self.device_of_module(outer);
         if device == Device::Cpu {
-            return;
+            return false;
         }
         let attribute = self.held_as(made);
         if self.seeded.is_some() && !self.stays_where_made(made, attribute) {
-            return;
+            return false;
         }
         let placed = self.is_owned(outer) || self.heap.get(outer).module().is_some_and(|it| it.managed);
         let class = self.class_name(outer);
-        let confidence = stray.confidence.min(self.heap.get(outer).confidence);
+        let confidence = stray.confidence.min(sure).min(self.heap.get(outer).confidence);
         let sight = Stranded { made, attribute, class, device, placed };
         self.see(place, Sight::Stranded(Rc::new(sight)), confidence);
+        true
     }
 
     /// The attribute of a running module that holds what was made at a place.
@@ -235,6 +246,12 @@ impl<'p> Interp<'p> {
         let found = env.and_then(|env| self.heap.attr(env, name)).and_then(Value::as_obj);
         found.is_some_and(|object| self.role_of(ClassRef::Project(object)) == Some(Role::Module))
     }
+}
+
+/// What a forward is given is where the model is as a rule; lengths, which are compared with positions,
+/// may be left on the CPU.
+fn may_stay_on_purpose(tensor: &Tensor) -> bool {
+    tensor.home == Some(Home::Model) && !tensor.learned && tensor.source != Source::Parameter
 }
 
 pub(super) fn with_home(value: Value, home: Option<Home>) -> Value {
