@@ -20,7 +20,7 @@ impl Script<'_> {
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Stranded(stranded) = sight else { continue };
-            let Some(confidence) = self.trust_in_gpu(stranded, at) else { continue };
+            let Some(confidence) = self.trust_in_gpu(stranded) else { continue };
             if once(&mut seen, stranded.made) {
                 let confidence = at.confidence.min(confidence);
                 let place = stranded.made;
@@ -35,14 +35,14 @@ impl Script<'_> {
     }
 
     /// How sure it is that the model runs on the GPU; `None` where nothing says so.
-    fn trust_in_gpu(&self, stranded: &Stranded, at: &At) -> Option<Confidence> {
+    fn trust_in_gpu(&self, stranded: &Stranded) -> Option<Confidence> {
         if stranded.device.is_gpu() {
             Some(Confidence::High)
         } else if stranded.placed || self.rehearsal.uses_gpu {
             Some(Confidence::Medium)
         } else {
-            // A class alone: whoever makes an instance decides.
-            at.seeded.map(|_| Confidence::Low)
+            // Whoever makes an instance decides.
+            None
         }
     }
 }

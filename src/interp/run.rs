@@ -27,6 +27,7 @@ pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileI
     interp.uncalled(file);
     interp.derivatives(file);
     interp.unborn(file);
+    interp.making_forwards(file);
     interp.report_births();
     interp.out.heap = interp.heap;
     interp.out
@@ -130,10 +131,8 @@ impl<'p> Interp<'p> {
             let key = FnKey { file, function };
             let definition = tree.function(function);
             let nested = definition.parent.is_some();
-            if nested || self.out.called.contains(&key) {
-                continue;
-            }
-            if !matters && !self.is_hook(file, definition) && !self.is_making_forward(file, definition) {
+            let matters = matters || self.is_hook(file, definition);
+            if nested || self.out.called.contains(&key) || !matters {
                 continue;
             }
             if definition.name == "<lambda>" {
@@ -146,6 +145,26 @@ impl<'p> Interp<'p> {
             self.floor = self.fuel.saturating_sub(FUEL_A_FUNCTION);
             self.seed(key, definition);
             self.floor = 0;
+        }
+    }
+
+    /// Forwards that make tensors and that nothing called, where something is put on the GPU: last, so that
+    /// they take no fuel from anything else.
+    fn making_forwards(&mut self, file: FileId) {
+        let tree = self.tree(file);
+        for (index, definition) in tree.functions.iter().enumerate() {
+            if !self.out.uses_gpu || self.is_starved() {
+                return;
+            }
+            let function = FnId(index as u32);
+            let key = FnKey { file, function };
+            let ran = self.out.called.contains(&key)
+                || self.out.entries.iter().any(|entry| entry.function == Some(key));
+            if definition.parent.is_none() && !ran && self.is_making_forward(file, definition) {
+                self.floor = self.fuel.saturating_sub(FUEL_A_FUNCTION);
+                self.seed(key, definition);
+                self.floor = 0;
+            }
         }
     }
 

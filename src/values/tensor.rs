@@ -189,8 +189,9 @@ impl Scaled {
 /// Where a tensor is when nobody has said a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// Where the framework makes tensors by default, the CPU. `whole` says that it is more than a number.
-    Default { made: Place, whole: bool },
+    /// Where the framework makes tensors by default, the CPU. `whole` says that it is more than a number,
+    /// `joined` that on another way it is something else.
+    Default { made: Place, whole: bool, joined: bool },
     /// Where the model is: its forward was given it, or one of its layers made it.
     Model,
 }
@@ -206,7 +207,7 @@ impl Home {
         let stay = whole().all(|operand| matches!(operand.home, Some(Home::Default { .. })));
         match first {
             // What it becomes may be one number.
-            Home::Default { made, .. } if stay => Some(Home::Default { made, whole: false }),
+            Home::Default { made, joined, .. } if stay => Some(Home::Default { made, whole: false, joined }),
             _ => None,
         }
     }
@@ -214,8 +215,11 @@ impl Home {
     /// Of what is one or the other: where one way leaves it on the CPU, that way fails.
     fn join(one: &Tensor, other: &Tensor) -> Option<Home> {
         let (first, second) = (one.home?, other.home?);
+        let both = first != Home::Model && second != Home::Model;
         let stays = |tensor: &Tensor, home: Home| match home {
-            Home::Default { made, .. } => Some(Home::Default { made, whole: tensor.stays_behind() }),
+            Home::Default { made, joined, .. } => {
+                Some(Home::Default { made, whole: tensor.stays_behind(), joined: joined || !both })
+            }
             Home::Model => None,
         };
         stays(one, first).or(stays(other, second)).or(Some(Home::Model))

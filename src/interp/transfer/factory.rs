@@ -77,7 +77,8 @@ pub fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
         Device::Cpu => interp.default_device,
         device => device,
     };
-    let home = Some(Home::Default { made: call.place, whole: true }).filter(|_| device == Device::Cpu);
+    let home = Some(Home::Default { made: call.place, whole: true, joined: false })
+        .filter(|_| device == Device::Cpu);
     let blank = Tensor {
         graph: Graph::None,
         device,
@@ -201,7 +202,7 @@ fn device_wanted(
         // Frameworks without the parameter place tensors where they see fit.
         None if !chooses => (Device::Unknown, None),
         None if interp.default_device == Device::Cpu => {
-            (Device::Cpu, Some(Home::Default { made: call.place, whole: true }))
+            (Device::Cpu, Some(Home::Default { made: call.place, whole: true, joined: false }))
         }
         None => (interp.default_device, None),
     }
@@ -211,6 +212,9 @@ fn device_wanted(
 fn device_said(interp: &Interp, call: &Invocation, model: Option<Device>) -> Option<Device> {
     if let Some(device) = named(call, "device") {
         return Some(device_of(interp, &device));
+    }
+    if let Some(out) = named(call, "out") {
+        return Some(device_of(interp, &out));
     }
     let context = interp.contexts.iter().rev().find_map(|context| match context {
         ContextKind::Device(device) => Some(*device),
