@@ -134,6 +134,17 @@ impl Apis {
         self.shared.shuffling.iter().any(|word| text.contains(word.as_str()))
     }
 
+    /// Whether a text is that of a test.
+    pub fn tests(&self, text: &str) -> bool {
+        self.shared.testing.iter().any(|word| text.contains(word.as_str()))
+    }
+
+    /// Whether a module is in a package that holds tests, by its dotted name.
+    pub fn is_suite(&self, module: &str) -> bool {
+        let (package, inner) = module.split_once('.').unwrap_or((module, ""));
+        !inner.is_empty() && self.shared.suites.iter().any(|suite| package.starts_with(suite.as_str()))
+    }
+
     /// Whether a text gives each process a part of its own.
     pub fn shares(&self, text: &str) -> bool {
         self.shared.sharing.iter().any(|word| text.contains(word.as_str()))

@@ -46,6 +46,9 @@ pub(crate) struct Shared {
     /// Texts that say that a script orders its samples itself, that it gives each process a part of them.
     pub shuffling: Vec<Ustr>,
     pub sharing: Vec<Ustr>,
+    /// Texts that say that a file is run by a test runner, and how packages of tests begin.
+    pub testing: Vec<Ustr>,
+    pub suites: Vec<Ustr>,
     /// Texts that draw random numbers.
     pub drawing: Vec<Ustr>,
     /// Names of functions that make tensors on a device of their choice.
@@ -76,6 +79,8 @@ impl Shared {
         self.telling.extend(other.telling);
         self.shuffling.extend(other.shuffling);
         self.sharing.extend(other.sharing);
+        self.testing.extend(other.testing);
+        self.suites.extend(other.suites);
         self.drawing.extend(other.drawing);
         self.making.extend(other.making);
         self.random.extend(other.random);
@@ -122,6 +127,8 @@ impl<'a> Reader<'a> {
             "shuffling" => self.table.shared.shuffling = self.words(value)?,
             "making" => self.table.shared.making = self.words(value)?,
             "drawing" => self.table.shared.drawing = self.words(value)?,
+            "testing" => self.table.shared.testing = self.words(value)?,
+            "suites" => self.table.shared.suites = self.words(value)?,
             "sharing" => self.table.shared.sharing = self.words(value)?,
             "random" => self.table.shared.random = self.words(value)?,
             "telling" => self.table.shared.telling = self.words(value)?,

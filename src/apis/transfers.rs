@@ -121,7 +121,12 @@ pub const TRANSFERS: &[Word] = &[
     word("grad", 1, 1, "x: the gradient that x has accumulated"),
     word("gradients", 2, 3, "target sources [create_graph]: a tuple of gradients; nothing is accumulated"),
     word("index", 2, 3, "x index [dim]: picked along a dimension"),
-    word("instance", 1, 1, "cls: an instance of the class that this was called on"),
+    word(
+        "instance",
+        1,
+        MANY,
+        "cls [places …]: an instance of the class that this was called on, on the CPU unless one of the others is given",
+    ),
     word("int", 0, MANY, "a Python int"),
     word("item", 1, 1, "x: a Python number out of a tensor"),
     word("iterable", 1, 1, "x: the same iterable (progress bars)"),

@@ -206,6 +206,8 @@ pub const FILE_KEYS: &[&str] = &[
     "transparent",
     "shuffling",
     "sharing",
+    "testing",
+    "suites",
     "drawing",
     "making",
     "random",

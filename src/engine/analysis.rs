@@ -11,7 +11,7 @@ use crate::rules;
 use crate::source::Kind;
 pub use crate::source::SourceFile;
 use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework};
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, Input};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -90,17 +90,41 @@ impl<'a> Gate<'a> {
     }
 
     fn pass(&self, source: SourceFile) -> Loaded {
-        let text = source.text.as_bytes();
-        if !mentions_framework(text, &self.frameworks) {
+        if !mentions_framework(source.text.as_bytes(), &self.frameworks) {
             return Loaded::Skipped;
         }
-        let lacks =
-            |(present, absent): &(&str, &str)| source.text.contains(present) && !source.text.contains(absent);
-        let told = self.telltales.as_ref().is_none_or(|telltales| telltales.is_match(text))
-            || self.lacking.iter().any(lacks);
         // Cells of a notebook are a script, whatever they hold.
-        if told || source.kind == Kind::Notebook { Loaded::Source(source) } else { Loaded::Quiet }
+        if source.kind == Kind::Notebook || self.tells(&source.text) {
+            Loaded::Source(source)
+        } else {
+            Loaded::Quiet
+        }
     }
+
+    fn tells(&self, text: &str) -> bool {
+        let lacks = |(present, absent): &(&str, &str)| text.contains(present) && !text.contains(absent);
+        self.telltales.as_ref().is_none_or(|telltales| any_may_run(telltales, text))
+            || self.lacking.iter().any(lacks)
+            || text.contains(SUPPRESSING)
+    }
+}
+
+/// What a comment that is meant for us holds.
+const SUPPRESSING: &str = "trainlint:";
+
+/// Whether one of the texts stands in a line that is no comment, and no example in a docstring.
+fn any_may_run(telltales: &AhoCorasick, text: &str) -> bool {
+    let mut from = 0;
+    while let Some(found) = telltales.find(Input::new(text).range(from..)) {
+        let start = text[..found.start()].rfind('\n').map_or(0, |end| end + 1);
+        let line = text[start..].trim_start();
+        if !["#", ">>>", "... "].iter().any(|mark| line.starts_with(mark)) {
+            return true;
+        }
+        let Some(length) = text[found.end()..].find('\n') else { return false };
+        from = found.end() + length;
+    }
+    false
 }
 
 /// Reads a file, or what stdin gave under its name.

@@ -127,7 +127,8 @@ impl<'p> Interp<'p> {
                 self.module_list(call, parts.unwrap_or_default(), apply.verb == "named-modules")
             }
             "loader" => self.loader(api, call),
-            "opaque-module" | "instance" => self.made_elsewhere(call),
+            "opaque-module" => self.made_elsewhere(call, &call.nth(1)),
+            "instance" => self.instance_made_elsewhere(call),
             "model-output-of" => self.model_output(call),
             "layer-of" => self.layer_of_model(call),
             "layers-of" => self.layers_of_model(call),
@@ -258,7 +259,7 @@ impl<'p> Interp<'p> {
 
     fn note_loss(&mut self, api: &'p Api, call: &Invocation) {
         let Some(loss) = &api.loss else { return };
-        let input = call.get(&loss.input);
+        let input = self.unless_taped(call.get(&loss.input));
         let target = call.get(&loss.target);
         if let (Some(a), Some(b)) = (input.as_tensor(), target.as_tensor())
             && !self.apis.is_copying(api.name)
@@ -436,31 +437,6 @@ impl<'p> Interp<'p> {
     }
 
     /// A model whose layers we do not see, fresh from a framework.
-    fn made_elsewhere(&mut self, call: &Invocation) -> Value {
-        // A checkpoint's name is no class.
-        let told = call.nth(0).as_str().map(Ustr::from).filter(|name| self.apis.class(*name).is_some());
-        let class = told.or_else(|| self.apis.class_of(Role::Module));
-        let placing = match told {
-            Some(class) if self.apis.owns(class).iter().any(|part| part == "session") => Device::Automatic,
-            _ => Device::Cpu,
-        };
-        let state = ModuleState {
-            weights: Learned::Opaque,
-            mode: Mode::Unknown,
-            device: placing,
-            scatters: placing == Device::Automatic,
-            ..ModuleState::default()
-        };
-        let object =
-            self.alloc(call.place, class.map_or(ClassRef::Builtin, ClassRef::Api), State::Module(state));
-        self.made(call.place, object);
-        self.put_in_scope(object);
-        if let head @ Value::Str(Some(_)) = call.nth(1) {
-            self.heap.get_mut(object).set_attr(Ustr::from("name of the head"), head);
-        }
-        Value::Obj(object)
-    }
-
     fn iterable(&mut self, verb: &str, call: &Invocation) -> Value {
         let inner = call.nth(0);
         if verb == "iterable" {

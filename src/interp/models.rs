@@ -2,7 +2,7 @@
 //! the memory of one batch, found out by running it.
 
 use super::{Call, Interp, Invocation, Passed, transfer};
-use crate::apis::Operand;
+use crate::apis::{Operand, Role};
 use crate::report::Place;
 use crate::trace::{CompiledLoss, Sight};
 use crate::values::*;
@@ -10,6 +10,44 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
+    /// A module whose layers we do not see, with the name of its last one.
+    pub(super) fn made_elsewhere(&mut self, call: &Invocation, head: &Value) -> Value {
+        // A checkpoint's name is no class.
+        let told = call.nth(0).as_str().map(Ustr::from).filter(|name| self.apis.class(*name).is_some());
+        let class = told.or_else(|| self.apis.class_of(Role::Module));
+        let placing = match told {
+            Some(class) if self.apis.owns(class).iter().any(|part| part == "session") => Device::Automatic,
+            _ => Device::Cpu,
+        };
+        let state = ModuleState {
+            weights: Learned::Opaque,
+            mode: Mode::Unknown,
+            device: placing,
+            scatters: placing == Device::Automatic,
+            ..ModuleState::default()
+        };
+        let object =
+            self.alloc(call.place, class.map_or(ClassRef::Builtin, ClassRef::Api), State::Module(state));
+        self.made(call.place, object);
+        self.put_in_scope(object);
+        if let Value::Str(Some(_)) = head {
+            self.heap.get_mut(object).set_attr(Ustr::from("name of the head"), head.clone());
+        }
+        Value::Obj(object)
+    }
+
+    /// An instance of the class that was called upon. It is on the CPU unless one of the other operands
+    /// says where it belongs, or may say so.
+    pub(super) fn instance_made_elsewhere(&mut self, call: &Invocation) -> Value {
+        let made = self.made_elsewhere(call, &Value::None);
+        let operands = call.gives.map_or(0, |apply| apply.args.len());
+        let unsaid = |value: Value| matches!(value.bare(), Value::None | Value::Bool(Some(false)));
+        if call.open || (1..operands).any(|index| !unsaid(call.nth(index))) {
+            self.for_each_part(&made, |module| module.device = Device::Unknown);
+        }
+        made
+    }
+
     pub(super) fn symbolic_input(&mut self, call: &Invocation) -> Value {
         self.symbolic = true;
         let batch = Int::symbol(self.symbol("batch"));

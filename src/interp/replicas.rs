@@ -87,6 +87,16 @@ impl<'p> Interp<'p> {
         if open || self.contexts.contains(&ContextKind::Recording) { Graph::Unknown } else { Graph::None }
     }
 
+    /// A value where tapes record: what came through calls that we do not know has no graph without one.
+    pub(super) fn unless_taped(&self, value: Value) -> Value {
+        match value.as_tensor() {
+            Some(tensor) if matches!(tensor.graph, Graph::Unknown) => {
+                Value::tensor(Tensor { graph: self.taped_graph(), ..(**tensor).clone() })
+            }
+            _ => value,
+        }
+    }
+
     /// Whether a class, or that of a method, leaves it to tapes to record.
     pub(super) fn is_taped(&self, api: Ustr) -> bool {
         let of_class = api.rsplit_once('.').map(|(class, _)| Ustr::from(class));

@@ -251,6 +251,9 @@ impl<'p> Interp<'p> {
         if owned {
             self.grad = None;
         }
+        if self.is_of_a_suite(key.file) {
+            self.trust = Confidence::Low;
+        }
         self.seeded_from = self.heap.len() as u32;
         let mut call = Call::new(place);
         let skip = usize::from(receiver.is_some() && !closure.wrap.is_static);
@@ -279,7 +282,8 @@ impl<'p> Interp<'p> {
             Some(result) => result,
             None => self.inline(closure, receiver.as_ref(), &call),
         };
-        if let Some(receiver) = receiver.filter(|_| definition.name == "__init__") {
+        // Whoever calls one of its methods may have called others before, in any order.
+        if let Some(receiver) = receiver {
             self.leave_places_open(&receiver);
         }
         // Whoever calls it may walk the graph of what it returns.
@@ -294,6 +298,13 @@ impl<'p> Interp<'p> {
         }
         self.out.out_of_fuel |= self.starved.contains(&key);
         self.out.entries.push(Entry { function: Some(key), nodes });
+    }
+
+    /// Whether a file belongs to a suite of tests. They run a few small batches, and what is wrong with
+    /// those is worth a word to few.
+    fn is_of_a_suite(&self, file: FileId) -> bool {
+        let packaged = self.project.module_name(file).is_some_and(|name| self.apis.is_suite(&name));
+        packaged || self.apis.tests(&self.module(file).source.text)
     }
 
     /// A hook of a framework that owns the loop: it is called again and again.

@@ -45,8 +45,13 @@ pub struct Project {
     entries: boxcar::Vec<Entry>,
     /// By absolute path; `None` could not be read.
     ids: Mutex<FxHashMap<PathBuf, Option<FileId>>>,
+    /// Where imports lead: each script that reaches a file asks anew for what the file imports.
+    resolved: Mutex<FxHashMap<Import, Target>>,
     lookup: Lookup,
 }
+
+/// The importing file, the level, and the module.
+type Import = (FileId, u32, Option<Ustr>);
 
 impl Project {
     pub fn new() -> Project {
@@ -143,6 +148,17 @@ impl Project {
 
     /// `import module` with level 0, `from ...module import …` with one level a dot.
     pub fn resolve(&self, from: FileId, level: u32, module: Option<Ustr>) -> Target {
+        let import = (from, level, module);
+        let resolved = || self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = resolved().get(&import) {
+            return known.clone();
+        }
+        let target = self.look_up(from, level, module);
+        resolved().insert(import, target.clone());
+        target
+    }
+
+    fn look_up(&self, from: FileId, level: u32, module: Option<Ustr>) -> Target {
         let Some(dir) = self.entry(from).path.parent() else { return Target::Outside };
         if level == 0 {
             let found = module.and_then(|module| self.lookup.plain(dir, &module));

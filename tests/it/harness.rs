@@ -37,7 +37,7 @@ impl Project {
         let mut text = text.as_ref().to_vec();
         // The rehearsal is made up; what lets a script in is not.
         if path.ends_with(".py") && text.starts_with(b"import torch") {
-            text.extend_from_slice(b"# backward\n");
+            text.extend_from_slice(b"'.backward'\n");
         }
         let path = self.root.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
