@@ -401,7 +401,7 @@ fn is_stranded(operands: &[&Tensor]) -> bool {
     let stays = |operand: &&Tensor| operand.stays_behind();
     let elsewhere =
         |operand: &&Tensor| operand.home == Some(Home::Model) && operand.device == Device::Unknown;
-    operands.iter().any(|operand| stays(operand)) && operands.iter().any(|operand| elsewhere(operand))
+    operands.iter().any(stays) && operands.iter().any(elsewhere)
 }
 
 fn source_of_all(operands: &[&Tensor]) -> Source {
