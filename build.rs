@@ -11,6 +11,11 @@
 #[path = "src/apis"]
 mod apis {
     pub mod error;
+    pub mod index {
+        pub mod pack;
+        pub mod packed;
+        pub mod text;
+    }
     pub mod model;
     pub mod pack;
     pub mod parse;
@@ -29,10 +34,7 @@ use apis::parse::{Shared, Table};
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=rules/apis");
     println!("cargo::rerun-if-changed=src/apis");
-    let mut files: Vec<PathBuf> =
-        fs::read_dir("rules/apis")?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    files.sort();
+    let files = sorted("rules/apis", "toml")?;
     let mut shared = Shared::default();
     let mut entries = Vec::new();
     for path in &files {
@@ -44,5 +46,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let out = env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
     fs::write(Path::new(&out).join("apis.pack"), apis::pack::pack(&entries, &shared)?)?;
+    fs::write(Path::new(&out).join("index.pack"), index()?)?;
     Ok(())
+}
+
+/// The names of the packages, one after the other.
+fn index() -> Result<Vec<u8>, Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=rules/index");
+    let mut packed = Vec::new();
+    for path in sorted("rules/index", "txt")? {
+        let name = path.file_stem().and_then(|name| name.to_str()).ok_or("a name that is no text")?;
+        let one = apis::index::pack::pack(name, &fs::read_to_string(&path)?);
+        packed.extend(one.map_err(|why| format!("{}: {why}", path.display()))?);
+    }
+    Ok(packed)
+}
+
+fn sorted(folder: &str, extension: &str) -> std::io::Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    files.retain(|path| path.extension().is_some_and(|one| one == extension));
+    files.sort();
+    Ok(files)
 }

@@ -160,6 +160,11 @@ impl Apis {
         &self.shared.making
     }
 
+    /// What a name stands for that a file uses and never binds, as in an excerpt without its imports.
+    pub fn usual(&self, name: Ustr) -> Option<Ustr> {
+        self.shared.usual.iter().find(|(known, _)| *known == name).map(|(_, meant)| *meant)
+    }
+
     /// Whether what this gives is random numbers.
     pub fn is_random(&self, name: &str) -> bool {
         self.shared.random.iter().any(|pattern| fits(pattern, name))

@@ -3,6 +3,7 @@
 //! The build script packs the project's own tables, with the same parser that reads a user's.
 
 mod error;
+pub mod index;
 mod lookup;
 mod memo;
 mod model;

@@ -55,6 +55,8 @@ pub(crate) struct Shared {
     pub making: Vec<Ustr>,
     /// What makes random numbers.
     pub random: Vec<Ustr>,
+    /// What a name stands for that a file uses and never binds.
+    pub usual: Vec<(Ustr, Ustr)>,
     /// Attributes and functions that the training protocol is about: a function without any of them does not matter.
     pub protocol: Vec<Ustr>,
     /// Texts of which a file must hold one to be worth rehearsing.
@@ -84,6 +86,7 @@ impl Shared {
         self.drawing.extend(other.drawing);
         self.making.extend(other.making);
         self.random.extend(other.random);
+        self.usual.extend(other.usual);
         self.protocol.extend(other.protocol);
         self.telltale.extend(other.telltale);
         self.copying.extend(other.copying);
@@ -143,6 +146,12 @@ impl<'a> Reader<'a> {
                 for (alias, name) in self.table_of(value)? {
                     let name = ustr(self.string(name)?.text);
                     self.table.shared.same.push((ustr(alias.get_ref()), name));
+                }
+            }
+            "usual" => {
+                for (name, meant) in self.table_of(value)? {
+                    let meant = ustr(self.string(meant)?.text);
+                    self.table.shared.usual.push((ustr(name.get_ref()), meant));
                 }
             }
             "roles" => {

@@ -184,7 +184,7 @@ pub const TRANSFERS: &[Word] = &[
         "opaque-module",
         0,
         2,
-        "[class head]: a module whose layers are unknown, that learns; its last one, if that is set, is `head`",
+        "[class head]: a module whose layers are unknown, that learns; its last one, if that is set, is `head`, and it is in training mode",
     ),
     word(
         "optional-reduce",

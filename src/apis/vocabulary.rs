@@ -211,4 +211,5 @@ pub const FILE_KEYS: &[&str] = &[
     "drawing",
     "making",
     "random",
+    "usual",
 ];

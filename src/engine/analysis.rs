@@ -36,8 +36,17 @@ pub fn analyse(project: &Project, file: FileId, settings: &Settings) -> FileRepo
     let values = settings.values.iter().map(|(name, value)| (name.clone(), text(value))).collect();
     let stated = interp::Settings { values, fuel: None };
     let rehearsal = interp::rehearse(project, settings.tables(), &stated, file);
-    let script =
-        Script { rehearsal: &rehearsal, memory: settings.target.memory, card: &settings.target.name };
+    let path = crate::source::absolute(&project.source(file).path);
+    let pins = settings.pinned.of_folder(path.parent().unwrap_or(&path));
+    let inline = pins.inline(&project.source(file).text);
+    let script = Script {
+        project,
+        file,
+        rehearsal: &rehearsal,
+        memory: settings.target.memory,
+        card: &settings.target.name,
+        pins: inline.as_ref().unwrap_or(&pins),
+    };
     let mut findings = Findings::default();
     for rule in rules::all() {
         (rule.check)(&script, &mut findings);
@@ -71,6 +80,9 @@ pub enum Loaded {
     Unreadable(ReadError),
 }
 
+/// A file of so many bytes is parsed at once.
+const SHORT: usize = 3000;
+
 /// What makes a file worth parsing; built once for all files with the same tables.
 pub struct Gate<'a> {
     frameworks: Vec<&'a str>,
@@ -90,11 +102,16 @@ impl<'a> Gate<'a> {
     }
 
     fn pass(&self, source: SourceFile) -> Loaded {
-        if !mentions_framework(source.text.as_bytes(), &self.frameworks) {
+        let is_excerpt = !source.text.contains("import");
+        if !is_excerpt && !mentions_framework(source.text.as_bytes(), &self.frameworks) {
             return Loaded::Skipped;
         }
-        // Cells of a notebook are a script, whatever they hold.
-        if source.kind == Kind::Notebook || self.tells(&source.text) {
+        let told = self.tells(&source.text);
+        // Cells of a notebook are a script, whatever they hold; a short file costs less than a miss.
+        let is_script = source.kind == Kind::Notebook || source.text.len() < SHORT;
+        if is_excerpt && !told {
+            Loaded::Skipped
+        } else if told || is_script {
             Loaded::Source(source)
         } else {
             Loaded::Quiet

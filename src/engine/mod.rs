@@ -7,6 +7,7 @@ pub mod configs;
 pub mod discovery;
 mod disk;
 mod merge;
+mod pins;
 mod run;
 pub mod selection;
 pub mod settings;

@@ -3,6 +3,7 @@
 
 use crate::apis::{Apis, Literal};
 use crate::engine::config::{Config, Target};
+use crate::engine::pins::Pinned;
 use crate::engine::selection::RuleSet;
 use crate::report::{Confidence, Diagnostic, Severity};
 use crate::source::read_text;
@@ -51,6 +52,8 @@ pub struct Settings {
     pub gpus: u32,
     /// What the user says values are, over what the script says.
     pub values: BTreeMap<String, Literal>,
+    /// Which releases the projects of the scripts ask for.
+    pub pinned: Pinned,
     /// The files that said so, the closest last.
     pub files: Vec<PathBuf>,
 }
@@ -101,6 +104,7 @@ impl Settings {
             target: layers.iter().rev().find_map(|layer| layer.target.clone()).unwrap_or_default(),
             gpus: layers.iter().rev().find_map(|layer| layer.gpus).unwrap_or(1),
             values: layers.iter().flat_map(|layer| layer.values.iter().cloned()).collect(),
+            pinned: Pinned::default(),
             files,
         }
     }

@@ -3,6 +3,7 @@
 
 mod accumulation;
 mod activations;
+mod apis;
 mod compiled;
 mod data;
 mod dtypes;
@@ -28,6 +29,7 @@ mod walks;
 
 pub use accumulation::FullSize;
 pub use activations::{LoneClass, Misfit, MisfitLoss};
+pub use apis::{MissingName, Why};
 pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
 pub use dtypes::{Mistyped, RefusedByAutocast};
@@ -50,7 +52,9 @@ pub use steps::{EarlySchedule, Unapplied, Unstepped};
 pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
 pub use walks::WalkedAgain;
 
-use crate::report::{Diagnostic, Place, Severity};
+use crate::apis::index::Pins;
+use crate::names::Project;
+use crate::report::{Diagnostic, FileId, Place, Severity};
 use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};
 use crate::values::ObjId;
 
@@ -59,10 +63,14 @@ const NOTABLE_SHARE: f64 = 0.01;
 
 /// A rehearsed file, ready to be asked.
 pub struct Script<'a> {
+    pub project: &'a Project,
+    pub file: FileId,
     pub rehearsal: &'a Rehearsal,
     /// Memory of the card the run is meant for.
     pub memory: u64,
     pub card: &'a str,
+    /// Releases that the project asks for.
+    pub pins: &'a Pins,
 }
 
 /// What the rules found, each with the function that was rehearsed without its callers, if that is what it rests on.

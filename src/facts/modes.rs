@@ -242,17 +242,21 @@ impl<'a> Script<'a> {
         Some(turn)
     }
 
-    /// Evaluations of a model that the script trains, with layers that still behave as in training.
+    /// Evaluations of a model that the script trains, or has loaded as it was trained, with layers that still behave as in training.
     pub fn evaluated_in_training(&self) -> Vec<EvaluatedInTraining> {
         let mut found: Vec<EvaluatedInTraining> = Vec::new();
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Forward(forward) = sight else { continue };
             let Some(layer) = &forward.in_training else { continue };
-            if forward.mode != Mode::Train || !self.is_trained(forward.module) {
+            if forward.mode != Mode::Train {
                 continue;
             }
-            let Some(confidence) = self.evaluates(at, forward) else { continue };
+            let evaluates = match self.is_trained(forward.module) {
+                true => self.evaluates(at, forward),
+                false => self.infers(at, forward),
+            };
+            let Some(confidence) = evaluates else { continue };
             if self.was_put_there(at, forward.module) {
                 continue;
             }
@@ -314,6 +318,19 @@ impl<'a> Script<'a> {
         let in_loop = apart && of_data && (own_data || scored);
         let by_itself = confidence == Confidence::High && of_data && scored && self.is_by_itself(at);
         (in_loop || by_itself).then_some(confidence)
+    }
+
+    /// How sure it is that a script which trains nothing runs a model that was trained elsewhere.
+    fn infers(&self, at: &At, forward: &Forward) -> Option<Confidence> {
+        let parts = descendants(&self.rehearsal.heap, forward.module);
+        let entries = &self.rehearsal.entries;
+        let trains = self.sightings().any(|(_, sight)| matches!(sight, Sight::Backward { .. }))
+            || entries.iter().any(|entry| steps(&entry.nodes));
+        // Numbers drawn for a generator may be meant to be normalised among themselves.
+        let of_data =
+            !forward.drawn && !forward.input.as_ref().is_some_and(|input| input.learned || input.is_leaf);
+        let sure = forward.grad == Some(false) && at.seeded.is_none() && of_data && !trains;
+        (sure && entries.iter().any(|entry| restores(&entry.nodes, &parts))).then_some(Confidence::Medium)
     }
 
     /// Whether something made without gradients goes into a loss, or is compared with labels, beside a forward.
@@ -403,6 +420,19 @@ fn trained_models(nodes: &[Node], found: &mut ObjSet) {
             _ => {}
         }
     }
+}
+
+/// Whether one of these modules is given weights in a sequence.
+fn restores(nodes: &[Node], modules: &ObjSet) -> bool {
+    nodes.iter().any(|node| match node {
+        Node::Event(event) => match &event.effect {
+            Effect::Restore { objects } => objects.iter().any(|object| modules.contains(object)),
+            _ => false,
+        },
+        Node::Loop { body, .. } | Node::Call { body, .. } => restores(body, modules),
+        Node::Branch { arms, .. } => arms.iter().any(|arm| restores(arm, modules)),
+        Node::Exit(_) => false,
+    })
 }
 
 /// Whether an optimizer steps in a sequence.

@@ -142,7 +142,12 @@ impl TaughtLoss<'_> {
 
     /// The target of a loss over classes: indices, one axis short of the input, or probabilities in its shape.
     fn fault_of_classes(&self, target: &Tensor, dtype: DType) -> Option<TargetFault> {
-        let rank = target.rank()?;
+        let index = matches!(dtype, DType::Int64 | DType::UInt8);
+        let Some(rank) = target.rank() else {
+            // In no shape are such integers classes, or floats anything to a loss that picks by index.
+            let never = !index && (!dtype.is_float() || self.expects == Expects::LogProbabilities);
+            return never.then_some(TargetFault::IndexDtype);
+        };
         let input = match (self.input.rank(), &self.input.last) {
             (Some(rank), _) => rank,
             // Whatever a layer gives, a vector of targets means a matrix of scores.
@@ -150,7 +155,6 @@ impl TaughtLoss<'_> {
             _ => return None,
         };
         if rank + 1 == input {
-            let index = matches!(dtype, DType::Int64 | DType::UInt8);
             return (!index).then_some(TargetFault::IndexDtype);
         }
         let classes = self.classes().and_then(|classes| classes.known()).filter(|classes| *classes > 1)?;

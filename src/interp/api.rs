@@ -436,7 +436,6 @@ impl<'p> Interp<'p> {
         python::call(self, name, &call).unwrap_or_default()
     }
 
-    /// A model whose layers we do not see, fresh from a framework.
     fn iterable(&mut self, verb: &str, call: &Invocation) -> Value {
         let inner = call.nth(0);
         if verb == "iterable" {

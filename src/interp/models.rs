@@ -21,7 +21,8 @@ impl<'p> Interp<'p> {
         };
         let state = ModuleState {
             weights: Learned::Opaque,
-            mode: Mode::Unknown,
+            // Whose head is known is new, and nothing has put it into another mode yet.
+            mode: if head.as_str().is_some() { Mode::Train } else { Mode::Unknown },
             device: placing,
             scatters: placing == Device::Automatic,
             ..ModuleState::default()

@@ -106,6 +106,8 @@ impl<'p> Interp<'p> {
         let graph = self.graph_id(place);
         let output = mark_graph(&output, graph);
         let confidence = self.heap.get(object).confidence;
+        let drawn =
+            input.as_ref().and_then(|input| input.what).is_some_and(|what| self.apis.is_random(&what));
         let forward = Forward {
             module: object,
             name: self.class_name(object),
@@ -113,6 +115,7 @@ impl<'p> Interp<'p> {
             in_training: self.part_in_training(object),
             grad,
             input,
+            drawn,
             learns: self.learns(object) == Some(true),
             kept: self.kept,
             output: output.clone(),

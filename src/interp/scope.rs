@@ -68,11 +68,21 @@ impl<'p> Interp<'p> {
     /// A name that the project never binds, as in an excerpt: its uses may say what it is.
     fn undefined(&mut self, file: FileId, name: Ustr) -> Value {
         let Some(env) = self.modules.get(&file).map(|module| module.env) else { return Value::Unknown };
-        let value = self.typed_by_use(env, name, Value::Unknown);
+        let value = match self.usual(file, name) {
+            Some(meant) => Value::Api(meant),
+            None => self.typed_by_use(env, name, Value::Unknown),
+        };
         if !value.is_unknown() {
             self.heap.get_mut(env).set_attr(name, value.clone());
         }
         value
+    }
+
+    /// What a name means by convention, where nothing in the file can have bound it otherwise.
+    fn usual(&self, file: FileId, name: Ustr) -> Option<Ustr> {
+        let names = &self.module(file).names;
+        let free = names.stars.is_empty() && !names.bindings.contains_key(&name);
+        if free { self.apis.usual(name) } else { None }
     }
 
     /// Starts a module's frame. The script that is rehearsed runs whole; others run what is asked for.

@@ -1,12 +1,14 @@
 //! Which names a file binds, in which scope, and how they are used there; and the files of
 //! a project with the rules by which their imports find each other. Knows no framework.
 
+mod imported;
 mod lookup;
 mod project;
 mod set;
 mod uses;
 mod walk;
 
+pub use imported::{Mention, mentions};
 pub use project::{Module, Project, Target};
 pub use set::NameSet;
 pub use uses::{Used, Uses};

@@ -41,6 +41,7 @@ mod one_class_softmax;
 mod optimizer_built_in_loop;
 mod parameters_replaced_after_optimizer;
 mod raw_backward;
+mod removed_api;
 mod retained_graph;
 mod scaler_not_updated;
 mod scheduler_before_optimizer;
@@ -53,6 +54,7 @@ mod swallowed_gpu_error;
 mod trainable_without_recompile;
 mod undersized_output;
 mod undetached_hidden_state;
+mod unknown_api;
 mod unregistered_submodule;
 mod unsafe_division;
 mod unscaled_accumulation;
@@ -188,6 +190,7 @@ static RULES: &[&Rule] = &[
     &optimizer_built_in_loop::RULE,
     &parameters_replaced_after_optimizer::RULE,
     &raw_backward::RULE,
+    &removed_api::RULE,
     &retained_graph::RULE,
     &scaler_not_updated::RULE,
     &scheduler_before_optimizer::RULE,
@@ -200,6 +203,7 @@ static RULES: &[&Rule] = &[
     &trainable_without_recompile::RULE,
     &undersized_output::RULE,
     &undetached_hidden_state::RULE,
+    &unknown_api::RULE,
     &unregistered_submodule::RULE,
     &unsafe_division::RULE,
     &unscaled_accumulation::RULE,

@@ -312,6 +312,8 @@ pub struct Forward {
     /// Whether gradients are recorded; `None` when that is not known.
     pub grad: Option<bool>,
     pub input: Option<Rc<Tensor>>,
+    /// The input was drawn at random.
+    pub drawn: bool,
     pub output: Value,
     /// Its parameters ask for gradients.
     pub learns: bool,

@@ -1,0 +1,639 @@
+"""What names a package binds, read from its sources without running them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+OPEN = "*"
+
+
+@dataclass
+class Module:
+    name: str
+    bound: dict[str, object] = field(default_factory=dict)
+    # Names that `__all__` lists, if it is a plain list.
+    listed: set[str] | None = None
+    # Names are bound in a way that only running shows.
+    is_open: bool = False
+
+
+@dataclass
+class Class:
+    name: str
+    module: str
+    node: ast.ClassDef
+    # Further bodies of the same class: that of a stub.
+    others: list[ast.ClassDef] = field(default_factory=list)
+
+
+@dataclass
+class Function:
+    name: str
+    module: str
+    nodes: list[ast.FunctionDef]
+
+
+@dataclass
+class Ref:
+    """A name of another module."""
+
+    module: str
+    name: str
+
+
+@dataclass
+class Inner:
+    """A module itself."""
+
+    module: str
+
+
+class Value:
+    """Something else: a number, a result of a call, an alias that is not followed."""
+
+
+class Star(str):
+    """`from module import *`"""
+
+
+VALUE = Value()
+
+
+class Library:
+    """The sources of one version of a package."""
+
+    def __init__(self, files: dict[str, str], closed: list[str], shut: list[str], only: list[str]):
+        self.closed, self.shut, self.only = set(closed), shut, only
+        self.sources: dict[str, list[str]] = {}
+        for name, text in files.items():
+            # TensorFlow 1.15 kept itself in a folder of another name.
+            name = name.replace("tensorflow_core/", "tensorflow/")
+            module = name.rsplit(".", 1)[0].replace("/", ".").removesuffix(".__init__")
+            self.sources.setdefault(module, []).append(text)
+        self.children: dict[str, set[str]] = {}
+        for module in list(self.sources):
+            parts = module.split(".")
+            for end in range(1, len(parts)):
+                self.children.setdefault(".".join(parts[:end]), set()).add(parts[end])
+        self.is_package = {
+            name.replace("tensorflow_core/", "tensorflow/").rsplit("/", 1)[0].replace("/", ".")
+            for name in files if name.rsplit("/", 1)[-1].startswith("__init__.py")
+        }
+        self.modules: dict[str, Module | None] = {}
+
+    def is_shut(self, name: str) -> bool:
+        """Whether a module is of no interest: then it is open, and nothing in it is listed."""
+        within = lambda parts: any(name == one or name.startswith(one + ".") for one in parts)
+        return within(self.shut) or bool(self.only) and "." in name and not within(self.only)
+
+    def module(self, name: str) -> Module | None:
+        if name not in self.modules:
+            self.modules[name] = None
+            if name in self.sources:
+                self.modules[name] = module = Module(name)
+                for text in self.sources[name]:
+                    try:
+                        body = ast.parse(text).body
+                    except (SyntaxError, ValueError, RecursionError):
+                        module.is_open = True
+                        continue
+                    Binder(self, module).run(body)
+                if name in self.closed:
+                    module.is_open = False
+            elif name in self.children:
+                self.modules[name] = Module(name)
+        return self.modules[name]
+
+    def resolve(self, what: object, depth: int = 20) -> object:
+        """What a binding is in the end; `None` when that is not known."""
+        while isinstance(what, Ref):
+            depth -= 1
+            if depth < 0:
+                return None
+            module = self.module(what.module)
+            if module is not None and what.name in module.bound:
+                what = module.bound[what.name]
+            elif f"{what.module}.{what.name}" in self.sources or f"{what.module}.{what.name}" in self.children:
+                return Inner(f"{what.module}.{what.name}")
+            elif module is not None:
+                found = self.starred(module, what.name)
+                if found is None:
+                    return None
+                what = found
+            else:
+                return None
+        return what
+
+    def starred(self, module: Module, name: str, seen: frozenset = frozenset()) -> object | None:
+        for key in module.bound:
+            if isinstance(key, Star) and str(key) not in seen:
+                other = self.module(str(key))
+                if other is None:
+                    continue
+                if name in other.bound:
+                    return other.bound[name]
+                found = self.starred(other, name, seen | {str(key)})
+                if found is not None:
+                    return found
+        return None
+
+    def namespace(self, module: Module, seen: frozenset = frozenset()) -> tuple[dict[str, object], bool]:
+        """All names of a module, those of its stars and its submodules included, and whether it is open."""
+        names: dict[str, object] = {}
+        is_open = module.is_open
+        for key, what in module.bound.items():
+            if not isinstance(key, Star):
+                continue
+            other = self.module(str(key))
+            if str(key) in seen:
+                continue
+            if other is None:
+                is_open = is_open or module.name not in self.closed
+                continue
+            inner, inner_open = self.namespace(other, seen | {module.name})
+            is_open = is_open or inner_open and module.name not in self.closed
+            for name, value in inner.items():
+                if other.listed is None and name.startswith("_"):
+                    continue
+                names.setdefault(name, value)
+        names.update({name: what for name, what in module.bound.items() if not isinstance(name, Star)})
+        for child in self.children.get(module.name, ()):
+            names.setdefault(child, Inner(f"{module.name}.{child}"))
+        return names, is_open
+
+
+class Binder:
+    """Runs through the statements of a module and notes what they bind, on whichever way."""
+
+    def __init__(self, library: Library, module: Module):
+        self.library, self.module = library, module
+
+    def run(self, body: list[ast.stmt]) -> None:
+        for statement in body:
+            self.statement(statement)
+
+    def bind(self, name: str, what: object) -> None:
+        if what == Ref(self.module.name, name):
+            # `from . import name` binds the submodule.
+            what = Inner(f"{self.module.name}.{name}")
+        known = self.module.bound.get(name)
+        if isinstance(known, Class) and isinstance(what, Class):
+            known.others.append(what.node)
+        elif isinstance(known, Function) and isinstance(what, Function):
+            known.nodes.extend(what.nodes)
+        elif isinstance(known, (Class, Function, Inner, Ref)) and isinstance(what, Value):
+            # Rebound by a call that wraps it, most likely: its parameters are not known any more.
+            if isinstance(known, Function):
+                self.module.bound[name] = VALUE
+        elif isinstance(known, (Class, Function)) and isinstance(what, Ref):
+            pass
+        else:
+            self.module.bound[name] = what
+
+    def statement(self, node: ast.stmt) -> None:
+        name = self.module.name
+        match node:
+            case ast.Import():
+                for alias in node.names:
+                    if alias.asname:
+                        self.bind(alias.asname, Inner(alias.name))
+                    else:
+                        top = alias.name.split(".")[0]
+                        self.bind(top, Inner(top))
+            case ast.ImportFrom():
+                source = self.source(node)
+                for alias in node.names:
+                    if alias.name == "*":
+                        self.module.bound[Star(source)] = VALUE
+                    else:
+                        self.bind(alias.asname or alias.name, Ref(source, alias.name))
+            case ast.ClassDef():
+                self.bind(node.name, Class(node.name, name, node))
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                if node.name == "__getattr__":
+                    self.getattr(node)
+                self.bind(node.name, Function(node.name, name, [node]))
+            case ast.Assign():
+                for target in node.targets:
+                    self.target(target, node.value)
+            case ast.AnnAssign():
+                self.target(node.target, node.value)
+            case ast.AugAssign():
+                if isinstance(node.target, ast.Name) and node.target.id == "__all__":
+                    self.listed(node.value)
+            case ast.If() | ast.For() | ast.While():
+                if isinstance(node, ast.For):
+                    self.target(node.target, None)
+                self.run(node.body)
+                self.run(node.orelse)
+            case ast.With():
+                self.run(node.body)
+            case ast.Try():
+                self.run(node.body)
+                for handler in node.handlers:
+                    self.run(handler.body)
+                self.run(node.orelse)
+                self.run(node.finalbody)
+            case ast.Expr(value=ast.Call() as call):
+                self.call(call)
+
+    def source(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = self.module.name.split(".")
+        drop = node.level - (1 if self.module.name in self.library.is_package else 0)
+        parts = parts[: len(parts) - drop] if drop else parts
+        return ".".join([*parts, node.module] if node.module else parts)
+
+    def target(self, target: ast.expr, value: ast.expr | None) -> None:
+        match target:
+            case ast.Name(id="__all__"):
+                self.listed(value)
+            case ast.Name():
+                what: object = VALUE
+                if isinstance(value, ast.Name):
+                    what = Ref(self.module.name, value.id) if value.id != target.id else VALUE
+                elif isinstance(value, ast.Attribute) and (dotted := chain(value)):
+                    base, attr = dotted.rsplit(".", 1)
+                    inner = self.module.bound.get(base)
+                    if isinstance(inner, Inner):
+                        what = Ref(inner.module, attr)
+                self.bind(target.id, what)
+                if target.id in ("_import_structure", "_deprecations") and isinstance(value, ast.Dict):
+                    self.lazy(value)
+            case ast.Tuple() | ast.List():
+                for part in target.elts:
+                    self.target(part, None)
+            case ast.Starred():
+                self.target(target.value, None)
+            case ast.Subscript(value=ast.Call(func=ast.Name(id="globals" | "vars"))):
+                self.module.is_open = True
+            case ast.Subscript(value=ast.Name(id="_import_structure"), slice=ast.Constant(value=str() as key)):
+                self.lazy(ast.Dict(keys=[ast.Constant(key)], values=[value]))
+            case ast.Subscript(value=ast.Attribute(attr="modules")):
+                # `sys.modules[__name__] = ...` puts something else in the module's place.
+                wrapper = ast.dump(value.func) if isinstance(value, ast.Call) else ""
+                if not any(name in wrapper for name in ("LazyModule", "TFModuleWrapper", "DeprecationWrapper")):
+                    self.module.is_open = True
+
+    def lazy(self, table: ast.Dict) -> None:
+        """A table of names by the submodule that binds them, or of deprecated names."""
+        for key, value in zip(table.keys, table.values):
+            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+                continue
+            if isinstance(value, ast.List):
+                for item in value.elts:
+                    if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                        self.bind(item.value, Ref(f"{self.module.name}.{key.value}", item.value))
+            else:
+                self.bind(key.value, VALUE)
+
+    def getattr(self, node: ast.FunctionDef) -> None:
+        self.module.is_open = True
+
+    def listed(self, value: ast.expr | None) -> None:
+        if not isinstance(value, (ast.List, ast.Tuple)):
+            return
+        self.module.listed = self.module.listed or set()
+        for item in value.elts:
+            if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                self.module.listed.add(item.value)
+                self.module.bound.setdefault(item.value, VALUE)
+
+    def call(self, call: ast.Call) -> None:
+        function = chain(call.func) or ""
+        dynamic = function in ("globals().update", "setattr") or function.endswith("_export_all")
+        if function.endswith(".update") and isinstance(call.func, ast.Attribute):
+            inner = call.func.value
+            dynamic = isinstance(inner, ast.Call) and chain(inner.func) in ("globals", "vars")
+        if dynamic and not (function == "setattr" and call.args and "modules" not in ast.dump(call.args[0])):
+            self.module.is_open = True
+        if function == "_import_structure.update" and call.args and isinstance(call.args[0], ast.Dict):
+            self.lazy(call.args[0])
+
+
+def chain(node: ast.expr) -> str | None:
+    """`a.b.c` as text."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (base := chain(node.value)):
+        return f"{base}.{node.attr}"
+    return None
+
+
+@dataclass
+class Entity:
+    kind: str
+    # By version: the path that it is another name of, or nothing.
+    seen: dict[str, str] = field(default_factory=dict)
+    # By version: the names of its parameters; `None` for any.
+    params: dict[str, list[str] | None] = field(default_factory=dict)
+    is_open: bool = False
+
+
+class Public:
+    """The public names of a package over its versions."""
+
+    def __init__(self, package: str, lists_members: bool, elsewhere: dict[str, str]):
+        self.package, self.lists_members, self.elsewhere = package, lists_members, elsewhere
+        self.versions: list[str] = []
+        self.entities: dict[str, Entity] = {}
+
+    def add(self, version: str, library: Library, roots: list[str]) -> None:
+        self.versions.append(version)
+        Walk(self, version, library).run(roots)
+
+    def note(self, path: str, kind: str, version: str, params, is_open: bool, alias: str) -> None:
+        entity = self.entities.setdefault(path, Entity(kind))
+        if kind != entity.kind:
+            entity.kind = "v"
+        entity.seen[version] = alias
+        if not alias:
+            entity.params[version] = params
+        entity.is_open = entity.is_open or is_open
+
+    def text(self) -> str:
+        lines = [f"versions {' '.join(self.versions)}"]
+        for path, entity in list(self.entities.items()):
+            for above in prefixes(path):
+                # Reached by another way: nobody saw what else it holds.
+                self.entities.setdefault(above, Entity("m", dict.fromkeys(entity.seen, ""), is_open=True))
+        for path in sorted(self.entities, key=lambda path: path.split(".")):
+            entity = self.entities[path]
+            if any(above in self.entities and self.alias(self.entities[above], above) for above in prefixes(path)):
+                continue
+            words = ["." * path.count(".") + path.rsplit(".", 1)[-1]]
+            alias = self.alias(entity, path)
+            # What is now this and now that is not known whole.
+            wavers = not alias and any(entity.seen.values())
+            words.append(entity.kind + (OPEN if entity.is_open or wavers else ""))
+            if span := self.span(entity.seen):
+                words.append(span)
+            if alias:
+                words.append(">" + alias)
+            elif not wavers and (params := self.params(entity)) is not None:
+                words.append("(" + " ".join(params) + ")")
+            lines.append(" ".join(words))
+        return "\n".join(lines) + "\n"
+
+    def alias(self, entity: Entity, path: str) -> str:
+        """Where it leads in every version that has it, if that is another path."""
+        if path in self.elsewhere:
+            return self.elsewhere[path]
+        targets = set(entity.seen.values())
+        return targets.pop() if len(targets) == 1 else ""
+
+    def span(self, seen) -> str:
+        """Where the versions that have something do not begin or end with all, `@first-last`."""
+        first, last = self.versions.index(next(iter(seen))), self.versions.index(list(seen)[-1])
+        return "" if (first, last) == (0, len(self.versions) - 1) else f"@{first}-{last}"
+
+    def params(self, entity: Entity) -> list[str] | None:
+        if entity.kind not in "fc" or any(params is None for params in entity.params.values()):
+            return None
+        seen: dict[str, list[str]] = {}
+        for version, params in entity.params.items():
+            for name in params:
+                seen.setdefault(name, []).append(version)
+        whole = self.span(entity.seen)
+        return [name + ("" if self.span(versions) == whole else self.span(versions)) for name, versions in seen.items()]
+
+
+def prefixes(path: str) -> list[str]:
+    parts = path.split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts))]
+
+
+class Walk:
+    """Goes through the public names of one version, those of the shortest paths first."""
+
+    def __init__(self, public: Public, version: str, library: Library):
+        self.public, self.version, self.library = public, version, library
+        # The path by which a module or class was found first.
+        self.first: dict[str, str] = {}
+        self.queue: list[tuple[str, Module]] = []
+        self.opened: set[tuple[str, str]] = set()
+        self.roots: list[str] = []
+
+    def own_name(self, module: str) -> str | None:
+        """The public name that a module has by where it lies."""
+        for root in self.roots:
+            if module == root or module.startswith(root + "."):
+                name = self.public.package + module[len(root):]
+                return None if any(part.startswith("_") for part in name.split(".")) else name
+        return None
+
+    def run(self, roots: list[str]) -> None:
+        # The longest first: `keras.api.layers` is `keras.layers`.
+        self.roots = sorted(roots, key=len, reverse=True)
+        for root in roots:
+            module = self.library.module(root)
+            if module is not None and (root in self.library.sources or root in self.library.children):
+                self.module(self.public.package, module)
+        at = 0
+        while at < len(self.queue):
+            self.open(*self.queue[at])
+            at += 1
+
+    def note(self, path, kind, params=None, is_open=False, alias=""):
+        self.public.note(path, kind, self.version, params, is_open, alias)
+
+    def module(self, path: str, module: Module) -> None:
+        own = self.own_name(module.name)
+        first = self.first.setdefault(module.name, own if own else path)
+        if first != path and (first, module.name) not in self.opened:
+            self.module(first, module)
+        if first != path:
+            self.note(path, "m", alias=first)
+        elif (path, module.name) not in self.opened:
+            self.opened.add((path, module.name))
+            self.queue.append((path, module))
+
+    def open(self, path: str, module: Module) -> None:
+        names, is_open = self.library.namespace(module)
+        if self.library.is_shut(module.name):
+            is_open, names = True, {}
+        is_open = is_open or bool(self.library.only)
+        self.note(path, "m", is_open=is_open)
+        own = module.name.split(".")[0]
+        for name, what in names.items():
+            if not name.startswith("_"):
+                self.bound(f"{path}.{name}", what, own)
+
+    def bound(self, path: str, what: object, own: str) -> None:
+        if isinstance(what, (Ref, Class, Function)) and self.library.is_shut(what.module):
+            # Where only some parts are of interest, the others are not even listed.
+            if not self.library.only:
+                self.note(path, "v")
+            return
+        target = self.library.resolve(what)
+        match target:
+            case Inner():
+                inner = self.library.module(target.module)
+                if inner is None or target.module.split(".")[0] != own:
+                    self.note(path, "v")
+                else:
+                    self.module(path, inner)
+            case Class():
+                key = f"{target.module}:{target.name}"
+                first = self.first.setdefault(key, path)
+                if first == path:
+                    self.klass(path, target)
+                else:
+                    self.note(path, "c", alias=first)
+            case Function():
+                if not all(only_raises(node) for node in target.nodes):
+                    self.note(path, "f", self.compiled(self.signature(target.nodes, 0), target.module))
+            case _:
+                self.note(path, "v")
+
+    def klass(self, path: str, target: Class) -> None:
+        members, params, is_open = self.members(target, 0)
+        # What is not listed is not known to be missing.
+        is_open = is_open or not self.public.lists_members or path.count(".") > 3
+        self.note(path, "c", params, is_open)
+        if not is_open:
+            for name, member in members.items():
+                if not name.startswith("_"):
+                    self.note(f"{path}.{name}", "v" if member is VALUE else "f", None if member is VALUE else member)
+
+    def members(self, target: Class, depth: int):
+        """Members with their parameters, the parameters of making one, and whether there may be more."""
+        members: dict[str, object] = {}
+        params, is_open = None, False
+        bases = []
+        for node in [target.node, *target.others]:
+            if depth > 12 or any(chain(keyword.value) not in PLAIN_METACLASSES for keyword in node.keywords):
+                is_open = True
+            for base in node.bases:
+                if isinstance(base, ast.Subscript):
+                    base = base.value
+                name = chain(base)
+                if name in ("object", "Generic", "ABC", "abc.ABC", "Protocol", "NamedTuple", "Exception", "RuntimeError", "ValueError"):
+                    is_open = is_open or name == "NamedTuple"
+                    continue
+                found = self.dotted(target.module, name) if name else None
+                if isinstance(found, Class) and found is not target:
+                    bases.append(found)
+                else:
+                    is_open = True
+        inherited = None
+        for base in reversed(bases):
+            inner, inner_params, inner_open = self.members(base, depth + 1)
+            members.update(inner)
+            inherited, is_open = inner_params, is_open or inner_open
+        own_init = False
+        for node in [target.node, *target.others]:
+            inits = []
+            if any(name not in PLAIN_DECORATORS for name in decorators(node)):
+                own_init, params = True, None
+            for item in node.body:
+                if self.public.lists_members:
+                    self.member(item, members, target.module)
+                if isinstance(item, ast.FunctionDef):
+                    if item.name in ("__getattr__", "__getattribute__"):
+                        is_open = True
+                    if item.name == "__init__":
+                        inits.append(item)
+            if "dataclass" in decorators(node) and not inits:
+                fields = [item.target.id for item in node.body
+                          if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)]
+                if inherited is not None or not bases:
+                    own_init, params = True, [*(inherited or []), *(name for name in fields if name not in (inherited or []))]
+                continue
+            made = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
+            if inits:
+                own_init = True
+                params = self.signature(inits, 1)
+            if "__new__" in made:
+                own_init, params = True, None
+        if is_open and not own_init:
+            return members, None, is_open
+        return members, params if own_init else inherited, is_open
+
+    def member(self, item: ast.stmt, members: dict[str, object], module: str) -> None:
+        match item:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                kind = decorators(item)
+                if any("property" in name or name.endswith(".setter") for name in kind):
+                    members[item.name] = VALUE
+                else:
+                    params = self.compiled(self.signature([item], 0 if "staticmethod" in kind else 1), module)
+                    known = members.get(item.name)
+                    if "overload" in " ".join(kind) and isinstance(known, list) and params is not None:
+                        params = known + [name for name in params if name not in known]
+                    members[item.name] = params
+                for node in ast.walk(item):
+                    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+                        members.setdefault(node.attr, VALUE)
+            case ast.Assign():
+                for target in item.targets:
+                    if isinstance(target, ast.Name):
+                        members[target.id] = VALUE
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                members[name] = VALUE
+            case ast.ClassDef():
+                members[item.name] = VALUE
+            case ast.If():
+                for inner in [*item.body, *item.orelse]:
+                    self.member(inner, members, module)
+
+    def dotted(self, module: str, name: str) -> object:
+        parts = name.split(".")
+        what: object = Ref(module, parts[0])
+        for part in parts[1:]:
+            found = self.library.resolve(what)
+            if not isinstance(found, Inner):
+                return None
+            what = Ref(found.module, part)
+        return self.library.resolve(what)
+
+    def signature(self, nodes: list[ast.FunctionDef], skip: int) -> list[str] | None:
+        """The names that may be given by keyword; `None` when that may be any."""
+        names: list[str] = []
+        for node in nodes:
+            args = node.args
+            if args.kwarg or any(name not in PLAIN_DECORATORS for name in decorators(node)):
+                return None
+            given = [*args.args, *args.kwonlyargs] if args.posonlyargs else [*args.args[skip:], *args.kwonlyargs]
+            names.extend(one.arg for one in given if one.arg not in names)
+        return names
+
+    def compiled(self, names: list[str] | None, module: str) -> list[str] | None:
+        """Functions of the compiled part of torch take NumPy's names of arguments as well."""
+        if names is None or not module.startswith("torch._C"):
+            return names
+        return names + [other for name in names for other in NUMPY_NAMES.get(name, ()) if other not in names]
+
+
+NUMPY_NAMES = {"dim": ["axis"], "keepdim": ["keepdims"], "input": ["x", "a", "x1"], "other": ["x2"]}
+
+# Metaclasses that add no members.
+PLAIN_METACLASSES = {"_TensorMeta", "ABCMeta", "abc.ABCMeta", "type"}
+
+# Decorators that leave the names of parameters as they are.
+PLAIN_DECORATORS = {
+    "staticmethod", "classmethod", "overload", "_overload", "typing.overload", "t.overload", "torch.no_grad",
+    "abstractmethod", "abc.abstractmethod", "final", "override", "tf_export", "keras_export", "dispatch.add_dispatch_support",
+    "dispatch.dispatch_for_api", "dispatch.register_unary_elementwise_api", "dispatch.register_binary_elementwise_api",
+    "deprecation.deprecated", "torch.jit.export", "compatibility", "dataclass_transform", "torch.inference_mode",
+}
+
+
+def only_raises(node: ast.FunctionDef) -> bool:
+    """Whether a function is a tombstone: it is gone, and says so."""
+    body = node.body
+    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        body = body[1:]
+    if len(body) != 1 or not isinstance(body[0], ast.Raise) or not isinstance(body[0].exc, ast.Call):
+        return False
+    return chain(body[0].exc.func) == "RuntimeError"
+
+
+def decorators(node) -> list[str]:
+    out = []
+    for decorator in node.decorator_list:
+        call = decorator.func if isinstance(decorator, ast.Call) else decorator
+        out.append(chain(call) or "?")
+    return out

@@ -1,0 +1,97 @@
+//! Which releases the project around a script asks for: the requirement files in its folder and above it, up
+//! to the project's root. A file that can't be read or understood says nothing.
+
+use crate::apis::index::Pins;
+use crate::engine::disk;
+use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What makes a folder the root of a project.
+const ROOTS: [&str; 3] = [".git", "pyproject.toml", "setup.py"];
+/// A project's root lies at most so many folders above a script.
+const ABOVE: usize = 6;
+
+/// Pins by folder, each read once.
+#[derive(Debug, Default)]
+pub struct Pinned(Mutex<FxHashMap<PathBuf, Arc<Pins>>>);
+
+impl Pinned {
+    pub fn of_folder(&self, folder: &Path) -> Arc<Pins> {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pins) = known().get(folder) {
+            return pins.clone();
+        }
+        let pins = Arc::new(closest(folder));
+        known().insert(folder.to_path_buf(), pins.clone());
+        pins
+    }
+}
+
+/// What the closest folder says that says anything.
+fn closest(folder: &Path) -> Pins {
+    for folder in folder.ancestors().take(ABOVE) {
+        let names = disk::names_in(folder);
+        let mut pins = Pins::default();
+        for name in &names {
+            read(&folder.join(name), name, &mut pins);
+        }
+        if !pins.is_empty() || names.iter().any(|name| ROOTS.contains(&name.as_str())) {
+            return pins;
+        }
+    }
+    Pins::default()
+}
+
+fn read(path: &Path, name: &str, pins: &mut Pins) {
+    let is_requirements = name.contains("requirements") && name.ends_with(".txt");
+    let is_conda = matches!(name, "environment.yml" | "environment.yaml" | "conda.yml" | "conda.yaml");
+    let reader: fn(&str, &mut Pins) = match name {
+        "pyproject.toml" => pyproject,
+        "poetry.lock" | "uv.lock" | "pdm.lock" => lock,
+        _ if is_requirements => |text, pins| text.lines().for_each(|line| pins.requirement(line)),
+        _ if is_conda => conda,
+        _ => return,
+    };
+    if let Ok(text) = disk::read_text(path) {
+        reader(&text, pins);
+    }
+}
+
+fn pyproject(text: &str, pins: &mut Pins) {
+    let Ok(table) = text.parse::<toml::Table>() else { return };
+    let listed = table.get("project").and_then(|project| project.get("dependencies"));
+    for line in listed.and_then(toml::Value::as_array).into_iter().flatten().filter_map(toml::Value::as_str) {
+        pins.requirement(line);
+    }
+    let poetry = table.get("tool").and_then(|tool| tool.get("poetry")?.get("dependencies")?.as_table());
+    for (name, wanted) in poetry.into_iter().flatten() {
+        let version = wanted.as_str().or_else(|| wanted.get("version")?.as_str());
+        // A caret bounds below as `>=` does, and what it bounds above is rarely the next release.
+        version.into_iter().for_each(|version| pins.pin(name, version));
+    }
+}
+
+fn lock(text: &str, pins: &mut Pins) {
+    let Ok(table) = text.parse::<toml::Table>() else { return };
+    for package in table.get("package").and_then(toml::Value::as_array).into_iter().flatten() {
+        let word = |key: &str| package.get(key).and_then(toml::Value::as_str);
+        if let (Some(name), Some(version)) = (word("name"), word("version")) {
+            pins.pin(name, version);
+        }
+    }
+}
+
+/// Lists of `name=version=build`, and under `pip` of requirements; its own YAML is of no interest.
+fn conda(text: &str, pins: &mut Pins) {
+    for line in text.lines() {
+        let Some(line) = line.trim().strip_prefix("- ") else { continue };
+        let line = line.rsplit("::").next().unwrap_or(line);
+        match line.split_once('=') {
+            Some((name, rest)) if !rest.starts_with('=') && !name.ends_with(['<', '>', '~', '!']) => {
+                pins.pin(name.trim(), &format!("={rest}"));
+            }
+            _ => pins.requirement(line),
+        }
+    }
+}

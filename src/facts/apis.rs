@@ -1,0 +1,165 @@
+//! Names of the frameworks that a file says, and whether there are such names.
+
+use super::Script;
+use crate::apis::index::{self, Answer, Index, Known};
+use crate::names::{Mention, Target, mentions};
+use crate::report::{Confidence, Place};
+use crate::trace::At;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// A name that no release has, or none that the project may run with.
+pub struct MissingName {
+    pub at: At,
+    /// The whole name, or the keyword.
+    pub name: String,
+    /// What does not have it.
+    pub holder: String,
+    /// The keyword of a call.
+    pub is_keyword: bool,
+    /// What was perhaps meant.
+    pub near: Option<String>,
+    /// What took the place of a removed name.
+    pub instead: Option<&'static str>,
+    pub why: Why,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Why {
+    /// No listed release has it: the first and the last of them.
+    Never { first: &'static str, last: &'static str },
+    /// It came later than what the project asks for.
+    Later { since: &'static str, pin: String },
+    /// It went before what the project asks for.
+    Gone { last: &'static str, pin: String },
+}
+
+impl Script<'_> {
+    /// Names of frameworks in this file that do not exist.
+    pub fn missing_names(&self) -> Vec<MissingName> {
+        let module = self.project.module(self.file);
+        let mut found = Vec::new();
+        for mention in mentions(&module.tree, &module.names) {
+            let Some((package, _)) = index::of(&mention.path) else { continue };
+            if mention.guarded || self.is_own(package) {
+                continue;
+            }
+            match index::ask(&mention.path) {
+                Answer::Unknown => {}
+                Answer::Missing { holder, name } => found.extend(self.never(&mention, &holder, name)),
+                Answer::Known(known) => match self.elsewhen(&mention, &known) {
+                    Some(missing) => found.push(missing),
+                    None => found.extend(self.wrong_keywords(&mention, &known)),
+                },
+            }
+        }
+        found
+    }
+
+    /// A package of the project itself has the name of a framework.
+    fn is_own(&self, package: &str) -> bool {
+        self.project.resolve(self.file, 0, Some(Ustr::from(package))) != Target::Outside
+    }
+
+    fn never(&self, mention: &Mention, holder: &str, name: String) -> Option<MissingName> {
+        let (_, index) = index::of(holder)?;
+        let place = self.part(mention, &name)?;
+        let near = near(&name, index.parts(holder));
+        let why = never(index);
+        Some(MissingName {
+            at: place,
+            name,
+            holder: holder.to_owned(),
+            is_keyword: false,
+            near,
+            instead: None,
+            why,
+        })
+    }
+
+    /// A name that other releases have than those that the project asks for.
+    fn elsewhen(&self, mention: &Mention, known: &Known) -> Option<MissingName> {
+        let (package, index) = index::of(&known.path)?;
+        let (wanted, pin) = self.pins.releases(package, index)?;
+        let (holder, name) = known.path.rsplit_once('.')?;
+        let why = why(index, known.span, wanted, pin)?;
+        let at = self.at(*mention.parts.last()?);
+        let (holder, name) = (holder.to_owned(), name.to_owned());
+        let instead = index::instead(&known.path);
+        Some(MissingName { at, name, holder, is_keyword: false, near: None, instead, why })
+    }
+
+    fn wrong_keywords(&self, mention: &Mention, known: &Known) -> Vec<MissingName> {
+        let Some((package, index)) = index::of(&known.path) else { return Vec::new() };
+        let Some(keywords) = &known.keywords else { return Vec::new() };
+        let wanted = self.pins.releases(package, index);
+        let mut found = Vec::new();
+        for (name, span) in &mention.keywords {
+            let listed = keywords.iter().find(|(keyword, _)| keyword == name);
+            let why = match (listed, &wanted) {
+                (None, _) => Some(never(index)),
+                (Some((_, span)), Some((wanted, pin))) => why(index, *span, *wanted, pin),
+                (Some(_), None) => None,
+            };
+            let Some(why) = why else { continue };
+            let near = match listed {
+                None => near(name, keywords.iter().map(|(keyword, _)| (*keyword).to_owned()).collect()),
+                Some(_) => None,
+            };
+            found.push(MissingName {
+                at: self.at(*span),
+                name: name.to_string(),
+                holder: known.path.clone(),
+                is_keyword: true,
+                near,
+                instead: None,
+                why,
+            });
+        }
+        found
+    }
+
+    /// Where the mention says a part of the name.
+    fn part(&self, mention: &Mention, name: &str) -> Option<At> {
+        let said: Vec<&str> = mention.path.split('.').collect();
+        let first = said.len().saturating_sub(mention.parts.len());
+        let at = (first..said.len()).find(|at| said[*at] == name).unwrap_or(said.len() - 1);
+        Some(self.at(*mention.parts.get(at.checked_sub(first)?)?))
+    }
+
+    fn at(&self, span: crate::report::Span) -> At {
+        At {
+            place: Place::new(self.file, span),
+            loops: Rc::from([]),
+            calls: Rc::from([]),
+            seeded: None,
+            confidence: Confidence::High,
+        }
+    }
+}
+
+fn never(index: &'static Index) -> Why {
+    let release = |version: Option<&&'static str>| version.copied().unwrap_or_default();
+    Why::Never { first: release(index.versions.first()), last: release(index.versions.last()) }
+}
+
+fn why(index: &'static Index, has: index::text::Span, wanted: index::text::Span, pin: &str) -> Option<Why> {
+    let release = |at: u8| index.versions.get(at as usize).copied().unwrap_or_default();
+    let pin = pin.to_owned();
+    if has.first > wanted.last {
+        Some(Why::Later { since: release(has.first), pin })
+    } else if has.last < wanted.first {
+        Some(Why::Gone { last: release(has.last), pin })
+    } else {
+        None
+    }
+}
+
+/// The name that is meant, if one is close enough.
+fn near(name: &str, all: Vec<String>) -> Option<String> {
+    /// Less alike than this is another word.
+    const ALIKE: f64 = 0.8;
+    let alike = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase());
+    let best = all.into_iter().map(|other| (alike(&other), other)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 >= ALIKE).then_some(best.1)
+}

@@ -1,0 +1,316 @@
+//! Names of other packages that a file says in full: `tf.data.Dataset` where `tf` is an import. Only names
+//! that surely mean the import count, and what stands under a check of versions or behind `try` is told apart.
+
+use super::Names;
+use crate::report::Span;
+use crate::syntax::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use ustr::Ustr;
+
+/// A name of a package as the file says it.
+#[derive(Clone, Debug)]
+pub struct Mention {
+    /// Qualified: what was imported, and the attributes after it.
+    pub path: String,
+    /// Of the last so many parts the places are known, in order.
+    pub parts: Vec<Span>,
+    /// Names that are given to a call of it by keyword.
+    pub keywords: Vec<(Ustr, Span)>,
+    /// The script is prepared for its absence, or checks versions.
+    pub guarded: bool,
+    /// How many dots a relative import has; not of another package then.
+    pub level: u32,
+}
+
+/// All such names, in order.
+pub fn mentions(tree: &Tree, names: &Names) -> Vec<Mention> {
+    let guards = guards(tree);
+    let roots = roots(tree, names);
+    let mut found = imports(tree);
+    found.extend(chains(tree, &roots));
+    found.retain(|mention| mention.level == 0);
+    for mention in &mut found {
+        let at = mention.parts.first().map_or(0, |span| span.start);
+        let before = guards.partition_point(|guard| guard.start <= at);
+        mention.guarded = before > 0 && at < guards[before - 1].end;
+    }
+    found.sort_by_key(|mention| mention.parts.first().map(|span| (span.start, span.end)));
+    found
+}
+
+/// Names that one import binds and nothing else in the file, and what they mean.
+fn roots(tree: &Tree, names: &Names) -> FxHashMap<Ustr, String> {
+    let mut bound: FxHashMap<Ustr, Vec<String>> = FxHashMap::default();
+    let mut tops: FxHashSet<Ustr> = FxHashSet::default();
+    for stmt in &tree.stmts {
+        match &stmt.kind {
+            StmtKind::Import(items) => {
+                for item in items {
+                    let top = Ustr::from(item.name.split('.').next().unwrap_or_default());
+                    let (name, path) = item.alias.map_or((top, top), |alias| (alias, item.name));
+                    // `import a.b` twice binds `a` twice to the same.
+                    if item.alias.is_some() || tops.insert(top) {
+                        bound.entry(name).or_default().push(path.to_string());
+                    }
+                }
+            }
+            StmtKind::ImportFrom { level, module, names: ImportNames::Items(items) } => {
+                for item in items {
+                    let base = module.filter(|_| *level == 0).map_or("", |module| module.as_str());
+                    let path = format!("{base}.{}", item.name);
+                    bound.entry(item.alias.unwrap_or(item.name)).or_default().push(path);
+                }
+            }
+            _ => {}
+        }
+    }
+    let others = rebound(tree, names);
+    bound.retain(|name, paths| {
+        paths.dedup();
+        paths.len() == 1 && !others.contains(name)
+    });
+    bound.into_iter().filter_map(|(name, mut paths)| Some((name, paths.pop()?))).collect()
+}
+
+/// Names that something other than an import binds, in whatever scope.
+fn rebound(tree: &Tree, names: &Names) -> FxHashSet<Ustr> {
+    let mut found = names.rebound.clone();
+    for expr in &tree.exprs {
+        match &expr.kind {
+            ExprKind::Walrus { name, .. } => {
+                found.insert(*name);
+            }
+            ExprKind::Comprehension(inner) => {
+                inner.clauses.iter().for_each(|clause| targets(tree, clause.target, &mut found));
+            }
+            _ => {}
+        }
+    }
+    for function in &tree.functions {
+        found.insert(function.name);
+        found.extend(function.params.iter().map(|param| param.name));
+    }
+    found.extend(tree.classes.iter().map(|class| class.name));
+    for stmt in &tree.stmts {
+        match &stmt.kind {
+            StmtKind::Assign { targets: all, .. } | StmtKind::Del(all) => {
+                all.iter().for_each(|target| targets(tree, *target, &mut found));
+            }
+            StmtKind::AugAssign { target, .. }
+            | StmtKind::AnnAssign { target, .. }
+            | StmtKind::For { target, .. } => targets(tree, *target, &mut found),
+            StmtKind::With { items, .. } => {
+                items.iter().filter_map(|item| item.target).for_each(|one| targets(tree, one, &mut found));
+            }
+            StmtKind::Try { handlers, .. } => {
+                found.extend(handlers.iter().filter_map(|handler| handler.name))
+            }
+            StmtKind::Match { cases, .. } => found.extend(cases.iter().flat_map(|case| case.binds.iter())),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn targets(tree: &Tree, target: ExprId, found: &mut FxHashSet<Ustr>) {
+    match &tree.expr(target).kind {
+        ExprKind::Name(name) => {
+            found.insert(*name);
+        }
+        ExprKind::Tuple(items) | ExprKind::List(items) => {
+            items.iter().for_each(|item| targets(tree, *item, found));
+        }
+        ExprKind::Starred(inner) => targets(tree, *inner, found),
+        _ => {}
+    }
+}
+
+/// What imports ask for by name.
+fn imports(tree: &Tree) -> Vec<Mention> {
+    let mut found = Vec::new();
+    let one = |path: String, span: Span, level: u32| Mention {
+        path,
+        parts: vec![span],
+        keywords: Vec::new(),
+        guarded: false,
+        level,
+    };
+    for stmt in &tree.stmts {
+        match &stmt.kind {
+            StmtKind::Import(items) => {
+                found.extend(items.iter().map(|item| one(item.name.to_string(), item.span, 0)));
+            }
+            StmtKind::ImportFrom { level, module: Some(module), names } => match names {
+                ImportNames::Star => found.push(one(module.to_string(), stmt.span, *level)),
+                ImportNames::Items(items) => found.extend(
+                    items.iter().map(|item| one(format!("{module}.{}", item.name), item.span, *level)),
+                ),
+            },
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Attributes of imported names; of `a.b.c` only the whole.
+fn chains(tree: &Tree, roots: &FxHashMap<Ustr, String>) -> Vec<Mention> {
+    let mut inner: FxHashSet<ExprId> = FxHashSet::default();
+    let mut calls: FxHashMap<ExprId, &[Arg]> = FxHashMap::default();
+    for expr in &tree.exprs {
+        match &expr.kind {
+            ExprKind::Attribute { base, .. } => {
+                inner.insert(*base);
+            }
+            ExprKind::Call { callee, args } => {
+                calls.insert(*callee, args);
+            }
+            _ => {}
+        }
+    }
+    let given = assigned(tree);
+    let mut found = Vec::new();
+    for (index, _) in tree.exprs.iter().enumerate() {
+        let id = ExprId(index as u32);
+        if inner.contains(&id) {
+            continue;
+        }
+        let Some((root, attributes, parts)) = chain(tree, id) else { continue };
+        let Some(start) = roots.get(&root) else { continue };
+        let path = attributes.iter().fold(start.clone(), |path, attribute| format!("{path}.{attribute}"));
+        let words =
+            || format!("{root}.{}", attributes.iter().map(|one| one.as_str()).collect::<Vec<_>>().join("."));
+        // What the file puts there itself is there.
+        if start.starts_with('.') || given.iter().any(|known| words().starts_with(known.as_str())) {
+            continue;
+        }
+        let keywords = calls.get(&id).map(|args| keywords(args)).unwrap_or_default();
+        if attributes.is_empty() && keywords.is_empty() {
+            continue;
+        }
+        found.push(Mention { path, parts, keywords, guarded: false, level: 0 });
+    }
+    found
+}
+
+fn keywords(args: &[Arg]) -> Vec<(Ustr, Span)> {
+    let named = |arg: &Arg| match arg.kind {
+        ArgKind::Keyword(name) => Some((name, arg.span)),
+        _ => None,
+    };
+    args.iter().filter_map(named).collect()
+}
+
+/// `a.b.c` as its name, its attributes, and their places; of a bare name the name's own.
+fn chain(tree: &Tree, id: ExprId) -> Option<(Ustr, Vec<Ustr>, Vec<Span>)> {
+    let (mut attributes, mut parts, mut at) = (Vec::new(), Vec::new(), id);
+    loop {
+        match &tree.expr(at).kind {
+            ExprKind::Attribute { base, name, name_span } => {
+                attributes.push(*name);
+                parts.push(*name_span);
+                at = *base;
+            }
+            ExprKind::Name(name) => {
+                if parts.is_empty() {
+                    parts.push(tree.expr(at).span);
+                }
+                attributes.reverse();
+                parts.reverse();
+                return Some((*name, attributes, parts));
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Attributes of names that the file assigns: `torch.my_helper = …`.
+fn assigned(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    for stmt in &tree.stmts {
+        let StmtKind::Assign { targets, .. } = &stmt.kind else { continue };
+        for target in targets {
+            if let Some((root, attributes, _)) = chain(tree, *target)
+                && !attributes.is_empty()
+            {
+                let attributes: Vec<&str> = attributes.iter().map(|one| one.as_str()).collect();
+                found.push(format!("{root}.{}", attributes.join(".")));
+            }
+        }
+    }
+    found
+}
+
+/// Where absence is provided for: what stands behind `try`, what a check of versions or of attributes
+/// decides, and annotations. In order, and apart from each other.
+fn guards(tree: &Tree) -> Vec<Span> {
+    let asking = asking(tree);
+    let asks = |span: Span| {
+        let first = asking.partition_point(|at| *at < span.start);
+        asking.get(first).is_some_and(|at| *at < span.end)
+    };
+    let mut found = Vec::new();
+    for stmt in &tree.stmts {
+        let guards = match &stmt.kind {
+            StmtKind::Try { handlers, .. } => !handlers.is_empty(),
+            StmtKind::If { arms, .. } => arms.iter().any(|(test, _)| asks(tree.expr(*test).span)),
+            StmtKind::Assert { test } => asks(tree.expr(*test).span),
+            _ => false,
+        };
+        if guards {
+            found.push(stmt.span);
+        }
+    }
+    for expr in &tree.exprs {
+        let guards = match &expr.kind {
+            ExprKind::Conditional { test, .. } => asks(tree.expr(*test).span),
+            ExprKind::Bool { .. } => asks(expr.span),
+            _ => false,
+        };
+        if guards {
+            found.push(expr.span);
+        }
+    }
+    found.extend(annotations(tree));
+    found.sort_by_key(|span| span.start);
+    found.dedup_by(|next, last| {
+        let overlaps = next.start <= last.end;
+        if overlaps {
+            last.end = last.end.max(next.end);
+        }
+        overlaps
+    });
+    found
+}
+
+/// Annotations, which may never be evaluated.
+fn annotations(tree: &Tree) -> Vec<Span> {
+    let params = tree.functions.iter().flat_map(|function| {
+        let own = function.params.iter().filter_map(|param| param.annotation);
+        own.chain(function.returns)
+    });
+    let variables = tree.stmts.iter().filter_map(|stmt| match stmt.kind {
+        StmtKind::AnnAssign { annotation, .. } => Some(annotation),
+        _ => None,
+    });
+    params.chain(variables).map(|expr| tree.expr(expr).span).collect()
+}
+
+/// Where the file asks for an attribute, a version or what is installed, in order.
+fn asking(tree: &Tree) -> Vec<u32> {
+    let named = |expr: &Expr| match &expr.kind {
+        ExprKind::Name(name) => is_question(name).then_some(expr.span.start),
+        ExprKind::Attribute { name, name_span, .. } => is_question(name).then_some(name_span.start),
+        _ => None,
+    };
+    let mut found: Vec<u32> = tree.exprs.iter().filter_map(named).collect();
+    found.sort_unstable();
+    found
+}
+
+/// `hasattr`, `__version__`, `HAS_FOO`, `is_foo_available`.
+fn is_question(name: &str) -> bool {
+    const PARTS: [&str; 8] =
+        ["hasattr", "getattr", "version", "available", "has_", "_has", "compat", "support"];
+    let name = name.to_ascii_lowercase();
+    PARTS.iter().any(|part| name.contains(part))
+}

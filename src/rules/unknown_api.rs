@@ -1,0 +1,42 @@
+//! A name of a framework that no release has, or that came later than what the project runs with.
+
+use super::{Group, Rule, page};
+use crate::facts::{Findings, MissingName, Script, Why};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "unknown-api",
+    summary: "a framework has no function, class or parameter of this name",
+    group: Group::Reproducibility,
+    severity: Severity::Error,
+    since: "0.1.0",
+    page: page!("unknown-api"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for missing in script.missing_names() {
+        let MissingName { at, name, holder, is_keyword, near, why, .. } = missing;
+        let note = match why {
+            Why::Never { first, last } => format!("no release from {first} to {last} has it"),
+            Why::Later { since, ref pin } => {
+                format!("it came with {since}, and the project asks for `{pin}`")
+            }
+            Why::Gone { .. } => continue,
+        };
+        let (message, error) = if is_keyword {
+            (format!("`{holder}` takes no argument `{name}`"), "TypeError")
+        } else {
+            (format!("`{holder}` has no `{name}`"), "AttributeError")
+        };
+        let finding = script
+            .finding(RULE.id, RULE.severity, &at, message)
+            .note(note)
+            .note(format!("the run ends here with {error}, however far it has come"));
+        let help = match near {
+            Some(near) => format!("perhaps `{near}` is meant"),
+            None => "look the name up in the framework's documentation".to_owned(),
+        };
+        out.push(finding.help(help), &at);
+    }
+}
