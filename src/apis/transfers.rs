@@ -199,6 +199,7 @@ pub const TRANSFERS: &[Word] = &[
         "x padding [rank]: the trailing dimensions grow, innermost first; an integer pads all of `rank`",
     ),
     word("padded-pair", 1, 1, "x: what x packs, and int64 lengths"),
+    word("param-groups", 1, 1, "optimizer: a list of dicts, whose `params` are what it steps"),
     word("parameter", 1, 2, "data [requires_grad]: a leaf that learns, data's shape and device"),
     word("parameters", 1, 1, "self: the parameters of a module"),
     word("permute", 2, 2, "x dims: dimensions in another order"),

@@ -12,6 +12,9 @@ const MANY_SAMPLES: i64 = 100_000;
 /// Fewer rows are a batch or a table, not a dataset.
 const FEW_ROWS: i64 = 1_000;
 
+/// What a framework puts on the GPU by itself is not noticed below this share of its memory.
+const UNNOTICED: f64 = 0.025;
+
 pub struct ResidentData {
     pub at: At,
     pub severity: Severity,
@@ -42,9 +45,9 @@ impl Script<'_> {
         let mut seen = Vec::new();
         let mut found: Vec<ResidentData> = Vec::new();
         for (at, sight) in self.sightings() {
-            if let Sight::Resident { tensor, .. } = sight
+            if let Sight::Resident { tensor, unasked } = sight
                 && at.loops.is_empty()
-                && let Some(data) = self.resident(at, tensor)
+                && let Some(data) = self.resident(at, tensor, *unasked)
                 && once(&mut seen, at.place)
             {
                 found.push(data);
@@ -61,10 +64,11 @@ impl Script<'_> {
         found
     }
 
-    fn resident(&self, at: &At, tensor: &Tensor) -> Option<ResidentData> {
+    fn resident(&self, at: &At, tensor: &Tensor, unasked: bool) -> Option<ResidentData> {
         let bytes = u64::try_from(tensor.bytes()?).ok()?;
         let rows = tensor.shape.as_ref()?.first()?.known()?;
-        let severity = self.severity_of_size(bytes, Severity::Note);
+        let few = unasked && (bytes as f64) < self.target_bytes() as f64 * UNNOTICED;
+        let severity = if few { Severity::Note } else { self.severity_of_size(bytes, Severity::Note) };
         let is_data = match tensor.source {
             Source::Data => true,
             // A table of zeros is filled later; that it is data only its size says.

@@ -103,6 +103,7 @@ impl<'p> Interp<'p> {
         let Some(apply) = call.gives else { return Value::Unknown };
         match apply.verb.as_str() {
             "parameters" if api.property => self.parameters(&call.nth(0)),
+            "param-groups" => self.param_groups(call),
             "parameters" => {
                 let params = self.parameters(&call.nth(0));
                 self.one_shot(params, None, call.place)
@@ -248,13 +249,12 @@ impl<'p> Interp<'p> {
         if was_there || !places || tensor.bytes().is_none() || tensor.is_leaf {
             return;
         }
-        let how = Rc::from(api.name.as_str());
         let made = before.and_then(|before| before.made).or(tensor.made);
         // What is moved is as old as it was.
         let born = before.map_or(self.epoch, |before| before.born);
         let tensor = Rc::new(Tensor { made, born, ..tensor.clone() });
         let confidence = tensor.confidence;
-        self.see(place, Sight::Resident { tensor, how }, confidence);
+        self.see(place, Sight::Resident { tensor, unasked: false }, confidence);
     }
 
     fn note_loss(&mut self, api: &'p Api, call: &Invocation) {

@@ -20,9 +20,8 @@ impl<'p> Interp<'p> {
         let elsewhere =
             self.contexts.iter().any(|context| matches!(context, ContextKind::Device(Device::Cpu)));
         if let Some(tensor) = largest.filter(|array| array.bytes().is_some() && !elsewhere) {
-            let how = Rc::from(call.api.name.as_str());
             let confidence = tensor.confidence.min(crate::report::Confidence::Medium);
-            self.see(call.place, Sight::Resident { tensor, how }, confidence);
+            self.see(call.place, Sight::Resident { tensor, unasked: true }, confidence);
         }
     }
 

@@ -210,7 +210,11 @@ pub enum Sight {
     /// A module ran.
     Forward(Rc<Forward>),
     /// A tensor was placed on the GPU.
-    Resident { tensor: Rc<Tensor>, how: Rc<str> },
+    Resident {
+        tensor: Rc<Tensor>,
+        /// The framework puts it there without being asked.
+        unasked: bool,
+    },
     /// A loader was built.
     Loader {
         loader: ObjId,

@@ -156,7 +156,13 @@ pub fn attribute(interp: &mut Interp, receiver: &Value, name: &str) -> Option<Va
 }
 
 /// An object that a call makes besides its result: the same one when the same way leads there again.
-fn alloc_part(interp: &mut Interp, place: Place, nth: u64, class: ClassRef, state: State) -> ObjId {
+pub(super) fn alloc_part(
+    interp: &mut Interp,
+    place: Place,
+    nth: u64,
+    class: ClassRef,
+    state: State,
+) -> ObjId {
     aside(interp, nth, |interp| interp.alloc(place, class, state))
 }
 
