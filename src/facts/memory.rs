@@ -35,12 +35,9 @@ impl Script<'_> {
             if nodes.leaves.is_empty() {
                 continue;
             }
-            if !at
-                .loops
-                .iter()
-                .skip(*outlives)
-                .any(|outlived| self.trains_in(*outlived) || self.evaluates_in(*outlived))
-            {
+            let outlived = &at.loops[(*outlives).min(at.loops.len())..];
+            let over_batches = outlived.iter().any(|id| self.trains_in(*id) || self.loads_in(*id));
+            if !over_batches && !outlived.iter().any(|id| self.evaluates_in(*id)) {
                 continue;
             }
             let is_walked = nodes.leaves.iter().any(|leaf| self.rehearsal.walked.contains(leaf));
@@ -50,7 +47,7 @@ impl Script<'_> {
                 continue;
             }
             found.push(RetainedGraph {
-                at: doubted_in_tests(at),
+                at: if over_batches { doubted_in_tests(at) } else { doubted_uncalled(at) },
                 into: into.clone(),
                 by: *by,
                 container: *into_place,
@@ -65,13 +62,27 @@ impl Script<'_> {
         self.sightings().any(|(at, sight)| matches!(sight, Sight::Backward { .. }) && at.loops.contains(&id))
     }
 
-    /// Whether a loop calls models on the batches of a loader, or in evaluation mode.
+    /// Whether a loop calls models on the batches of a loader.
+    fn loads_in(&self, id: LoopId) -> bool {
+        matches!(self.rehearsal.loop_info(id).over, Over::Loader(_)) && self.calls_models_in(id, |_| true)
+    }
+
+    /// Whether a loop calls models in evaluation mode.
     fn evaluates_in(&self, id: LoopId) -> bool {
-        let loaded = matches!(self.rehearsal.loop_info(id).over, Over::Loader(_));
+        self.calls_models_in(id, |mode| mode == Mode::Eval)
+    }
+
+    fn calls_models_in(&self, id: LoopId, fits: impl Fn(Mode) -> bool) -> bool {
         self.sightings().any(|(at, sight)| match sight {
-            Sight::Forward(forward) => at.loops.contains(&id) && (loaded || forward.mode == Mode::Eval),
+            Sight::Forward(forward) => at.loops.contains(&id) && fits(forward.mode),
             _ => false,
         })
+    }
+
+    /// Whether the innermost loop around a place holds a backward of something that we do not see.
+    fn may_walk_in(&self, forward: &At) -> bool {
+        let Some(own) = forward.loops.last() else { return false };
+        self.sightings().any(|(at, sight)| matches!(sight, Sight::BlindBackward) && at.loops.contains(own))
     }
 
     pub fn idle_graphs(&self) -> Vec<IdleGraph> {
@@ -83,7 +94,7 @@ impl Script<'_> {
             let graph = &forward.graph;
             let unused = !self.rehearsal.consumed.contains(graph) && !self.rehearsal.returned.contains(graph);
             let idle = forward.mode == Mode::Eval && records && unused && !at.loops.is_empty();
-            if !idle || !once(&mut seen, at.place) {
+            if !idle || self.may_walk_in(at) || !once(&mut seen, at.place) {
                 continue;
             }
             // One context around them helps all forwards of a function.
@@ -99,10 +110,16 @@ impl Script<'_> {
     }
 }
 
+/// Steps of a search that nothing calls: its callers may have switched gradients off.
+fn doubted_uncalled(at: &At) -> At {
+    let confidence = if at.seeded.is_some() { Confidence::Low } else { at.confidence };
+    At { confidence, ..at.clone() }
+}
+
 /// A test that nothing calls runs a few small batches: what it wastes is worth a word to few.
 pub(super) fn doubted_in_tests(at: &At) -> At {
-    let by_a_runner =
-        at.seeded.is_some() && at.calls.first().is_some_and(|(_, name)| name.starts_with("test_"));
+    let by_a_runner = at.seeded.is_some()
+        && at.calls.first().is_some_and(|(_, name)| name.trim_start_matches('_').starts_with("test_"));
     At { confidence: if by_a_runner { Confidence::Low } else { at.confidence }, ..at.clone() }
 }
 

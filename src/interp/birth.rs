@@ -72,6 +72,14 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A constructor, or what it calls, raises whatever happens: nothing is made of these arguments, and with
+    /// others the rest of it runs.
+    pub(super) fn note_refused(&mut self) {
+        if let Some(birth) = self.watch.births.last_mut() {
+            birth.ready = true;
+        }
+    }
+
     /// An attribute is assigned: modules and parameters need the framework's constructor to have run.
     pub(super) fn note_assigned(&mut self, object: ObjId, name: Ustr, value: &Value, place: Place) {
         if self.watch.births.is_empty() {

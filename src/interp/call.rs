@@ -10,7 +10,7 @@ use super::{
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::*;
-use crate::trace::{Effect, FnKey, Node, When};
+use crate::trace::{Effect, Exit, FnKey, Node, When};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -310,6 +310,9 @@ impl<'p> Interp<'p> {
             FunctionBody::Expr(expr) => self.eval(*expr),
             FunctionBody::Block(block) => {
                 let flow = self.block(block);
+                if flow == Flow::Stop(Exit::Raise) {
+                    self.note_refused();
+                }
                 let Some(frame) = self.frames.last_mut() else { return Value::Unknown };
                 let (returned, yielded) = (frame.returned.take(), frame.yielded.take());
                 let hands_on = frame.hands_on;

@@ -181,11 +181,14 @@ fn input_of(value: &Value) -> Option<Formula> {
     value.as_tensor()?.numbers.as_ref()?.formula.clone()
 }
 
-/// A gradient that is not the slope. Where the forward leaves its input as it is, the backward is the point
-/// of the function; where nothing comes back, the gradient is stopped.
+/// A gradient that is not the slope. Where the forward leaves its input as it is, or computes nothing of it,
+/// the backward is the point of the function; where nothing comes back, the gradient is stopped.
 fn is_wrong(forward: &Formula, input: &Formula, gradient: &Formula, incoming: &Formula) -> bool {
     let (Term::Input(one), Term::Input(coming)) = (input.term(), incoming.term()) else { return false };
     let stopped = agree(gradient, &Formula::number(0.0)) == Some(true);
     let untouched = agree(forward, input) == Some(true);
-    !stopped && !untouched && slopes_agree(forward, one.id, gradient, coming.id) == Some(false)
+    !stopped
+        && !untouched
+        && forward.uses(one.id)
+        && slopes_agree(forward, one.id, gradient, coming.id) == Some(false)
 }

@@ -28,7 +28,7 @@ impl<'p> Interp<'p> {
                 self.walk_parts(tensor, place, retains);
                 if matches!(tensor.graph, Graph::Unknown) {
                     self.let_all_go();
-                    self.out.blind_backward = true;
+                    self.walk_blindly(place);
                 }
                 self.out.walked = self.out.walked.union(&leaves);
                 let confidence = tensor.confidence;
@@ -45,7 +45,7 @@ impl<'p> Interp<'p> {
                 let mut reached = ObjSet::default();
                 self.reach(loss, &mut reached, 2);
                 self.let_all_go();
-                self.out.blind_backward = true;
+                self.walk_blindly(place);
                 self.event(
                     place,
                     Effect::Backward { leaves: ObjSet::default(), others: true, scaled: Scaled::Maybe },
@@ -53,6 +53,11 @@ impl<'p> Interp<'p> {
                 );
             }
         }
+    }
+
+    fn walk_blindly(&mut self, place: Place) {
+        self.out.blind_backward = true;
+        self.see(place, Sight::BlindBackward, Confidence::High);
     }
 
     /// The graph of a tensor left for where we cannot see.

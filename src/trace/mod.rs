@@ -193,6 +193,8 @@ pub enum Sight {
     Spread { left: Rc<Tensor>, right: Rc<Tensor> },
     /// `backward` on a tensor.
     Backward { loss: Rc<Tensor>, has_gradient: bool },
+    /// A backward of something that we do not see: it may walk any graph.
+    BlindBackward,
     /// A backward walks what a backward of an earlier iteration has walked; `kept` where that one kept it.
     WalkedAgain { recorded: Place, kept: bool },
     /// A backward is told to keep its graph, all of which was recorded in the same iteration.

@@ -223,6 +223,14 @@ impl Formula {
         }
     }
 
+    /// Whether an input is among what it is computed of.
+    pub fn uses(&self, input: u32) -> bool {
+        match &self.0.term {
+            Term::Input(one) => one.id == input,
+            _ => self.operands().iter().any(|operand| operand.uses(input)),
+        }
+    }
+
     pub fn is_number(&self) -> bool {
         match &self.0.term {
             Term::Number(_) => true,
