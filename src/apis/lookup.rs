@@ -155,6 +155,11 @@ impl Apis {
         self.shared.drawing.iter().any(|word| text.contains(word.as_str()))
     }
 
+    /// Names of functions that make tensors.
+    pub fn making_words(&self) -> &[Ustr] {
+        &self.shared.making
+    }
+
     /// What a name stands for that a file uses and never binds, as in an excerpt without its imports.
     pub fn usual(&self, name: Ustr) -> Option<Ustr> {
         self.shared.usual.iter().find(|(known, _)| *known == name).map(|(_, meant)| *meant)

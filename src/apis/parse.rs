@@ -51,6 +51,8 @@ pub(crate) struct Shared {
     pub suites: Vec<Ustr>,
     /// Texts that draw random numbers.
     pub drawing: Vec<Ustr>,
+    /// Names of functions that make tensors on a device of their choice.
+    pub making: Vec<Ustr>,
     /// What makes random numbers.
     pub random: Vec<Ustr>,
     /// What a name stands for that a file uses and never binds.
@@ -82,6 +84,7 @@ impl Shared {
         self.testing.extend(other.testing);
         self.suites.extend(other.suites);
         self.drawing.extend(other.drawing);
+        self.making.extend(other.making);
         self.random.extend(other.random);
         self.usual.extend(other.usual);
         self.protocol.extend(other.protocol);
@@ -125,6 +128,7 @@ impl<'a> Reader<'a> {
             "base" => {}
             "packages" => self.table.shared.packages = self.words(value)?,
             "shuffling" => self.table.shared.shuffling = self.words(value)?,
+            "making" => self.table.shared.making = self.words(value)?,
             "drawing" => self.table.shared.drawing = self.words(value)?,
             "testing" => self.table.shared.testing = self.words(value)?,
             "suites" => self.table.shared.suites = self.words(value)?,

@@ -209,6 +209,7 @@ pub const FILE_KEYS: &[&str] = &[
     "testing",
     "suites",
     "drawing",
+    "making",
     "random",
     "usual",
 ];

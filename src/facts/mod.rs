@@ -12,6 +12,7 @@ mod feeding;
 pub mod gpus;
 mod gradients;
 mod graphs;
+mod homes;
 mod kernels;
 mod losses;
 mod made;
@@ -38,6 +39,7 @@ pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use graphs::{
     BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,
 };
+pub use homes::StrandedTensor;
 pub use kernels::{ElementLoop, LossyCast, ShortBuffer};
 pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
 pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};

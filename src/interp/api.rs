@@ -87,6 +87,7 @@ impl<'p> Interp<'p> {
             self.effects(api, call);
         }
         self.note_draw(call);
+        self.meet_operands(call);
         let value = self.given(api, call);
         let value = self.finish(api, call, value);
         let value = self.note_cut(api, call, value);
@@ -202,6 +203,7 @@ impl<'p> Interp<'p> {
         }
         tensor.averaged |= tensor.rank() == Some(0) && self.averages(api, call);
         if tensor.device.is_gpu() {
+            self.out.uses_gpu = true;
             self.note_moved_by_worker(inputs.as_deref(), call.place);
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
@@ -263,7 +265,9 @@ impl<'p> Interp<'p> {
             && !self.apis.is_copying(api.name)
         {
             let (a, b) = (a.clone(), b.clone());
-            self.meet_whole(&a, &b, call.place, ["the input of this loss", "its target"]);
+            if !self.note_stranded(&[a.clone(), b.clone()], call.place) {
+                self.meet_whole(&a, &b, call.place, ["the input of this loss", "its target"]);
+            }
         }
         let expects = self.expectation(&loss.expects, call);
         let input_place = call.place_of(&loss.input).unwrap_or(call.place);
@@ -474,6 +478,7 @@ impl<'p> Interp<'p> {
             graph,
             is_leaf: true,
             is_array: false,
+            home: Some(Home::Model),
             source: Source::Parameter,
             learned: learns,
             // Where it starts is far from where it would be wrong, as a rule.

@@ -64,6 +64,7 @@ impl<'p> Interp<'p> {
             graph,
             is_leaf: true,
             source: Source::Parameter,
+            home: Some(Home::Model),
             device: self.device_of_params(params),
             confidence: Confidence::Medium,
             ..Tensor::default()

@@ -70,7 +70,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The device of the tensors that a module holds itself; `None` when it holds none.
-    fn own_device(&self, object: ObjId) -> Option<Device> {
+    pub(super) fn own_device(&self, object: ObjId) -> Option<Device> {
         let here = self.heap.get(object);
         let module = here.module()?;
         if module.weights != Learned::Nothing {
@@ -89,9 +89,10 @@ impl<'p> Interp<'p> {
 
     /// A layer and the tensors that it is called with.
     pub(super) fn meet_layer(&mut self, object: ObjId, call: &Call) {
-        let Some(device) = self.own_device(object).filter(|device| *device != Device::Unknown) else {
+        let Some(device) = self.own_device(object) else { return };
+        if self.note_stranded_input(object, device, call) || device == Device::Unknown {
             return;
-        };
+        }
         let here = self.heap.get(object);
         if here.module().is_some_and(|module| module.managed || module.scatters) {
             return;
@@ -164,6 +165,9 @@ impl<'p> Interp<'p> {
     pub(super) fn meet(&mut self, a: &Rc<Tensor>, b: &Rc<Tensor>, place: Place) {
         let scalar =
             |tensor: &Tensor| tensor.device == Device::Cpu && tensor.rank().is_none_or(|rank| rank == 0);
+        if self.note_stranded(&[a.clone(), b.clone()], place) {
+            return;
+        }
         if !scalar(a) && !scalar(b) {
             self.meet_whole(a, b, place, ["the left operand", "the right operand"]);
         }
@@ -211,6 +215,7 @@ impl<'p> Interp<'p> {
             device = own_gpu(call).or(device);
         }
         if let Some(device) = device {
+            self.out.uses_gpu |= device != Device::Cpu;
             self.place_parts(&receiver, device);
         }
         let unsure = call.is_given("dtype") && dtype.is_none() && !matches!(call.get("dtype"), Value::None);
@@ -326,7 +331,7 @@ pub(super) fn moves_along(object: &Object, name: Ustr, value: &Value) -> bool {
     of_framework || module.buffers.contains(&name) || (tensor.is_leaf && tensor.source == Source::Parameter)
 }
 
-fn collect_tensors(value: &Value, all: &mut Vec<Rc<Tensor>>) {
+pub(super) fn collect_tensors(value: &Value, all: &mut Vec<Rc<Tensor>>) {
     match value {
         Value::Tensor(tensor) => all.push(tensor.clone()),
         Value::Tuple(items) => items.iter().for_each(|item| collect_tensors(item, all)),

@@ -120,7 +120,7 @@ impl<'p> Interp<'p> {
             self.register_unnamed(object, &value);
             return;
         };
-        self.heap.get_mut(object).set_attr(name, value);
+        self.heap.get_mut(object).set_attr(name, super::homes::with_home(value, Some(Home::Model)));
         if let State::Module(module) = &mut self.heap.get_mut(object).state {
             module.buffers.push(name);
         }

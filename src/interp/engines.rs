@@ -48,6 +48,7 @@ impl<'p> Interp<'p> {
             };
         }
         let engine = call.get("self").as_obj();
+        self.out.uses_gpu = true;
         values.iter().for_each(|value| self.manage(value, engine));
         match values.as_slice() {
             [one] => one.clone(),
@@ -164,7 +165,7 @@ impl<'p> Interp<'p> {
     /// A value with all tensors in it on a device: dicts and lists of them are new ones.
     pub(super) fn on_device(&mut self, value: &Value, device: Device) -> Value {
         match value {
-            Value::Tensor(tensor) => Value::tensor(Tensor { device, ..(**tensor).clone() }),
+            Value::Tensor(tensor) => Value::tensor(Tensor { device, home: None, ..(**tensor).clone() }),
             Value::Tuple(items) => {
                 Value::tuple(items.clone().iter().map(|item| self.on_device(item, device)).collect())
             }

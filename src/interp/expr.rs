@@ -250,6 +250,9 @@ impl<'p> Interp<'p> {
                 && !matches!(op, CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn)
             {
                 let place = self.expr_place(*right);
+                if let (Some(x), Some(y)) = (left.as_tensor(), right_value.as_tensor()) {
+                    self.meet_compared(x, y, place);
+                }
                 return transfer::compare(self, &left, &right_value, place).unwrap_or_default();
             }
             if matches!((&left, &right_value), (Value::Grad(_), Value::None)) {

@@ -32,6 +32,7 @@ mod functions;
 mod gathered;
 mod grad;
 mod handlers;
+mod homes;
 pub mod invocation;
 mod items;
 mod iterators;

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 /// Methods that a project's module computes its output in, in the order the frameworks look for them.
-const FORWARDS: [&str; 3] = ["forward", "call", "__call__"];
+pub(super) const FORWARDS: [&str; 3] = ["forward", "call", "__call__"];
 
 /// Deeper nesting of modules is not followed.
 pub(super) const DEEPEST: usize = 24;
@@ -46,6 +46,7 @@ impl<'p> Interp<'p> {
             }
             Some(closure) => {
                 let mut recording = self.recording(call);
+                let call = &self.at_home(&closure, call);
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
                 let output = self.settle_cuts(output);
                 let output = self.gathered(output, &mut recording);
@@ -297,6 +298,7 @@ impl<'p> Interp<'p> {
                 let mut tensor = (**tensor).clone();
                 tensor.graph = self.graph_through(object, module, &tensor.graph, part, place);
                 tensor.source = Source::Output;
+                tensor.home = Some(Home::Model);
                 tensor.learned = true;
                 if let Some(cut) = self.note_unrecorded(object, module, tensor.made) {
                     tensor.cuts = union_cuts(&tensor.cuts, &Some(cut));
@@ -367,6 +369,7 @@ impl<'p> Interp<'p> {
         let output = Value::tensor(Tensor {
             graph,
             device: module.device,
+            home: Some(Home::Model),
             source: Source::Output,
             learned: true,
             cuts: self.note_unrecorded(object, module, Some(call.place)),

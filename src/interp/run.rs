@@ -27,6 +27,7 @@ pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileI
     interp.uncalled(file);
     interp.derivatives(file);
     interp.unborn(file);
+    interp.making_forwards(file);
     interp.report_births();
     interp.out.heap = interp.heap;
     interp.out
@@ -147,6 +148,26 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// Forwards that make tensors and that nothing called, where something is put on the GPU: last, so that
+    /// they take no fuel from anything else.
+    fn making_forwards(&mut self, file: FileId) {
+        let tree = self.tree(file);
+        for (index, definition) in tree.functions.iter().enumerate() {
+            if !self.out.uses_gpu || self.is_starved() {
+                return;
+            }
+            let function = FnId(index as u32);
+            let key = FnKey { file, function };
+            let ran = self.out.called.contains(&key)
+                || self.out.entries.iter().any(|entry| entry.function == Some(key));
+            if definition.parent.is_none() && !ran && self.is_making_forward(file, definition) {
+                self.floor = self.fuel.saturating_sub(FUEL_A_FUNCTION);
+                self.seed(key, definition);
+                self.floor = 0;
+            }
+        }
+    }
+
     /// Which functions of a file mention anything that the rules are about, or another that does: the
     /// loop may be in one method and the step in the next.
     fn mattering(&self, file: FileId) -> Vec<bool> {
@@ -243,6 +264,9 @@ impl<'p> Interp<'p> {
             }
             let value = self.seeded_param(closure, param);
             call.keywords.push((param.name, Passed { value, place: Place::new(key.file, param.span) }));
+        }
+        if receiver.as_ref().is_some_and(|receiver| self.computes(receiver, definition)) {
+            call = self.at_home(closure, &call);
         }
         self.trace.push(Vec::new());
         let applied =

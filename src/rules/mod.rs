@@ -10,6 +10,7 @@ mod bypassed_strategy;
 mod cache_emptied_in_loop;
 mod checkpoint_without_reentrant_choice;
 mod clip_before_unscale;
+mod cpu_tensor_in_forward;
 mod cuda_in_worker;
 mod detached_loss;
 mod device_dependent_result;
@@ -158,6 +159,7 @@ static RULES: &[&Rule] = &[
     &cache_emptied_in_loop::RULE,
     &checkpoint_without_reentrant_choice::RULE,
     &clip_before_unscale::RULE,
+    &cpu_tensor_in_forward::RULE,
     &cuda_in_worker::RULE,
     &detached_loss::RULE,
     &device_dependent_result::RULE,

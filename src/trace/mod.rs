@@ -286,6 +286,8 @@ pub enum Sight {
     Recompute { function: Ustr },
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
+    /// A tensor that was made on the CPU, because nothing said a device, met the model in its forward.
+    Stranded(Rc<Stranded>),
     /// A method gave a new tensor, and the statement dropped it.
     Dropped { method: Ustr, receiver: Rc<str> },
     /// An instance of a module's class needed the framework's own constructor before it ran.
@@ -400,6 +402,19 @@ pub enum OnGpu {
 }
 
 #[derive(Clone, Debug)]
+pub struct Stranded {
+    /// Where it was made.
+    pub made: Place,
+    /// The attribute that holds it.
+    pub attribute: Option<Ustr>,
+    pub class: Rc<str>,
+    /// Where the model is.
+    pub device: Device,
+    /// A framework places the model.
+    pub placed: bool,
+}
+
+#[derive(Clone, Debug)]
 pub struct Side {
     pub device: Device,
     pub what: Rc<str>,
@@ -482,6 +497,8 @@ pub struct Rehearsal {
     /// Functions rehearsed with real arguments.
     pub called: rustc_hash::FxHashSet<FnKey>,
     pub out_of_fuel: bool,
+    /// Something was put on the GPU, or on a device that is chosen at run time.
+    pub uses_gpu: bool,
 }
 
 pub struct Entry {

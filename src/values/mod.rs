@@ -17,7 +17,7 @@ pub use int::{Int, Symbol};
 pub use object::*;
 pub use parts::{Part, Parts, Unwalked};
 pub use range::Interval;
-pub use tensor::{Cut, DType, Device, Hazard, HazardKind, Scaled, Shape, Source, Tensor};
+pub use tensor::{Cut, DType, Device, Hazard, HazardKind, Home, Scaled, Shape, Source, Tensor};
 
 use crate::report::{FileId, Place};
 use crate::syntax::FnId;

@@ -186,6 +186,46 @@ impl Scaled {
     }
 }
 
+/// Where a tensor is when nobody has said a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// Where the framework makes tensors by default, the CPU. `whole` says that it is more than a number,
+    /// `joined` that on another way it is something else.
+    Default { made: Place, whole: bool, joined: bool },
+    /// Where the model is: its forward was given it, or one of its layers made it.
+    Model,
+}
+
+impl Home {
+    /// Of what is computed from these.
+    pub fn of_all(operands: &[&Tensor]) -> Option<Home> {
+        let whole = || operands.iter().filter(|operand| operand.rank() != Some(0));
+        if whole().any(|operand| operand.home == Some(Home::Model)) {
+            return Some(Home::Model);
+        }
+        let first = whole().next()?.home?;
+        let stay = whole().all(|operand| matches!(operand.home, Some(Home::Default { .. })));
+        match first {
+            // What it becomes may be one number.
+            Home::Default { made, joined, .. } if stay => Some(Home::Default { made, whole: false, joined }),
+            _ => None,
+        }
+    }
+
+    /// Of what is one or the other: where one way leaves it on the CPU, that way fails.
+    fn join(one: &Tensor, other: &Tensor) -> Option<Home> {
+        let (first, second) = (one.home?, other.home?);
+        let both = first != Home::Model && second != Home::Model;
+        let stays = |tensor: &Tensor, home: Home| match home {
+            Home::Default { made, joined, .. } => {
+                Some(Home::Default { made, whole: tensor.stays_behind(), joined: joined || !both })
+            }
+            Home::Model => None,
+        };
+        stays(one, first).or(stays(other, second)).or(Some(Home::Model))
+    }
+}
+
 /// What a tensor is in the training script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Source {
@@ -239,6 +279,7 @@ pub struct Tensor {
     pub last: Option<Int>,
     pub dtype: Option<DType>,
     pub device: Device,
+    pub home: Option<Home>,
     pub graph: Graph,
     pub range: Option<Interval>,
     pub mark: Option<(Mark, Place)>,
@@ -275,6 +316,7 @@ impl Default for Tensor {
             last: None,
             dtype: None,
             device: Device::Unknown,
+            home: None,
             graph: Graph::Unknown,
             range: None,
             mark: None,
@@ -318,6 +360,14 @@ impl Tensor {
         self.shape.as_ref().map(|shape| shape.len())
     }
 
+    /// It was made where the framework makes tensors by default, has not been moved, and is more than a
+    /// number, which may meet any device.
+    pub fn stays_behind(&self) -> bool {
+        let Some(Home::Default { whole, .. }) = self.home else { return false };
+        let whole = self.rank().map_or(whole, |rank| rank > 0);
+        whole && !self.is_array && matches!(self.device, Device::Cpu | Device::Unknown)
+    }
+
     pub fn with_shape(mut self, shape: Option<Shape>) -> Tensor {
         self.shape = shape;
         self.last = None;
@@ -331,6 +381,7 @@ impl Tensor {
             last: self.last_size().filter(|last| other.last_size().as_ref() == Some(last)),
             dtype: if self.dtype == other.dtype { self.dtype } else { None },
             device: self.device.join(other.device),
+            home: Home::join(self, other),
             graph: self.graph.join(&other.graph),
             range: match (&self.range, &other.range) {
                 (Some(a), Some(b)) => Some(a.join(b)),
@@ -374,6 +425,7 @@ impl Tensor {
             && self.last == other.last
             && self.dtype == other.dtype
             && self.device == other.device
+            && self.home == other.home
             && self.range == other.range
             && self.mark.map(|mark| mark.0) == other.mark.map(|mark| mark.0)
             && self.source == other.source

@@ -282,7 +282,8 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         shape: None,
         last: None,
         dtype,
-        device: device_of_all(operands),
+        device: if is_stranded(operands) { Device::Unknown } else { device_of_all(operands) },
+        home: Home::of_all(operands),
         graph: aged(interp.epoch, graph_here(interp.grad, dtype, &graph)),
         range: None,
         mark: None,
@@ -395,6 +396,14 @@ pub fn device_of_all(operands: &[&Tensor]) -> Device {
     if fixed || all_cpu { Device::Cpu } else { Device::Unknown }
 }
 
+/// What stayed on the CPU met what is where the model is: the operation fails, if that is not the CPU.
+fn is_stranded(operands: &[&Tensor]) -> bool {
+    let stays = |operand: &&Tensor| operand.stays_behind();
+    let elsewhere =
+        |operand: &&Tensor| operand.home == Some(Home::Model) && operand.device == Device::Unknown;
+    operands.iter().any(stays) && operands.iter().any(elsewhere)
+}
+
 fn source_of_all(operands: &[&Tensor]) -> Source {
     let join = |a: Source, b: Source| match (a, b) {
         _ if a == b => a,
@@ -429,6 +438,7 @@ pub fn as_arrays(value: Value) -> Value {
         Value::Tensor(tensor) => Value::tensor(Tensor {
             is_array: true,
             device: Device::Cpu,
+            home: None,
             graph: Graph::None,
             is_leaf: false,
             ..(*tensor).clone()

@@ -47,10 +47,9 @@ pub fn cast(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let Some(wanted) = given(call, 1) else { return Value::tensor(kept(interp, &tensor)) };
     let cast = with_dtype(&tensor, dtype_of(&wanted));
-    Value::tensor(kept(
-        interp,
-        &Tensor { device: tensor_type_device(&wanted).unwrap_or(tensor.device), ..cast },
-    ))
+    let moved = tensor_type_device(&wanted);
+    let home = cast.home.filter(|_| moved.is_none());
+    Value::tensor(kept(interp, &Tensor { device: moved.unwrap_or(tensor.device), home, ..cast }))
 }
 
 /// The device that a tensor type such as `torch.cuda.FloatTensor` stands for; `None` for a mere dtype.
@@ -109,11 +108,19 @@ pub fn to(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(kept(interp, &moved))
 }
 
+/// What is moved no longer stays where it was made.
+fn moved_home(tensor: &Tensor) -> Option<Home> {
+    tensor.home.filter(|home| *home == Home::Model)
+}
+
 fn converted(tensor: &Tensor, name: &str, wanted: &Value) -> Tensor {
-    let at = |device: Device| Tensor { device, ..tensor.clone() };
+    let home = moved_home(tensor);
+    let at = |device: Device| Tensor { device, home, ..tensor.clone() };
     match wanted.bare() {
         Value::None | Value::Bool(_) => tensor.clone(),
-        Value::Tensor(other) => Tensor { device: other.device, ..with_dtype(tensor, other.dtype) },
+        Value::Tensor(other) => {
+            Tensor { device: other.device, home: other.home, ..with_dtype(tensor, other.dtype) }
+        }
         Value::DType(_) | Value::Api(_) | Value::Builtin(_) => with_dtype(tensor, dtype_of(wanted)),
         Value::Str(Some(_)) if device_named(wanted) == Device::Unknown && dtype_of(wanted).is_some() => {
             with_dtype(tensor, dtype_of(wanted))
@@ -122,7 +129,7 @@ fn converted(tensor: &Tensor, name: &str, wanted: &Value) -> Tensor {
         _ if name == "dtype" => with_dtype(tensor, None),
         _ if name == "device" => at(Device::Unknown),
         // It may be a device or a dtype. A cast would keep the numbers, mostly, and move nothing.
-        _ => Tensor { device: Device::Unknown, dtype: None, ..tensor.clone() },
+        _ => Tensor { device: Device::Unknown, home, dtype: None, ..tensor.clone() },
     }
 }
 
@@ -135,7 +142,7 @@ pub fn place(interp: &mut Interp, call: &Invocation) -> Value {
     let device = params_from(call, 1).into_iter().map(|(_, value)| value).next().or(quoted);
     let device = device.map_or(Device::Unknown, |device| device_of(interp, &device));
     let device = if device == Device::Unknown { own_gpu(call).unwrap_or(device) } else { device };
-    Value::tensor(kept(interp, &Tensor { device, ..(*tensor).clone() }))
+    Value::tensor(kept(interp, &Tensor { device, home: moved_home(&tensor), ..(*tensor).clone() }))
 }
 
 pub fn detach(interp: &mut Interp, call: &Invocation) -> Value {

@@ -77,8 +77,15 @@ pub fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
         Device::Cpu => interp.default_device,
         device => device,
     };
-    let blank =
-        Tensor { graph: Graph::None, device, dtype: quoted_dtype(call), ..some_tensor(interp, call.place) };
+    let home = Some(Home::Default { made: call.place, whole: true, joined: false })
+        .filter(|_| device == Device::Cpu);
+    let blank = Tensor {
+        graph: Graph::None,
+        device,
+        home,
+        dtype: quoted_dtype(call),
+        ..some_tensor(interp, call.place)
+    };
     let Some(Sequence::Exact(items)) = sequence(interp, &call.nth(0)) else { return Value::tensor(blank) };
     match items.as_slice() {
         [one] if one.as_int().is_none() => {
@@ -116,9 +123,11 @@ fn made(interp: &Interp, call: &Invocation, model: Option<&Tensor>, holder: Hold
     };
     let filled = named(call, "fill_value").and_then(|value| interval_of(&value));
     let asked = named(call, "requires_grad").map(|flag| flag.as_bool());
+    let (device, home) = device_wanted(interp, call, model.map(|model| model.device), holder);
     let tensor = Tensor {
         dtype,
-        device: device_wanted(interp, call, model.map(|model| model.device), holder),
+        device,
+        home: home.or_else(|| model.and_then(|model| model.home).filter(|home| *home != Home::Model)),
         range: filled,
         source: source(call),
         is_array,
@@ -176,33 +185,51 @@ fn number_dtype(value: &Value, is_array: bool) -> Option<DType> {
     }
 }
 
-fn device_wanted(interp: &Interp, call: &Invocation, model: Option<Device>, holder: Holder) -> Device {
-    if holder == Holder::NumPy {
-        return Device::Cpu;
+/// Where a new tensor is, and that it is there by default where nothing says so.
+fn device_wanted(
+    interp: &Interp,
+    call: &Invocation,
+    model: Option<Device>,
+    holder: Holder,
+) -> (Device, Option<Home>) {
+    let said = match holder {
+        Holder::NumPy => Some(Device::Cpu),
+        Holder::Framework => device_said(interp, call, model),
+    };
+    let chooses = call.api.params.iter().any(|param| param.name == "device");
+    match said {
+        Some(device) => (device, None),
+        // Frameworks without the parameter place tensors where they see fit.
+        None if !chooses => (Device::Unknown, None),
+        None if interp.default_device == Device::Cpu => {
+            (Device::Cpu, Some(Home::Default { made: call.place, whole: true, joined: false }))
+        }
+        None => (interp.default_device, None),
     }
+}
+
+/// The device that the call, its entry, its model or the context around it says.
+fn device_said(interp: &Interp, call: &Invocation, model: Option<Device>) -> Option<Device> {
     if let Some(device) = named(call, "device") {
-        return device_of(interp, &device);
+        return Some(device_of(interp, &device));
+    }
+    if let Some(out) = named(call, "out") {
+        return Some(device_of(interp, &out));
     }
     let context = interp.contexts.iter().rev().find_map(|context| match context {
         ContextKind::Device(device) => Some(*device),
         _ => None,
     });
     if word(call, "automatic") {
-        return model.unwrap_or_else(|| match context {
+        return Some(model.unwrap_or_else(|| match context {
             Some(device) if !device.is_gpu() => Device::Unknown,
             _ => Device::Automatic,
-        });
+        }));
     }
     let quoted = || literals(call).map(|literal| device_named(&crate::interp::invocation::literal(literal)));
     let quoted = quoted().find(|device| *device != Device::Unknown);
-    let chooses = call.api.params.iter().any(|param| param.name == "device");
-    // Frameworks without the parameter place tensors where they see fit.
     let receiver = call.get("self").as_tensor().map(|tensor| tensor.device);
-    quoted.or(receiver).or(model).or(context).unwrap_or(if chooses {
-        interp.default_device
-    } else {
-        Device::Unknown
-    })
+    quoted.or(receiver).or(model).or(context)
 }
 
 /// `arange start end step`; a single bound is the end.
@@ -307,7 +334,9 @@ fn copied(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
         made = super::convert::with_dtype(&made, dtype_of(&dtype));
     }
     let model = data.as_tensor().filter(|tensor| !tensor.is_array).map(|tensor| tensor.device);
-    made.device = device_wanted(interp, call, model, holder);
+    (made.device, made.home) = device_wanted(interp, call, model, holder);
+    // Of what is not known it may be a number.
+    made.home = made.home.filter(|_| made.rank().is_some());
     match named(call, "requires_grad").map(|flag| flag.as_bool()) {
         Some(Some(false)) | None => Value::tensor(made),
         asked => Value::tensor(asking(interp, made, asked)),
