@@ -72,6 +72,8 @@ PACKAGES = [
     Package(
         "tensorflow", "tensorflow", (2, 4), ["tensorflow", "tensorflow._api.v1.v1"], also=[(1, 15)],
         closed=["tensorflow"], most=7, elsewhere={"tensorflow.keras": "keras"},
+        # Bound while it runs, or of the releases before 1.0, for which old scripts are still around.
+        added=[f"tensorflow.{name}" for name in """app.flags audio_summary batch_cholesky batch_matmul batch_matrix_determinant batch_matrix_diag batch_matrix_inverse batch_matrix_solve batch_matrix_transpose complex_abs concat_v2 contrib examples flags histogram_summary image.per_image_whitening image.random_crop image_summary initialize_all_variables inv listdiff load_op_library merge_all_summaries merge_summary mod mul neg nn.bidirectional_rnn nn.rnn nn.seq2seq nn.state_saving_rnn op_scope pack python scalar_summary select select_v2 sub train.SummarySaverHook train.SummaryWriter unpack user_ops""".split()],
         shut=["tensorflow.python", "tensorflow.core", "tensorflow.compiler", "tensorflow.contrib", "tensorflow.keras",
               "tensorflow.tools", "tensorflow.lite", "tensorflow.tsl", "tensorflow.include", "tensorflow.xla_aot_runtime_src",
               "tensorflow.raw_ops", "tensorflow.security"],
