@@ -76,7 +76,7 @@ PACKAGES = [
         added=[f"tensorflow.{name}" for name in """app.flags audio_summary batch_cholesky batch_matmul batch_matrix_determinant batch_matrix_diag batch_matrix_inverse batch_matrix_solve batch_matrix_transpose complex_abs concat_v2 contrib examples flags histogram_summary image.per_image_whitening image.random_crop image_summary initialize_all_variables inv listdiff load_op_library merge_all_summaries merge_summary mod mul neg nn.bidirectional_rnn nn.rnn nn.seq2seq nn.state_saving_rnn op_scope pack python scalar_summary select select_v2 sub train.SummarySaverHook train.SummaryWriter unpack user_ops""".split()],
         shut=["tensorflow.python", "tensorflow.core", "tensorflow.compiler", "tensorflow.contrib", "tensorflow.keras",
               "tensorflow.tools", "tensorflow.lite", "tensorflow.tsl", "tensorflow.include", "tensorflow.xla_aot_runtime_src",
-              "tensorflow.raw_ops", "tensorflow.security"],
+              "tensorflow.raw_ops", "tensorflow.examples", "tensorflow.security"],
     ),
     Package("keras", "keras", (2, 6), most=12, roots=["keras", "keras.api._v2.keras", "keras.api", "keras._tf_keras.keras"],
             shut=["keras.src", "keras.engine", "keras.integration_test", "keras.protobuf", "keras.saving", "keras.distribute"]),

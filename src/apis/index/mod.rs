@@ -123,6 +123,9 @@ impl Index {
                     More::Params(params) => Some(params),
                     _ => None,
                 };
+                // Where not all is listed, the releases that list it do not tell when it came and went.
+                let is_open = holder.is_some_and(|(_, is_open)| is_open);
+                let span = if is_open { self.all() } else { span };
                 return Step::Done(Answer::Known(Known { path: path.to_owned(), span, keywords }));
             }
             if matches!(kind, Kind::Function | Kind::Value) {
@@ -131,6 +134,11 @@ impl Index {
             holder = Some((kind, is_open));
         }
         Step::Done(Answer::Unknown)
+    }
+
+    fn all(&self) -> Span {
+        let last = self.versions.len().saturating_sub(1);
+        Span { first: 0, last: u8::try_from(last).unwrap_or(u8::MAX) }
     }
 
     fn more(&self, at: usize) -> More<'static> {

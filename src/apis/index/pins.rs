@@ -105,8 +105,8 @@ impl Pins {
     pub fn releases(&self, package: &str, index: &Index) -> Option<(Span, &str)> {
         let pin = self.0.get(package).filter(|pin| !pin.wanted.is_empty())?;
         let allowed = |version: &&str| patches(version).any(|version| pin.wanted.contains(&version));
-        let first = index.versions.iter().position(|version| allowed(version))?;
-        let last = index.versions.iter().rposition(|version| allowed(version))?;
+        let first = index.versions.iter().position(&allowed)?;
+        let last = index.versions.iter().rposition(allowed)?;
         Some((Span { first: first as u8, last: last as u8 }, &pin.text))
     }
 }
