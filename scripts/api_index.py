@@ -41,7 +41,7 @@ class Package:
     only: list[str] = field(default_factory=list)
     # Whether the members of classes are of interest.
     members: bool = False
-    # Modules that other packages put there.
+    # Modules that other packages put there, and folders of a wheel without Python.
     added: list[str] = field(default_factory=list)
     # Modules that are another package's.
     elsewhere: dict[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Package:
 PACKAGES = [
     Package(
         "torch", "torch", (1, 8), ["torch"], closed=["torch", "torch.nn.functional"], members=True,
-        added=["torch.gcu", "torch.hpu", "torch.ipu", "torch.mlu", "torch.musa", "torch.npu", "torch.privateuseone",
+        added=["torch.bin", "torch.include", "torch.lib", "torch.share", "torch.test", "torch.gcu", "torch.hpu", "torch.ipu", "torch.mlu", "torch.musa", "torch.npu", "torch.privateuseone",
                "torch.neuron", "torch.sdaa", "torch.xla", "torch.xpu",
                *(f"torch.{kind}{bits}" for kind in ("int", "uint") for bits in range(1, 8))],
         shut=["torch.fx", "torch.testing", "torch.ao", "torch.onnx", "torch.package", "torch.export", "torch.futures",
@@ -73,7 +73,7 @@ PACKAGES = [
         "tensorflow", "tensorflow", (2, 4), ["tensorflow", "tensorflow._api.v1.v1"], also=[(1, 15)],
         closed=["tensorflow"], most=7, elsewhere={"tensorflow.keras": "keras"},
         # Bound while it runs, or of the releases before 1.0, for which old scripts are still around.
-        added=[f"tensorflow.{name}" for name in """app.flags audio_summary batch_cholesky batch_matmul batch_matrix_determinant batch_matrix_diag batch_matrix_inverse batch_matrix_solve batch_matrix_transpose complex_abs concat_v2 contrib examples flags histogram_summary image.per_image_whitening image.random_crop image_summary initialize_all_variables inv listdiff load_op_library merge_all_summaries merge_summary mod mul neg nn.bidirectional_rnn nn.rnn nn.seq2seq nn.state_saving_rnn op_scope pack python scalar_summary select select_v2 sub train.SummarySaverHook train.SummaryWriter unpack user_ops""".split()],
+        added=[f"tensorflow.{name}" for name in """app.flags lite audio_summary batch_cholesky batch_matmul batch_matrix_determinant batch_matrix_diag batch_matrix_inverse batch_matrix_solve batch_matrix_transpose complex_abs concat_v2 contrib examples flags histogram_summary image.per_image_whitening image.random_crop image_summary initialize_all_variables inv listdiff load_op_library merge_all_summaries merge_summary mod mul neg nn.bidirectional_rnn nn.rnn nn.seq2seq nn.state_saving_rnn op_scope pack python scalar_summary select select_v2 sub train.SummarySaverHook train.SummaryWriter unpack user_ops""".split()],
         shut=["tensorflow.python", "tensorflow.core", "tensorflow.compiler", "tensorflow.contrib", "tensorflow.keras",
               "tensorflow.tools", "tensorflow.lite", "tensorflow.tsl", "tensorflow.include", "tensorflow.xla_aot_runtime_src",
               "tensorflow.raw_ops", "tensorflow.examples", "tensorflow.security"],
