@@ -12,6 +12,7 @@ use crate::source::Kind;
 pub use crate::source::SourceFile;
 use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework};
 use aho_corasick::{AhoCorasick, Input};
+use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -46,6 +47,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Settings) -> FileRepo
         memory: settings.target.memory,
         card: &settings.target.name,
         pins: inline.as_ref().unwrap_or(&pins),
+        missing: OnceCell::new(),
     };
     let mut findings = Findings::default();
     for rule in rules::all() {

@@ -1,11 +1,10 @@
 //! Gradients that are summed over several batches before a step: whether anything makes a mean of them.
 
-use super::Script;
 use super::shares::{Parts, Reach, Share};
+use super::{Script, walked};
 use crate::report::{Confidence, Place, Severity};
 use crate::trace::{At, Effect, Entry, Event, LoopId, Protocol, Sight, Way, When, walk};
 use crate::values::{Int, ObjId};
-use std::rc::Rc;
 use ustr::Ustr;
 
 /// A backward whose gradients are added to those of other batches at full size.
@@ -153,13 +152,13 @@ impl<'a> Script<'a> {
         let clips = within.iter().any(|seen| seen.what == What::Clip);
         let shows = is_proportional && !clips && (batches.is_some() || !pace.given);
         Some(FullSize {
-            at: At {
-                place: backward.place,
-                loops: backward.loops.clone().into(),
-                calls: Rc::from(backward.calls.as_slice()),
-                seeded: entry.function,
-                confidence: backward.confidence.min(step.confidence),
-            },
+            at: walked(
+                entry.function,
+                backward.place,
+                &backward.loops,
+                &backward.calls,
+                backward.confidence.min(step.confidence),
+            ),
             severity: if shows { Severity::Warning } else { Severity::Note },
             optimizer: self.name_of(pulse.share.optimizer),
             step: step.place,

@@ -1,11 +1,10 @@
 //! Names of the frameworks that a file says, and whether there are such names.
 
-use super::Script;
+use super::{Script, walked};
 use crate::apis::index::{self, Answer, Index, Known};
 use crate::names::{Mention, Target, mentions};
 use crate::report::{Confidence, Place};
 use crate::trace::At;
-use std::rc::Rc;
 use ustr::Ustr;
 
 /// A name that no release has, or none that the project may run with.
@@ -36,7 +35,11 @@ pub enum Why {
 
 impl Script<'_> {
     /// Names of frameworks in this file that do not exist.
-    pub fn missing_names(&self) -> Vec<MissingName> {
+    pub fn missing_names(&self) -> &[MissingName] {
+        self.missing.get_or_init(|| self.look_up_names())
+    }
+
+    fn look_up_names(&self) -> Vec<MissingName> {
         let module = self.project.module(self.file);
         let mut found = Vec::new();
         for mention in mentions(&module.tree, &module.names) {
@@ -128,13 +131,7 @@ impl Script<'_> {
     }
 
     fn at(&self, span: crate::report::Span) -> At {
-        At {
-            place: Place::new(self.file, span),
-            loops: Rc::from([]),
-            calls: Rc::from([]),
-            seeded: None,
-            confidence: Confidence::High,
-        }
+        walked(None, Place::new(self.file, span), &[], &[], Confidence::High)
     }
 }
 

@@ -1,11 +1,10 @@
 //! The life of gradients: cleared, accumulated, applied. One automaton for each optimizer, walked round the
 //! loops until the second iteration looks like the third.
 
-use super::Script;
 use super::shares::{Parts, Reach, Share};
+use super::{Script, walked};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, Entry, Event, LoopId, Protocol, Way, When, walk};
-use std::rc::Rc;
 
 /// A step that applies gradients of earlier steps.
 pub struct UnclearedStep {
@@ -284,11 +283,6 @@ fn lost<'s>(clear: &Seen, index: usize, seen: &'s [Seen]) -> Option<(Misplaced, 
 }
 
 fn at(entry: &Entry, seen: &Seen, certain: bool) -> At {
-    At {
-        place: seen.place,
-        loops: seen.loops.clone().into(),
-        calls: Rc::from(seen.calls.as_slice()),
-        seeded: entry.function,
-        confidence: if certain { seen.confidence } else { seen.confidence.min(Confidence::Medium) },
-    }
+    let confidence = if certain { seen.confidence } else { seen.confidence.min(Confidence::Medium) };
+    walked(entry.function, seen.place, &seen.loops, &seen.calls, confidence)
 }

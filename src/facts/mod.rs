@@ -54,9 +54,12 @@ pub use walks::WalkedAgain;
 
 use crate::apis::index::Pins;
 use crate::names::Project;
-use crate::report::{Diagnostic, FileId, Place, Severity};
-use crate::trace::{At, FnKey, Rehearsal, Sight, Sighting};
+use crate::report::{Confidence, Diagnostic, FileId, Place, Severity};
+use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight, Sighting};
 use crate::values::ObjId;
+use std::cell::OnceCell;
+use std::rc::Rc;
+use ustr::Ustr;
 
 /// A share of the target's memory from which data is worth a warning.
 const NOTABLE_SHARE: f64 = 0.01;
@@ -71,6 +74,8 @@ pub struct Script<'a> {
     pub card: &'a str,
     /// Releases that the project asks for.
     pub pins: &'a Pins,
+    /// Asked by two rules, and looked up once.
+    pub missing: OnceCell<Vec<MissingName>>,
 }
 
 /// What the rules found, each with the function that was rehearsed without its callers, if that is what it rests on.
@@ -159,6 +164,17 @@ impl<'a> Script<'a> {
         }
         otherwise.to_owned()
     }
+}
+
+/// Where a walk through an entry came to.
+fn walked(
+    seeded: Option<FnKey>,
+    place: Place,
+    loops: &[LoopId],
+    calls: &[(Place, Ustr)],
+    confidence: Confidence,
+) -> At {
+    At { place, loops: Rc::from(loops), calls: Rc::from(calls), seeded, confidence }
 }
 
 /// A place once, however often it was seen.

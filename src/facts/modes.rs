@@ -1,7 +1,7 @@
 //! In which mode models train and are evaluated. An automaton follows the mode of one model round the loops:
 //! what an evaluation left behind is what the next epoch trains in.
 
-use super::{Script, once};
+use super::{Script, once, walked};
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, Entry, Event, Forward, LoopId, Node, Over, Protocol, Sight, Way, walk};
@@ -398,13 +398,8 @@ impl Turn<'_, '_> {
             matches!(&heap.get(part).state, State::Module(module) if module.weights == Learned::Opaque)
         });
         let sure = if always && !opaque { Confidence::High } else { Confidence::Medium };
-        At {
-            place: trained.ran.place,
-            loops: trained.loops.clone().into(),
-            calls: Rc::from(trained.calls.as_slice()),
-            seeded: entry.function,
-            confidence: trained.ran.confidence.min(heap.get(self.model).confidence).min(sure),
-        }
+        let confidence = trained.ran.confidence.min(heap.get(self.model).confidence).min(sure);
+        walked(entry.function, trained.ran.place, &trained.loops, &trained.calls, confidence)
     }
 }
 

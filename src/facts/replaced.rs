@@ -1,7 +1,7 @@
 //! Parameters that nobody steps: their iterator was used up, or they came when the optimizer had gathered
 //! what it owns. One automaton for each optimizer.
 
-use super::{Script, once};
+use super::{Script, once, walked};
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, Entry, Event, Protocol, Sight, Visit, Way, visits, walk};
@@ -233,13 +233,7 @@ struct Lost {
 
 impl Lost {
     fn at(&self, entry: &Entry) -> At {
-        At {
-            place: self.orphan.place,
-            loops: self.loops.clone().into(),
-            calls: Rc::from([]),
-            seeded: entry.function,
-            confidence: self.orphan.confidence,
-        }
+        walked(entry.function, self.orphan.place, &self.loops, &[], self.orphan.confidence)
     }
 }
 
@@ -289,11 +283,5 @@ impl Protocol for Life {
 }
 
 fn at(entry: &Entry, event: &Event, loops: &[crate::trace::LoopId], calls: &[(Place, ustr::Ustr)]) -> At {
-    At {
-        place: event.place,
-        loops: Rc::from(loops),
-        calls: Rc::from(calls),
-        seeded: entry.function,
-        confidence: event.confidence,
-    }
+    walked(entry.function, event.place, loops, calls, event.confidence)
 }

@@ -2,11 +2,10 @@
 //! is chosen anew. One automaton for each optimizer; a state is a set of what may be the case.
 
 use super::shares::{Parts, Reach, Share};
-use super::{Script, once};
+use super::{Script, once, walked};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, Event, FnKey, LoopId, Node, Protocol, ScalerAct, Way, When, walk};
 use crate::values::{ObjId, Scaled};
-use std::rc::Rc;
 
 /// A step that applies gradients that are still multiplied by the scale.
 pub struct BypassedScaler {
@@ -276,13 +275,7 @@ impl Life<'_, '_> {
     }
 
     fn at(&self, seen: &Seen) -> At {
-        At {
-            place: seen.place,
-            loops: seen.loops.clone().into(),
-            calls: Rc::from(seen.calls.as_slice()),
-            seeded: self.seeded,
-            confidence: seen.confidence,
-        }
+        walked(self.seeded, seen.place, &seen.loops, &seen.calls, seen.confidence)
     }
 
     fn optimizer(&self) -> String {

@@ -1,12 +1,11 @@
 //! Whether steps happen, and before what: gradients that no optimizer applies, and schedules that run ahead
 //! of their optimizer. Knows nothing of what gradients hold; `gradients` does.
 
-use super::Script;
 use super::shares::{Parts, Reach, Share, optimizers};
+use super::{Script, walked};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, Entry, Event, LoopId, Node, Over, Protocol, Way, When, walk};
 use crate::values::{ObjId, ObjSet};
-use std::rc::Rc;
 use ustr::Ustr;
 
 /// A backward of a training loop whose gradients no step applies.
@@ -280,13 +279,7 @@ fn each_event(nodes: &[Node], see: &mut dyn FnMut(&Effect)) {
 }
 
 fn at_of(entry: &Entry, seen: &Seen, confidence: Confidence) -> At {
-    At {
-        place: seen.place,
-        loops: seen.loops.clone().into(),
-        calls: Rc::from(seen.calls.as_slice()),
-        seeded: entry.function,
-        confidence: confidence.min(seen.confidence),
-    }
+    walked(entry.function, seen.place, &seen.loops, &seen.calls, confidence.min(seen.confidence))
 }
 
 /// How far an optimizer is, as a set.

@@ -19,24 +19,24 @@ fn check(script: &Script, out: &mut Findings) {
         let MissingName { at, name, holder, is_keyword, near, why, .. } = missing;
         let note = match why {
             Why::Never { first, last } => format!("no release from {first} to {last} has it"),
-            Why::Later { since, ref pin } => {
+            Why::Later { since, pin } => {
                 format!("it came with {since}, and the project asks for `{pin}`")
             }
             Why::Gone { .. } => continue,
         };
-        let (message, error) = if is_keyword {
+        let (message, error) = if *is_keyword {
             (format!("`{holder}` takes no argument `{name}`"), "TypeError")
         } else {
             (format!("`{holder}` has no `{name}`"), "AttributeError")
         };
         let finding = script
-            .finding(RULE.id, RULE.severity, &at, message)
+            .finding(RULE.id, RULE.severity, at, message)
             .note(note)
             .note(format!("the run ends here with {error}, however far it has come"));
         let help = match near {
             Some(near) => format!("perhaps `{near}` is meant"),
             None => "look the name up in the framework's documentation".to_owned(),
         };
-        out.push(finding.help(help), &at);
+        out.push(finding.help(help), at);
     }
 }
