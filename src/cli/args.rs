@@ -72,6 +72,22 @@ pub struct CheckArgs {
     #[arg(long, help_heading = "Output")]
     pub no_progress: bool,
 
+    /// Put the safe fixes into the files, and report what is left.
+    #[arg(long, help_heading = "Fixes")]
+    pub fix: bool,
+
+    /// Fix what is unsafe, too, with `--fix`, `--fix-only` or `--diff`: read what such a fix changes.
+    #[arg(long, help_heading = "Fixes")]
+    pub unsafe_fixes: bool,
+
+    /// Put the fixes into the files, and neither report what is left nor fail because of it.
+    #[arg(long, help_heading = "Fixes")]
+    pub fix_only: bool,
+
+    /// Write what would be fixed to stdout as a unified diff, and leave the files as they are.
+    #[arg(long, help_heading = "Fixes")]
+    pub diff: bool,
+
     /// Rules and groups to check, and no others; `ALL` for every rule.
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
     pub select: Option<Vec<Selector>>,

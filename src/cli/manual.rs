@@ -13,6 +13,11 @@ Exit codes: 0 nothing found, 1 findings, 2 trainlint could not do what it was as
 flag or configuration, a path that does not exist, a file named on the command line that can't be
 read, no readable file at all, or an internal error). A file found in a folder that can't be read
 is reported on stderr, and the run goes on. Results go to stdout and everything else to stderr.
+
+With `--fix` the code is about what is left after the fixes; `--fix-only` exits with 0 whatever is
+left. `--diff` writes nothing but the diff: 0 nothing to fix, 1 something. In all of them 2 also
+means that a file could not be written, which is said on stderr; the others are. A script from
+stdin comes back fixed on stdout, and its report goes to stderr.
 ";
 
 const JSON: &str = "

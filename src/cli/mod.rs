@@ -5,6 +5,7 @@
 mod args;
 mod check;
 mod explain;
+mod fix;
 mod manual;
 mod output;
 mod progress;

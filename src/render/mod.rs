@@ -7,7 +7,7 @@ mod page;
 mod summary;
 
 pub use page::page;
-pub use summary::{statistics, summary};
+pub use summary::{fixes, statistics, summary};
 
 use crate::engine::{Outcome, Sources};
 use crate::report::{Applicability, Confidence, Place, Severity};

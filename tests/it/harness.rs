@@ -45,6 +45,14 @@ impl Project {
         self
     }
 
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub fn text(&self, path: &str) -> String {
+        std::fs::read_to_string(self.path(path)).unwrap()
+    }
+
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trainlint"));
         command.args(args).current_dir(&self.root).env_clear().stdin(Stdio::null());

@@ -6,6 +6,7 @@ mod catalogue;
 mod cli;
 mod config;
 mod findings;
+mod fixes;
 mod fixtures;
 mod harness;
 mod hostile;
