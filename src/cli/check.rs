@@ -1,9 +1,9 @@
 //! `trainlint check`: flags into a request, the outcome into text and an exit code.
 
-use super::args::{CheckArgs, OutputFormat};
+use super::args::CheckArgs;
 use super::output::Output;
 use super::progress::Bar;
-use super::{CLEAN, FAILURE, FINDINGS, show};
+use super::{CLEAN, FAILURE, FINDINGS, reports, show};
 use crate::engine::config::{Config, Target};
 use crate::engine::configs::Origin;
 use crate::engine::{self, Outcome, Request};
@@ -34,13 +34,14 @@ pub fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
 }
 
 fn write(args: &CheckArgs, outcome: &Outcome, output: &Output) -> anyhow::Result<()> {
-    if args.output_format == OutputFormat::Json {
-        return output.out(&render::findings(outcome, render::Format::Json, false));
+    reports::write(&args.report, args.output_format, outcome)?;
+    if !args.output_format.is_for_people() {
+        return output.out(&render::findings(outcome, args.output_format, false));
     }
     let mut text = if args.statistics {
         render::statistics(outcome, output.color).into_bytes()
     } else {
-        render::findings(outcome, args.output_format.into(), output.color)
+        render::findings(outcome, args.output_format, output.color)
     };
     text.extend(render::summary(outcome, output.color).into_bytes());
     output.out(&text)

@@ -8,6 +8,7 @@ mod explain;
 mod manual;
 mod output;
 mod progress;
+mod reports;
 mod rules;
 mod show;
 

@@ -6,13 +6,16 @@ pub mod config;
 pub mod configs;
 pub mod discovery;
 mod disk;
+pub mod fingerprint;
 mod merge;
 mod pins;
+mod roots;
 mod run;
 pub mod selection;
 pub mod settings;
 pub mod suggest;
 
+pub use roots::Roots;
 pub use run::{check, check_with, files, settings_for};
 
 use crate::report::{Diagnostic, FileId};
@@ -77,6 +80,7 @@ pub struct Outcome {
     pub files: FileCounts,
     pub problems: Vec<Problem>,
     pub sources: Sources,
+    pub roots: Roots,
 }
 
 impl Outcome {

@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod findings;
 mod fixtures;
+mod formats;
 mod harness;
 mod hostile;
 mod layers;
