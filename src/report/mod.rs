@@ -1,5 +1,8 @@
 //! What a finding is: plain data. Knows no rule, no file format and no framework.
 
+pub mod replay;
+
+use replay::Replay;
 use std::ops::Range;
 
 /// A half-open range of byte offsets into the analysed text of one file.
@@ -102,6 +105,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     pub help: Vec<String>,
     pub fix: Option<Fix>,
+    /// What can be run to see it happen.
+    pub replay: Option<Box<Replay>>,
 }
 
 impl Diagnostic {
@@ -116,6 +121,7 @@ impl Diagnostic {
             notes: Vec::new(),
             help: Vec::new(),
             fix: None,
+            replay: None,
         }
     }
 
@@ -142,6 +148,12 @@ impl Diagnostic {
 
     pub fn fix(mut self, fix: Fix) -> Self {
         self.fix = Some(fix);
+        self
+    }
+
+    /// What `trainlint confirm` runs to see it happen.
+    pub fn replay(mut self, replay: Replay) -> Self {
+        self.replay = Some(Box::new(replay));
         self
     }
 }
