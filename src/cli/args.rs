@@ -1,5 +1,6 @@
 //! Every flag, once: parsing, `--help` and `docs/cli.md` come from these definitions.
 
+use super::reports::Report;
 use crate::apis::Literal;
 use crate::engine::config::{parse_confidence, parse_value, read_glob};
 use crate::engine::selection::Selector;
@@ -50,7 +51,11 @@ pub struct CheckArgs {
 
     /// How to write the findings.
     #[arg(long, value_name = "FORMAT", default_value = "full", help_heading = "Output")]
-    pub output_format: OutputFormat,
+    pub output_format: Format,
+
+    /// Write the findings to a file, too; may be given several times, such as `sarif=out.sarif`.
+    #[arg(long, value_name = "FORMAT=PATH", value_parser = Report::parse, help_heading = "Output")]
+    pub report: Vec<Report>,
 
     /// Count the findings of each rule instead of listing them (formats for people only).
     #[arg(long, help_heading = "Output")]
@@ -155,26 +160,6 @@ pub struct CheckArgs {
     /// Accepted for scripts that pass it; nothing is cached yet.
     #[arg(long, help_heading = "Miscellaneous")]
     pub no_cache: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    /// With the code and everything that explains the finding.
-    Full,
-    /// One line a finding.
-    Concise,
-    /// For machines.
-    Json,
-}
-
-impl From<OutputFormat> for Format {
-    fn from(format: OutputFormat) -> Format {
-        match format {
-            OutputFormat::Full => Format::Full,
-            OutputFormat::Concise => Format::Concise,
-            OutputFormat::Json => Format::Json,
-        }
-    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,9 +1,9 @@
 //! `trainlint check`: flags into a request, the outcome into text and an exit code.
 
-use super::args::{CheckArgs, OutputFormat};
+use super::args::CheckArgs;
 use super::output::Output;
 use super::progress::Bar;
-use super::{CLEAN, FAILURE, FINDINGS, fix, show};
+use super::{CLEAN, FAILURE, FINDINGS, fix, reports, show};
 use crate::engine::config::{Config, Target};
 use crate::engine::configs::Origin;
 use crate::engine::{self, Outcome, Request};
@@ -26,7 +26,7 @@ pub fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
     let progress = Bar::new(!args.no_progress);
     let outcome = engine::check(&request, &progress)?;
     complain(&outcome, output);
-    output.out(&report(&args, &outcome, None, output))?;
+    output.out(&report(&args, &outcome, None, output)?)?;
     Ok(verdict(&args, &outcome))
 }
 
@@ -48,18 +48,25 @@ pub fn verdict(args: &CheckArgs, outcome: &Outcome) -> u8 {
 }
 
 /// What a run says, in the format asked for; `fixed` is how many findings it has fixed, if it was to fix any.
-pub fn report(args: &CheckArgs, outcome: &Outcome, fixed: Option<usize>, output: &Output) -> Vec<u8> {
-    if args.output_format == OutputFormat::Json {
-        return render::findings(outcome, render::Format::Json, false);
+/// What is to go into files goes there.
+pub fn report(
+    args: &CheckArgs,
+    outcome: &Outcome,
+    fixed: Option<usize>,
+    output: &Output,
+) -> anyhow::Result<Vec<u8>> {
+    reports::write(&args.report, args.output_format, outcome)?;
+    if !args.output_format.is_for_people() {
+        return Ok(render::findings(outcome, args.output_format, false));
     }
     let mut text = if args.statistics {
         render::statistics(outcome, output.color).into_bytes()
     } else {
-        render::findings(outcome, args.output_format.into(), output.color)
+        render::findings(outcome, args.output_format, output.color)
     };
     text.extend(render::summary(outcome, output.color).into_bytes());
     text.extend(render::fixes(outcome, fixed, args.unsafe_fixes).into_bytes());
-    text
+    Ok(text)
 }
 
 fn request(args: &CheckArgs) -> anyhow::Result<Request> {

@@ -25,7 +25,10 @@ pub fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyhow::Resu
     if args.diff {
         return show(&repaired, output);
     }
-    let said = if args.fix_only { summary(args, &repaired) } else { said(args, &repaired, output) };
+    let said = match args.fix_only {
+        true => render::fixes(&repaired.outcome, Some(repaired.fixed), args.unsafe_fixes).into_bytes(),
+        false => report(args, &repaired.outcome, Some(repaired.fixed), output)?,
+    };
     if let Some((_, script)) = &request.stdin {
         output.out(repaired.files.first().map_or(script, |file| &file.after))?;
         output.aside(&said);
@@ -38,14 +41,6 @@ pub fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyhow::Resu
         FINDINGS if args.fix_only => CLEAN,
         verdict => verdict,
     })
-}
-
-fn said(args: &CheckArgs, repaired: &Repaired, output: &Output) -> Vec<u8> {
-    report(args, &repaired.outcome, Some(repaired.fixed), output)
-}
-
-fn summary(args: &CheckArgs, repaired: &Repaired) -> Vec<u8> {
-    render::fixes(&repaired.outcome, Some(repaired.fixed), args.unsafe_fixes).into_bytes()
 }
 
 /// Whether all files could be written.

@@ -9,6 +9,7 @@ mod fix;
 mod manual;
 mod output;
 mod progress;
+mod reports;
 mod rules;
 mod show;
 

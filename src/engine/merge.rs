@@ -5,7 +5,7 @@ use crate::engine::analysis::{self, Comments, Complaint, FileReport, FunctionKey
 use crate::engine::discovery::Asked;
 use crate::engine::selection::{UNUSED_SUPPRESSION, find_rule, known_rules};
 use crate::engine::suggest::nearest;
-use crate::engine::{Outcome, Sources};
+use crate::engine::{Outcome, Roots, Sources};
 use crate::report::{Diagnostic, FileId, Fix, Place};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
@@ -16,7 +16,7 @@ pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileI
         reports.iter().filter(|(_, report)| report.out_of_fuel).map(|(file, _)| *file).collect();
     let entries: Vec<FileId> = reports.iter().map(|(file, _)| *file).collect();
     let wanted = Wanted::new(project, asked);
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome { roots: Roots::around(cwd), ..Outcome::default() };
     let mut comments: FxHashMap<FileId, Comments> = FxHashMap::default();
     for file in &entries {
         comments.insert(*file, Comments::of(project, *file));

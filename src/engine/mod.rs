@@ -6,14 +6,17 @@ pub mod config;
 pub mod configs;
 pub mod discovery;
 mod disk;
+pub mod fingerprint;
 pub mod fix;
 mod merge;
 mod pins;
+mod roots;
 mod run;
 pub mod selection;
 pub mod settings;
 pub mod suggest;
 
+pub use roots::Roots;
 pub use run::{check, check_with, files, settings_for};
 
 use crate::report::{Diagnostic, FileId};
@@ -83,6 +86,7 @@ pub struct Outcome {
     pub sources: Sources,
     /// How often a file has a finding of a rule, selected or not, by path.
     pub tally: BTreeMap<(PathBuf, &'static str), usize>,
+    pub roots: Roots,
 }
 
 impl Outcome {

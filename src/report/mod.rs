@@ -1,5 +1,8 @@
 //! What a finding is: plain data. Knows no rule, no file format and no framework.
 
+pub mod replay;
+
+use replay::Replay;
 use std::ops::Range;
 
 /// A half-open range of byte offsets into the analysed text of one file.
@@ -114,6 +117,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     pub help: Vec<String>,
     pub fix: Option<Fix>,
+    /// What can be run to see it happen.
+    pub replay: Option<Box<Replay>>,
 }
 
 impl Diagnostic {
@@ -128,6 +133,7 @@ impl Diagnostic {
             notes: Vec::new(),
             help: Vec::new(),
             fix: None,
+            replay: None,
         }
     }
 
@@ -155,6 +161,12 @@ impl Diagnostic {
     /// A change that removes it, where there is one.
     pub fn fix(mut self, fix: impl Into<Option<Fix>>) -> Self {
         self.fix = fix.into();
+        self
+    }
+
+    /// What `trainlint confirm` runs to see it happen.
+    pub fn replay(mut self, replay: Replay) -> Self {
+        self.replay = Some(Box::new(replay));
         self
     }
 }

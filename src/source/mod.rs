@@ -27,7 +27,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use error::ReadError;
 pub use listing::{absolute, list_dir};
-pub use logical::logical_lines;
+pub use logical::{bare_code, logical_lines};
 pub use patch::PatchError;
 pub use prefilter::mentions_framework;
 pub use suppress::{Malformed, NamedRule, Suppressions, Unused};

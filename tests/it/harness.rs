@@ -89,6 +89,15 @@ impl Project {
         }
     }
 
+    /// As if trainlint were called in a folder of the project.
+    pub fn request_in(&self, folder: &str, threads: usize) -> Request {
+        Request { cwd: self.root.join(folder), ..self.request(threads) }
+    }
+
+    pub fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.root.join(path)).unwrap()
+    }
+
     /// The engine on an analysis that finds what the marks in the text say.
     pub fn rehearse(&self, request: &Request) -> Outcome {
         check_with(request, &Silent, &|scripts, file, _| marked(scripts, file)).unwrap()

@@ -8,6 +8,7 @@ mod config;
 mod findings;
 mod fixes;
 mod fixtures;
+mod formats;
 mod harness;
 mod hostile;
 mod layers;
