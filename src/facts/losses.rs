@@ -12,6 +12,8 @@ pub struct Division {
     pub range: String,
     /// Zero lies inside the range, not at its end.
     pub crosses_zero: bool,
+    /// It is never negative.
+    pub is_positive: bool,
     pub made: Option<Place>,
     pub loss: Place,
 }
@@ -58,6 +60,7 @@ impl<'a> Script<'a> {
                     },
                     range: hazard.range.describe(),
                     crosses_zero: hazard.range.low < 0.0 && hazard.range.high > 0.0,
+                    is_positive: hazard.range.low >= 0.0,
                     made: hazard.made_at.filter(|made| *made != hazard.place),
                     loss: at.place,
                 });

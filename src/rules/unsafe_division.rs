@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "unsafe-division",
@@ -33,6 +33,8 @@ fn check(script: &Script, out: &mut Findings) {
         } else {
             "add an epsilon to the denominator, or `clamp(min=1e-6)` it"
         };
+        let fix = script.with_summand(division.at.place, "1e-6").filter(|_| division.is_positive);
+        let finding = finding.fix(fix.map(|edits| Fix::guess("add `1e-6` to the denominator", edits)));
         out.push(finding.note(format!("the denominator is in {}", division.range)).help(help), &division.at);
     }
 }

@@ -3,6 +3,7 @@
 //! handed out with its place, so that the engine can say which ids are unknown.
 
 mod directive;
+mod removal;
 
 use crate::report::Span;
 use directive::{Action, Directive, Found};
