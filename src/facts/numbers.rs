@@ -78,8 +78,13 @@ impl Script<'_> {
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Backward { loss, .. } = sight else { continue };
-            for hazard in loss.hazards.iter().flat_map(|hazards| hazards.iter()) {
-                if ailment_of(hazard) != Some(ailment) || !once(&mut seen, hazard.place) {
+            let hazards: &[Hazard] = loss.hazards.as_deref().unwrap_or_default();
+            for (index, hazard) in hazards.iter().enumerate() {
+                // Of several things to say of one operation, the first is said.
+                let told = hazards[..index]
+                    .iter()
+                    .any(|other| other.place == hazard.place && ailment_of(other).is_some());
+                if told || ailment_of(hazard) != Some(ailment) || !once(&mut seen, hazard.place) {
                     continue;
                 }
                 found.push(Unsafe {
