@@ -21,6 +21,8 @@ pub enum Ailment {
     LostGuard,
     /// A choice that leaves the value out and not its gradient.
     Choice,
+    /// The deviation of a single number.
+    Lone,
 }
 
 /// An unsafe operation on the way to a loss.
@@ -109,6 +111,20 @@ impl Script<'_> {
         found
     }
 
+    /// Layers that take the statistics of one number a channel, and what they are given.
+    pub fn lone_samples(&self) -> Vec<(At, String)> {
+        let mut found = Vec::new();
+        let mut seen = Vec::new();
+        for (at, sight) in self.sightings() {
+            if let Sight::LoneSample { input } = sight
+                && once(&mut seen, at.place)
+            {
+                found.push((at.clone(), self.shape(input)));
+            }
+        }
+        found
+    }
+
     /// The operand of an operation: the base, the first argument or the receiver.
     fn operand_text(&self, hazard: &Hazard) -> Option<String> {
         let module = self.project.module(hazard.place.file);
@@ -164,6 +180,7 @@ fn ailment_of(hazard: &Hazard) -> Option<Ailment> {
         HazardKind::Arc => Ailment::Arc,
         HazardKind::WrittenOut => Ailment::WrittenOut,
         HazardKind::Inverse => Ailment::Inverse,
+        HazardKind::Lone => Ailment::Lone,
         HazardKind::Overflow | HazardKind::Spread => return None,
     })
 }
