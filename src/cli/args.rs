@@ -93,6 +93,20 @@ pub struct CheckArgs {
     #[arg(long, help_heading = "Fixes")]
     pub diff: bool,
 
+    /// Report only what this file does not know; `--write-baseline` writes it.
+    #[arg(long, value_name = "FILE", help_heading = "Adoption")]
+    pub baseline: Option<PathBuf>,
+
+    /// Write everything that is found into a file, as known from now on, and exit with 0.
+    #[arg(long, value_name = "FILE", help_heading = "Adoption")]
+    pub write_baseline: Option<PathBuf>,
+
+    /// Report only what lies on lines that changed since a revision of git, and what else the change has caused.
+    ///
+    /// Counts from the last commit that the revision and the working tree have in common.
+    #[arg(long, value_name = "REV", conflicts_with_all = ["write_baseline", "stdin_filename"], help_heading = "Adoption")]
+    pub diff_base: Option<String>,
+
     /// Rules and groups to check, and no others; `ALL` for every rule.
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
     pub select: Option<Vec<Selector>>,

@@ -58,6 +58,7 @@ One object on one line. Fields are added in the course of version 1, never chang
 | `findings` | sorted by path, place and rule |
 | `hidden` | number of findings that `--pedantic` or a lower `--min-confidence` would show |
 | `suppressed` | number of findings that comments silenced |
+| `known` | number of findings that a baseline or the base revision has |
 | `files` | `checked`, `skipped` (import no known framework), `incomplete` (rehearsed only in part) |
 | `errors` | files that were not checked: `path`, `message` |
 

@@ -2,6 +2,7 @@
 //! is shown. Knows neither how findings are found nor how they are printed.
 
 pub mod analysis;
+pub mod baseline;
 pub mod config;
 pub mod configs;
 pub mod discovery;
@@ -81,6 +82,8 @@ pub struct Outcome {
     pub hidden: usize,
     /// Findings that a comment silenced.
     pub suppressed: usize,
+    /// Findings that a baseline, or the revision before a change, has as well.
+    pub known: usize,
     pub files: FileCounts,
     pub problems: Vec<Problem>,
     pub sources: Sources,
