@@ -1,10 +1,11 @@
 //! Adopting trainlint where there are many findings already: baselines, and what a change brings.
 
-use super::CLEAN;
 use super::args::CheckArgs;
 use super::changes::Changes;
 use super::output::Output;
+use super::{CLEAN, FAILURE, FINDINGS, fix};
 use crate::engine::baseline::Baseline;
+use crate::engine::silence::silence;
 use crate::engine::{self, Outcome, Request, Silent};
 use crate::facts::units::plural;
 use anyhow::{Context, anyhow};
@@ -39,6 +40,21 @@ pub fn write_baseline(path: &Path, outcome: &Outcome, output: &Output) -> anyhow
     let count = plural(baseline.len(), "finding");
     output.out(format!("wrote a baseline of {count} to {}\n", path.display()).as_bytes())?;
     Ok(CLEAN)
+}
+
+/// Writes a comment beside each finding, and says how many there are.
+pub fn add_ignores(reason: &str, outcome: &Outcome, output: &Output) -> anyhow::Result<u8> {
+    let silenced = silence(outcome, Some(reason).filter(|reason| !reason.is_empty()));
+    fix::refuse(&silenced.refused, "ignored", output);
+    let all_written = fix::write(&silenced.files, output);
+    let findings = plural(silenced.silenced, "finding");
+    let files = plural(silenced.files.len(), "file");
+    output.out(format!("ignored {findings} in {files}\n").as_bytes())?;
+    Ok(match (all_written, silenced.refused.is_empty()) {
+        (false, _) => FAILURE,
+        (true, false) => FINDINGS,
+        (true, true) => CLEAN,
+    })
 }
 
 /// Leaves what lies on lines that changed since a revision, and what the revision did not have.

@@ -30,6 +30,9 @@ pub fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
         return adopt::write_baseline(path, &outcome, output);
     }
     adopt::hide_known(&args, &request, &mut outcome)?;
+    if let Some(reason) = args.add_ignore.as_ref().filter(|_| !outcome.failed()) {
+        return adopt::add_ignores(reason, &outcome, output);
+    }
     output.out(&report(&args, &outcome, None, output)?)?;
     Ok(verdict(&args, &outcome))
 }

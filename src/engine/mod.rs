@@ -15,6 +15,7 @@ mod roots;
 mod run;
 pub mod selection;
 pub mod settings;
+pub mod silence;
 pub mod suggest;
 
 pub use roots::Roots;
