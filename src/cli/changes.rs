@@ -257,8 +257,8 @@ mod tests {
         let diff = "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -3 +3,2 @@ def f():\n-a\n+++ b/y.py\n+c\n\
                     @@ -9,2 +10,0 @@\n-d\n-e\ndiff --git a/z.py b/z.py\n--- a/z.py\n+++ \"b/z\\303\\274\\\"\\t.py\"\n@@ -0,0 +1 @@\n+q\n";
         let found = hunks(diff);
-        assert_eq!(found["x.py"], [3..5]);
-        assert_eq!(found["zü\"\t.py"], [1..2]);
+        assert_eq!((found["x.py"].len(), &found["x.py"][0]), (1, &(3..5)));
+        assert_eq!((found["zü\"\t.py"].len(), &found["zü\"\t.py"][0]), (1, &(1..2)));
         assert_eq!(found.len(), 2);
     }
 
