@@ -27,11 +27,11 @@ impl Span {
 }
 
 /// A file of the project, by its place in the project's list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
 /// A span in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     pub file: FileId,
     pub span: Span,
@@ -93,6 +93,18 @@ pub struct Fix {
     pub edits: Vec<Edit>,
 }
 
+impl Fix {
+    /// It keeps what a correct script means, and does what is surely meant.
+    pub fn safe(title: impl Into<String>, edits: Vec<Edit>) -> Fix {
+        Fix { title: title.into(), applicability: Applicability::Safe, edits }
+    }
+
+    /// It rests on a guess, or changes more than what the finding is about.
+    pub fn guess(title: impl Into<String>, edits: Vec<Edit>) -> Fix {
+        Fix { title: title.into(), applicability: Applicability::Unsafe, edits }
+    }
+}
+
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -146,8 +158,9 @@ impl Diagnostic {
         self
     }
 
-    pub fn fix(mut self, fix: Fix) -> Self {
-        self.fix = Some(fix);
+    /// A change that removes it, where there is one.
+    pub fn fix(mut self, fix: impl Into<Option<Fix>>) -> Self {
+        self.fix = fix.into();
         self
     }
 
