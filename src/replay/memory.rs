@@ -4,6 +4,7 @@
 use super::outcome::{Evidence, Verdict};
 use super::plan::Memory;
 use super::run::Judged;
+use crate::facts::units::bytes;
 
 pub fn judge(memory: &Memory) -> Judged {
     let demand = &memory.demand;
@@ -45,18 +46,6 @@ fn until_full(memory: &Memory) -> Option<u64> {
     Some(memory.capacity.saturating_sub(memory.demand.least) / each)
 }
 
-/// Bytes in the unit that makes them short.
-fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", UNITS[unit]) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,8 +62,8 @@ mod tests {
     fn only_more_than_the_card_has_is_confirmed() {
         let judged = judge(&memory(100 * GIB, None, None));
         assert_eq!((judged.verdict, judged.evidence), (Verdict::Confirmed, Some(Evidence::Capacity)));
-        assert_eq!(judged.facts[0], "the whole dataset takes at least 100.0 GiB");
-        assert_eq!(judged.facts[1], "a100-80g has 80.0 GiB (given, not measured)");
+        assert_eq!(judged.facts[0], "the whole dataset takes at least 107 GB");
+        assert_eq!(judged.facts[1], "a100-80g has 85.9 GB (given, not measured)");
         assert_eq!(judge(&memory(10 * GIB, None, None)).verdict, Verdict::Inconclusive);
     }
 

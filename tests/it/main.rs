@@ -16,3 +16,4 @@ mod marks;
 mod messages;
 mod pages;
 mod render;
+mod replay;

@@ -36,7 +36,7 @@ pub fn make(outcome: &Outcome, settings: &Settings) -> Plan {
             continue;
         }
         if let Some(shown) = outcome.sources.get(finding.place.file) {
-            sources.entry(shown.path.clone()).or_insert_with(|| hash(&shown.source.text));
+            sources.entry(shown.path.clone()).or_insert_with(|| hash(shown.source.text.as_bytes()));
         }
         plan.items.push(item);
     }
@@ -48,9 +48,9 @@ fn plan_without_items(plan: &Plan) -> Plan {
     Plan { seed: plan.seed, sources: Vec::new(), limits: plan.limits, items: Vec::new() }
 }
 
-/// The SHA-256 of a text, in hexadecimal digits.
-pub fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut digits, byte| {
+/// The SHA-256 of bytes, in hexadecimal digits.
+pub fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut digits, byte| {
         // Writing to a string does not fail.
         let _ = write!(digits, "{byte:02x}");
         digits

@@ -3,11 +3,13 @@
 
 mod make;
 mod read;
+#[cfg(test)]
+pub mod tests;
 mod wire;
 mod write;
 
-pub use make::{Settings, make};
-pub use read::{PlanError, read};
+pub use make::{Settings, hash, make};
+pub use read::{MOST_BYTES, PlanError, read};
 pub use write::write;
 
 use crate::report::replay::{Demand, Program, Step};

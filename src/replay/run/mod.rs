@@ -3,13 +3,15 @@
 //! A verdict needs a replay that could have gone either way: what follows from arithmetic alone is reported as a
 //! number, and confirms nothing.
 
-use super::ir::{Graph, lower};
-use super::outcome::{Counts, Drawn, Evidence, Expression, Figure, First, Outcome, Row, Shown, Verdict};
-use super::plan::{Expr, Item, Spot, Work};
-use super::sample::{LARGEST, Sampler};
-use super::search::{Count, Found, Search, Trace, search};
-use super::witness::{Failure, Side, Witness, first_failure};
-use super::{memory, step};
+use crate::replay::ir::{Graph, lower};
+use crate::replay::outcome::{
+    Counts, Drawn, Evidence, Expression, Figure, First, Outcome, Row, Shown, Verdict,
+};
+use crate::replay::plan::{Expr, Item, Spot, Work};
+use crate::replay::sample::{LARGEST, Sampler};
+use crate::replay::search::{Count, Found, Search, Trace, search};
+use crate::replay::witness::{Failure, Side, Witness, first_failure};
+use crate::replay::{memory, step};
 use crate::report::replay::{Domain, Float, Program, Term};
 use std::time::Instant;
 
@@ -185,3 +187,6 @@ fn first(expr: &Expr, failure: &Failure) -> First {
         fails_from: failure.threshold.map(|threshold| Figure::new(threshold.bad, dtype)),
     }
 }
+
+#[cfg(test)]
+mod tests;
