@@ -104,6 +104,26 @@ pub struct CheckArgs {
     #[arg(long, help_heading = "Fixes")]
     pub diff: bool,
 
+    /// Report only what this file does not know; `--write-baseline` writes it.
+    #[arg(long, value_name = "FILE", help_heading = "Adoption")]
+    pub baseline: Option<PathBuf>,
+
+    /// Write everything that is found into a file, as known from now on, and exit with 0.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fix", "fix_only", "diff"], help_heading = "Adoption")]
+    pub write_baseline: Option<PathBuf>,
+
+    /// Report only what lies on lines that changed since a revision of git, and what else the change has caused.
+    ///
+    /// Counts from the last commit that the revision and the working tree have in common.
+    #[arg(long, value_name = "REV", conflicts_with_all = ["write_baseline", "fix", "fix_only", "diff", "stdin_filename"], help_heading = "Adoption")]
+    pub diff_base: Option<String>,
+
+    /// Write a comment that ignores it beside each finding, with a reason if one is given.
+    #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true, default_missing_value = "",
+          value_parser = one_line, conflicts_with_all = ["write_baseline", "fix", "fix_only", "diff", "stdin_filename"],
+          help_heading = "Adoption")]
+    pub add_ignore: Option<String>,
+
     /// Rules and groups to check, and no others; `ALL` for every rule.
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
     pub select: Option<Vec<Selector>>,
@@ -310,6 +330,12 @@ fn per_file_ignore(text: &str) -> Result<(String, Vec<Selector>), String> {
         text.rsplit_once(':').ok_or("write a glob, a colon and rules, such as `tests/**:memory`")?;
     let rules = rules.split(',').map(|rule| Selector::parse(rule.trim())).collect::<Result<_, _>>()?;
     Ok((read_glob(glob)?, rules))
+}
+
+/// A reason has to fit into a comment.
+fn one_line(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.contains(char::is_control) { Err("a reason is one line".to_owned()) } else { Ok(text.to_owned()) }
 }
 
 fn set_value(text: &str) -> Result<(String, Literal), String> {

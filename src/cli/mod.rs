@@ -2,7 +2,9 @@
 //! environment; everything else is the engine's and the renderers'.
 #![allow(clippy::disallowed_methods, reason = "this module is the edge to the environment")]
 
+mod adopt;
 mod args;
+mod changes;
 mod check;
 mod explain;
 mod fix;
