@@ -135,7 +135,7 @@ fn wide(domain: Domain, random: [u32; 4]) -> f32 {
     if domain.whole {
         return whole(low, high, random[0]);
     }
-    if random[0] % 16 == 0 {
+    if random[0].is_multiple_of(16) {
         return special(low, high, random[0] >> 4);
     }
     let size = size(random);

@@ -1,7 +1,7 @@
 //! From a sample that fails to one that people can read: smaller, rounder, and with the operation that failed
 //! first.
 
-use super::ir::{Binary, Graph, Id, Op, Origin, Real, Reduce, Unary};
+use super::ir::{Binary, Graph, Id, Op, Origin, Real, Unary};
 use super::sample::inside;
 use super::search::{Trace, is_number};
 use crate::report::replay::{Float, Input};
@@ -30,18 +30,18 @@ impl Witness {
 
     /// Each number nearer to zero, as long as it fails in the same way and stays in its domain.
     pub fn shrunk(mut self, graph: &Graph, inputs: &[Input]) -> Witness {
-        self.level(graph, inputs);
-        for index in 0..inputs.len() {
+        self.level(graph);
+        for (index, input) in inputs.iter().enumerate() {
             for place in 0..self.inputs[index].len() {
-                self.lower(graph, &inputs[index], index, place);
+                self.lower(graph, input, index, place);
             }
         }
         self
     }
 
     /// One number in all places of a row.
-    fn level(&mut self, graph: &Graph, inputs: &[Input]) {
-        for index in 0..inputs.len() {
+    fn level(&mut self, graph: &Graph) {
+        for index in 0..self.inputs.len() {
             for place in 0..self.inputs[index].len() {
                 let value = self.inputs[index][place];
                 let row = vec![value; self.inputs[index].len()];
@@ -234,9 +234,4 @@ fn bisect(apply: impl Fn(f64) -> f64, good: f64, bad: f64, dtype: Float) -> Opti
         if apply(middle).is_finite() { good = middle } else { bad = middle }
     }
     Some(Threshold { good, bad })
-}
-
-/// Operations that are told apart from their operands alone in messages.
-pub fn is_reduction(name: &str) -> bool {
-    [Reduce::Sum, Reduce::Mean, Reduce::Prod, Reduce::Max, Reduce::Min].iter().any(|one| one.name() == name)
 }

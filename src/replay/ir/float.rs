@@ -5,9 +5,19 @@
 use super::graph::{Binary, Reduce, Unary};
 use crate::report::replay::Float;
 use half::{bf16, f16};
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// What IEEE 754 gives the same bits for everywhere.
+pub trait Arithmetic:
+    Sized + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+}
+
+impl Arithmetic for f32 {}
+impl Arithmetic for f64 {}
 
 /// What is computed with. Half types are computed in f32 and rounded where a kernel stores its result.
-pub trait Real: Copy + PartialOrd + Send + Sync + 'static {
+pub trait Real: Copy + PartialOrd + Send + Sync + Arithmetic + 'static {
     const ZERO: Self;
     const ONE: Self;
     fn of(value: f64) -> Self;
@@ -148,10 +158,7 @@ impl Real for f64 {
 }
 
 /// What needs no function of a library.
-fn two<R: Real + std::ops::Add<Output = R> + std::ops::Sub<Output = R>>(op: Binary, x: R, y: R) -> R
-where
-    R: std::ops::Mul<Output = R> + std::ops::Div<Output = R>,
-{
+fn two<R: Real>(op: Binary, x: R, y: R) -> R {
     match op {
         Binary::Add => x + y,
         Binary::Sub => x - y,
@@ -180,7 +187,7 @@ fn truth<R: Real>(holds: bool) -> R {
 }
 
 /// Of zero and NaN it is zero.
-fn sign<R: Real + std::ops::Neg<Output = R>>(x: R) -> R {
+fn sign<R: Real>(x: R) -> R {
     if x > R::ZERO {
         R::ONE
     } else if x < R::ZERO {
