@@ -4,12 +4,14 @@
 
 mod directive;
 mod removal;
+mod writing;
 
 use crate::report::Span;
 use directive::{Action, Directive, Found};
 use std::ops::Range;
 
 pub use directive::Malformed;
+pub use writing::Seat;
 
 /// The suppressions of one file.
 #[derive(Clone, Debug, Default)]
