@@ -17,3 +17,4 @@ mod marks;
 mod messages;
 mod pages;
 mod render;
+mod replay;
