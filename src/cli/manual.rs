@@ -137,6 +137,9 @@ fn meaning(argument: &Arg) -> String {
     if !values.is_empty() {
         let _ = write!(text, " One of {}.", values.join(", "));
     }
+    if let Some(variable) = argument.get_env() {
+        let _ = write!(text, " Also `{}` in the environment.", variable.to_string_lossy());
+    }
     if let Some(default) =
         argument.get_default_values().first().filter(|_| argument.get_action().takes_values())
     {
