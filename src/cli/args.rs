@@ -53,7 +53,13 @@ pub struct CheckArgs {
     pub paths: Vec<PathBuf>,
 
     /// How to write the findings.
-    #[arg(long, value_name = "FORMAT", default_value = "full", env = "TRAINLINT_OUTPUT_FORMAT", help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "full",
+        env = "TRAINLINT_OUTPUT_FORMAT",
+        help_heading = "Output"
+    )]
     pub output_format: Format,
 
     /// Write the findings to a file, too; may be given several times, such as `sarif=out.sarif`.
@@ -184,7 +190,7 @@ pub struct CheckArgs {
     pub cache: CacheArgs,
 }
 
-/// Results of earlier runs.
+// No documentation: it would take the place of that of the command that this is part of.
 #[derive(Debug, clap::Args)]
 pub struct CacheArgs {
     /// Neither use results of earlier runs nor keep those of this one.
