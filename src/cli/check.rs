@@ -76,7 +76,7 @@ pub fn report(
     Ok(text)
 }
 
-fn request(args: &CheckArgs) -> anyhow::Result<Request> {
+pub fn request(args: &CheckArgs) -> anyhow::Result<Request> {
     let cwd = std::env::current_dir().context("the working folder can't be found")?;
     let piped = args.paths.iter().any(|path| path == Path::new("-"));
     if piped && args.paths.len() > 1 {

@@ -105,7 +105,7 @@ pub fn manual() -> String {
     let mut command = Args::command();
     command.build();
     let mut text = INTRODUCTION.to_owned();
-    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()) {
         section(&mut text, sub);
     }
     text.push_str(FORMATS);

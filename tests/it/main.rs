@@ -18,3 +18,4 @@ mod marks;
 mod messages;
 mod pages;
 mod render;
+mod replay;
