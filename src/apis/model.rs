@@ -14,6 +14,8 @@ pub struct Api {
     pub gives: Option<Apply>,
     /// The interval of the numbers in the result.
     pub range: Option<RangeSpec>,
+    /// `root x`: where the operation has a pole, if its range does not say so; `vocabulary::POLES` is the list.
+    pub pole: Option<Apply>,
     /// The normalisation that the result has been through.
     pub mark: Option<Mark>,
     pub effects: Box<[EffectSpec]>,

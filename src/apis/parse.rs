@@ -210,6 +210,7 @@ impl<'a> Reader<'a> {
             name: ustr(name),
             gives: term("gives")?.map(|term| term.transfer(&names)).transpose()?,
             range: term("range")?.map(|term| term.range(&names)).transpose()?,
+            pole: term("pole")?.map(|term| term.pole(&names)).transpose()?,
             mark: term("mark")?.map(|term| self.one_of("mark", term, MARKS)).transpose()?,
             effects: self
                 .terms(keys.get("effects"))?

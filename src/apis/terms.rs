@@ -7,7 +7,7 @@ use super::error::{ApiError, Input};
 use super::model::{
     Apply, Context, EffectSpec, Expects, Literal, LossSpec, Operand, ParamKind, ParamSpec, RangeSpec, Weights,
 };
-use super::vocabulary::{CONTEXTS, EXPECTATIONS, RANGES, TRANSFERS, VERBS, Word};
+use super::vocabulary::{CONTEXTS, EXPECTATIONS, POLES, RANGES, TRANSFERS, VERBS, Word};
 
 /// A string of the table and where it begins.
 #[derive(Clone, Copy)]
@@ -125,6 +125,10 @@ impl<'a> Term<'a> {
             return self.interval();
         }
         Ok(RangeSpec::Of(self.apply("range function", RANGES, names)?))
+    }
+
+    pub fn pole(&self, names: &[Ustr]) -> Result<Apply, ApiError> {
+        self.apply("pole", POLES, names)
     }
 
     fn interval(&self) -> Result<RangeSpec, ApiError> {

@@ -26,12 +26,15 @@ pub const RANGES: &[Word] = &[
     word("add", 2, 2, "x + y"),
     word("any", 1, MANY, "any number, where any of them can be any; else not known"),
     word("ceil-at", 2, 2, "x high: min(x, high)"),
+    word("chosen", 3, 3, "mask x y: of x where the mask holds, else of y"),
     word("clamp", 3, 3, "x low high; None is no bound"),
     word("cos", 1, 1, "cosine"),
     word("div", 2, 2, "x / y"),
     word("elu", 1, 2, "x [alpha]: not under -alpha"),
     word("exp", 1, 1, "above zero"),
+    word("filled", 3, 3, "x mask value: of x where the mask does not hold, else of the value"),
     word("floor-at", 2, 2, "x low: max(x, low)"),
+    word("largest", 1, 1, "of x, some of which it is, and none is larger"),
     word("leaky", 2, 2, "x slope: below zero the slope times x"),
     word("log", 1, 1, "natural logarithm"),
     word("log10", 1, 1, "logarithm to the base 10"),
@@ -55,6 +58,7 @@ pub const RANGES: &[Word] = &[
     word("same", 1, 1, "the bounds of x"),
     word("scaled", 1, 1, "x, or zero, times something positive (dropout)"),
     word("scattered", 2, 3, "x src [value]: of x and of what was put into it"),
+    word("share", 1, 1, "a softmax or sigmoid of x: rounding reaches zero and one where x is large"),
     word("sin", 1, 1, "sine"),
     word("sqrt", 1, 1, "square root"),
     word("square", 1, 1, "x * x"),
@@ -62,6 +66,21 @@ pub const RANGES: &[Word] = &[
     word("sum", 1, 1, "sum of elements: keeps the sign and whether zero is possible"),
     word("tanh", 1, 1, "hyperbolic tangent"),
     word("union", 2, MANY, "of any of them"),
+];
+
+/// Where operations, or their gradients, are not finite; an entry whose `range` is `div`, `exp`, `log`, `log1p`,
+/// `pow`, `reciprocal` or `sqrt` has that pole without saying so.
+pub const POLES: &[Word] = &[
+    word("arc", 1, 1, "x at one and minus one, and outside"),
+    word("diagonal", 1, 1, "none, and a matrix that the result is added to has an inverse"),
+    word("div", 2, 2, "x y: y at zero"),
+    word("finite", 1, 1, "none, and what is not finite in x is replaced"),
+    word("inverse", 1, 1, "a matrix x that has no inverse"),
+    word("log", 1, 1, "x at zero, and below"),
+    word("none", 1, 1, "its own code leaves x at the pole out"),
+    word("norm", 1, 1, "the gradient where all of x is zero"),
+    word("root", 1, 1, "the gradient where x is zero; x below zero"),
+    word("rsqrt", 1, 1, "x at zero, and below"),
 ];
 
 /// Parts of the training protocol that an engine may own.
@@ -179,6 +198,7 @@ pub const ENTRY_KEYS: &[&str] = &[
     "params",
     "gives",
     "range",
+    "pole",
     "mark",
     "effects",
     "context",

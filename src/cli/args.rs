@@ -1,5 +1,6 @@
 //! Every flag, once: parsing, `--help` and `docs/cli.md` come from these definitions.
 
+use super::reports::Report;
 use crate::apis::Literal;
 use crate::engine::config::{parse_confidence, parse_value, read_glob};
 use crate::engine::selection::Selector;
@@ -50,7 +51,11 @@ pub struct CheckArgs {
 
     /// How to write the findings.
     #[arg(long, value_name = "FORMAT", default_value = "full", help_heading = "Output")]
-    pub output_format: OutputFormat,
+    pub output_format: Format,
+
+    /// Write the findings to a file, too; may be given several times, such as `sarif=out.sarif`.
+    #[arg(long, value_name = "FORMAT=PATH", value_parser = Report::parse, help_heading = "Output")]
+    pub report: Vec<Report>,
 
     /// Count the findings of each rule instead of listing them (formats for people only).
     #[arg(long, help_heading = "Output")]
@@ -71,6 +76,22 @@ pub struct CheckArgs {
     /// Never draw a progress bar.
     #[arg(long, help_heading = "Output")]
     pub no_progress: bool,
+
+    /// Put the safe fixes into the files, and report what is left.
+    #[arg(long, help_heading = "Fixes")]
+    pub fix: bool,
+
+    /// Fix what is unsafe, too, with `--fix`, `--fix-only` or `--diff`: read what such a fix changes.
+    #[arg(long, help_heading = "Fixes")]
+    pub unsafe_fixes: bool,
+
+    /// Put the fixes into the files, and neither report what is left nor fail because of it.
+    #[arg(long, help_heading = "Fixes")]
+    pub fix_only: bool,
+
+    /// Write what would be fixed to stdout as a unified diff, and leave the files as they are.
+    #[arg(long, help_heading = "Fixes")]
+    pub diff: bool,
 
     /// Rules and groups to check, and no others; `ALL` for every rule.
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
@@ -139,26 +160,6 @@ pub struct CheckArgs {
     /// Accepted for scripts that pass it; nothing is cached yet.
     #[arg(long, help_heading = "Miscellaneous")]
     pub no_cache: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    /// With the code and everything that explains the finding.
-    Full,
-    /// One line a finding.
-    Concise,
-    /// For machines.
-    Json,
-}
-
-impl From<OutputFormat> for Format {
-    fn from(format: OutputFormat) -> Format {
-        match format {
-            OutputFormat::Full => Format::Full,
-            OutputFormat::Concise => Format::Concise,
-            OutputFormat::Json => Format::Json,
-        }
-    }
 }
 
 #[derive(Debug, clap::Args)]

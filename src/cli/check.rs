@@ -1,9 +1,9 @@
 //! `trainlint check`: flags into a request, the outcome into text and an exit code.
 
-use super::args::{CheckArgs, OutputFormat};
+use super::args::CheckArgs;
 use super::output::Output;
 use super::progress::Bar;
-use super::{CLEAN, FAILURE, FINDINGS, show};
+use super::{CLEAN, FAILURE, FINDINGS, fix, reports, show};
 use crate::engine::config::{Config, Target};
 use crate::engine::configs::Origin;
 use crate::engine::{self, Outcome, Request};
@@ -20,30 +20,53 @@ pub fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
     if args.show_settings {
         return show::settings(&request, output);
     }
+    if args.fix || args.fix_only || args.diff {
+        return fix::run(&args, &request, output);
+    }
     let progress = Bar::new(!args.no_progress);
     let outcome = engine::check(&request, &progress)?;
+    complain(&outcome, output);
+    output.out(&report(&args, &outcome, None, output)?)?;
+    Ok(verdict(&args, &outcome))
+}
+
+pub fn complain(outcome: &Outcome, output: &Output) {
     for problem in &outcome.problems {
         let level = if problem.fatal { "error" } else { "warning" };
         output.complain(level, &format!("{}: {}", problem.path, problem.message));
     }
-    write(&args, &outcome, output)?;
-    if outcome.failed() {
-        return Ok(FAILURE);
-    }
-    Ok(if outcome.findings.is_empty() || args.exit_zero { CLEAN } else { FINDINGS })
 }
 
-fn write(args: &CheckArgs, outcome: &Outcome, output: &Output) -> anyhow::Result<()> {
-    if args.output_format == OutputFormat::Json {
-        return output.out(&render::findings(outcome, render::Format::Json, false));
+pub fn verdict(args: &CheckArgs, outcome: &Outcome) -> u8 {
+    if outcome.failed() {
+        FAILURE
+    } else if outcome.findings.is_empty() || args.exit_zero {
+        CLEAN
+    } else {
+        FINDINGS
+    }
+}
+
+/// What a run says, in the format asked for; `fixed` is how many findings it has fixed, if it was to fix any.
+/// What is to go into files goes there.
+pub fn report(
+    args: &CheckArgs,
+    outcome: &Outcome,
+    fixed: Option<usize>,
+    output: &Output,
+) -> anyhow::Result<Vec<u8>> {
+    reports::write(&args.report, args.output_format, outcome)?;
+    if !args.output_format.is_for_people() {
+        return Ok(render::findings(outcome, args.output_format, false));
     }
     let mut text = if args.statistics {
         render::statistics(outcome, output.color).into_bytes()
     } else {
-        render::findings(outcome, args.output_format.into(), output.color)
+        render::findings(outcome, args.output_format, output.color)
     };
     text.extend(render::summary(outcome, output.color).into_bytes());
-    output.out(&text)
+    text.extend(render::fixes(outcome, fixed, args.unsafe_fixes).into_bytes());
+    Ok(text)
 }
 
 fn request(args: &CheckArgs) -> anyhow::Result<Request> {
@@ -74,7 +97,15 @@ fn request(args: &CheckArgs) -> anyhow::Result<Request> {
         (None, true) => Origin::Isolated,
         (None, false) => Origin::Closest,
     };
-    Ok(Request { overrides: overrides(args, &cwd)?, cwd, paths, stdin, origin, threads: args.threads })
+    Ok(Request {
+        overrides: overrides(args, &cwd)?,
+        cwd,
+        paths,
+        stdin,
+        origin,
+        threads: args.threads,
+        ..Request::default()
+    })
 }
 
 /// What the flags say, as a layer over every configuration file.

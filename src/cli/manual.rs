@@ -13,9 +13,41 @@ Exit codes: 0 nothing found, 1 findings, 2 trainlint could not do what it was as
 flag or configuration, a path that does not exist, a file named on the command line that can't be
 read, no readable file at all, or an internal error). A file found in a folder that can't be read
 is reported on stderr, and the run goes on. Results go to stdout and everything else to stderr.
+
+With `--fix` the code is about what is left after the fixes; `--fix-only` exits with 0 whatever is
+left. `--diff` writes nothing but the diff: 0 nothing to fix, 1 something. In all of them 2 also
+means that a file could not be written, which is said on stderr; the others are. A script from
+stdin comes back fixed on stdout, and its report goes to stderr.
 ";
 
-const JSON: &str = "
+const FORMATS: &str = "
+## The formats
+
+`--output-format` says what goes to stdout, and each `--report FORMAT=PATH` writes a file besides,
+from the same run. `full`, `concise` and `grouped` are for people and end with a summary; all others
+have the stream to themselves. The exit code is the same in every format: where a service takes 1
+for a crash, add `--exit-zero`.
+
+| format | read by |
+| --- | --- |
+| `json`, `json-lines` | programs; described below |
+| `sarif` | GitHub's code scanning, SARIF viewers |
+| `github` | GitHub Actions: annotations, the worst first, and a table in the summary of the step |
+| `gitlab` | GitLab (`artifacts: reports: codequality`) |
+| `junit` | what shows the results of tests: Jenkins, GitLab, CircleCI, Azure Pipelines |
+| `rdjson` | reviewdog (`-f=rdjson`) |
+
+Services want paths from the root of the repository on and get them so, from whatever folder
+trainlint is called. In a notebook they get the line of the file, which is JSON, and the message names
+the cell and the line within it.
+
+A finding keeps its fingerprint when lines move: it is made of the rule, the code of the line
+without comments and spacing, the functions and classes around it, and of equal ones of a file the
+number.
+
+";
+
+const JSON: &str = "\
 ## The JSON format
 
 One object on one line. Fields are added in the course of version 1, never changed or removed.
@@ -34,7 +66,8 @@ A finding has `rule`, `path`, `line`, `column`, `end_line`, `end_column`, `cell`
 `help` (text or null), `related` (places with a `message`) and `fix` (null, or `title`,
 `applicability` — `safe`, `unsafe`, `display-only` — and `edits`, places with a `text`). Lines and
 columns count from 1, columns in characters. In a notebook `cell` is the number of the cell,
-from 1 and counting all cells, and lines count within it; elsewhere it is null.
+from 1 and counting all cells, and lines count within it; elsewhere it is null. `json-lines` has
+one such finding a line, and nothing else.
 ";
 
 /// The text of `docs/cli.md`.
@@ -45,6 +78,7 @@ pub fn manual() -> String {
     for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
         section(&mut text, sub);
     }
+    text.push_str(FORMATS);
     text.push_str(JSON);
     text
 }

@@ -5,9 +5,11 @@
 mod args;
 mod check;
 mod explain;
+mod fix;
 mod manual;
 mod output;
 mod progress;
+mod reports;
 mod rules;
 mod show;
 

@@ -35,6 +35,12 @@ impl Output {
         }
     }
 
+    /// What is said where stdout has something else to hold.
+    pub fn aside(&self, bytes: &[u8]) {
+        // There is nobody left to tell when stderr is closed.
+        let _ = io::stderr().lock().write_all(bytes);
+    }
+
     /// What went wrong, beside the results.
     pub fn complain(&self, level: &str, message: &str) {
         let code = if level == "error" { "1;31" } else { "1;33" };

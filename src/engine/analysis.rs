@@ -159,6 +159,11 @@ pub fn load(path: &Path, stdin: Option<&[u8]>, gate: &Gate) -> Loaded {
     }
 }
 
+/// A file that holds something else than on the disk: other files have to see it, whatever it mentions.
+pub fn load_changed(path: &Path, bytes: &[u8]) -> Loaded {
+    SourceFile::from_bytes(path, bytes).map_or_else(Loaded::Unreadable, Loaded::Source)
+}
+
 /// The file behind an id.
 pub fn source(project: &Project, file: FileId) -> Arc<SourceFile> {
     project.source(file).clone()

@@ -35,6 +35,12 @@ pub fn absolute(base: &Path, path: &Path) -> PathBuf {
     plain
 }
 
+/// The closest folder from `folder` up that holds a repository; a worktree and a submodule have a
+/// file where others have a folder.
+pub fn repository(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|ancestor| ancestor.join(".git").exists())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,8 +5,8 @@ use crate::engine::analysis::{self, Comments, Complaint, FileReport, FunctionKey
 use crate::engine::discovery::Asked;
 use crate::engine::selection::{UNUSED_SUPPRESSION, find_rule, known_rules};
 use crate::engine::suggest::nearest;
-use crate::engine::{Outcome, Sources};
-use crate::report::{Diagnostic, FileId, Place};
+use crate::engine::{Outcome, Roots, Sources};
+use crate::report::{Diagnostic, FileId, Fix, Place};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileI
         reports.iter().filter(|(_, report)| report.out_of_fuel).map(|(file, _)| *file).collect();
     let entries: Vec<FileId> = reports.iter().map(|(file, _)| *file).collect();
     let wanted = Wanted::new(project, asked);
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome { roots: Roots::around(cwd), ..Outcome::default() };
     let mut comments: FxHashMap<FileId, Comments> = FxHashMap::default();
     for file in &entries {
         comments.insert(*file, Comments::of(project, *file));
@@ -29,8 +29,13 @@ pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileI
         // Asked first, so that a comment counts as used whether or not the finding is selected.
         if comments.covers(finding.rule, finding.place.span) {
             outcome.suppressed += 1;
-        } else if at.settings.selects(finding.rule, &at.path) {
-            found.push(finding);
+            continue;
+        }
+        if at.settings.shows(&finding) {
+            *outcome.tally.entry((at.path.clone(), finding.rule)).or_default() += 1;
+        }
+        if at.settings.selects(finding.rule, &at.path) {
+            found.push(wanted.fixable(finding));
         }
     }
     // A file that was not rehearsed to its end says nothing about its comments.
@@ -39,7 +44,9 @@ pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileI
             continue;
         };
         if at.settings.selects(UNUSED_SUPPRESSION.id, &at.path) {
-            found.extend(comments.complaints().into_iter().map(|one| unused(file, one)));
+            let complaints: Vec<_> = comments.complaints().into_iter().map(|one| unused(file, one)).collect();
+            *outcome.tally.entry((at.path.clone(), UNUSED_SUPPRESSION.id)).or_default() += complaints.len();
+            found.extend(complaints);
         }
     }
     let all = found.len();
@@ -47,7 +54,8 @@ pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileI
     outcome.hidden = all - found.len();
     for finding in &found {
         let related = finding.related.iter().map(|label| label.place.file);
-        for file in related.chain([finding.place.file]) {
+        let edited = finding.fix.iter().flat_map(|fix| &fix.edits).map(|edit| edit.place.file);
+        for file in related.chain(edited).chain([finding.place.file]) {
             outcome.sources.insert(cwd, file, analysis::source(project, file));
         }
     }
@@ -65,6 +73,13 @@ struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     fn new(project: &'a Project, asked: &'a [Asked]) -> Self {
         Wanted { project, by_path: asked.iter().map(|file| (file.path.as_path(), file)).collect() }
+    }
+
+    /// A finding without its fix, if that would change a file that nobody asked for.
+    fn fixable(&self, mut finding: Diagnostic) -> Diagnostic {
+        let asked = |fix: &Fix| fix.edits.iter().all(|edit| self.find(edit.place.file).is_some());
+        finding.fix = finding.fix.filter(asked);
+        finding
     }
 
     fn find(&self, file: FileId) -> Option<&'a Asked> {

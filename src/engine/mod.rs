@@ -6,30 +6,37 @@ pub mod config;
 pub mod configs;
 pub mod discovery;
 mod disk;
+pub mod fingerprint;
+pub mod fix;
 mod merge;
 mod pins;
+mod roots;
 mod run;
 pub mod selection;
 pub mod settings;
 pub mod suggest;
 
+pub use roots::Roots;
 pub use run::{check, check_with, files, settings_for};
 
 use crate::report::{Diagnostic, FileId};
 use analysis::SourceFile;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
 
 /// What a run is asked to do.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Where relative paths start, absolute.
     pub cwd: PathBuf,
     pub paths: Vec<PathBuf>,
     /// A script that came through a pipe, under the name it goes by.
     pub stdin: Option<(PathBuf, Vec<u8>)>,
+    /// What files hold in place of what the disk says, by absolute path.
+    pub contents: FxHashMap<PathBuf, Arc<[u8]>>,
     pub origin: configs::Origin,
     /// What the command line says, over every configuration file.
     pub overrides: config::Config,
@@ -77,6 +84,9 @@ pub struct Outcome {
     pub files: FileCounts,
     pub problems: Vec<Problem>,
     pub sources: Sources,
+    /// How often a file has a finding of a rule, selected or not, by path.
+    pub tally: BTreeMap<(PathBuf, &'static str), usize>,
+    pub roots: Roots,
 }
 
 impl Outcome {

@@ -117,6 +117,9 @@ fn gates(asked: &[Asked]) -> FxHashMap<usize, Gate<'_>> {
 }
 
 fn load(request: &Request, file: &Asked, gate: &Gate<'_>) -> Loaded {
+    if let Some(bytes) = request.contents.get(&file.path) {
+        return analysis::load_changed(&file.path, bytes);
+    }
     let piped = request.stdin.as_ref().filter(|(name, _)| disk::absolute(&request.cwd, name) == file.path);
     analysis::load(&file.path, piped.map(|(_, bytes)| bytes.as_slice()), gate)
 }

@@ -11,6 +11,8 @@ pub struct UnclearedStep {
     pub at: At,
     pub optimizer: String,
     pub backward: Place,
+    /// All that add to the gradients in the same round.
+    pub backwards: Vec<Place>,
     /// A clearing in the same loop that does not reach this optimizer's parameters.
     pub other_clear: Option<Place>,
 }
@@ -183,7 +185,7 @@ impl<'a> Script<'a> {
         let mut found = Vec::new();
         for (entry, life) in self.lives() {
             for (index, step) in life.seen.iter().enumerate().filter(|(_, seen)| seen.kind == Kind::Step) {
-                let Some(backward) = uncleared(step, index, &life.seen) else { continue };
+                let Some((backward, round)) = uncleared(step, index, &life.seen) else { continue };
                 // One report for a step, however many of its parameters are not cleared.
                 if found.iter().any(|other: &UnclearedStep| other.at.place == step.place) {
                     continue;
@@ -193,6 +195,7 @@ impl<'a> Script<'a> {
                     at: at(entry, step, backward.certain),
                     optimizer: self.name_of(life.share.optimizer),
                     backward: backward.place,
+                    backwards: backwards_in(round, &life.seen),
                     other_clear: other_clear.map(|seen| seen.place),
                 });
             }
@@ -240,8 +243,14 @@ impl<'a> Script<'a> {
     }
 }
 
-/// The backward whose gradients a step applies on top of old ones; `None` when it may be all right.
-fn uncleared<'s>(step: &Seen, index: usize, seen: &'s [Seen]) -> Option<&'s Seen> {
+fn backwards_in(round: LoopId, seen: &[Seen]) -> Vec<Place> {
+    let backwards = seen.iter().filter(|other| other.kind == Kind::Backward && other.loops.contains(&round));
+    backwards.map(|backward| backward.place).collect()
+}
+
+/// The backward whose gradients a step applies on top of old ones, and their loop; `None` when it may be all
+/// right.
+fn uncleared<'s>(step: &Seen, index: usize, seen: &'s [Seen]) -> Option<(&'s Seen, LoopId)> {
     let round =
         |id: &LoopId| seen.iter().any(|other| other.kind == Kind::Backward && other.loops.contains(id));
     let innermost = step.loops.iter().rev().find(|id| round(id))?;
@@ -254,7 +263,7 @@ fn uncleared<'s>(step: &Seen, index: usize, seen: &'s [Seen]) -> Option<&'s Seen
     let surely = step.before == MIXED;
     // Where nothing clears, a backward that may be another optimizer's leaves the same to say.
     let never_cleared = !cleared && step.before & MIXED != 0 && step.before & FOREIGN == 0;
-    (surely || never_cleared).then_some(backward)
+    (surely || never_cleared).then_some((backward, *innermost))
 }
 
 /// How a clearing loses gradients, and the step that goes without them.

@@ -1,20 +1,11 @@
-//! What reaches a loss: its shape, its singular operations, what it went through, and where it lives.
+//! What reaches a loss: its shape, what it went through, and where it lives.
 
 use super::{Script, once};
 use crate::apis::{Expects, Mark};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Side, Sight};
-use crate::values::{HazardKind, Int, Tensor};
+use crate::values::{Int, Tensor};
 use std::rc::Rc;
-
-pub struct Division {
-    pub at: At,
-    pub range: String,
-    /// Zero lies inside the range, not at its end.
-    pub crosses_zero: bool,
-    pub made: Option<Place>,
-    pub loss: Place,
-}
 
 pub struct SoftmaxedLoss {
     pub at: At,
@@ -39,33 +30,6 @@ pub struct Meeting<'a> {
 }
 
 impl<'a> Script<'a> {
-    pub fn divisions_by_zero(&self) -> Vec<Division> {
-        let mut found = Vec::new();
-        let mut seen = Vec::new();
-        for (at, sight) in self.sightings() {
-            let Sight::Backward { loss, .. } = sight else { continue };
-            let hazards = loss.hazards.iter().flat_map(|hazards| hazards.iter());
-            for hazard in hazards.filter(|hazard| hazard.kind == HazardKind::Division) {
-                if !once(&mut seen, hazard.place) {
-                    continue;
-                }
-                found.push(Division {
-                    at: At {
-                        place: hazard.place,
-                        confidence: hazard.confidence.min(at.confidence),
-                        calls: Rc::from([]),
-                        ..at.clone()
-                    },
-                    range: hazard.range.describe(),
-                    crosses_zero: hazard.range.low < 0.0 && hazard.range.high > 0.0,
-                    made: hazard.made_at.filter(|made| *made != hazard.place),
-                    loss: at.place,
-                });
-            }
-        }
-        found
-    }
-
     pub fn softmaxed_losses(&self) -> Vec<SoftmaxedLoss> {
         let mut found = Vec::new();
         let mut seen = Vec::new();

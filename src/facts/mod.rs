@@ -7,6 +7,7 @@ mod apis;
 mod compiled;
 mod data;
 mod dtypes;
+mod edits;
 mod engines;
 mod feeding;
 pub mod gpus;
@@ -18,6 +19,8 @@ mod losses;
 mod made;
 mod memory;
 mod modes;
+mod numbers;
+mod repairs;
 mod replaced;
 mod runs;
 mod scaling;
@@ -41,10 +44,11 @@ pub use graphs::{
 };
 pub use homes::StrandedTensor;
 pub use kernels::{ElementLoop, LossyCast, ShortBuffer};
-pub use losses::{Division, Meeting, NonScalar, SoftmaxedLoss};
+pub use losses::{Meeting, NonScalar, SoftmaxedLoss};
 pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};
 pub use memory::{IdleGraph, RetainedGraph};
 pub use modes::{EvaluatedInTraining, StuckInEval};
+pub use numbers::{Ailment, Unsafe};
 pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
 pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
@@ -54,7 +58,7 @@ pub use walks::WalkedAgain;
 
 use crate::apis::index::Pins;
 use crate::names::Project;
-use crate::report::{Confidence, Diagnostic, FileId, Place, Severity};
+use crate::report::{Applicability, Confidence, Diagnostic, FileId, Place, Severity};
 use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight, Sighting};
 use crate::values::ObjId;
 use std::cell::OnceCell;
@@ -83,7 +87,13 @@ pub struct Script<'a> {
 pub struct Findings(pub Vec<(Diagnostic, Option<FnKey>)>);
 
 impl Findings {
-    pub fn push(&mut self, finding: Diagnostic, at: &At) {
+    pub fn push(&mut self, mut finding: Diagnostic, at: &At) {
+        // What is not sure to be wrong is not surely put right.
+        if finding.confidence < Confidence::High
+            && let Some(fix) = &mut finding.fix
+        {
+            fix.applicability = fix.applicability.min(Applicability::Unsafe);
+        }
         self.0.push((finding, at.seeded));
     }
 }

@@ -1,7 +1,7 @@
 //! Calls of the frameworks: what the tables say of them is done to the heap and written into the trace.
 
 use super::{Call, Interp, Invocation, python, transfer};
-use crate::apis::{Api, Context, Expects, Mark, Operand, RangeSpec, Role};
+use crate::apis::{Api, Context, Expects, Mark, RangeSpec, Role};
 use crate::report::{Confidence, Place};
 use crate::trace::{Loss, Sight};
 use crate::values::*;
@@ -210,19 +210,7 @@ impl<'p> Interp<'p> {
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
         let value = self.come_through(None, call.values(), Value::tensor(tensor));
-        let Some(RangeSpec::Of(apply)) = &api.range else { return value };
-        let divisor = match apply.verb.as_str() {
-            "div" => 1,
-            "reciprocal" => 0,
-            _ => return value,
-        };
-        let operand = |index: usize| apply.args.get(index).map_or(Value::Unknown, |arg| call.operand(arg));
-        let above = if divisor == 0 { Value::Unknown } else { operand(0) };
-        let place = match apply.args.get(divisor) {
-            Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
-            _ => call.place,
-        };
-        self.note_division(&above, &operand(divisor), place, value)
+        self.note_poles_of(api, call, value)
     }
 
     /// Whether a call takes the mean: by itself, or as the reduction of a loss.

@@ -80,7 +80,8 @@ impl<'p> Interp<'p> {
             ExprKind::Binary { op, left, right } => {
                 let a = self.eval(*left);
                 let b = self.eval(*right);
-                let place = self.expr_place(*right);
+                // What meets is shown where the second operand stands; a power is one thing.
+                let place = self.expr_place(if *op == BinaryOp::Pow { id } else { *right });
                 let same = self.same_target(*left, *right);
                 self.binary(*op, &a, &b, place, same)
             }
@@ -228,6 +229,8 @@ impl<'p> Interp<'p> {
         }
         if matches!(op, BinaryOp::Div | BinaryOp::FloorDiv) {
             result = self.note_division(a, b, place, result);
+        } else if op == BinaryOp::Pow {
+            result = self.note_power(a, b, place, result);
         }
         let mut result = self.formula_of_binary(op, a, b, result);
         if op == BinaryOp::Sub {
@@ -253,7 +256,7 @@ impl<'p> Interp<'p> {
                 if let (Some(x), Some(y)) = (left.as_tensor(), right_value.as_tensor()) {
                     self.meet_compared(x, y, place);
                 }
-                return transfer::compare(self, &left, &right_value, place).unwrap_or_default();
+                return transfer::compare(self, *op, &left, &right_value, place).unwrap_or_default();
             }
             if matches!((&left, &right_value), (Value::Grad(_), Value::None)) {
                 self.unread();

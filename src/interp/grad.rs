@@ -83,39 +83,6 @@ impl<'p> Interp<'p> {
         Rc::from(module.source.text.get(span.range()).unwrap_or_default())
     }
 
-    /// A division whose denominator can be zero stays with the value, until it reaches a loss.
-    pub(super) fn note_division(
-        &mut self,
-        above: &Value,
-        below: &Value,
-        place: Place,
-        result: Value,
-    ) -> Value {
-        let (Some(denominator), Some(quotient)) = (below.as_tensor(), result.as_tensor()) else {
-            return result;
-        };
-        let Some(range) = denominator.range else { return result };
-        // Masks, counts and data are what they are; what a model makes can be anything.
-        if !range.contains_zero()
-            || !denominator.learned
-            || matches!(denominator.source, Source::Mask | Source::Constant)
-            || same_tensor(above, below)
-        {
-            return result;
-        }
-        let hazard = Hazard {
-            place,
-            operand: place,
-            range,
-            kind: HazardKind::Division,
-            what: Rc::from(denominator.what.map_or("", |what| what.as_str())),
-            made_at: denominator.made,
-            confidence: denominator.confidence,
-        };
-        let hazards = tensor::union_hazards(&quotient.hazards, &Some(Rc::from([hazard])));
-        Value::tensor(Tensor { hazards, ..(**quotient).clone() })
-    }
-
     /// A column that a model makes minus a vector of data: what comes of it stays with the value, until it
     /// reaches a loss.
     pub(super) fn note_spread(&mut self, left: &Value, right: &Value, place: Place, result: Value) -> Value {
@@ -130,14 +97,16 @@ impl<'p> Interp<'p> {
         let (left, right) = (left.clone(), right.clone());
         let hazard = Hazard {
             place,
-            operand: place,
-            range: Interval::REAL,
             kind: HazardKind::Spread,
-            what: Rc::from(""),
+            range: Interval::REAL,
+            nearness: End::Open,
+            what: None,
             made_at: None,
+            faded: None,
+            chosen: None,
             confidence: spread.confidence,
         };
-        let hazards = tensor::union_hazards(&spread.hazards, &Some(Rc::from([hazard])));
+        let hazards = union_hazards(&spread.hazards, &Some(Rc::from([hazard])));
         let confidence = spread.confidence;
         let spread = Value::tensor(Tensor { hazards, ..(**spread).clone() });
         self.see(place, Sight::Spread { left, right }, confidence);
@@ -265,8 +234,4 @@ fn is_column_to(column: &Tensor, vector: &Tensor) -> bool {
         return false;
     };
     matches!((&**column, &**vector), ([rows, Int::Known(1)], [size]) if rows == size && many(rows))
-}
-
-fn same_tensor(a: &Value, b: &Value) -> bool {
-    matches!((a.as_tensor(), b.as_tensor()), (Some(a), Some(b)) if Rc::ptr_eq(a, b))
 }

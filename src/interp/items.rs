@@ -186,7 +186,7 @@ impl<'p> Interp<'p> {
                 joined.numbers = joined.numbers.filter(|numbers| numbers.buffer.is_some());
                 if let Some(other) = value.as_tensor() {
                     joined.graph = joined.graph.union(&other.graph);
-                    joined.hazards = tensor::union_hazards(&joined.hazards, &other.hazards);
+                    joined.hazards = union_hazards(&joined.hazards, &other.hazards);
                 }
                 joined.range = match (tensor.range, interval_of(&value)) {
                     // A mask may pick just what would be singular, and indices all that is looked at.

@@ -43,6 +43,7 @@ mod modes;
 pub mod modules;
 mod parameters;
 mod parts;
+mod poles;
 pub mod python;
 mod reach;
 mod refine;

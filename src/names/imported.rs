@@ -38,6 +38,22 @@ pub fn mentions(tree: &Tree, names: &Names) -> Vec<Mention> {
     found
 }
 
+/// How the module's body lets a file say a qualified name: by the import that says most of it.
+pub fn spelled(tree: &Tree, names: &Names, path: &str) -> Option<String> {
+    let at_top = |name: &Ustr| {
+        let binding = names.bindings.get(name)?;
+        binding.iter().all(|stmt| tree.body.contains(stmt)).then_some(())
+    };
+    let roots = roots(tree, names).into_iter();
+    let fitting = roots.filter_map(|(name, root)| {
+        let rest = path.strip_prefix(&*root)?;
+        let fits = !root.starts_with('.') && (rest.is_empty() || rest.starts_with('.'));
+        at_top(&name).filter(|()| fits)?;
+        Some((root.len(), std::cmp::Reverse(name.len()), format!("{name}{rest}")))
+    });
+    fitting.max().map(|(_, _, said)| said)
+}
+
 /// Names that one import binds and nothing else in the file, and what they mean.
 fn roots(tree: &Tree, names: &Names) -> FxHashMap<Ustr, String> {
     let mut bound: FxHashMap<Ustr, Vec<String>> = FxHashMap::default();

@@ -3,7 +3,7 @@
 
 use super::Position;
 use crate::engine::{Outcome, Shown, Sources};
-use crate::report::{self, Diagnostic, FileId, Place, Severity};
+use crate::report::{self, Applicability, Diagnostic, FileId, Fix, Place, Severity};
 use codespan_reporting::diagnostic::{self as shape, Label, LabelStyle};
 use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term::termcolor::{Buffer, Color};
@@ -92,6 +92,7 @@ impl<'a> Shelf<'a> {
         }
         notes.extend(finding.notes.iter().cloned());
         notes.extend(finding.help.iter().map(|help| format!("help: {help}")));
+        notes.extend(finding.fix.as_ref().map(offer));
         shape::Diagnostic::new(severity(finding.severity))
             .with_code(finding.rule)
             .with_message(&finding.message)
@@ -136,6 +137,15 @@ impl<'a> Volume<'a> {
         let code_end = self.text[..line_end].trim_end().len().max(start);
         start..floor(&self.text, span.end as usize).clamp(start, code_end)
     }
+}
+
+fn offer(fix: &Fix) -> String {
+    let kind = match fix.applicability {
+        Applicability::Safe => "fix available",
+        Applicability::Unsafe => "unsafe fix available",
+        Applicability::DisplayOnly => "possible fix",
+    };
+    format!("{kind}: {}", fix.title)
 }
 
 /// The nearest boundary of a character at or before an offset.

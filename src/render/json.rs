@@ -1,6 +1,6 @@
 //! The format for machines; `docs/cli.md` describes it. Fields are only ever added to version 1.
 
-use super::{Position, applicability, confidence, severity};
+use super::{Position, applicability, confidence, json_line, severity};
 use crate::engine::selection::known_rules;
 use crate::engine::{Outcome, Sources};
 use crate::report::{Diagnostic, Fix, Label};
@@ -88,14 +88,12 @@ pub fn render(outcome: &Outcome) -> Vec<u8> {
             .map(|one| Problem { path: &one.path, message: &one.message })
             .collect(),
     };
-    line(&report)
+    json_line(&report)
 }
 
-fn line(value: &impl Serialize) -> Vec<u8> {
-    // Plain structs with string keys serialise, and a `Vec` can be written to.
-    let mut bytes = serde_json::to_vec(value).unwrap_or_default();
-    bytes.push(b'\n');
-    bytes
+pub fn render_lines(outcome: &Outcome) -> Vec<u8> {
+    let findings = outcome.findings.iter().filter_map(|one| finding(&outcome.sources, one));
+    findings.flat_map(|one| json_line(&one)).collect()
 }
 
 fn finding<'a>(sources: &'a Sources, one: &'a Diagnostic) -> Option<Finding<'a>> {
@@ -113,7 +111,7 @@ fn finding<'a>(sources: &'a Sources, one: &'a Diagnostic) -> Option<Finding<'a>>
 }
 
 fn range(position: Position<'_>) -> Range<'_> {
-    let Position { path, cell, line, column, end_line, end_column } = position;
+    let Position { path, cell, line, column, end_line, end_column, .. } = position;
     Range { path, line, column, end_line, end_column, cell }
 }
 
@@ -147,5 +145,5 @@ pub fn rules() -> Vec<u8> {
         summary: rule.summary,
         page: rule.page,
     });
-    line(&described.collect::<Vec<_>>())
+    json_line(&described.collect::<Vec<_>>())
 }

@@ -2,25 +2,57 @@
 
 mod concise;
 mod full;
+mod github;
+mod gitlab;
+mod grouped;
 mod json;
+mod junit;
+mod line_hash;
 mod page;
+mod rdjson;
+mod sarif;
 mod summary;
+mod words;
 
+pub use github::step_summary;
 pub use page::page;
-pub use summary::{statistics, summary};
+pub use summary::{fixes, statistics, summary};
 
+use crate::engine::selection::find_rule;
 use crate::engine::{Outcome, Sources};
 use crate::report::{Applicability, Confidence, Place, Severity};
+use clap::ValueEnum;
 
 /// How findings are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// With the code and everything that explains it.
     Full,
     /// One line each.
     Concise,
-    /// For machines.
+    /// Under the name of their file.
+    Grouped,
+    /// One object for machines.
     Json,
+    /// One object a line and a finding.
+    JsonLines,
+    /// SARIF 2.1.0, for GitHub's code scanning and viewers.
+    Sarif,
+    /// Commands that annotate a run of GitHub Actions.
+    Github,
+    /// A code quality report of GitLab.
+    Gitlab,
+    /// A report of tests, which most services show.
+    Junit,
+    /// For reviewdog.
+    Rdjson,
+}
+
+impl Format {
+    /// Whether a summary for people follows the findings.
+    pub fn is_for_people(self) -> bool {
+        matches!(self, Format::Full | Format::Concise | Format::Grouped)
+    }
 }
 
 /// The findings of a run, without the summary.
@@ -28,8 +60,49 @@ pub fn findings(outcome: &Outcome, format: Format, color: bool) -> Vec<u8> {
     match format {
         Format::Full => full::render(outcome, color),
         Format::Concise => concise::render(outcome, color),
+        Format::Grouped => grouped::render(outcome, color),
         Format::Json => json::render(outcome),
+        Format::JsonLines => json::render_lines(outcome),
+        Format::Sarif => sarif::render(outcome),
+        Format::Github => github::render(outcome),
+        Format::Gitlab => gitlab::render(outcome),
+        Format::Junit => junit::render(outcome),
+        Format::Rdjson => rdjson::render(outcome),
     }
+}
+
+/// A web page about a rule: its own where the package says where it lives, and else the first
+/// reference that the rule's page gives.
+fn help_uri(rule: &str) -> Option<String> {
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    if !repository.is_empty() {
+        return Some(format!("{repository}/blob/main/rules/{rule}.md"));
+    }
+    let (_, references) = find_rule(rule)?.page.split_once("## References")?;
+    let start = references.find("](http")? + 2;
+    let length = references[start..].find(')')?;
+    Some(references[start..start + length].to_owned())
+}
+
+/// A path as the path of a URI.
+fn uri(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// A value as one line of JSON.
+fn json_line(value: &impl serde::Serialize) -> Vec<u8> {
+    // Plain structs with string keys serialise, and a `Vec` can be written to.
+    let mut bytes = serde_json::to_vec(value).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
 }
 
 /// Every rule, as `trainlint rules --output-format json` gives them.
@@ -69,6 +142,9 @@ struct Position<'a> {
     column: u32,
     end_line: u32,
     end_column: u32,
+    /// The lines of the file, which in a notebook are those of its JSON.
+    file_line: u32,
+    end_file_line: u32,
 }
 
 impl<'a> Position<'a> {
@@ -83,7 +159,14 @@ impl<'a> Position<'a> {
             column: start.column,
             end_line: end.line,
             end_column: end.column,
+            file_line: start.file_line,
+            end_file_line: end.file_line,
         })
+    }
+
+    /// What a place in a notebook is called where only lines of the file can be given.
+    fn in_cell(&self) -> Option<String> {
+        self.cell.map(|cell| format!("cell {cell}, line {}", self.line))
     }
 }
 

@@ -4,7 +4,7 @@ use super::{BOLD, paint, severity, severity_code};
 use crate::engine::Outcome;
 use crate::engine::selection::find_rule;
 use crate::facts::units::plural;
-use crate::report::Severity;
+use crate::report::{Applicability, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One or two sentences, with a line end.
@@ -25,6 +25,30 @@ pub fn summary(outcome: &Outcome, color: bool) -> String {
     }
     text.push('\n');
     text
+}
+
+/// What fixes have done, if there were to be any, and what they could do; a line, or nothing. `all` where the
+/// unsafe ones are wanted, too.
+pub fn fixes(outcome: &Outcome, fixed: Option<usize>, all: bool) -> String {
+    let left = |applicability: Applicability| {
+        let fixes = outcome.findings.iter().filter_map(|finding| finding.fix.as_ref());
+        fixes.filter(|fix| fix.applicability == applicability).count()
+    };
+    let (safe, unsure) = (left(Applicability::Safe), left(Applicability::Unsafe));
+    let line = match (fixed, safe, unsure) {
+        (Some(fixed), _, unsure) => {
+            let done = match fixed {
+                0 => "fixed nothing".to_owned(),
+                _ => format!("fixed {}", plural(fixed, "finding")),
+            };
+            if unsure > 0 && !all { format!("{done}; {unsure} more with `--unsafe-fixes`") } else { done }
+        }
+        (None, 0, 0) => return String::new(),
+        (None, 0, unsure) => format!("{unsure} fixable with `--fix --unsafe-fixes`"),
+        (None, safe, 0) => format!("{safe} fixable with `--fix`"),
+        (None, safe, unsure) => format!("{safe} fixable with `--fix`, {unsure} more with `--unsafe-fixes`"),
+    };
+    format!("{line}\n")
 }
 
 fn found(outcome: &Outcome) -> String {

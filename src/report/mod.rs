@@ -1,5 +1,8 @@
 //! What a finding is: plain data. Knows no rule, no file format and no framework.
 
+pub mod replay;
+
+use replay::Replay;
 use std::ops::Range;
 
 /// A half-open range of byte offsets into the analysed text of one file.
@@ -24,11 +27,11 @@ impl Span {
 }
 
 /// A file of the project, by its place in the project's list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
 /// A span in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     pub file: FileId,
     pub span: Span,
@@ -90,6 +93,18 @@ pub struct Fix {
     pub edits: Vec<Edit>,
 }
 
+impl Fix {
+    /// It keeps what a correct script means, and does what is surely meant.
+    pub fn safe(title: impl Into<String>, edits: Vec<Edit>) -> Fix {
+        Fix { title: title.into(), applicability: Applicability::Safe, edits }
+    }
+
+    /// It rests on a guess, or changes more than what the finding is about.
+    pub fn guess(title: impl Into<String>, edits: Vec<Edit>) -> Fix {
+        Fix { title: title.into(), applicability: Applicability::Unsafe, edits }
+    }
+}
+
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -102,6 +117,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     pub help: Vec<String>,
     pub fix: Option<Fix>,
+    /// What can be run to see it happen.
+    pub replay: Option<Box<Replay>>,
 }
 
 impl Diagnostic {
@@ -116,6 +133,7 @@ impl Diagnostic {
             notes: Vec::new(),
             help: Vec::new(),
             fix: None,
+            replay: None,
         }
     }
 
@@ -140,8 +158,15 @@ impl Diagnostic {
         self
     }
 
-    pub fn fix(mut self, fix: Fix) -> Self {
-        self.fix = Some(fix);
+    /// A change that removes it, where there is one.
+    pub fn fix(mut self, fix: impl Into<Option<Fix>>) -> Self {
+        self.fix = fix.into();
+        self
+    }
+
+    /// What `trainlint confirm` runs to see it happen.
+    pub fn replay(mut self, replay: Replay) -> Self {
+        self.replay = Some(Box::new(replay));
         self
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-zero-grad",
@@ -28,8 +28,13 @@ fn check(script: &Script, out: &mut Findings) {
             finding =
                 finding.because(clear, format!("clears other parameters than `{}` owns", step.optimizer));
         }
+        let fix = script.clearing(&step, "zero_grad").map(|clearing| {
+            let place = if clearing.before_backward { "before the backward pass" } else { "after the step" };
+            Fix::safe(format!("insert `{}.zero_grad()` {place}", clearing.optimizer), clearing.edits)
+        });
         out.push(
             finding
+                .fix(fix)
                 .note(format!("nothing on the way round the loop clears what `{}` owns", step.optimizer))
                 .help(format!("call `{}.zero_grad()` before the backward pass", step.optimizer)),
             &step.at,

@@ -24,7 +24,9 @@ mod graph_broken_in_forward;
 mod keras_logits_mismatch;
 mod large_allocation_in_loop;
 mod loader_built_in_loop;
+mod log_of_softmax;
 mod lossy_cast_in_kernel;
+mod matrix_inverse_in_loss;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_distributed_sampler;
@@ -34,6 +36,7 @@ mod missing_set_epoch;
 mod missing_super_init;
 mod missing_zero_grad;
 mod model_built_in_loop;
+mod nan_through_where;
 mod needless_retain_graph;
 mod nll_without_log_softmax;
 mod non_scalar_backward;
@@ -56,9 +59,15 @@ mod undersized_output;
 mod undetached_hidden_state;
 mod unknown_api;
 mod unregistered_submodule;
+mod unsafe_arccos;
 mod unsafe_division;
+mod unsafe_exponential;
+mod unsafe_log;
+mod unsafe_power;
+mod unsafe_root;
 mod unscaled_accumulation;
 mod unshuffled_training_data;
+mod vanishing_epsilon;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
 mod wrong_target_dtype;
@@ -173,7 +182,9 @@ static RULES: &[&Rule] = &[
     &keras_logits_mismatch::RULE,
     &large_allocation_in_loop::RULE,
     &loader_built_in_loop::RULE,
+    &log_of_softmax::RULE,
     &lossy_cast_in_kernel::RULE,
+    &matrix_inverse_in_loss::RULE,
     &misplaced_clipping::RULE,
     &misplaced_zero_grad::RULE,
     &missing_distributed_sampler::RULE,
@@ -183,6 +194,7 @@ static RULES: &[&Rule] = &[
     &missing_super_init::RULE,
     &missing_zero_grad::RULE,
     &model_built_in_loop::RULE,
+    &nan_through_where::RULE,
     &needless_retain_graph::RULE,
     &nll_without_log_softmax::RULE,
     &non_scalar_backward::RULE,
@@ -205,9 +217,15 @@ static RULES: &[&Rule] = &[
     &undetached_hidden_state::RULE,
     &unknown_api::RULE,
     &unregistered_submodule::RULE,
+    &unsafe_arccos::RULE,
     &unsafe_division::RULE,
+    &unsafe_exponential::RULE,
+    &unsafe_log::RULE,
+    &unsafe_power::RULE,
+    &unsafe_root::RULE,
     &unscaled_accumulation::RULE,
     &unshuffled_training_data::RULE,
+    &vanishing_epsilon::RULE,
     &whole_array_constant::RULE,
     &whole_dataset_on_gpu::RULE,
     &wrong_target_dtype::RULE,

@@ -1,7 +1,7 @@
 //! A division by something that can be zero, in what reaches the loss.
 
 use super::{Group, Rule, page};
-use crate::facts::{Findings, Script};
+use crate::facts::{Ailment, Findings, Script};
 use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -15,24 +15,19 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for division in script.divisions_by_zero() {
-        let severity = if division.crosses_zero { Severity::Error } else { Severity::Warning };
-        let mut finding = script
-            .finding(
-                RULE.id,
-                severity,
-                &division.at,
-                "this denominator can be zero, and the loss with it infinite",
-            )
-            .because(division.loss, "gradients of the division reach the model here");
-        if let Some(made) = division.made {
-            finding = finding.because(made, format!("can be {}", division.range));
-        }
-        let help = if division.crosses_zero {
+    for number in script.unsafe_numbers(Ailment::Division) {
+        let crosses = number.range.crosses_zero();
+        let severity = if crosses { Severity::Error } else { Severity::Warning };
+        let message = "this denominator can be zero, and the loss with it infinite";
+        let help = if crosses {
             "an epsilon does not help what can be negative: divide by `x.abs().clamp(min=1e-6)`, or by `softplus(x)`"
         } else {
             "add an epsilon to the denominator, or `clamp(min=1e-6)` it"
         };
-        out.push(finding.note(format!("the denominator is in {}", division.range)).help(help), &division.at);
+        let finding = script
+            .unsafe_finding(RULE.id, severity, &number, message)
+            .note(format!("the denominator is in {}", number.range()))
+            .help(help);
+        out.push(finding, &number.at);
     }
 }

@@ -10,24 +10,63 @@ const UTF8_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A Python source: the declaration in its first two lines counts.
 pub(super) fn decode_script(bytes: &[u8]) -> Result<Cow<'_, str>, ReadError> {
-    if marked(bytes) {
-        return decode_plain(bytes);
-    }
-    let text = match declaration(bytes) {
-        Some(declared) => decode_declared(bytes, declared)?,
-        None => utf8(bytes, 0)?,
-    };
-    finish(text)
+    finish(raw_script(bytes)?.0)
 }
 
 /// A text that declares nothing, such as JSON: a byte order mark, else UTF-8.
 pub(super) fn decode_plain(bytes: &[u8]) -> Result<Cow<'_, str>, ReadError> {
-    let text = match Encoding::for_bom(bytes) {
-        Some((encoding, mark)) if encoding == encoding_rs::UTF_8 => utf8(&bytes[mark..], mark)?,
-        Some((encoding, mark)) => other(bytes, mark, encoding)?,
-        None => utf8(bytes, 0)?,
-    };
-    finish(text)
+    finish(raw_plain(bytes)?.0)
+}
+
+/// The text as it stands in the file, its line ends included, and how it is written there.
+pub(super) fn raw_script(bytes: &[u8]) -> Result<(Cow<'_, str>, Coding), ReadError> {
+    match declaration(bytes) {
+        Some(declared) if !marked(bytes) => decode_declared(bytes, declared),
+        _ => raw_plain(bytes),
+    }
+}
+
+/// [`raw_script`] of a text that declares nothing.
+pub(super) fn raw_plain(bytes: &[u8]) -> Result<(Cow<'_, str>, Coding), ReadError> {
+    match Encoding::for_bom(bytes) {
+        Some((encoding, mark)) if encoding == encoding_rs::UTF_8 => {
+            Ok((utf8(&bytes[mark..], mark)?, Coding::Utf8 { mark }))
+        }
+        Some((encoding, mark)) => Ok((other(bytes, mark, encoding)?, Coding::Other { encoding, mark })),
+        None => Ok((utf8(bytes, 0)?, Coding::Utf8 { mark: 0 })),
+    }
+}
+
+/// How a text is written as bytes, behind a mark of so many of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Coding {
+    Utf8 { mark: usize },
+    Latin1,
+    Other { encoding: &'static Encoding, mark: usize },
+}
+
+impl Coding {
+    /// The bytes of another text, with the mark of those that were read; `None` where they can't hold it.
+    pub(super) fn encode(self, text: &str, read: &[u8]) -> Option<Vec<u8>> {
+        let (mark, written) = match self {
+            Coding::Utf8 { mark } => (mark, text.as_bytes().to_vec()),
+            Coding::Latin1 => (0, text.chars().map(|c| u8::try_from(c).ok()).collect::<Option<_>>()?),
+            Coding::Other { encoding, mark } => (mark, encoded(encoding, text)?),
+        };
+        Some([read.get(..mark)?, &written].concat())
+    }
+}
+
+fn encoded(encoding: &'static Encoding, text: &str) -> Option<Vec<u8>> {
+    // The web writes no UTF-16, so encoding_rs does not either.
+    if encoding == encoding_rs::UTF_16LE {
+        return Some(text.encode_utf16().flat_map(u16::to_le_bytes).collect());
+    }
+    if encoding == encoding_rs::UTF_16BE {
+        return Some(text.encode_utf16().flat_map(u16::to_be_bytes).collect());
+    }
+    let (bytes, _, replaced) = encoding.encode(text);
+    (!replaced).then(|| bytes.into_owned())
 }
 
 fn marked(bytes: &[u8]) -> bool {
@@ -73,28 +112,30 @@ fn declared_in(line: &[u8]) -> Option<&str> {
     })
 }
 
-fn decode_declared<'a>(bytes: &'a [u8], declared: Declared<'_>) -> Result<Cow<'a, str>, ReadError> {
+fn decode_declared<'a>(bytes: &'a [u8], declared: Declared<'_>) -> Result<(Cow<'a, str>, Coding), ReadError> {
     let name = declared.name.to_ascii_lowercase().replace('_', "-");
-    match family(&name) {
-        Family::Utf8 => utf8(bytes, 0),
+    let plain = Coding::Utf8 { mark: 0 };
+    let text = match family(&name) {
+        Family::Utf8 => utf8(bytes, 0)?,
         // Not encoding_rs's label, which is windows-1252 as on the web.
-        Family::Latin1 => Ok(encoding_rs::mem::decode_latin1(bytes)),
+        Family::Latin1 => return Ok((encoding_rs::mem::decode_latin1(bytes), Coding::Latin1)),
         Family::Ascii => ascii(bytes).ok_or_else(|| {
             let offset = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or(0);
             ReadError::Undecodable { encoding: "ASCII", offset, line: line_at(bytes, offset) }
-        }),
+        })?,
         // The declaration was read as ASCII, so the text is not UTF-16, whatever it says.
         Family::Other(Some(encoding))
             if encoding.is_ascii_compatible() || encoding == encoding_rs::ISO_2022_JP =>
         {
-            other(bytes, 0, encoding)
+            return Ok((other(bytes, 0, encoding)?, Coding::Other { encoding, mark: 0 }));
         }
         Family::Other(_) => ascii(bytes).ok_or_else(|| ReadError::UnknownEncoding {
             name: declared.name.to_owned(),
             line: declared.line,
             suggestion: suggestion(&name),
-        }),
-    }
+        })?,
+    };
+    Ok((text, plain))
 }
 
 enum Family {

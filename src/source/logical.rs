@@ -2,6 +2,7 @@
 //! backslashes decide where a statement ends. Serves suppressions and notebook magics.
 
 use crate::report::Span;
+use std::ops::Range;
 
 /// The logical lines of a text in order, without indentation and trailing comments. Of a
 /// compound statement that is its header, with the body when it stands on the same line.
@@ -20,6 +21,31 @@ pub fn logical_lines(text: &str) -> Vec<Span> {
         at = line.end + 1;
     }
     spans
+}
+
+/// The code in a part of a logical line: without comments, and with one space for any run of them.
+pub fn bare_code(text: &str, logical: Span, part: Range<usize>) -> String {
+    let bytes = text.as_bytes();
+    let mut code = String::new();
+    let (mut at, mut from) = (logical.start as usize, logical.start as usize);
+    let end = (logical.end as usize).min(bytes.len());
+    let mut keep = |from: usize, to: usize| {
+        let kept = from.max(part.start)..to.min(part.end);
+        code.push_str(text.get(kept).unwrap_or_default());
+    };
+    while at < end {
+        match bytes[at] {
+            b'#' => {
+                keep(from, at);
+                at = line_end(bytes, at);
+                from = at;
+            }
+            b'"' | b'\'' => at = skip_string(bytes, at),
+            _ => at += 1,
+        }
+    }
+    keep(from, end);
+    code.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// One logical line, from a scan.

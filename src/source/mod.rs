@@ -10,9 +10,11 @@ mod listing;
 mod logical;
 mod magics;
 mod notebook;
+mod patch;
 mod prefilter;
 mod suppress;
 mod text;
+mod write;
 
 use lines::LineIndex;
 use notebook::CellMap;
@@ -25,10 +27,12 @@ use std::sync::{Arc, OnceLock};
 
 pub use error::ReadError;
 pub use listing::{absolute, list_dir};
-pub use logical::logical_lines;
+pub use logical::{bare_code, logical_lines};
+pub use patch::PatchError;
 pub use prefilter::mentions_framework;
 pub use suppress::{Malformed, NamedRule, Suppressions, Unused};
 pub use text::read_text;
+pub use write::{WriteError, rewrite};
 
 /// The most bytes of Python that are read, in a script or in all cells of a notebook.
 pub const SCRIPT_LIMIT: u64 = 16 << 20;
@@ -188,7 +192,7 @@ fn kind_or_script(path: &Path) -> Kind {
 }
 
 /// Looks before it opens: opening a named pipe would wait for a writer for ever.
-fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
     let metadata = fs::metadata(path).map_err(|error| ReadError::opening(path, error))?;
     if !metadata.is_file() {
         return Err(ReadError::irregular(metadata.file_type()));

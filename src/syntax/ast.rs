@@ -41,6 +41,11 @@ impl Tree {
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]
     }
+    /// The outermost expression that is written at a span.
+    pub fn expr_at(&self, span: Span) -> Option<ExprId> {
+        let at = self.exprs.iter().rposition(|expr| expr.span == span)?;
+        Some(ExprId(at as u32))
+    }
     pub fn stmt(&self, id: StmtId) -> &Stmt {
         &self.stmts[id.0 as usize]
     }

@@ -3,21 +3,25 @@
 
 pub mod formula;
 pub mod graph;
+pub mod hazard;
 pub mod heap;
 pub mod int;
 pub mod object;
 pub mod parts;
 pub mod range;
+pub mod relation;
 pub mod tensor;
 
 pub use formula::{Formula, Nth, Numbers};
 pub use graph::{Graph, Nodes};
+pub use hazard::{Faded, Hazard, HazardKind, Singular, retain_hazards, union_hazards};
 pub use heap::Heap;
 pub use int::{Int, Symbol};
 pub use object::*;
 pub use parts::{Part, Parts, Unwalked};
-pub use range::Interval;
-pub use tensor::{Cut, DType, Device, Hazard, HazardKind, Home, Scaled, Shape, Source, Tensor};
+pub use range::{End, Interval};
+pub use relation::Relation;
+pub use tensor::{Cut, DType, Device, Home, Scaled, Shape, Source, Tensor};
 
 use crate::report::{FileId, Place};
 use crate::syntax::FnId;

@@ -1,61 +1,104 @@
-//! Intervals of real numbers, with ends that are reached or only approached.
-//! They answer one question: can this operand be zero (or negative)?
+//! Intervals of real numbers, with ends that are reached, that rounding reaches, or that are only approached.
+//! They answer one question: can this operand be where an operation has a pole?
+
+/// How near numbers come to the end of an interval, from the farthest to the nearest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    /// Never there: beyond a guard, or so far out that no run comes near.
+    Open,
+    /// Zero, to which small numbers underflow: a softmax, from differences of 104 between its logits on.
+    Underflow,
+    /// A number to which near ones are rounded: one minus a sigmoid, from logits of 17 on.
+    Rounded,
+    Reached,
+}
 
 /// `None` in place of an interval means that nothing is known; [`Interval::REAL`] means that any number can come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,
-    pub low_open: bool,
-    pub high_open: bool,
+    pub low_end: End,
+    pub high_end: End,
 }
 
 impl Interval {
     pub const REAL: Interval =
-        Interval { low: f64::NEG_INFINITY, high: f64::INFINITY, low_open: true, high_open: true };
+        Interval { low: f64::NEG_INFINITY, high: f64::INFINITY, low_end: End::Open, high_end: End::Open };
     pub const NON_NEGATIVE: Interval =
-        Interval { low: 0.0, high: f64::INFINITY, low_open: false, high_open: true };
+        Interval { low: 0.0, high: f64::INFINITY, low_end: End::Reached, high_end: End::Open };
     pub const POSITIVE: Interval =
-        Interval { low: 0.0, high: f64::INFINITY, low_open: true, high_open: true };
+        Interval { low: 0.0, high: f64::INFINITY, low_end: End::Open, high_end: End::Open };
+    /// What a softmax or a sigmoid makes of any numbers.
+    pub const PROBABILITY: Interval =
+        Interval { low: 0.0, high: 1.0, low_end: End::Underflow, high_end: End::Rounded };
 
     pub fn point(value: f64) -> Interval {
-        Interval { low: value, high: value, low_open: false, high_open: false }
+        Interval { low: value, high: value, low_end: End::Reached, high_end: End::Reached }
     }
 
     pub fn closed(low: f64, high: f64) -> Interval {
-        Interval { low, high, low_open: low.is_infinite(), high_open: high.is_infinite() }
+        let end = |value: f64| if value.is_infinite() { End::Open } else { End::Reached };
+        Interval { low, high, low_end: end(low), high_end: end(high) }
     }
 
     pub fn as_point(&self) -> Option<f64> {
         (self.low == self.high).then_some(self.low)
     }
 
+    /// How near its numbers come to a value; `None` where it lies outside.
+    pub fn nearness(&self, value: f64) -> Option<End> {
+        if value < self.low || value > self.high {
+            return None;
+        }
+        let mut nearest = End::Reached;
+        if value == self.low {
+            nearest = nearest.min(self.low_end);
+        }
+        if value == self.high {
+            nearest = nearest.min(self.high_end);
+        }
+        Some(nearest)
+    }
+
     pub fn contains(&self, value: f64) -> bool {
-        let above = value > self.low || (value == self.low && !self.low_open);
-        let below = value < self.high || (value == self.high && !self.high_open);
-        above && below
+        self.nearness(value) == Some(End::Reached)
     }
 
     pub fn contains_zero(&self) -> bool {
         self.contains(0.0)
     }
 
+    /// Zero lies inside, not at an end.
+    pub fn crosses_zero(&self) -> bool {
+        self.low < 0.0 && self.high > 0.0
+    }
+
     pub fn join(&self, other: &Interval) -> Interval {
-        let (low, low_open) = lower((self.low, self.low_open), (other.low, other.low_open));
-        let (high, high_open) = upper((self.high, self.high_open), (other.high, other.high_open));
-        Interval { low, high, low_open, high_open }
+        let (low, low_end) = lower((self.low, self.low_end), (other.low, other.low_end));
+        let (high, high_end) = upper((self.high, self.high_end), (other.high, other.high_end));
+        Interval { low, high, low_end, high_end }
+    }
+
+    /// The numbers that are in both; `None` when there are none.
+    pub fn meet(&self, other: &Interval) -> Option<Interval> {
+        let (low, low_end) = end_max((self.low, self.low_end), (other.low, other.low_end), true);
+        let met = self.neg();
+        let bound = other.neg();
+        let (high, high_end) = end_max((met.low, met.low_end), (bound.low, bound.low_end), true);
+        (low <= -high).then_some(Interval { low, high: -high, low_end, high_end })
     }
 
     pub fn neg(&self) -> Interval {
-        Interval { low: -self.high, high: -self.low, low_open: self.high_open, high_open: self.low_open }
+        Interval { low: -self.high, high: -self.low, low_end: self.high_end, high_end: self.low_end }
     }
 
     pub fn add(&self, other: &Interval) -> Interval {
         Interval {
             low: self.low + other.low,
             high: self.high + other.high,
-            low_open: self.low_open || other.low_open,
-            high_open: self.high_open || other.high_open,
+            low_end: self.low_end.min(other.low_end),
+            high_end: self.high_end.min(other.high_end),
         }
     }
 
@@ -65,33 +108,33 @@ impl Interval {
 
     pub fn mul(&self, other: &Interval) -> Interval {
         let ends = [
-            end_product((self.low, self.low_open), (other.low, other.low_open)),
-            end_product((self.low, self.low_open), (other.high, other.high_open)),
-            end_product((self.high, self.high_open), (other.low, other.low_open)),
-            end_product((self.high, self.high_open), (other.high, other.high_open)),
+            end_product((self.low, self.low_end), (other.low, other.low_end)),
+            end_product((self.low, self.low_end), (other.high, other.high_end)),
+            end_product((self.high, self.high_end), (other.low, other.low_end)),
+            end_product((self.high, self.high_end), (other.high, other.high_end)),
         ];
-        let (low, low_open) = ends.iter().copied().reduce(lower).unwrap_or((0.0, false));
-        let (high, high_open) = ends.iter().copied().reduce(upper).unwrap_or((0.0, false));
-        Interval { low, high, low_open, high_open }
+        let (low, low_end) = ends.iter().copied().reduce(lower).unwrap_or((0.0, End::Reached));
+        let (high, high_end) = ends.iter().copied().reduce(upper).unwrap_or((0.0, End::Reached));
+        Interval { low, high, low_end, high_end }
     }
 
     /// The quotient where the divisor is not zero.
     pub fn div(&self, other: &Interval) -> Interval {
-        if other.contains_zero() || other.low < 0.0 && other.high > 0.0 {
+        if other.contains_zero() || other.crosses_zero() {
             return Interval::REAL;
         }
         let inverse = Interval {
             low: 1.0 / other.high,
             high: if other.low == 0.0 { f64::INFINITY } else { 1.0 / other.low },
-            low_open: other.high_open,
-            high_open: other.low_open,
+            low_end: other.high_end,
+            high_end: other.low_end,
         };
         if other.high == 0.0 {
             return self.mul(&Interval {
                 low: f64::NEG_INFINITY,
                 high: 1.0 / other.low,
-                low_open: true,
-                high_open: other.low_open,
+                low_end: End::Open,
+                high_end: other.low_end,
             });
         }
         self.mul(&inverse)
@@ -103,8 +146,8 @@ impl Interval {
         } else if self.high <= 0.0 {
             self.neg()
         } else {
-            let (high, high_open) = upper((self.high, self.high_open), (-self.low, self.low_open));
-            Interval { low: 0.0, high, low_open: false, high_open }
+            let (high, high_end) = upper((self.high, self.high_end), (-self.low, self.low_end));
+            Interval { low: 0.0, high, low_end: End::Reached, high_end }
         }
     }
 
@@ -114,12 +157,15 @@ impl Interval {
     }
 
     pub fn exp(&self) -> Interval {
-        let low = self.low.exp();
+        /// Smaller numbers are taken for zero, by the hardware or by what is divided by them.
+        const SMALLEST: f64 = f32::MIN_POSITIVE as f64;
+        let low = Some(self.low.exp()).filter(|low| *low >= SMALLEST).unwrap_or(0.0);
         Interval {
             low,
             high: self.high.exp(),
-            low_open: self.low_open || low == 0.0,
-            high_open: self.high_open,
+            // Numbers without bound are rarely so low; those with a bound are, now and then.
+            low_end: if self.low.is_infinite() { End::Open } else { self.low_end },
+            high_end: self.high_end,
         }
     }
 
@@ -128,8 +174,8 @@ impl Interval {
         Interval {
             low,
             high: self.high.max(0.0).ln(),
-            low_open: self.low_open || low.is_infinite(),
-            high_open: self.high_open,
+            low_end: if low.is_infinite() { End::Open } else { self.low_end },
+            high_end: self.high_end,
         }
     }
 
@@ -137,8 +183,8 @@ impl Interval {
         Interval {
             low: self.low.max(0.0).sqrt(),
             high: self.high.max(0.0).sqrt(),
-            low_open: self.low_open && self.low >= 0.0,
-            high_open: self.high_open,
+            low_end: if self.low < 0.0 { End::Reached } else { self.low_end },
+            high_end: self.high_end,
         }
     }
 
@@ -173,9 +219,9 @@ impl Interval {
 
     /// The larger of two numbers, one of each.
     pub fn max(&self, other: &Interval) -> Interval {
-        let (low, low_open) = end_max((self.low, self.low_open), (other.low, other.low_open), true);
-        let (high, high_open) = end_max((self.high, self.high_open), (other.high, other.high_open), false);
-        Interval { low, high, low_open, high_open }
+        let (low, low_end) = end_max((self.low, self.low_end), (other.low, other.low_end), true);
+        let (high, high_end) = end_max((self.high, self.high_end), (other.high, other.high_end), false);
+        Interval { low, high, low_end, high_end }
     }
 
     pub fn min(&self, other: &Interval) -> Interval {
@@ -184,17 +230,45 @@ impl Interval {
 
     /// Of a sum of an unknown number (at least one) of such numbers.
     pub fn sum(&self) -> Interval {
+        let open_if = |unbounded: bool, end: End| if unbounded { End::Open } else { end };
         Interval {
             low: if self.low < 0.0 { f64::NEG_INFINITY } else { self.low },
             high: if self.high > 0.0 { f64::INFINITY } else { self.high },
-            low_open: self.low_open || self.low < 0.0,
-            high_open: self.high_open || self.high > 0.0,
+            low_end: open_if(self.low < 0.0, self.low_end),
+            high_end: open_if(self.high > 0.0, self.high_end),
         }
     }
 
     /// The larger of the number and zero.
     pub fn relu(&self) -> Interval {
         self.max(&Interval::point(0.0))
+    }
+
+    /// A logistic or exponential share of what these numbers are: all but exact where they lie close together.
+    pub fn share(&self) -> Interval {
+        /// Up to here `exp` of the negative is far from what rounding makes zero or one.
+        const NEAR: f64 = 12.0;
+        let tame = self.low >= -NEAR && self.high <= NEAR;
+        let ends = if tame { End::Open } else { End::Underflow };
+        Interval {
+            low_end: ends,
+            high_end: if tame { End::Open } else { End::Rounded },
+            ..Interval::PROBABILITY
+        }
+    }
+
+    /// The hyperbolic tangent.
+    pub fn tanh(&self) -> Interval {
+        let end = |value: f64| if value.abs() > 9.0 { End::Rounded } else { End::Reached };
+        let (low_end, high_end) = (end(self.low), end(self.high));
+        Interval { low: self.low.tanh(), high: self.high.tanh(), low_end, high_end }
+    }
+
+    /// A norm is zero only where all numbers are: that happens where negative ones were cut off at zero,
+    /// not where any number can come.
+    pub fn norm(&self) -> Interval {
+        let cut_off = self.contains_zero() && (self.low == 0.0 || self.high == 0.0);
+        if cut_off { Interval::NON_NEGATIVE } else { Interval::POSITIVE }
     }
 
     /// Of a product of an unknown number of such numbers.
@@ -208,6 +282,11 @@ impl Interval {
         }
     }
 
+    /// With ends as a format of numbers holds them.
+    pub fn rounded(&self, round: impl Fn(f64) -> f64) -> Interval {
+        Interval { low: round(self.low), high: round(self.high), ..*self }
+    }
+
     /// In words, for a message.
     pub fn describe(&self) -> String {
         if *self == Interval::REAL {
@@ -216,57 +295,61 @@ impl Interval {
         let end = |value: f64| match value {
             v if v == f64::INFINITY => "∞".to_owned(),
             v if v == f64::NEG_INFINITY => "-∞".to_owned(),
+            // Numbers of single precision are written with as many digits as they have.
+            v if f64::from(v as f32) == v => format!("{}", v as f32),
             v => format!("{v}"),
         };
-        let (open, close) = (if self.low_open { '(' } else { '[' }, if self.high_open { ')' } else { ']' });
+        let open = if self.low_end == End::Open { '(' } else { '[' };
+        let close = if self.high_end == End::Open { ')' } else { ']' };
         format!("{open}{}, {}{close}", end(self.low), end(self.high))
     }
 }
 
-fn lower(a: (f64, bool), b: (f64, bool)) -> (f64, bool) {
+fn lower(a: (f64, End), b: (f64, End)) -> (f64, End) {
     if a.0 < b.0 {
         a
     } else if b.0 < a.0 {
         b
     } else {
-        (a.0, a.1 && b.1)
+        (a.0, a.1.max(b.1))
     }
 }
 
-fn upper(a: (f64, bool), b: (f64, bool)) -> (f64, bool) {
+fn upper(a: (f64, End), b: (f64, End)) -> (f64, End) {
     if a.0 > b.0 {
         a
     } else if b.0 > a.0 {
         b
     } else {
-        (a.0, a.1 && b.1)
+        (a.0, a.1.max(b.1))
     }
 }
 
-/// The end of a maximum: the larger; between equals a lower end is open only if either is (the larger wins), an upper end if both are.
-fn end_max(a: (f64, bool), b: (f64, bool), low: bool) -> (f64, bool) {
+/// The end of a maximum: the larger; between equals a lower end is as far as the farther one (the larger wins), an
+/// upper end as near as the nearer one.
+fn end_max(a: (f64, End), b: (f64, End), low: bool) -> (f64, End) {
     if a.0 > b.0 {
         a
     } else if b.0 > a.0 {
         b
     } else if low {
-        (a.0, a.1 || b.1)
+        (a.0, a.1.min(b.1))
     } else {
-        (a.0, a.1 && b.1)
+        (a.0, a.1.max(b.1))
     }
 }
 
-/// Zero times infinity is the limit zero: an end that is never reached.
-fn end_product(a: (f64, bool), b: (f64, bool)) -> (f64, bool) {
+/// Zero times infinity is the limit zero: as near as the zero is.
+fn end_product(a: (f64, End), b: (f64, End)) -> (f64, End) {
     let product = a.0 * b.0;
     if product.is_nan() {
         return (0.0, if a.0 == 0.0 { a.1 } else { b.1 });
     }
     if product == 0.0 {
-        let closed_zero = (a.0 == 0.0 && !a.1) || (b.0 == 0.0 && !b.1);
-        return (0.0, !closed_zero);
+        let nearness = |side: (f64, End)| if side.0 == 0.0 { side.1 } else { End::Open };
+        return (0.0, nearness(a).max(nearness(b)));
     }
-    (product, a.1 || b.1)
+    (product, a.1.min(b.1))
 }
 
 #[cfg(test)]
@@ -288,12 +371,37 @@ mod tests {
 
     #[test]
     fn products_keep_open_ends() {
-        let unit = Interval { low: 0.0, high: 1.0, low_open: true, high_open: true };
+        let unit = Interval { low: 0.0, high: 1.0, low_end: End::Open, high_end: End::Open };
         assert!(!unit.mul(&unit).contains_zero());
         assert!(unit.sub(&Interval::point(1.0)).neg().contains(0.5));
         assert!(!Interval::point(1.0).sub(&unit).contains_zero());
         assert!(!Interval::POSITIVE.mul(&Interval::POSITIVE).contains_zero());
         assert!(Interval::NON_NEGATIVE.mul(&Interval::POSITIVE).contains_zero());
+    }
+
+    #[test]
+    fn rounding_reaches_the_ends_of_probabilities() {
+        let p = Interval::PROBABILITY;
+        assert_eq!(p.nearness(0.0), Some(End::Underflow));
+        let rest = Interval::point(1.0).sub(&p);
+        assert_eq!(rest.nearness(0.0), Some(End::Rounded));
+        assert_eq!(p.mul(&rest).nearness(0.0), Some(End::Rounded));
+        assert_eq!(rest.add(&Interval::point(1e-8)).nearness(0.0), None);
+        assert_eq!(p.sum().nearness(0.0), Some(End::Underflow));
+        assert_eq!(Interval::closed(-1.0, 1.0).share().nearness(0.0), Some(End::Open));
+        let slope = Interval::point(1.0).sub(&Interval::REAL.tanh().square());
+        assert_eq!(slope.nearness(0.0), Some(End::Rounded));
+    }
+
+    #[test]
+    fn what_two_intervals_share() {
+        let positive = Interval::REAL.meet(&Interval::POSITIVE);
+        assert_eq!(positive, Some(Interval::POSITIVE));
+        assert_eq!(Interval::closed(0.0, 1.0).meet(&Interval::closed(2.0, 3.0)), None);
+        assert_eq!(
+            Interval::NON_NEGATIVE.meet(&Interval::closed(-1.0, 1.0)),
+            Some(Interval::closed(0.0, 1.0))
+        );
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use super::formula::Numbers;
 use super::graph::Graph;
+use super::hazard::{Hazard, union_hazards};
 use super::int::{Int, product};
 use super::object::{ObjId, ObjSet};
 use super::range::Interval;
+use super::relation::Relation;
 use crate::apis::Mark;
 use crate::report::{Confidence, Place};
 use std::rc::Rc;
@@ -68,6 +70,16 @@ impl DType {
             DType::Float32 => "float32",
             DType::Float64 => "float64",
             DType::Complex64 => "complex64",
+        }
+    }
+
+    /// The nearest number that it holds.
+    pub fn round(self, number: f64) -> f64 {
+        match self {
+            DType::Float16 => half::f16::from_f64(number).to_f64(),
+            DType::BFloat16 => half::bf16::from_f64(number).to_f64(),
+            DType::Float32 => f64::from(number as f32),
+            _ => number,
         }
     }
 
@@ -241,27 +253,6 @@ pub enum Source {
     Constant,
 }
 
-/// A singular operation that the value went through.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hazard {
-    pub place: Place,
-    pub operand: Place,
-    /// What the operand can be.
-    pub range: Interval,
-    pub kind: HazardKind,
-    /// The operand in the words of the message: «the output of `nn.Linear`».
-    pub what: Rc<str>,
-    pub made_at: Option<Place>,
-    pub confidence: Confidence,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum HazardKind {
-    Division,
-    /// A column met a vector, and every number the other's.
-    Spread,
-}
-
 /// Where a value left a graph behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
@@ -293,6 +284,8 @@ pub struct Tensor {
     /// Its numbers depend on what is learned, whether or not a graph says so.
     pub learned: bool,
     pub hazards: Option<Rc<[Hazard]>>,
+    /// How it stands to another tensor.
+    pub relation: Option<Rc<Relation>>,
     /// What its numbers are computed of, where that is followed.
     pub numbers: Option<Rc<Numbers>>,
     /// Where what it was computed of left a graph behind.
@@ -326,6 +319,7 @@ impl Default for Tensor {
             averaged: false,
             learned: false,
             hazards: None,
+            relation: None,
             numbers: None,
             cuts: None,
             scaled: Scaled::No,
@@ -403,6 +397,10 @@ impl Tensor {
             averaged: self.averaged && other.averaged,
             learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
+            relation: match (&self.relation, &other.relation) {
+                (Some(a), Some(b)) if Rc::ptr_eq(a, b) => Some(a.clone()),
+                _ => None,
+            },
             numbers: Numbers::join(&self.numbers, &other.numbers),
             cuts: union_cuts(&self.cuts, &other.cuts),
             scaled: self.scaled.join(other.scaled),
@@ -450,22 +448,6 @@ fn join_shapes(a: &Option<Shape>, b: &Option<Shape>) -> Option<Shape> {
         return Some(a.clone());
     }
     Some(a.iter().zip(b.iter()).map(|(x, y)| x.join(y)).collect())
-}
-
-/// More hazards on one value than a report would show are forgotten.
-const MOST_HAZARDS: usize = 8;
-
-pub fn union_hazards(a: &Option<Rc<[Hazard]>>, b: &Option<Rc<[Hazard]>>) -> Option<Rc<[Hazard]>> {
-    match (a, b) {
-        (None, other) | (other, None) => other.clone(),
-        (Some(a), Some(b)) if Rc::ptr_eq(a, b) => Some(a.clone()),
-        (Some(a), Some(b)) => {
-            let mut all = a.to_vec();
-            all.extend(b.iter().filter(|hazard| !a.iter().any(|known| known.place == hazard.place)).cloned());
-            all.truncate(MOST_HAZARDS);
-            Some(all.into())
-        }
-    }
 }
 
 /// More cuts on the way to one value than a report would show are forgotten.

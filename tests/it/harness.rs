@@ -45,6 +45,14 @@ impl Project {
         self
     }
 
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub fn text(&self, path: &str) -> String {
+        std::fs::read_to_string(self.path(path)).unwrap()
+    }
+
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trainlint"));
         command.args(args).current_dir(&self.root).env_clear().stdin(Stdio::null());
@@ -79,6 +87,15 @@ impl Project {
             threads,
             ..Request::default()
         }
+    }
+
+    /// As if trainlint were called in a folder of the project.
+    pub fn request_in(&self, folder: &str, threads: usize) -> Request {
+        Request { cwd: self.root.join(folder), ..self.request(threads) }
+    }
+
+    pub fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.root.join(path)).unwrap()
     }
 
     /// The engine on an analysis that finds what the marks in the text say.

@@ -4,7 +4,8 @@
 use crate::apis::{Literal, Operand, ParamKind};
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
-use crate::values::tensor::{union_cuts, union_hazards};
+use crate::values::tensor::union_cuts;
+use crate::values::union_hazards;
 use crate::values::*;
 use std::rc::Rc;
 
@@ -293,6 +294,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         averaged: false,
         learned: operands.iter().any(|operand| operand.learned),
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
+        relation: None,
         numbers: None,
         cuts: operands.iter().fold(None, |all, operand| union_cuts(&all, &operand.cuts)),
         scaled: operands.iter().fold(Scaled::No, |all, operand| all.union(operand.scaled)),

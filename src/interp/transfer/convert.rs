@@ -147,7 +147,9 @@ pub fn place(interp: &mut Interp, call: &Invocation) -> Value {
 
 pub fn detach(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    Value::tensor(Tensor { graph: Graph::None, is_leaf: false, ..(*tensor).clone() })
+    let hazards =
+        retain_hazards(&tensor.hazards, |hazard| !hazard.is_of_gradient() && hazard.chosen.is_none());
+    Value::tensor(Tensor { graph: Graph::None, is_leaf: false, hazards, ..(*tensor).clone() })
 }
 
 pub fn numpy(interp: &mut Interp, call: &Invocation) -> Value {
@@ -225,7 +227,7 @@ mod tests {
             dtype: Some(DType::Float32),
             device: Device::Cpu,
             graph: Graph::leaf(ObjId(1), 0),
-            range: Some(Interval { low: 0.0, high: 1.0, low_open: true, high_open: true }),
+            range: Some(Interval::PROBABILITY),
             mark: Some((Mark::Softmax, Place::new(FileId(0), Span::new(0, 1)))),
             ..Tensor::default()
         }

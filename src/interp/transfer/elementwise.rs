@@ -4,7 +4,7 @@ use super::build::*;
 use super::dims::broadcast_shapes;
 use crate::apis::{Mark, RangeSpec};
 use crate::interp::{Interp, Invocation};
-use crate::report::Place;
+use crate::report::{Confidence, Place};
 use crate::values::*;
 use std::rc::Rc;
 
@@ -41,10 +41,25 @@ pub fn like(interp: &mut Interp, call: &Invocation) -> Value {
         result.dtype = result.dtype.filter(|dtype| dtype.is_float());
     }
     result.last = tensor.last.clone();
+    result.relation = faded(call, &tensor);
     if let Some(RangeSpec::Of(apply)) = &call.api.range {
         result.mark = tensor.mark.and_then(|(mark, place)| Some((kept_mark(&apply.verb, mark)?, place)));
     }
     Value::tensor(result)
+}
+
+/// The guard of the operand that was lost before, or a bound that the dtype rounds to a whole number.
+fn faded(call: &Invocation, tensor: &Tensor) -> Option<Rc<Relation>> {
+    let before = tensor.relation.as_ref().filter(|relation| matches!(***relation, Relation::Faded(_)));
+    if before.is_some() {
+        return before.cloned();
+    }
+    let Some(RangeSpec::Of(apply)) = &call.api.range else { return None };
+    let dtype = tensor.dtype.filter(|_| CLAMPS.contains(&apply.verb.as_str()))?;
+    let bounds = apply.args.iter().skip(1).filter_map(|bound| call.operand(bound).as_num());
+    let lost = |number: &f64| number.fract() != 0.0 && dtype.round(*number).fract() == 0.0;
+    let number = bounds.into_iter().find(lost)?;
+    Some(Rc::new(Relation::Faded(Faded { place: call.place, number, dtype })))
 }
 
 /// What an operation whose range is this function leaves of a normalisation.
@@ -141,20 +156,31 @@ pub fn choose(interp: &mut Interp, call: &Invocation) -> Value {
         let positions = indices(interp, call.place, &condition, Some(Rc::from([Int::Unknown])));
         return Value::tuple(vec![Value::tensor(positions); rank]);
     };
-    let range = joined_range(&x, &y);
     let branches = of_all(interp, call.place, &[x.clone(), y.clone()]);
     let shape = broadcast_all([condition.shape.as_ref(), branches.shape.as_ref()].into_iter());
     let device = device_of_all(&[&condition, &branches]);
-    // What divides by zero is usually what is not chosen.
-    let mut chosen = Tensor { shape, range, device, hazards: None, ..branches };
+    let hazards = left_out(&condition, &branches, call.place);
+    let mut chosen = Tensor { shape, device, hazards, ..branches };
     if is_number(&x) && is_number(&y) {
         chosen.is_array = condition.is_array;
     }
     Value::tensor(chosen)
 }
 
-fn joined_range(x: &Value, y: &Value) -> Option<Interval> {
-    Some(interval_of(x)?.join(&interval_of(y)?))
+/// What threatens the branches of a choice is usually what is not chosen: their values are left out, their
+/// gradients are multiplied by zero, and zero times infinity is no number.
+fn left_out(condition: &Tensor, branches: &Tensor, place: Place) -> Option<Rc<[Hazard]>> {
+    if condition.relation.is_none() || matches!(branches.graph, Graph::None) {
+        return None;
+    }
+    let hazards = branches.hazards.as_ref()?;
+    let masked = hazards.iter().filter(|hazard| hazard.outlives_choice()).map(|hazard| Hazard {
+        chosen: hazard.chosen.or(Some(place)),
+        confidence: hazard.confidence.min(Confidence::Medium),
+        ..hazard.clone()
+    });
+    let masked: Rc<[Hazard]> = masked.collect();
+    (!masked.is_empty()).then_some(masked)
 }
 
 pub fn max_pair(interp: &mut Interp, call: &Invocation) -> Value {
@@ -182,7 +208,9 @@ pub fn compare(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// The truth of something about each number.
 pub fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
+    let made = values.iter().any(|value| value.as_tensor().is_some_and(|tensor| tensor.learned));
     Tensor {
+        relation: made.then(|| Rc::new(Relation::Judged)),
         dtype: Some(DType::Bool),
         graph: Graph::None,
         range: Some(Interval::closed(0.0, 1.0)),

@@ -288,7 +288,7 @@ fn steps(start: &Int, end: &Int, step: &Int) -> Int {
 fn arange_range(start: &Value, end: &Value, step: &Value) -> Option<Interval> {
     let (first, step) = (start.as_num()?, step.as_num()?);
     match end.as_num() {
-        Some(end) if first <= end => Some(Interval { high_open: true, ..Interval::closed(first, end) }),
+        Some(end) if first <= end => Some(Interval { high_end: End::Open, ..Interval::closed(first, end) }),
         None if step > 0.0 => Some(Interval::closed(first, f64::INFINITY)),
         _ => None,
     }

@@ -21,13 +21,17 @@ pub fn select(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// The numbers of a tensor that an index chooses. They stay what they were, and where they were made.
-pub fn index(interp: &Interp, tensor: &Tensor, index: &Value, _place: Place) -> Tensor {
+pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, _place: Place) -> Tensor {
     let items = if tensor.is_array { columns(interp, tensor, index) } else { None };
     let items = items.or_else(|| self::items(interp, index));
     let shape = items.as_ref().zip(tensor.shape.as_ref()).and_then(|(items, shape)| indexed(shape, items));
     let basic = items.is_some_and(|items| !items.iter().any(Item::is_advanced));
     let mark = tensor.mark.filter(|_| basic);
-    Tensor { mark, numbers: None, ..kept(interp, tensor).with_shape(shape.map(Rc::from)) }
+    let range = match index.as_tensor() {
+        Some(mask) => Relation::narrowed(mask.relation.as_deref(), tensor, true),
+        None => tensor.range,
+    };
+    Tensor { mark, range, numbers: None, ..kept(interp, tensor).with_shape(shape.map(Rc::from)) }
 }
 
 /// Columns of a table, by name.

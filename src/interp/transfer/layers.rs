@@ -94,12 +94,12 @@ pub fn softmax_axis_size(call: &Invocation, result: &Tensor) -> Option<Int> {
 
 /// What an activation, by its mathematical name, makes of any numbers.
 pub fn activation(name: &str) -> (Option<Mark>, Option<Interval>) {
-    let unit = Interval { low: 0.0, high: 1.0, low_open: true, high_open: true };
+    let unit = Interval::PROBABILITY;
     match name {
         "softmax" => (Some(Mark::Softmax), Some(unit)),
         "log_softmax" => (Some(Mark::LogSoftmax), Some(Interval::closed(f64::NEG_INFINITY, 0.0))),
         "sigmoid" => (Some(Mark::Sigmoid), Some(unit)),
-        "tanh" => (Some(Mark::Raw), Some(Interval { low: -1.0, ..unit })),
+        "tanh" => (Some(Mark::Raw), Some(Interval::REAL.tanh())),
         "relu" => (Some(Mark::Raw), Some(Interval::NON_NEGATIVE)),
         "softplus" | "exponential" => (Some(Mark::Raw), Some(Interval::POSITIVE)),
         "linear" => (Some(Mark::Raw), Some(Interval::REAL)),

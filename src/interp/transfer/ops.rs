@@ -6,8 +6,9 @@ use super::layers::product_of;
 use crate::apis::Mark;
 use crate::interp::Interp;
 use crate::report::Place;
-use crate::syntax::BinaryOp;
+use crate::syntax::{BinaryOp, CompareOp};
 use crate::values::*;
+use std::rc::Rc;
 
 /// `left op right`, when one of them is a tensor; `None` when neither is.
 /// `same_operand` says that both are the same expression, as in `x * x`.
@@ -38,19 +39,66 @@ pub fn binary(
     if op == BinaryOp::Div && result.dtype.is_some_and(|dtype| !dtype.is_float()) {
         result.dtype = Some(default_float(result.is_array));
     }
-    result.range = range_of(op, interval_of(left), interval_of(right), same_operand);
+    // What a model makes is of single precision where nothing else is said.
+    let single = || (result.learned && !result.is_array).then_some(DType::Float32);
+    let held = result.dtype.or_else(single);
+    let (x, y) = (settled(left, held), settled(right, held));
+    result.range = match (left.as_tensor(), right.as_tensor()) {
+        (Some(all), Some(most)) if op == BinaryOp::Sub && most.is_largest_of(all) => {
+            Some(Interval::REAL.relu().neg())
+        }
+        _ => range_of(op, x.range, y.range, same_operand).map(|range| rounded(range, held)),
+    };
+    let judged = [left, right].iter().any(|side| is_judged(side));
+    result.relation = match x.faded.or(y.faded) {
+        _ if judged => Some(Rc::new(Relation::Judged)),
+        _ if [left, right].iter().any(|side| is_diagonal(side)) => with_diagonal(op),
+        Some(faded) => Some(Rc::new(Relation::Faded(Faded { place, ..faded }))),
+        None => faded_of(left).or(faded_of(right)),
+    };
     result.mark = kept_mark(op, left, right).or_else(|| kept_raw(op, left, right, result.range));
     result.last = kept_last(left, right).filter(|_| result.shape.is_none());
     Some(Value::tensor(result))
 }
 
 /// A comparison of tensors; `None` when neither is one.
-pub fn compare(interp: &mut Interp, left: &Value, right: &Value, place: Place) -> Option<Value> {
+pub fn compare(
+    interp: &mut Interp,
+    op: CompareOp,
+    left: &Value,
+    right: &Value,
+    place: Place,
+) -> Option<Value> {
     if !is_tensor(left) && !is_tensor(right) {
         return None;
     }
     interp.note_score(left, right, place);
-    Some(Value::tensor(mask(interp, place, &[left.clone(), right.clone()])))
+    let mask = mask(interp, place, &[left.clone(), right.clone()]);
+    let relation = match (left.as_tensor(), right.as_tensor()) {
+        (Some(subject), None) => compared(subject, op, right),
+        (None, Some(subject)) => compared(subject, turned(op), left),
+        _ => None,
+    };
+    let relation = relation.or(mask.relation.clone());
+    Some(Value::tensor(Tensor { relation, ..mask }))
+}
+
+/// A mask that says how a tensor compares to a number.
+fn compared(subject: &Rc<Tensor>, op: CompareOp, number: &Value) -> Option<Rc<Relation>> {
+    subject.range?;
+    let number = number.as_num()?;
+    Some(Rc::new(Relation::Compared { subject: subject.clone(), op, number }))
+}
+
+/// `0 < x` is `x > 0`.
+fn turned(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Less => CompareOp::Greater,
+        CompareOp::LessEq => CompareOp::GreaterEq,
+        CompareOp::Greater => CompareOp::Less,
+        CompareOp::GreaterEq => CompareOp::LessEq,
+        other => other,
+    }
 }
 
 /// `-x`
@@ -64,7 +112,13 @@ pub fn negate(interp: &mut Interp, operand: &Value, place: Place) -> Option<Valu
 pub fn invert(interp: &mut Interp, operand: &Value, place: Place) -> Option<Value> {
     let tensor = operand.as_tensor()?;
     let range = tensor.range.filter(|_| tensor.dtype == Some(DType::Bool));
-    Some(Value::tensor(Tensor { shape: tensor.shape.clone(), range, ..result(interp, place, &[tensor]) }))
+    let relation = tensor.relation.as_ref().map(|relation| Rc::new(relation.inverted()));
+    Some(Value::tensor(Tensor {
+        shape: tensor.shape.clone(),
+        range,
+        relation,
+        ..result(interp, place, &[tensor])
+    }))
 }
 
 fn is_tensor(value: &Value) -> bool {
@@ -74,6 +128,63 @@ fn is_tensor(value: &Value) -> bool {
 /// Whether a value joins in arithmetic as numbers; another object may do anything with its operators.
 fn takes_part(interp: &Interp, value: &Value) -> bool {
     is_tensor(value) || is_number(value) || value.is_unknown() || sequence(interp, value).is_some()
+}
+
+/// An operand as the dtype of the result holds it.
+struct Settled {
+    range: Option<Interval>,
+    faded: Option<Faded>,
+}
+
+fn settled(operand: &Value, dtype: Option<DType>) -> Settled {
+    let range = interval_of(operand);
+    let (Some(number), Some(dtype), true) = (operand.as_num(), dtype, is_number(operand)) else {
+        return Settled { range, faded: None };
+    };
+    let held = dtype.round(number);
+    // `1e-8` in half precision, `1 + 1e-10` in single precision.
+    let is_lost = number.fract() != 0.0 && held.fract() == 0.0;
+    Settled {
+        range: Some(Interval::point(held)),
+        faded: is_lost.then_some(Faded { place: Place::default(), number, dtype }),
+    }
+}
+
+fn rounded(range: Interval, dtype: Option<DType>) -> Interval {
+    match dtype {
+        Some(dtype) if dtype.is_float() => range.rounded(|end| dtype.round(end)),
+        _ => range,
+    }
+}
+
+/// The guard of an operand that was lost to rounding.
+fn faded_of(operand: &Value) -> Option<Rc<Relation>> {
+    let relation = operand.as_tensor()?.relation.as_ref()?;
+    matches!(**relation, Relation::Faded(_)).then(|| relation.clone())
+}
+
+fn is_diagonal(operand: &Value) -> bool {
+    let relation = operand.as_tensor().and_then(|tensor| tensor.relation.as_deref());
+    matches!(relation, Some(Relation::Diagonal))
+}
+
+/// What a diagonal makes of the other operand: a multiple of it, or a matrix that has an inverse.
+fn with_diagonal(op: BinaryOp) -> Option<Rc<Relation>> {
+    match op {
+        BinaryOp::Mul | BinaryOp::Div => Some(Rc::new(Relation::Diagonal)),
+        BinaryOp::Add | BinaryOp::Sub => Some(Rc::new(Relation::Regular)),
+        _ => None,
+    }
+}
+
+/// A mask that depends on what a model makes.
+fn is_judged(operand: &Value) -> bool {
+    let relation = operand.as_tensor().and_then(|tensor| tensor.relation.as_deref());
+    match relation {
+        Some(Relation::Compared { subject, .. }) => subject.learned,
+        Some(Relation::Judged) => true,
+        _ => false,
+    }
 }
 
 fn range_of(op: BinaryOp, left: Option<Interval>, right: Option<Interval>, same: bool) -> Option<Interval> {
@@ -93,7 +204,7 @@ fn range_of(op: BinaryOp, left: Option<Interval>, right: Option<Interval>, same:
         BinaryOp::Div => left.div(&right),
         BinaryOp::Pow => power(&left, &right)?,
         BinaryOp::Mod => match right.as_point() {
-            Some(by) if by > 0.0 => Interval { high_open: true, ..Interval::closed(0.0, by) },
+            Some(by) if by > 0.0 => Interval { high_end: End::Open, ..Interval::closed(0.0, by) },
             _ => return None,
         },
         _ => return None,

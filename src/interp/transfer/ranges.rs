@@ -4,7 +4,7 @@ use super::build::is_number;
 use super::ops::with_any;
 use crate::apis::{Apply, RangeSpec};
 use crate::interp::Invocation;
-use crate::values::{Interval, Source, Tensor, Value, interval_of};
+use crate::values::{End, Interval, Relation, Source, Tensor, Value, interval_of};
 
 type Function = fn(&Operands) -> Option<Interval>;
 
@@ -12,7 +12,8 @@ type Function = fn(&Operands) -> Option<Interval>;
 pub fn range(spec: &RangeSpec, call: &Invocation) -> Option<Interval> {
     match spec {
         RangeSpec::Interval { low, low_open, high, high_open } => {
-            Some(Interval { low: *low, high: *high, low_open: *low_open, high_open: *high_open })
+            let end = |open: bool| if open { End::Open } else { End::Reached };
+            Some(Interval { low: *low, high: *high, low_end: end(*low_open), high_end: end(*high_open) })
         }
         RangeSpec::Of(apply) => of(apply, call),
     }
@@ -50,18 +51,26 @@ impl Operands {
     }
 }
 
+/// Of what a softmax or a sigmoid is taken; numbers that nobody knows can be any.
+fn share(x: &Operands) -> Option<Interval> {
+    Some(x.interval(0).unwrap_or(Interval::REAL).share())
+}
+
 /// Sorted by name.
 static FUNCTIONS: &[(&str, Function)] = &[
     ("abs", |x| Some(x.interval(0)?.abs())),
     ("add", |x| with_any(x.interval(0), x.interval(1), Interval::add)),
     ("any", |x| x.0.iter().any(can_be_any).then_some(Interval::REAL)),
     ("ceil-at", |x| bounded(x, None, Some(1))),
+    ("chosen", chosen),
     ("clamp", |x| bounded(x, Some(1), Some(2))),
     ("cos", |_| Some(Interval::closed(-1.0, 1.0))),
     ("div", |x| Some(x.interval(0)?.div(&x.interval(1)?))),
     ("elu", elu),
     ("exp", |x| Some(x.interval(0)?.exp())),
+    ("filled", filled),
     ("floor-at", |x| bounded(x, Some(1), None)),
+    ("largest", |x| x.interval(0)),
     ("leaky", leaky),
     ("log", |x| Some(x.interval(0)?.log())),
     ("log10", |x| Some(x.interval(0)?.log().mul(&Interval::point(std::f64::consts::LOG10_E)))),
@@ -70,11 +79,11 @@ static FUNCTIONS: &[(&str, Function)] = &[
     // At least the largest number, more by the logarithm of how many there are.
     ("logsumexp", |x| Some(x.interval(0)?.add(&Interval::NON_NEGATIVE))),
     ("max", |x| Some(x.interval(0)?.max(&x.interval(1)?))),
-    ("mean", |x| x.interval(0)),
+    ("mean", |x| x.interval(0).map(of_many)),
     ("min", |x| Some(x.interval(0)?.min(&x.interval(1)?))),
     ("mul", |x| with_any(x.interval(0), x.interval(1), Interval::mul)),
     ("neg", |x| Some(x.interval(0)?.neg())),
-    ("norm", |x| Some(norm(&x.interval(0)?))),
+    ("norm", |x| Some(x.interval(0)?.norm())),
     ("optional-max", |x| extreme(x, Interval::max)),
     ("optional-min", |x| extreme(x, Interval::min)),
     ("pow", pow),
@@ -86,25 +95,51 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("same", |x| x.interval(0)),
     ("scaled", |x| Some(x.interval(0)?.join(&Interval::point(0.0)).sum())),
     ("scattered", scattered),
+    ("share", share),
     ("sin", |_| Some(Interval::closed(-1.0, 1.0))),
     ("sqrt", |x| Some(x.interval(0)?.sqrt())),
     ("square", |x| Some(x.interval(0)?.square())),
     ("sub", |x| with_any(x.interval(0), x.interval(1), Interval::sub)),
     ("sum", sum),
-    ("tanh", |_| Some(Interval::closed(-1.0, 1.0))),
+    ("tanh", |x| Some(x.interval(0).unwrap_or(Interval::REAL).tanh())),
     ("union", |x| (0..x.0.len()).map(|at| x.interval(at)).reduce(|a, b| Some(a?.join(&b?))).flatten()),
 ];
 
 /// Between bounds at these operands, numbers or tensors, which may be left out.
 fn bounded(x: &Operands, low: Option<usize>, high: Option<usize>) -> Option<Interval> {
     let mut range = x.interval(0)?;
+    let dtype = x.0[0].as_tensor().and_then(|tensor| tensor.dtype);
+    let held = |bound: Interval| bound.rounded(|end| dtype.map_or(end, |dtype| dtype.round(end)));
     if let Some(low) = low.map_or(Some(None), |at| x.bound(at))? {
-        range = range.max(&low);
+        range = range.max(&held(low));
     }
     if let Some(high) = high.map_or(Some(None), |at| x.bound(at))? {
-        range = range.min(&high);
+        range = range.min(&held(high));
     }
     Some(range)
+}
+
+/// `chosen mask x y`
+fn chosen(x: &Operands) -> Option<Interval> {
+    let mask = x.0.first()?.as_tensor().and_then(|mask| mask.relation.clone());
+    let branch = |at: usize, holds: bool| match x.0.get(at)?.as_tensor() {
+        Some(branch) => Relation::narrowed(mask.as_deref(), branch, holds),
+        None => x.interval(at),
+    };
+    Some(branch(1, true)?.join(&branch(2, false)?))
+}
+
+/// `filled x mask value`: numbers of `x` where the mask does not hold, else the value.
+fn filled(x: &Operands) -> Option<Interval> {
+    let (numbers, value) = (x.0.first()?.as_tensor()?, x.interval(2)?);
+    let mask = x.0.get(1)?.as_tensor().and_then(|mask| mask.relation.as_deref());
+    Some(Relation::narrowed(mask, numbers, false)?.join(&value))
+}
+
+/// Of a sum or mean over many: all of them lie at an end at once only where each is there for a reason.
+fn of_many(range: Interval) -> Interval {
+    let far = |end: End| if end == End::Reached { end } else { End::Open };
+    Interval { low_end: far(range.low_end), high_end: far(range.high_end), ..range }
 }
 
 /// `elu x alpha`: `x` above zero, below it never as low as `-alpha`.
@@ -113,7 +148,12 @@ fn elu(x: &Operands) -> Option<Interval> {
     if range.low >= 0.0 {
         return Some(range);
     }
-    Some(Interval { low: -alpha, low_open: true, high: range.high.max(0.0), high_open: range.high_open })
+    Some(Interval {
+        low: -alpha,
+        low_end: End::Open,
+        high: range.high.max(0.0),
+        high_end: if range.high < 0.0 { End::Open } else { range.high_end },
+    })
 }
 
 /// Whether numbers are known to be without bounds. What is learned starts near where it is meant to be, so of a
@@ -180,13 +220,6 @@ fn quotient_or_zero(x: &Operands) -> Option<Interval> {
     Some(if positive { Interval::NON_NEGATIVE } else { Interval::REAL })
 }
 
-/// A norm is zero only where all numbers are: that happens where negative ones were cut off at zero,
-/// not where any number can come.
-fn norm(range: &Interval) -> Interval {
-    let cut_off = range.contains_zero() && (range.low == 0.0 || range.high == 0.0);
-    if cut_off { Interval::NON_NEGATIVE } else { Interval::POSITIVE }
-}
-
 /// Of `x`, or of two tensors where the second operand is one.
 fn extreme(x: &Operands, of: fn(&Interval, &Interval) -> Interval) -> Option<Interval> {
     match x.0.get(1).map(Value::bare) {
@@ -206,7 +239,7 @@ fn pow(x: &Operands) -> Option<Interval> {
 
 fn sum(x: &Operands) -> Option<Interval> {
     let range = x.interval(0)?;
-    Some(if is_number(&x.0[0]) { range } else { range.sum() })
+    Some(if is_number(&x.0[0]) { range } else { of_many(range.sum()) })
 }
 
 #[cfg(test)]

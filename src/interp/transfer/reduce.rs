@@ -45,7 +45,14 @@ pub fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
         None => tensor.dtype.filter(|dtype| dtype.is_float() || *dtype == DType::Int64),
     };
     let mark = tensor.mark.filter(|(mark, _)| *mark == Mark::Raw && averages(call));
-    Value::tensor(Tensor { shape, dtype, mark, ..result(interp, call.place, &[&tensor]) })
+    let relation = largest(call, &tensor);
+    Value::tensor(Tensor { shape, dtype, mark, relation, ..result(interp, call.place, &[&tensor]) })
+}
+
+/// Of a maximum, whose it is.
+fn largest(call: &Invocation, of: &Rc<Tensor>) -> Option<Rc<Relation>> {
+    let is_maximum = matches!(&call.api.range, Some(RangeSpec::Of(apply)) if matches!(apply.verb.as_str(), "largest" | "optional-max"));
+    is_maximum.then(|| Rc::new(Relation::Largest(of.clone())))
 }
 
 /// What sums or averages any numbers gives any number.
@@ -62,7 +69,8 @@ fn is_mean(call: &Invocation) -> bool {
 pub fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let shape = reduced_shape(tensor.shape.as_deref(), &axes(interp, call, 1), flag(given(call, 2)));
-    let values = Tensor { shape, range: tensor.range, ..result(interp, call.place, &[&tensor]) };
+    let relation = largest(call, &tensor);
+    let values = Tensor { shape, range: tensor.range, relation, ..result(interp, call.place, &[&tensor]) };
     with_positions(interp, call, &tensor, values)
 }
 
@@ -83,7 +91,13 @@ pub fn optional_reduce(interp: &mut Interp, call: &Invocation) -> Value {
     match axes(interp, call, 1) {
         Axes::All => {
             let shape = Some(Rc::from([]));
-            Value::tensor(Tensor { shape, range: tensor.range, ..result(interp, call.place, &[&tensor]) })
+            let relation = largest(call, &tensor);
+            Value::tensor(Tensor {
+                shape,
+                range: tensor.range,
+                relation,
+                ..result(interp, call.place, &[&tensor])
+            })
         }
         _ => reduce_pair(interp, call),
     }

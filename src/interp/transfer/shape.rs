@@ -4,7 +4,7 @@ use super::build::*;
 use super::dims::{self, Dims, MOST_PIECES};
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
-use crate::values::tensor::union_hazards;
+use crate::values::union_hazards;
 use crate::values::*;
 use std::rc::Rc;
 

@@ -1,6 +1,10 @@
 //! Jupyter notebooks (nbformat 2 to 4): the Python of all code cells as one text, and the
 //! way back to the cell and to the line of the JSON file.
 
+mod patch;
+
+pub(super) use patch::patched;
+
 use super::{ReadError, magics};
 use serde::Deserialize;
 use serde_json::error::Category;
@@ -179,9 +183,13 @@ impl RawCell<'_> {
         self.cell_type.as_deref() == Some("code") && language.is_none_or(|name| is_python_name(&name))
     }
 
+    fn code(&self) -> Option<&RawValue> {
+        self.source.or(self.input)
+    }
+
     /// The strings that the source consists of, as they stand in the file.
     fn strings(&self) -> Vec<&RawValue> {
-        let Some(source) = self.source.or(self.input) else {
+        let Some(source) = self.code() else {
             return Vec::new();
         };
         if source.get().starts_with('"') {

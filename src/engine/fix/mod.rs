@@ -1,0 +1,213 @@
+//! Fixes put into the files, in memory, until nothing is left to fix. A change counts when the script still
+//! parses, the finding is gone and no other has come; else it is taken back. Writes nothing.
+
+mod choose;
+
+pub use choose::Chosen;
+
+use crate::engine::analysis::Analyse;
+use crate::engine::{Outcome, Progress, Request, RunError, Silent, check_with, disk};
+use crate::report::Applicability;
+use crate::source::{self, SourceFile};
+use crate::syntax;
+use choose::choose;
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Fixes that make room for others come to an end after so many passes.
+const MOST_PASSES: usize = 10;
+/// Passes that were taken back count, too: each of them finds at least half of the way to a bad fix.
+const MOST_ATTEMPTS: usize = 200;
+
+/// What came of a run that fixes.
+pub struct Repaired {
+    /// What is left.
+    pub outcome: Outcome,
+    /// The files that changed, by path.
+    pub files: Vec<Rewritten>,
+    /// How many findings were fixed.
+    pub fixed: usize,
+    pub refused: Vec<Refused>,
+}
+
+/// A file as it was and as it is to be.
+pub struct Rewritten {
+    /// Absolute.
+    pub path: PathBuf,
+    /// As it is shown.
+    pub shown: String,
+    pub before: Arc<[u8]>,
+    pub after: Arc<[u8]>,
+}
+
+/// A fix that was not applied, or taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub path: String,
+    pub line: u32,
+    pub cell: Option<u32>,
+    pub rule: &'static str,
+    pub why: String,
+}
+
+/// Applies what may be trusted as far as asked for.
+pub fn fix(
+    request: &Request,
+    least: Applicability,
+    progress: &dyn Progress,
+    analyse: Analyse<'_>,
+) -> Result<Repaired, RunError> {
+    let outcome = check_with(request, progress, analyse)?;
+    let mut bench = Bench {
+        request: request.clone(),
+        analyse,
+        before: BTreeMap::new(),
+        tried: FxHashSet::default(),
+        fixed: 0,
+        refused: Vec::new(),
+    };
+    let outcome = bench.run(outcome, least)?;
+    let files = bench.rewritten();
+    Ok(Repaired { outcome, files, fixed: bench.fixed, refused: bench.refused })
+}
+
+/// The files while they are worked on.
+struct Bench<'a> {
+    /// Holds the changed contents.
+    request: Request,
+    analyse: Analyse<'a>,
+    /// What the changed files held at first.
+    before: BTreeMap<PathBuf, (String, Arc<[u8]>)>,
+    /// Fixes that are not to be tried again.
+    tried: FxHashSet<choose::Key>,
+    fixed: usize,
+    refused: Vec<Refused>,
+}
+
+/// The contents of the files that one pass changes, before it and after it.
+type Changes = Vec<(PathBuf, Arc<[u8]>, Arc<[u8]>)>;
+
+impl Bench<'_> {
+    fn run(&mut self, mut outcome: Outcome, least: Applicability) -> Result<Outcome, RunError> {
+        let (mut passes, mut at_once) = (0, usize::MAX);
+        for _ in 0..MOST_ATTEMPTS {
+            let mut chosen = choose(&outcome, least, &self.tried);
+            if chosen.is_empty() || passes == MOST_PASSES {
+                break;
+            }
+            chosen.truncate(at_once);
+            match self.attempt(&chosen, &outcome)? {
+                Ok(next) => {
+                    self.fixed += chosen.len();
+                    outcome = next;
+                    // What was cut off for the search of a bad fix is still to be done.
+                    passes += usize::from(at_once == usize::MAX);
+                    at_once = usize::MAX;
+                }
+                Err(why) => match &chosen[..] {
+                    [only] => {
+                        self.refuse(only, why);
+                        at_once = usize::MAX;
+                    }
+                    _ => at_once = chosen.len() / 2,
+                },
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn refuse(&mut self, fix: &Chosen<'_>, why: String) {
+        self.tried.insert(fix.key());
+        let (path, at) = fix.location();
+        self.refused.push(Refused { path, line: at.line, cell: at.cell, rule: fix.finding.rule, why });
+    }
+
+    /// The outcome with some fixes applied, or why they were taken back.
+    fn attempt(&mut self, chosen: &[Chosen<'_>], now: &Outcome) -> Result<Result<Outcome, String>, RunError> {
+        let changes = match self.changes(chosen, now) {
+            Ok(changes) => changes,
+            Err(why) => return Ok(Err(why)),
+        };
+        for (path, _, after) in &changes {
+            self.request.contents.insert(path.clone(), after.clone());
+        }
+        let next = check_with(&self.request, &Silent, self.analyse)?;
+        if let Some(why) = objection(chosen, now, &next) {
+            for (path, before, _) in changes {
+                self.request.contents.insert(path, before);
+            }
+            return Ok(Err(why));
+        }
+        for (path, before, _) in changes {
+            let shown = super::shown_path(&self.request.cwd, &path);
+            self.before.entry(path).or_insert((shown, before));
+        }
+        Ok(Ok(next))
+    }
+
+    fn changes(&self, chosen: &[Chosen<'_>], now: &Outcome) -> Result<Changes, String> {
+        let mut changes = Vec::new();
+        for (file, edits) in choose::by_file(chosen) {
+            let shown = now.sources.get(file).ok_or("its file is not shown")?;
+            let source = &shown.source;
+            let before = self.contents(&source.path)?;
+            let edits: Vec<_> = edits.iter().map(|edit| (edit.place.span, edit.text.as_str())).collect();
+            let after = source.patched(&before, &edits).map_err(|error| error.to_string())?;
+            if syntax_errors(source) < syntax_errors_of(&source.path, &after) {
+                return Err("the script would no longer parse".to_owned());
+            }
+            changes.push((source.path.clone(), before, Arc::from(after)));
+        }
+        Ok(changes)
+    }
+
+    /// What a file holds now.
+    fn contents(&self, path: &Path) -> Result<Arc<[u8]>, String> {
+        if let Some(bytes) = self.request.contents.get(path) {
+            return Ok(bytes.clone());
+        }
+        let piped = self.request.stdin.as_ref();
+        if let Some((_, bytes)) = piped.filter(|(name, _)| disk::absolute(&self.request.cwd, name) == *path) {
+            return Ok(Arc::from(bytes.as_slice()));
+        }
+        source::read_bytes(path).map(Arc::from).map_err(|error| error.to_string())
+    }
+
+    fn rewritten(&self) -> Vec<Rewritten> {
+        let changed = self.before.iter().filter_map(|(path, (shown, before))| {
+            let after = self.request.contents.get(path)?.clone();
+            Some(Rewritten { path: path.clone(), shown: shown.clone(), before: before.clone(), after })
+        });
+        changed.collect()
+    }
+}
+
+fn syntax_errors(source: &SourceFile) -> usize {
+    syntax::parse(&source.text).errors.len()
+}
+
+fn syntax_errors_of(path: &Path, bytes: &[u8]) -> usize {
+    SourceFile::from_bytes(path, bytes).map_or(usize::MAX, |source| syntax_errors(&source))
+}
+
+/// What speaks against some fixes: a finding that they leave, or one that they bring.
+fn objection(chosen: &[Chosen<'_>], before: &Outcome, after: &Outcome) -> Option<String> {
+    let mut most = before.tally.clone();
+    for fix in chosen {
+        let key = (fix.path()?.to_owned(), fix.finding.rule);
+        let left = most.entry(key).or_default();
+        *left = left.saturating_sub(1);
+    }
+    if let Some(problem) = after.problems.iter().find(|problem| !before.problems.contains(problem)) {
+        return Some(problem.message.clone());
+    }
+    let worse = after.tally.iter().find(|(key, count)| **count > most.get(*key).copied().unwrap_or_default());
+    let ((path, rule), _) = worse?;
+    let own = |fix: &&Chosen<'_>| fix.finding.rule == *rule && fix.path() == Some(path.as_path());
+    Some(match chosen.iter().find(own) {
+        Some(_) => "the finding would still be there".to_owned(),
+        None => format!("it would bring a finding of {rule}"),
+    })
+}

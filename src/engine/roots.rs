@@ -1,0 +1,36 @@
+//! Where the paths of an outcome are counted from. People read them from the working folder on;
+//! services that review code want them from the root of the repository on.
+
+use crate::engine::disk;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, Default)]
+pub struct Roots {
+    cwd: PathBuf,
+    /// The repository around the working folder, or the working folder itself.
+    repository: PathBuf,
+}
+
+impl Roots {
+    pub fn around(cwd: &Path) -> Roots {
+        Roots { cwd: cwd.to_owned(), repository: disk::repository(cwd).unwrap_or(cwd).to_owned() }
+    }
+
+    /// A path as it is shown, from the repository's root on; one outside of it stays absolute.
+    pub fn in_repository(&self, shown: &str) -> String {
+        super::shown_path(&self.repository, &disk::absolute(&self.cwd, Path::new(shown)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_counted_from_the_repository() {
+        let roots = Roots { cwd: PathBuf::from("/r/sub"), repository: PathBuf::from("/r") };
+        assert_eq!(roots.in_repository("a/b.py"), "sub/a/b.py");
+        assert_eq!(roots.in_repository("/r/x.py"), "x.py");
+        assert_eq!(roots.in_repository("/elsewhere/x.py"), "/elsewhere/x.py");
+    }
+}

@@ -1,0 +1,100 @@
+//! Blocks of statements, and who is beside whom.
+
+use super::Draft;
+use crate::report::Span;
+use crate::syntax::*;
+use ustr::Ustr;
+
+impl<'a> Draft<'a> {
+    /// The block that a statement stands in, and where.
+    pub fn beside(&self, stmt: StmtId) -> Option<(&'a [StmtId], usize)> {
+        let tree = &self.module.tree;
+        let mut blocks: Vec<&'a [StmtId]> = vec![&tree.body];
+        tree.stmts.iter().for_each(|stmt| parts(&stmt.kind, &mut blocks));
+        for function in &tree.functions {
+            if let FunctionBody::Block(body) = &function.body {
+                blocks.push(body);
+            }
+        }
+        blocks.extend(tree.classes.iter().map(|class| &*class.body));
+        blocks.into_iter().find_map(|block| Some((block, block.iter().position(|other| *other == stmt)?)))
+    }
+
+    /// Of several places the statements of one block that they are part of, if there is such a block: the
+    /// innermost one.
+    pub fn in_one_block(&self, places: &[Span]) -> Option<Vec<StmtId>> {
+        let chains: Vec<Vec<StmtId>> = places.iter().map(|span| self.statements_around(*span)).collect();
+        let first = chains.first()?;
+        first.iter().rev().find_map(|stmt| {
+            let (block, _) = self.beside(*stmt)?;
+            let of = |chain: &Vec<StmtId>| chain.iter().copied().find(|id| block.contains(id));
+            chains.iter().map(of).collect::<Option<Vec<_>>>()
+        })
+    }
+
+    /// Whether statements in a stretch of the file bind a name.
+    pub fn binds(&self, stretch: Span, name: Ustr) -> bool {
+        let tree = &self.module.tree;
+        let is_name = |id: &ExprId| matches!(tree.expr(*id).kind, ExprKind::Name(other) if other == name);
+        tree.stmts.iter().filter(|stmt| stretch.contains(stmt.span)).any(|stmt| match &stmt.kind {
+            StmtKind::Assign { targets, .. } | StmtKind::Del(targets) => {
+                targets.iter().any(|target| names_in(tree, *target).iter().any(is_name))
+            }
+            StmtKind::AnnAssign { target, .. } | StmtKind::For { target, .. } => {
+                names_in(tree, *target).iter().any(is_name)
+            }
+            StmtKind::With { items, .. } => {
+                items.iter().filter_map(|item| item.target).any(|target| is_name(&target))
+            }
+            _ => false,
+        })
+    }
+
+    /// The name that one of the parts of a call begins with, by what is written for the part.
+    pub fn root_of(&self, written: &str, call: super::calls::Call<'a>) -> Option<Ustr> {
+        let receiver = self.receiver(call).map(|(base, _)| base);
+        let mut parts = call.args.iter().map(|arg| arg.value).chain(receiver);
+        self.root(parts.find(|part| self.written(*part) == written)?)
+    }
+
+    /// The name that an expression begins with: `self` of `self.optimizer`.
+    pub fn root(&self, mut expr: ExprId) -> Option<Ustr> {
+        loop {
+            match &self.expr(expr).kind {
+                ExprKind::Name(name) => return Some(*name),
+                ExprKind::Attribute { base, .. } | ExprKind::Subscript { base, .. } => expr = *base,
+                _ => return None,
+            }
+        }
+    }
+}
+
+fn names_in(tree: &Tree, target: ExprId) -> Vec<ExprId> {
+    match &tree.expr(target).kind {
+        ExprKind::Tuple(items) | ExprKind::List(items) => {
+            items.iter().flat_map(|item| names_in(tree, *item)).collect()
+        }
+        ExprKind::Starred(inner) => names_in(tree, *inner),
+        _ => vec![target],
+    }
+}
+
+/// The blocks of a statement; those of functions and classes are theirs.
+fn parts<'a>(kind: &'a StmtKind, blocks: &mut Vec<&'a [StmtId]>) {
+    match kind {
+        StmtKind::If { arms, otherwise } => {
+            blocks.extend(arms.iter().map(|(_, body)| &**body));
+            blocks.push(otherwise);
+        }
+        StmtKind::While { body, otherwise, .. } | StmtKind::For { body, otherwise, .. } => {
+            blocks.extend([&**body, &**otherwise]);
+        }
+        StmtKind::With { body, .. } => blocks.push(body),
+        StmtKind::Try { body, handlers, otherwise, finally } => {
+            blocks.extend([&**body, &**otherwise, &**finally]);
+            blocks.extend(handlers.iter().map(|handler| &*handler.body));
+        }
+        StmtKind::Match { cases, .. } => blocks.extend(cases.iter().map(|case| &*case.body)),
+        _ => {}
+    }
+}

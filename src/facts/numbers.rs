@@ -1,0 +1,164 @@
+//! Numbers that explode: operations with a pole, in what reaches a loss.
+
+use super::{Script, once};
+use crate::report::{Diagnostic, Place, Severity};
+use crate::syntax::{Arg, ExprId, ExprKind};
+use crate::trace::{At, Sight};
+use crate::values::{End, Faded, Hazard, HazardKind, Interval};
+
+/// Why an operation is unsafe, one for each rule that says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ailment {
+    Division,
+    Log,
+    LogOfShare,
+    Root,
+    Power,
+    Arc,
+    WrittenOut,
+    Inverse,
+    /// A guard that the dtype cannot hold, or on the wrong side.
+    LostGuard,
+    /// A choice that leaves the value out and not its gradient.
+    Choice,
+}
+
+/// An unsafe operation on the way to a loss.
+pub struct Unsafe {
+    pub at: At,
+    pub range: Interval,
+    /// The operand as it is written, where it can be told.
+    pub operand: Option<String>,
+    /// Where its numbers come from: an API by name, and the place.
+    pub what: Option<&'static str>,
+    pub made: Option<Place>,
+    pub faded: Option<Faded>,
+    pub chosen: Option<Place>,
+    pub nearness: End,
+    /// The value is finite at the pole; only the gradient is not.
+    pub of_gradient: bool,
+    pub loss: Place,
+}
+
+impl Unsafe {
+    /// What the operand can be, in words.
+    pub fn range(&self) -> String {
+        self.range.describe()
+    }
+
+    /// The operand as it is written, or what it is.
+    pub fn subject(&self, otherwise: &str) -> String {
+        self.operand.as_ref().map_or_else(|| otherwise.to_owned(), |text| format!("`{text}`"))
+    }
+}
+
+impl Script<'_> {
+    /// A finding on an unsafe operation: where the operand comes from, and which loss it reaches.
+    pub fn unsafe_finding(
+        &self,
+        rule: &'static str,
+        severity: Severity,
+        number: &Unsafe,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        let mut finding = self.finding(rule, severity, &number.at, message);
+        if let Some(made) = number.made {
+            let by = number.what.map_or_else(String::new, |what| format!("comes from `{what}`, "));
+            finding = finding.because(made, format!("{by}can be {}", number.range()));
+        }
+        if number.loss != number.at.place {
+            finding = finding.because(number.loss, "gradients go back from here");
+        }
+        finding
+    }
+
+    /// The operations that suffer from one ailment, each once.
+    pub fn unsafe_numbers(&self, ailment: Ailment) -> Vec<Unsafe> {
+        let mut found = Vec::new();
+        let mut seen = Vec::new();
+        for (at, sight) in self.sightings() {
+            let Sight::Backward { loss, .. } = sight else { continue };
+            for hazard in loss.hazards.iter().flat_map(|hazards| hazards.iter()) {
+                if ailment_of(hazard) != Some(ailment) || !once(&mut seen, hazard.place) {
+                    continue;
+                }
+                found.push(Unsafe {
+                    at: At {
+                        place: hazard.place,
+                        confidence: hazard.confidence.min(at.confidence),
+                        calls: Default::default(),
+                        ..at.clone()
+                    },
+                    range: hazard.range,
+                    operand: self.operand_text(hazard),
+                    what: hazard.what.map(|what| what.as_str()),
+                    made: hazard.made_at.filter(|made| *made != hazard.place),
+                    faded: hazard.faded,
+                    chosen: hazard.chosen,
+                    nearness: hazard.nearness,
+                    of_gradient: hazard.is_of_gradient(),
+                    loss: at.place,
+                });
+            }
+        }
+        found
+    }
+
+    /// The operand of an operation: the base, the first argument or the receiver.
+    fn operand_text(&self, hazard: &Hazard) -> Option<String> {
+        let module = self.project.module(hazard.place.file);
+        let text = |span: crate::report::Span| module.source.text.get(span.range());
+        let whole = module.tree.expr_at(hazard.place.span)?;
+        let is_number =
+            |id: ExprId| matches!(module.tree.expr(id).kind, ExprKind::Int(_) | ExprKind::Float(_));
+        let operand = match &module.tree.expr(whole).kind {
+            // A division is shown where its denominator stands.
+            _ if hazard.kind == HazardKind::Division => whole,
+            ExprKind::Binary { left, .. } => *left,
+            ExprKind::Call { callee, args } => match (args.first(), &module.tree.expr(*callee).kind) {
+                // `x.log()`, `x.pow(0.5)`
+                (first, ExprKind::Attribute { base, .. }) if first.is_none_or(|arg| is_number(arg.value)) => {
+                    *base
+                }
+                (Some(Arg { value, .. }), _) => *value,
+                _ => return None,
+            },
+            _ => whole,
+        };
+        let text = text(module.tree.expr(operand).span)?;
+        let shifted =
+            module.source.text.get(hazard.place.span.range()).is_some_and(|call| call.contains("log1p"));
+        if shifted && hazard.kind != HazardKind::Division {
+            return Some(format!("1 + {text}"));
+        }
+        (text.len() <= MOST_TEXT && !text.contains('\n')).then(|| text.to_owned())
+    }
+}
+
+/// Longer operands are not repeated in a message.
+const MOST_TEXT: usize = 40;
+
+/// So far below zero a guard on the wrong side takes a number.
+const WRONG_SIDE: f64 = 0.01;
+
+fn ailment_of(hazard: &Hazard) -> Option<Ailment> {
+    let just_below = hazard.range.low < 0.0 && hazard.range.low >= -WRONG_SIDE;
+    if hazard.chosen.is_some() {
+        return Some(Ailment::Choice);
+    }
+    if hazard.faded.is_some() {
+        return Some(Ailment::LostGuard);
+    }
+    Some(match hazard.kind {
+        HazardKind::Log | HazardKind::Root if just_below => Ailment::LostGuard,
+        HazardKind::Division => Ailment::Division,
+        HazardKind::Log => Ailment::Log,
+        HazardKind::LogOfShare => Ailment::LogOfShare,
+        HazardKind::Root => Ailment::Root,
+        HazardKind::Power => Ailment::Power,
+        HazardKind::Arc => Ailment::Arc,
+        HazardKind::WrittenOut => Ailment::WrittenOut,
+        HazardKind::Inverse => Ailment::Inverse,
+        HazardKind::Overflow | HazardKind::Spread => return None,
+    })
+}

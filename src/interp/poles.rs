@@ -1,0 +1,216 @@
+//! Operations with a pole: what comes of one stays with the value, until it reaches a loss.
+
+use super::{Interp, Invocation};
+use crate::apis::{Api, Operand, RangeSpec};
+use crate::report::{Confidence, Place};
+use crate::values::*;
+use std::rc::Rc;
+
+/// What the tables say of an operation with a pole: which it is, and the operands.
+struct Pole {
+    operation: Singular,
+    operand: Value,
+    /// What is divided.
+    above: Value,
+    place: Place,
+}
+
+impl Interp<'_> {
+    /// A division of one value by another.
+    pub(super) fn note_division(
+        &mut self,
+        above: &Value,
+        below: &Value,
+        place: Place,
+        result: Value,
+    ) -> Value {
+        let is_itself =
+            matches!((above.as_tensor(), below.as_tensor()), (Some(a), Some(b)) if Rc::ptr_eq(a, b));
+        if is_itself {
+            return result;
+        }
+        let result = written_out(above, below, place, result);
+        self.note_pole(Singular::Divide, below, place, result)
+    }
+
+    /// A power with a known exponent.
+    pub(super) fn note_power(
+        &mut self,
+        base: &Value,
+        exponent: &Value,
+        place: Place,
+        result: Value,
+    ) -> Value {
+        match exponent.as_num() {
+            Some(exponent) => self.note_pole(Singular::Power(exponent), base, place, result),
+            None => result,
+        }
+    }
+
+    /// The operation that an entry of the tables is.
+    pub(super) fn note_poles_of(&mut self, api: &Api, call: &Invocation, result: Value) -> Value {
+        let named = match &api.pole {
+            Some(apply) => Some(apply),
+            None => match &api.range {
+                Some(RangeSpec::Of(apply)) => Some(apply),
+                _ => None,
+            },
+        };
+        let Some(apply) = named else { return result };
+        match apply.verb.as_str() {
+            "diagonal" => return with_relation(result, Relation::Diagonal),
+            "finite" => return without_hazards(result),
+            _ => {}
+        }
+        let place_of = |at: usize| match apply.args.get(at) {
+            Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
+            _ => call.place,
+        };
+        let operand = |at: usize| apply.args.get(at).map_or(Value::Unknown, |arg| call.operand(arg));
+        let of_first =
+            |operation| Pole { operation, operand: operand(0), above: Value::Unknown, place: call.place };
+        let pole = match apply.verb.as_str() {
+            "arc" => of_first(Singular::Arc),
+            "div" => Pole {
+                operation: Singular::Divide,
+                operand: operand(1),
+                above: operand(0),
+                place: place_of(1),
+            },
+            "exp" => of_first(Singular::Exp),
+            "inverse" => of_first(Singular::Inverse),
+            "log" => of_first(Singular::Log { plus: 0.0 }),
+            "log1p" => of_first(Singular::Log { plus: 1.0 }),
+            "pow" => match operand(1).as_num() {
+                Some(exponent) => of_first(Singular::Power(exponent)),
+                None => return result,
+            },
+            "reciprocal" => Pole { above: Value::int(1), place: place_of(0), ..of_first(Singular::Divide) },
+            // Of all numbers at once it is zero in no run.
+            "norm" if api.pole.is_none() || is_one(&result) => return result,
+            "norm" => of_first(Singular::Norm),
+            "root" | "sqrt" => of_first(Singular::Root),
+            "rsqrt" => of_first(Singular::Power(-0.5)),
+            _ => return result,
+        };
+        match pole.operation {
+            Singular::Divide => self.note_division(&pole.above, &pole.operand, pole.place, result),
+            Singular::Log { .. } => {
+                let result = written_out_log(&pole.operand, pole.place, result);
+                self.note_pole(pole.operation, &pole.operand, pole.place, result)
+            }
+            operation => self.note_pole(operation, &pole.operand, pole.place, result),
+        }
+    }
+
+    fn note_pole(&mut self, operation: Singular, operand: &Value, place: Place, result: Value) -> Value {
+        let (Some(operand), Some(tensor)) = (operand.as_tensor(), result.as_tensor()) else { return result };
+        let Some(hazard) = hazard_of(operation, operand, place) else { return result };
+        if hazard.is_of_gradient() && matches!(tensor.graph, Graph::None) {
+            return result;
+        }
+        with_hazard(tensor, hazard)
+    }
+}
+
+/// What threatens an operation on this operand. Masks, counts and data are what they are; what a model makes
+/// can be anything that its interval holds.
+fn hazard_of(operation: Singular, operand: &Rc<Tensor>, place: Place) -> Option<Hazard> {
+    if !operand.learned || matches!(operand.source, Source::Mask | Source::Constant) {
+        return None;
+    }
+    let is_regular = matches!(operand.relation.as_deref(), Some(Relation::Regular));
+    let matrix = operation == Singular::Inverse && operand.source != Source::Parameter && !is_regular;
+    if operation == Singular::Inverse && !matrix {
+        return None;
+    }
+    let range = operand.range.or(matrix.then_some(Interval::REAL))?;
+    let range = operation.reached_from(range);
+    let nearness = operation.nearness(&range)?;
+    let kind = match operation.kind() {
+        HazardKind::Log if is_share(&range) => HazardKind::LogOfShare,
+        kind if nearness >= End::Rounded => kind,
+        _ => return None,
+    };
+    let sure = if nearness == End::Reached { Confidence::High } else { Confidence::Medium };
+    let hazard = Hazard {
+        place,
+        kind,
+        range,
+        nearness,
+        what: operand.what,
+        made_at: operand.made,
+        faded: operand.faded(),
+        chosen: None,
+        confidence: operand.confidence.min(sure),
+    };
+    let doubt = if hazard.is_of_gradient() { Confidence::Medium } else { Confidence::High };
+    Some(Hazard { confidence: hazard.confidence.min(doubt), ..hazard })
+}
+
+/// The interval of a softmax, a sigmoid, or what either leaves of one.
+fn is_share(range: &Interval) -> bool {
+    let rounding = |end: End| matches!(end, End::Underflow | End::Rounded);
+    range.low == 0.0 && range.high == 1.0 && rounding(range.low_end) && rounding(range.high_end)
+}
+
+/// A softmax or a sigmoid by hand: an exponential that overflows is divided by a sum with it, or a number by one.
+fn written_out(above: &Value, below: &Value, place: Place, result: Value) -> Value {
+    let Some(below) = below.as_tensor() else { return result };
+    let above_overflows = |place: Place| {
+        above.as_tensor().is_some_and(|above| overflows(above).any(|hazard| hazard.place == place))
+    };
+    let over_a_number = above.as_num().is_some() && below.range.is_some_and(|range| range.low > 0.0);
+    let found = overflows(below).find(|hazard| over_a_number || above_overflows(hazard.place));
+    written_at(found.cloned(), place, result)
+}
+
+/// A logarithm of a sum with an exponential that overflows.
+fn written_out_log(operand: &Value, place: Place, result: Value) -> Value {
+    // The logarithm of an exponential alone is what the exponential was taken of.
+    let found = operand.as_tensor().and_then(|operand| {
+        let is_bare = |hazard: &&Hazard| operand.what.is_some() && operand.made == Some(hazard.place);
+        overflows(operand).find(|hazard| !is_bare(hazard)).cloned()
+    });
+    written_at(found, place, result)
+}
+
+fn written_at(overflow: Option<Hazard>, place: Place, result: Value) -> Value {
+    match (overflow, result.as_tensor()) {
+        (Some(overflow), Some(tensor)) => {
+            with_hazard(tensor, Hazard { place, kind: HazardKind::WrittenOut, ..overflow })
+        }
+        _ => result,
+    }
+}
+
+fn overflows(tensor: &Tensor) -> impl Iterator<Item = &Hazard> {
+    let hazards = tensor.hazards.iter().flat_map(|hazards| hazards.iter());
+    hazards.filter(|hazard| hazard.kind == HazardKind::Overflow)
+}
+
+fn with_hazard(tensor: &Rc<Tensor>, hazard: Hazard) -> Value {
+    let hazards = union_hazards(&tensor.hazards, &Some(Rc::from([hazard])));
+    Value::tensor(Tensor { hazards, ..(**tensor).clone() })
+}
+
+fn is_one(value: &Value) -> bool {
+    value.as_tensor().is_none_or(|tensor| tensor.rank() == Some(0))
+}
+
+fn with_relation(result: Value, relation: Relation) -> Value {
+    match result.as_tensor() {
+        Some(tensor) => Value::tensor(Tensor { relation: Some(Rc::new(relation)), ..(**tensor).clone() }),
+        None => result,
+    }
+}
+
+/// What is not finite was replaced.
+fn without_hazards(result: Value) -> Value {
+    match result.as_tensor() {
+        Some(tensor) if tensor.hazards.is_some() => {
+            Value::tensor(Tensor { hazards: None, ..(**tensor).clone() })
+        }
+        _ => result,
+    }
+}

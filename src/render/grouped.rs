@@ -1,0 +1,37 @@
+//! The findings of a file below its name.
+
+use super::{BOLD, Position, paint, severity, severity_code};
+use crate::engine::Outcome;
+use std::io::Write;
+
+pub fn render(outcome: &Outcome, color: bool) -> Vec<u8> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for finding in &outcome.findings {
+        if let Some(position) = Position::of(&outcome.sources, finding.place) {
+            let place = position.to_string();
+            let place = place[position.path.len() + 1..].to_owned();
+            let name = format!("{}[{}]", severity(finding.severity), finding.rule);
+            let name = paint(&name, severity_code(finding.severity), color);
+            rows.push(Row { path: position.path, place, name, message: &finding.message });
+        }
+    }
+    let mut out = Vec::new();
+    for group in rows.chunk_by(|a, b| a.path == b.path) {
+        let wide = group.iter().map(|row| row.place.len()).max().unwrap_or(0);
+        let path = group.first().map_or("", |row| row.path);
+        // Writing to a `Vec` does not fail.
+        let _ = writeln!(out, "{}", paint(path, BOLD, color));
+        for Row { place, name, message, .. } in group {
+            let _ = writeln!(out, "  {place:wide$}  {name} {message}");
+        }
+        let _ = writeln!(out);
+    }
+    out
+}
+
+struct Row<'a> {
+    path: &'a str,
+    place: String,
+    name: String,
+    message: &'a str,
+}

@@ -1,0 +1,101 @@
+//! How a tensor stands to another one that it was made of, where a later operation on both asks.
+
+use super::hazard::Faded;
+use super::range::{End, Interval};
+use super::tensor::Tensor;
+use crate::syntax::CompareOp;
+use std::rc::Rc;
+
+#[derive(Clone, Debug)]
+pub enum Relation {
+    /// A mask: it holds where the numbers of another tensor compare so to a number.
+    Compared { subject: Rc<Tensor>, op: CompareOp, number: f64 },
+    /// A mask that depends on what a model makes, in a way that is not followed.
+    Judged,
+    /// The largest numbers of another tensor.
+    Largest(Rc<Tensor>),
+    /// Zero but for a diagonal.
+    Diagonal,
+    /// A matrix to which a diagonal was added.
+    Regular,
+    /// A guard of its numbers was lost to rounding.
+    Faded(Faded),
+}
+
+impl Relation {
+    /// What is left of an interval where a mask holds, or where it does not. `None` in place of an interval
+    /// where the mask may say something that is not followed.
+    pub fn narrowed(mask: Option<&Relation>, of: &Rc<Tensor>, holds: bool) -> Option<Interval> {
+        let range = of.range?;
+        match mask {
+            Some(Relation::Compared { subject, op, number }) if is_same(subject, of) => {
+                compared(&range, *op, *number, holds)
+            }
+            Some(Relation::Compared { subject, .. }) if !subject.learned => Some(range),
+            None => Some(range),
+            _ if !of.learned => Some(range),
+            _ => None,
+        }
+    }
+
+    /// The mask that holds where this one does not.
+    pub fn inverted(&self) -> Relation {
+        match self {
+            Relation::Compared { subject, op, number } => match opposite(*op) {
+                Some(op) => Relation::Compared { subject: subject.clone(), op, number: *number },
+                None => Relation::Judged,
+            },
+            other => other.clone(),
+        }
+    }
+}
+
+/// The same numbers, by where they were made: a copy that was moved or detached keeps them.
+fn is_same(a: &Rc<Tensor>, b: &Rc<Tensor>) -> bool {
+    Rc::ptr_eq(a, b) || (a.made.is_some() && a.made == b.made && a.born == b.born && a.range == b.range)
+}
+
+impl Tensor {
+    /// Whether a tensor is another's largest numbers.
+    pub fn is_largest_of(&self, other: &Rc<Tensor>) -> bool {
+        matches!(self.relation.as_deref(), Some(Relation::Largest(of)) if is_same(of, other))
+    }
+
+    pub fn faded(&self) -> Option<Faded> {
+        match self.relation.as_deref() {
+            Some(Relation::Faded(faded)) => Some(*faded),
+            _ => None,
+        }
+    }
+}
+
+fn opposite(op: CompareOp) -> Option<CompareOp> {
+    Some(match op {
+        CompareOp::Less => CompareOp::GreaterEq,
+        CompareOp::GreaterEq => CompareOp::Less,
+        CompareOp::Greater => CompareOp::LessEq,
+        CompareOp::LessEq => CompareOp::Greater,
+        CompareOp::Eq => CompareOp::NotEq,
+        CompareOp::NotEq => CompareOp::Eq,
+        _ => return None,
+    })
+}
+
+/// Those numbers of an interval that compare so.
+fn compared(range: &Interval, op: CompareOp, number: f64, holds: bool) -> Option<Interval> {
+    let op = if holds { Some(op) } else { opposite(op) };
+    let above = |end: End| Interval { low: number, low_end: end, ..Interval::REAL };
+    let below = |end: End| Interval { high: number, high_end: end, ..Interval::REAL };
+    let bound = match op {
+        Some(CompareOp::Greater) => above(End::Open),
+        Some(CompareOp::GreaterEq) => above(End::Reached),
+        Some(CompareOp::Less) => below(End::Open),
+        Some(CompareOp::LessEq) => below(End::Reached),
+        Some(CompareOp::Eq) => Interval::point(number),
+        Some(CompareOp::NotEq) if range.low == number => above(End::Open),
+        Some(CompareOp::NotEq) if range.high == number => below(End::Open),
+        // A number inside an interval is taken out: what is left is no interval.
+        _ => return None,
+    };
+    Some(range.meet(&bound).unwrap_or(*range))
+}

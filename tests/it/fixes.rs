@@ -1,0 +1,169 @@
+//! Fixes do what they say: applied to every faulty fixture, they leave scripts that parse, in which the findings
+//! are gone and no others have come. `fixtures/<rule>/fixes.diff` shows them for review; `UPDATE=1` writes it.
+
+use std::path::{Path, PathBuf};
+
+use similar::TextDiff;
+use trainlint::engine::analysis::analyse;
+use trainlint::engine::config::Config;
+use trainlint::engine::configs::Origin;
+use trainlint::engine::fix::{Repaired, fix};
+use trainlint::engine::{Request, Silent};
+use trainlint::report::Applicability;
+
+use crate::findings::root;
+use crate::fixtures::of_rules;
+use crate::harness::Project;
+
+fn repaired(paths: Vec<PathBuf>) -> Repaired {
+    let request = Request {
+        cwd: root().to_owned(),
+        paths,
+        origin: Origin::Isolated,
+        overrides: Config { pedantic: Some(true), ..Config::default() },
+        ..Request::default()
+    };
+    fix(&request, Applicability::Unsafe, &Silent, &analyse).unwrap()
+}
+
+fn diff(repaired: &Repaired) -> String {
+    let mut text = String::new();
+    for file in &repaired.files {
+        let text_of = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let (before, after) = (text_of(&file.before), text_of(&file.after));
+        let shown = TextDiff::from_lines(&before, &after).unified_diff().context_radius(2).to_string();
+        text.push_str(&format!("--- {}\n{shown}", file.shown.rsplit('/').next().unwrap_or_default()));
+    }
+    text
+}
+
+/// What is wrong with the fixes of a folder, if anything is.
+fn objections(repaired: &Repaired) -> Vec<String> {
+    let refused = repaired.refused.iter().map(|one| {
+        let (path, line, rule, why) = (&one.path, one.line, one.rule, &one.why);
+        format!("{path}:{line}: the fix of {rule} does not hold: {why}")
+    });
+    let applicable = |fix: &&trainlint::report::Fix| fix.applicability >= Applicability::Unsafe;
+    let left = repaired.outcome.findings.iter().filter(|one| one.fix.as_ref().filter(applicable).is_some());
+    let left = left.map(|one| format!("a fix of {} is left when all are done", one.rule));
+    refused.chain(left).collect()
+}
+
+#[test]
+fn fixes_hold_and_are_as_reviewed() {
+    let mut wrong = Vec::new();
+    let picked = std::env::var("FIXTURE").unwrap_or_default();
+    for folder in of_rules().into_iter().filter(|folder| folder.to_string_lossy().contains(&picked)) {
+        let repaired = repaired(vec![folder.clone()]);
+        wrong.extend(objections(&repaired));
+        let (path, is) = (root().join(&folder).join("fixes.diff"), diff(&repaired));
+        if std::env::var_os("UPDATE").is_some() {
+            write_or_remove(&path, &is);
+        }
+        let was = std::fs::read_to_string(&path).unwrap_or_default();
+        if was != is {
+            wrong.push(format!("{} is not current: run `UPDATE=1 cargo test`", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn write_or_remove(path: &Path, text: &str) {
+    if text.is_empty() {
+        // It may never have been there.
+        let _ = std::fs::remove_file(path);
+    } else {
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+const UNCLEARED: &str = "\
+import torch
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in torch.utils.data.DataLoader(data, batch_size=8, shuffle=True):
+    loss = torch.nn.functional.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+";
+
+fn cleared() -> String {
+    UNCLEARED.replace("    loss.backward()", "    optimizer.zero_grad()\n    loss.backward()")
+}
+
+#[test]
+fn fix_writes_and_reports_what_is_left() {
+    let project = Project::new().file("a/train.py", UNCLEARED).file("other.py", "import json\n");
+    let ran = project.run(&["check", "--fix"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    assert!(ran.stdout.ends_with("fixed 1 finding\n"), "{ran:?}");
+    assert!(project.text("a/train.py").starts_with(&cleared()));
+    let again = project.run(&["check", "--fix", "--unsafe-fixes"]);
+    assert!(again.stdout.ends_with("fixed nothing\n"), "{again:?}");
+}
+
+#[test]
+fn diff_shows_and_writes_nothing() {
+    let project = Project::new().file("train.py", UNCLEARED);
+    let before = project.text("train.py");
+    let ran = project.run(&["check", "--diff"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    assert!(ran.stdout.starts_with("--- a/train.py\n+++ b/train.py\n@@ "), "{ran:?}");
+    assert!(ran.stdout.contains("\n+    optimizer.zero_grad()\n     loss.backward()\n"), "{ran:?}");
+    assert_eq!(project.text("train.py"), before);
+    let clean = Project::new().file("train.py", cleared()).run(&["check", "--diff"]);
+    assert_eq!((clean.code, clean.stdout.as_str()), (0, ""));
+}
+
+#[test]
+fn the_report_says_what_can_be_fixed() {
+    let project = Project::new().file("train.py", UNCLEARED);
+    let ran = project.run(&["check"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stdout.contains("= fix available: insert `optimizer.zero_grad()` before the backward pass"));
+    assert!(ran.stdout.ends_with("1 fixable with `--fix`\n"), "{ran:?}");
+    let json = project.run(&["check", "--output-format", "json"]).stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let fix = &json["findings"][0]["fix"];
+    assert_eq!(fix["applicability"], "safe");
+    assert_eq!((&fix["edits"][0]["line"], &fix["edits"][0]["column"]), (&6.into(), &1.into()));
+    assert_eq!(fix["edits"][0]["text"], "    optimizer.zero_grad()\n");
+}
+
+#[test]
+fn stdin_comes_back_fixed() {
+    let ran = Project::new().run_with(&["check", "--fix", "-"], UNCLEARED);
+    assert_eq!((ran.code, ran.stdout), (0, cleared()));
+    assert!(ran.stderr.ends_with("fixed 1 finding\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_notebook_changes_in_the_cell_only() {
+    let lines: Vec<String> = UNCLEARED.lines().map(|line| format!("\"{line}\\n\"")).collect();
+    let notebook = |code: &str| {
+        format!(
+            "{{\"cells\": [{{\"cell_type\":  \"code\", \"outputs\": [1.0, \"\\u00e9\"],\n \"source\": [\n  {code}]}}],\n \"nbformat\": 4 }}"
+        )
+    };
+    let before = notebook(&lines.join(",\n  "));
+    let project = Project::new().file("train.ipynb", &before);
+    assert_eq!(project.run(&["check", "--fix-only"]).stdout, "fixed 1 finding\n");
+    let inserted = "\"    optimizer.zero_grad()\\n\",\n  \"    loss.backward()";
+    assert_eq!(project.text("train.ipynb"), before.replace("\"    loss.backward()", inserted));
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_and_links_stay_and_read_only_files_are_named() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let project = Project::new().file("real.py", UNCLEARED).file("locked.py", UNCLEARED);
+    let (real, link) = (project.path("real.py"), project.path("link.py"));
+    symlink(&real, &link).unwrap();
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o750)).unwrap();
+    std::fs::set_permissions(project.path("locked.py"), std::fs::Permissions::from_mode(0o444)).unwrap();
+    let ran = project.run(&["check", "--fix-only", "link.py", "locked.py"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert_eq!(ran.stderr, "error: locked.py: can't be written: it is read-only\n");
+    assert!(link.is_symlink() && project.text("real.py").starts_with(&cleared()));
+    assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o750);
+}
