@@ -72,11 +72,18 @@ pub const RANGES: &[Word] = &[
 /// `pow`, `reciprocal` or `sqrt` has that pole without saying so.
 pub const POLES: &[Word] = &[
     word("arc", 1, 1, "x at one and minus one, and outside"),
+    word(
+        "deviation",
+        1,
+        4,
+        "x [dim] [unbiased] [correction]: the gradient where all of x is equal; one number",
+    ),
     word("diagonal", 1, 1, "none, and a matrix that the result is added to has an inverse"),
     word("div", 2, 2, "x y: y at zero"),
     word("finite", 1, 1, "none, and what is not finite in x is replaced"),
     word("inverse", 1, 1, "a matrix x that has no inverse"),
     word("log", 1, 1, "x at zero, and below"),
+    word("moments", 1, 1, "in training, one number in x for each channel"),
     word("none", 1, 1, "its own code leaves x at the pole out"),
     word("norm", 1, 1, "the gradient where all of x is zero"),
     word("root", 1, 1, "the gradient where x is zero; x below zero"),

@@ -36,6 +36,17 @@ pub enum ColorWhen {
 pub enum Command {
     /// Check scripts and notebooks.
     Check(Box<CheckArgs>),
+    /// Check scripts, and run what the findings are about, to see them happen.
+    Confirm(Box<ConfirmArgs>),
+    /// Write what can be run of the findings into a plan, for `trainlint replay` on another machine.
+    Plan(Box<PlanArgs>),
+    /// Run a plan, and write what came out.
+    Replay(ReplayArgs),
+    /// Show what came out of a plan.
+    Report(ReportArgs),
+    /// The process in which a plan runs.
+    #[command(hide = true)]
+    ReplayWorker(WorkerArgs),
     /// List the rules.
     Rules(RulesArgs),
     /// Show the page of a rule.
@@ -44,7 +55,7 @@ pub enum Command {
     Version,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct CheckArgs {
     /// Files and folders to check; `-` reads a script from stdin. [default: .]
     pub paths: Vec<PathBuf>,
@@ -92,6 +103,26 @@ pub struct CheckArgs {
     /// Write what would be fixed to stdout as a unified diff, and leave the files as they are.
     #[arg(long, help_heading = "Fixes")]
     pub diff: bool,
+
+    /// Report only what this file does not know; `--write-baseline` writes it.
+    #[arg(long, value_name = "FILE", help_heading = "Adoption")]
+    pub baseline: Option<PathBuf>,
+
+    /// Write everything that is found into a file, as known from now on, and exit with 0.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fix", "fix_only", "diff"], help_heading = "Adoption")]
+    pub write_baseline: Option<PathBuf>,
+
+    /// Report only what lies on lines that changed since a revision of git, and what else the change has caused.
+    ///
+    /// Counts from the last commit that the revision and the working tree have in common.
+    #[arg(long, value_name = "REV", conflicts_with_all = ["write_baseline", "fix", "fix_only", "diff", "stdin_filename"], help_heading = "Adoption")]
+    pub diff_base: Option<String>,
+
+    /// Write a comment that ignores it beside each finding, with a reason if one is given.
+    #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true, default_missing_value = "",
+          value_parser = one_line, conflicts_with_all = ["write_baseline", "fix", "fix_only", "diff", "stdin_filename"],
+          help_heading = "Adoption")]
+    pub add_ignore: Option<String>,
 
     /// Rules and groups to check, and no others; `ALL` for every rule.
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
@@ -181,11 +212,130 @@ pub struct ExplainArgs {
     pub id: String,
 }
 
+/// What is checked before anything is replayed; flags as in `check`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct FindingArgs {
+    /// Files and folders to check. [default: .]
+    pub paths: Vec<PathBuf>,
+
+    /// Rules and groups to check, and no others; `ALL` for every rule.
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
+    pub select: Option<Vec<Selector>>,
+
+    /// The least confidence of a finding that is replayed: `high`, `medium` or `low`. [default: medium]
+    #[arg(long, value_name = "CONFIDENCE", value_parser = parse_confidence, help_heading = "Rules")]
+    pub min_confidence: Option<Confidence>,
+
+    /// Replay notes and findings of low confidence, too.
+    #[arg(long, help_heading = "Rules")]
+    pub pedantic: bool,
+
+    /// The card that the run is meant for, such as `rtx4090`, `a100-80g` or `h200`. [default: a card of 24 GB]
+    #[arg(long, value_name = "NAME", conflicts_with = "gpu_memory", help_heading = "The run")]
+    pub gpu: Option<String>,
+
+    /// The memory of the card that the run is meant for, such as `24GiB`, `24GB`, `32000M` or `1.5T`.
+    #[arg(long, value_name = "SIZE", help_heading = "The run")]
+    pub gpu_memory: Option<String>,
+
+    /// Say what a value is, over what the script says, such as `batch_size=64`.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = set_value, help_heading = "The run")]
+    pub set: Vec<(String, Literal)>,
+
+    /// Use this configuration file, and no other.
+    #[arg(long, value_name = "FILE", conflicts_with = "isolated", help_heading = "Files")]
+    pub config: Option<PathBuf>,
+
+    /// Use no configuration file.
+    #[arg(long, help_heading = "Files")]
+    pub isolated: bool,
+
+    /// Samples that are drawn for each expression.
+    #[arg(long, value_name = "N", default_value_t = crate::replay::plan::SAMPLES, help_heading = "The replay")]
+    pub samples: u64,
+
+    /// What the samples are drawn from: the same seed gives the same ones.
+    #[arg(long, value_name = "N", default_value_t = crate::replay::plan::SEED, help_heading = "The replay")]
+    pub seed: u64,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ConfirmArgs {
+    #[command(flatten)]
+    pub findings: FindingArgs,
+
+    /// Where to run: `auto` takes a GPU if there is one that this version can use, else the CPU.
+    #[arg(long, value_name = "WHERE", default_value = "auto", help_heading = "The replay")]
+    pub backend: Backend,
+
+    /// How to write what came out.
+    #[arg(long, value_name = "FORMAT", default_value = "full", help_heading = "Output")]
+    pub output_format: ResultFormat,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub findings: FindingArgs,
+
+    /// The file to write; stdout without it.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ReplayArgs {
+    /// The plan, as `trainlint plan` wrote it.
+    pub plan: PathBuf,
+
+    /// Where to run: `auto` takes a GPU if there is one that this version can use, else the CPU.
+    #[arg(long, value_name = "WHERE", default_value = "auto")]
+    pub backend: Backend,
+
+    /// The file to write; stdout without it.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// What came out of a plan, as `trainlint replay` wrote it.
+    pub result: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct WorkerArgs {
+    /// The first item to run.
+    #[arg(long, default_value_t = 0)]
+    pub from: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    Auto,
+    Cpu,
+    Cuda,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ResultFormat {
+    /// For people.
+    Full,
+    /// For machines.
+    Json,
+}
+
 fn per_file_ignore(text: &str) -> Result<(String, Vec<Selector>), String> {
     let (glob, rules) =
         text.rsplit_once(':').ok_or("write a glob, a colon and rules, such as `tests/**:memory`")?;
     let rules = rules.split(',').map(|rule| Selector::parse(rule.trim())).collect::<Result<_, _>>()?;
     Ok((read_glob(glob)?, rules))
+}
+
+/// A reason has to fit into a comment.
+fn one_line(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.contains(char::is_control) { Err("a reason is one line".to_owned()) } else { Ok(text.to_owned()) }
 }
 
 fn set_value(text: &str) -> Result<(String, Literal), String> {

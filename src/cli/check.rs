@@ -3,7 +3,7 @@
 use super::args::CheckArgs;
 use super::output::Output;
 use super::progress::Bar;
-use super::{CLEAN, FAILURE, FINDINGS, fix, reports, show};
+use super::{CLEAN, FAILURE, FINDINGS, adopt, fix, reports, show};
 use crate::engine::config::{Config, Target};
 use crate::engine::configs::Origin;
 use crate::engine::{self, Outcome, Request};
@@ -24,8 +24,15 @@ pub fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
         return fix::run(&args, &request, output);
     }
     let progress = Bar::new(!args.no_progress);
-    let outcome = engine::check(&request, &progress)?;
+    let mut outcome = engine::check(&request, &progress)?;
     complain(&outcome, output);
+    if let Some(path) = args.write_baseline.as_ref().filter(|_| !outcome.failed()) {
+        return adopt::write_baseline(path, &outcome, output);
+    }
+    adopt::hide_known(&args, &request, &mut outcome)?;
+    if let Some(reason) = args.add_ignore.as_ref().filter(|_| !outcome.failed()) {
+        return adopt::add_ignores(reason, &outcome, output);
+    }
     output.out(&report(&args, &outcome, None, output)?)?;
     Ok(verdict(&args, &outcome))
 }
@@ -69,7 +76,7 @@ pub fn report(
     Ok(text)
 }
 
-fn request(args: &CheckArgs) -> anyhow::Result<Request> {
+pub fn request(args: &CheckArgs) -> anyhow::Result<Request> {
     let cwd = std::env::current_dir().context("the working folder can't be found")?;
     let piped = args.paths.iter().any(|path| path == Path::new("-"));
     if piped && args.paths.len() > 1 {

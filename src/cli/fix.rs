@@ -1,12 +1,13 @@
 //! `trainlint check --fix` and `--diff`: what the engine has changed in memory goes to the files, or is shown.
 
+use super::adopt::hide_known;
 use super::args::CheckArgs;
 use super::check::{complain, report, verdict};
 use super::output::Output;
 use super::progress::Bar;
 use super::{CLEAN, FAILURE, FINDINGS};
 use crate::engine::analysis::analyse;
-use crate::engine::fix::{Repaired, Rewritten, fix};
+use crate::engine::fix::{Refused, Repaired, Rewritten, fix};
 use crate::engine::{Outcome, Request};
 use crate::render;
 use crate::report::Applicability;
@@ -15,13 +16,10 @@ use similar::TextDiff;
 
 pub fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyhow::Result<u8> {
     let least = if args.unsafe_fixes { Applicability::Unsafe } else { Applicability::Safe };
-    let repaired = fix(request, least, &Bar::new(!args.no_progress), &analyse)?;
+    let mut repaired = fix(request, least, &Bar::new(!args.no_progress), &analyse)?;
     complain(&repaired.outcome, output);
-    for one in &repaired.refused {
-        let cell = one.cell.map_or(String::new(), |cell| format!(":cell {cell}"));
-        let place = format!("{}{cell}:{}", one.path, one.line);
-        output.complain("warning", &format!("{place}: {} was not fixed: {}", one.rule, one.why));
-    }
+    hide_known(args, request, &mut repaired.outcome)?;
+    refuse(&repaired.refused, "fixed", output);
     if args.diff {
         return show(&repaired, output);
     }
@@ -43,8 +41,17 @@ pub fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyhow::Resu
     })
 }
 
+/// Says what could not be done.
+pub fn refuse(refused: &[Refused], done: &str, output: &Output) {
+    for one in refused {
+        let cell = one.cell.map_or(String::new(), |cell| format!(":cell {cell}"));
+        let place = format!("{}{cell}:{}", one.path, one.line);
+        output.complain("warning", &format!("{place}: {} was not {done}: {}", one.rule, one.why));
+    }
+}
+
 /// Whether all files could be written.
-fn write(files: &[Rewritten], output: &Output) -> bool {
+pub fn write(files: &[Rewritten], output: &Output) -> bool {
     let mut all_written = true;
     for file in files {
         if let Err(error) = rewrite(&file.path, &file.before, &file.after) {

@@ -44,10 +44,29 @@ the cell and the line within it.
 A finding keeps its fingerprint when lines move: it is made of the rule, the code of the line
 without comments and spacing, the functions and classes around it, and of equal ones of a file the
 number.
-
 ";
 
-const JSON: &str = "\
+const ADOPTION: &str = "
+## Where there are many findings already
+
+| | what it does |
+| --- | --- |
+| `--write-baseline known.json` | writes down what there is; commit the file |
+| `--baseline known.json` | reports what is not in it |
+| `--diff-base origin/main` | reports what lies on changed lines, and what else the change has caused |
+| `--add-ignore=REASON` | writes `# trainlint: ignore[…] -- REASON` beside each finding |
+
+A baseline knows a finding by its fingerprint, so it holds while lines move and files and functions are
+renamed. Equal findings are counted: a copy of a known mistake is reported. A finding that is repaired stays
+in the file until the baseline is written anew, and is let through once if it comes back.
+
+`--diff-base` needs git. It rehearses the tree as it was, too, at the last commit that the revision and the
+working tree have in common, so a helper that no longer clears gradients is reported where they are applied.
+A shallow clone lacks that commit (GitHub Actions: `fetch-depth: 0`).
+";
+
+const JSON: &str = "
+\
 ## The JSON format
 
 One object on one line. Fields are added in the course of version 1, never changed or removed.
@@ -58,6 +77,7 @@ One object on one line. Fields are added in the course of version 1, never chang
 | `findings` | sorted by path, place and rule |
 | `hidden` | number of findings that `--pedantic` or a lower `--min-confidence` would show |
 | `suppressed` | number of findings that comments silenced |
+| `known` | number of findings that a baseline or the base revision has |
 | `files` | `checked`, `skipped` (import no known framework), `incomplete` (rehearsed only in part) |
 | `errors` | files that were not checked: `path`, `message` |
 
@@ -75,10 +95,11 @@ pub fn manual() -> String {
     let mut command = Args::command();
     command.build();
     let mut text = INTRODUCTION.to_owned();
-    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()) {
         section(&mut text, sub);
     }
     text.push_str(FORMATS);
+    text.push_str(ADOPTION);
     text.push_str(JSON);
     text
 }

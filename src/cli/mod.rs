@@ -2,13 +2,16 @@
 //! environment; everything else is the engine's and the renderers'.
 #![allow(clippy::disallowed_methods, reason = "this module is the edge to the environment")]
 
+mod adopt;
 mod args;
+mod changes;
 mod check;
 mod explain;
 mod fix;
 mod manual;
 mod output;
 mod progress;
+mod replay;
 mod reports;
 mod rules;
 mod show;
@@ -27,6 +30,9 @@ const FINDINGS: u8 = 1;
 /// trainlint could not do what it was asked to.
 const FAILURE: u8 = 2;
 
+/// There is no GPU that could be used, and nothing else was allowed.
+const NO_GPU: u8 = 3;
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -40,6 +46,11 @@ pub fn main() -> ExitCode {
     let output = Output::new(args.color);
     let result = match args.command {
         Command::Check(check) => check::run(*check, &output),
+        Command::Confirm(confirm) => replay::confirm(&confirm, &output),
+        Command::Plan(plan) => replay::plan(&plan, &output),
+        Command::Replay(replay) => replay::replay(&replay, &output),
+        Command::Report(report) => replay::report(&report, &output),
+        Command::ReplayWorker(worker) => replay::worker(&worker),
         Command::Rules(rules) => rules::run(&rules, &output),
         Command::Explain(explain) => explain::run(&explain, &output),
         Command::Version => {

@@ -7,6 +7,9 @@ use crate::source::{bare_code, logical_lines};
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+/// The most bytes of code in a fingerprint.
+const LONGEST: usize = 200;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     pub rule: &'static str,
@@ -22,6 +25,15 @@ impl Fingerprint {
         let Fingerprint { rule, context, code } = self;
         format!("{:016x}", xxh3_64(format!("{rule}\0{context}\0{code}").as_bytes()))
     }
+}
+
+/// A line of data or of what was generated is told by its start and a digest of all of it.
+fn shortened(code: String) -> String {
+    if code.len() <= LONGEST {
+        return code;
+    }
+    let start: String = code.chars().take(LONGEST / 2).collect();
+    format!("{start} … {:016x}", xxh3_64(code.as_bytes()))
 }
 
 /// Thirty-two hexadecimal digits that stand for a text.
@@ -79,7 +91,7 @@ impl Outline {
             // In a comment, which then is what the finding is about.
             None => source.text[physical].split_whitespace().collect::<Vec<_>>().join(" "),
         };
-        Fingerprint { rule, context: self.context(&source.text, before), code }
+        Fingerprint { rule, context: self.context(&source.text, before), code: shortened(code) }
     }
 
     /// What is around the last of the first so many lines.

@@ -2,6 +2,7 @@
 //! is shown. Knows neither how findings are found nor how they are printed.
 
 pub mod analysis;
+pub mod baseline;
 pub mod config;
 pub mod configs;
 pub mod discovery;
@@ -14,6 +15,7 @@ mod roots;
 mod run;
 pub mod selection;
 pub mod settings;
+pub mod silence;
 pub mod suggest;
 
 pub use roots::Roots;
@@ -81,6 +83,8 @@ pub struct Outcome {
     pub hidden: usize,
     /// Findings that a comment silenced.
     pub suppressed: usize,
+    /// Findings that a baseline, or the revision before a change, has as well.
+    pub known: usize,
     pub files: FileCounts,
     pub problems: Vec<Problem>,
     pub sources: Sources,

@@ -12,6 +12,7 @@ struct Report<'a> {
     findings: Vec<Finding<'a>>,
     hidden: usize,
     suppressed: usize,
+    known: usize,
     files: Files,
     errors: Vec<Problem<'a>>,
 }
@@ -81,6 +82,7 @@ pub fn render(outcome: &Outcome) -> Vec<u8> {
         findings: outcome.findings.iter().filter_map(|one| finding(&outcome.sources, one)).collect(),
         hidden: outcome.hidden,
         suppressed: outcome.suppressed,
+        known: outcome.known,
         files: Files { checked: files.checked, skipped: files.skipped, incomplete: files.incomplete },
         errors: outcome
             .problems

@@ -17,6 +17,9 @@ pub fn summary(outcome: &Outcome, color: bool) -> String {
         let shows = "`--pedantic` shows notes and low confidence";
         text.push_str(&format!("; {} hidden ({shows})", plural(outcome.hidden, "finding")));
     }
+    if outcome.known > 0 {
+        text.push_str(&format!("; {} known before", plural(outcome.known, "finding")));
+    }
     if outcome.suppressed > 0 {
         text.push_str(&format!("; {} silenced by comments", outcome.suppressed));
     }

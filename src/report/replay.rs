@@ -62,6 +62,17 @@ pub enum Form {
     Many,
 }
 
+impl Form {
+    pub const ALL: &[Form] = &[Form::One, Form::Many];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::One => "one",
+            Form::Many => "many",
+        }
+    }
+}
+
 /// The numbers that an input can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Domain {
@@ -113,13 +124,26 @@ impl Number {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Float {
     F16,
     Bf16,
     #[default]
     F32,
     F64,
+}
+
+impl Float {
+    pub const ALL: &[Float] = &[Float::F16, Float::Bf16, Float::F32, Float::F64];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Float::F16 => "float16",
+            Float::Bf16 => "bfloat16",
+            Float::F32 => "float32",
+            Float::F64 => "float64",
+        }
+    }
 }
 
 /// Whose rules hold where a function has no slope.
@@ -129,6 +153,18 @@ pub enum Framework {
     Torch,
     TensorFlow,
     Jax,
+}
+
+impl Framework {
+    pub const ALL: &[Framework] = &[Framework::Torch, Framework::TensorFlow, Framework::Jax];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Framework::Torch => "torch",
+            Framework::TensorFlow => "tensorflow",
+            Framework::Jax => "jax",
+        }
+    }
 }
 
 /// One value, and where the script computes it.
@@ -326,12 +362,39 @@ pub enum Fault {
     UnscaledAccumulation(u32),
 }
 
+impl Fault {
+    /// One of each.
+    pub const ALL: &[Fault] =
+        &[Fault::MissingZeroGrad, Fault::ClearedBeforeStep, Fault::UnscaledAccumulation(2)];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::MissingZeroGrad => "missing-zero-grad",
+            Fault::ClearedBeforeStep => "cleared-before-step",
+            Fault::UnscaledAccumulation(_) => "unscaled-accumulation",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optimizer {
     Sgd,
     Adam,
     AdamW,
     RmsProp,
+}
+
+impl Optimizer {
+    pub const ALL: &[Optimizer] = &[Optimizer::Sgd, Optimizer::Adam, Optimizer::AdamW, Optimizer::RmsProp];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Optimizer::Sgd => "sgd",
+            Optimizer::Adam => "adam",
+            Optimizer::AdamW => "adamw",
+            Optimizer::RmsProp => "rmsprop",
+        }
+    }
 }
 
 /// Bytes that the run needs on the GPU at once.

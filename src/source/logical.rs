@@ -40,7 +40,7 @@ pub fn bare_code(text: &str, logical: Span, part: Range<usize>) -> String {
                 at = line_end(bytes, at);
                 from = at;
             }
-            b'"' | b'\'' => at = skip_string(bytes, at),
+            b'"' | b'\'' => at = after_string(bytes, at),
             _ => at += 1,
         }
     }
@@ -74,7 +74,7 @@ pub(super) fn scan(bytes: &[u8], start: usize) -> LogicalLine {
                 at = line_end(bytes, at);
                 continue;
             }
-            b'"' | b'\'' => skip_string(bytes, at),
+            b'"' | b'\'' => after_string(bytes, at),
             b'\\' => after_continuation(bytes, at).unwrap_or(at + 1),
             _ => at + 1,
         };
@@ -130,7 +130,7 @@ fn after_continuation(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// After the closing quote; an unclosed string ends at its line's end, an unclosed triple one with the text.
-fn skip_string(bytes: &[u8], at: usize) -> usize {
+pub(super) fn after_string(bytes: &[u8], at: usize) -> usize {
     let quote = bytes[at];
     let triple = bytes[at..].starts_with(&[quote; 3]);
     let mut at = if triple { at + 3 } else { at + 1 };

@@ -30,7 +30,7 @@ pub use listing::{absolute, list_dir};
 pub use logical::{bare_code, logical_lines};
 pub use patch::PatchError;
 pub use prefilter::mentions_framework;
-pub use suppress::{Malformed, NamedRule, Suppressions, Unused};
+pub use suppress::{Malformed, NamedRule, Seat, Suppressions, Unused};
 pub use text::read_text;
 pub use write::{WriteError, rewrite};
 

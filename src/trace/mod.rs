@@ -189,6 +189,10 @@ pub enum Sight {
     Compiled(Rc<CompiledLoss>),
     /// A softmax of something learned ran over an axis of one.
     LoneClass,
+    /// A value of a framework was asked for an attribute that the tables do not know; its class.
+    UnknownAttribute { class: Ustr, name: Ustr },
+    /// A layer in training took the statistics of one number a channel.
+    LoneSample { input: Rc<Tensor> },
     /// A column of predictions and a vector of targets were subtracted, which gives all their pairs.
     Spread { left: Rc<Tensor>, right: Rc<Tensor> },
     /// `backward` on a tensor.

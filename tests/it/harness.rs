@@ -2,7 +2,7 @@
 //! nothing of the tester's.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use trainlint::engine::analysis::{FileReport, Project as Scripts, source};
@@ -94,6 +94,20 @@ impl Project {
         Request { cwd: self.root.join(folder), ..self.request(threads) }
     }
 
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub fn remove(&self, path: &str) {
+        std::fs::remove_file(self.root.join(path)).unwrap();
+    }
+
     pub fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.root.join(path)).unwrap()
     }
@@ -111,7 +125,7 @@ impl Drop for Project {
 }
 
 impl Ran {
-    fn of(output: std::process::Output) -> Ran {
+    pub fn of(output: std::process::Output) -> Ran {
         Ran {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).unwrap(),

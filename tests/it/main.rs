@@ -1,6 +1,7 @@
 //! One binary for all integration tests.
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests read, write and print")]
 
+mod adoption;
 mod apis;
 mod catalogue;
 mod cli;
@@ -16,3 +17,4 @@ mod marks;
 mod messages;
 mod pages;
 mod render;
+mod replay;

@@ -99,6 +99,7 @@ fn json_has_every_field() {
         }],
         "hidden": 1,
         "suppressed": 0,
+        "known": 0,
         "files": {"checked": 1, "skipped": 0, "incomplete": 0},
         "errors": [],
     });

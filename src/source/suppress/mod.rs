@@ -3,12 +3,14 @@
 //! handed out with its place, so that the engine can say which ids are unknown.
 
 mod directive;
+mod writing;
 
 use crate::report::Span;
 use directive::{Action, Directive, Found};
 use std::ops::Range;
 
 pub use directive::Malformed;
+pub use writing::Seat;
 
 /// The suppressions of one file.
 #[derive(Clone, Debug, Default)]

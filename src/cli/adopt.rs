@@ -1,0 +1,71 @@
+//! Adopting trainlint where there are many findings already: baselines, and what a change brings.
+
+use super::args::CheckArgs;
+use super::changes::Changes;
+use super::output::Output;
+use super::{CLEAN, FAILURE, FINDINGS, fix};
+use crate::engine::baseline::Baseline;
+use crate::engine::silence::silence;
+use crate::engine::{self, Outcome, Request, Silent};
+use crate::facts::units::plural;
+use anyhow::{Context, anyhow};
+use std::path::Path;
+
+/// Leaves the findings that are new, against a baseline, a revision, or both.
+pub fn hide_known(args: &CheckArgs, request: &Request, outcome: &mut Outcome) -> anyhow::Result<()> {
+    if let Some(path) = &args.baseline {
+        read(path)?.hide(outcome, |_, _| false);
+    }
+    if let Some(revision) = &args.diff_base {
+        since(revision, request, outcome)?;
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> anyhow::Result<Baseline> {
+    let text = std::fs::read_to_string(path).with_context(|| {
+        format!("{}: the baseline can't be read (`--write-baseline` writes one)", path.display())
+    })?;
+    Baseline::parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+/// Writes everything that was found, instead of showing it.
+pub fn write_baseline(path: &Path, outcome: &Outcome, output: &Output) -> anyhow::Result<u8> {
+    let baseline = Baseline::of(outcome);
+    let context = || format!("{}: the baseline can't be written", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(context)?;
+    }
+    std::fs::write(path, baseline.to_text()).with_context(context)?;
+    let count = plural(baseline.len(), "finding");
+    output.out(format!("wrote a baseline of {count} to {}\n", path.display()).as_bytes())?;
+    Ok(CLEAN)
+}
+
+/// Writes a comment beside each finding, and says how many there are.
+pub fn add_ignores(reason: &str, outcome: &Outcome, output: &Output) -> anyhow::Result<u8> {
+    let silenced = silence(outcome, Some(reason).filter(|reason| !reason.is_empty()));
+    fix::refuse(&silenced.refused, "ignored", output);
+    let all_written = fix::write(&silenced.files, output);
+    let findings = plural(silenced.silenced, "finding");
+    let files = plural(silenced.files.len(), "file");
+    output.out(format!("ignored {findings} in {files}\n").as_bytes())?;
+    Ok(match (all_written, silenced.refused.is_empty()) {
+        (false, _) => FAILURE,
+        (true, false) => FINDINGS,
+        (true, true) => CLEAN,
+    })
+}
+
+/// Leaves what lies on lines that changed since a revision, and what the revision did not have.
+fn since(revision: &str, request: &Request, outcome: &mut Outcome) -> anyhow::Result<()> {
+    let changes = Changes::since(&request.cwd, revision)?;
+    let is_changed = |outcome: &Outcome, finding: &_| changes.touch(outcome, finding);
+    if outcome.findings.iter().all(|finding| is_changed(outcome, finding)) {
+        return Ok(());
+    }
+    let before = changes.tree_before()?;
+    let then = engine::check(&before.request(request), &Silent).context("at the base revision")?;
+    Baseline::of(&then).hide(outcome, is_changed);
+    Ok(())
+}
