@@ -34,6 +34,7 @@ pub(super) fn weighted(
         Value::Tensor(tensor) => Value::tensor(Tensor {
             range: Some(Interval::REAL),
             mark: Some((Mark::Raw, call.place)),
+            cast: cast_of_products(interp),
             ..(*tensor).clone()
         }),
         other => other,
@@ -127,7 +128,7 @@ pub fn matmul(interp: &mut Interp, call: &Invocation) -> Value {
 pub fn product_of(interp: &Interp, place: crate::report::Place, a: &Tensor, b: &Tensor) -> Tensor {
     let shape = a.shape.as_ref().zip(b.shape.as_ref()).and_then(|(a, b)| dims::matmul(a, b)).map(Rc::from);
     let range = a.range.zip(b.range).map(|(a, b)| a.mul(&b).sum());
-    Tensor { shape, range, ..result(interp, place, &[a, b]) }
+    Tensor { shape, range, cast: cast_of_products(interp), ..result(interp, place, &[a, b]) }
 }
 
 /// `embedding x num_embeddings embedding_dim`
