@@ -114,7 +114,8 @@ impl Interp<'_> {
         if hazard.is_of_gradient() && matches!(tensor.graph, Graph::None) {
             return result;
         }
-        with_hazard(tensor, hazard)
+        let recipe = tensor.recipe.clone();
+        with_hazard(tensor, Hazard { recipe, ..hazard })
     }
 }
 
@@ -147,6 +148,7 @@ fn hazard_of(operation: Singular, operand: &Rc<Tensor>, place: Place) -> Option<
         made_at: operand.made,
         faded: operand.faded(),
         chosen: None,
+        recipe: None,
         confidence: operand.confidence.min(sure),
     };
     let doubt = if hazard.is_of_gradient() { Confidence::Medium } else { Confidence::High };
@@ -183,7 +185,8 @@ fn written_out_log(operand: &Value, place: Place, result: Value) -> Value {
 fn written_at(overflow: Option<Hazard>, place: Place, result: Value) -> Value {
     match (overflow, result.as_tensor()) {
         (Some(overflow), Some(tensor)) => {
-            with_hazard(tensor, Hazard { place, kind: HazardKind::WrittenOut, ..overflow })
+            let recipe = tensor.recipe.clone();
+            with_hazard(tensor, Hazard { place, kind: HazardKind::WrittenOut, recipe, ..overflow })
         }
         _ => result,
     }
