@@ -5,12 +5,12 @@ use crate::apis::{Apis, Literal};
 use crate::engine::settings::Settings;
 use crate::facts::{Findings, Script};
 use crate::interp;
-pub use crate::names::Project;
+pub use crate::names::{Project, Target};
 use crate::report::{Diagnostic, FileId, Span};
 use crate::rules;
 use crate::source::Kind;
 pub use crate::source::SourceFile;
-use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework};
+use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework, mentions_suppression};
 use aho_corasick::{AhoCorasick, Input};
 use std::cell::OnceCell;
 use std::path::Path;
@@ -30,7 +30,9 @@ pub struct FileReport {
     pub out_of_fuel: bool,
 }
 
-/// Rehearses a file; a plain function, so that tests can run the engine on another.
+/// Rehearses a file. What it finds may depend on the file, on what `source::recorded` records, on the pins of
+/// its folder and on what [`Settings::digest`] covers, and on nothing else: results are taken over from
+/// earlier runs on these grounds. A plain function, so that tests can run the engine on another.
 pub type Analyse<'a> = &'a (dyn Fn(&Project, FileId, &Settings) -> FileReport + Sync);
 
 pub fn analyse(project: &Project, file: FileId, settings: &Settings) -> FileReport {
@@ -184,6 +186,10 @@ pub struct Complaint {
 
 impl Comments {
     pub fn of(project: &Project, file: FileId) -> Comments {
+        // A file whose findings were taken over from an earlier run is not parsed for comments that it lacks.
+        if !mentions_suppression(&project.source(file).text) {
+            return Comments(Suppressions::default());
+        }
         let module = project.module(file);
         let text = &module.source.text;
         Comments(Suppressions::collect(text, &module.tree.comments, || logical_lines(text)))

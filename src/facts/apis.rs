@@ -77,12 +77,13 @@ impl Script<'_> {
                 at.place.file == self.file && packages.iter().any(|own| is_of(class, own))
             })
             .collect();
+        // Where several frameworks meet, a tensor may be of any of them, or an array.
+        let several = TENSORS.iter().filter(|package| packages.contains(package)).count() > 1;
+        let is_ambiguous = |class: &str| several && class.ends_with(".Tensor");
         let mut found: Vec<MissingName> = Vec::new();
         for (at, class, name) in &asked {
             let told = found.iter().any(|missing| missing.at.place == at.place);
-            // A tensor may be of either framework that a file uses.
-            let either = asked.iter().any(|(other, of, _)| other.place == at.place && of != class);
-            if told || either {
+            if told || is_ambiguous(class) {
                 continue;
             }
             let Answer::Missing { holder, name } = index::ask(&format!("{class}.{name}")) else { continue };
@@ -193,6 +194,9 @@ fn why(index: &'static Index, has: index::text::Span, wanted: index::text::Span,
         None
     }
 }
+
+/// Packages that have tensors of their own.
+const TENSORS: [&str; 4] = ["jax", "keras", "tensorflow", "torch"];
 
 /// Whether a class belongs to a package.
 fn is_of(class: &str, package: &str) -> bool {

@@ -127,7 +127,13 @@ impl<'p> Interp<'p> {
 
     /// An attribute that nothing we saw has set: its uses through `self` may say what it is.
     fn unseen_attr(&mut self, object: ObjId, name: Ustr, place: Place) -> Value {
-        if let ClassRef::Api(class) = self.heap.get(object).class {
+        // What stands in for something unknown is of the general class of its role, and a context object of
+        // an autograd function takes any attribute.
+        let is_stand_in =
+            |class: Ustr| self.apis.role(class).is_none_or(|role| self.apis.class_of(role) == Some(class));
+        if let ClassRef::Api(class) = self.heap.get(object).class
+            && !is_stand_in(class)
+        {
             self.see(place, Sight::UnknownAttribute { class, name }, Confidence::High);
         }
         let value = self.self_typed_by_use(object, name, Value::Unknown);

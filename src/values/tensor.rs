@@ -358,6 +358,12 @@ impl Tensor {
         self.shape.as_ref().map(|shape| shape.len())
     }
 
+    /// It was made a parameter, which modules find; it does not only ask for gradients.
+    pub fn is_parameter(&self) -> bool {
+        let only_asks = matches!(&self.graph, Graph::Live(nodes) if nodes.own);
+        self.is_leaf && self.source == Source::Parameter && !only_asks
+    }
+
     /// It was made where the framework makes tensors by default, has not been moved, and is more than a
     /// number, which may meet any device.
     pub fn stays_behind(&self) -> bool {
