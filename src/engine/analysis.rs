@@ -172,7 +172,10 @@ pub fn source(project: &Project, file: FileId) -> Arc<SourceFile> {
 }
 
 /// The suppression comments of one file, and which of them were used.
-pub struct Comments(Suppressions);
+pub struct Comments {
+    suppressions: Suppressions,
+    source: Arc<SourceFile>,
+}
 
 /// Something wrong with a suppression comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,32 +185,38 @@ pub struct Complaint {
     pub rule: Option<String>,
     pub message: String,
     pub help: Option<String>,
+    /// What to take out so that there is nothing to complain about.
+    pub removal: Option<Span>,
 }
 
 impl Comments {
     pub fn of(project: &Project, file: FileId) -> Comments {
         // A file whose findings were taken over from an earlier run is not parsed for comments that it lacks.
-        if !mentions_suppression(&project.source(file).text) {
-            return Comments(Suppressions::default());
+        let source = project.source(file).clone();
+        if !mentions_suppression(&source.text) {
+            return Comments { suppressions: Suppressions::default(), source };
         }
         let module = project.module(file);
         let text = &module.source.text;
-        Comments(Suppressions::collect(text, &module.tree.comments, || logical_lines(text)))
+        let suppressions = Suppressions::collect(text, &module.tree.comments, || logical_lines(text));
+        Comments { suppressions, source }
     }
 
     pub fn covers(&mut self, rule: &str, span: Span) -> bool {
-        self.0.covers(rule, span)
+        self.suppressions.covers(rule, span)
     }
 
     /// What hid nothing, in order.
     pub fn complaints(&self) -> Vec<Complaint> {
-        let unused = self.0.unused().into_iter().map(|unused| Complaint {
+        let unused = self.suppressions.unused().into_iter().map(|unused| Complaint {
+            removal: unused.removal(&self.source.text),
             span: unused.span,
             rule: Some(unused.rule),
             message: unused.what,
             help: None,
         });
-        let malformed = self.0.malformed().iter().map(|malformed| Complaint {
+        let malformed = self.suppressions.malformed().iter().map(|malformed| Complaint {
+            removal: None,
             span: malformed.span,
             rule: None,
             message: malformed.message.clone(),

@@ -3,6 +3,7 @@
 //! handed out with its place, so that the engine can say which ids are unknown.
 
 mod directive;
+mod removal;
 mod writing;
 
 use crate::report::Span;
