@@ -6,6 +6,7 @@ use crate::engine::config::{parse_confidence, parse_value, read_glob};
 use crate::engine::selection::Selector;
 use crate::render::Format;
 use crate::report::Confidence;
+use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -51,6 +52,8 @@ pub enum Command {
     Rules(RulesArgs),
     /// Show the page of a rule.
     Explain(ExplainArgs),
+    /// Remove what was kept of earlier runs.
+    Clean(CleanArgs),
     /// Print the version.
     Version,
 }
@@ -61,7 +64,13 @@ pub struct CheckArgs {
     pub paths: Vec<PathBuf>,
 
     /// How to write the findings.
-    #[arg(long, value_name = "FORMAT", default_value = "full", help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "full",
+        env = "TRAINLINT_OUTPUT_FORMAT",
+        help_heading = "Output"
+    )]
     pub output_format: Format,
 
     /// Write the findings to a file, too; may be given several times, such as `sarif=out.sarif`.
@@ -188,9 +197,27 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Miscellaneous")]
     pub threads: usize,
 
-    /// Accepted for scripts that pass it; nothing is cached yet.
-    #[arg(long, help_heading = "Miscellaneous")]
+    #[command(flatten)]
+    pub cache: CacheArgs,
+}
+
+// No documentation: it would take the place of that of the command that this is part of.
+#[derive(Debug, Default, clap::Args)]
+pub struct CacheArgs {
+    /// Neither use results of earlier runs nor keep those of this one.
+    #[arg(long, env = "TRAINLINT_NO_CACHE", value_parser = FalseyValueParser::new(), help_heading = "Miscellaneous")]
     pub no_cache: bool,
+
+    /// Where results are kept. [default: .trainlint_cache in the root of the project]
+    #[arg(long, value_name = "FOLDER", env = "TRAINLINT_CACHE_DIR", help_heading = "Miscellaneous")]
+    pub cache_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CleanArgs {
+    /// The cache to remove. [default: .trainlint_cache in the root of the project]
+    #[arg(long, value_name = "FOLDER", env = "TRAINLINT_CACHE_DIR")]
+    pub cache_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -4,6 +4,7 @@
 
 mod adopt;
 mod args;
+mod cache;
 mod changes;
 mod check;
 mod explain;
@@ -53,6 +54,7 @@ pub fn main() -> ExitCode {
         Command::ReplayWorker(worker) => replay::worker(&worker),
         Command::Rules(rules) => rules::run(&rules, &output),
         Command::Explain(explain) => explain::run(&explain, &output),
+        Command::Clean(args) => cache::clean(args.cache_dir.as_deref(), &output),
         Command::Version => {
             output.out(format!("trainlint {}\n", env!("CARGO_PKG_VERSION")).as_bytes()).map(|()| CLEAN)
         }

@@ -269,6 +269,8 @@ pub struct Tensor {
     /// The last size, where nothing else is known of the shape.
     pub last: Option<Int>,
     pub dtype: Option<DType>,
+    /// What autocast computes it in, where that is not seen in the dtype.
+    pub cast: Option<DType>,
     pub device: Device,
     pub home: Option<Home>,
     pub graph: Graph,
@@ -308,6 +310,7 @@ impl Default for Tensor {
             shape: None,
             last: None,
             dtype: None,
+            cast: None,
             device: Device::Unknown,
             home: None,
             graph: Graph::Unknown,
@@ -380,6 +383,7 @@ impl Tensor {
             shape: join_shapes(&self.shape, &other.shape),
             last: self.last_size().filter(|last| other.last_size().as_ref() == Some(last)),
             dtype: if self.dtype == other.dtype { self.dtype } else { None },
+            cast: self.cast.filter(|_| self.cast == other.cast),
             device: self.device.join(other.device),
             home: Home::join(self, other),
             graph: self.graph.join(&other.graph),

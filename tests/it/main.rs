@@ -3,6 +3,7 @@
 
 mod adoption;
 mod apis;
+mod cache;
 mod catalogue;
 mod cli;
 mod config;

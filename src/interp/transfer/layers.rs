@@ -34,6 +34,7 @@ pub(super) fn weighted(
         Value::Tensor(tensor) => Value::tensor(Tensor {
             range: Some(Interval::REAL),
             mark: Some((Mark::Raw, call.place)),
+            cast: cast_of_products(interp),
             ..(*tensor).clone()
         }),
         other => other,
@@ -144,7 +145,7 @@ pub fn product_of(interp: &Interp, place: crate::report::Place, a: &Tensor, b: &
     // Numbers that were written out, through weights, are what a model makes of them.
     let is_output = made.source == Source::Parameter && a.source != b.source;
     let source = if is_output { Source::Output } else { made.source };
-    Tensor { shape, range, source, ..made }
+    Tensor { shape, range, source, cast: cast_of_products(interp), ..made }
 }
 
 /// `embedding x num_embeddings embedding_dim`

@@ -108,7 +108,7 @@ static FUNCTIONS: &[(&str, Function)] = &[
 /// Between bounds at these operands, numbers or tensors, which may be left out.
 fn bounded(x: &Operands, low: Option<usize>, high: Option<usize>) -> Option<Interval> {
     let mut range = x.interval(0)?;
-    let dtype = x.0[0].as_tensor().and_then(|tensor| tensor.dtype);
+    let dtype = x.0[0].as_tensor().and_then(|tensor| tensor.dtype.or(tensor.cast));
     let held = |bound: Interval| bound.rounded(|end| dtype.map_or(end, |dtype| dtype.round(end)));
     if let Some(low) = low.map_or(Some(None), |at| x.bound(at))? {
         range = range.max(&held(low));
