@@ -34,13 +34,7 @@ pub fn judge(step: &Step, seed: u64) -> Judged {
         true => (Verdict::Confirmed, Some(Evidence::StandIn), None),
         false => (Verdict::Inconclusive, None, Some("the stand-in trains no worse for it".to_owned())),
     };
-    Judged {
-        verdict,
-        evidence,
-        reason,
-        expr: None,
-        facts: facts(step, &runs, least, median),
-    }
+    Judged { verdict, evidence, reason, expr: None, facts: facts(step, &runs, least, median) }
 }
 
 /// Infinite where the faulty run has left all numbers behind.
