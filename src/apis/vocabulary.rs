@@ -77,7 +77,7 @@ pub const POLES: &[Word] = &[
 
 /// Parts of the training protocol that an engine may own.
 pub const OWNED: &[&str] =
-    &["attributes", "backward", "step", "clear", "device", "eval", "graph", "loop", "session"];
+    &["attributes", "backward", "step", "clear", "device", "eval", "graph", "loop", "session", "setup"];
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),

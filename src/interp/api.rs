@@ -157,6 +157,13 @@ impl<'p> Interp<'p> {
                 };
                 self.call_value(&call.nth(0), &Call::with(call.place, args))
             }
+            "derivative-of" => self.derivative_of(call),
+            "mapped" => self.mapped(call),
+            "scanned" => self.scanned(call),
+            "either" => self.either_result(call),
+            "module-result" => self.module_result(call),
+            "inner-result" => self.inner_result(call),
+            "record" => self.recorded_arguments(call),
             "copy-module" | "deep-copy" => self.by_the_language("copy.deepcopy", call),
             "range" => self.by_the_language("range", call),
             "added-weight" => self.parameter(call),

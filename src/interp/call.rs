@@ -62,9 +62,10 @@ impl<'p> Interp<'p> {
             Value::Builtin(name) => self.call_builtin(*name, call, &[]),
             Value::Maybe(inner) => self.call_value(&inner.clone(), call),
             Value::Given(given) => self.call_value(&given.value.clone(), call),
+            Value::Tensor(tensor) if tensor.is_tree() => self.called_tree(callee, call),
             _ => {
                 self.havoc(call);
-                Value::Unknown
+                self.made_of_tree(call).unwrap_or_default()
             }
         }
     }
@@ -204,7 +205,7 @@ impl<'p> Interp<'p> {
             self.event(call.place, effect, Confidence::High);
         }
         self.havoc(call);
-        Value::Unknown
+        self.made_of_tree(call).unwrap_or_default()
     }
 
     pub(super) fn language_method(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Value {

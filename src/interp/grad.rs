@@ -206,6 +206,8 @@ impl<'p> Interp<'p> {
             Some(api) => {
                 Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Api(api.name) }))
             }
+            // A part, or a method that gives parts.
+            None if tensor.is_tree() => value.clone(),
             // The output of a model that we do not see into may be a record of tensors.
             None if tensor.shape.is_none() && tensor.source == Source::Output => match name.as_str() {
                 // Models that compute their loss themselves take the mean.
