@@ -11,6 +11,7 @@ pub mod facts;
 pub mod interp;
 pub mod names;
 pub mod render;
+pub mod replay;
 pub mod report;
 pub mod rules;
 pub mod source;

@@ -205,8 +205,8 @@ pub enum Context {
     /// `traced`: the function is recorded once as a graph.
     Traced,
     /// Autocast and others that change nothing we follow.
-    /// `autocast device enabled`: operations choose their dtypes by themselves.
-    Autocast(Operand, Operand),
+    /// `autocast device enabled dtype`: operations choose their dtypes by themselves.
+    Autocast(Operand, Operand, Operand),
     /// Others that change nothing we follow.
     Transparent,
     /// The `as` target is the call's result (`open`, `scale_loss`).

@@ -168,7 +168,7 @@ impl<'a> Term<'a> {
         };
         let wanted = match word {
             "set-grad" | "device" | "strategy" => 1,
-            "autocast" => 2,
+            "autocast" => 3,
             _ => 0,
         };
         if CONTEXTS.contains(&word) {
@@ -187,7 +187,7 @@ impl<'a> Term<'a> {
             "recording" => Ok(Context::Recording),
             "traced" => Ok(Context::Traced),
             "device" => Ok(Context::Device(nth(0)?)),
-            "autocast" => Ok(Context::Autocast(nth(0)?, nth(1)?)),
+            "autocast" => Ok(Context::Autocast(nth(0)?, nth(1)?, nth(2)?)),
             "transparent" => Ok(Context::Transparent),
             "result" => Ok(Context::Result),
             _ => Err(self.input.unknown(self.offset + at, "context", word, CONTEXTS.iter().copied())),

@@ -139,6 +139,7 @@ pub const TRANSFERS: &[Word] = &[
     word("item", 1, 1, "x: a Python number out of a tensor"),
     word("iterable", 1, 1, "x: the same iterable (progress bars)"),
     word("layer-of", 1, 3, "model [name index]: one of its layers"),
+    word("layered", 1, 2, "x [activation]: by weights that no object holds, then an activation"),
     word("layers-of", 1, 1, "model: its layers"),
     word(
         "legacy-tensor",
@@ -232,7 +233,12 @@ pub const TRANSFERS: &[Word] = &[
     ),
     word("recurrent-cell", 2, 3, "x hidden_size [kind]: the state ('lstm' gives a pair)"),
     word("recurrent-keras", 4, 4, "inputs units return_sequences return_state"),
-    word("reduce", 1, 3, "x [dim keepdim]: dimensions removed, all without dim"),
+    word(
+        "reduce",
+        1,
+        5,
+        "x [dim keepdim dim keepdim]: dimensions removed, all without dim; older names of both may follow",
+    ),
     word("reduce-pair", 2, 3, "x dim [keepdim]: (values, indices)"),
     word("repeat", 2, 2, "x sizes: tiled"),
     word("replica-result", 2, 4, "strategy f [args kwargs]: what f gives in one of its replicas"),

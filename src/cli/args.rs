@@ -6,6 +6,7 @@ use crate::engine::config::{parse_confidence, parse_value, read_glob};
 use crate::engine::selection::Selector;
 use crate::render::Format;
 use crate::report::Confidence;
+use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -36,21 +37,40 @@ pub enum ColorWhen {
 pub enum Command {
     /// Check scripts and notebooks.
     Check(Box<CheckArgs>),
+    /// Check scripts, and run what the findings are about, to see them happen.
+    Confirm(Box<ConfirmArgs>),
+    /// Write what can be run of the findings into a plan, for `trainlint replay` on another machine.
+    Plan(Box<PlanArgs>),
+    /// Run a plan, and write what came out.
+    Replay(ReplayArgs),
+    /// Show what came out of a plan.
+    Report(ReportArgs),
+    /// The process in which a plan runs.
+    #[command(hide = true)]
+    ReplayWorker(WorkerArgs),
     /// List the rules.
     Rules(RulesArgs),
     /// Show the page of a rule.
     Explain(ExplainArgs),
+    /// Remove what was kept of earlier runs.
+    Clean(CleanArgs),
     /// Print the version.
     Version,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct CheckArgs {
     /// Files and folders to check; `-` reads a script from stdin. [default: .]
     pub paths: Vec<PathBuf>,
 
     /// How to write the findings.
-    #[arg(long, value_name = "FORMAT", default_value = "full", help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "full",
+        env = "TRAINLINT_OUTPUT_FORMAT",
+        help_heading = "Output"
+    )]
     pub output_format: Format,
 
     /// Write the findings to a file, too; may be given several times, such as `sarif=out.sarif`.
@@ -177,9 +197,27 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Miscellaneous")]
     pub threads: usize,
 
-    /// Accepted for scripts that pass it; nothing is cached yet.
-    #[arg(long, help_heading = "Miscellaneous")]
+    #[command(flatten)]
+    pub cache: CacheArgs,
+}
+
+// No documentation: it would take the place of that of the command that this is part of.
+#[derive(Debug, Default, clap::Args)]
+pub struct CacheArgs {
+    /// Neither use results of earlier runs nor keep those of this one.
+    #[arg(long, env = "TRAINLINT_NO_CACHE", value_parser = FalseyValueParser::new(), help_heading = "Miscellaneous")]
     pub no_cache: bool,
+
+    /// Where results are kept. [default: .trainlint_cache in the root of the project]
+    #[arg(long, value_name = "FOLDER", env = "TRAINLINT_CACHE_DIR", help_heading = "Miscellaneous")]
+    pub cache_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CleanArgs {
+    /// The cache to remove. [default: .trainlint_cache in the root of the project]
+    #[arg(long, value_name = "FOLDER", env = "TRAINLINT_CACHE_DIR")]
+    pub cache_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -199,6 +237,119 @@ pub enum ListFormat {
 pub struct ExplainArgs {
     /// The id of the rule, such as `missing-zero-grad`.
     pub id: String,
+}
+
+/// What is checked before anything is replayed; flags as in `check`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct FindingArgs {
+    /// Files and folders to check. [default: .]
+    pub paths: Vec<PathBuf>,
+
+    /// Rules and groups to check, and no others; `ALL` for every rule.
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
+    pub select: Option<Vec<Selector>>,
+
+    /// The least confidence of a finding that is replayed: `high`, `medium` or `low`. [default: medium]
+    #[arg(long, value_name = "CONFIDENCE", value_parser = parse_confidence, help_heading = "Rules")]
+    pub min_confidence: Option<Confidence>,
+
+    /// Replay notes and findings of low confidence, too.
+    #[arg(long, help_heading = "Rules")]
+    pub pedantic: bool,
+
+    /// The card that the run is meant for, such as `rtx4090`, `a100-80g` or `h200`. [default: a card of 24 GB]
+    #[arg(long, value_name = "NAME", conflicts_with = "gpu_memory", help_heading = "The run")]
+    pub gpu: Option<String>,
+
+    /// The memory of the card that the run is meant for, such as `24GiB`, `24GB`, `32000M` or `1.5T`.
+    #[arg(long, value_name = "SIZE", help_heading = "The run")]
+    pub gpu_memory: Option<String>,
+
+    /// Say what a value is, over what the script says, such as `batch_size=64`.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = set_value, help_heading = "The run")]
+    pub set: Vec<(String, Literal)>,
+
+    /// Use this configuration file, and no other.
+    #[arg(long, value_name = "FILE", conflicts_with = "isolated", help_heading = "Files")]
+    pub config: Option<PathBuf>,
+
+    /// Use no configuration file.
+    #[arg(long, help_heading = "Files")]
+    pub isolated: bool,
+
+    /// Samples that are drawn for each expression.
+    #[arg(long, value_name = "N", default_value_t = crate::replay::plan::SAMPLES, help_heading = "The replay")]
+    pub samples: u64,
+
+    /// What the samples are drawn from: the same seed gives the same ones.
+    #[arg(long, value_name = "N", default_value_t = crate::replay::plan::SEED, help_heading = "The replay")]
+    pub seed: u64,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ConfirmArgs {
+    #[command(flatten)]
+    pub findings: FindingArgs,
+
+    /// Where to run: `auto` takes a GPU if there is one that this version can use, else the CPU.
+    #[arg(long, value_name = "WHERE", default_value = "auto", help_heading = "The replay")]
+    pub backend: Backend,
+
+    /// How to write what came out.
+    #[arg(long, value_name = "FORMAT", default_value = "full", help_heading = "Output")]
+    pub output_format: ResultFormat,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub findings: FindingArgs,
+
+    /// The file to write; stdout without it.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ReplayArgs {
+    /// The plan, as `trainlint plan` wrote it.
+    pub plan: PathBuf,
+
+    /// Where to run: `auto` takes a GPU if there is one that this version can use, else the CPU.
+    #[arg(long, value_name = "WHERE", default_value = "auto")]
+    pub backend: Backend,
+
+    /// The file to write; stdout without it.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// What came out of a plan, as `trainlint replay` wrote it.
+    pub result: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct WorkerArgs {
+    /// The first item to run.
+    #[arg(long, default_value_t = 0)]
+    pub from: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    Auto,
+    Cpu,
+    Cuda,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ResultFormat {
+    /// For people.
+    Full,
+    /// For machines.
+    Json,
 }
 
 fn per_file_ignore(text: &str) -> Result<(String, Vec<Selector>), String> {

@@ -3,7 +3,7 @@
 use super::args::CheckArgs;
 use super::output::Output;
 use super::progress::Bar;
-use super::{CLEAN, FAILURE, FINDINGS, adopt, fix, reports, show};
+use super::{CLEAN, FAILURE, FINDINGS, adopt, cache, fix, reports, show};
 use crate::engine::config::{Config, Target};
 use crate::engine::configs::Origin;
 use crate::engine::{self, Outcome, Request};
@@ -76,7 +76,7 @@ pub fn report(
     Ok(text)
 }
 
-fn request(args: &CheckArgs) -> anyhow::Result<Request> {
+pub fn request(args: &CheckArgs) -> anyhow::Result<Request> {
     let cwd = std::env::current_dir().context("the working folder can't be found")?;
     let piped = args.paths.iter().any(|path| path == Path::new("-"));
     if piped && args.paths.len() > 1 {
@@ -106,6 +106,7 @@ fn request(args: &CheckArgs) -> anyhow::Result<Request> {
     };
     Ok(Request {
         overrides: overrides(args, &cwd)?,
+        cache: cache::place(&args.cache, &cwd),
         cwd,
         paths,
         stdin,

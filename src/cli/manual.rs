@@ -65,6 +65,16 @@ working tree have in common, so a helper that no longer clears gradients is repo
 A shallow clone lacks that commit (GitHub Actions: `fetch-depth: 0`).
 ";
 
+const CACHE: &str = "
+## Results of earlier runs
+
+`trainlint check` keeps what it found in `.trainlint_cache`, in the root of the project (the closest folder
+up that holds `.git`, `pyproject.toml`, a configuration file or `setup.py`, or the working folder). A script
+is rehearsed again when it, a file of the project that its rehearsal reached, a configuration file that it
+reads, the releases that the project asks for, the settings of the run or trainlint itself have changed. Where
+the folder can't be written, nothing is kept, and nothing is said of it. `trainlint clean` removes it.
+";
+
 const JSON: &str = "
 \
 ## The JSON format
@@ -95,11 +105,12 @@ pub fn manual() -> String {
     let mut command = Args::command();
     command.build();
     let mut text = INTRODUCTION.to_owned();
-    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()) {
         section(&mut text, sub);
     }
     text.push_str(FORMATS);
     text.push_str(ADOPTION);
+    text.push_str(CACHE);
     text.push_str(JSON);
     text
 }
@@ -136,6 +147,9 @@ fn meaning(argument: &Arg) -> String {
         .collect();
     if !values.is_empty() {
         let _ = write!(text, " One of {}.", values.join(", "));
+    }
+    if let Some(variable) = argument.get_env() {
+        let _ = write!(text, " Also `{}` in the environment.", variable.to_string_lossy());
     }
     if let Some(default) =
         argument.get_default_values().first().filter(|_| argument.get_action().takes_values())

@@ -4,6 +4,7 @@
 
 mod adopt;
 mod args;
+mod cache;
 mod changes;
 mod check;
 mod explain;
@@ -11,6 +12,7 @@ mod fix;
 mod manual;
 mod output;
 mod progress;
+mod replay;
 mod reports;
 mod rules;
 mod show;
@@ -29,6 +31,9 @@ const FINDINGS: u8 = 1;
 /// trainlint could not do what it was asked to.
 const FAILURE: u8 = 2;
 
+/// There is no GPU that could be used, and nothing else was allowed.
+const NO_GPU: u8 = 3;
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -42,8 +47,14 @@ pub fn main() -> ExitCode {
     let output = Output::new(args.color);
     let result = match args.command {
         Command::Check(check) => check::run(*check, &output),
+        Command::Confirm(confirm) => replay::confirm(&confirm, &output),
+        Command::Plan(plan) => replay::plan(&plan, &output),
+        Command::Replay(replay) => replay::replay(&replay, &output),
+        Command::Report(report) => replay::report(&report, &output),
+        Command::ReplayWorker(worker) => replay::worker(&worker),
         Command::Rules(rules) => rules::run(&rules, &output),
         Command::Explain(explain) => explain::run(&explain, &output),
+        Command::Clean(args) => cache::clean(args.cache_dir.as_deref(), &output),
         Command::Version => {
             output.out(format!("trainlint {}\n", env!("CARGO_PKG_VERSION")).as_bytes()).map(|()| CLEAN)
         }

@@ -5,12 +5,12 @@ use crate::apis::{Apis, Literal};
 use crate::engine::settings::Settings;
 use crate::facts::{Findings, Script};
 use crate::interp;
-pub use crate::names::Project;
+pub use crate::names::{Project, Target};
 use crate::report::{Diagnostic, FileId, Span};
 use crate::rules;
 use crate::source::Kind;
 pub use crate::source::SourceFile;
-use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework};
+use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework, mentions_suppression};
 use aho_corasick::{AhoCorasick, Input};
 use std::cell::OnceCell;
 use std::path::Path;
@@ -30,7 +30,9 @@ pub struct FileReport {
     pub out_of_fuel: bool,
 }
 
-/// Rehearses a file; a plain function, so that tests can run the engine on another.
+/// Rehearses a file. What it finds may depend on the file, on what `source::recorded` records, on the pins of
+/// its folder and on what [`Settings::digest`] covers, and on nothing else: results are taken over from
+/// earlier runs on these grounds. A plain function, so that tests can run the engine on another.
 pub type Analyse<'a> = &'a (dyn Fn(&Project, FileId, &Settings) -> FileReport + Sync);
 
 pub fn analyse(project: &Project, file: FileId, settings: &Settings) -> FileReport {
@@ -170,7 +172,10 @@ pub fn source(project: &Project, file: FileId) -> Arc<SourceFile> {
 }
 
 /// The suppression comments of one file, and which of them were used.
-pub struct Comments(Suppressions);
+pub struct Comments {
+    suppressions: Suppressions,
+    source: Arc<SourceFile>,
+}
 
 /// Something wrong with a suppression comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,28 +185,37 @@ pub struct Complaint {
     pub rule: Option<String>,
     pub message: String,
     pub help: Option<String>,
+    /// What to take out so that there is nothing to complain about.
+    pub removal: Option<Span>,
 }
 
 impl Comments {
     pub fn of(project: &Project, file: FileId) -> Comments {
+        // A file whose findings were taken over from an earlier run is not parsed for comments that it lacks.
+        if !mentions_suppression(&project.source(file).text) {
+            return Comments(Suppressions::default());
+        }
         let module = project.module(file);
         let text = &module.source.text;
-        Comments(Suppressions::collect(text, &module.tree.comments, || logical_lines(text)))
+        let suppressions = Suppressions::collect(text, &module.tree.comments, || logical_lines(text));
+        Comments { suppressions, source: module.source.clone() }
     }
 
     pub fn covers(&mut self, rule: &str, span: Span) -> bool {
-        self.0.covers(rule, span)
+        self.suppressions.covers(rule, span)
     }
 
     /// What hid nothing, in order.
     pub fn complaints(&self) -> Vec<Complaint> {
-        let unused = self.0.unused().into_iter().map(|unused| Complaint {
+        let unused = self.suppressions.unused().into_iter().map(|unused| Complaint {
+            removal: unused.removal(&self.source.text),
             span: unused.span,
             rule: Some(unused.rule),
             message: unused.what,
             help: None,
         });
-        let malformed = self.0.malformed().iter().map(|malformed| Complaint {
+        let malformed = self.suppressions.malformed().iter().map(|malformed| Complaint {
+            removal: None,
             span: malformed.span,
             rule: None,
             message: malformed.message.clone(),

@@ -2,6 +2,7 @@
 //! beside a path that does not exist. Scripts are read by `source`.
 #![allow(clippy::disallowed_methods, reason = "this module is the engine's edge to the file system")]
 
+use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 /// The text of a configuration file, or why it can't be had.
@@ -9,6 +10,32 @@ pub fn read_text(path: &Path) -> Result<String, String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
     Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned))
+}
+
+/// All of a file, if it can be had.
+pub fn read_bytes(path: &Path) -> Option<Vec<u8>> {
+    std::fs::read(path).ok()
+}
+
+/// What tools that back up and search folders take for a cache (<https://bford.info/cachedir/>).
+const TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is the cache of trainlint.\n";
+
+/// Puts a file into the folder of a cache as a whole or not at all. A disk that is full or can't be
+/// written to is no reason to complain: the next run just takes longer.
+pub fn write_cache(folder: &Path, name: &str, bytes: &[u8]) {
+    let write = || -> std::io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        for (name, text) in [("CACHEDIR.TAG", TAG), (".gitignore", "*\n")] {
+            if !folder.join(name).exists() {
+                std::fs::write(folder.join(name), text)?;
+            }
+        }
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(bytes)?;
+        file.persist(folder.join(name)).map_err(|error| error.error)?;
+        Ok(())
+    };
+    let _ = write();
 }
 
 /// The names in a folder, sorted; none where it can't be read.

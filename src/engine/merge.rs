@@ -6,7 +6,7 @@ use crate::engine::discovery::Asked;
 use crate::engine::selection::{UNUSED_SUPPRESSION, find_rule, known_rules};
 use crate::engine::suggest::nearest;
 use crate::engine::{Outcome, Roots, Sources};
-use crate::report::{Diagnostic, FileId, Fix, Place};
+use crate::report::{Diagnostic, Edit, FileId, Fix, Place};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 
@@ -116,20 +116,26 @@ fn distinct(reports: Vec<(FileId, FileReport)>) -> Vec<Diagnostic> {
 }
 
 fn unused(file: FileId, complaint: Complaint) -> Diagnostic {
-    let Complaint { span, rule, message, help } = complaint;
+    let Complaint { span, rule, message, help, removal } = complaint;
     let unknown = rule.as_deref().filter(|rule| find_rule(rule).is_none());
-    let (message, hint) = match unknown {
-        None => (message, None),
+    let removed = removal.map(|removal| {
+        let edit = Edit { place: Place::new(file, removal), text: String::new() };
+        Fix::safe("remove what suppresses nothing", vec![edit])
+    });
+    let (message, hint, fix) = match unknown {
+        None => (message, None, removed),
         Some(rule) => {
             let ids = known_rules();
             let near = nearest(rule, ids.iter().map(|rule| rule.id));
             let message = format!("no rule is called `{rule}`, so this comment hides nothing");
-            (message, near.map(|id| format!("did you mean `{id}`?")))
+            // Whoever meant another rule does not want the comment gone.
+            (message, near.map(|id| format!("did you mean `{id}`?")), removed.filter(|_| near.is_none()))
         }
     };
     let remove = || rule.as_ref().map(|rule| format!("remove `{rule}` from the comment"));
     let finding =
-        Diagnostic::new(UNUSED_SUPPRESSION.id, UNUSED_SUPPRESSION.severity, Place::new(file, span), message);
+        Diagnostic::new(UNUSED_SUPPRESSION.id, UNUSED_SUPPRESSION.severity, Place::new(file, span), message)
+            .fix(fix);
     match hint.or(help).or_else(remove) {
         Some(help) => finding.help(help),
         None => finding,

@@ -3,6 +3,7 @@
 
 pub mod analysis;
 pub mod baseline;
+pub mod cache;
 pub mod config;
 pub mod configs;
 pub mod discovery;
@@ -44,6 +45,8 @@ pub struct Request {
     pub overrides: config::Config,
     /// Zero for as many as the machine has.
     pub threads: usize,
+    /// Where results are kept from run to run; nowhere without.
+    pub cache: Option<cache::Place>,
 }
 
 /// Told how far a run is; called from many threads.

@@ -14,33 +14,55 @@ const ABOVE: usize = 6;
 
 /// Pins by folder, each read once.
 #[derive(Debug, Default)]
-pub struct Pinned(Mutex<FxHashMap<PathBuf, Arc<Pins>>>);
+pub struct Pinned {
+    in_force: Mutex<FxHashMap<PathBuf, Arc<Pins>>>,
+    /// What the files in the very folder say.
+    own: Mutex<FxHashMap<PathBuf, Own>>,
+}
+
+#[derive(Clone, Debug)]
+struct Own {
+    pins: Arc<Pins>,
+    is_root: bool,
+}
 
 impl Pinned {
     pub fn of_folder(&self, folder: &Path) -> Arc<Pins> {
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pins) = known().get(folder) {
             return pins.clone();
         }
-        let pins = Arc::new(closest(folder));
+        let pins = self.closest(folder);
         known().insert(folder.to_path_buf(), pins.clone());
         pins
     }
-}
 
-/// What the closest folder says that says anything.
-fn closest(folder: &Path) -> Pins {
-    for folder in folder.ancestors().take(ABOVE) {
+    /// What the closest folder says that says anything.
+    fn closest(&self, folder: &Path) -> Arc<Pins> {
+        for folder in folder.ancestors().take(ABOVE) {
+            let Own { pins, is_root } = self.own(folder);
+            if !pins.is_empty() || is_root {
+                return pins;
+            }
+        }
+        Arc::default()
+    }
+
+    fn own(&self, folder: &Path) -> Own {
+        let known = || self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = known().get(folder) {
+            return own.clone();
+        }
         let names = disk::names_in(folder);
         let mut pins = Pins::default();
         for name in &names {
             read(&folder.join(name), name, &mut pins);
         }
-        if !pins.is_empty() || names.iter().any(|name| ROOTS.contains(&name.as_str())) {
-            return pins;
-        }
+        let is_root = names.iter().any(|name| ROOTS.contains(&name.as_str()));
+        let own = Own { pins: Arc::new(pins), is_root };
+        known().insert(folder.to_path_buf(), own.clone());
+        own
     }
-    Pins::default()
 }
 
 fn read(path: &Path, name: &str, pins: &mut Pins) {

@@ -2,11 +2,13 @@
 //! order of the files whatever the threads do.
 
 use crate::engine::analysis::{self, Analyse, FileReport, Gate, Loaded, Project};
+use crate::engine::cache::Cache;
 use crate::engine::configs::Configs;
 use crate::engine::discovery::{self, Asked, DiscoveryError};
 use crate::engine::settings::Settings;
 use crate::engine::{FileCounts, Outcome, Problem, Progress, Request, RunError, disk, merge, shown_path};
 use crate::report::FileId;
+use crate::source::recorded;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -76,16 +78,20 @@ pub fn check_with(
             }),
         }
     }
+    let cache = open_cache(request);
     progress.start(entries.len());
     let reports: Vec<Result<FileReport, String>> = pool.install(|| {
         let one = |(id, file): &(FileId, &Asked)| {
-            let report = guarded(|| analyse(&project, *id, &file.settings));
+            let report = rehearse(cache.as_ref(), &project, *id, file, analyse);
             progress.step();
             report
         };
         entries.par_iter().map(one).collect()
     });
     progress.finish();
+    if let Some(cache) = cache {
+        cache.save(&project);
+    }
     let mut done = Vec::new();
     for ((id, file), report) in entries.iter().zip(reports) {
         match report {
@@ -104,6 +110,30 @@ pub fn check_with(
     let mut outcome = merge::merge(&request.cwd, &project, &asked, done);
     (outcome.files, outcome.problems) = (counts, problems);
     Ok(outcome)
+}
+
+/// Contents that no disk holds are not worth remembering.
+fn open_cache(request: &Request) -> Option<Cache> {
+    let is_on_disk = request.stdin.is_none() && request.contents.is_empty();
+    request.cache.as_ref().filter(|_| is_on_disk).map(Cache::open)
+}
+
+/// What an earlier run found in a file, or what its rehearsal finds now.
+fn rehearse(
+    cache: Option<&Cache>,
+    project: &Project,
+    id: FileId,
+    file: &Asked,
+    analyse: Analyse<'_>,
+) -> Result<FileReport, String> {
+    let Some(cache) = cache else { return guarded(|| analyse(project, id, &file.settings)) };
+    if let Some(report) = cache.find(project, id, &file.settings) {
+        return Ok(report);
+    }
+    let (report, reads) = recorded(|| guarded(|| analyse(project, id, &file.settings)));
+    let report = report?;
+    cache.keep(project, id, &file.settings, &report, reads);
+    Ok(report)
 }
 
 /// What lets a file in, for each of the settings in force, by its address.

@@ -11,6 +11,7 @@ use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use xxhash_rust::xxh3::xxh3_128;
 
 /// Left out of every walk, unless `exclude` says otherwise: what tools write and what others wrote.
 pub const DEFAULT_EXCLUDE: &[&str] = &[
@@ -47,6 +48,9 @@ pub struct Settings {
     pub apis: Vec<PathBuf>,
     /// Those tables, read once, over the project's own.
     tables: OnceLock<Apis>,
+    /// Stands for the texts of the tables.
+    tables_digest: OnceLock<u128>,
+    digest: OnceLock<u128>,
     pub target: Target,
     /// How many cards the run has.
     pub gpus: u32,
@@ -74,6 +78,7 @@ impl Settings {
             texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         let tables = Apis::load(&texts).map_err(|error| error.to_string())?;
         // Another thread may have been faster with the same tables.
+        let _ = self.tables_digest.set(xxh3_128(format!("{texts:?}").as_bytes()));
         let _ = self.tables.set(tables);
         Ok(())
     }
@@ -81,6 +86,18 @@ impl Settings {
     /// What calls do, the user's tables included.
     pub fn tables(&self) -> &Apis {
         self.tables.get().unwrap_or_else(|| Apis::builtin())
+    }
+
+    /// Stands for the settings that a rehearsal heeds; selection and display come after it. Takes them apart
+    /// field by field, so that a new one has to be thought of.
+    pub fn digest(&self) -> u128 {
+        #[rustfmt::skip]
+        let Settings {
+            values, target, gpus, tables_digest, digest, rules: _, per_file_ignores: _, exclude: _,
+            force_exclude: _, min_confidence: _, pedantic: _, apis: _, tables: _, pinned: _, files: _,
+        } = self;
+        let heeded = || format!("{values:?} {target:?} {gpus} {:?}", tables_digest.get());
+        *digest.get_or_init(|| xxh3_128(heeded().as_bytes()))
     }
 
     /// Folds layers, each over those before it.
@@ -100,6 +117,8 @@ impl Settings {
             min_confidence: layers.iter().rev().find_map(|layer| layer.min_confidence).unwrap_or(usual),
             pedantic,
             tables: OnceLock::new(),
+            tables_digest: OnceLock::new(),
+            digest: OnceLock::new(),
             apis: layers.iter().flat_map(|layer| layer.apis.iter().cloned()).collect(),
             target: layers.iter().rev().find_map(|layer| layer.target.clone()).unwrap_or_default(),
             gpus: layers.iter().rev().find_map(|layer| layer.gpus).unwrap_or(1),

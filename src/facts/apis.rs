@@ -4,7 +4,7 @@ use super::{Script, walked};
 use crate::apis::index::{self, Answer, Index, Known};
 use crate::names::{Mention, Target, mentions};
 use crate::report::{Confidence, Place};
-use crate::trace::At;
+use crate::trace::{At, Sight};
 use ustr::Ustr;
 
 /// A name that no release has, or none that the project may run with.
@@ -55,6 +55,49 @@ impl Script<'_> {
                     None => found.extend(self.wrong_keywords(&mention, &known)),
                 },
             }
+        }
+        found.extend(self.unknown_attributes());
+        found
+    }
+
+    /// Attributes that values of a framework do not have. What a value is rests on what was rehearsed, so a
+    /// name counts only where another is near that it was perhaps meant to be.
+    fn unknown_attributes(&self) -> Vec<MissingName> {
+        let module = self.project.module(self.file);
+        let mut packages: Vec<&str> = Vec::new();
+        let paths: Vec<Mention> = mentions(&module.tree, &module.names);
+        packages.extend(paths.iter().filter_map(|mention| mention.path.split('.').next()));
+        let asked: Vec<(&At, &Ustr, &Ustr)> = self
+            .sightings()
+            .filter_map(|(at, sight)| match sight {
+                Sight::UnknownAttribute { class, name } => Some((at, class, name)),
+                _ => None,
+            })
+            .filter(|(at, class, _)| {
+                at.place.file == self.file && packages.iter().any(|own| is_of(class, own))
+            })
+            .collect();
+        // Where several frameworks meet, a tensor may be of any of them, or an array.
+        let several = TENSORS.iter().filter(|package| packages.contains(package)).count() > 1;
+        let is_ambiguous = |class: &str| several && class.ends_with(".Tensor");
+        let mut found: Vec<MissingName> = Vec::new();
+        for (at, class, name) in &asked {
+            let told = found.iter().any(|missing| missing.at.place == at.place);
+            if told || is_ambiguous(class) {
+                continue;
+            }
+            let Answer::Missing { holder, name } = index::ask(&format!("{class}.{name}")) else { continue };
+            let Some((_, index)) = index::of(&holder) else { continue };
+            let Some(near) = near(&name, index.parts(&holder)) else { continue };
+            found.push(MissingName {
+                at: (*at).clone(),
+                name,
+                holder,
+                is_keyword: false,
+                near: Some(near),
+                instead: None,
+                why: never(index),
+            });
         }
         found
     }
@@ -150,6 +193,14 @@ fn why(index: &'static Index, has: index::text::Span, wanted: index::text::Span,
     } else {
         None
     }
+}
+
+/// Packages that have tensors of their own.
+const TENSORS: [&str; 4] = ["jax", "keras", "tensorflow", "torch"];
+
+/// Whether a class belongs to a package.
+fn is_of(class: &str, package: &str) -> bool {
+    class.split('.').next() == Some(package)
 }
 
 /// The name that is meant, if one is close enough.

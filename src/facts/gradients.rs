@@ -22,6 +22,8 @@ pub struct ClearedEarly {
     pub at: At,
     pub kind: Misplaced,
     pub backward: Place,
+    /// All that add to the gradients in the same round.
+    pub backwards: Vec<Place>,
     pub step: Place,
 }
 
@@ -222,6 +224,7 @@ impl<'a> Script<'a> {
                     at: at(entry, clear, backward.certain),
                     kind,
                     backward: backward.place,
+                    backwards: clear.loops.last().map_or(Vec::new(), |own| backwards_in(*own, &life.seen)),
                     step: step.place,
                 });
             }

@@ -28,6 +28,8 @@ pub struct HiddenParts {
     pub attribute: Ustr,
     pub container: &'static str,
     pub part: Rc<str>,
+    /// The items of the container are all modules, or all parameters.
+    pub alike: bool,
 }
 
 pub struct ConstantDropout {
@@ -92,12 +94,13 @@ impl<'a> Script<'a> {
 
     pub fn hidden_parts(&self) -> Vec<HiddenParts> {
         let sightings = self.sightings().filter_map(|(at, sight)| match sight {
-            Sight::Hidden { class, attribute, container, parts } => Some(HiddenParts {
+            Sight::Hidden { class, attribute, container, parts, alike } => Some(HiddenParts {
                 at: at.clone(),
                 class: class.clone(),
                 attribute: *attribute,
                 container,
                 part: parts.clone(),
+                alike: *alike,
             }),
             _ => None,
         });

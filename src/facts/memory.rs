@@ -11,6 +11,8 @@ pub struct RetainedGraph {
     pub into: Rc<str>,
     pub by: Carry,
     pub container: Option<Place>,
+    /// What is kept is the tensor itself, and not something that holds it.
+    pub is_tensor: bool,
     /// A backward has walked graphs of the same model.
     pub is_walked: bool,
 }
@@ -27,7 +29,7 @@ impl Script<'_> {
         let mut found = Vec::new();
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
-            let Sight::Carried { id, into, into_place, by, outlives, value } = sight else { continue };
+            let Sight::Carried { id, into, into_place, by, outlives, value, bare } = sight else { continue };
             if self.rehearsal.consumed.contains(id) || !once(&mut seen, at.place) {
                 continue;
             }
@@ -51,6 +53,7 @@ impl Script<'_> {
                 into: into.clone(),
                 by: *by,
                 container: *into_place,
+                is_tensor: *bare,
                 is_walked,
             });
         }

@@ -16,6 +16,8 @@ pub struct StuckInEval {
     pub eval: Place,
     /// It is in evaluation mode on every way round.
     pub always: bool,
+    /// The innermost loop that trains evaluates, too.
+    pub in_same_round: bool,
 }
 
 /// An evaluation in training mode.
@@ -378,6 +380,9 @@ impl Turn<'_, '_> {
                 model: self.script.name_of_module(self.model),
                 eval,
                 always,
+                in_same_round: self.to_eval.iter().any(|(place, loops)| {
+                    *place == eval && trained.loops.last().is_some_and(|own| loops.contains(own))
+                }),
             });
         }
         found

@@ -21,6 +21,8 @@ pub enum Ailment {
     LostGuard,
     /// A choice that leaves the value out and not its gradient.
     Choice,
+    /// The deviation of a single number.
+    Lone,
 }
 
 /// An unsafe operation on the way to a loss.
@@ -78,8 +80,13 @@ impl Script<'_> {
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Backward { loss, .. } = sight else { continue };
-            for hazard in loss.hazards.iter().flat_map(|hazards| hazards.iter()) {
-                if ailment_of(hazard) != Some(ailment) || !once(&mut seen, hazard.place) {
+            let hazards: &[Hazard] = loss.hazards.as_deref().unwrap_or_default();
+            for (index, hazard) in hazards.iter().enumerate() {
+                // Of several things to say of one operation, the first is said.
+                let told = hazards[..index]
+                    .iter()
+                    .any(|other| other.place == hazard.place && ailment_of(other).is_some());
+                if told || ailment_of(hazard) != Some(ailment) || !once(&mut seen, hazard.place) {
                     continue;
                 }
                 found.push(Unsafe {
@@ -99,6 +106,20 @@ impl Script<'_> {
                     of_gradient: hazard.is_of_gradient(),
                     loss: at.place,
                 });
+            }
+        }
+        found
+    }
+
+    /// Layers that take the statistics of one number a channel, and what they are given.
+    pub fn lone_samples(&self) -> Vec<(At, String)> {
+        let mut found = Vec::new();
+        let mut seen = Vec::new();
+        for (at, sight) in self.sightings() {
+            if let Sight::LoneSample { input } = sight
+                && once(&mut seen, at.place)
+            {
+                found.push((at.clone(), self.shape(input)));
             }
         }
         found
@@ -159,6 +180,7 @@ fn ailment_of(hazard: &Hazard) -> Option<Ailment> {
         HazardKind::Arc => Ailment::Arc,
         HazardKind::WrittenOut => Ailment::WrittenOut,
         HazardKind::Inverse => Ailment::Inverse,
+        HazardKind::Lone => Ailment::Lone,
         HazardKind::Overflow | HazardKind::Spread => return None,
     })
 }

@@ -21,6 +21,8 @@ pub struct ScaledClipping {
     pub optimizer: String,
     pub scaler: String,
     pub backward: Place,
+    /// The step through a scaler, if there is one.
+    pub step: Option<Place>,
 }
 
 /// A scale that is not chosen anew when it should be.
@@ -28,6 +30,8 @@ pub struct StaleScale {
     pub at: At,
     pub optimizer: String,
     pub scaler: String,
+    /// The step through a scaler, if there is one.
+    pub step: Option<Place>,
     pub kind: Stale,
 }
 
@@ -292,6 +296,13 @@ impl Life<'_, '_> {
         }
     }
 
+    /// The next step through a scaler, or else any.
+    fn scaled_step(&self, index: usize) -> Option<Place> {
+        let scaled = |seen: &&Seen| matches!(seen.kind, Kind::Step(Some(_)));
+        let found = self.seen[index..].iter().find(scaled).or_else(|| self.seen.iter().find(scaled))?;
+        Some(found.place)
+    }
+
     fn idle_clipping(&self, index: usize) -> Option<(bool, &Seen, &Seen)> {
         let clip = &self.seen[index];
         if clip.kind != Kind::Clip || !only(clip.before.grads, CLEAN | APPLIED) {
@@ -369,7 +380,8 @@ impl<'a> Script<'a> {
             let (backward, scaler) = life.scaled_backward(index)?;
             let (at, backward) = (life.at(clip), backward.place);
             let (optimizer, scaler) = (life.optimizer(), self.name_of(scaler));
-            Some((at.place, ScaledClipping { at, optimizer, scaler, backward }))
+            let step = life.scaled_step(index);
+            Some((at.place, ScaledClipping { at, optimizer, scaler, backward, step }))
         })
     }
 
@@ -378,7 +390,8 @@ impl<'a> Script<'a> {
             let (kind, scaler) = life.stale(index)?;
             let at = life.at(&life.seen[index]);
             let (optimizer, scaler) = (life.optimizer(), self.name_of(scaler));
-            Some((at.place, StaleScale { at, optimizer, scaler, kind }))
+            let step = life.scaled_step(index);
+            Some((at.place, StaleScale { at, optimizer, scaler, step, kind }))
         })
     }
 

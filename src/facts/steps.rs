@@ -33,6 +33,8 @@ pub struct EarlySchedule {
     pub at: At,
     pub scheduler: String,
     pub step: Place,
+    /// The calls that led to the step.
+    pub calls: Vec<Place>,
 }
 
 #[derive(Clone)]
@@ -253,6 +255,7 @@ impl<'a> Script<'a> {
                         at: at_of(entry, early, early.confidence.min(step.confidence)),
                         scheduler: self.name_or(*scheduler, "scheduler"),
                         step: step.place,
+                        calls: step.calls.iter().map(|(site, _)| *site).collect(),
                     });
                 }
             }

@@ -191,7 +191,9 @@ impl<'p> Interp<'p> {
         let passed_on = inputs.as_ref().is_some_and(|input| Rc::ptr_eq(input, tensor));
         let mut tensor = (**tensor).clone();
         if let Some(range) = &api.range {
-            tensor.range = transfer::range(range, call);
+            // Where what is learned starts says nothing of where it goes.
+            let is_learned = tensor.is_leaf && tensor.learned && !passed_on;
+            tensor.range = transfer::range(range, call).filter(|_| !is_learned);
         }
         if let Some(mark) = api.mark {
             // Of data it does not matter which function it went through.

@@ -3,6 +3,7 @@
 
 use super::{Call, Interp, class::Base, python};
 use crate::report::{Confidence, Place};
+use crate::trace::Sight;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -125,7 +126,16 @@ impl<'p> Interp<'p> {
     }
 
     /// An attribute that nothing we saw has set: its uses through `self` may say what it is.
-    fn unseen_attr(&mut self, object: ObjId, name: Ustr, _place: Place) -> Value {
+    fn unseen_attr(&mut self, object: ObjId, name: Ustr, place: Place) -> Value {
+        // What stands in for something unknown is of the general class of its role, and a context object of
+        // an autograd function takes any attribute.
+        let is_stand_in =
+            |class: Ustr| self.apis.role(class).is_none_or(|role| self.apis.class_of(role) == Some(class));
+        if let ClassRef::Api(class) = self.heap.get(object).class
+            && !is_stand_in(class)
+        {
+            self.see(place, Sight::UnknownAttribute { class, name }, Confidence::High);
+        }
         let value = self.self_typed_by_use(object, name, Value::Unknown);
         if !value.is_unknown() {
             self.heap.get_mut(object).set_attr(name, value.clone());

@@ -185,6 +185,9 @@ impl<'p> Interp<'p> {
                 continue;
             }
             let known = registered.get_or_insert_with(|| registered_parts(&self.heap));
+            let bare = self.is_bare_parameter(parts[0]);
+            let alike = parts.iter().all(|part| self.is_bare_parameter(*part) == bare)
+                && self.parts_within(value, 1, &mut Vec::new());
             let lost: Vec<ObjId> = parts.into_iter().filter(|part| !known.contains(*part)).collect();
             if lost.is_empty() || !lost.iter().any(|part| self.is_learnt(*part)) {
                 continue;
@@ -194,7 +197,7 @@ impl<'p> Interp<'p> {
             // Where nothing is trained, bare parameters may be set by hand.
             let by_hand = self.is_bare_parameter(lost[0]) && !self.trains();
             let confidence = if by_hand { Confidence::Low } else { self.heap.get(object).confidence };
-            self.see(site, Sight::Hidden { class, attribute: *name, container, parts }, confidence);
+            self.see(site, Sight::Hidden { class, attribute: *name, container, parts, alike }, confidence);
         }
     }
 

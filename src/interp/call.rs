@@ -136,14 +136,40 @@ impl<'p> Interp<'p> {
 
     /// `x.unsqueeze_(1)`: what the method gives is the receiver from here on.
     fn changed_in_place(&mut self, receiver: &Value, name: Ustr, value: &Value, base: ExprId) {
-        let tree = self.tree(self.file());
-        if let (Value::Tensor(before), Value::Tensor(after)) = (receiver, value)
-            && name.ends_with('_')
-            && before.shape != after.shape
-            && matches!(tree.expr(base).kind, ExprKind::Name(_))
-        {
-            self.assign(base, value.clone());
+        let Value::Tensor(before) = receiver else { return };
+        if !name.ends_with('_') || name.ends_with("__") {
+            return;
         }
+        let tree = self.tree(self.file());
+        let is_name = matches!(tree.expr(base).kind, ExprKind::Name(_));
+        match value {
+            Value::Tensor(after) if before.shape != after.shape && is_name => {
+                self.assign(base, value.clone());
+            }
+            Value::Tensor(after) if before.range == after.range => {}
+            _ => self.with_other_numbers(base, value),
+        }
+    }
+
+    /// The numbers of a tensor were changed in place, under its own name or as `x.data` and `x.detach()`.
+    fn with_other_numbers(&mut self, base: ExprId, value: &Value) {
+        let tree = self.tree(self.file());
+        let target = match tree.expr(base).kind {
+            ExprKind::Attribute { base, name, .. } if name == "data" => base,
+            ExprKind::Call { callee, .. } => match tree.expr(callee).kind {
+                ExprKind::Attribute { base, name, .. } if name == "detach" => base,
+                _ => return,
+            },
+            _ => base,
+        };
+        if !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
+            return;
+        }
+        let Value::Tensor(tensor) = self.eval(target) else { return };
+        let after = value.as_tensor();
+        let range = after.and_then(|after| after.range);
+        let relation = after.and_then(|after| after.relation.clone());
+        self.assign(target, Value::tensor(Tensor { range, relation, ..(*tensor).clone() }));
     }
 
     /// A method of one of several instances, as in `agent = A(...) if ... else B(...)`.

@@ -67,11 +67,15 @@ impl<'p> Interp<'p> {
             Context::Strategy(strategy) => operand(self, strategy).as_obj().map(ContextKind::Strategy),
             Context::Traced => Some(ContextKind::Traced),
             Context::Recording => Some(ContextKind::Recording),
-            Context::Autocast(device, enabled) => {
+            Context::Autocast(device, enabled, dtype) => {
                 let (device, enabled) = (operand(self, device), operand(self, enabled));
                 let place = object.map(|object| self.heap.get(object).site);
                 let device = transfer::device_named(&device);
-                Some(ContextKind::Autocast(Autocast { place, device, on: self.switched(&enabled) }))
+                let dtype = match operand(self, dtype) {
+                    Value::None if device.is_gpu() => Some(DType::Float16),
+                    given => transfer::dtype_of(&given),
+                };
+                Some(ContextKind::Autocast(Autocast { place, device, on: self.switched(&enabled), dtype }))
             }
             Context::Transparent | Context::Result => None,
         })

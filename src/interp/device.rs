@@ -328,7 +328,7 @@ pub(super) fn own_gpu(call: &Invocation) -> Option<Device> {
 pub(super) fn moves_along(object: &Object, name: Ustr, value: &Value) -> bool {
     let (Some(module), Value::Tensor(tensor)) = (object.module(), value) else { return false };
     let of_framework = matches!(object.class, ClassRef::Api(_));
-    of_framework || module.buffers.contains(&name) || (tensor.is_leaf && tensor.source == Source::Parameter)
+    of_framework || module.buffers.contains(&name) || tensor.is_parameter()
 }
 
 pub(super) fn collect_tensors(value: &Value, all: &mut Vec<Rc<Tensor>>) {

@@ -215,6 +215,10 @@ impl<'p> Interp<'p> {
                 _ => value.clone(),
             },
             None => {
+                let is_sure = !tensor.is_array && (tensor.shape.is_some() || tensor.last.is_some());
+                for class in apis.classes_of(role).iter().filter(|_| is_sure) {
+                    self.see(place, Sight::UnknownAttribute { class: *class, name }, tensor.confidence);
+                }
                 self.let_go(tensor);
                 Value::Unknown
             }

@@ -42,6 +42,7 @@ mod loops;
 mod models;
 mod modes;
 pub mod modules;
+mod moments;
 mod parameters;
 mod parts;
 mod poles;

@@ -230,6 +230,7 @@ impl<'p> Interp<'p> {
         if training != Mode::Unknown {
             invocation.fill(Ustr::from("training"), Value::Bool(Some(training == Mode::Train)));
         }
+        self.note_normalised(target, &invocation, training);
         let around = self.watch.layer.replace(object);
         let value = self.apply(target, &invocation);
         self.watch.layer = around;

@@ -59,6 +59,11 @@ impl Interp<'_> {
         let Some(apply) = named else { return result };
         match apply.verb.as_str() {
             "diagonal" => return with_relation(result, Relation::Diagonal),
+            "deviation" => {
+                let result = self.note_deviation(apply, call, result);
+                let (Some(of), false) = (apply.args.first(), is_one(&result)) else { return result };
+                return self.note_pole(Singular::Norm, &call.operand(of), call.place, result);
+            }
             "finite" => return without_hazards(result),
             _ => {}
         }

@@ -58,6 +58,8 @@ impl<'p> Interp<'p> {
     fn refine_checked_operand(&mut self, operand: ExprId) {
         match &self.tree(self.file()).expr(operand).kind {
             ExprKind::Call { callee, args } => self.refine_checked(*callee, args),
+            // `if (x == 0).any()`
+            ExprKind::Compare { first, rest } => self.refine_numbers(*first, rest),
             _ => self.refine_tensor(operand, |tensor| Tensor { hazards: None, ..tensor }),
         }
     }

@@ -55,7 +55,8 @@ impl<'p> Interp<'p> {
         }
         let into = self.written(target);
         let value = sum.clone();
-        let sight = Sight::Carried { id, into, into_place: None, by: Carry::Sum, outlives, value };
+        let sight =
+            Sight::Carried { id, into, into_place: None, by: Carry::Sum, outlives, value, bare: true };
         self.see(place, sight, confidence);
         mark_graph(result, id)
     }
@@ -175,8 +176,9 @@ impl<'p> Interp<'p> {
         }
         let into = self.written(into);
         let confidence = tensor.confidence;
-        let sight =
-            Sight::Carried { id, into, into_place: Some(site), by: Carry::Append, outlives, value: tensor };
+        let bare = matches!(value.bare(), Value::Tensor(_));
+        let (into_place, by) = (Some(site), Carry::Append);
+        let sight = Sight::Carried { id, into, into_place, by, outlives, value: tensor, bare };
         self.see(place, sight, confidence);
         Some(self.mark_within(value, id, DEEPEST))
     }

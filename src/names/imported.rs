@@ -38,6 +38,13 @@ pub fn mentions(tree: &Tree, names: &Names) -> Vec<Mention> {
     found
 }
 
+/// What an expression says in full, if it surely is a name of another package, or something of one.
+pub fn qualified(tree: &Tree, names: &Names, expr: ExprId) -> Option<String> {
+    let (root, attributes, _) = chain(tree, expr)?;
+    let start = roots(tree, names).remove(&root).filter(|start| !start.starts_with('.'))?;
+    Some(attributes.iter().fold(start, |path, attribute| format!("{path}.{attribute}")))
+}
+
 /// How the module's body lets a file say a qualified name: by the import that says most of it.
 pub fn spelled(tree: &Tree, names: &Names, path: &str) -> Option<String> {
     let at_top = |name: &Ustr| {

@@ -8,7 +8,7 @@ mod set;
 mod uses;
 mod walk;
 
-pub use imported::{Mention, mentions, spelled};
+pub use imported::{Mention, mentions, qualified, spelled};
 pub use project::{Module, Project, Target};
 pub use set::NameSet;
 pub use uses::{Used, Uses};

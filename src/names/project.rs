@@ -5,7 +5,7 @@
 use super::Names;
 use super::lookup::{Found, Lookup};
 use crate::report::FileId;
-use crate::source::{SourceFile, absolute};
+use crate::source::{SourceFile, absolute, note_file, note_folder};
 use crate::syntax::{Tree, parse};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct Module {
 }
 
 /// What an import leads to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// A module, or the `__init__.py` of a package.
     File(FileId),
@@ -47,11 +47,16 @@ pub struct Project {
     ids: Mutex<FxHashMap<PathBuf, Option<FileId>>>,
     /// Where imports lead: each script that reaches a file asks anew for what the file imports.
     resolved: Mutex<FxHashMap<Import, Target>>,
+    /// What packages and folders hold, by name.
+    members: Mutex<FxHashMap<Member, Option<Target>>>,
     lookup: Lookup,
 }
 
 /// The importing file, the level, and the module.
-type Import = (FileId, u32, Option<Ustr>);
+pub type Import = (FileId, u32, Option<Ustr>);
+
+/// A package or a folder, and the name of a module in it.
+pub type Member = (Target, Ustr);
 
 impl Project {
     pub fn new() -> Project {
@@ -125,6 +130,23 @@ impl Project {
         &self.entry(id).source
     }
 
+    /// Where a file lies, absolute.
+    pub fn path(&self, id: FileId) -> &Path {
+        &self.entry(id).path
+    }
+
+    /// Every import that was asked for so far, with what it leads to.
+    pub fn imports(&self) -> Vec<(Import, Target)> {
+        let resolved = self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
+        resolved.iter().map(|(import, target)| (*import, target.clone())).collect()
+    }
+
+    /// Every member that was asked for so far.
+    pub fn members(&self) -> Vec<(Member, Option<Target>)> {
+        let members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        members.iter().map(|(member, target)| (member.clone(), target.clone())).collect()
+    }
+
     pub fn len(&self) -> usize {
         self.entries.count()
     }
@@ -136,6 +158,7 @@ impl Project {
     /// The dotted name by which the project imports the file: `package.module`, or `package` for
     /// its `__init__.py`.
     pub fn module_name(&self, id: FileId) -> Option<Ustr> {
+        note_file(id);
         let path = &self.entry(id).path;
         let roots = self.lookup.roots(path.parent()?);
         let inside = path.strip_prefix(&roots.top).ok()?.with_extension("");
@@ -148,6 +171,13 @@ impl Project {
 
     /// `import module` with level 0, `from ...module import …` with one level a dot.
     pub fn resolve(&self, from: FileId, level: u32, module: Option<Ustr>) -> Target {
+        let target = self.resolve_once(from, level, module);
+        note_file(from);
+        note(&target);
+        target
+    }
+
+    fn resolve_once(&self, from: FileId, level: u32, module: Option<Ustr>) -> Target {
         let import = (from, level, module);
         let resolved = || self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = resolved().get(&import) {
@@ -182,6 +212,20 @@ impl Project {
 
     /// The module `name` of a package or namespace; `None` for anything else.
     pub fn submodule(&self, of: &Target, name: Ustr) -> Option<Target> {
+        note(of);
+        let members = || self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        let member = (of.clone(), name);
+        let known = members().get(&member).cloned();
+        let target = known.unwrap_or_else(|| {
+            let target = self.look_into(of, name);
+            members().insert(member, target.clone());
+            target
+        });
+        target.iter().for_each(note);
+        target
+    }
+
+    fn look_into(&self, of: &Target, name: Ustr) -> Option<Target> {
         let of = match of {
             Target::File(id) => Found::File(self.entry(*id).path.clone()),
             Target::Namespace(folder) => Found::Folder(folder.clone()),
@@ -199,5 +243,14 @@ impl Project {
             Some(Found::Folder(folder)) => Target::Namespace(folder),
             None => Target::Outside,
         }
+    }
+}
+
+/// Remembers that a rehearsal came by.
+fn note(target: &Target) {
+    match target {
+        Target::File(file) => note_file(*file),
+        Target::Namespace(folder) => note_folder(folder),
+        Target::Outside => {}
     }
 }

@@ -24,9 +24,10 @@ use crate::report::{Applicability, Confidence, Place, Severity};
 use clap::ValueEnum;
 
 /// How findings are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// With the code and everything that explains it.
+    #[default]
     Full,
     /// One line each.
     Concise,

@@ -3,10 +3,11 @@
 pub mod replay;
 
 use replay::Replay;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A half-open range of byte offsets into the analysed text of one file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Span {
     pub start: u32,
     pub end: u32,
@@ -27,11 +28,11 @@ impl Span {
 }
 
 /// A file of the project, by its place in the project's list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FileId(pub u32);
 
 /// A span in a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
     pub file: FileId,
     pub span: Span,
@@ -44,7 +45,7 @@ impl Place {
 }
 
 /// How bad it is for the training run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Severity {
     /// Good practice in many scripts; shown with `--pedantic`.
     Note,
@@ -55,7 +56,7 @@ pub enum Severity {
 }
 
 /// How sure the evidence makes us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Confidence {
     /// Rests on a name or a guess; shown with `--pedantic`.
     Low,
@@ -64,14 +65,14 @@ pub enum Confidence {
 }
 
 /// Another place that explains the finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     pub place: Place,
     pub message: String,
 }
 
 /// How far a fix may be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Applicability {
     DisplayOnly,
     Unsafe,
@@ -79,14 +80,14 @@ pub enum Applicability {
 }
 
 /// One replacement of text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
     pub place: Place,
     pub text: String,
 }
 
 /// A change of the script that removes the finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix {
     pub title: String,
     pub applicability: Applicability,
@@ -168,5 +169,25 @@ impl Diagnostic {
     pub fn replay(mut self, replay: Replay) -> Self {
         self.replay = Some(Box::new(replay));
         self
+    }
+
+    /// Every place that the finding names. Takes it apart field by field, so that none is forgotten.
+    pub fn places_mut(&mut self) -> impl Iterator<Item = &mut Place> {
+        let Diagnostic {
+            place,
+            related,
+            fix,
+            replay,
+            rule: _,
+            severity: _,
+            confidence: _,
+            message: _,
+            notes: _,
+            help: _,
+        } = self;
+        let related = related.iter_mut().map(|label| &mut label.place);
+        let edits = fix.iter_mut().flat_map(|fix| &mut fix.edits).map(|edit| &mut edit.place);
+        let replayed = replay.iter_mut().flat_map(|replay| replay.places_mut());
+        std::iter::once(place).chain(related).chain(edits).chain(replayed)
     }
 }

@@ -21,18 +21,29 @@
 //! too ([`Program::number`]). `None` in the place of a node is fine: it only costs the message its line.
 
 use super::Place;
+use serde::{Deserialize, Serialize};
 
 /// What is run to see a finding happen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Replay {
     Program(Program),
     Step(Step),
     Memory(Demand),
 }
 
+impl Replay {
+    /// Every place of a script that it names.
+    pub fn places_mut(&mut self) -> Box<dyn Iterator<Item = &mut Place> + '_> {
+        match self {
+            Replay::Program(program) => program.places_mut(),
+            Replay::Step(_) | Replay::Memory(_) => Box::new(std::iter::empty()),
+        }
+    }
+}
+
 /// A number that is computed of inputs, one sample at a time. The sum of the output is what `backward` starts
 /// from, so that a program need not end in one number.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// What inputs are, and what results are rounded to.
     pub dtype: Float,
@@ -43,7 +54,7 @@ pub struct Program {
     pub repaired: Option<Box<Program>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
     /// As the script calls it, for messages.
     pub name: String,
@@ -54,7 +65,7 @@ pub struct Input {
 }
 
 /// How many numbers there are in one sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Form {
     One,
     /// Along the dimension that reductions such as `sum` and `softmax` run over: classes, or features.
@@ -62,8 +73,19 @@ pub enum Form {
     Many,
 }
 
+impl Form {
+    pub const ALL: &[Form] = &[Form::One, Form::Many];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::One => "one",
+            Form::Many => "many",
+        }
+    }
+}
+
 /// The numbers that an input can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Domain {
     pub low: Number,
     pub high: Number,
@@ -96,7 +118,7 @@ impl Domain {
 }
 
 /// A number by its bits, so that all of them compare and none is lost on the way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Number(u64);
 
 impl Number {
@@ -113,7 +135,7 @@ impl Number {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Float {
     F16,
     Bf16,
@@ -122,8 +144,21 @@ pub enum Float {
     F64,
 }
 
+impl Float {
+    pub const ALL: &[Float] = &[Float::F16, Float::Bf16, Float::F32, Float::F64];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Float::F16 => "float16",
+            Float::Bf16 => "bfloat16",
+            Float::F32 => "float32",
+            Float::F64 => "float64",
+        }
+    }
+}
+
 /// Whose rules hold where a function has no slope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Framework {
     #[default]
     Torch,
@@ -131,14 +166,26 @@ pub enum Framework {
     Jax,
 }
 
+impl Framework {
+    pub const ALL: &[Framework] = &[Framework::Torch, Framework::TensorFlow, Framework::Jax];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Framework::Torch => "torch",
+            Framework::TensorFlow => "tensorflow",
+            Framework::Jax => "jax",
+        }
+    }
+}
+
 /// One value, and where the script computes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     pub term: Term,
     pub place: Option<Place>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Term {
     /// By its place in the list of inputs.
     Input(u32),
@@ -151,7 +198,7 @@ macro_rules! functions {
     ($($(#[$doc:meta])* $variant:ident $name:literal $arity:literal,)*) => {
         /// What is computed, as the framework computes it. Arithmetic and what is applied number by number
         /// keeps the form of its operands; what is named under «reductions» runs over all numbers of a sample.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Function { $($(#[$doc])* $variant,)* }
 
         impl Function {
@@ -288,6 +335,12 @@ impl Program {
         self.push(Term::Input(index), None)
     }
 
+    fn places_mut(&mut self) -> Box<dyn Iterator<Item = &mut Place> + '_> {
+        let own = self.nodes.iter_mut().filter_map(|node| node.place.as_mut());
+        let repaired = self.repaired.iter_mut().flat_map(|program| program.places_mut());
+        Box::new(own.chain(repaired))
+    }
+
     /// A number that the script says; gives its node.
     pub fn number(&mut self, value: f64) -> u32 {
         self.push(Term::Number(Number::new(value)), None)
@@ -305,7 +358,7 @@ impl Program {
 }
 
 /// A training step with the script's own optimizer, on a small model of ours in place of the script's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     pub fault: Fault,
     pub optimizer: Optimizer,
@@ -316,7 +369,7 @@ pub struct Step {
 }
 
 /// What the script gets wrong about its steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
     /// Gradients of all steps add up.
     MissingZeroGrad,
@@ -326,7 +379,21 @@ pub enum Fault {
     UnscaledAccumulation(u32),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+impl Fault {
+    /// One of each.
+    pub const ALL: &[Fault] =
+        &[Fault::MissingZeroGrad, Fault::ClearedBeforeStep, Fault::UnscaledAccumulation(2)];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::MissingZeroGrad => "missing-zero-grad",
+            Fault::ClearedBeforeStep => "cleared-before-step",
+            Fault::UnscaledAccumulation(_) => "unscaled-accumulation",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Optimizer {
     Sgd,
     Adam,
@@ -334,8 +401,21 @@ pub enum Optimizer {
     RmsProp,
 }
 
+impl Optimizer {
+    pub const ALL: &[Optimizer] = &[Optimizer::Sgd, Optimizer::Adam, Optimizer::AdamW, Optimizer::RmsProp];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Optimizer::Sgd => "sgd",
+            Optimizer::Adam => "adam",
+            Optimizer::AdamW => "adamw",
+            Optimizer::RmsProp => "rmsprop",
+        }
+    }
+}
+
 /// Bytes that the run needs on the GPU at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Demand {
     /// What takes them, in the words of the message: «the whole dataset».
     pub what: String,

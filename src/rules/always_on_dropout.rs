@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "always-on-dropout",
@@ -40,6 +40,9 @@ fn check(script: &Script, out: &mut Findings) {
             .finding(RULE.id, RULE.severity, &dropout.at, message)
             .note("what the model predicts is random, and worse than what it has learned")
             .help(help);
-        out.push(finding, &dropout.at);
+        let decides = !dropout.is_layer && script.takes(&dropout.by, "training");
+        let fix = script.with_own_argument(dropout.at.place, "training").filter(|_| decides);
+        let fix = fix.map(|edits| Fix::safe("pass the mode on", edits));
+        out.push(finding.fix(fix), &dropout.at);
     }
 }

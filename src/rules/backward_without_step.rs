@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script, Unstepped};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "backward-without-step",
@@ -39,6 +39,8 @@ fn check(script: &Script, out: &mut Findings) {
                 format!("move `{name}.step()` into the loop")
             }
         };
-        out.push(finding.help(help), &lost.at);
+        let fix = script.called(lost.at.place).filter(|_| lost.why == Unstepped::Named);
+        let fix = fix.map(|edits| Fix::safe(format!("call `{name}.step()`"), edits));
+        out.push(finding.fix(fix).help(help), &lost.at);
     }
 }

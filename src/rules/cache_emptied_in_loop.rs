@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 use crate::trace::Emptied;
 
 pub(super) static RULE: Rule = Rule {
@@ -34,8 +34,12 @@ fn check(script: &Script, out: &mut Findings) {
         for other in &emptied.others {
             finding = finding.because(*other, "and once more here");
         }
+        let fix = script.emptied_no_more(&emptied).map(|edits| Fix::guess("remove the call", edits));
         out.push(
-            finding.note(note).help("remove it, or move it behind the loop, between training and validation"),
+            finding
+                .fix(fix)
+                .note(note)
+                .help("remove it, or move it behind the loop, between training and validation"),
             &emptied.at,
         );
     }

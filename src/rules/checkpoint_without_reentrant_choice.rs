@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "checkpoint-without-reentrant-choice",
@@ -17,10 +17,12 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for call in script.recomputed() {
         let name = call.function.rsplit('.').next().unwrap_or_default();
+        let fix = script.with_argument(call.at.place, "use_reentrant", "False");
         out.push(
             script
                 .finding(RULE.id, RULE.severity, &call.at, format!("`{name}` recomputes in the way that this version of the framework prefers"))
                 .note("the reentrant way gives no gradients where no input asks for them, and PyTorch is about to change the default")
+                .fix(fix.map(|edits| Fix::guess("pass `use_reentrant=False`", edits)))
                 .help("pass `use_reentrant=False`"),
             &call.at,
         );

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "clip-before-unscale",
@@ -26,6 +26,9 @@ fn check(script: &Script, out: &mut Findings) {
             .because(clip.backward, "the loss is multiplied by the scale here")
             .note("divided by the scale afterwards, they are that much smaller than the bound allows")
             .help(format!("call `{}.unscale_({})` before it", clip.scaler, clip.optimizer));
-        out.push(finding, &clip.at);
+        let fix = script
+            .unscaled_first(&clip, "unscale_")
+            .map(|edits| Fix::safe("unscale the gradients first", edits));
+        out.push(finding.fix(fix), &clip.at);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "cpu-tensor-in-forward",
@@ -32,6 +32,9 @@ fn check(script: &Script, out: &mut Findings) {
             .because(found.met, "meets the model's tensors here")
             .note("on the GPU the forward ends the run with an error")
             .help(help);
-        out.push(finding, &found.at);
+        let fix = script.made_beside(found.at.place, "device");
+        let fix = fix.filter(|_| found.stranded.attribute.is_none());
+        let fix = fix.map(|edits| Fix::safe("make it on the device of the input", edits));
+        out.push(finding.fix(fix), &found.at);
     }
 }

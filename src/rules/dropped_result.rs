@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "dropped-result",
@@ -23,6 +23,12 @@ fn check(script: &Script, out: &mut Findings) {
             .finding(RULE.id, RULE.severity, &dropped.at, message)
             .note("modules are moved and cast in place, tensors are not")
             .help(format!("assign what it returns: `{receiver} = {receiver}.{method}(...)`"));
-        out.push(finding, &dropped.at);
+        let title = format!("assign the result to `{receiver}`");
+        let fix = script.assigned_back(dropped.at.place).map(|edits| match method.as_str() {
+            // The code below may want the graph that this would cut off.
+            "detach" => Fix::guess(title, edits),
+            _ => Fix::safe(title, edits),
+        });
+        out.push(finding.fix(fix), &dropped.at);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Mistyped, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 use crate::values::DType;
 
 pub(super) static RULE: Rule = Rule {
@@ -30,11 +30,16 @@ fn check(script: &Script, out: &mut Findings) {
         if meeting.gets == DType::Float64 {
             finding = finding.note("NumPy computes in float64, and what is made of its arrays keeps that");
         }
-        out.push(finding.note("this ends the run with an error").help(help(&meeting)), &meeting.at);
+        let cast = cast(&meeting);
+        let fix = script.behind_argument(meeting.at.place, 0, &["input"], &cast);
+        let fix = fix.filter(|_| meeting.lookup || !meeting.what.contains(' '));
+        let fix = fix.map(|edits| Fix::guess(format!("cast the input with `{cast}`"), edits));
+        let help = format!("cast the input with `{cast}`");
+        out.push(finding.fix(fix).note("this ends the run with an error").help(help), &meeting.at);
     }
 }
 
-fn help(meeting: &Mistyped) -> String {
+fn cast(meeting: &Mistyped) -> String {
     let cast = match meeting.wants {
         _ if meeting.lookup => "long",
         DType::Float64 => "double",
@@ -42,5 +47,5 @@ fn help(meeting: &Mistyped) -> String {
         DType::BFloat16 => "bfloat16",
         _ => "float",
     };
-    format!("cast the input with `.{cast}()`")
+    format!(".{cast}()")
 }

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "exhausted-parameters",
@@ -30,8 +30,10 @@ fn check(script: &Script, out: &mut Findings) {
             )
             .because(spent.made, "can be gone through once")
             .because(spent.first, first);
+        let fix = script.as_list(spent.made).map(|edits| Fix::safe("keep a list of the parameters", edits));
         out.push(
             finding
+                .fix(fix)
                 .note("an empty list of parameters is stepped, clipped or counted without a word, or refused")
                 .help("keep a list, `list(model.parameters())`, or ask for the parameters again"),
             &spent.at,

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script, units};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "full-dataset-batch",
@@ -39,6 +39,9 @@ fn check(script: &Script, out: &mut Findings) {
             }
             None => "a batch size such as 256 gives many".to_owned(),
         };
+        let is_large = batch.samples.is_none_or(|samples| samples > 256);
+        let fix = script.another_number(batch.at.place, "256").filter(|_| is_large);
+        let finding = finding.fix(fix.map(|edits| Fix::guess("take batches of 256", edits)));
         out.push(finding.note("the model is updated once an epoch").help(updates), &batch.at);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "misplaced-clipping",
@@ -28,6 +28,8 @@ fn check(script: &Script, out: &mut Findings) {
             .because(clip.backward, "the gradients are made here")
             .because(clip.step, format!("`{}` applies them unclipped", clip.optimizer))
             .help(help);
-        out.push(finding, &clip.at);
+        let fix = script.clipping_moved(&clip);
+        let fix = fix.map(|edits| Fix::safe("move the clipping in front of the step", edits));
+        out.push(finding.fix(fix), &clip.at);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Misplaced, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "misplaced-zero-grad",
@@ -26,11 +26,13 @@ fn check(script: &Script, out: &mut Findings) {
                 "clear in the branch that steps",
             ),
         };
+        let fix = script.clear_moved(&clear).map(|edits| Fix::safe("move the clearing", edits));
         out.push(
             script
                 .finding(RULE.id, RULE.severity, &clear.at, message)
                 .because(clear.backward, "these gradients are lost")
                 .because(clear.step, "and this step does without them")
+                .fix(fix)
                 .help(help),
             &clear.at,
         );

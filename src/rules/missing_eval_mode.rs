@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-eval-mode",
@@ -24,10 +24,13 @@ fn check(script: &Script, out: &mut Findings) {
                 forward.layer
             ),
         };
+        let fix = script.in_eval_mode(&forward, "eval", "train");
+        let fix = fix.map(|(model, edits)| Fix::guess(format!("call `{model}.eval()` before it"), edits));
         out.push(
             script
                 .finding(RULE.id, RULE.severity, &forward.at, "this evaluates the model in training mode")
                 .note(note)
+                .fix(fix)
                 .help("call `.eval()` on it before, and `.train()` before training goes on"),
             &forward.at,
         );

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-no-grad",
@@ -31,6 +31,13 @@ fn check(script: &Script, out: &mut Findings) {
         for other in &forward.others {
             finding = finding.because(*other, "and so does this");
         }
-        out.push(finding, &forward.at);
+        let fix = script.unrecorded(&forward).map(|fix| {
+            let title = match fix.by_decorator {
+                true => format!("decorate the function with `@{}()`", fix.said),
+                false => format!("put it under `with {}():`", fix.said),
+            };
+            Fix::safe(title, fix.edits)
+        });
+        out.push(finding.fix(fix), &forward.at);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-set-epoch",
@@ -16,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(script: &Script, out: &mut Findings) {
     for sampler in script.same_epochs() {
+        let fix = script.told_epoch(&sampler, "set_epoch");
         out.push(
             script
                 .finding(
@@ -26,6 +27,7 @@ fn check(script: &Script, out: &mut Findings) {
                 )
                 .because(sampler.epochs, "no round of this loop tells it its epoch")
                 .note("it is seeded by its epoch, which stays 0")
+                .fix(fix.map(|edits| Fix::safe("tell the sampler its epoch", edits)))
                 .help("call `sampler.set_epoch(epoch)` at the head of each epoch"),
             &sampler.at,
         );

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-super-init",
@@ -31,6 +31,8 @@ fn check(script: &Script, out: &mut Findings) {
             .finding(RULE.id, RULE.severity, &module.at, message)
             .note("the base class has no place for parameters and submodules yet: the run ends with an error")
             .help(help);
-        out.push(finding, &module.at);
+        let fix = script.constructed_first(&module);
+        let fix = fix.map(|edits| Fix::safe("call `super().__init__()` first", edits));
+        out.push(finding.fix(fix), &module.at);
     }
 }

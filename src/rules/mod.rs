@@ -50,6 +50,7 @@ mod scaler_not_updated;
 mod scheduler_before_optimizer;
 mod shared_worker_seed;
 mod sigmoid_mismatch;
+mod single_sample_statistics;
 mod softmax_before_cross_entropy;
 mod step_bypasses_scaler;
 mod stuck_in_eval;
@@ -208,6 +209,7 @@ static RULES: &[&Rule] = &[
     &scheduler_before_optimizer::RULE,
     &shared_worker_seed::RULE,
     &sigmoid_mismatch::RULE,
+    &single_sample_statistics::RULE,
     &softmax_before_cross_entropy::RULE,
     &step_bypasses_scaler::RULE,
     &stuck_in_eval::RULE,

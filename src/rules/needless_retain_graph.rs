@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "needless-retain-graph",
@@ -16,10 +16,12 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(script: &Script, out: &mut Findings) {
     for at in script.graphs_kept_in_vain() {
+        let fix = script.without_argument(at.place, "retain_graph");
         out.push(
             script
                 .finding(RULE.id, RULE.severity, &at, "the graph is kept after this backward, and nobody walks it again")
                 .note("the activations stay until the next forward is done, so two iterations are in memory at once")
+                .fix(fix.map(|edits| Fix::safe("remove `retain_graph=True`", edits)))
                 .help("call `backward()` without `retain_graph=True`"),
             &at,
         );

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "non-scalar-backward",
@@ -25,8 +25,10 @@ fn check(script: &Script, out: &mut Findings) {
         if let Some(made) = backward.made {
             finding = finding.because(made, "made here");
         }
+        let fix = script.behind_receiver(backward.at.place, ".mean()");
         out.push(
             finding
+                .fix(fix.map(|edits| Fix::guess("take the mean first", edits)))
                 .note("`backward()` without `gradient=` takes scalars only, and ends the run here")
                 .help("reduce it first: `loss.mean().backward()`"),
             &backward.at,

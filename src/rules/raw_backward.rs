@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "raw-backward",
@@ -30,6 +30,8 @@ fn check(script: &Script, out: &mut Findings) {
             .finding(RULE.id, RULE.severity, &raw.at, message)
             .because(raw.step, "divides them by 65536 at the start, and applies them")
             .help(format!("call `{}.scale(loss).backward()`", raw.scaler));
+        let fix = script.scaled_backward(&raw, "scale");
+        let finding = finding.fix(fix.map(|edits| Fix::safe("scale the loss", edits)));
         out.push(finding, &raw.at);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 use crate::trace::Carry;
 
 pub(super) static RULE: Rule = Rule {
@@ -34,8 +34,9 @@ fn check(script: &Script, out: &mut Findings) {
         if let Some(place) = kept.container {
             finding = finding.because(place, "lives longer than the iteration");
         }
+        let fix = script.let_go(&kept, ".detach()").map(|edits| Fix::safe("add `.detach()`", edits));
         out.push(
-            finding.note(cost).help("keep `.item()` for a number, or `.detach()` for a tensor"),
+            finding.fix(fix).note(cost).help("keep `.item()` for a number, or `.detach()` for a tensor"),
             &kept.at,
         );
     }

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script, Stale};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "scaler-not-updated",
@@ -35,6 +35,18 @@ fn check(script: &Script, out: &mut Findings) {
         if let Stale::BeforeStep(step) = stale.kind {
             finding = finding.because(step, "divides by another scale than the loss was multiplied with");
         }
-        out.push(finding, &stale.at);
+        let fix = match stale.kind {
+            Stale::Never => script.updated_after_step(&stale, "update"),
+            Stale::EveryMicroBatch | Stale::BeforeStep(_) => script.update_moved(&stale),
+        };
+        let fix = fix.map(|edits| Fix::safe(title(stale.kind, scaler), edits));
+        out.push(finding.fix(fix), &stale.at);
+    }
+}
+
+fn title(kind: Stale, scaler: &str) -> String {
+    match kind {
+        Stale::Never => format!("insert `{scaler}.update()` after the step"),
+        Stale::EveryMicroBatch | Stale::BeforeStep(_) => format!("move `{scaler}.update()` behind the step"),
     }
 }

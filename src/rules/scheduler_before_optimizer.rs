@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "scheduler-before-optimizer",
@@ -17,6 +17,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for early in script.early_schedules() {
         let name = &early.scheduler;
+        let fix = script.schedule_moved(&early);
+        let title = format!("move `{name}.step()` behind the optimizer's step");
         out.push(
             script
                 .finding(
@@ -27,6 +29,7 @@ fn check(script: &Script, out: &mut Findings) {
                 )
                 .because(early.step, "the first step of the optimizer comes after it")
                 .note("since PyTorch 1.1 a schedule sets the learning rate for the steps that follow it")
+                .fix(fix.map(|edits| Fix::safe(title, edits)))
                 .help(format!(
                     "call `{name}.step()` behind the optimizer's step, at the end of the iteration or epoch"
                 )),

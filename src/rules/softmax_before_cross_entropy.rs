@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "softmax-before-cross-entropy",
@@ -30,6 +30,15 @@ fn check(script: &Script, out: &mut Findings) {
             } else {
                 "pass the logits, and take the softmax where probabilities are read"
             });
-        out.push(finding, &loss.at);
+        let fix = if loss.by_flag {
+            let fix = script.without_flag(loss.at.place, "from_logits");
+            fix.map(|edits| Fix::safe("drop `from_logits=True`", edits))
+        } else {
+            script.without_softmax(&loss).map(|fix| match fix.is_kept {
+                true => Fix::safe("give the loss the logits", fix.edits),
+                false => Fix::guess("remove the softmax", fix.edits),
+            })
+        };
+        out.push(finding.fix(fix), &loss.at);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "step-bypasses-scaler",
@@ -23,6 +23,7 @@ fn check(script: &Script, out: &mut Findings) {
             .because(step.backward, "the loss is multiplied by the scale here")
             .note("the scale starts at 65536, and overflows are no longer skipped")
             .help(format!("call `{0}.step({1})`, then `{0}.update()`", step.scaler, step.optimizer));
-        out.push(finding, &step.at);
+        let fix = script.stepped_by_scaler(&step).map(|edits| Fix::safe("let the scaler step", edits));
+        out.push(finding.fix(fix), &step.at);
     }
 }

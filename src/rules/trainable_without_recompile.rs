@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "trainable-without-recompile",
@@ -38,6 +38,8 @@ fn check(script: &Script, out: &mut Findings) {
             .because(stale.fitted, "and is trained here as it was compiled")
             .note(note)
             .help("call `compile` again, between this and the next `fit`");
-        out.push(finding, &stale.at);
+        let fix = script.compiled_again(&stale);
+        let fix = fix.map(|edits| Fix::guess("compile again before the next training", edits));
+        out.push(finding.fix(fix), &stale.at);
     }
 }

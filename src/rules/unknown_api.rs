@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, MissingName, Script, Why};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "unknown-api",
@@ -37,6 +37,15 @@ fn check(script: &Script, out: &mut Findings) {
             Some(near) => format!("perhaps `{near}` is meant"),
             None => "look the name up in the framework's documentation".to_owned(),
         };
-        out.push(finding.help(help), at);
+        let fix = near.as_ref().filter(|near| is_slip(name, near)).and_then(|near| {
+            let edits = script.renamed(at.place, name, near)?;
+            Some(Fix::guess(format!("write `{near}`"), edits))
+        });
+        out.push(finding.fix(fix).help(help), at);
     }
+}
+
+/// Whether a name is another one with a slip or two of the keyboard.
+fn is_slip(name: &str, other: &str) -> bool {
+    name.len() > 3 && strsim::damerau_levenshtein(name, other) <= 2
 }

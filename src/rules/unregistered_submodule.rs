@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "unregistered-submodule",
@@ -29,6 +29,8 @@ fn check(script: &Script, out: &mut Findings) {
             .help(format!(
                 "wrap it: `self.{attribute} = {instead}(...)` (`nn.ParameterList` for parameters)"
             ));
-        out.push(finding, &hidden.at);
+        let fix = script.registered(&hidden);
+        let fix = fix.map(|(said, edits)| Fix::guess(format!("wrap the {container} into `{said}`"), edits));
+        out.push(finding.fix(fix), &hidden.at);
     }
 }

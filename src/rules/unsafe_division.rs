@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Ailment, Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "unsafe-division",
@@ -28,6 +28,9 @@ fn check(script: &Script, out: &mut Findings) {
             .unsafe_finding(RULE.id, severity, &number, message)
             .note(format!("the denominator is in {}", number.range()))
             .help(help);
+        // What can be negative is zero elsewhere with an epsilon.
+        let fix = script.with_summand(number.at.place, "1e-6").filter(|_| number.range.low >= 0.0);
+        let finding = finding.fix(fix.map(|edits| Fix::guess("add `1e-6` to the denominator", edits)));
         out.push(finding, &number.at);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "unshuffled-training-data",
@@ -24,10 +24,12 @@ fn check(script: &Script, out: &mut Findings) {
             true => "shuffle before batching: `.shuffle(buffer_size)`",
             false => "pass `shuffle=True`",
         };
+        let fix = script.with_argument(fed.at.place, "shuffle", "True").filter(|_| !fed.is_stream);
         out.push(
             script
                 .finding(RULE.id, RULE.severity, &fed.at, message)
                 .note("batches of neighbours are alike, and the last ones of an epoch weigh most")
+                .fix(fix.map(|edits| Fix::guess("pass `shuffle=True`", edits)))
                 .help(help),
             &fed.at,
         );

@@ -51,5 +51,9 @@ fn distinct(faded: Faded) -> f64 {
         DType::BFloat16 => 1e-2,
         _ => 1e-6,
     };
-    if faded.number.abs() < 0.5 { step } else { faded.number.signum() * (1.0 - step) }
+    match faded.number.abs() {
+        small if small < 0.5 => step,
+        below if below < 1.0 => faded.number.signum() * (1.0 - step),
+        _ => faded.number.signum() * (1.0 + step),
+    }
 }

@@ -12,6 +12,7 @@ mod magics;
 mod notebook;
 mod patch;
 mod prefilter;
+mod reads;
 mod suppress;
 mod text;
 mod write;
@@ -24,13 +25,15 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use xxhash_rust::xxh3::Xxh3;
 
 pub use error::ReadError;
 pub use listing::{absolute, list_dir};
 pub use logical::{bare_code, logical_lines};
 pub use patch::PatchError;
 pub use prefilter::mentions_framework;
-pub use suppress::{Malformed, NamedRule, Seat, Suppressions, Unused};
+pub use reads::{Reads, note_file, note_folder, recorded};
+pub use suppress::{Malformed, NamedRule, Seat, Suppressions, Unused, mentions_suppression};
 pub use text::read_text;
 pub use write::{WriteError, rewrite};
 
@@ -129,6 +132,16 @@ impl SourceFile {
     pub fn shown_path(&self) -> String {
         let path = self.path.to_string_lossy();
         if cfg!(windows) { path.replace('\\', "/") } else { path.into_owned() }
+    }
+
+    /// Stands for what is analysed: the text, and where the cells of a notebook begin.
+    pub fn digest(&self) -> u128 {
+        let mut hasher = Xxh3::new();
+        hasher.update(self.text.as_bytes());
+        if let Some(cells) = &self.cells {
+            hasher.update(format!("{cells:?}").as_bytes());
+        }
+        hasher.digest128()
     }
 
     /// Where a byte of the text is. An offset past the end is the end; one inside a character is its start.

@@ -1,5 +1,6 @@
 //! Small texts that scripts read: configuration files.
 
+use super::reads::note_text;
 use std::path::Path;
 
 /// Larger files are data, not configuration.
@@ -7,6 +8,7 @@ const LARGEST: u64 = 1 << 20;
 
 /// The text of a file of at most 1 MiB in UTF-8; `None` when there is none, or it is something else.
 pub fn read_text(path: &Path) -> Option<String> {
+    note_text(path);
     let found = std::fs::metadata(path).ok()?;
     if !found.is_file() || found.len() > LARGEST {
         return None;

@@ -189,6 +189,10 @@ pub enum Sight {
     Compiled(Rc<CompiledLoss>),
     /// A softmax of something learned ran over an axis of one.
     LoneClass,
+    /// A value of a framework was asked for an attribute that the tables do not know; its class.
+    UnknownAttribute { class: Ustr, name: Ustr },
+    /// A layer in training took the statistics of one number a channel.
+    LoneSample { input: Rc<Tensor> },
     /// A column of predictions and a vector of targets were subtracted, which gives all their pairs.
     Spread { left: Rc<Tensor>, right: Rc<Tensor> },
     /// `backward` on a tensor.
@@ -208,6 +212,8 @@ pub enum Sight {
         /// The loops around it from this one on are outlived.
         outlives: usize,
         value: Rc<Tensor>,
+        /// What is kept is the tensor itself, and not something that holds it.
+        bare: bool,
     },
     /// A module ran.
     Forward(Rc<Forward>),
@@ -293,7 +299,8 @@ pub enum Sight {
     /// An instance of a module's class needed the framework's own constructor before it ran.
     Unready { class: Rc<str>, attribute: Option<Ustr> },
     /// Modules or parameters are kept where the framework does not look for them.
-    Hidden { class: Rc<str>, attribute: Ustr, container: &'static str, parts: Rc<str> },
+    /// All in the container are `alike` where these are its items, and all modules or all parameters.
+    Hidden { class: Rc<str>, attribute: Ustr, container: &'static str, parts: Rc<str>, alike: bool },
     /// Numbers are dropped in a forward, whatever mode the model is in.
     Drops { by: Ustr, is_layer: bool, class: Rc<str> },
     /// A `return` of a hand-written backward gives another number of gradients than there are inputs.

@@ -43,6 +43,8 @@ pub enum HazardKind {
     WrittenOut,
     /// The inverse of a matrix, or what is computed through it.
     Inverse,
+    /// The deviation of a single number.
+    Lone,
     /// A column met a vector, and every number the other's.
     Spread,
 }
@@ -134,7 +136,7 @@ impl Hazard {
             HazardKind::Overflow | HazardKind::WrittenOut => true,
             HazardKind::Division => self.nearness == End::Reached,
             HazardKind::Log => self.nearness == End::Reached && self.range.low >= 0.0,
-            HazardKind::LogOfShare | HazardKind::Inverse | HazardKind::Spread => false,
+            HazardKind::LogOfShare | HazardKind::Inverse | HazardKind::Lone | HazardKind::Spread => false,
         }
     }
 

@@ -161,6 +161,8 @@ pub struct Autocast {
     pub device: Device,
     /// `None` when the user decides, or something that we do not see.
     pub on: Option<bool>,
+    /// What products are computed in.
+    pub dtype: Option<DType>,
 }
 
 #[derive(Debug)]

@@ -269,6 +269,8 @@ pub struct Tensor {
     /// The last size, where nothing else is known of the shape.
     pub last: Option<Int>,
     pub dtype: Option<DType>,
+    /// What autocast computes it in, where that is not seen in the dtype.
+    pub cast: Option<DType>,
     pub device: Device,
     pub home: Option<Home>,
     pub graph: Graph,
@@ -308,6 +310,7 @@ impl Default for Tensor {
             shape: None,
             last: None,
             dtype: None,
+            cast: None,
             device: Device::Unknown,
             home: None,
             graph: Graph::Unknown,
@@ -354,6 +357,12 @@ impl Tensor {
         self.shape.as_ref().map(|shape| shape.len())
     }
 
+    /// It was made a parameter, which modules find; it does not only ask for gradients.
+    pub fn is_parameter(&self) -> bool {
+        let only_asks = matches!(&self.graph, Graph::Live(nodes) if nodes.own);
+        self.is_leaf && self.source == Source::Parameter && !only_asks
+    }
+
     /// It was made where the framework makes tensors by default, has not been moved, and is more than a
     /// number, which may meet any device.
     pub fn stays_behind(&self) -> bool {
@@ -374,6 +383,7 @@ impl Tensor {
             shape: join_shapes(&self.shape, &other.shape),
             last: self.last_size().filter(|last| other.last_size().as_ref() == Some(last)),
             dtype: if self.dtype == other.dtype { self.dtype } else { None },
+            cast: self.cast.filter(|_| self.cast == other.cast),
             device: self.device.join(other.device),
             home: Home::join(self, other),
             graph: self.graph.join(&other.graph),

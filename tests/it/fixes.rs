@@ -32,19 +32,30 @@ fn diff(repaired: &Repaired) -> String {
         let text_of = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         let (before, after) = (text_of(&file.before), text_of(&file.after));
         let shown = TextDiff::from_lines(&before, &after).unified_diff().context_radius(2).to_string();
-        text.push_str(&format!("--- {}\n{shown}", file.shown.rsplit('/').next().unwrap_or_default()));
+        text.push_str(&format!("--- {}\n{shown}", name(&file.shown)));
+    }
+    for one in &repaired.refused {
+        text.push_str(&format!("# {}:{}: {} stays: {}\n", name(&one.path), one.line, one.rule, one.why));
     }
     text
 }
 
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
 /// What is wrong with the fixes of a folder, if anything is.
 fn objections(repaired: &Repaired) -> Vec<String> {
-    let refused = repaired.refused.iter().map(|one| {
+    // A script with a second fault may refuse the fix of the first; but a fix has to do what it says.
+    let idle = repaired.refused.iter().filter(|one| !one.why.contains("bring a finding"));
+    let refused = idle.map(|one| {
         let (path, line, rule, why) = (&one.path, one.line, one.rule, &one.why);
         format!("{path}:{line}: the fix of {rule} does not hold: {why}")
     });
     let applicable = |fix: &&trainlint::report::Fix| fix.applicability >= Applicability::Unsafe;
+    let refused_rules: Vec<_> = repaired.refused.iter().map(|one| one.rule).collect();
     let left = repaired.outcome.findings.iter().filter(|one| one.fix.as_ref().filter(applicable).is_some());
+    let left = left.filter(|one| !refused_rules.contains(&one.rule));
     let left = left.map(|one| format!("a fix of {} is left when all are done", one.rule));
     refused.chain(left).collect()
 }

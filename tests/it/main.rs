@@ -3,6 +3,7 @@
 
 mod adoption;
 mod apis;
+mod cache;
 mod catalogue;
 mod cli;
 mod config;
@@ -17,3 +18,4 @@ mod marks;
 mod messages;
 mod pages;
 mod render;
+mod replay;

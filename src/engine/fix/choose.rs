@@ -60,7 +60,27 @@ pub fn choose<'a>(outcome: &'a Outcome, least: Applicability, refused: &FxHashSe
         taken.extend(fix.edits.iter().filter(|edit| !taken.contains(edit)).collect::<Vec<_>>());
         chosen.push(one);
     }
+    // By file and rule, so that a part of them is a part that makes sense.
+    chosen.sort_by(|one, other| {
+        (&one.shown.path, one.finding.rule).cmp(&(&other.shown.path, other.finding.rule))
+    });
     chosen
+}
+
+/// How many of several fixes to try first when together they do harm: those of the first half of the files, in
+/// one file those of its first rule, of one rule half of them. What one rule does in one file may belong
+/// together, as tensors that all have to move.
+pub fn first_part(chosen: &[Chosen<'_>]) -> usize {
+    let half = chosen.len() / 2;
+    let Some(first) = chosen.first() else { return 0 };
+    let of_file = chosen.iter().take_while(|other| other.path() == first.path()).count();
+    if of_file < chosen.len() {
+        let path = chosen[half].path();
+        let start = chosen.iter().position(|other| other.path() == path).unwrap_or(half);
+        return if start == 0 { of_file } else { start };
+    }
+    let of_rule = chosen.iter().take_while(|other| other.finding.rule == first.finding.rule).count();
+    if of_rule < chosen.len() { of_rule } else { half }
 }
 
 /// Whether no edit touches one of another fix. The very same edit of two fixes is made once: both remove the

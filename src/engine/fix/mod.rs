@@ -111,7 +111,7 @@ impl Bench<'_> {
                         self.refuse(only, why);
                         at_once = usize::MAX;
                     }
-                    _ => at_once = chosen.len() / 2,
+                    _ => at_once = choose::first_part(&chosen),
                 },
             }
         }

@@ -27,6 +27,15 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// The call that gets exactly this as an argument.
+    pub fn call_with(&self, argument: Span) -> Option<(Call<'a>, &'a Arg)> {
+        let exprs = self.module.tree.exprs.iter();
+        exprs.enumerate().find_map(|(at, _)| {
+            let call = self.call(ExprId(at as u32))?;
+            Some((call, call.args.iter().find(|arg| arg.span == argument)?))
+        })
+    }
+
     /// Whose method is called, and its name.
     pub fn receiver(&self, call: Call<'a>) -> Option<(ExprId, &'a str)> {
         match &self.expr(call.callee).kind {

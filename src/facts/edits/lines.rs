@@ -26,16 +26,22 @@ impl<'a> Draft<'a> {
     pub fn line(&self, stmt: StmtId) -> Option<Line<'a>> {
         let text: &'a str = &self.module.source.text;
         let code = self.module.tree.stmt(stmt).span;
-        let start = text[..code.start as usize].rfind('\n').map_or(0, |at| at + 1);
+        let (start, indent) = self.line_start(code.start);
         let rest = &text[code.end as usize..];
         let behind = rest.split('\n').next().unwrap_or_default().trim_end_matches('\r');
-        let indent = &text[start..code.start as usize];
         let comment = behind.trim_start();
         let alone = indent.trim_matches([' ', '\t']).is_empty()
             && (comment.is_empty() || comment.starts_with('#'))
-            && !text[..start].trim_end_matches(['\n', '\r']).ends_with('\\');
+            && !text[..start as usize].trim_end_matches(['\n', '\r']).ends_with('\\');
         let end = code.end + behind.len() as u32;
-        alone.then_some(Line { stmt, code, indent, start: start as u32, end })
+        alone.then_some(Line { stmt, code, indent, start, end })
+    }
+
+    /// Where the line of a place begins, and what stands before the place.
+    pub(in crate::facts) fn line_start(&self, at: u32) -> (u32, &'a str) {
+        let text: &'a str = &self.module.source.text;
+        let start = text[..at as usize].rfind('\n').map_or(0, |feed| feed + 1);
+        (start as u32, &text[start..at as usize])
     }
 
     /// A statement of one line before another one.
@@ -131,8 +137,7 @@ impl<'a> Draft<'a> {
         });
         let mut units = bodies.filter_map(|(header, first)| {
             let inner = self.line(first)?.indent;
-            let start = self.module.source.text[..header.start as usize].rfind('\n').map_or(0, |at| at + 1);
-            let outer = &self.module.source.text[start..header.start as usize];
+            let (_, outer) = self.line_start(header.start);
             inner.strip_prefix(outer).filter(|unit| !unit.is_empty())
         });
         units.next().unwrap_or("    ")

@@ -6,12 +6,14 @@ mod calls;
 mod lines;
 mod said;
 
+pub use calls::Call;
 pub use lines::Line;
 
 use super::Script;
 use crate::names::Module;
 use crate::report::{Edit, FileId, Place, Span};
-use crate::syntax::{Expr, ExprId, ExprKind, FnId, StmtId};
+use crate::syntax::{Arg, ClassId, Expr, ExprId, ExprKind, FnId, Function, Stmt, StmtId, StmtKind};
+use ustr::Ustr;
 
 /// A file that is to be edited.
 #[derive(Clone, Copy)]
@@ -42,6 +44,15 @@ impl<'a> Draft<'a> {
         self.module.tree.expr(id)
     }
 
+    pub(super) fn statement(&self, id: StmtId) -> &'a Stmt {
+        self.module.tree.stmt(id)
+    }
+
+    /// The function whose local a name is; `None` for the module's.
+    pub(super) fn owner(&self, function: Option<FnId>, name: Ustr) -> Option<FnId> {
+        self.module.names.owner(&self.module.tree, function, name)
+    }
+
     /// What is written for an expression.
     pub(super) fn written(&self, id: ExprId) -> &'a str {
         self.text(self.expr(id).span)
@@ -63,8 +74,46 @@ impl<'a> Draft<'a> {
         around.max_by_key(|(_, function)| function.span.start).map(|(at, _)| FnId(at as u32))
     }
 
+    /// The parameter of the function around a place whose value an expression says something of: its position,
+    /// and whether the function is a method.
+    pub(super) fn parameter_in(&self, span: Span, expr: ExprId) -> Option<(usize, bool)> {
+        let function = self.module.tree.function(self.function_around(span)?);
+        let inside = self.expr(expr).span;
+        let names = self.module.tree.exprs.iter().filter(|one| inside.contains(one.span));
+        let said: Vec<Ustr> = names
+            .filter_map(|one| match one.kind {
+                ExprKind::Name(name) => Some(name),
+                _ => None,
+            })
+            .collect();
+        let position = function.params.iter().position(|param| said.contains(&param.name))?;
+        let is_receiver = function.class.is_some() && position == 0;
+        (!is_receiver).then_some((position, function.class.is_some()))
+    }
+
+    /// What the method around a place calls its object: `self`.
+    pub(super) fn receiver_of_method(&self, span: Span) -> Option<&'a str> {
+        let function = self.module.tree.function(self.function_around(span)?);
+        let first = function.params.first().filter(|_| function.class.is_some())?;
+        Some(first.name.as_str())
+    }
+
+    pub(super) fn function(&self, function: FnId) -> &'a Function {
+        self.module.tree.function(function)
+    }
+
+    /// From `def` on, without decorators.
+    pub(super) fn function_span(&self, function: FnId) -> Span {
+        self.function(function).span
+    }
+
     pub(super) fn name_of_function(&self, function: FnId) -> &'a str {
         self.module.tree.function(function).name.as_str()
+    }
+
+    /// Whether two places are in the body of one function, or both in the module's.
+    pub(super) fn same_function(&self, one: Span, other: Span) -> bool {
+        self.function_around(one) == self.function_around(other)
     }
 
     /// The statements around a place, outermost first; the last is the one that it is part of.
@@ -75,6 +124,24 @@ impl<'a> Draft<'a> {
         let span_of = |id: &StmtId| self.module.tree.stmt(*id).span;
         around.sort_by_key(|id| (span_of(id).start, std::cmp::Reverse(span_of(id).end)));
         around
+    }
+
+    pub(super) fn statements(&self) -> impl Iterator<Item = &'a StmtKind> {
+        self.module.tree.stmts.iter().map(|stmt| &stmt.kind)
+    }
+
+    /// What a class is derived from, keywords included.
+    pub(super) fn bases(&self, class: ClassId) -> &'a [Arg] {
+        &self.module.tree.class(class).bases
+    }
+
+    pub(super) fn exprs_within(&self, span: Span) -> impl Iterator<Item = &'a Expr> {
+        self.module.tree.exprs.iter().filter(move |expr| span.contains(expr.span))
+    }
+
+    pub(super) fn statements_within(&self, span: Span) -> impl Iterator<Item = &'a StmtKind> {
+        let stmts = self.module.tree.stmts.iter().filter(move |stmt| span.contains(stmt.span));
+        stmts.map(|stmt| &stmt.kind)
     }
 
     pub(super) fn statement_at(&self, span: Span) -> Option<StmtId> {
@@ -112,6 +179,15 @@ impl<'a> Draft<'a> {
         let word = outer.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
         let is_keyword = ["return", "in", "and", "or", "not", "if", "else", "yield"].contains(&word);
         (!is_called || is_keyword) && text[span.end as usize..].trim_start().starts_with(')')
+    }
+
+    /// Whether an expression has parentheses of its own around it, or is an argument as a whole.
+    pub(super) fn stands_apart(&self, span: Span) -> bool {
+        let is_argument = |expr: &Expr| match &expr.kind {
+            ExprKind::Call { args, .. } => args.iter().any(|arg| self.expr(arg.value).span == span),
+            _ => false,
+        };
+        self.is_in_own_parentheses(span) || self.module.tree.exprs.iter().any(is_argument)
     }
 
     fn behind_parentheses(&self, span: Span) -> u32 {

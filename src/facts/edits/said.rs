@@ -1,9 +1,9 @@
 //! How a file says a name of a package, and the import that lets it say one.
 
 use super::Draft;
-use crate::names::spelled;
+use crate::names::{qualified, spelled};
 use crate::report::Edit;
-use crate::syntax::{ExprKind, StmtId, StmtKind};
+use crate::syntax::{ExprId, ExprKind, StmtId, StmtKind};
 use ustr::Ustr;
 
 impl<'a> Draft<'a> {
@@ -24,6 +24,11 @@ impl<'a> Draft<'a> {
             return None;
         }
         Some((path.to_owned(), vec![self.import(top)?]))
+    }
+
+    /// What an expression says in full, if it is a name of a package that an import binds.
+    pub fn qualified(&self, expr: ExprId) -> Option<String> {
+        qualified(&self.module.tree, &self.module.names, expr)
     }
 
     /// `import name`, behind the imports that the file begins with.

@@ -2,15 +2,23 @@
 //! itself. Every answer may be that there is no plain change.
 
 mod gradients;
+mod inserted;
+mod losses;
+mod modes;
+mod order;
+mod scaling;
+mod values;
 
 use super::Script;
-use super::edits::{Draft, Line};
+use super::edits::{Call, Draft, Line};
 use crate::report::Place;
-use crate::trace::{Effect, visits};
+use crate::trace::Effect;
 
 /// A statement of a step, and what it calls the optimizer and the scaler.
 pub(super) struct WrittenStep<'a> {
+    pub place: Place,
     pub line: Line<'a>,
+    pub call: Call<'a>,
     pub optimizer: &'a str,
     pub scaler: Option<&'a str>,
 }
@@ -24,16 +32,16 @@ impl<'a> Script<'a> {
         let line = draft.line_at(place.span)?;
         if !self.is_scaled_step(place) {
             let optimizer = draft.plain(receiver)?;
-            return Some(WrittenStep { line, optimizer, scaler: None });
+            return Some(WrittenStep { place, line, call, optimizer, scaler: None });
         }
         let optimizer = draft.plain(draft.positional(call, 0)?.value)?;
-        Some(WrittenStep { line, optimizer, scaler: Some(draft.plain(receiver)?) })
+        let scaler = Some(draft.plain(receiver)?);
+        Some(WrittenStep { place, line, call, optimizer, scaler })
     }
 
     fn is_scaled_step(&self, place: Place) -> bool {
         let scaled = |effect: &Effect| matches!(effect, Effect::Step { scaler: Some(_), .. });
-        let entries = self.rehearsal.entries.iter();
-        entries.flat_map(|entry| visits(&entry.nodes, scaled)).any(|visit| visit.event.place == place)
+        self.places_of(scaled).contains(&place)
     }
 }
 

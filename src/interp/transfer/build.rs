@@ -283,6 +283,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         shape: None,
         last: None,
         dtype,
+        cast: None,
         device: if is_stranded(operands) { Device::Unknown } else { device_of_all(operands) },
         home: Home::of_all(operands),
         graph: aged(interp.epoch, graph_here(interp.grad, dtype, &graph)),
@@ -304,6 +305,17 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         what: None,
         confidence,
     }
+}
+
+/// What autocast computes products in here.
+pub fn cast_of_products(interp: &Interp) -> Option<DType> {
+    interp.autocast().filter(|autocast| autocast.on == Some(true))?.dtype
+}
+
+/// What numbers that autocast computed are combined in: the same, where all are of it.
+pub fn cast_of_all(operands: &[&Tensor]) -> Option<DType> {
+    let cast = operands.first()?.cast;
+    cast.filter(|_| operands.iter().all(|operand| operand.cast == cast))
 }
 
 /// Parameters have no age; what is computed of them is as old as the computation.

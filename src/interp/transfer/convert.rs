@@ -72,6 +72,7 @@ fn tensor_type_device(wanted: &Value) -> Option<Device> {
 pub fn with_dtype(tensor: &Tensor, dtype: Option<DType>) -> Tensor {
     let mut cast = tensor.clone();
     cast.dtype = dtype;
+    cast.cast = None;
     match dtype {
         Some(DType::Bool) => cast.range = Some(Interval::closed(0.0, 1.0)),
         Some(to) if to.is_float() => {}

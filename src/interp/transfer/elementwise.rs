@@ -28,6 +28,13 @@ fn keeps_integers(range: &Option<RangeSpec>) -> bool {
     matches!(range, Some(RangeSpec::Of(apply)) if KEEPING.contains(&apply.verb.as_str()))
 }
 
+/// Whether autocast computes an operation in single precision, whatever it is given.
+fn widens(call: &Invocation) -> bool {
+    const WIDE: [&str; 6] = ["exp", "log", "log1p", "norm", "pow", "reciprocal"];
+    let wide = matches!(&call.api.range, Some(RangeSpec::Of(apply)) if WIDE.contains(&apply.verb.as_str()));
+    wide || matches!(call.api.mark, Some(Mark::Softmax | Mark::LogSoftmax))
+}
+
 /// Ranges of operations that only keep numbers between bounds.
 const CLAMPS: [&str; 3] = ["clamp", "ceil-at", "floor-at"];
 
@@ -41,6 +48,7 @@ pub fn like(interp: &mut Interp, call: &Invocation) -> Value {
         result.dtype = result.dtype.filter(|dtype| dtype.is_float());
     }
     result.last = tensor.last.clone();
+    result.cast = tensor.cast.filter(|_| !widens(call));
     result.relation = faded(call, &tensor);
     if let Some(RangeSpec::Of(apply)) = &call.api.range {
         result.mark = tensor.mark.and_then(|(mark, place)| Some((kept_mark(&apply.verb, mark)?, place)));
@@ -55,7 +63,7 @@ fn faded(call: &Invocation, tensor: &Tensor) -> Option<Rc<Relation>> {
         return before.cloned();
     }
     let Some(RangeSpec::Of(apply)) = &call.api.range else { return None };
-    let dtype = tensor.dtype.filter(|_| CLAMPS.contains(&apply.verb.as_str()))?;
+    let dtype = tensor.dtype.or(tensor.cast).filter(|_| CLAMPS.contains(&apply.verb.as_str()))?;
     let bounds = apply.args.iter().skip(1).filter_map(|bound| call.operand(bound).as_num());
     let lost = |number: &f64| number.fract() != 0.0 && dtype.round(*number).fract() == 0.0;
     let number = bounds.into_iter().find(lost)?;
@@ -134,6 +142,7 @@ pub fn of_all(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
         // NumPy's functions take plain numbers, too.
         return Tensor { shape: Some(Rc::from([])), is_array: true, ..all };
     }
+    all.cast = cast_of_all(&refs);
     all.shape = broadcast_all(refs.iter().map(|tensor| tensor.shape.as_ref()));
     all.dtype = with_numbers(all.dtype, &numbers, all.is_array);
     all

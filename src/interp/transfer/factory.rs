@@ -122,7 +122,6 @@ fn made(interp: &Interp, call: &Invocation, model: Option<&Tensor>, holder: Hold
         (None, None) => quoted_dtype(call).or_else(|| default_dtype(call, is_array)),
     };
     let filled = named(call, "fill_value").and_then(|value| interval_of(&value));
-    let asked = named(call, "requires_grad").map(|flag| flag.as_bool());
     let (device, home) = device_wanted(interp, call, model.map(|model| model.device), holder);
     let tensor = Tensor {
         dtype,
@@ -133,7 +132,16 @@ fn made(interp: &Interp, call: &Invocation, model: Option<&Tensor>, holder: Hold
         is_array,
         ..some_tensor(interp, call.place)
     };
-    asking(interp, tensor, asked)
+    made_to_learn(interp, call, tensor)
+}
+
+/// A new tensor that asks for gradients is one that somebody trains.
+fn made_to_learn(interp: &Interp, call: &Invocation, tensor: Tensor) -> Tensor {
+    let asked = named(call, "requires_grad").map(|flag| flag.as_bool());
+    let learns = asked == Some(Some(true));
+    let tensor = asking(interp, tensor, asked);
+    // Where it starts is far from where it would be wrong, as a rule.
+    if learns { Tensor { learned: true, source: Source::Parameter, range: None, ..tensor } } else { tensor }
 }
 
 /// Numbers that are spread over an interval were drawn; others are constants.
@@ -337,10 +345,7 @@ fn copied(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
     (made.device, made.home) = device_wanted(interp, call, model, holder);
     // Of what is not known it may be a number.
     made.home = made.home.filter(|_| made.rank().is_some());
-    match named(call, "requires_grad").map(|flag| flag.as_bool()) {
-        Some(Some(false)) | None => Value::tensor(made),
-        asked => Value::tensor(asking(interp, made, asked)),
-    }
+    Value::tensor(made_to_learn(interp, call, made))
 }
 
 /// `dist-sample x shape`: drawn numbers, of a shape that the distribution decides.

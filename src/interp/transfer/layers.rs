@@ -34,6 +34,7 @@ pub(super) fn weighted(
         Value::Tensor(tensor) => Value::tensor(Tensor {
             range: Some(Interval::REAL),
             mark: Some((Mark::Raw, call.place)),
+            cast: cast_of_products(interp),
             ..(*tensor).clone()
         }),
         other => other,
@@ -44,6 +45,19 @@ pub(super) fn weighted(
 pub fn dense(interp: &mut Interp, call: &Invocation) -> Value {
     let value = linear(interp, call);
     activated(call, given(call, 2), value)
+}
+
+/// `layered x activation`: what a layer makes whose weights no object holds, and an activation of that.
+pub fn layered(interp: &mut Interp, call: &Invocation) -> Value {
+    let plain = Tensor {
+        range: Some(Interval::REAL),
+        mark: Some((Mark::Raw, call.place)),
+        graph: Graph::Unknown,
+        learned: true,
+        source: Source::Output,
+        ..result(interp, call.place, &[&first(interp, call)])
+    };
+    activated(call, given(call, 1), Value::tensor(plain))
 }
 
 /// What an activation given to a layer, by name or as a function, makes of the layer's numbers.
@@ -126,8 +140,12 @@ pub fn matmul(interp: &mut Interp, call: &Invocation) -> Value {
 /// The matrix product, as of `@`.
 pub fn product_of(interp: &Interp, place: crate::report::Place, a: &Tensor, b: &Tensor) -> Tensor {
     let shape = a.shape.as_ref().zip(b.shape.as_ref()).and_then(|(a, b)| dims::matmul(a, b)).map(Rc::from);
-    let range = a.range.zip(b.range).map(|(a, b)| a.mul(&b).sum());
-    Tensor { shape, range, ..result(interp, place, &[a, b]) }
+    let range = super::ranges::products(a, b);
+    let made = result(interp, place, &[a, b]);
+    // Numbers that were written out, through weights, are what a model makes of them.
+    let is_output = made.source == Source::Parameter && a.source != b.source;
+    let source = if is_output { Source::Output } else { made.source };
+    Tensor { shape, range, source, cast: cast_of_products(interp), ..made }
 }
 
 /// `embedding x num_embeddings embedding_dim`

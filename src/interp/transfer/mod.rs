@@ -86,6 +86,7 @@ static VERBS: &[(&str, Transfer)] = &[
     ("index", index::select),
     ("int", |_, _| Value::of_int(Int::Unknown)),
     ("item", convert::item),
+    ("layered", layers::layered),
     ("legacy-tensor", factory::legacy),
     ("len", convert::len),
     ("like", elementwise::like),

@@ -41,8 +41,11 @@ pub fn binary(
     }
     // What a model makes is of single precision where nothing else is said.
     let single = || (result.learned && !result.is_array).then_some(DType::Float32);
-    let held = result.dtype.or_else(single);
+    let held = result.dtype.or(result.cast).or_else(single);
     let (x, y) = (settled(left, held), settled(right, held));
+    if op == BinaryOp::Pow {
+        result.cast = None;
+    }
     result.range = match (left.as_tensor(), right.as_tensor()) {
         (Some(all), Some(most)) if op == BinaryOp::Sub && most.is_largest_of(all) => {
             Some(Interval::REAL.relu().neg())

@@ -4,7 +4,7 @@ use super::build::is_number;
 use super::ops::with_any;
 use crate::apis::{Apply, RangeSpec};
 use crate::interp::Invocation;
-use crate::values::{End, Interval, Relation, Value, interval_of};
+use crate::values::{End, Interval, Relation, Source, Tensor, Value, interval_of};
 
 type Function = fn(&Operands) -> Option<Interval>;
 
@@ -60,6 +60,7 @@ fn share(x: &Operands) -> Option<Interval> {
 static FUNCTIONS: &[(&str, Function)] = &[
     ("abs", |x| Some(x.interval(0)?.abs())),
     ("add", |x| with_any(x.interval(0), x.interval(1), Interval::add)),
+    ("any", |x| x.0.iter().any(can_be_any).then_some(Interval::REAL)),
     ("ceil-at", |x| bounded(x, None, Some(1))),
     ("chosen", chosen),
     ("clamp", |x| bounded(x, Some(1), Some(2))),
@@ -70,8 +71,13 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("filled", filled),
     ("floor-at", |x| bounded(x, Some(1), None)),
     ("largest", |x| x.interval(0)),
+    ("leaky", leaky),
     ("log", |x| Some(x.interval(0)?.log())),
+    ("log10", |x| Some(x.interval(0)?.log().mul(&Interval::point(std::f64::consts::LOG10_E)))),
     ("log1p", |x| Some(x.interval(0)?.add(&Interval::point(1.0)).log())),
+    ("log2", |x| Some(x.interval(0)?.log().mul(&Interval::point(std::f64::consts::LOG2_E)))),
+    // At least the largest number, more by the logarithm of how many there are.
+    ("logsumexp", |x| Some(x.interval(0)?.add(&Interval::NON_NEGATIVE))),
     ("max", |x| Some(x.interval(0)?.max(&x.interval(1)?))),
     ("mean", |x| x.interval(0).map(of_many)),
     ("min", |x| Some(x.interval(0)?.min(&x.interval(1)?))),
@@ -82,10 +88,13 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("optional-min", |x| extreme(x, Interval::min)),
     ("pow", pow),
     ("prod", |x| Some(x.interval(0)?.product())),
+    ("product", product),
+    ("quotient-or-zero", quotient_or_zero),
     ("reciprocal", |x| Some(Interval::point(1.0).div(&x.interval(0)?))),
     ("relu", |x| Some(x.interval(0)?.relu())),
     ("same", |x| x.interval(0)),
     ("scaled", |x| Some(x.interval(0)?.join(&Interval::point(0.0)).sum())),
+    ("scattered", scattered),
     ("share", share),
     ("sin", |_| Some(Interval::closed(-1.0, 1.0))),
     ("sqrt", |x| Some(x.interval(0)?.sqrt())),
@@ -99,7 +108,7 @@ static FUNCTIONS: &[(&str, Function)] = &[
 /// Between bounds at these operands, numbers or tensors, which may be left out.
 fn bounded(x: &Operands, low: Option<usize>, high: Option<usize>) -> Option<Interval> {
     let mut range = x.interval(0)?;
-    let dtype = x.0[0].as_tensor().and_then(|tensor| tensor.dtype);
+    let dtype = x.0[0].as_tensor().and_then(|tensor| tensor.dtype.or(tensor.cast));
     let held = |bound: Interval| bound.rounded(|end| dtype.map_or(end, |dtype| dtype.round(end)));
     if let Some(low) = low.map_or(Some(None), |at| x.bound(at))? {
         range = range.max(&held(low));
@@ -145,6 +154,70 @@ fn elu(x: &Operands) -> Option<Interval> {
         high: range.high.max(0.0),
         high_end: if range.high < 0.0 { End::Open } else { range.high_end },
     })
+}
+
+/// Whether numbers are known to be without bounds. What is learned starts near where it is meant to be, so of a
+/// parameter itself nothing is known; what is summed up with it goes anywhere.
+fn can_be_any(value: &Value) -> bool {
+    match value.bare() {
+        Value::Tensor(tensor) => is_boundless(tensor),
+        Value::Tuple(items) => items.iter().any(can_be_any),
+        _ => false,
+    }
+}
+
+fn is_boundless(tensor: &Tensor) -> bool {
+    let is_parameter = tensor.learned && tensor.source == Source::Parameter;
+    tensor.range == Some(Interval::REAL) || tensor.range.is_none() && is_parameter
+}
+
+/// Of sums of products of two tensors' numbers.
+pub fn products(a: &Tensor, b: &Tensor) -> Option<Interval> {
+    let nothing = Some(Interval::point(0.0));
+    if (is_boundless(a) && b.range != nothing) || (is_boundless(b) && a.range != nothing) {
+        return Some(Interval::REAL);
+    }
+    Some(a.range?.mul(&b.range?).sum())
+}
+
+/// `product x weight bias`: as a layer does it, with a bias that may be left out.
+fn product(x: &Operands) -> Option<Interval> {
+    let (a, b) = (x.0.first()?.as_tensor(), x.0.get(1)?.as_tensor());
+    let range = match (a, b) {
+        (Some(a), Some(b)) => products(a, b),
+        (Some(known), None) | (None, Some(known)) => is_boundless(known).then_some(Interval::REAL),
+        (None, None) => None,
+    };
+    match x.0.get(2).map(Value::bare) {
+        None | Some(Value::None) => range,
+        Some(bias) if can_be_any(bias) => Some(Interval::REAL),
+        Some(bias) => with_any(range, interval_of(bias), Interval::add),
+    }
+}
+
+/// `leaky x slope`: below zero the slope times `x`.
+fn leaky(x: &Operands) -> Option<Interval> {
+    let range = x.interval(0)?;
+    let below = |part: Interval| Some(part.mul(&Interval::point(x.number(1)?)));
+    match (range.low < 0.0, range.high > 0.0) {
+        (false, _) => Some(range),
+        (true, false) => below(range),
+        (true, true) => Some(range.relu().join(&below(range.min(&Interval::point(0.0)))?)),
+    }
+}
+
+/// `scattered x src value`: other numbers were put between those of `x`, from one of two operands.
+fn scattered(x: &Operands) -> Option<Interval> {
+    let is_given = |at: &usize| x.0.get(*at).is_some_and(|value| !matches!(value.bare(), Value::None));
+    let put = [1, 2].into_iter().filter(is_given);
+    put.map(|at| x.interval(at)).fold(x.interval(0), |all, one| Some(all?.join(&one?)))
+}
+
+/// A quotient that is zero where its denominator is.
+fn quotient_or_zero(x: &Operands) -> Option<Interval> {
+    let (above, below) = (x.interval(0)?, x.interval(1)?);
+    let positive = above.low >= 0.0 && below.low >= 0.0;
+    Some(if positive { Interval::NON_NEGATIVE } else { Interval::REAL })
 }
 
 /// Of `x`, or of two tensors where the second operand is one.
@@ -215,6 +288,62 @@ mod tests {
         assert_eq!(apply("scaled", vec![ranged(Interval::closed(1.0, 2.0))]), Some(Interval::NON_NEGATIVE));
         assert_eq!(apply("relu", vec![Value::Unknown]), None);
         assert_eq!(apply("no such function", vec![any()]), None);
+    }
+
+    #[test]
+    fn sums_of_products_with_what_is_learned_have_no_bounds() {
+        let weight =
+            || Value::tensor(Tensor { learned: true, source: Source::Parameter, ..Tensor::default() });
+        let data = || Value::tensor(Tensor::default());
+        assert_eq!(apply("product", vec![data(), weight()]), Some(Interval::REAL));
+        assert_eq!(apply("product", vec![Value::Unknown, weight()]), Some(Interval::REAL));
+        assert_eq!(apply("product", vec![data(), data()]), None);
+        assert_eq!(apply("product", vec![ranged(Interval::point(0.0)), weight()]), None);
+        let shares = || ranged(Interval::closed(0.0, 1.0));
+        assert_eq!(apply("product", vec![shares(), shares()]), Some(Interval::NON_NEGATIVE));
+        assert_eq!(apply("product", vec![shares(), shares(), weight()]), Some(Interval::REAL));
+        assert_eq!(apply("product", vec![shares(), shares(), Value::None]), Some(Interval::NON_NEGATIVE));
+        assert_eq!(apply("any", vec![data(), weight()]), Some(Interval::REAL));
+        assert_eq!(apply("any", vec![shares(), data()]), None);
+    }
+
+    #[test]
+    fn what_is_put_into_zeros_is_there() {
+        let zeros = || ranged(Interval::point(0.0));
+        assert_eq!(
+            apply("scattered", vec![zeros(), Value::int(1), Value::None]),
+            Some(Interval::closed(0.0, 1.0))
+        );
+        assert_eq!(
+            apply("scattered", vec![zeros(), Value::None, Value::int(2)]),
+            Some(Interval::closed(0.0, 2.0))
+        );
+        assert_eq!(apply("scattered", vec![zeros(), Value::Unknown, Value::None]), None);
+    }
+
+    #[test]
+    fn the_side_below_zero_is_leaky() {
+        let leaks = |range| apply("leaky", vec![ranged(range), Value::Float(Some(0.5))]);
+        assert_eq!(leaks(Interval::REAL), Some(Interval::REAL));
+        assert_eq!(leaks(Interval::closed(-2.0, 3.0)), Some(Interval::closed(-1.0, 3.0)));
+        assert_eq!(leaks(Interval::closed(1.0, 3.0)), Some(Interval::closed(1.0, 3.0)));
+        assert_eq!(leaks(Interval::closed(-2.0, -1.0)), Some(Interval::closed(-1.0, -0.5)));
+    }
+
+    #[test]
+    fn logarithms_of_sums_and_other_bases() {
+        let sum = apply("logsumexp", vec![ranged(Interval::closed(1.0, 2.0))]);
+        assert!(sum.is_some_and(|range| range.low == 1.0 && range.high.is_infinite()));
+        assert_eq!(apply("logsumexp", vec![ranged(Interval::REAL)]), Some(Interval::REAL));
+        let bits = apply("log2", vec![ranged(Interval::closed(1.0, 4.0))]);
+        assert!(bits.is_some_and(|range| range.low == 0.0 && (range.high - 2.0).abs() < 1e-12));
+    }
+
+    #[test]
+    fn a_quotient_without_a_pole() {
+        let positive = || ranged(Interval::NON_NEGATIVE);
+        assert_eq!(apply("quotient-or-zero", vec![positive(), positive()]), Some(Interval::NON_NEGATIVE));
+        assert_eq!(apply("quotient-or-zero", vec![positive(), ranged(Interval::REAL)]), Some(Interval::REAL));
     }
 
     #[test]

@@ -36,7 +36,9 @@ fn reduced_shape(shape: Option<&[Int]>, axes: &Axes, keep: Option<bool>) -> Opti
 /// `x` with some axes reduced. Sums of small integers are wider, so those dtypes are left open.
 pub fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    let shape = reduced_shape(tensor.shape.as_deref(), &axes(interp, call, 1), flag(given(call, 2)));
+    let axes = axes(interp, call, if given(call, 3).is_some() { 3 } else { 1 });
+    let keep = given(call, 4).or_else(|| given(call, 2));
+    let shape = reduced_shape(tensor.shape.as_deref(), &axes, flag(keep));
     let dtype = match named(call, "dtype") {
         Some(dtype) => dtype_of(&dtype),
         None if is_mean(call) => tensor.dtype.filter(|dtype| dtype.is_float()),

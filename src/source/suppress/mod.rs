@@ -3,6 +3,7 @@
 //! handed out with its place, so that the engine can say which ids are unknown.
 
 mod directive;
+mod removal;
 mod writing;
 
 use crate::report::Span;
@@ -11,6 +12,17 @@ use std::ops::Range;
 
 pub use directive::Malformed;
 pub use writing::Seat;
+
+/// Whether a text may hold a suppression: a `#`, and after it on the line one of the words.
+pub fn mentions_suppression(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let has = |line: &[u8], word: &[u8]| line.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    memchr::memchr_iter(b'#', bytes).any(|hash| {
+        let length = memchr::memchr(b'\n', &bytes[hash..]).unwrap_or(bytes.len() - hash);
+        let line = &bytes[hash..hash + length];
+        has(line, b"trainlint") || has(line, b"noqa")
+    })
+}
 
 /// The suppressions of one file.
 #[derive(Clone, Debug, Default)]

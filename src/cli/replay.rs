@@ -1,0 +1,174 @@
+//! `trainlint confirm`, `plan`, `replay` and `report`: flags and files into a plan or results, and back.
+
+use super::args::{
+    Backend, CheckArgs, ConfirmArgs, FindingArgs, PlanArgs, ReplayArgs, ReportArgs, ResultFormat, WorkerArgs,
+};
+use super::output::Output;
+use super::{CLEAN, FAILURE, FINDINGS, NO_GPU, check};
+use crate::engine::{self, Outcome};
+use crate::replay::outcome::{Device, Results, SCHEMA, Verdict};
+use crate::replay::plan::{self, Limits, MOST_BYTES, Plan, Settings};
+use crate::replay::{process, text};
+use anyhow::{Context, bail};
+use std::io::Read;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+/// Checks, replays, and tells what came of it.
+pub fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8> {
+    if let Some(code) = refused(args.backend, output) {
+        return Ok(code);
+    }
+    let (outcome, plan) = made(&args.findings, output)?;
+    let results = run(&plan, &plan::write(&plan))?;
+    match args.output_format {
+        ResultFormat::Json => output.out(&json(&results))?,
+        ResultFormat::Full => {
+            output.out(text::text(&results, output.color).as_bytes())?;
+            output.out(left_over(&outcome, &results).as_bytes())?;
+        }
+    }
+    if outcome.failed() {
+        return Ok(FAILURE);
+    }
+    let confirmed = results.items.iter().any(|item| item.verdict == Verdict::Confirmed);
+    Ok(if confirmed { FINDINGS } else { CLEAN })
+}
+
+/// Checks, and writes what can be replayed.
+pub fn plan(args: &PlanArgs, output: &Output) -> anyhow::Result<u8> {
+    let (outcome, plan) = made(&args.findings, output)?;
+    write(args.output.as_deref(), &plan::write(&plan), output)?;
+    Ok(if outcome.failed() { FAILURE } else { CLEAN })
+}
+
+/// Runs a plan.
+pub fn replay(args: &ReplayArgs, output: &Output) -> anyhow::Result<u8> {
+    let bytes = read(&args.plan)?;
+    let plan = parsed(&bytes, &args.plan)?;
+    if let Some(code) = refused(args.backend, output) {
+        return Ok(code);
+    }
+    let results = run(&plan, &bytes)?;
+    write(args.output.as_deref(), &json(&results), output)?;
+    Ok(CLEAN)
+}
+
+/// Shows results.
+pub fn report(args: &ReportArgs, output: &Output) -> anyhow::Result<u8> {
+    let bytes = read(&args.result)?;
+    let path = args.result.display();
+    let results: Results = serde_json::from_slice(&bytes)
+        .with_context(|| format!("{path} is not what `trainlint replay` writes"))?;
+    if results.schema != SCHEMA {
+        bail!("{path} has another schema than `{SCHEMA}`: replay the plan with this version");
+    }
+    output.out(text::text(&results, output.color).as_bytes())?;
+    Ok(CLEAN)
+}
+
+/// The process in which a plan runs: the plan on stdin, what came out on stdout.
+pub fn worker(args: &WorkerArgs) -> anyhow::Result<u8> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes)?;
+    let plan = plan::read(&bytes)?;
+    process::work(&plan, args.from, &mut std::io::stdout().lock())?;
+    Ok(CLEAN)
+}
+
+/// Replays run on the CPU; who insists on a GPU is told so.
+fn refused(backend: Backend, output: &Output) -> Option<u8> {
+    (backend == Backend::Cuda).then(|| {
+        output.complain(
+            "error",
+            "this version has no backend for GPUs; `--backend cpu` gives the same samples and the same verdicts",
+        );
+        NO_GPU
+    })
+}
+
+fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan)> {
+    let args = args.clone();
+    let (samples, seed) = (args.samples, args.seed);
+    let request = check::request(&CheckArgs {
+        paths: args.paths,
+        select: args.select,
+        min_confidence: args.min_confidence,
+        pedantic: args.pedantic,
+        gpu: args.gpu,
+        gpu_memory: args.gpu_memory,
+        set: args.set,
+        config: args.config,
+        isolated: args.isolated,
+        ..CheckArgs::default()
+    })?;
+    let target = engine::settings_for(&request)?.target.clone();
+    let outcome = engine::check(&request, &engine::Silent)?;
+    check::complain(&outcome, output);
+    let settings =
+        Settings { seed, samples, limits: Limits::default(), capacity: target.memory, card: target.name };
+    let plan = plan::make(&outcome, &settings);
+    Ok((outcome, plan))
+}
+
+fn run(plan: &Plan, bytes: &[u8]) -> anyhow::Result<Results> {
+    let start = Instant::now();
+    let program = std::env::current_exe().context("the program that runs can't be found")?;
+    let items = process::supervise(plan, bytes, |from| {
+        let mut command = Command::new(&program);
+        command.arg("replay-worker").arg("--from").arg(from.to_string());
+        command
+    })
+    .context("the process that replays can't be started")?;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(Results {
+        schema: SCHEMA.to_owned(),
+        tool: concat!("trainlint ", env!("CARGO_PKG_VERSION")).to_owned(),
+        plan: plan::hash(bytes),
+        seed: plan.seed,
+        device: Device { backend: "cpu".to_owned(), name: format!("the CPU ({threads} threads)") },
+        seconds: start.elapsed().as_secs_f64(),
+        items,
+    })
+}
+
+/// How many findings have nothing that could be run.
+fn left_over(outcome: &Outcome, results: &Results) -> String {
+    match outcome.findings.len().saturating_sub(results.items.len()) {
+        0 => String::new(),
+        1 => "1 finding has nothing to replay; `trainlint check` shows it\n".to_owned(),
+        several => format!("{several} findings have nothing to replay; `trainlint check` shows them\n"),
+    }
+}
+
+fn json(results: &Results) -> Vec<u8> {
+    // Plain structs with string keys serialise, and a `Vec` can be written to.
+    let mut bytes = serde_json::to_vec(results).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let shown = path.display();
+    let file = std::fs::File::open(path).with_context(|| format!("{shown} can't be read"))?;
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).with_context(|| format!("{shown} can't be read"))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        bail!("{shown} is larger than {MOST_BYTES} bytes, which no plan is");
+    }
+    Ok(bytes)
+}
+
+fn parsed(bytes: &[u8], path: &Path) -> anyhow::Result<Plan> {
+    plan::read(bytes).with_context(|| format!("{} is no plan that can be run", path.display()))
+}
+
+fn write(path: Option<&Path>, bytes: &[u8], output: &Output) -> anyhow::Result<()> {
+    match path {
+        None => output.out(bytes),
+        Some(path) => {
+            std::fs::write(path, bytes).with_context(|| format!("{} can't be written", path.display()))
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What the last runs found. A script's findings are taken over when everything that its rehearsal
+//! read is as it was: the script, the files of the project that it reached, where their imports lead,
+//! configuration files, pinned releases, settings and trainlint itself. Contents are compared, never
+//! times. Nothing here fails: without a cache, or with a broken one, the rehearsal runs.
+
+mod report;
+mod store;
+mod writing;
+
+use crate::engine::analysis::{FileReport, Project, Target};
+use crate::engine::disk;
+use crate::engine::settings::Settings;
+use crate::report::FileId;
+use crate::source::{Reads, read_text};
+use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use store::{File, Goal, Script, Store};
+use ustr::ustr;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Where a cache lies, and for which trainlint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub folder: PathBuf,
+    /// Anything that differs between two builds.
+    pub build: String,
+}
+
+pub struct Cache {
+    folder: PathBuf,
+    build: u64,
+    store: Store,
+    /// Whether a file is as the store says; asked once a run.
+    checked: Vec<OnceLock<bool>>,
+    /// By path and settings.
+    scripts: FxHashMap<(String, u128), usize>,
+    /// By path.
+    texts: Mutex<FxHashMap<PathBuf, Option<u64>>>,
+    /// What goes into the next store.
+    kept: Mutex<Vec<Kept>>,
+}
+
+/// A script of this run, with what its rehearsal read.
+struct Kept {
+    path: String,
+    settings: u128,
+    pins: u64,
+    reads: Reads,
+    /// The files among the reads, the script itself first.
+    files: Vec<FileId>,
+    report: Vec<u8>,
+    is_new: bool,
+}
+
+impl Cache {
+    pub fn open(place: &Place) -> Cache {
+        let build = xxh3_64(place.build.as_bytes());
+        let bytes = disk::read_bytes(&place.folder.join(writing::NAME));
+        let store = bytes.and_then(|bytes| Store::from_bytes(&bytes, build)).unwrap_or_default();
+        let path = |script: &Script| store.paths.get(script.path as usize).cloned().unwrap_or_default();
+        let scripts = store.scripts.iter().enumerate();
+        let scripts = scripts.map(|(at, script)| ((path(script), script.settings), at)).collect();
+        let checked = store.files.iter().map(|_| OnceLock::new()).collect();
+        let (texts, kept) = (Mutex::default(), Mutex::default());
+        Cache { folder: place.folder.clone(), build, store, checked, scripts, texts, kept }
+    }
+
+    /// What a run found in a script, if it would find the same now.
+    pub fn find(&self, project: &Project, file: FileId, settings: &Settings) -> Option<FileReport> {
+        let path = project.path(file).to_str()?.to_owned();
+        let key = (path, settings.digest());
+        let script = &self.store.scripts[*self.scripts.get(&key)?];
+        let same = script.reads.iter().all(|read| self.check(project, *read))
+            && script.pins == pins(project, file, settings)
+            && script.texts.iter().all(|(path, digest)| {
+                self.path(*path).is_some_and(|path| self.text(Path::new(path)) == *digest)
+            });
+        if !same {
+            return None;
+        }
+        let mut reads = Reads::default();
+        let mut files = Vec::new();
+        for read in &script.reads {
+            let one = self.store.files.get(*read as usize)?;
+            let path = Path::new(self.path(one.path)?);
+            if one.digest.is_some() {
+                files.push(project.open(path)?);
+            } else {
+                reads.folders.insert(path.to_owned());
+            }
+        }
+        reads.files.extend(&files);
+        reads.texts = script.texts.iter().filter_map(|(at, _)| self.path(*at).map(PathBuf::from)).collect();
+        let report = report::from_bytes(&script.report, &files)?;
+        let (path, settings) = key;
+        let (pins, bytes) = (script.pins, script.report.clone());
+        self.push(Kept { path, settings, pins, reads, files, report: bytes, is_new: false });
+        Some(report)
+    }
+
+    /// Remembers what a rehearsal found and read.
+    pub fn keep(
+        &self,
+        project: &Project,
+        file: FileId,
+        settings: &Settings,
+        found: &FileReport,
+        reads: Reads,
+    ) {
+        let mut files = vec![file];
+        files.extend(reads.files.iter().copied().filter(|read| *read != file));
+        let (Some(path), Some(report)) = (project.path(file).to_str(), report::to_bytes(found, &files))
+        else {
+            return;
+        };
+        let (path, pins, settings) = (path.to_owned(), pins(project, file, settings), settings.digest());
+        self.push(Kept { path, settings, pins, reads, files, report, is_new: true });
+    }
+
+    fn push(&self, kept: Kept) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
+    }
+
+    fn path(&self, at: u32) -> Option<&str> {
+        self.store.paths.get(at as usize).map(String::as_str)
+    }
+
+    fn check(&self, project: &Project, at: u32) -> bool {
+        let (file, checked) = (self.store.files.get(at as usize), self.checked.get(at as usize));
+        let is_same = |file| self.is_same(project, file).unwrap_or(false);
+        file.zip(checked).is_some_and(|(file, checked)| *checked.get_or_init(|| is_same(file)))
+    }
+
+    fn is_same(&self, project: &Project, file: &File) -> Option<bool> {
+        let path = Path::new(self.path(file.path)?);
+        let of = match file.digest {
+            None => Target::Namespace(path.to_owned()),
+            Some(digest) => {
+                let id = project.open(path)?;
+                let name = project.module_name(id);
+                if project.source(id).digest() != digest || name.as_deref() != file.name.as_deref() {
+                    return None;
+                }
+                for (level, module, goal) in &file.imports {
+                    let target = project.resolve(id, *level, module.as_deref().map(ustr));
+                    if !self.is_goal(project, &target, *goal) {
+                        return None;
+                    }
+                }
+                Target::File(id)
+            }
+        };
+        let same = file.members.iter().all(|(name, goal)| match (project.submodule(&of, ustr(name)), goal) {
+            (Some(target), Some(goal)) => self.is_goal(project, &target, *goal),
+            (target, goal) => target.is_none() && goal.is_none(),
+        });
+        Some(same)
+    }
+
+    fn is_goal(&self, project: &Project, target: &Target, goal: Goal) -> bool {
+        let is = |path: &Path, at: u32| self.path(at).is_some_and(|goal| path == Path::new(goal));
+        match (target, goal) {
+            (Target::File(id), Goal::File(at)) => is(project.path(*id), at),
+            (Target::Namespace(folder), Goal::Folder(at)) => is(folder, at),
+            (Target::Outside, Goal::Outside) => true,
+            _ => false,
+        }
+    }
+
+    fn text(&self, path: &Path) -> Option<u64> {
+        let known = || self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(digest) = known().get(path) {
+            return *digest;
+        }
+        let digest = read_text(path).map(|text| xxh3_64(text.as_bytes()));
+        known().insert(path.to_owned(), digest);
+        digest
+    }
+}
+
+/// Stands for the releases that the project around a script asks for.
+fn pins(project: &Project, file: FileId, settings: &Settings) -> u64 {
+    let path = project.path(file);
+    let pins = settings.pinned.of_folder(path.parent().unwrap_or(path));
+    xxh3_64(format!("{pins:?}").as_bytes())
+}

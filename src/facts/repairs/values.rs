@@ -1,0 +1,266 @@
+//! One expression changed where it stands: something behind it, around it, or beside it in a call.
+
+use crate::apis::index::{self, Answer};
+use crate::facts::edits::Draft;
+use crate::facts::{HiddenParts, RetainedGraph, Script};
+use crate::report::{Edit, Place, Span};
+use crate::syntax::{BinaryOp, Expr, ExprId, ExprKind, StmtKind};
+use crate::trace::{At, Carry};
+use ustr::Ustr;
+
+impl<'a> Script<'a> {
+    /// A call with `name=value` among its arguments, in place of another value or behind all others.
+    pub fn with_argument(&self, place: Place, name: &str, value: &str) -> Option<Vec<Edit>> {
+        let draft = self.draft(place.file);
+        let call = draft.call_at(place.span)?;
+        let edit = match draft.keyword(call, name) {
+            Some(given) => draft.replace(draft.expr(given.value).span, value),
+            None => draft.add_argument(call, &format!("{name}={value}"))?,
+        };
+        Some(vec![edit])
+    }
+
+    /// A call that makes a tensor by the size of another one, on the device of that one.
+    pub fn made_beside(&self, made: Place, device: &str) -> Option<Vec<Edit>> {
+        let draft = self.draft(made.file);
+        let call = draft.call_at(made.span)?;
+        let maker = draft.qualified(call.callee)?;
+        let is_class = maker.rsplit('.').next().is_none_or(|name| name.starts_with(char::is_uppercase));
+        let model = call.args.iter().find_map(|arg| draft.sized_by(arg.value))?;
+        (!is_class).then(|| self.with_argument(made, device, &format!("{model}.{device}")))?
+    }
+
+    /// A number that stands there itself, or the length of something, as another number.
+    pub fn another_number(&self, place: Place, number: &str) -> Option<Vec<Edit>> {
+        let draft = self.draft(place.file);
+        let expr = draft.expr_at(place.span)?;
+        let is_plain = match &draft.expr(expr).kind {
+            ExprKind::Int(_) => true,
+            ExprKind::Call { callee, .. } => draft.written(*callee) == "len",
+            _ => false,
+        };
+        is_plain.then(|| vec![draft.replace(place.span, number)])
+    }
+
+    /// A name as another one, where it is written alone.
+    pub fn renamed(&self, place: Place, name: &str, other: &str) -> Option<Vec<Edit>> {
+        let draft = self.draft(place.file);
+        let is_it = draft.text(place.span).strip_prefix(name)?;
+        let ends = !is_it.starts_with(|next: char| next.is_alphanumeric() || next == '_');
+        let end = place.span.start + name.len() as u32;
+        ends.then(|| vec![draft.replace(Span::new(place.span.start, end), other)])
+    }
+
+    /// A number with something added to it.
+    pub fn with_summand(&self, place: Place, summand: &str) -> Option<Vec<Edit>> {
+        let draft = self.draft(place.file);
+        draft.expr_at(place.span)?;
+        Some(match draft.stands_apart(place.span) {
+            true => vec![draft.insert(place.span.end, format!(" + {summand}"))],
+            false => draft.wrap(place.span, "(", &format!(" + {summand})")),
+        })
+    }
+
+    /// A call in a method with an attribute of `self` under its own name: `training=self.training`.
+    pub fn with_own_argument(&self, place: Place, name: &str) -> Option<Vec<Edit>> {
+        let receiver = self.draft(place.file).receiver_of_method(place.span)?;
+        self.with_argument(place, name, &format!("{receiver}.{name}"))
+    }
+
+    /// A call without an argument that is passed by this name.
+    pub fn without_argument(&self, place: Place, name: &str) -> Option<Vec<Edit>> {
+        let draft = self.draft(place.file);
+        let call = draft.call_at(place.span)?;
+        Some(vec![draft.remove_argument(call, draft.keyword(call, name)?)?])
+    }
+
+    /// Whether a function of a framework is known to take a parameter.
+    pub fn takes(&self, function: &str, parameter: &str) -> bool {
+        match index::ask(function) {
+            Answer::Known(known) => {
+                known.keywords.is_some_and(|all| all.iter().any(|(name, _)| *name == parameter))
+            }
+            _ => false,
+        }
+    }
+
+    /// A method called on something else than before: `loss.mean().backward()`.
+    pub fn behind_receiver(&self, place: Place, suffix: &str) -> Option<Vec<Edit>> {
+        let draft = self.draft(place.file);
+        let (receiver, _) = draft.receiver(draft.call_at(place.span)?)?;
+        draft.append(draft.expr(receiver).span, suffix)
+    }
+
+    /// An expression with something behind it.
+    pub fn behind(&self, place: Place, suffix: &str) -> Option<Vec<Edit>> {
+        self.draft(place.file).append(place.span, suffix)
+    }
+
+    /// What a call gets in some place, or by a name, with something behind it.
+    pub fn behind_argument(
+        &self,
+        place: Place,
+        at: usize,
+        names: &[&str],
+        suffix: &str,
+    ) -> Option<Vec<Edit>> {
+        let draft = self.draft(place.file);
+        let call = draft.call_at(place.span)?;
+        let named = names.iter().find_map(|name| draft.keyword(call, name));
+        let argument = named.or_else(|| draft.positional(call, at))?;
+        draft.append(draft.expr(argument.value).span, suffix)
+    }
+
+    /// A method that is only named is called.
+    pub fn called(&self, place: Place) -> Option<Vec<Edit>> {
+        let draft = self.draft(place.file);
+        let named = draft.expr(draft.expr_at(place.span)?);
+        matches!(named.kind, ExprKind::Attribute { .. }).then(|| vec![draft.insert(place.span.end, "()")])
+    }
+
+    /// A list of what a generator gives, where it gets its name.
+    pub fn as_list(&self, made: Place) -> Option<Vec<Edit>> {
+        /// What gives one thing after the other, of another such thing.
+        const LAZY: [&str; 5] = ["filter", "map", "chain", "zip", "enumerate"];
+        let draft = self.draft(made.file);
+        let value = draft.assigned_value(made.span)?;
+        let span = draft.expr(value).span;
+        if span != made.span {
+            let callee = draft.written(draft.call(value)?.callee);
+            let name = callee.rsplit('.').next().unwrap_or_default();
+            LAZY.contains(&name).then_some(())?;
+        }
+        let has_parentheses = draft.text(span).starts_with('(');
+        match has_parentheses {
+            true => Some(vec![draft.insert(span.start, "list")]),
+            false => Some(draft.wrap(span, "list(", ")")),
+        }
+    }
+
+    /// `x.to(device)` as a statement becomes `x = x.to(device)`, where that binds the same `x`.
+    pub fn assigned_back(&self, place: Place) -> Option<Vec<Edit>> {
+        let draft = self.draft(place.file);
+        let line = draft.line_at(place.span).filter(|line| line.code == place.span)?;
+        let (receiver, _) = draft.receiver(draft.call_at(place.span)?)?;
+        let receiver = match &draft.expr(receiver).kind {
+            ExprKind::Name(name) => draft.is_own(place.span, *name).then_some(receiver)?,
+            _ => receiver,
+        };
+        Some(vec![draft.insert(line.code.start, format!("{} = ", draft.plain(receiver)?))])
+    }
+
+    /// The container of layers as one that the framework looks into, and what it is called here.
+    pub fn registered(&self, hidden: &HiddenParts) -> Option<(String, Vec<Edit>)> {
+        let kind = if hidden.part.ends_with("Parameter") { "Parameter" } else { "Module" };
+        let shape = if hidden.container == "dict" { "Dict" } else { "List" };
+        let place = hidden.at.place;
+        let draft = self.draft(place.file);
+        let (said, mut edits) = draft.say(&format!("torch.nn.{kind}{shape}")).filter(|_| hidden.alike)?;
+        let container = match hidden.container {
+            // A tuple has no place of its own: the first part has.
+            "tuple" => draft.expr(draft.assigned_value(place.span)?),
+            _ => draft.expr(draft.expr_at(place.span)?),
+        };
+        let text = draft.text(container.span);
+        let is_empty = match &container.kind {
+            ExprKind::List(items) | ExprKind::Tuple(items) => items.is_empty(),
+            ExprKind::Dict(items) => items.is_empty(),
+            ExprKind::Call { .. } | ExprKind::Comprehension(_) | ExprKind::Binary { .. } => false,
+            _ => return None,
+        };
+        if is_empty {
+            edits.push(draft.replace(container.span, format!("{said}()")));
+        } else if matches!(container.kind, ExprKind::Tuple(_)) && !text.starts_with('(') {
+            edits.extend(draft.wrap(container.span, &format!("{said}(("), "))"));
+        } else {
+            edits.extend(draft.wrap(container.span, &format!("{said}("), ")"));
+        }
+        Some((said, edits))
+    }
+
+    /// What is kept of an iteration, with something behind it that lets the graph go.
+    pub fn let_go(&self, kept: &RetainedGraph, suffix: &str) -> Option<Vec<Edit>> {
+        let place = kept.at.place;
+        let draft = self.draft(place.file);
+        let added = match kept.by {
+            Carry::Append => {
+                let call = draft.call_at(place.span).filter(|_| kept.is_tensor)?;
+                call.args.last()?.value
+            }
+            Carry::Sum => match &draft.statement(draft.statement_at(place.span)?).kind {
+                StmtKind::AugAssign { value, .. } => *value,
+                StmtKind::Assign { targets, value } => {
+                    let [target] = **targets else { return None };
+                    draft.other_summand(*value, draft.written(target))?
+                }
+                _ => return None,
+            },
+        };
+        let (draft, added) = self.where_it_is_given(&kept.at, draft, added)?;
+        let added = draft.expr(added);
+        if is_display(added) { None } else { draft.append(added.span, suffix) }
+    }
+
+    /// An expression of a function's own parameter as the argument of the call that led there: the function may
+    /// be called with something else elsewhere, a number in place of a tensor.
+    fn where_it_is_given(&self, at: &At, draft: Draft<'a>, expr: ExprId) -> Option<(Draft<'a>, ExprId)> {
+        let Some((position, is_method)) = draft.parameter_in(at.place.span, expr) else {
+            return Some((draft, expr));
+        };
+        let (site, _) = at.calls.last()?;
+        let draft = self.draft(site.file);
+        let call = draft.call_at(site.span)?;
+        let given = draft.positional(call, position.checked_sub(usize::from(is_method))?)?;
+        Some((draft, given.value))
+    }
+}
+
+impl<'a> Draft<'a> {
+    /// Of `total + loss` or `loss + total` what is added to `total`.
+    fn other_summand(&self, sum: ExprId, total: &str) -> Option<ExprId> {
+        let ExprKind::Binary { op: BinaryOp::Add, left, right } = self.expr(sum).kind else { return None };
+        match (self.written(left) == total, self.written(right) == total) {
+            (true, false) => Some(right),
+            (false, true) => Some(left),
+            _ => None,
+        }
+    }
+
+    /// The name of what an expression asks for its size: `x` of `x.size(0)` and `x.shape[0]`.
+    fn sized_by(&self, expr: ExprId) -> Option<&'a str> {
+        match &self.expr(expr).kind {
+            ExprKind::Call { callee, .. } => self.sized_by(*callee),
+            ExprKind::Subscript { base, .. } => self.sized_by(*base),
+            ExprKind::Attribute { base, name, .. } if matches!(name.as_str(), "size" | "shape") => {
+                matches!(self.expr(*base).kind, ExprKind::Name(_)).then(|| self.written(*base))
+            }
+            _ => None,
+        }
+    }
+
+    /// What the statement of a place assigns to one target.
+    fn assigned_value(&self, span: Span) -> Option<ExprId> {
+        match &self.statement(self.statement_at(span)?).kind {
+            StmtKind::Assign { targets, value } if targets.len() == 1 => Some(*value),
+            StmtKind::AnnAssign { value, .. } => *value,
+            _ => None,
+        }
+    }
+
+    /// Whether an assignment at a place binds the name that is read there, too.
+    fn is_own(&self, span: Span, name: Ustr) -> bool {
+        let here = self.function_around(span);
+        self.owner(here, name) == here
+    }
+}
+
+fn is_display(expr: &Expr) -> bool {
+    matches!(
+        expr.kind,
+        ExprKind::List(_)
+            | ExprKind::Tuple(_)
+            | ExprKind::Dict(_)
+            | ExprKind::Set(_)
+            | ExprKind::Comprehension(_)
+    )
+}

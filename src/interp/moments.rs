@@ -1,0 +1,66 @@
+//! Statistics of a single number: it has a mean and no spread.
+
+use super::{Interp, Invocation, transfer};
+use crate::apis::{Api, Apply};
+use crate::report::Confidence;
+use crate::trace::Sight;
+use crate::values::*;
+use std::rc::Rc;
+
+impl Interp<'_> {
+    /// A layer that normalises by the statistics of a batch, in training: with one number a channel it fails.
+    pub(super) fn note_normalised(&mut self, api: &Api, call: &Invocation, mode: Mode) {
+        let normalises = api.pole.as_ref().is_some_and(|pole| pole.verb == "moments");
+        if !normalises || mode != Mode::Train {
+            return;
+        }
+        let Some(input) = call.nth_tensor(0) else { return };
+        let Some(shape) = input.shape.as_deref().filter(|shape| shape.len() >= 2) else { return };
+        let each = crate::values::int::product(
+            shape.iter().enumerate().filter(|(axis, _)| *axis != 1).map(|(_, size)| size),
+        );
+        if each == Int::Known(1) {
+            let confidence = input.confidence.min(Confidence::Medium);
+            self.see(call.place, Sight::LoneSample { input }, confidence);
+        }
+    }
+
+    /// The deviation of one number is no number.
+    pub(super) fn note_deviation(&mut self, apply: &Apply, call: &Invocation, result: Value) -> Value {
+        let operand = |at: usize| apply.args.get(at).map_or(Value::None, |arg| call.operand(arg));
+        let (Some(of), Some(tensor)) = (operand(0).as_tensor().cloned(), result.as_tensor()) else {
+            return result;
+        };
+        let biased = self.truth(&operand(2)) == Some(false) || operand(3).as_known_int() == Some(0);
+        if biased || self.numbers_along(&of, &operand(1)) != Some(Int::Known(1)) {
+            return result;
+        }
+        let hazard = Hazard {
+            place: call.place,
+            kind: HazardKind::Lone,
+            range: Interval::REAL,
+            nearness: End::Reached,
+            what: None,
+            made_at: of.made,
+            faded: None,
+            chosen: None,
+            confidence: of.confidence,
+        };
+        let hazards = union_hazards(&tensor.hazards, &Some(Rc::from([hazard])));
+        Value::tensor(Tensor { hazards, ..(**tensor).clone() })
+    }
+
+    /// How many numbers a reduction along axes takes together.
+    fn numbers_along(&self, tensor: &Tensor, axes: &Value) -> Option<Int> {
+        let shape = tensor.shape.as_deref()?;
+        if matches!(axes.bare(), Value::None) {
+            return Some(tensor.numel());
+        }
+        let mut sizes = Vec::new();
+        for axis in transfer::ints_of(self, axes)? {
+            let axis = transfer::dims::normalise_dim(axis.known()?, shape.len())?;
+            sizes.push(shape[axis].clone());
+        }
+        Some(crate::values::int::product(sizes.iter()))
+    }
+}

@@ -1,0 +1,203 @@
+//! Building a graph: each operation once, with the form and the type that its operands give it.
+
+use super::graph::{Binary, Graph, Id, Node, Op, Origin, Reduce, Unary};
+use crate::report::replay::{Float, Form, Number};
+use rustc_hash::FxHashMap;
+
+pub struct Builder {
+    nodes: Vec<Node>,
+    width: usize,
+    known: FxHashMap<(Op, Float), Id>,
+    /// What results are rounded to.
+    dtype: Float,
+    /// What kernels compute with.
+    inner: Float,
+    origin: Origin,
+}
+
+impl Builder {
+    pub fn new(dtype: Float, width: usize) -> Builder {
+        let inner = if dtype == Float::F64 { Float::F64 } else { Float::F32 };
+        let origin = Origin { node: 0, backward: false };
+        Builder { nodes: Vec::new(), width, known: FxHashMap::default(), dtype, inner, origin }
+    }
+
+    pub fn finish(self, output: Id, gradients: Vec<(u32, Id)>) -> Graph {
+        Graph { nodes: self.nodes, width: self.width, output, gradients }.trimmed()
+    }
+
+    /// What is built from now on belongs to this node of the program, and is rounded to this type.
+    pub fn enter(&mut self, origin: Origin, dtype: Float) {
+        self.origin = origin;
+        self.dtype = dtype;
+    }
+
+    pub fn form(&self, id: Id) -> Form {
+        self.nodes[id.index()].form
+    }
+
+    pub fn dtype(&self, id: Id) -> Float {
+        self.nodes[id.index()].dtype
+    }
+
+    pub fn value(&self, id: Id) -> Option<f64> {
+        match self.nodes[id.index()].op {
+            Op::Const(value) => Some(value.value()),
+            _ => None,
+        }
+    }
+
+    /// The number of places in what a reduction runs over.
+    pub fn count(&self, id: Id) -> f64 {
+        match self.form(id) {
+            Form::One => 1.0,
+            Form::Many => self.width as f64,
+        }
+    }
+
+    fn push(&mut self, op: Op, form: Form, dtype: Float) -> Id {
+        if let Some(id) = self.known.get(&(op, dtype)) {
+            return *id;
+        }
+        let id = Id(self.nodes.len() as u32);
+        self.nodes.push(Node { op, form, dtype, origin: self.origin });
+        self.known.insert((op, dtype), id);
+        id
+    }
+
+    pub fn input(&mut self, index: u32, form: Form) -> Id {
+        self.push(Op::Input(index), form, self.dtype)
+    }
+
+    /// A number of the script, which kernels take as it is.
+    pub fn number(&mut self, value: f64) -> Id {
+        self.push(Op::Const(Number::new(value)), Form::One, self.inner)
+    }
+
+    /// A number that a kernel holds in the type of its results.
+    pub fn stored(&mut self, value: f64) -> Id {
+        use super::float::Real;
+        self.number(value.rounded(self.dtype))
+    }
+
+    pub fn unary(&mut self, op: Unary, x: Id) -> Id {
+        let form = self.form(x);
+        self.push(Op::Unary(op, x), form, self.dtype)
+    }
+
+    pub fn binary(&mut self, op: Binary, x: Id, y: Id) -> Id {
+        let form = self.joined(&[x, y]);
+        self.push(Op::Binary(op, x, y), form, self.dtype)
+    }
+
+    pub fn choose(&mut self, condition: Id, then: Id, otherwise: Id) -> Id {
+        let form = self.joined(&[condition, then, otherwise]);
+        self.push(Op::Where(condition, then, otherwise), form, self.dtype)
+    }
+
+    pub fn reduce(&mut self, op: Reduce, x: Id) -> Id {
+        self.push(Op::Reduce(op, x), Form::One, self.dtype)
+    }
+
+    pub fn fill(&mut self, x: Id) -> Id {
+        match self.form(x) {
+            Form::Many => x,
+            Form::One => self.push(Op::Fill(x), Form::Many, self.dtype),
+        }
+    }
+
+    fn joined(&self, operands: &[Id]) -> Form {
+        let many = operands.iter().any(|operand| self.form(*operand) == Form::Many);
+        if many { Form::Many } else { Form::One }
+    }
+
+    /// What one kernel computes: rounded once, at its end.
+    pub fn fused(&mut self, build: impl FnOnce(&mut Builder) -> Id) -> Id {
+        let outer = std::mem::replace(&mut self.dtype, self.inner);
+        let result = build(self);
+        self.dtype = outer;
+        if outer == self.inner { result } else { self.unary(Unary::Copy, result) }
+    }
+
+    /// A value in another type.
+    pub fn cast(&mut self, x: Id, to: Float) -> Id {
+        if self.dtype(x) == to {
+            return x;
+        }
+        let form = self.form(x);
+        self.push(Op::Unary(Unary::Copy, x), form, to)
+    }
+
+    /// The frameworks compute some powers as roots, which differ from powers of minus zero.
+    pub fn power(&mut self, base: Id, exponent: Id) -> Id {
+        match self.value(exponent) {
+            Some(0.5) => self.unary(Unary::Sqrt, base),
+            Some(-0.5) => self.unary(Unary::Rsqrt, base),
+            _ => self.binary(Binary::Pow, base, exponent),
+        }
+    }
+
+    pub fn add(&mut self, x: Id, y: Id) -> Id {
+        self.binary(Binary::Add, x, y)
+    }
+
+    pub fn sub(&mut self, x: Id, y: Id) -> Id {
+        self.binary(Binary::Sub, x, y)
+    }
+
+    pub fn mul(&mut self, x: Id, y: Id) -> Id {
+        self.binary(Binary::Mul, x, y)
+    }
+
+    pub fn div(&mut self, x: Id, y: Id) -> Id {
+        self.binary(Binary::Div, x, y)
+    }
+
+    pub fn neg(&mut self, x: Id) -> Id {
+        self.unary(Unary::Neg, x)
+    }
+
+    pub fn exp(&mut self, x: Id) -> Id {
+        self.unary(Unary::Exp, x)
+    }
+
+    pub fn sum(&mut self, x: Id) -> Id {
+        self.reduce(Reduce::Sum, x)
+    }
+
+    /// `x + a`
+    pub fn plus(&mut self, x: Id, a: f64) -> Id {
+        let a = self.number(a);
+        self.add(x, a)
+    }
+
+    /// `x * a`
+    pub fn times(&mut self, x: Id, a: f64) -> Id {
+        let a = self.number(a);
+        self.mul(x, a)
+    }
+
+    /// `a - x`
+    pub fn from(&mut self, a: f64, x: Id) -> Id {
+        let a = self.number(a);
+        self.sub(a, x)
+    }
+
+    /// A comparison with a number.
+    pub fn test(&mut self, op: Binary, x: Id, a: f64) -> Id {
+        let a = self.number(a);
+        self.binary(op, x, a)
+    }
+
+    /// Zero where the condition holds.
+    pub fn masked(&mut self, x: Id, condition: Id) -> Id {
+        let zero = self.number(0.0);
+        self.choose(condition, zero, x)
+    }
+
+    /// Zero where the condition does not hold.
+    pub fn only(&mut self, x: Id, condition: Id) -> Id {
+        let zero = self.number(0.0);
+        self.choose(condition, x, zero)
+    }
+}

@@ -1,0 +1,14 @@
+//! Confirming findings by running them: what a rule attached to a finding becomes a plan, a plan runs on the
+//! CPU, and what came out is a verdict. Knows plain data from `report`, and no rule.
+
+pub mod ir;
+mod memory;
+pub mod outcome;
+pub mod plan;
+pub mod process;
+pub mod run;
+pub mod sample;
+pub mod search;
+mod step;
+pub mod text;
+pub mod witness;

@@ -1,0 +1,126 @@
+//! Plans survive the way to a file and back, and what is no plan is refused with its place.
+
+use super::*;
+use crate::report::replay::{
+    Demand, Domain, Fault, Float, Form, Framework, Function, Number, Optimizer, Program, Step,
+};
+
+fn program() -> Program {
+    let mut program = Program { dtype: Float::F16, framework: Framework::Jax, ..Program::default() };
+    let target = program.input("target", Form::Many, Domain::LABEL, false);
+    let prediction = program.input("prediction", Form::Many, Domain::REAL, true);
+    let mut repaired = program.clone();
+    let ratio = program.apply(Function::Div, &[target, prediction], None);
+    program.apply(Function::Mean, &[ratio], None);
+    let epsilon = repaired.number(1e-3);
+    let size = repaired.apply(Function::Abs, &[prediction], None);
+    let held = repaired.apply(Function::ClampMin, &[size, epsilon], None);
+    let ratio = repaired.apply(Function::Div, &[target, held], None);
+    repaired.apply(Function::Mean, &[ratio], None);
+    program.repaired = Some(Box::new(repaired));
+    program
+}
+
+pub fn plan() -> Plan {
+    let at =
+        Spot { path: "träin.py".to_owned(), line: 14, column: 9, text: "target / prediction".to_owned() };
+    let item = |work| Item {
+        rule: "unsafe-division".to_owned(),
+        at: at.clone(),
+        message: "a denominator can be zero".to_owned(),
+        work,
+    };
+    let program = program();
+    let spots = vec![None, None, Some(at.clone()), None];
+    let step = Step {
+        fault: Fault::UnscaledAccumulation(8),
+        optimizer: Optimizer::AdamW,
+        learning_rate: Some(Number::new(1e-3)),
+        momentum: None,
+        weight_decay: Some(Number::new(0.0)),
+    };
+    let demand = Demand { what: "the dataset".to_owned(), least: 1 << 40, each_step: Some(4), steps: None };
+    Plan {
+        seed: 42,
+        sources: vec![SourceHash { path: "train.py".to_owned(), sha256: "00ff".to_owned() }],
+        limits: Limits { item_seconds: 0.5, total_seconds: 9.0 },
+        items: vec![
+            item(Work::Expr(Expr { program, spots, width: 4, samples: 1000 })),
+            item(Work::Step(step)),
+            item(Work::Memory(Memory { demand, capacity: 80 << 30, card: "a100-80g".to_owned() })),
+        ],
+    }
+}
+
+#[test]
+fn plans_come_back_as_they_were() {
+    assert_eq!(read(&write(&plan())), Ok(plan()));
+}
+
+/// Where the error is, and a part of what it says.
+fn refused(text: &str) -> (String, String) {
+    let error = read(text.as_bytes()).unwrap_err();
+    (error.path, error.message)
+}
+
+#[test]
+fn what_is_wrong_is_named_by_its_place() {
+    let good = String::from_utf8(write(&plan())).unwrap();
+    for (from, to, path, message) in [
+        ("trainlint-replay/1", "trainlint-replay/2", "$.schema", "make the plan anew"),
+        ("\"seed\":42", "\"seed\":-1", "$.seed", "invalid value"),
+        ("\"width\":4", "\"width\":4000", "$.items[0].expr.width", "1 to 16"),
+        ("\"samples\":1000", "\"samples\":0", "$.items[0].expr.samples", "is not in"),
+        ("[\"div\",0,1]", "[\"div\",0]", "$.items[0].expr.nodes[2]", "takes 2 operands, and 1"),
+        ("[\"div\",0,1]", "[\"div\",0,2]", "$.items[0].expr.nodes[2]", "does not come before"),
+        ("[\"div\",0,1]", "[\"eval\",0,1]", "$.items[0].expr.nodes[2]", "is no function"),
+        ("[\"input\",1]", "[\"input\",7]", "$.items[0].expr.nodes[1]", "one of 2 inputs"),
+        ("0x7ff0000000000000", "0x7ff", "$.items[0].expr.inputs[1].high", "bits of an f64"),
+        ("0x7ff0000000000000", "0xfff8000000000000", "$.items[0].expr.inputs[1]", "holds no number"),
+        ("\"float16\"", "\"float8\"", "$.items[0].expr.dtype", "is none of `float16`"),
+        ("\"item_seconds\":0.5", "\"item_seconds\":1e9", "$.limits.item_seconds", "at most 86400"),
+        ("\"spots\":{\"2\"", "\"spots\":{\"9\"", "$.items[0].expr.spots.9", "only 4 nodes"),
+        ("\"count\":8", "\"count\":1", "$.items[1].step.count", "2 to 65536"),
+        ("\"message\"", "\"massage\"", "$.items[0].massage", "unknown field"),
+        ("\"step\":{", "\"memory\":{", "$.items[1].memory.fault", "unknown field"),
+    ] {
+        assert!(good.contains(from), "{from}");
+        let (found, said) = refused(&good.replacen(from, to, 1));
+        assert_eq!(found, path, "{said}");
+        assert!(said.contains(message), "{said}");
+    }
+    assert_eq!(refused("").0, "$");
+    assert_eq!(refused("[1, 2]").0, "$.schema");
+}
+
+/// Bytes that a stranger changed are refused or run, and nothing else.
+#[test]
+fn broken_plans_are_refused_and_never_panic() {
+    let good = write(&plan());
+    let (mut state, mut read_well) = (1_u64, 0);
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for _ in 0..4000 {
+        let mut bytes = good.clone();
+        for _ in 0..=next(3) {
+            let at = next(bytes.len());
+            match next(3) {
+                0 => bytes[at] = b"0123456789\"[]{},:.-exabcdf"[next(26)],
+                1 => bytes[at] = next(256) as u8,
+                _ => drop(bytes.remove(at)),
+            }
+        }
+        let Ok(plan) = read(&bytes) else { continue };
+        read_well += 1;
+        for item in &plan.items {
+            if let Work::Expr(expr) = &item.work {
+                let graph = crate::replay::ir::lower(&expr.program, expr.width);
+                assert!(!graph.nodes.is_empty());
+            }
+        }
+        assert_eq!(read(&write(&plan)).as_ref().map(|again| again.items.len()), Ok(plan.items.len()));
+    }
+    assert!(read_well > 50, "{read_well}");
+}

@@ -1,0 +1,132 @@
+//! A plan runs in a process of its own, one item after the other. An item that hangs, crashes or eats the memory
+//! costs its own verdict only: the process is ended, and another one goes on with the next item.
+
+use super::outcome::Outcome;
+use super::plan::{Item, Plan};
+use super::run::{Judged, run};
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// An item that looks at the clock itself ends within its limit; one that does not is ended so much later.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What the process says on its stdout, a line each.
+#[derive(Debug, Deserialize, Serialize)]
+enum Said {
+    Started(usize),
+    Done(Box<Outcome>),
+}
+
+/// The part of the process: runs the items of a plan from `first` on, and tells what came out.
+pub fn work(plan: &Plan, first: usize, out: &mut dyn Write) -> io::Result<()> {
+    for (index, item) in plan.items.iter().enumerate().skip(first) {
+        tell(out, &Said::Started(index))?;
+        let deadline = Instant::now() + Duration::from_secs_f64(plan.limits.item_seconds);
+        tell(out, &Said::Done(Box::new(run(item, plan.seed, deadline))))?;
+    }
+    Ok(())
+}
+
+fn tell(out: &mut dyn Write, said: &Said) -> io::Result<()> {
+    let mut line = serde_json::to_vec(said)?;
+    line.push(b'\n');
+    out.write_all(&line)?;
+    out.flush()
+}
+
+/// Runs a plan in processes that `command` makes: each is told the first item of those left, and reads the
+/// plan's bytes from its stdin.
+pub fn supervise(plan: &Plan, bytes: &[u8], command: impl Fn(usize) -> Command) -> io::Result<Vec<Outcome>> {
+    let end = Instant::now() + Duration::from_secs_f64(plan.limits.total_seconds);
+    let mut outcomes: Vec<Outcome> = Vec::with_capacity(plan.items.len());
+    while outcomes.len() < plan.items.len() {
+        if Instant::now() >= end {
+            let left = plan.items[outcomes.len()..].iter();
+            let late = |item: &Item| Judged::inconclusive("no time was left for it").of(item, 0.0);
+            outcomes.extend(left.map(late));
+            break;
+        }
+        let worker = Worker::start(command(outcomes.len()), bytes)?;
+        worker.follow(plan, end, &mut outcomes);
+    }
+    Ok(outcomes)
+}
+
+struct Worker {
+    child: Child,
+    lines: Receiver<Said>,
+}
+
+impl Worker {
+    fn start(mut command: Command, bytes: &[u8]) -> io::Result<Worker> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            let bytes = bytes.to_vec();
+            // A process that ends early does not read on, which its exit tells.
+            thread::spawn(move || stdin.write_all(&bytes));
+        }
+        let (sender, lines) = channel();
+        if let Some(stdout) = child.stdout.take() {
+            thread::spawn(move || {
+                for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                    let Ok(said) = serde_json::from_str(&line) else { break };
+                    if sender.send(said).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        Ok(Worker { child, lines })
+    }
+
+    /// Takes what the process gives until it is through, or has to be ended; then the item that it was at has an
+    /// outcome, too.
+    fn follow(mut self, plan: &Plan, end: Instant, outcomes: &mut Vec<Outcome>) {
+        let limit = Duration::from_secs_f64(plan.limits.item_seconds) + GRACE;
+        let mut since = Instant::now();
+        while outcomes.len() < plan.items.len() {
+            let until = end.min(since + limit);
+            match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Said::Started(_)) => since = Instant::now(),
+                Ok(Said::Done(outcome)) => {
+                    outcomes.push(*outcome);
+                    since = Instant::now();
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let spent = since.elapsed().as_secs_f64();
+                    let reason = format!("ended after {spent:.1} s without a result");
+                    outcomes.push(self.lost(plan, outcomes.len(), spent, reason));
+                    return;
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    let spent = since.elapsed().as_secs_f64();
+                    let status = self.child.wait().ok();
+                    let reason = format!("its process ended with {}", describe(status));
+                    outcomes.push(self.lost(plan, outcomes.len(), spent, reason));
+                    return;
+                }
+            }
+        }
+        // It has nothing more to do.
+        self.end();
+    }
+
+    fn lost(&mut self, plan: &Plan, index: usize, seconds: f64, reason: String) -> Outcome {
+        self.end();
+        Judged::inconclusive(reason).of(&plan.items[index], seconds)
+    }
+
+    /// Ends the process, whatever it is at; one that has ended already is as good.
+    fn end(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn describe(status: Option<ExitStatus>) -> String {
+    status.map_or_else(|| "no status".to_owned(), |status| status.to_string())
+}

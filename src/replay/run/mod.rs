@@ -1,0 +1,192 @@
+//! Running one item of a plan on this machine, and judging what came out.
+//!
+//! A verdict needs a replay that could have gone either way: what follows from arithmetic alone is reported as a
+//! number, and confirms nothing.
+
+use crate::replay::ir::{Graph, lower};
+use crate::replay::outcome::{
+    Counts, Drawn, Evidence, Expression, Figure, First, Outcome, Row, Shown, Verdict,
+};
+use crate::replay::plan::{Expr, Item, Spot, Work};
+use crate::replay::sample::{LARGEST, Sampler};
+use crate::replay::search::{Count, Found, Search, Trace, search};
+use crate::replay::witness::{Failure, Side, Witness, first_failure};
+use crate::replay::{memory, step};
+use crate::report::replay::{Domain, Float, Program, Term};
+use std::time::Instant;
+
+/// The verdict on an item, and what it rests on.
+pub struct Judged {
+    pub verdict: Verdict,
+    pub evidence: Option<Evidence>,
+    pub reason: Option<String>,
+    pub expr: Option<Expression>,
+    pub facts: Vec<String>,
+}
+
+impl Judged {
+    pub fn inconclusive(reason: impl Into<String>) -> Judged {
+        Judged {
+            verdict: Verdict::Inconclusive,
+            evidence: None,
+            reason: Some(reason.into()),
+            expr: None,
+            facts: Vec::new(),
+        }
+    }
+
+    pub fn of(self, item: &Item, seconds: f64) -> Outcome {
+        Outcome {
+            rule: item.rule.clone(),
+            path: item.at.path.clone(),
+            line: item.at.line,
+            column: item.at.column,
+            message: item.message.clone(),
+            verdict: self.verdict,
+            evidence: self.evidence,
+            reason: self.reason,
+            expr: self.expr,
+            facts: self.facts,
+            seconds,
+        }
+    }
+}
+
+/// Runs an item until the deadline.
+pub fn run(item: &Item, seed: u64, deadline: Instant) -> Outcome {
+    let start = Instant::now();
+    let judged = match &item.work {
+        Work::Expr(expr) => run_expr(expr, seed, deadline),
+        Work::Step(step) => step::judge(step, seed),
+        Work::Memory(memory) => memory::judge(memory),
+    };
+    judged.of(item, start.elapsed().as_secs_f64())
+}
+
+fn run_expr(expr: &Expr, seed: u64, deadline: Instant) -> Judged {
+    let graph = lower(&expr.program, expr.width);
+    let sampler = Sampler::new(seed, &expr.program.inputs);
+    let found = search(&graph, &sampler, expr.samples, deadline);
+    let witness = witness(expr, &graph, &sampler, &found);
+    let repaired = expr.program.repaired.as_deref().filter(|_| witness.is_some());
+    let repaired = repaired
+        .map(|program| counts(search(&lower(program, expr.width), &sampler, expr.samples, deadline).all));
+    let (verdict, reason) = verdict(expr, &found, witness.as_ref(), &graph);
+    let failure = witness.as_ref().and_then(|witness| first_failure(&graph, witness));
+    Judged {
+        verdict,
+        evidence: (verdict != Verdict::Inconclusive).then_some(Evidence::Exact),
+        reason,
+        facts: Vec::new(),
+        expr: Some(Expression {
+            dtype: expr.program.dtype.name().to_owned(),
+            inputs: drawn(&expr.program),
+            counts: counts(found.all),
+            ordinary: counts(found.ordinary),
+            witness: witness.as_ref().map(|witness| shown(&expr.program, &graph, witness)),
+            failure: failure.map(|failure| first(expr, &failure)),
+            repaired,
+        }),
+    }
+}
+
+/// The witness is computed anew, twice, before it counts.
+fn verdict(
+    expr: &Expr,
+    found: &Search,
+    witness: Option<&Witness>,
+    graph: &Graph,
+) -> (Verdict, Option<String>) {
+    let cut = found.all.samples < expr.samples;
+    match witness {
+        Some(witness) if witness.fails(graph) && witness.fails(graph) => (Verdict::Confirmed, None),
+        Some(_) => (Verdict::Inconclusive, Some("the witness did not fail again".to_owned())),
+        None if cut => {
+            let (done, of) = (found.all.samples, expr.samples);
+            (Verdict::Inconclusive, Some(format!("out of time after {done} of {of} samples")))
+        }
+        None => (Verdict::NotReproduced, None),
+    }
+}
+
+/// A result that is not finite says more than a gradient.
+fn witness(expr: &Expr, graph: &Graph, sampler: &Sampler, found: &Search) -> Option<Witness> {
+    let (side, Found { sample, .. }) = match (found.forward, found.gradient) {
+        (Some(found), _) => (Side::Forward, found),
+        (None, Some(found)) => (Side::Gradient, found),
+        (None, None) => return None,
+    };
+    let rows = sampler.sample(sample, expr.width).into_iter();
+    let inputs = rows.map(|row| row.into_iter().map(f64::from).collect()).collect();
+    Some(Witness { side, inputs }.shrunk(graph, &expr.program.inputs))
+}
+
+fn counts(count: Count) -> Counts {
+    Counts { samples: count.samples, forward: count.forward, gradient: count.gradient }
+}
+
+fn drawn(program: &Program) -> Vec<Drawn> {
+    let one = |input: &crate::report::replay::Input| Drawn {
+        name: input.name.clone(),
+        domain: domain(input.domain),
+    };
+    program.inputs.iter().map(one).collect()
+}
+
+/// A domain in words; what has no bound is drawn up to a size that is said.
+fn domain(domain: Domain) -> String {
+    let (low, high) = (domain.low.value(), domain.high.value());
+    let kind = if domain.whole { "whole numbers" } else { "numbers" };
+    let open = if domain.low_open { "above" } else { "from" };
+    match (low.is_finite(), high.is_finite()) {
+        (true, true) => {
+            let to = if domain.high_open { "below" } else { "to" };
+            format!("{kind} {open} {low} {to} {high}")
+        }
+        (true, false) => format!("{kind} {open} {low} to {LARGEST}"),
+        (false, true) => format!("{kind} from -{LARGEST} to {high}"),
+        (false, false) => format!("{kind} from -{LARGEST} to {LARGEST}"),
+    }
+}
+
+fn row(name: &str, numbers: &[f64], dtype: Float) -> Row {
+    Row { name: name.to_owned(), numbers: numbers.iter().map(|one| Figure::new(*one, dtype)).collect() }
+}
+
+fn shown(program: &Program, graph: &Graph, witness: &Witness) -> Shown {
+    let trace = Trace::of(graph, &witness.inputs);
+    let inputs = program.inputs.iter().zip(&witness.inputs);
+    let bad = graph.gradients.iter().find(|(_, id)| trace.is_bad(*id));
+    Shown {
+        inputs: inputs.map(|(input, numbers)| row(&input.name, numbers, program.dtype)).collect(),
+        result: row("result", trace.of_node(graph.output), graph.node(graph.output).dtype),
+        gradient: bad.map(|(input, id)| {
+            row(&program.inputs[*input as usize].name, trace.of_node(*id), graph.node(*id).dtype)
+        }),
+    }
+}
+
+fn first(expr: &Expr, failure: &Failure) -> First {
+    let dtype = expr.program.dtype;
+    let node = failure.origin.node as usize;
+    let function = match &expr.program.nodes[node].term {
+        Term::Apply(function, _) => Some(function.name()),
+        _ => None,
+    };
+    let spot: Option<&Spot> = expr.spots.get(node).and_then(Option::as_ref);
+    First {
+        operation: failure.operation.to_owned(),
+        part_of: function.map(str::to_owned),
+        backward: failure.origin.backward,
+        path: spot.map(|spot| spot.path.clone()),
+        line: spot.map(|spot| spot.line),
+        column: spot.map(|spot| spot.column),
+        text: spot.map(|spot| spot.text.clone()).filter(|text| !text.is_empty()),
+        operands: failure.operands.iter().map(|one| Figure::new(*one, dtype)).collect(),
+        result: Figure::new(failure.result, dtype),
+        fails_from: failure.threshold.map(|threshold| Figure::new(threshold.bad, dtype)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

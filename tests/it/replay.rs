@@ -1,0 +1,126 @@
+//! Plans from file to verdict, through the program itself.
+
+use crate::harness::Project;
+use serde_json::Value;
+use std::process::Command;
+use trainlint::replay::outcome::Verdict;
+use trainlint::replay::{plan, process};
+
+const PLAN: &str = r#"{
+  "schema": "trainlint-replay/1", "tool": "by hand", "seed": 7,
+  "limits": { "item_seconds": 60, "total_seconds": 120 },
+  "items": [
+    { "rule": "unsafe-log", "at": { "path": "train.py", "line": 9, "column": 5 }, "message": "zero has no logarithm",
+      "expr": { "dtype": "float32", "framework": "torch", "width": 4, "samples": 20000,
+        "inputs": [ { "name": "p", "form": "many", "low": "0x0000000000000000", "high": "0x3ff0000000000000", "learned": true } ],
+        "nodes": [ ["input", 0], ["log", 0], ["mean", 1] ],
+        "spots": { "1": { "path": "train.py", "line": 9, "column": 12, "text": "p.log()" } },
+        "repaired": [ ["input", 0], ["number", "0x3eb0c6f7a0b5ed8d"], ["clamp-min", 0, 1], ["log", 2], ["mean", 3] ] } },
+    { "rule": "unsafe-exponential", "at": { "path": "train.py", "line": 10, "column": 5 }, "message": "an exponential",
+      "expr": { "dtype": "float32", "framework": "torch", "width": 1, "samples": 20000,
+        "inputs": [ { "name": "x", "form": "one", "low": "0xfff0000000000000", "high": "0x0000000000000000", "learned": true } ],
+        "nodes": [ ["input", 0], ["exp", 0] ] } },
+    { "rule": "whole-dataset-on-gpu", "at": { "path": "train.py", "line": 11, "column": 5 }, "message": "all of it",
+      "memory": { "what": "the dataset", "least": 200000000000, "capacity": 80000000000, "card": "a100-80g" } }
+  ]
+}"#;
+
+#[test]
+fn a_plan_runs_and_its_results_are_shown() {
+    let project = Project::new().file("plan.json", PLAN);
+    let ran = project.run(&["replay", "plan.json", "-o", "result.json"]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""), "{ran:?}");
+    let results: Value = serde_json::from_str(&project.text("result.json")).unwrap();
+    let verdicts: Vec<&str> =
+        results["items"].as_array().unwrap().iter().map(|item| item["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["confirmed", "not-reproduced", "confirmed"]);
+    let first = &results["items"][0]["expr"];
+    assert_eq!(first["repaired"]["forward"], 0);
+    assert_eq!(first["witness"]["inputs"][0]["numbers"][0]["bits"], "0x00000000");
+    let shown = project.run(&["report", "result.json"]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    for line in [
+        "train.py:9:5 unsafe-log: zero has no logarithm",
+        "  CONFIRMED (exact)",
+        "    witness: p = [0, …] (0x00000000)",
+        "    first: the log, (0) gives -inf, at train.py:9:12 `p.log()`",
+        "    with the repair: 0 of 20,000",
+        "  NOT REPRODUCED (exact)",
+        "  CONFIRMED (capacity)",
+    ] {
+        assert!(shown.stdout.contains(line), "{line} is not in\n{}", shown.stdout);
+    }
+    assert!(shown.stdout.ends_with("2 confirmed, 1 not reproduced, 0 inconclusive (seed 7)\n"));
+}
+
+#[test]
+fn the_same_plan_gives_the_same_results() {
+    let project = Project::new().file("plan.json", PLAN);
+    let without_times = || {
+        let mut results: Value = serde_json::from_str(&project.run(&["replay", "plan.json"]).stdout).unwrap();
+        results["seconds"].take();
+        for item in results["items"].as_array_mut().unwrap() {
+            item["seconds"].take();
+        }
+        results
+    };
+    assert_eq!(without_times(), without_times());
+}
+
+#[test]
+fn a_bad_plan_is_refused_with_the_place_in_it() {
+    let broken = PLAN.replacen("[\"log\", 0]", "[\"log\", 5]", 1);
+    let project = Project::new().file("plan.json", broken);
+    let ran = project.run(&["replay", "plan.json"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    let expected = "error: plan.json is no plan that can be run: at `$.items[0].expr.nodes[1]`: operand 5 does not \
+                    come before node 1\n";
+    assert_eq!(ran.stderr, expected);
+    assert_eq!(project.run(&["report", "plan.json"]).code, 2);
+    assert_eq!(project.run(&["replay", "missing.json"]).code, 2);
+}
+
+#[test]
+fn who_insists_on_a_gpu_is_told_that_there_is_none() {
+    let project = Project::new().file("plan.json", PLAN);
+    let ran = project.run(&["replay", "plan.json", "--backend", "cuda"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (3, ""), "{ran:?}");
+    assert!(ran.stderr.contains("--backend cpu"), "{ran:?}");
+}
+
+/// A process that hangs, and one that dies, cost the item that they are at; another goes on with the rest.
+#[cfg(unix)]
+#[test]
+fn a_process_that_fails_costs_one_item() {
+    let bytes = PLAN.replace("\"item_seconds\": 60", "\"item_seconds\": 0.2").into_bytes();
+    let plan = plan::read(&bytes).unwrap();
+    let outcomes = process::supervise(&plan, &bytes, |from| match from {
+        0 => {
+            let mut command = Command::new("sleep");
+            command.arg("60");
+            command
+        }
+        1 => Command::new("false"),
+        from => {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_trainlint"));
+            command.args(["replay-worker", "--from", &from.to_string()]);
+            command
+        }
+    })
+    .unwrap();
+    let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Inconclusive, Verdict::Inconclusive, Verdict::Confirmed]);
+    let reasons: Vec<&str> = outcomes.iter().filter_map(|outcome| outcome.reason.as_deref()).collect();
+    assert!(reasons[0].starts_with("ended after 2."), "{reasons:?}");
+    assert!(reasons[1].contains("exit status: 1"), "{reasons:?}");
+}
+
+#[test]
+fn a_script_without_findings_confirms_nothing() {
+    let project = Project::new().file("train.py", "import torch\n");
+    let ran = project.run(&["confirm"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    assert!(ran.stdout.starts_with("0 replayed in"), "{ran:?}");
+    let plan = project.run(&["plan"]);
+    assert!(plan::read(plan.stdout.as_bytes()).is_ok(), "{plan:?}");
+}
