@@ -79,7 +79,7 @@ impl Script<'_> {
         let mut found = Vec::new();
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
-            let Sight::Backward { loss, .. } = sight else { continue };
+            let (Sight::Backward { loss, .. } | Sight::Walked { loss }) = sight else { continue };
             let hazards: &[Hazard] = loss.hazards.as_deref().unwrap_or_default();
             for (index, hazard) in hazards.iter().enumerate() {
                 // Of several things to say of one operation, the first is said.

@@ -194,6 +194,9 @@ impl<'p> Interp<'p> {
             // Where what is learned starts says nothing of where it goes.
             let is_learned = tensor.is_leaf && tensor.learned && !passed_on;
             tensor.range = transfer::range(range, call).filter(|_| !is_learned);
+            if tensor.range.is_some_and(|range| range.high.is_finite()) {
+                tensor.hazards = without_overflow(&tensor.hazards);
+            }
         }
         if let Some(mark) = api.mark {
             // Of data it does not matter which function it went through.

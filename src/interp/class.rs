@@ -151,9 +151,7 @@ impl<'p> Interp<'p> {
 
     /// A framework may have a method of its own in which layers are made.
     fn set_up(&mut self, object: ObjId, place: Place) {
-        let lineage = self.lineage(self.heap.get(object).class);
-        let is_run = |base: &Base| matches!(base, Base::Api(name) if self.apis.owns(*name).iter().any(|part| part == "setup"));
-        if lineage.iter().any(is_run)
+        if self.owns(self.heap.get(object).class, "setup")
             && let Some(Value::Function(closure)) = self.find_attr(object, Ustr::from("setup"))
         {
             self.inline(&closure, Some(&Value::Obj(object)), &Call::new(place));

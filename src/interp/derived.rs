@@ -216,7 +216,7 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// A value as what is learned of it: any number.
+    /// A value as what is learned of it.
     fn learnable(&mut self, value: &Value, depth: usize, place: Place) -> Value {
         if depth == 0 {
             return value.clone();
@@ -297,7 +297,8 @@ fn learned(tensor: &Tensor) -> Tensor {
     Tensor {
         learned: true,
         source: Source::Parameter,
-        range: Some(Interval::REAL),
+        // Where it starts is far from where it would be wrong, as a rule.
+        range: None,
         graph: Graph::Unknown,
         is_array: false,
         mark: None,

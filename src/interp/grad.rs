@@ -55,6 +55,13 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A loss whose gradients are taken as values.
+    pub(super) fn note_walked(&mut self, loss: &Value, place: Place) {
+        if let Value::Tensor(loss) = loss.bare() {
+            self.see(place, Sight::Walked { loss: loss.clone() }, loss.confidence);
+        }
+    }
+
     fn walk_blindly(&mut self, place: Place) {
         self.out.blind_backward = true;
         self.see(place, Sight::BlindBackward, Confidence::High);

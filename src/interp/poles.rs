@@ -30,6 +30,7 @@ impl Interp<'_> {
             return result;
         }
         let result = written_out(above, below, place, result);
+        let result = without_overflow_of(below, above, result);
         self.note_pole(Singular::Divide, below, place, result)
     }
 
@@ -64,6 +65,7 @@ impl Interp<'_> {
                 let (Some(of), false) = (apply.args.first(), is_one(&result)) else { return result };
                 return self.note_pole(Singular::Norm, &call.operand(of), call.place, result);
             }
+            "variance" => return self.note_deviation(apply, call, result),
             "finite" => return without_hazards(result),
             _ => {}
         }
@@ -162,12 +164,32 @@ fn is_share(range: &Interval) -> bool {
 /// A softmax or a sigmoid by hand: an exponential that overflows is divided by a sum with it, or a number by one.
 fn written_out(above: &Value, below: &Value, place: Place, result: Value) -> Value {
     let Some(below) = below.as_tensor() else { return result };
-    let above_overflows = |place: Place| {
-        above.as_tensor().is_some_and(|above| overflows(above).any(|hazard| hazard.place == place))
+    let above_overflows = |other: &Hazard| {
+        above.as_tensor().is_some_and(|above| overflows(above).any(|hazard| is_same(hazard, other)))
     };
     let over_a_number = above.as_num().is_some() && below.range.is_some_and(|range| range.low > 0.0);
-    let found = overflows(below).find(|hazard| over_a_number || above_overflows(hazard.place));
+    let found = overflows(below).find(|hazard| over_a_number || above_overflows(hazard));
     written_at(found.cloned(), place, result)
+}
+
+/// The exponential of the same numbers, perhaps written twice.
+fn is_same(one: &Hazard, other: &Hazard) -> bool {
+    let same_operand = one.made_at.is_some() && (one.made_at, one.what) == (other.made_at, other.what);
+    one.place == other.place || same_operand
+}
+
+/// Divided by what overflows a number is zero.
+fn without_overflow_of(below: &Value, above: &Value, result: Value) -> Value {
+    let (Some(below), Some(tensor)) = (below.as_tensor(), result.as_tensor()) else { return result };
+    let of_above = |hazard: &Hazard| {
+        above.as_tensor().is_some_and(|above| overflows(above).any(|other| other.place == hazard.place))
+    };
+    let of_below = |hazard: &Hazard| overflows(below).any(|other| other.place == hazard.place);
+    let is_left = |hazard: &Hazard| {
+        hazard.kind != HazardKind::Overflow || of_above(hazard) || !of_below(hazard)
+    };
+    let hazards = retain_hazards(&tensor.hazards, is_left);
+    Value::tensor(Tensor { hazards, ..(**tensor).clone() })
 }
 
 /// A logarithm of a sum with an exponential that overflows.

@@ -68,6 +68,7 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("div", |x| Some(x.interval(0)?.div(&x.interval(1)?))),
     ("elu", elu),
     ("exp", |x| Some(x.interval(0)?.exp())),
+    ("expm1", |x| Some(x.interval(0)?.exp().sub(&Interval::point(1.0)))),
     ("filled", filled),
     ("floor-at", |x| bounded(x, Some(1), None)),
     ("largest", |x| x.interval(0)),
@@ -86,6 +87,7 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("norm", |x| Some(x.interval(0)?.norm())),
     ("optional-max", |x| extreme(x, Interval::max)),
     ("optional-min", |x| extreme(x, Interval::min)),
+    ("padded", padded),
     ("pow", pow),
     ("prod", |x| Some(x.interval(0)?.product())),
     ("product", product),
@@ -227,6 +229,12 @@ fn extreme(x: &Operands, of: fn(&Interval, &Interval) -> Interval) -> Option<Int
         Some(Value::Unknown) => None,
         _ => x.interval(0),
     }
+}
+
+/// `padded x padding`: zeros are put around it, unless the padding is none.
+fn padded(x: &Operands) -> Option<Interval> {
+    let range = x.interval(0)?;
+    Some(if x.number(1) == Some(0.0) { range } else { range.join(&Interval::point(0.0)) })
 }
 
 fn pow(x: &Operands) -> Option<Interval> {
