@@ -94,10 +94,19 @@ pub const POLES: &[Word] = &[
 ];
 
 /// Parts of the training protocol that an engine may own.
-pub const OWNED: &[&str] =
-    &[
-        "attributes", "backward", "step", "clear", "constructing", "device", "eval", "graph", "loop", "session", "setup",
-    ];
+pub const OWNED: &[&str] = &[
+    "attributes",
+    "backward",
+    "step",
+    "clear",
+    "constructing",
+    "device",
+    "eval",
+    "graph",
+    "loop",
+    "session",
+    "setup",
+];
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),

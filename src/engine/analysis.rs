@@ -192,13 +192,14 @@ pub struct Complaint {
 impl Comments {
     pub fn of(project: &Project, file: FileId) -> Comments {
         // A file whose findings were taken over from an earlier run is not parsed for comments that it lacks.
-        if !mentions_suppression(&project.source(file).text) {
-            return Comments(Suppressions::default());
+        let source = project.source(file).clone();
+        if !mentions_suppression(&source.text) {
+            return Comments { suppressions: Suppressions::default(), source };
         }
         let module = project.module(file);
         let text = &module.source.text;
         let suppressions = Suppressions::collect(text, &module.tree.comments, || logical_lines(text));
-        Comments { suppressions, source: module.source.clone() }
+        Comments { suppressions, source }
     }
 
     pub fn covers(&mut self, rule: &str, span: Span) -> bool {

@@ -206,7 +206,9 @@ impl<'p> Interp<'p> {
             Value::Tensor(tensor) => tensor.learned && tensor.is_tree(),
             Value::Tuple(items) if depth > 0 => items.iter().any(|item| self.holds_tree(item, depth - 1)),
             Value::Obj(object) if depth > 0 => match &self.heap.get(*object).state {
-                State::Dict(entries) => entries.known.iter().any(|(_, item)| self.holds_tree(item, depth - 1)),
+                State::Dict(entries) => {
+                    entries.known.iter().any(|(_, item)| self.holds_tree(item, depth - 1))
+                }
                 State::List(Items { exact: Some(items), .. }) => {
                     items.iter().any(|item| self.holds_tree(item, depth - 1))
                 }

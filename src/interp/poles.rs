@@ -29,7 +29,7 @@ impl Interp<'_> {
         if is_itself {
             return result;
         }
-        let result = written_out(above, below, place, result);
+        let result = self.written_out(above, below, place, result);
         let result = without_overflow_of(below, above, result);
         self.note_pole(Singular::Divide, below, place, result)
     }
@@ -110,6 +110,33 @@ impl Interp<'_> {
         }
     }
 
+    /// A softmax or a sigmoid by hand: a sum with an exponential that overflows is below the line, or a number
+    /// is above one.
+    fn written_out(&self, above: &Value, below: &Value, place: Place, result: Value) -> Value {
+        let Some(below) = below.as_tensor() else { return result };
+        let is_sum = below
+            .what
+            .and_then(|what| self.apis.get(what))
+            .is_some_and(|api| matches!(&api.range, Some(RangeSpec::Of(apply)) if apply.verb == "sum"));
+        let is_above = |other: &Hazard| {
+            above.as_tensor().is_some_and(|above| overflows(above).any(|hazard| is_same(hazard, other)))
+        };
+        let over_a_number = above.as_num().is_some() && below.range.is_some_and(|range| range.low > 0.0);
+        let Some(overflow) =
+            overflows(below).find(|hazard| over_a_number || is_sum || is_above(hazard)).cloned()
+        else {
+            return result;
+        };
+        let is_share = is_above(&overflow);
+        let result = written_at(Some(overflow), place, result);
+        match result.as_tensor() {
+            Some(tensor) if is_share => {
+                Value::tensor(Tensor { range: Some(Interval::PROBABILITY), ..(**tensor).clone() })
+            }
+            _ => result,
+        }
+    }
+
     fn note_pole(&mut self, operation: Singular, operand: &Value, place: Place, result: Value) -> Value {
         let (Some(operand), Some(tensor)) = (operand.as_tensor(), result.as_tensor()) else { return result };
         let Some(hazard) = hazard_of(operation, operand, place) else { return result };
@@ -161,17 +188,6 @@ fn is_share(range: &Interval) -> bool {
     range.low == 0.0 && range.high == 1.0 && rounding(range.low_end) && rounding(range.high_end)
 }
 
-/// A softmax or a sigmoid by hand: an exponential that overflows is divided by a sum with it, or a number by one.
-fn written_out(above: &Value, below: &Value, place: Place, result: Value) -> Value {
-    let Some(below) = below.as_tensor() else { return result };
-    let above_overflows = |other: &Hazard| {
-        above.as_tensor().is_some_and(|above| overflows(above).any(|hazard| is_same(hazard, other)))
-    };
-    let over_a_number = above.as_num().is_some() && below.range.is_some_and(|range| range.low > 0.0);
-    let found = overflows(below).find(|hazard| over_a_number || above_overflows(hazard));
-    written_at(found.cloned(), place, result)
-}
-
 /// The exponential of the same numbers, perhaps written twice.
 fn is_same(one: &Hazard, other: &Hazard) -> bool {
     let same_operand = one.made_at.is_some() && (one.made_at, one.what) == (other.made_at, other.what);
@@ -185,9 +201,8 @@ fn without_overflow_of(below: &Value, above: &Value, result: Value) -> Value {
         above.as_tensor().is_some_and(|above| overflows(above).any(|other| other.place == hazard.place))
     };
     let of_below = |hazard: &Hazard| overflows(below).any(|other| other.place == hazard.place);
-    let is_left = |hazard: &Hazard| {
-        hazard.kind != HazardKind::Overflow || of_above(hazard) || !of_below(hazard)
-    };
+    let is_left =
+        |hazard: &Hazard| hazard.kind != HazardKind::Overflow || of_above(hazard) || !of_below(hazard);
     let hazards = retain_hazards(&tensor.hazards, is_left);
     Value::tensor(Tensor { hazards, ..(**tensor).clone() })
 }
@@ -202,13 +217,12 @@ fn written_out_log(operand: &Value, place: Place, result: Value) -> Value {
     written_at(found, place, result)
 }
 
+/// The overflow is told here, and not again further on.
 fn written_at(overflow: Option<Hazard>, place: Place, result: Value) -> Value {
-    match (overflow, result.as_tensor()) {
-        (Some(overflow), Some(tensor)) => {
-            with_hazard(tensor, Hazard { place, kind: HazardKind::WrittenOut, ..overflow })
-        }
-        _ => result,
-    }
+    let (Some(overflow), Some(tensor)) = (overflow, result.as_tensor()) else { return result };
+    let open = |hazard: &Hazard| hazard.kind != HazardKind::Overflow || hazard.place != overflow.place;
+    let rest = Tensor { hazards: retain_hazards(&tensor.hazards, open), ..(**tensor).clone() };
+    with_hazard(&Rc::new(rest), Hazard { place, kind: HazardKind::WrittenOut, ..overflow })
 }
 
 fn overflows(tensor: &Tensor) -> impl Iterator<Item = &Hazard> {
