@@ -237,6 +237,7 @@ pub const ENTRY_KEYS: &[&str] = &[
     "property",
     "remembers",
     "source",
+    "walks",
 ];
 
 /// Keys of a file that are no entries.

@@ -86,6 +86,9 @@ impl<'p> Interp<'p> {
                 self.call_value(&bound, call)
             }
             None => {
+                if let Some(own) = self.own_call(object) {
+                    return self.inline(&own, Some(&receiver), call);
+                }
                 let api = self.layer_api(object);
                 if let Some(value) = api.and_then(|api| self.apply_layer(object, api, call)) {
                     return value;
@@ -94,6 +97,14 @@ impl<'p> Interp<'p> {
                 Value::Unknown
             }
         }
+    }
+
+    /// The method in which a class of the project computes what calling an instance gives, where a framework's
+    /// own class calls it.
+    fn own_call(&mut self, object: ObjId) -> Option<Rc<Closure>> {
+        let lineage = self.lineage(self.heap.get(object).class);
+        let is_known = lineage.iter().any(|base| matches!(base, super::class::Base::Api(_)));
+        is_known.then(|| self.project_forward(object)).flatten()
     }
 
     /// `receiver.name(...)`.

@@ -2,9 +2,10 @@
 //! loops and choices that are calls. What is differentiated is learned: a tree of parameters, any part of which
 //! is one, too.
 
-use super::{Call, Interp, Invocation};
+use super::{Call, Interp, Invocation, class::Base};
 use crate::apis::Apply;
 use crate::report::{Confidence, Place};
+use crate::syntax::Param;
 use crate::trace::Sight;
 use crate::values::*;
 use std::rc::Rc;
@@ -185,6 +186,41 @@ impl<'p> Interp<'p> {
         }
         self.havoc(call);
         self.made_of_tree(&call.with_first(tree.clone())).unwrap_or_default()
+    }
+
+    /// Whether the framework walks what a method gives.
+    pub(super) fn gives_loss(&self, receiver: &Value, method: Ustr) -> bool {
+        let class = receiver.as_obj().map(|object| self.heap.get(object).class);
+        class.into_iter().flat_map(|class| self.lineage(class)).any(|base| match base {
+            Base::Api(name) => self.apis.walks(name, method),
+            _ => false,
+        })
+    }
+
+    /// A parameter of a hook: the framework gives what its name says, and leaves flags as they are.
+    pub(super) fn as_hooks_are_called(&mut self, closure: &Closure, param: &Param, value: Value) -> Value {
+        if let Some(object) = value.as_obj() {
+            let given = self.heap.get_mut(object);
+            given.confidence = given.confidence.max(Confidence::Medium);
+        }
+        let default = closure.defaults.iter().find(|(name, _)| *name == param.name);
+        match default {
+            Some((_, flag @ Value::Bool(_))) => flag.clone(),
+            _ => value,
+        }
+    }
+
+    /// The loss that a hook returns: alone, first of several, or by its name.
+    pub(super) fn note_returned_loss(&mut self, returned: &Value, place: Place) {
+        let loss = match returned.bare() {
+            Value::Tuple(items) => items.first().cloned().unwrap_or_default(),
+            Value::Obj(object) => match &self.heap.get(*object).state {
+                State::Dict(entries) => entries.get(&Key::Str(Rc::from("loss"))).cloned().unwrap_or_default(),
+                _ => Value::Unknown,
+            },
+            other => other.clone(),
+        };
+        self.note_walked(&loss, place);
     }
 
     /// What a model makes that nobody sees, of parameters that it is given.

@@ -185,7 +185,10 @@ fn hazard_of(operation: Singular, operand: &Rc<Tensor>, place: Place) -> Option<
 /// The interval of a softmax, a sigmoid, or what either leaves of one.
 fn is_share(range: &Interval) -> bool {
     let rounding = |end: End| matches!(end, End::Underflow | End::Rounded);
-    range.low == 0.0 && range.high == 1.0 && rounding(range.low_end) && rounding(range.high_end)
+    // Where a mask says so, one is put in place of a share.
+    let filled = range.low_end == End::Underflow && range.high_end == End::Reached;
+    let whole = rounding(range.low_end) && rounding(range.high_end);
+    range.low == 0.0 && range.high == 1.0 && (whole || filled)
 }
 
 /// The exponential of the same numbers, perhaps written twice.
