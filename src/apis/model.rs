@@ -16,6 +16,8 @@ pub struct Api {
     pub range: Option<RangeSpec>,
     /// `root x`: where the operation has a pole, if its range does not say so; `vocabulary::POLES` is the list.
     pub pole: Option<Apply>,
+    /// `softmax input`: the function that a replay computes, if its range does not say so; `vocabulary::COMPUTED` is the list.
+    pub computes: Option<Apply>,
     /// The normalisation that the result has been through.
     pub mark: Option<Mark>,
     pub effects: Box<[EffectSpec]>,

@@ -211,6 +211,7 @@ impl<'a> Reader<'a> {
             gives: term("gives")?.map(|term| term.transfer(&names)).transpose()?,
             range: term("range")?.map(|term| term.range(&names)).transpose()?,
             pole: term("pole")?.map(|term| term.pole(&names)).transpose()?,
+            computes: term("computes")?.map(|term| term.computes(&names)).transpose()?,
             mark: term("mark")?.map(|term| self.one_of("mark", term, MARKS)).transpose()?,
             effects: self
                 .terms(keys.get("effects"))?

@@ -7,7 +7,7 @@ use super::error::{ApiError, Input};
 use super::model::{
     Apply, Context, EffectSpec, Expects, Literal, LossSpec, Operand, ParamKind, ParamSpec, RangeSpec, Weights,
 };
-use super::vocabulary::{CONTEXTS, EXPECTATIONS, POLES, RANGES, TRANSFERS, VERBS, Word};
+use super::vocabulary::{COMPUTED, CONTEXTS, EXPECTATIONS, POLES, RANGES, TRANSFERS, VERBS, Word};
 
 /// A string of the table and where it begins.
 #[derive(Clone, Copy)]
@@ -129,6 +129,10 @@ impl<'a> Term<'a> {
 
     pub fn pole(&self, names: &[Ustr]) -> Result<Apply, ApiError> {
         self.apply("pole", POLES, names)
+    }
+
+    pub fn computes(&self, names: &[Ustr]) -> Result<Apply, ApiError> {
+        self.apply("function", COMPUTED, names)
     }
 
     fn interval(&self) -> Result<RangeSpec, ApiError> {

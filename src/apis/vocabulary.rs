@@ -93,6 +93,41 @@ pub const POLES: &[Word] = &[
     word("variance", 1, 4, "x [dim] [unbiased] [correction]: one number"),
 ];
 
+/// What a replay computes, for entries whose `range` or `mark` does not say it, sorted.
+pub const COMPUTED: &[Word] = &[
+    word("acos", 1, 1, "the inverse of the cosine"),
+    word("amax", 1, 1, "the largest element"),
+    word("amin", 1, 1, "the smallest element"),
+    word("asin", 1, 1, "the inverse of the sine"),
+    word("atan", 1, 1, "the inverse of the tangent"),
+    word("atanh", 1, 1, "the inverse of the hyperbolic tangent"),
+    word("bce", 2, 2, "binary cross entropy of probabilities"),
+    word("bce-with-logits", 2, 2, "binary cross entropy of logits"),
+    word("cosh", 1, 1, "the hyperbolic cosine"),
+    word("cosine-similarity", 3, 3, "x y epsilon"),
+    word("erf", 1, 1, "the error function"),
+    word("exp2", 1, 1, "two to the power x"),
+    word("expm1", 1, 1, "e to the power x, less one"),
+    word("gelu", 1, 1, "x times its share of a normal distribution"),
+    word("huber", 3, 3, "x y delta"),
+    word("l1", 2, 2, "the mean of |x - y|"),
+    word("log10", 1, 1, "the logarithm to base ten"),
+    word("log2", 1, 1, "the logarithm to base two"),
+    word("logsumexp", 1, 1, "the logarithm of a sum of powers"),
+    word("mse", 2, 2, "the mean of (x - y) ** 2"),
+    word("norm", 2, 2, "x p: of order one or two"),
+    word("normalize", 3, 3, "x p epsilon: divided by its norm"),
+    word("rsqrt", 1, 1, "one over the square root"),
+    word("sign", 1, 1, "minus one, zero or one"),
+    word("silu", 1, 1, "x times its sigmoid"),
+    word("sinh", 1, 1, "the hyperbolic sine"),
+    word("smooth-l1", 3, 3, "x y beta"),
+    word("softplus", 3, 3, "x beta threshold: by default a smooth relu"),
+    word("std", 3, 3, "x unbiased correction"),
+    word("tan", 1, 1, "the tangent"),
+    word("var", 3, 3, "x unbiased correction"),
+];
+
 /// Parts of the training protocol that an engine may own.
 pub const OWNED: &[&str] = &[
     "attributes",
@@ -220,6 +255,7 @@ pub const ENTRY_KEYS: &[&str] = &[
     "gives",
     "range",
     "pole",
+    "computes",
     "mark",
     "effects",
     "context",

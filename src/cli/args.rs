@@ -54,6 +54,10 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Remove what was kept of earlier runs.
     Clean(CleanArgs),
+    /// Write what a shell needs to complete commands, flags and rules.
+    Completions(CompletionsArgs),
+    /// Write a page of the manual.
+    Man(ManArgs),
     /// Print the version.
     Version,
 }
@@ -218,6 +222,18 @@ pub struct CleanArgs {
     /// The cache to remove. [default: .trainlint_cache in the root of the project]
     #[arg(long, value_name = "FOLDER", env = "TRAINLINT_CACHE_DIR")]
     pub cache_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ManArgs {
+    /// The command that the page is about; trainlint itself without one.
+    pub command: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]

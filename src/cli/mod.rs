@@ -15,6 +15,7 @@ mod progress;
 mod replay;
 mod reports;
 mod rules;
+mod shells;
 mod show;
 
 pub use manual::manual;
@@ -55,6 +56,8 @@ pub fn main() -> ExitCode {
         Command::Rules(rules) => rules::run(&rules, &output),
         Command::Explain(explain) => explain::run(&explain, &output),
         Command::Clean(args) => cache::clean(args.cache_dir.as_deref(), &output),
+        Command::Completions(args) => shells::completions(&args, &output),
+        Command::Man(args) => shells::man(&args, &output),
         Command::Version => {
             output.out(format!("trainlint {}\n", env!("CARGO_PKG_VERSION")).as_bytes()).map(|()| CLEAN)
         }

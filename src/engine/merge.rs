@@ -53,9 +53,9 @@ pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileI
     found.retain(|finding| wanted.find(finding.place.file).is_some_and(|at| at.settings.shows(finding)));
     outcome.hidden = all - found.len();
     for finding in &found {
-        let related = finding.related.iter().map(|label| label.place.file);
+        let named = finding.places().map(|place| place.file);
         let edited = finding.fix.iter().flat_map(|fix| &fix.edits).map(|edit| edit.place.file);
-        for file in related.chain(edited).chain([finding.place.file]) {
+        for file in named.chain(edited) {
             outcome.sources.insert(cwd, file, analysis::source(project, file));
         }
     }

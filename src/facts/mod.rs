@@ -22,6 +22,7 @@ mod modes;
 mod numbers;
 mod repairs;
 mod replaced;
+mod replays;
 mod runs;
 mod scaling;
 mod shares;

@@ -1,6 +1,7 @@
 //! Numbers that explode: operations with a pole, in what reaches a loss.
 
 use super::{Script, once};
+use crate::report::replay::{Program, Replay};
 use crate::report::{Diagnostic, Place, Severity};
 use crate::syntax::{Arg, ExprId, ExprKind, ImportNames, StmtKind, Tree};
 use crate::trace::{At, Sight};
@@ -40,6 +41,8 @@ pub struct Unsafe {
     /// The value is finite at the pole; only the gradient is not.
     pub of_gradient: bool,
     pub loss: Place,
+    /// What can be run to see it.
+    pub replay: Option<Program>,
 }
 
 impl Unsafe {
@@ -71,7 +74,10 @@ impl Script<'_> {
         if number.loss != number.at.place {
             finding = finding.because(number.loss, "gradients go back from here");
         }
-        finding
+        match &number.replay {
+            Some(program) => finding.replay(Replay::Program(program.clone())),
+            None => finding,
+        }
     }
 
     /// The operations that suffer from one ailment, each once.
@@ -105,6 +111,7 @@ impl Script<'_> {
                     nearness: hazard.nearness,
                     of_gradient: hazard.is_of_gradient(),
                     loss: at.place,
+                    replay: self.replay_of(loss, hazard),
                 });
             }
         }

@@ -209,6 +209,9 @@ impl<'p> Interp<'p> {
             tensor.made = Some(call.place);
             tensor.born = self.epoch;
         }
+        if !passed_on {
+            tensor.recipe = self.recipe_given(api, call, &tensor);
+        }
         tensor.numbers = self.numbers_given(api, call, tensor.numbers.take(), tensor.dtype);
         if let Some(gives) = &api.gives {
             self.buffered(gives.verb.as_str(), call.place, &mut tensor);

@@ -87,9 +87,12 @@ impl<'p> Interp<'p> {
                             false,
                         );
                         match sum.as_tensor() {
-                            Some(tensor) => {
-                                Value::tensor(Tensor { range: None, numbers: None, ..(**tensor).clone() })
-                            }
+                            Some(tensor) => Value::tensor(Tensor {
+                                range: None,
+                                numbers: None,
+                                recipe: None,
+                                ..(**tensor).clone()
+                            }),
                             None => Value::Unknown,
                         }
                     }

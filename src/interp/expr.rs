@@ -198,11 +198,15 @@ impl<'p> Interp<'p> {
             Value::Tensor(_) => match op {
                 UnaryOp::Minus => {
                     let negated = transfer::negate(self, value, place).unwrap_or_default();
+                    let negated = self.recipe_of_negation(value, place, negated);
                     let negated = self.formula_of_negation(value, negated);
                     let averaged = value.as_tensor().is_some_and(|tensor| tensor.averaged);
                     if averaged { average(&negated) } else { negated }
                 }
-                UnaryOp::Invert => transfer::invert(self, value, place).unwrap_or_default(),
+                UnaryOp::Invert => {
+                    let inverted = transfer::invert(self, value, place).unwrap_or_default();
+                    self.recipe_of_inversion(value, place, inverted)
+                }
                 _ => value.clone(),
             },
             bare => python::unary(op, bare).unwrap_or_default(),
@@ -223,7 +227,8 @@ impl<'p> Interp<'p> {
                 self.meet_factors(x, y, place);
             }
         }
-        let mut result = transfer::binary(self, op, a, b, place, same).unwrap_or_default();
+        let result = transfer::binary(self, op, a, b, place, same).unwrap_or_default();
+        let mut result = self.recipe_of_binary(op, a, b, place, result);
         if result.is_unknown() {
             [a, b].into_iter().filter_map(|side| side.as_tensor()).for_each(|tensor| self.let_go(tensor));
         }
@@ -256,7 +261,8 @@ impl<'p> Interp<'p> {
                 if let (Some(x), Some(y)) = (left.as_tensor(), right_value.as_tensor()) {
                     self.meet_compared(x, y, place);
                 }
-                return transfer::compare(self, *op, &left, &right_value, place).unwrap_or_default();
+                let mask = transfer::compare(self, *op, &left, &right_value, place).unwrap_or_default();
+                return self.recipe_of_comparison(*op, &left, &right_value, place, mask);
             }
             if matches!((&left, &right_value), (Value::Grad(_), Value::None)) {
                 self.unread();

@@ -83,7 +83,14 @@ impl Interp<'_> {
             Value::Tensor(tensor) => {
                 let graph = super::transfer::build::graph_here(self.grad, tensor.dtype, &graph);
                 let learned = learned || tensor.learned;
-                Value::tensor(Tensor { graph, learned, is_leaf: false, numbers: None, ..(**tensor).clone() })
+                Value::tensor(Tensor {
+                    graph,
+                    learned,
+                    is_leaf: false,
+                    numbers: None,
+                    recipe: None,
+                    ..(**tensor).clone()
+                })
             }
             other => other.clone(),
         };

@@ -111,6 +111,7 @@ impl<'p> Interp<'p> {
             made_at: None,
             faded: None,
             chosen: None,
+            recipe: None,
             confidence: spread.confidence,
         };
         let hazards = union_hazards(&spread.hazards, &Some(Rc::from([hazard])));

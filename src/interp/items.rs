@@ -14,7 +14,7 @@ impl<'p> Interp<'p> {
         match value.bare() {
             Value::Tensor(tensor) => {
                 let row = transfer::index(self, tensor, &Value::of_int(Int::Unknown), place);
-                let any = Value::tensor(Tensor { numbers: None, ..row });
+                let any = Value::tensor(Tensor { numbers: None, recipe: None, ..row });
                 let len = tensor.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default();
                 Items { exact: None, any, len: Num::of(len) }
             }

@@ -48,6 +48,7 @@ mod parts;
 mod poles;
 pub mod python;
 mod reach;
+mod recipes;
 mod refine;
 mod replicas;
 mod retained;

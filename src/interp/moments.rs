@@ -44,6 +44,7 @@ impl Interp<'_> {
             made_at: of.made,
             faded: None,
             chosen: None,
+            recipe: None,
             confidence: of.confidence,
         };
         let hazards = union_hazards(&tensor.hazards, &Some(Rc::from([hazard])));

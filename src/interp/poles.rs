@@ -143,7 +143,8 @@ impl Interp<'_> {
         if hazard.is_of_gradient() && matches!(tensor.graph, Graph::None) {
             return result;
         }
-        with_hazard(tensor, hazard)
+        let recipe = tensor.recipe.clone();
+        with_hazard(tensor, Hazard { recipe, ..hazard })
     }
 }
 
@@ -176,6 +177,7 @@ fn hazard_of(operation: Singular, operand: &Rc<Tensor>, place: Place) -> Option<
         made_at: operand.made,
         faded: operand.faded(),
         chosen: None,
+        recipe: None,
         confidence: operand.confidence.min(sure),
     };
     let doubt = if hazard.is_of_gradient() { Confidence::Medium } else { Confidence::High };
@@ -225,7 +227,8 @@ fn written_at(overflow: Option<Hazard>, place: Place, result: Value) -> Value {
     let (Some(overflow), Some(tensor)) = (overflow, result.as_tensor()) else { return result };
     let open = |hazard: &Hazard| hazard.kind != HazardKind::Overflow || hazard.place != overflow.place;
     let rest = Tensor { hazards: retain_hazards(&tensor.hazards, open), ..(**tensor).clone() };
-    with_hazard(&Rc::new(rest), Hazard { place, kind: HazardKind::WrittenOut, ..overflow })
+    let recipe = tensor.recipe.clone();
+    with_hazard(&Rc::new(rest), Hazard { place, kind: HazardKind::WrittenOut, recipe, ..overflow })
 }
 
 fn overflows(tensor: &Tensor) -> impl Iterator<Item = &Hazard> {

@@ -9,6 +9,9 @@ use crate::report::replay::{Float, Input};
 /// Halving a gap so often reaches neighbouring numbers of any type.
 const HALVINGS: u32 = 200;
 
+/// Below this it is no size that is reached, but a sign.
+const LEAST_THRESHOLD: f64 = 1e-3;
+
 /// What is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -211,7 +214,9 @@ fn threshold(graph: &Graph, trace: &Trace, op: Op, dtype: Float, place: usize) -
     let bad = trace.at(operand, place);
     // What fails at zero, or on both sides, has no threshold.
     let good = [0.0, 1.0, 0.5].into_iter().find(|x| apply(*x).is_finite())?;
-    (bad.is_finite() && bad.abs() > good).then(|| bisect(apply, good.copysign(bad), bad, dtype)).flatten()
+    let found = (bad.is_finite() && bad.abs() > good).then(|| bisect(apply, good.copysign(bad), bad, dtype));
+    // Where all of one side fails it is a domain, and not a size.
+    found.flatten().filter(|threshold| threshold.good.abs() > LEAST_THRESHOLD)
 }
 
 fn computed(dtype: Float, wide: impl Fn(f64) -> f64, narrow: impl Fn(f32) -> f32, x: f64) -> f64 {

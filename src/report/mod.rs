@@ -165,6 +165,16 @@ impl Diagnostic {
         self
     }
 
+    /// Every place that it names, its own first.
+    pub fn places(&self) -> impl Iterator<Item = Place> {
+        let nodes = match self.replay.as_deref() {
+            Some(Replay::Program(program)) => program.nodes.as_slice(),
+            _ => &[],
+        };
+        let related = self.related.iter().map(|label| label.place);
+        std::iter::once(self.place).chain(related).chain(nodes.iter().filter_map(|node| node.place))
+    }
+
     /// What `trainlint confirm` runs to see it happen.
     pub fn replay(mut self, replay: Replay) -> Self {
         self.replay = Some(Box::new(replay));

@@ -1,6 +1,7 @@
 //! Singular operations: where an operation has a pole, and what went through one on the way to a loss.
 
 use super::range::{End, Interval};
+use super::recipe::Recipe;
 use crate::report::{Confidence, Place};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -22,6 +23,8 @@ pub struct Hazard {
     pub faded: Option<Faded>,
     /// Where a choice leaves out what comes of it, its gradient not.
     pub chosen: Option<Place>,
+    /// How the result was computed, where a replay may be made of it.
+    pub recipe: Option<Rc<Recipe>>,
     pub confidence: Confidence,
 }
 

@@ -9,6 +9,7 @@ pub mod int;
 pub mod object;
 pub mod parts;
 pub mod range;
+pub mod recipe;
 pub mod relation;
 pub mod tensor;
 
@@ -20,6 +21,7 @@ pub use int::{Int, Symbol};
 pub use object::*;
 pub use parts::{Part, Parts, Unwalked};
 pub use range::{End, Interval};
+pub use recipe::{Ingredient, Recipe};
 pub use relation::Relation;
 pub use tensor::{Cut, DType, Device, Home, Scaled, Shape, Source, Tensor};
 

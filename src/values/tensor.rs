@@ -6,6 +6,7 @@ use super::hazard::{Hazard, union_hazards};
 use super::int::{Int, product};
 use super::object::{ObjId, ObjSet};
 use super::range::Interval;
+use super::recipe::Recipe;
 use super::relation::Relation;
 use crate::apis::Mark;
 use crate::report::{Confidence, Place};
@@ -290,6 +291,8 @@ pub struct Tensor {
     pub relation: Option<Rc<Relation>>,
     /// What its numbers are computed of, where that is followed.
     pub numbers: Option<Rc<Numbers>>,
+    /// The steps of that, where a replay may be made of them.
+    pub recipe: Option<Rc<Recipe>>,
     /// Where what it was computed of left a graph behind.
     pub cuts: Option<Rc<[Cut]>>,
     pub scaled: Scaled,
@@ -324,6 +327,7 @@ impl Default for Tensor {
             hazards: None,
             relation: None,
             numbers: None,
+            recipe: None,
             cuts: None,
             scaled: Scaled::No,
             made: None,
@@ -406,6 +410,10 @@ impl Tensor {
                 _ => None,
             },
             numbers: Numbers::join(&self.numbers, &other.numbers),
+            recipe: match (&self.recipe, &other.recipe) {
+                (Some(a), Some(b)) if Rc::ptr_eq(a, b) => Some(a.clone()),
+                _ => None,
+            },
             cuts: union_cuts(&self.cuts, &other.cuts),
             scaled: self.scaled.join(other.scaled),
             made: if self.made == other.made { self.made } else { None },

@@ -145,3 +145,25 @@ fn the_page_on_the_command_line_is_current() {
     let written = std::fs::read_to_string(path).unwrap_or_default();
     assert!(written == manual(), "docs/cli.md is not current: run `UPDATE=1 cargo test`");
 }
+
+#[test]
+fn shells_complete_rules_and_the_manual_has_pages() {
+    let project = Project::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let ran = project.run(&["completions", shell]);
+        assert!(ran.code == 0 && ran.stdout.contains("diff-base"), "{shell}: {}", ran.stderr);
+        // The other two complete no values.
+        let has_rules = ran.stdout.contains("missing-zero-grad");
+        assert_eq!(has_rules, ["bash", "zsh", "fish"].contains(&shell), "{shell}");
+        assert!(!ran.stdout.contains("replay-worker"), "{shell} shows what is hidden");
+    }
+    let page = project.run(&["man"]).stdout;
+    assert!(page.contains(".TH trainlint 1") && page.contains("trainlint\\-check(1)"), "{page}");
+    let page = project.run(&["man", "check"]).stdout;
+    assert!(page.contains(".TH trainlint-check 1") && page.contains("\\-\\-output\\-format"), "{page}");
+    let unknown = project.run(&["man", "chekc"]);
+    assert_eq!(
+        (unknown.code, unknown.stderr.as_str()),
+        (2, "error: there is no command `chekc`; did you mean `check`?\n")
+    );
+}

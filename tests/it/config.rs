@@ -1,7 +1,7 @@
 //! Which files are checked, and under which settings.
 
 use crate::harness::Project;
-use trainlint::engine::config::{KEYS, TARGET_KEYS};
+use trainlint::engine::config::{KEYS, TARGET_KEYS, schema};
 use trainlint::engine::settings::DEFAULT_EXCLUDE;
 
 fn rules(outcome: &trainlint::engine::Outcome) -> Vec<&'static str> {
@@ -127,4 +127,23 @@ fn the_page_on_configuration_names_every_key() {
         let read = trainlint::engine::config::parse_pyproject("pyproject.toml".as_ref(), block);
         assert!(matches!(read, Ok(Some(_))), "{read:?}\n{block}");
     }
+}
+
+#[test]
+fn the_schema_of_the_configuration_is_current() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/trainlint.schema.json");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, schema()).unwrap();
+    }
+    let written = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(written == schema(), "trainlint.schema.json is not current: run `UPDATE=1 cargo test`");
+    let value: serde_json::Value = serde_json::from_str(&written).unwrap();
+    let keys = |pointer: &str| -> Vec<String> {
+        let mut keys: Vec<String> =
+            value.pointer(pointer).unwrap().as_object().unwrap().keys().cloned().collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(keys("/properties"), KEYS, "the schema and the keys that are read");
+    assert_eq!(keys("/properties/target/properties"), TARGET_KEYS);
 }

@@ -3,8 +3,10 @@
 
 mod read;
 mod reader;
+mod schema;
 
 pub use read::{KEYS, TARGET_KEYS, parse, parse_pyproject, read_glob};
+pub use schema::schema;
 
 use crate::apis::Literal;
 use crate::engine::selection::Selector;

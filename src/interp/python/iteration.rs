@@ -69,7 +69,7 @@ fn rows(tensor: &Tensor) -> Items {
     let shape = tensor.shape.as_ref();
     let len = shape.and_then(|shape| shape.first().cloned()).unwrap_or_default();
     let rest = shape.and_then(|shape| shape.get(1..)).map(Shape::from);
-    let row = Tensor { is_leaf: false, numbers: None, ..tensor.clone() }.with_shape(rest);
+    let row = Tensor { is_leaf: false, numbers: None, recipe: None, ..tensor.clone() }.with_shape(rest);
     Items { exact: None, any: Value::tensor(row), len: Num::of(len) }
 }
 

@@ -300,6 +300,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
         relation: None,
         numbers: None,
+        recipe: None,
         cuts: operands.iter().fold(None, |all, operand| union_cuts(&all, &operand.cuts)),
         scaled: operands.iter().fold(Scaled::No, |all, operand| all.union(operand.scaled)),
         made: Some(place),
@@ -337,6 +338,7 @@ pub fn kept(interp: &Interp, tensor: &Tensor) -> Tensor {
         graph: graph_here(interp.grad, tensor.dtype, &tensor.graph),
         is_leaf: false,
         confidence: tensor.confidence.min(interp.trust),
+        recipe: None,
         ..tensor.clone()
     }
 }

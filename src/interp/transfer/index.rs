@@ -31,7 +31,13 @@ pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, _place: Place)
         Some(mask) => Relation::narrowed(mask.relation.as_deref(), tensor, true),
         None => tensor.range,
     };
-    Tensor { mark, range, numbers: None, ..kept(interp, tensor).with_shape(shape.map(Rc::from)) }
+    Tensor {
+        mark,
+        range,
+        numbers: None,
+        recipe: None,
+        ..kept(interp, tensor).with_shape(shape.map(Rc::from))
+    }
 }
 
 /// Columns of a table, by name.

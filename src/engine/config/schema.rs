@@ -1,0 +1,89 @@
+//! The JSON schema of a configuration file, for editors that complete and check as one types. Lists
+//! the rules and cards that this version knows; `read` has the last word.
+
+use crate::engine::selection::known_rules;
+use crate::facts::gpus::GPUS;
+use crate::rules::Group;
+use serde_json::{Map, Value, json};
+
+/// The text of `trainlint.schema.json`.
+pub fn schema() -> String {
+    let schema = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "trainlint",
+        "description": "Configuration of trainlint: trainlint.toml, .trainlint.toml, or [tool.trainlint] of pyproject.toml",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties(),
+        "definitions": {
+            "selectors": {"type": "array", "items": {"$ref": "#/definitions/selector"}},
+            "selector": {"enum": selectors()},
+            "globs": {"type": "array", "items": {"type": "string"}},
+        },
+    });
+    // A value of strings, lists and maps serialises.
+    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn selectors() -> Vec<&'static str> {
+    let groups = Group::ALL.into_iter().map(Group::name);
+    ["ALL"].into_iter().chain(groups).chain(known_rules().into_iter().map(|rule| rule.id)).collect()
+}
+
+fn properties() -> Value {
+    let of = |reference: &str, description: &str| json!({"allOf": [{"$ref": format!("#/definitions/{reference}")}], "description": description});
+    let plain = |kind: &str, description: &str| json!({"type": kind, "description": description});
+    let mut ignores = plain("object", "Rules and groups to leave out in some files, by glob.");
+    ignores["additionalProperties"] = json!({"$ref": "#/definitions/selectors"});
+    let mut apis = plain("array", "Tables that say what your own wrappers do, relative to this file.");
+    apis["items"] = json!({"type": "string"});
+    let mut values = plain("object", "What values are, over what the scripts say.");
+    values["additionalProperties"] = json!({"type": ["boolean", "number", "string"]});
+    let confidence = "The least confidence of a finding that is shown.";
+    let exclude = "Names and globs to leave out when folders are walked, instead of the usual ones.";
+    let forced = "Leave out excluded files even where they are named on the command line.";
+    let version = "Refuse to run under another version, such as \">=0.1\".";
+    let entries = [
+        ("select", of("selectors", "Rules and groups to check, and no others.")),
+        ("extend-select", of("selectors", "Rules and groups to check on top of those selected.")),
+        ("ignore", of("selectors", "Rules and groups to leave out.")),
+        ("per-file-ignores", ignores),
+        ("min-confidence", json!({"enum": ["high", "medium", "low"], "description": confidence})),
+        ("pedantic", plain("boolean", "Show notes and findings of low confidence, too.")),
+        ("exclude", of("globs", exclude)),
+        ("extend-exclude", of("globs", "Names and globs to leave out, on top of those excluded.")),
+        ("force-exclude", plain("boolean", forced)),
+        ("target", target()),
+        ("values", values),
+        ("apis", apis),
+        ("extend", plain("string", "A configuration file that this one stands over, relative to this file.")),
+        ("required-version", plain("string", version)),
+    ];
+    Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
+}
+
+fn target() -> Value {
+    let cards: Vec<&str> = GPUS.iter().map(|gpu| gpu.id).collect();
+    // Other spellings of a card are taken, too, so the list only proposes.
+    let gpu = json!({
+        "anyOf": [{"enum": cards}, {"type": "string"}],
+        "description": "The card that the run is meant for.",
+    });
+    let memory = json!({
+        "type": "string",
+        "description": "The memory of the card instead, such as \"24GiB\", \"24GB\", \"32000M\" or \"1.5T\".",
+    });
+    json!({
+        "type": "object",
+        "description": "The card that the run is meant for; one of 24 GB by default.",
+        "additionalProperties": false,
+        "properties": {
+            "gpu": gpu,
+            "memory": memory,
+            "gpus": {"type": "integer", "minimum": 1, "description": "How many cards."},
+        },
+        "not": {"required": ["gpu", "memory"]},
+    })
+}

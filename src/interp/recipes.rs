@@ -1,0 +1,250 @@
+//! Recipes of tensors that depend on a model: what operators and calls of the frameworks compute, in the words of
+//! `report::replay`. What is not known by such a word is left out, and what comes after begins anew.
+
+use super::{Interp, Invocation};
+use crate::apis::{Api, Apply, Mark, Operand, RangeSpec};
+use crate::report::Place;
+use crate::report::replay::Function;
+use crate::syntax::{BinaryOp, CompareOp};
+use crate::values::recipe::Step;
+use crate::values::*;
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// Transfers that leave each number what it is, or what is left of them.
+const KEEPING: [&str; 16] = [
+    "detach",
+    "expand",
+    "flatten",
+    "item",
+    "movedim",
+    "permute",
+    "place",
+    "reshape",
+    "same",
+    "self",
+    "squeeze",
+    "to",
+    "transpose",
+    "unsqueeze",
+    "variable",
+    "view",
+];
+/// So many numbers of `softplus` are those of its usual form.
+const USUAL_SOFTPLUS: [f64; 2] = [1.0, 20.0];
+
+type Ingredients = SmallVec<[Ingredient; 2]>;
+
+impl Interp<'_> {
+    pub(super) fn recipe_of_binary(
+        &self,
+        op: BinaryOp,
+        a: &Value,
+        b: &Value,
+        place: Place,
+        result: Value,
+    ) -> Value {
+        let function = match op {
+            BinaryOp::Add => Function::Add,
+            BinaryOp::Sub => Function::Sub,
+            BinaryOp::Mul => Function::Mul,
+            BinaryOp::Div => Function::Div,
+            BinaryOp::Pow => Function::Pow,
+            _ => return result,
+        };
+        with_recipe(function, &[a, b], place, result)
+    }
+
+    pub(super) fn recipe_of_negation(&self, operand: &Value, place: Place, result: Value) -> Value {
+        with_recipe(Function::Neg, &[operand], place, result)
+    }
+
+    /// `~x` of a mask.
+    pub(super) fn recipe_of_inversion(&self, operand: &Value, place: Place, result: Value) -> Value {
+        match operand.as_tensor() {
+            Some(tensor) if is_mask(tensor) => {
+                with_recipe(Function::Eq, &[operand, &Value::int(0)], place, result)
+            }
+            _ => result,
+        }
+    }
+
+    pub(super) fn recipe_of_comparison(
+        &self,
+        op: CompareOp,
+        a: &Value,
+        b: &Value,
+        place: Place,
+        result: Value,
+    ) -> Value {
+        let function = match op {
+            CompareOp::Less => Function::Lt,
+            CompareOp::LessEq => Function::Le,
+            CompareOp::Greater => Function::Gt,
+            CompareOp::GreaterEq => Function::Ge,
+            CompareOp::Eq => Function::Eq,
+            CompareOp::NotEq => Function::Ne,
+            _ => return result,
+        };
+        with_recipe(function, &[a, b], place, result)
+    }
+
+    /// Of what a call gives; `tensor` is its result.
+    pub(super) fn recipe_given(&self, api: &Api, call: &Invocation, tensor: &Tensor) -> Option<Rc<Recipe>> {
+        if !tensor.learned || call.open || !call.more.is_empty() {
+            return None;
+        }
+        let step = computed(api, call).or_else(|| kept(api, call))?;
+        Recipe::new(step, call.place, tensor.range)
+    }
+}
+
+fn with_recipe(function: Function, operands: &[&Value], place: Place, result: Value) -> Value {
+    // A mask is not learned itself, and says what of a value counts.
+    let learned = |value: &Value| value.as_tensor().is_some_and(|tensor| tensor.learned || is_mask(tensor));
+    if !operands.iter().any(|operand| learned(operand)) {
+        return result;
+    }
+    let Some(tensor) = result.as_tensor() else { return result };
+    let Some(operands) = ingredients(operands.iter().copied()) else { return result };
+    let recipe = Recipe::new(Step::Apply(function, operands), place, tensor.range);
+    Value::tensor(Tensor { recipe, ..(**tensor).clone() })
+}
+
+fn is_mask(tensor: &Tensor) -> bool {
+    tensor.source == Source::Mask && tensor.recipe.is_some()
+}
+
+fn ingredients<'v>(operands: impl Iterator<Item = &'v Value>) -> Option<Ingredients> {
+    operands.map(ingredient).collect()
+}
+
+fn ingredient(value: &Value) -> Option<Ingredient> {
+    match value.bare() {
+        Value::Tensor(tensor) => Some(Ingredient::Tensor(tensor.clone())),
+        // Data, as far as can be told: what a model makes is known to be so.
+        Value::Unknown => Some(Ingredient::Tensor(Rc::new(Tensor::default()))),
+        _ => value.as_num().map(Ingredient::Number),
+    }
+}
+
+/// The function that the tables name: outright, by what it makes of intervals, or by a mark.
+fn computed(api: &Api, call: &Invocation) -> Option<Step> {
+    if call.api.params.iter().any(|param| param.name == "alpha" && call.is_given("alpha")) {
+        return None;
+    }
+    let operands = |apply: &Apply| -> Vec<Value> { apply.args.iter().map(|arg| call.operand(arg)).collect() };
+    if let Some(apply) = &api.computes {
+        return said(apply.verb.as_str(), &operands(apply));
+    }
+    if let Some(function) = api.mark.and_then(marked) {
+        return step(function, &[call.nth(0)]);
+    }
+    let Some(RangeSpec::Of(apply)) = &api.range else { return None };
+    let operand = |at: usize| apply.args.get(at).map_or(Value::Unknown, |arg: &Operand| call.operand(arg));
+    match apply.verb.as_str() {
+        "filled" => step(Function::Where, &[operand(1), operand(2), operand(0)]),
+        "chosen" => step(Function::Where, &operands(apply)),
+        "clamp" => clamped(&operand(0), &operand(1), &operand(2), call.place),
+        "optional-max" if matches!(operand(1), Value::None) => step(Function::Amax, &[operand(0)]),
+        "optional-min" if matches!(operand(1), Value::None) => step(Function::Amin, &[operand(0)]),
+        verb => step(ranged(verb)?, &operands(apply)),
+    }
+}
+
+fn step(function: Function, operands: &[Value]) -> Option<Step> {
+    (operands.len() == function.arity()).then_some(())?;
+    Some(Step::Apply(function, ingredients(operands.iter())?))
+}
+
+fn marked(mark: Mark) -> Option<Function> {
+    Some(match mark {
+        Mark::Softmax => Function::Softmax,
+        Mark::LogSoftmax => Function::LogSoftmax,
+        Mark::Sigmoid => Function::Sigmoid,
+        Mark::LogSigmoid => Function::LogSigmoid,
+        Mark::Raw => return None,
+    })
+}
+
+/// Functions on intervals that say which function on numbers it is.
+fn ranged(verb: &str) -> Option<Function> {
+    Some(match verb {
+        "ceil-at" => Function::ClampMax,
+        "floor-at" => Function::ClampMin,
+        "abs" | "add" | "cos" | "div" | "exp" | "log" | "log1p" | "max" | "mean" | "min" | "mul" | "neg"
+        | "pow" | "prod" | "reciprocal" | "relu" | "sin" | "sqrt" | "square" | "sub" | "sum" | "tanh" => {
+            Function::named(verb)?
+        }
+        _ => return None,
+    })
+}
+
+fn said(verb: &str, operands: &[Value]) -> Option<Step> {
+    let number = |at: usize| operands.get(at).and_then(Value::as_num);
+    let first = operands.first()?.clone();
+    match verb {
+        "norm" => {
+            let by_default =
+                matches!(operands[1].as_str(), Some("fro")) || matches!(operands[1], Value::None);
+            match number(1) {
+                Some(2.0) => step(Function::Norm2, &[first]),
+                Some(1.0) => step(Function::Norm1, &[first]),
+                None if by_default => step(Function::Norm2, &[first]),
+                _ => None,
+            }
+        }
+        "normalize" if number(1) == Some(2.0) => step(Function::Normalize, &[first, operands[2].clone()]),
+        "softplus" if [number(1), number(2)] == USUAL_SOFTPLUS.map(Some) => {
+            step(Function::Softplus, &[first])
+        }
+        "normalize" | "softplus" => None,
+        "std" | "var" => {
+            let correction = match operands[1].as_bool() {
+                Some(false) => 0.0,
+                _ => number(2)?,
+            };
+            let function = if verb == "std" { Function::Std } else { Function::Var };
+            let operands = SmallVec::from_vec(vec![ingredient(&first)?, Ingredient::Number(correction)]);
+            Some(Step::Apply(function, operands))
+        }
+        verb => step(Function::named(verb)?, operands),
+    }
+}
+
+/// Two bounds are two steps.
+fn clamped(x: &Value, low: &Value, high: &Value, place: Place) -> Option<Step> {
+    let low = (!matches!(low, Value::None)).then_some(low);
+    let high = (!matches!(high, Value::None)).then_some(high);
+    match (low, high) {
+        (Some(low), None) => step(Function::ClampMin, &[x.clone(), low.clone()]),
+        (None, Some(high)) => step(Function::ClampMax, &[x.clone(), high.clone()]),
+        (Some(low), Some(high)) => {
+            let between = with_range(x.as_tensor()?, None);
+            let recipe = Recipe::new(step(Function::ClampMin, &[x.clone(), low.clone()])?, place, None)?;
+            let between = Value::tensor(Tensor { recipe: Some(recipe), ..between });
+            step(Function::ClampMax, &[between, high.clone()])
+        }
+        (None, None) => None,
+    }
+}
+
+fn with_range(tensor: &Tensor, range: Option<Interval>) -> Tensor {
+    Tensor { range, ..tensor.clone() }
+}
+
+/// The same numbers; of a half type they are rounded.
+fn kept(api: &Api, call: &Invocation) -> Option<Step> {
+    let verb = api.gives.as_ref()?.verb.as_str();
+    let same_range = match &api.range {
+        None => true,
+        Some(RangeSpec::Of(apply)) => apply.verb == "same",
+        Some(RangeSpec::Interval { .. }) => false,
+    };
+    (KEEPING.contains(&verb) && same_range).then_some(())?;
+    let tensor = call.nth_tensor(0)?;
+    if verb == "detach" {
+        return Some(Step::Apply(Function::Detach, SmallVec::from_vec(vec![Ingredient::Tensor(tensor)])));
+    }
+    Some(Step::Same(tensor))
+}
