@@ -409,7 +409,11 @@ impl<'p> Interp<'p> {
         };
         let is_module =
             |value: &Value| value.as_obj().is_some_and(|object| self.heap.get(object).module().is_some());
-        if items.iter().all(is_module) { items } else { Vec::new() }
+        // Between layers there may be plain functions.
+        let is_step = |value: &Value| {
+            is_module(value) || matches!(value, Value::Api(_) | Value::Function(_) | Value::Partial(_))
+        };
+        if items.iter().any(is_module) && items.iter().all(is_step) { items } else { Vec::new() }
     }
 
     fn children(&mut self, call: &Invocation, named: bool) -> Value {

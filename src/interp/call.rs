@@ -138,7 +138,7 @@ impl<'p> Interp<'p> {
             } else {
                 self.havoc(&call.with_first(receiver.clone()));
             }
-            return Value::Unknown;
+            return self.made_of_tree(call).unwrap_or_default();
         }
         let value = self.call_value(&method, call);
         self.changed_in_place(receiver, name, &value, base);

@@ -128,7 +128,8 @@ impl<'p> Interp<'p> {
     /// `module-result module args [variables method]`: what calling a module gives whose parameters are handed to it.
     pub(super) fn module_result(&mut self, call: &Invocation) -> Value {
         let (module, method) = (call.nth(0), call.get("method"));
-        let inner = Call { open: call.open, ..Call::with(call.place, call.rest.iter().cloned()) };
+        let keywords = call.more.clone();
+        let inner = Call { open: call.open, keywords, ..Call::with(call.place, call.rest.iter().cloned()) };
         let Some(object) = module.as_obj() else { return Value::Unknown };
         let output = match method.bare() {
             Value::Function(closure) => self.inline(closure, Some(&module), &inner),
@@ -140,6 +141,7 @@ impl<'p> Interp<'p> {
             Value::None => self.call_module(object, &inner),
             _ => Value::Unknown,
         };
+        let output = self.or_of_tree(output, call);
         let changes = call.get("mutable");
         match changes.bare() {
             Value::None | Value::Bool(Some(false)) => output,
@@ -158,7 +160,17 @@ impl<'p> Interp<'p> {
         let mut inner = Call::with(call.place, call.rest.iter().cloned());
         inner.open = call.open;
         inner.keywords.extend(call.more.iter().cloned());
-        self.call_value(&function, &inner)
+        let output = self.call_value(&function, &inner);
+        self.or_of_tree(output, call)
+    }
+
+    /// What a model gives whose code is not understood, of parameters that it was handed.
+    fn or_of_tree(&mut self, output: Value, call: &Invocation) -> Value {
+        if !output.is_unknown() {
+            return output;
+        }
+        let handed = ["params", "variables"].map(|name| call.get(name));
+        self.made_of_tree(&Call::with(call.place, handed)).unwrap_or_default()
     }
 
     /// `record self-or-class`: an object whose attributes are the arguments.
