@@ -12,12 +12,17 @@ use anyhow::{Context, anyhow};
 use std::path::Path;
 
 /// Leaves the findings that are new, against a baseline, a revision, or both.
-pub fn hide_known(args: &CheckArgs, request: &Request, outcome: &mut Outcome) -> anyhow::Result<()> {
+pub fn hide_known(
+    args: &CheckArgs,
+    request: &Request,
+    outcome: &mut Outcome,
+    output: &Output,
+) -> anyhow::Result<()> {
     if let Some(path) = &args.baseline {
         read(path)?.hide(outcome, |_, _| false);
     }
     if let Some(revision) = &args.diff_base {
-        since(revision, request, outcome)?;
+        since(revision, request, outcome, output)?;
     }
     Ok(())
 }
@@ -58,14 +63,20 @@ pub fn add_ignores(reason: &str, outcome: &Outcome, output: &Output) -> anyhow::
 }
 
 /// Leaves what lies on lines that changed since a revision, and what the revision did not have.
-fn since(revision: &str, request: &Request, outcome: &mut Outcome) -> anyhow::Result<()> {
+fn since(revision: &str, request: &Request, outcome: &mut Outcome, output: &Output) -> anyhow::Result<()> {
     let changes = Changes::since(&request.cwd, revision)?;
     let is_changed = |outcome: &Outcome, finding: &_| changes.touch(outcome, finding);
     if outcome.findings.iter().all(|finding| is_changed(outcome, finding)) {
         return Ok(());
     }
     let before = changes.tree_before()?;
-    let then = engine::check(&before.request(request), &Silent).context("at the base revision")?;
-    Baseline::of(&then).hide(outcome, is_changed);
+    match engine::check(&before.request(request), &Silent) {
+        Ok(then) => Baseline::of(&then).hide(outcome, is_changed),
+        // What is wrong there can't be repaired any more, and must not stand in the way of the change.
+        Err(error) => {
+            let why = before.plain(&error.to_string());
+            output.complain("warning", &format!("nothing is known of the base revision: {why}"));
+        }
+    }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! What git says has changed since a revision, and the files as they were then. Asks the `git`
 //! that is installed, which knows the user's configuration and every form of a repository.
 
+use crate::engine::configs::Origin;
 use crate::engine::{Outcome, Request};
 use crate::report::Diagnostic;
 use anyhow::{Context, anyhow, bail};
@@ -93,6 +94,11 @@ pub struct Before {
 }
 
 impl Before {
+    /// A message without the name of the temporary folder, which is gone when it is read.
+    pub fn plain(&self, message: &str) -> String {
+        message.replace(&format!("{}/", self.root.display()), "")
+    }
+
     /// The same request, of the files as they were; what was not there yet is not asked for.
     pub fn request(&self, now: &Request) -> Request {
         let cwd = self.root.join(&self.prefix);
@@ -104,14 +110,12 @@ impl Before {
         let mut overrides = now.overrides.clone();
         overrides.base = cwd.clone();
         let paths = now.paths.iter().filter_map(moved).collect();
-        Request {
-            paths,
-            overrides,
-            cwd,
-            origin: now.origin.clone(),
-            threads: now.threads,
-            ..Request::default()
-        }
+        let origin = match &now.origin {
+            // A file that is named is the one that is there now.
+            Origin::File(file) => Origin::File(now.cwd.join(file)),
+            other => other.clone(),
+        };
+        Request { paths, overrides, cwd, origin, threads: now.threads, ..Request::default() }
     }
 }
 

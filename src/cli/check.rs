@@ -29,7 +29,7 @@ pub fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
     if let Some(path) = args.write_baseline.as_ref().filter(|_| !outcome.failed()) {
         return adopt::write_baseline(path, &outcome, output);
     }
-    adopt::hide_known(&args, &request, &mut outcome)?;
+    adopt::hide_known(&args, &request, &mut outcome, output)?;
     if let Some(reason) = args.add_ignore.as_ref().filter(|_| !outcome.failed()) {
         return adopt::add_ignores(reason, &outcome, output);
     }

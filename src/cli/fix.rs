@@ -18,7 +18,7 @@ pub fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyhow::Resu
     let least = if args.unsafe_fixes { Applicability::Unsafe } else { Applicability::Safe };
     let mut repaired = fix(request, least, &Bar::new(!args.no_progress), &analyse)?;
     complain(&repaired.outcome, output);
-    hide_known(args, request, &mut repaired.outcome)?;
+    hide_known(args, request, &mut repaired.outcome, output)?;
     refuse(&repaired.refused, "fixed", output);
     if args.diff {
         return show(&repaired, output);

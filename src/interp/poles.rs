@@ -231,8 +231,10 @@ fn written_at(overflow: Option<Hazard>, place: Place, result: Value) -> Value {
     with_hazard(&Rc::new(rest), Hazard { place, kind: HazardKind::WrittenOut, recipe, ..overflow })
 }
 
+/// The exponentials whose infinity is still there: what has bounds, a sigmoid as much as a clamp, took it away.
 fn overflows(tensor: &Tensor) -> impl Iterator<Item = &Hazard> {
-    let hazards = tensor.hazards.iter().flat_map(|hazards| hazards.iter());
+    let is_boundless = tensor.range.is_some_and(|range| range.high == f64::INFINITY);
+    let hazards = tensor.hazards.iter().filter(move |_| is_boundless).flat_map(|hazards| hazards.iter());
     hazards.filter(|hazard| hazard.kind == HazardKind::Overflow)
 }
 

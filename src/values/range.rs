@@ -10,6 +10,8 @@ pub enum End {
     Underflow,
     /// A number to which near ones are rounded: one minus a sigmoid, from logits of 17 on.
     Rounded,
+    /// Zero, as the square of what crosses it: by one number alone, so not by many at once.
+    Touched,
     Reached,
 }
 
@@ -62,7 +64,7 @@ impl Interval {
     }
 
     pub fn contains(&self, value: f64) -> bool {
-        self.nearness(value) == Some(End::Reached)
+        self.nearness(value) >= Some(End::Touched)
     }
 
     pub fn contains_zero(&self) -> bool {
@@ -147,8 +149,14 @@ impl Interval {
             self.neg()
         } else {
             let (high, high_end) = upper((self.high, self.high_end), (-self.low, self.low_end));
-            Interval { low: 0.0, high, low_end: End::Reached, high_end }
+            Interval { low: 0.0, high, low_end: End::Touched, high_end }
         }
+    }
+
+    /// Of what can be zero in all places at once, as the difference of equal rows is.
+    pub fn reaching(&self) -> Interval {
+        let low_end = if self.low_end == End::Touched { End::Reached } else { self.low_end };
+        Interval { low_end, ..*self }
     }
 
     pub fn square(&self) -> Interval {
@@ -267,7 +275,7 @@ impl Interval {
     /// A norm is zero only where all numbers are: that happens where negative ones were cut off at zero,
     /// not where any number can come.
     pub fn norm(&self) -> Interval {
-        let cut_off = self.contains_zero() && (self.low == 0.0 || self.high == 0.0);
+        let cut_off = self.nearness(0.0) == Some(End::Reached) && (self.low == 0.0 || self.high == 0.0);
         if cut_off { Interval::NON_NEGATIVE } else { Interval::POSITIVE }
     }
 
@@ -407,8 +415,9 @@ mod tests {
     #[test]
     fn quotients_and_roots() {
         assert_eq!(Interval::closed(1.0, 2.0).div(&Interval::closed(2.0, 4.0)), Interval::closed(0.25, 1.0));
-        assert_eq!(Interval::REAL.square().sqrt(), Interval::NON_NEGATIVE);
+        assert_eq!(Interval::REAL.square().sqrt().reaching(), Interval::NON_NEGATIVE);
         assert!(!Interval::POSITIVE.sqrt().contains_zero());
-        assert_eq!(Interval::closed(-3.0, 2.0).abs(), Interval::closed(0.0, 3.0));
+        assert_eq!(Interval::closed(-3.0, 2.0).abs().nearness(0.0), Some(End::Touched));
+        assert_eq!(Interval::closed(-3.0, 2.0).abs().reaching(), Interval::closed(0.0, 3.0));
     }
 }

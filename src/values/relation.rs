@@ -12,6 +12,8 @@ pub enum Relation {
     Compared { subject: Rc<Tensor>, op: CompareOp, number: f64 },
     /// A mask that depends on what a model makes, in a way that is not followed.
     Judged,
+    /// Two tensors were subtracted, which may be equal.
+    Difference,
     /// The largest numbers of another tensor.
     Largest(Rc<Tensor>),
     /// Zero but for a diagonal.
@@ -66,6 +68,12 @@ impl Tensor {
     /// Whether it stands for a structure of tensors.
     pub fn is_tree(&self) -> bool {
         matches!(self.relation.as_deref(), Some(Relation::Tree))
+    }
+
+    /// The interval of its squares or sizes.
+    pub fn of_squares(&self, squares: Interval) -> Interval {
+        let is_difference = matches!(self.relation.as_deref(), Some(Relation::Difference));
+        if is_difference { squares.reaching() } else { squares }
     }
 
     pub fn faded(&self) -> Option<Faded> {

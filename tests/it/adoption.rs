@@ -168,6 +168,22 @@ fn a_revision_that_can_not_be_had_is_a_clear_failure() {
 }
 
 #[test]
+fn a_base_that_can_not_be_checked_is_no_obstacle() {
+    if !has_git() {
+        return;
+    }
+    let project = Project::new().file("train.py", script(0)).file("trainlint.toml", "selct = []\n");
+    git(&project, &["init", "--quiet"]);
+    commit(&project);
+    project.write("trainlint.toml", "");
+    let mut command = project.command(&["check", "--diff-base", "HEAD", "--output-format", "concise"]);
+    let ran = Ran::of(command.env("PATH", std::env::var("PATH").unwrap_or_default()).output().unwrap());
+    let said = "warning: nothing is known of the base revision: trainlint.toml:1:1: unknown key `selct`";
+    assert!(ran.stderr.starts_with(said), "{ran:?}");
+    assert_eq!((ran.code, ran.stdout.matches("train.py:").count()), (1, 4), "{ran:?}");
+}
+
+#[test]
 fn a_second_copy_of_a_known_mistake_is_news() {
     let project = Project::new().file("train.py", script(0));
     let ran = project.run(&["check", "--write-baseline", "known.json"]);

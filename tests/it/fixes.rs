@@ -4,16 +4,18 @@
 use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
-use trainlint::engine::analysis::analyse;
+use trainlint::engine::analysis::{FileReport, Project as Scripts, analyse, source};
 use trainlint::engine::config::Config;
 use trainlint::engine::configs::Origin;
 use trainlint::engine::fix::{Repaired, fix};
+use trainlint::engine::settings::Settings;
 use trainlint::engine::{Request, Silent};
-use trainlint::report::Applicability;
+use trainlint::report::{Applicability, Diagnostic, Edit, FileId, Fix, Place, Severity, Span};
 
 use crate::findings::root;
 use crate::fixtures::of_rules;
 use crate::harness::Project;
+use crate::pages::pages;
 
 fn repaired(paths: Vec<PathBuf>) -> Repaired {
     let request = Request {
@@ -52,7 +54,7 @@ fn objections(repaired: &Repaired) -> Vec<String> {
         let (path, line, rule, why) = (&one.path, one.line, one.rule, &one.why);
         format!("{path}:{line}: the fix of {rule} does not hold: {why}")
     });
-    let applicable = |fix: &&trainlint::report::Fix| fix.applicability >= Applicability::Unsafe;
+    let applicable = |fix: &&Fix| fix.applicability >= Applicability::Unsafe;
     let refused_rules: Vec<_> = repaired.refused.iter().map(|one| one.rule).collect();
     let left = repaired.outcome.findings.iter().filter(|one| one.fix.as_ref().filter(applicable).is_some());
     let left = left.filter(|one| !refused_rules.contains(&one.rule));
@@ -77,6 +79,16 @@ fn fixes_hold_and_are_as_reviewed() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn pages_tell_of_fixes_where_there_are_any() {
+    for page in pages() {
+        let shown = root().join("fixtures").join(&page.id).join("fixes.diff").exists();
+        let section = page.text.split("## Fix safety\n").nth(1).unwrap_or_default();
+        let says_none = ["No fix", "There is no"].iter().any(|start| section.starts_with(start));
+        assert_eq!(shown, !says_none, "{}: `{}`", page.id, section.lines().next().unwrap_or_default());
+    }
 }
 
 fn write_or_remove(path: &Path, text: &str) {
@@ -177,4 +189,52 @@ fn permissions_and_links_stay_and_read_only_files_are_named() {
     assert_eq!(ran.stderr, "error: locked.py: can't be written: it is read-only\n");
     assert!(link.is_symlink() && project.text("real.py").starts_with(&cleared()));
     assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o750);
+}
+
+/// Finds words, each with a replacement: one is good, one brings another finding, one breaks the script.
+fn made_up(scripts: &Scripts, file: FileId) -> FileReport {
+    const WORDS: [(&str, &str, &str); 4] = [
+        ("GOOD", "missing-zero-grad", "fine"),
+        ("HARM", "retained-graph", "NEWS"),
+        ("NEWS", "unsafe-division", ""),
+        ("TORN", "missing-no-grad", "(("),
+    ];
+    let source = source(scripts, file);
+    let mut report = FileReport::default();
+    for (word, rule, text) in WORDS {
+        for (at, _) in source.text.match_indices(word) {
+            let place = Place::new(file, Span::new(at as u32, (at + word.len()) as u32));
+            let edits = vec![Edit { place, text: text.to_owned() }];
+            let fix = Some(Fix::safe("do so", edits)).filter(|_| word != "NEWS");
+            let finding = Diagnostic::new(rule, Severity::Error, place, "is there");
+            report.findings.push((finding.fix(fix), None));
+        }
+    }
+    report
+}
+
+#[test]
+fn what_does_harm_is_taken_back_and_the_rest_stays() {
+    let project = Project::new()
+        .file("a.py", "import torch\nGOOD\nHARM\nGOODGOOD\n")
+        .file("b.py", "import torch\nTORN\n")
+        .file("c.py", "import torch\nGOOD\n");
+    let request = project.request(2);
+    let analyse = |scripts: &Scripts, file: FileId, _: &Settings| made_up(scripts, file);
+    let repaired = fix(&request, Applicability::Safe, &Silent, &analyse).unwrap();
+    let why: Vec<_> = repaired.refused.iter().map(|one| (one.path.as_str(), one.line, &*one.why)).collect();
+    assert_eq!(
+        why,
+        [
+            ("a.py", 3, "it would bring a finding of unsafe-division"),
+            ("b.py", 2, "the script would no longer parse")
+        ]
+    );
+    // Of two that touch, the second one waits for the next pass.
+    assert_eq!(repaired.fixed, 4);
+    let after = |at: usize| std::str::from_utf8(&repaired.files[at].after).unwrap();
+    assert!(after(0).starts_with("import torch\nfine\nHARM\nfinefine\n"), "{}", after(0));
+    assert!(after(1).starts_with("import torch\nfine\n"));
+    assert_eq!(repaired.files.iter().map(|file| file.shown.as_str()).collect::<Vec<_>>(), ["a.py", "c.py"]);
+    assert_eq!(repaired.outcome.findings.len(), 2);
 }

@@ -13,6 +13,7 @@ mod fixtures;
 mod formats;
 mod harness;
 mod hostile;
+mod integrations;
 mod layers;
 mod marks;
 mod messages;

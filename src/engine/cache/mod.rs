@@ -31,13 +31,13 @@ pub struct Cache {
     folder: PathBuf,
     build: u64,
     store: Store,
-    /// Whether a file is as the store says; asked once a run.
-    checked: Vec<OnceLock<bool>>,
+    /// What a file of the store is in this run, if it is as the store says; asked once.
+    checked: Vec<OnceLock<Option<Target>>>,
     /// By path and settings.
     scripts: FxHashMap<(String, u128), usize>,
     /// By path.
     texts: Mutex<FxHashMap<PathBuf, Option<u64>>>,
-    /// What goes into the next store.
+    /// What this run rehearsed, for the next store.
     kept: Mutex<Vec<Kept>>,
 }
 
@@ -50,7 +50,6 @@ struct Kept {
     /// The files among the reads, the script itself first.
     files: Vec<FileId>,
     report: Vec<u8>,
-    is_new: bool,
 }
 
 impl Cache {
@@ -69,34 +68,18 @@ impl Cache {
     /// What a run found in a script, if it would find the same now.
     pub fn find(&self, project: &Project, file: FileId, settings: &Settings) -> Option<FileReport> {
         let path = project.path(file).to_str()?.to_owned();
-        let key = (path, settings.digest());
-        let script = &self.store.scripts[*self.scripts.get(&key)?];
-        let same = script.reads.iter().all(|read| self.check(project, *read))
-            && script.pins == pins(project, file, settings)
-            && script.texts.iter().all(|(path, digest)| {
-                self.path(*path).is_some_and(|path| self.text(Path::new(path)) == *digest)
-            });
-        if !same {
-            return None;
-        }
-        let mut reads = Reads::default();
-        let mut files = Vec::new();
+        let script = &self.store.scripts[*self.scripts.get(&(path, settings.digest()))?];
+        let mut files = Vec::with_capacity(script.reads.len());
         for read in &script.reads {
-            let one = self.store.files.get(*read as usize)?;
-            let path = Path::new(self.path(one.path)?);
-            if one.digest.is_some() {
-                files.push(project.open(path)?);
-            } else {
-                reads.folders.insert(path.to_owned());
+            if let Target::File(id) = self.check(project, *read)? {
+                files.push(*id);
             }
         }
-        reads.files.extend(&files);
-        reads.texts = script.texts.iter().filter_map(|(at, _)| self.path(*at).map(PathBuf::from)).collect();
-        let report = report::from_bytes(&script.report, &files)?;
-        let (path, settings) = key;
-        let (pins, bytes) = (script.pins, script.report.clone());
-        self.push(Kept { path, settings, pins, reads, files, report: bytes, is_new: false });
-        Some(report)
+        let text = |(path, digest): &(u32, Option<u64>)| {
+            self.path(*path).is_some_and(|path| self.text(Path::new(path)) == *digest)
+        };
+        let same = script.pins == pins(project, file, settings) && script.texts.iter().all(text);
+        same.then(|| report::from_bytes(&script.report, &files))?
     }
 
     /// Remembers what a rehearsal found and read.
@@ -115,10 +98,7 @@ impl Cache {
             return;
         };
         let (path, pins, settings) = (path.to_owned(), pins(project, file, settings), settings.digest());
-        self.push(Kept { path, settings, pins, reads, files, report, is_new: true });
-    }
-
-    fn push(&self, kept: Kept) {
+        let kept = Kept { path, settings, pins, reads, files, report };
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
     }
 
@@ -126,36 +106,34 @@ impl Cache {
         self.store.paths.get(at as usize).map(String::as_str)
     }
 
-    fn check(&self, project: &Project, at: u32) -> bool {
-        let (file, checked) = (self.store.files.get(at as usize), self.checked.get(at as usize));
-        let is_same = |file| self.is_same(project, file).unwrap_or(false);
-        file.zip(checked).is_some_and(|(file, checked)| *checked.get_or_init(|| is_same(file)))
+    /// A file of the store in this run; none where it is not as it was.
+    fn check(&self, project: &Project, at: u32) -> Option<&Target> {
+        let (file, checked) = (self.store.files.get(at as usize)?, self.checked.get(at as usize)?);
+        checked.get_or_init(|| self.same(project, file)).as_ref()
     }
 
-    fn is_same(&self, project: &Project, file: &File) -> Option<bool> {
+    fn same(&self, project: &Project, file: &File) -> Option<Target> {
         let path = Path::new(self.path(file.path)?);
         let of = match file.digest {
             None => Target::Namespace(path.to_owned()),
             Some(digest) => {
                 let id = project.open(path)?;
                 let name = project.module_name(id);
-                if project.source(id).digest() != digest || name.as_deref() != file.name.as_deref() {
-                    return None;
-                }
-                for (level, module, goal) in &file.imports {
-                    let target = project.resolve(id, *level, module.as_deref().map(ustr));
-                    if !self.is_goal(project, &target, *goal) {
-                        return None;
-                    }
-                }
-                Target::File(id)
+                let import = |(level, module, goal): &(u32, Option<String>, Goal)| {
+                    self.is_goal(project, &project.resolve(id, *level, module.as_deref().map(ustr)), *goal)
+                };
+                let same = project.source(id).digest() == digest
+                    && name.as_deref() == file.name.as_deref()
+                    && file.imports.iter().all(import);
+                same.then_some(Target::File(id))?
             }
         };
-        let same = file.members.iter().all(|(name, goal)| match (project.submodule(&of, ustr(name)), goal) {
+        let member = |(name, goal): &(String, Option<Goal>)| match (project.submodule(&of, ustr(name)), goal)
+        {
             (Some(target), Some(goal)) => self.is_goal(project, &target, *goal),
             (target, goal) => target.is_none() && goal.is_none(),
-        });
-        Some(same)
+        };
+        file.members.iter().all(member).then_some(of)
     }
 
     fn is_goal(&self, project: &Project, target: &Target, goal: Goal) -> bool {

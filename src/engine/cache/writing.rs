@@ -1,5 +1,5 @@
-//! The next store: what this run rehearsed or took over, and of scripts that were not asked for what
-//! the last store says.
+//! The next store: what this run rehearsed, and of other scripts that are still there what the last
+//! store says, whether they were asked for or not.
 
 use super::store::{File, Goal, Script, Store};
 use super::{Cache, Kept};
@@ -17,7 +17,7 @@ impl Cache {
     /// Writes the store where this run has news; where it can't be written, nothing happens.
     pub fn save(self, project: &Project) {
         let mut kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
-        if kept.iter().all(|kept| !kept.is_new) {
+        if kept.is_empty() {
             return;
         }
         // The same bytes whatever the threads did.
@@ -26,10 +26,10 @@ impl Cache {
         for kept in &kept {
             draft.add(kept, |path| self.text(path));
         }
-        let asked: FxHashSet<(&str, u128)> =
+        let rehearsed: FxHashSet<(&str, u128)> =
             kept.iter().map(|kept| (kept.path.as_str(), kept.settings)).collect();
         for script in &self.store.scripts {
-            let path = self.path(script.path).filter(|path| !asked.contains(&(path, script.settings)));
+            let path = self.path(script.path).filter(|path| !rehearsed.contains(&(path, script.settings)));
             if path.is_some_and(|path| Path::new(path).exists()) {
                 draft.take_over(&self.store, script);
             }
@@ -45,7 +45,7 @@ struct Draft<'a> {
     project: &'a Project,
     store: Store,
     paths: FxHashMap<String, u32>,
-    /// Files by path and state: a script that was not asked for may have seen another state.
+    /// Files by path and state: a script of the last store may have seen another state.
     files: FxHashMap<(u32, u64), u32>,
     imports: FxHashMap<FileId, Vec<(u32, Option<String>, Target)>>,
     members: FxHashMap<Target, Vec<(String, Option<Target>)>>,

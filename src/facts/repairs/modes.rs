@@ -3,7 +3,7 @@
 use crate::facts::edits::{Draft, Line};
 use crate::facts::{EvaluatedInTraining, IdleGraph, Script, StuckInEval};
 use crate::report::{Edit, FileId, Place, Span};
-use crate::syntax::{StmtId, StmtKind};
+use crate::syntax::{Expr, ExprKind, StmtId, StmtKind};
 use crate::trace::{At, Effect, Forward, LoopId, Sight, visits};
 use crate::values::Mode;
 
@@ -27,7 +27,7 @@ impl<'a> Script<'a> {
         }
         let mut stretches: Vec<Line<'a>> = Vec::new();
         for place in idle.others.iter().chain([&place]).filter(|other| other.file == place.file) {
-            let stretch = self.evaluating_stretch(*place, draft)?;
+            let stretch = self.evaluating_stretch(&idle.at, *place, draft)?;
             if !stretches.iter().any(|other| other.stmt == stretch.stmt) {
                 stretches.push(stretch);
             }
@@ -50,7 +50,7 @@ impl<'a> Script<'a> {
         let place = evaluated.at.place;
         let draft = self.draft(place.file);
         let model = draft.plain(draft.call_at(place.span)?.callee)?;
-        let line = self.evaluating_stretch(place, draft)?;
+        let line = self.evaluating_stretch(&evaluated.at, place, draft)?;
         let line = draft.with_contexts(line);
         let root = draft.root(draft.call_at(place.span)?.callee)?;
         if draft.binds(draft.statement(line.stmt).span, root) {
@@ -88,25 +88,47 @@ impl<'a> Script<'a> {
 
     /// Where the `def` begins of a function that evaluates and does nothing else.
     fn function_to_decorate(&self, place: Place, draft: Draft<'a>) -> Option<DefLine<'a>> {
-        let function = draft.function_around(place.span)?;
-        let line = draft.def_line(function)?;
-        let quiet = !self.trains_within(place.file, line.span) && self.is_idle_within(place.file, line.span);
-        (quiet && !line.is_special).then_some(line)
+        let line = draft.def_line(draft.function_around(place.span)?)?;
+        (self.only_evaluates(place.file, line.span, draft) && !line.is_special).then_some(line)
     }
 
-    /// The outermost loop around a place in its function in which nothing is trained, else its statement.
-    fn evaluating_stretch(&self, place: Place, draft: Draft<'a>) -> Option<Line<'a>> {
-        let function = draft.function_around(place.span);
+    /// The outermost loop around a place in its function in which nothing is trained, else its statement: a long
+    /// loop that moves is hard to read in a change.
+    fn evaluating_stretch(&self, at: &At, place: Place, draft: Draft<'a>) -> Option<Line<'a>> {
+        const LONGEST: usize = 25;
+        let function = draft.function_around(place.span).map(|function| draft.function_span(function));
         let around = draft.statements_around(place.span);
         let own = |stmt: &&StmtId| {
             let span = draft.statement(**stmt).span;
-            let in_function = function.is_none_or(|function| draft.function_span(function).contains(span));
-            let evaluates = !self.trains_within(place.file, span) && self.is_idle_within(place.file, span);
-            in_function && draft.is_loop(**stmt) && evaluates
+            let in_function = function.is_none_or(|function| function.contains(span));
+            let is_short = draft.text(span).lines().count() <= LONGEST;
+            in_function && is_short && draft.is_loop(**stmt) && self.only_evaluates(place.file, span, draft)
         };
-        let stmt = around.iter().find(own).or(around.last())?;
-        let is_simple = draft.is_loop(*stmt) || around.last() == Some(stmt) && draft.is_simple(*stmt);
-        draft.line(*stmt).filter(|_| is_simple)
+        if let Some(found) = around.iter().find(own) {
+            return draft.line(*found);
+        }
+        let stmt = *around.last()?;
+        let is_known = match function {
+            Some(function) => self.only_evaluates(place.file, function, draft) || self.trains_beside(at),
+            // The script's own statements run once, and all of them were seen.
+            None => !around.iter().any(|stmt| draft.is_loop(*stmt)) || self.trains_beside(at),
+        };
+        let is_idle = self.is_idle_within(place.file, draft.statement(stmt).span);
+        draft.line(stmt).filter(|_| draft.is_simple(stmt) && is_known && is_idle)
+    }
+
+    /// Whether the way that led to a forward trains in the same iteration: then what becomes of its graph is known.
+    fn trains_beside(&self, at: &At) -> bool {
+        self.sightings().any(|(other, sight)| {
+            matches!(sight, Sight::Backward { .. })
+                && (&other.calls, other.seeded) == (&at.calls, at.seeded)
+                && at.loops.last().is_some_and(|own| other.loops.contains(own))
+        })
+    }
+
+    /// Whether nothing in a stretch of a file trains, neither where it was rehearsed nor as it is written.
+    fn only_evaluates(&self, file: FileId, span: Span, draft: Draft<'a>) -> bool {
+        !self.trains_within(file, span) && self.is_idle_within(file, span) && !draft.may_train(span)
     }
 
     /// Whether a step or a backward pass happens in a stretch of a file, or is called from there.
@@ -208,6 +230,33 @@ impl<'a> Draft<'a> {
         matches!(kind, StmtKind::Expr(_) | StmtKind::Assign { .. } | StmtKind::AugAssign { .. })
     }
 
+    /// Whether a stretch names a backward pass, or asks whether it is to train: another caller may have it do so.
+    fn may_train(&self, span: Span) -> bool {
+        let asks = |expr: &Expr| match &expr.kind {
+            ExprKind::Name(name) | ExprKind::Attribute { name, .. } => hints_at_training(name),
+            ExprKind::Str(text) => hints_at_training(text),
+            _ => false,
+        };
+        let tests = self.tests_within(span);
+        self.exprs_within(span).any(|expr| match &expr.kind {
+            ExprKind::Attribute { name, .. } => name.contains("backward"),
+            _ => asks(expr) && tests.iter().any(|test| test.contains(expr.span)),
+        })
+    }
+
+    /// The conditions of branches in a stretch.
+    fn tests_within(&self, span: Span) -> Vec<Span> {
+        let branches = self.statements_within(span).flat_map(|kind| match kind {
+            StmtKind::If { arms, .. } => arms.iter().map(|(test, _)| self.expr(*test).span).collect(),
+            _ => Vec::new(),
+        });
+        let choices = self.exprs_within(span).filter_map(|expr| match expr.kind {
+            ExprKind::Conditional { test, .. } => Some(self.expr(test).span),
+            _ => None,
+        });
+        branches.chain(choices).collect()
+    }
+
     /// A statement with the contexts that it is all there is in.
     fn with_contexts(&self, line: Line<'a>) -> Line<'a> {
         let around = self.statements_around(self.statement(line.stmt).span);
@@ -217,4 +266,9 @@ impl<'a> Draft<'a> {
         });
         inner.last().unwrap_or(line)
     }
+}
+
+fn hints_at_training(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    ["train", "optim", "phase"].iter().any(|hint| word.contains(hint))
 }

@@ -50,14 +50,18 @@ pub fn binary(
         (Some(all), Some(most)) if op == BinaryOp::Sub && most.is_largest_of(all) => {
             Some(Interval::REAL.relu().neg())
         }
-        _ => range_of(op, x.range, y.range, same_operand).map(|range| rounded(range, held)),
+        _ => range_of(op, x.range, y.range, same_operand).map(|range| {
+            let squares = op == BinaryOp::Pow || (op == BinaryOp::Mul && same_operand);
+            let base = left.as_tensor().filter(|_| squares);
+            rounded(base.map_or(range, |base| base.of_squares(range)), held)
+        }),
     };
     let judged = [left, right].iter().any(|side| is_judged(side));
     result.relation = match x.faded.or(y.faded) {
         _ if judged => Some(Rc::new(Relation::Judged)),
         _ if [left, right].iter().any(|side| is_diagonal(side)) => with_diagonal(op),
         Some(faded) => Some(Rc::new(Relation::Faded(Faded { place, ..faded }))),
-        None => faded_of(left).or(faded_of(right)),
+        None => faded_of(left).or(faded_of(right)).or_else(|| difference(op, left, right)),
     };
     result.mark = kept_mark(op, left, right).or_else(|| kept_raw(op, left, right, result.range));
     result.last = kept_last(left, right).filter(|_| result.shape.is_none());
@@ -164,6 +168,11 @@ fn rounded(range: Interval, dtype: Option<DType>) -> Interval {
 fn faded_of(operand: &Value) -> Option<Rc<Relation>> {
     let relation = operand.as_tensor()?.relation.as_ref()?;
     matches!(**relation, Relation::Faded(_)).then(|| relation.clone())
+}
+
+fn difference(op: BinaryOp, left: &Value, right: &Value) -> Option<Rc<Relation>> {
+    let both = left.as_tensor().is_some() && right.as_tensor().is_some();
+    (op == BinaryOp::Sub && both).then(|| Rc::new(Relation::Difference))
 }
 
 fn is_diagonal(operand: &Value) -> bool {
@@ -288,7 +297,7 @@ mod tests {
     #[test]
     fn the_same_operand_twice_is_known_better() {
         let any = Some(Interval::REAL);
-        assert_eq!(range_of(BinaryOp::Mul, any, any, true), Some(Interval::NON_NEGATIVE));
+        assert_eq!(range_of(BinaryOp::Mul, any, any, true), Some(Interval::REAL.square()));
         assert_eq!(range_of(BinaryOp::Sub, any, any, true), Some(Interval::point(0.0)));
         assert_eq!(range_of(BinaryOp::Mul, any, any, false), Some(Interval::REAL));
         assert_eq!(range_of(BinaryOp::Mul, any, None, false), any);
@@ -301,7 +310,7 @@ mod tests {
         assert!(range_of(BinaryOp::Add, unit, eps, false).is_some_and(|range| !range.contains_zero()));
         assert!(range_of(BinaryOp::Sub, eps, unit, false).is_some_and(|range| range.contains_zero()));
         let two = Some(Interval::point(2.0));
-        assert_eq!(range_of(BinaryOp::Pow, Some(Interval::REAL), two, false), Some(Interval::NON_NEGATIVE));
+        assert_eq!(range_of(BinaryOp::Pow, Some(Interval::REAL), two, false), Some(Interval::REAL.square()));
         assert_eq!(range_of(BinaryOp::Pow, two, Some(Interval::REAL), false), Some(Interval::POSITIVE));
         assert!(range_of(BinaryOp::Mod, unit, two, false).is_some_and(|range| !range.contains(2.0)));
         assert_eq!(range_of(BinaryOp::Mod, unit, unit, false), None);

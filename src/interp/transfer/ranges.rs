@@ -38,6 +38,11 @@ impl Operands {
         interval_of(self.0.get(index)?)
     }
 
+    /// The interval of the first operand's squares or sizes.
+    fn squares(&self, range: Interval) -> Option<Interval> {
+        Some(self.0.first()?.as_tensor().map_or(range, |tensor| tensor.of_squares(range)))
+    }
+
     fn number(&self, index: usize) -> Option<f64> {
         self.0.get(index)?.as_num()
     }
@@ -58,7 +63,7 @@ fn share(x: &Operands) -> Option<Interval> {
 
 /// Sorted by name.
 static FUNCTIONS: &[(&str, Function)] = &[
-    ("abs", |x| Some(x.interval(0)?.abs())),
+    ("abs", |x| x.squares(x.interval(0)?.abs())),
     ("add", |x| with_any(x.interval(0), x.interval(1), Interval::add)),
     ("any", |x| x.0.iter().any(can_be_any).then_some(Interval::REAL)),
     ("ceil-at", |x| bounded(x, None, Some(1))),
@@ -100,7 +105,7 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("share", share),
     ("sin", |_| Some(Interval::closed(-1.0, 1.0))),
     ("sqrt", |x| Some(x.interval(0)?.sqrt())),
-    ("square", |x| Some(x.interval(0)?.square())),
+    ("square", |x| x.squares(x.interval(0)?.square())),
     ("sub", |x| with_any(x.interval(0), x.interval(1), Interval::sub)),
     ("sum", sum),
     ("tanh", |x| Some(x.interval(0).unwrap_or(Interval::REAL).tanh())),
@@ -239,7 +244,7 @@ fn padded(x: &Operands) -> Option<Interval> {
 
 fn pow(x: &Operands) -> Option<Interval> {
     match (x.number(1), x.number(0)) {
-        (Some(exponent), _) => Some(x.interval(0)?.pow(exponent)),
+        (Some(exponent), _) => x.squares(x.interval(0)?.pow(exponent)),
         (None, Some(base)) if base > 0.0 => Some(Interval::POSITIVE),
         _ => None,
     }
@@ -290,8 +295,10 @@ mod tests {
         let any = || ranged(Interval::REAL);
         assert_eq!(apply("relu", vec![any()]), Some(Interval::NON_NEGATIVE));
         assert_eq!(apply("elu", vec![any(), Value::Float(Some(2.0))]).map(|range| range.low), Some(-2.0));
-        assert_eq!(apply("square", vec![any()]), Some(Interval::NON_NEGATIVE));
-        assert_eq!(apply("pow", vec![any(), Value::int(2)]), Some(Interval::NON_NEGATIVE));
+        let squares = Interval { low_end: End::Touched, ..Interval::NON_NEGATIVE };
+        assert_eq!(apply("square", vec![any()]), Some(squares));
+        assert_eq!(apply("pow", vec![any(), Value::int(2)]), Some(squares));
+        assert_eq!(apply("sum", vec![ranged(squares)]), Some(Interval::POSITIVE));
         assert_eq!(apply("pow", vec![any(), Value::Unknown]), None);
         assert_eq!(apply("scaled", vec![ranged(Interval::closed(1.0, 2.0))]), Some(Interval::NON_NEGATIVE));
         assert_eq!(apply("relu", vec![Value::Unknown]), None);

@@ -7,20 +7,26 @@ mod removal;
 mod writing;
 
 use crate::report::Span;
+use aho_corasick::AhoCorasick;
 use directive::{Action, Directive, Found};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 pub use directive::Malformed;
 pub use writing::Seat;
 
-/// Whether a text may hold a suppression: a `#`, and after it on the line one of the words.
+/// Whether a text may hold a suppression: after a `#` on the line one of the words, and no code after `noqa`,
+/// since that is meant for other tools.
 pub fn mentions_suppression(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let has = |line: &[u8], word: &[u8]| line.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-    memchr::memchr_iter(b'#', bytes).any(|hash| {
-        let length = memchr::memchr(b'\n', &bytes[hash..]).unwrap_or(bytes.len() - hash);
-        let line = &bytes[hash..hash + length];
-        has(line, b"trainlint") || has(line, b"noqa")
+    static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        AhoCorasick::builder().ascii_case_insensitive(true).build(["trainlint", "noqa"]).ok()
+    });
+    // Without an automaton every file is parsed.
+    let Some(words) = &*WORDS else { return true };
+    words.find_iter(text).any(|found| {
+        let line = text[..found.start()].rfind('\n').map_or(0, |end| end + 1);
+        let is_others = found.pattern().as_u32() == 1 && text[found.end()..].trim_start().starts_with(':');
+        !is_others && text[line..found.start()].contains('#')
     })
 }
 

@@ -186,3 +186,16 @@ fn logical_lines_are_asked_for_only_when_needed() {
     let mut suppressions = Suppressions::collect(text, &[at(text, "# plain")], || panic!("not needed"));
     assert!(!suppressions.covers("a", at(text, "x")));
 }
+
+#[test]
+fn files_without_suppressions_are_told_by_their_text() {
+    let mentions = |text: &str| super::mentions_suppression(text);
+    for text in ["x # noqa", "x # NoQA\r\n", "x  # trainlint: ignore[a]", "# x # TrainLint ignore[a]"] {
+        assert!(mentions(text), "{text}");
+    }
+    for text in
+        ["", "x # noqa: F401", "x # noqa : F401, E1", "import trainlint\n# x", "# x\ntrainlint = noqa"]
+    {
+        assert!(!mentions(text), "{text}");
+    }
+}
