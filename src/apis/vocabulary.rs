@@ -28,6 +28,7 @@ pub const RANGES: &[Word] = &[
     word("ceil-at", 2, 2, "x high: min(x, high)"),
     word("chosen", 3, 3, "mask x y: of x where the mask holds, else of y"),
     word("clamp", 3, 3, "x low high; None is no bound"),
+    word("clip", 5, 5, "x low high low high: as clamp, bounds under either of two names"),
     word("cos", 1, 1, "cosine"),
     word("div", 2, 2, "x / y"),
     word("elu", 1, 2, "x [alpha]: not under -alpha"),

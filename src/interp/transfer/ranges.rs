@@ -69,6 +69,7 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("ceil-at", |x| bounded(x, None, Some(1))),
     ("chosen", chosen),
     ("clamp", |x| bounded(x, Some(1), Some(2))),
+    ("clip", clip),
     ("cos", |_| Some(Interval::closed(-1.0, 1.0))),
     ("div", |x| Some(x.interval(0)?.div(&x.interval(1)?))),
     ("elu", elu),
@@ -124,6 +125,15 @@ fn bounded(x: &Operands, low: Option<usize>, high: Option<usize>) -> Option<Inte
         range = range.min(&held(high));
     }
     Some(range)
+}
+
+/// `clip x low high old_low old_high`: bounds under either of two names.
+fn clip(x: &Operands) -> Option<Interval> {
+    let either = |new: usize, old: usize| match x.0.get(new).map(Value::bare) {
+        None | Some(Value::None) => old,
+        _ => new,
+    };
+    bounded(x, Some(either(1, 3)), Some(either(2, 4)))
 }
 
 /// `chosen mask x y`
