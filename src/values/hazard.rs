@@ -12,8 +12,10 @@ pub struct Hazard {
     /// Of the operation.
     pub place: Place,
     pub kind: HazardKind,
-    /// What the operand can be.
+    /// What the operand can be, with what the operation adds to it.
     pub range: Interval,
+    /// What the operation adds to its operand first, as `log1p` does.
+    pub plus: f64,
     /// How near the operand comes to the pole.
     pub nearness: End,
     /// The API that gave the operand, by qualified name.
@@ -89,6 +91,15 @@ impl Singular {
             Singular::Arc => HazardKind::Arc,
             Singular::Exp => HazardKind::Overflow,
             Singular::Inverse => HazardKind::Inverse,
+        }
+    }
+
+    /// Whether the value is finite for all numbers of an interval, so that only the gradient may be not.
+    pub fn is_finite_from(self, range: &Interval) -> bool {
+        match self {
+            Singular::Norm | Singular::Root => range.low >= 0.0,
+            Singular::Power(exponent) => exponent > 0.0 && range.low >= 0.0,
+            _ => false,
         }
     }
 
