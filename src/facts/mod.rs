@@ -26,6 +26,7 @@ mod replays;
 mod runs;
 mod scaling;
 mod shares;
+mod stand_ins;
 mod steps;
 mod targets;
 pub mod units;

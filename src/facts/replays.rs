@@ -22,7 +22,7 @@ impl Script<'_> {
         let build = |whole: bool, guarded: bool| {
             let mut writer = Writer::new(self, guarded.then_some((pole, hazard)));
             let output = if whole { writer.tensor(loss)? } else { writer.recipe(pole)? };
-            writer.finish(output)
+            writer.finish(output, hazard)
         };
         let reaches = loss.recipe().is_some_and(|recipe| holds(recipe, pole));
         let of_loss = reaches.then(|| build(true, false)).flatten();
@@ -76,9 +76,11 @@ impl<'a> Writer<'a> {
     }
 
     /// What comes after the output was asked for by nobody.
-    fn finish(mut self, output: u32) -> Option<Program> {
+    fn finish(mut self, output: u32, hazard: &Hazard) -> Option<Program> {
         self.program.nodes.truncate(output as usize + 1);
-        self.program.dtype = self.dtype.unwrap_or_default();
+        // Where a guard is lost, it is known what is computed in, also where autocast chose it.
+        let lost_in = hazard.faded.map(|faded| float(Some(faded.dtype)));
+        self.program.dtype = lost_in.or(self.dtype).unwrap_or_default();
         self.learned[output as usize].then_some(self.program)
     }
 
@@ -167,12 +169,7 @@ impl<'a> Writer<'a> {
         if let Some(what) = tensor.what {
             self.program.framework = framework(what.as_str());
         }
-        let dtype = match tensor.dtype {
-            Some(DType::Float16) => Float::F16,
-            Some(DType::BFloat16) => Float::Bf16,
-            Some(DType::Float64) => Float::F64,
-            _ => Float::F32,
-        };
+        let dtype = float(tensor.dtype);
         if tensor.learned {
             // The narrowest of what is learned would round the others, which they are not.
             self.dtype =
@@ -263,6 +260,15 @@ fn is_one(operand: &Ingredient) -> bool {
     match operand {
         Ingredient::Tensor(tensor) => tensor.rank() == Some(0),
         Ingredient::Number(_) => false,
+    }
+}
+
+fn float(dtype: Option<DType>) -> Float {
+    match dtype {
+        Some(DType::Float16) => Float::F16,
+        Some(DType::BFloat16) => Float::Bf16,
+        Some(DType::Float64) => Float::F64,
+        _ => Float::F32,
     }
 }
 

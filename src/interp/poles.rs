@@ -2,7 +2,9 @@
 
 use super::{Interp, Invocation};
 use crate::apis::{Api, Apply, Operand, RangeSpec};
+use crate::report::replay::Function;
 use crate::report::{Confidence, Place};
+use crate::values::recipe::Step;
 use crate::values::*;
 use std::rc::Rc;
 
@@ -172,6 +174,9 @@ fn hazard_of(operation: Singular, operand: &Rc<Tensor>, place: Place) -> Option<
     let range = operand.range.or(matrix.then_some(Interval::REAL))?;
     let range = operation.reached_from(range);
     let nearness = operation.nearness(&range)?;
+    if operation.is_finite_from(&range) && is_rectified(operand) {
+        return None;
+    }
     let kind = match operation.kind() {
         HazardKind::Log if is_share(&range) => HazardKind::LogOfShare,
         kind if nearness >= End::Rounded => kind,
@@ -193,6 +198,12 @@ fn hazard_of(operation: Singular, operand: &Rc<Tensor>, place: Place) -> Option<
     };
     let doubt = if hazard.is_of_gradient() { Confidence::Medium } else { Confidence::High };
     Some(Hazard { confidence: hazard.confidence.min(doubt), ..hazard })
+}
+
+/// A rectifier hands back nothing where it gave zero, whatever the gradient is that came to it.
+fn is_rectified(operand: &Tensor) -> bool {
+    let last = operand.recipe().map(|recipe| &recipe.step);
+    matches!(last, Some(Step::Apply(Function::Relu, _)))
 }
 
 /// The interval of a softmax, a sigmoid, or what either leaves of one.

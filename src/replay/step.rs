@@ -8,14 +8,14 @@ use super::run::Judged;
 use super::sample::philox;
 use crate::report::replay::{Fault, Optimizer, Step};
 
-const FEATURES: usize = 16;
-const HIDDEN: usize = 32;
-const BATCH: usize = 32;
-const STEPS: u32 = 200;
+const FEATURES: usize = 8;
+const HIDDEN: usize = 16;
+const BATCH: usize = 16;
+const STEPS: u32 = 800;
 /// The loss is the mean of the last steps.
 const LAST: u32 = 20;
 /// Different data and weights each time; the fault has to show in all of them.
-const RUNS: u32 = 5;
+const RUNS: u32 = 3;
 /// Losses closer than this are the same.
 const WORSE: f64 = 1.2;
 
@@ -29,14 +29,12 @@ pub fn judge(step: &Step, seed: u64) -> Judged {
     let mut ratios: Vec<f64> = runs.iter().map(|(right, wrong)| ratio(wrong.loss, right.loss)).collect();
     ratios.sort_by(f64::total_cmp);
     let (least, median) = (ratios[0], ratios[ratios.len() / 2]);
-    let verdict = if least > WORSE { Verdict::Confirmed } else { Verdict::NotReproduced };
-    Judged {
-        verdict,
-        evidence: Some(Evidence::StandIn),
-        reason: None,
-        expr: None,
-        facts: facts(step, &runs, least, median),
-    }
+    // A stand-in that bears it does not speak for the script's model, nor for more steps.
+    let (verdict, evidence, reason) = match least > WORSE {
+        true => (Verdict::Confirmed, Some(Evidence::StandIn), None),
+        false => (Verdict::Inconclusive, None, Some("the stand-in trains no worse for it".to_owned())),
+    };
+    Judged { verdict, evidence, reason, expr: None, facts: facts(step, &runs, least, median) }
 }
 
 /// Infinite where the faulty run has left all numbers behind.
@@ -273,7 +271,7 @@ mod tests {
     #[test]
     fn where_nothing_moves_nothing_is_confirmed() {
         let judged = judge(&step(Fault::MissingZeroGrad, Optimizer::Sgd, 0.0), 7);
-        assert_eq!(judged.verdict, Verdict::NotReproduced, "{:?}", judged.facts);
+        assert_eq!(judged.verdict, Verdict::Inconclusive, "{:?}", judged.facts);
     }
 
     #[test]
@@ -286,7 +284,7 @@ mod tests {
     #[test]
     fn adam_does_not_mind_a_constant_factor() {
         let judged = judge(&step(Fault::UnscaledAccumulation(8), Optimizer::Adam, 1e-3), 7);
-        assert_eq!(judged.verdict, Verdict::NotReproduced, "{:?}", judged.facts);
+        assert_eq!(judged.verdict, Verdict::Inconclusive, "{:?}", judged.facts);
         let judged = judge(&step(Fault::UnscaledAccumulation(64), Optimizer::Sgd, 0.1), 7);
         assert_eq!(judged.verdict, Verdict::Confirmed, "{:?}", judged.facts);
     }

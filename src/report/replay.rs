@@ -425,3 +425,10 @@ pub struct Demand {
     pub each_step: Option<u64>,
     pub steps: Option<u64>,
 }
+
+impl Demand {
+    /// Of what does not grow.
+    pub fn of(what: impl Into<String>, least: u64) -> Demand {
+        Demand { what: what.into(), least, each_step: None, steps: None }
+    }
+}

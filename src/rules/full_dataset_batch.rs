@@ -2,6 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script, units};
+use crate::report::replay::{Demand, Replay};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -31,7 +32,9 @@ fn check(script: &Script, out: &mut Findings) {
                 0 => String::new(),
                 kept => format!(", and keeps at least {} of activations", units::bytes(kept)),
             };
+            let demand = Demand::of("the batch, with what is kept of it,", bytes.saturating_add(batch.kept));
             finding = finding.note(format!("each step moves {}{kept}", units::bytes(bytes)));
+            finding = finding.replay(Replay::Memory(demand));
         }
         let updates = match batch.samples {
             Some(samples) => {

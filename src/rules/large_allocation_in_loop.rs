@@ -3,6 +3,7 @@
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script, units};
 use crate::report::Severity;
+use crate::report::replay::{Demand, Replay};
 
 pub(super) static RULE: Rule = Rule {
     id: "large-allocation-in-loop",
@@ -35,7 +36,8 @@ fn check(script: &Script, out: &mut Findings) {
                     "that is {share:.0} % of {}, and the tensor before it is alive until the name is bound again",
                     script.target_name()
                 ))
-                .help("make it once before the loop and fill it in place, or work on parts of it"),
+                .help("make it once before the loop and fill it in place, or work on parts of it")
+                .replay(Replay::Memory(Demand::of("the allocation of one iteration", allocation.bytes))),
             &allocation.at,
         );
     }

@@ -2,6 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Misplaced, Script};
+use crate::report::replay::Replay;
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -27,14 +28,13 @@ fn check(script: &Script, out: &mut Findings) {
             ),
         };
         let fix = script.clear_moved(&clear).map(|edits| Fix::safe("move the clearing", edits));
-        out.push(
-            script
-                .finding(RULE.id, RULE.severity, &clear.at, message)
-                .because(clear.backward, "these gradients are lost")
-                .because(clear.step, "and this step does without them")
-                .fix(fix)
-                .help(help),
-            &clear.at,
-        );
+        let mut finding = script
+            .finding(RULE.id, RULE.severity, &clear.at, message)
+            .because(clear.backward, "these gradients are lost")
+            .because(clear.step, "and this step does without them");
+        if let Some(step) = &clear.replay {
+            finding = finding.replay(Replay::Step(step.clone()));
+        }
+        out.push(finding.fix(fix).help(help), &clear.at);
     }
 }

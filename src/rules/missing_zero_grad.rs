@@ -2,6 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script};
+use crate::report::replay::Replay;
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -32,6 +33,9 @@ fn check(script: &Script, out: &mut Findings) {
             let place = if clearing.before_backward { "before the backward pass" } else { "after the step" };
             Fix::safe(format!("insert `{}.zero_grad()` {place}", clearing.optimizer), clearing.edits)
         });
+        if let Some(step) = &step.replay {
+            finding = finding.replay(Replay::Step(step.clone()));
+        }
         out.push(
             finding
                 .fix(fix)

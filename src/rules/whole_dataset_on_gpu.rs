@@ -3,6 +3,7 @@
 use super::{Group, Rule, page};
 use crate::facts::{Findings, Script, units};
 use crate::report::Severity;
+use crate::report::replay::{Demand, Replay};
 
 pub(super) static RULE: Rule = Rule {
     id: "whole-dataset-on-gpu",
@@ -30,7 +31,8 @@ fn check(script: &Script, out: &mut Findings) {
         out.push(
             finding
                 .note(format!("that is {share:.1} % of {}, before the first batch", script.target_name()))
-                .help("keep the data on the CPU, and move each batch"),
+                .help("keep the data on the CPU, and move each batch")
+                .replay(Replay::Memory(Demand::of("the dataset", data.bytes))),
             &data.at,
         );
     }

@@ -94,6 +94,15 @@ impl Singular {
         }
     }
 
+    /// Whether the value is finite for all numbers of an interval, so that only the gradient may be not.
+    pub fn is_finite_from(self, range: &Interval) -> bool {
+        match self {
+            Singular::Norm | Singular::Root => range.low >= 0.0,
+            Singular::Power(exponent) => exponent > 0.0 && range.low >= 0.0,
+            _ => false,
+        }
+    }
+
     /// What the operation has its pole in, for an operand from an interval.
     pub fn reached_from(self, range: Interval) -> Interval {
         match self {

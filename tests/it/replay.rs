@@ -1,5 +1,6 @@
 //! Plans from file to verdict, through the program itself.
 
+use crate::findings::root;
 use crate::harness::Project;
 use serde_json::Value;
 use std::process::Command;
@@ -113,6 +114,33 @@ fn a_process_that_fails_costs_one_item() {
     let reasons: Vec<&str> = outcomes.iter().filter_map(|outcome| outcome.reason.as_deref()).collect();
     assert!(reasons[0].starts_with("ended after 2."), "{reasons:?}");
     assert!(reasons[1].contains("exit status: 1"), "{reasons:?}");
+}
+
+/// What the rules about numbers find in their own fixtures happens, all of it.
+#[test]
+fn findings_about_numbers_are_confirmed() {
+    let rules = [
+        "log-of-softmax",
+        "nan-through-where",
+        "unsafe-arccos",
+        "unsafe-division",
+        "unsafe-exponential",
+        "unsafe-log",
+        "unsafe-power",
+        "unsafe-root",
+        "vanishing-epsilon",
+    ];
+    let folder = root().join("fixtures");
+    let mut args = vec!["confirm", "--isolated", "--samples", "8000", "--output-format", "json", "--select"];
+    let select = rules.join(",");
+    args.push(&select);
+    args.extend(rules);
+    let ran = Command::new(env!("CARGO_BIN_EXE_trainlint")).args(&args).current_dir(folder).output().unwrap();
+    let results: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let items = results["items"].as_array().unwrap();
+    let open: Vec<&Value> = items.iter().filter(|item| item["verdict"] != "confirmed").collect();
+    assert!(open.is_empty(), "{open:#?}");
+    assert!(items.len() >= 45, "{}", items.len());
 }
 
 #[test]

@@ -61,6 +61,10 @@ fn item(sources: &Sources, finding: &Diagnostic, replay: &Replay, settings: &Set
     let work = match replay {
         Replay::Program(program) => Work::Expr(expr(sources, program, settings)),
         Replay::Step(step) => Work::Step(step.clone()),
+        // What fits and does not grow is no finding about this card.
+        Replay::Memory(demand) if demand.each_step.is_none() && demand.least <= settings.capacity => {
+            return None;
+        }
         Replay::Memory(demand) => Work::Memory(Memory {
             demand: demand.clone(),
             capacity: settings.capacity,
