@@ -1,7 +1,7 @@
 //! Operations with a pole: what comes of one stays with the value, until it reaches a loss.
 
 use super::{Interp, Invocation};
-use crate::apis::{Api, Operand, RangeSpec};
+use crate::apis::{Api, Apply, Operand, RangeSpec};
 use crate::report::replay::Function;
 use crate::report::{Confidence, Place};
 use crate::values::recipe::Step;
@@ -50,58 +50,40 @@ impl Interp<'_> {
         }
     }
 
-    /// The operation that an entry of the tables is.
+    /// What an entry of the tables says of poles: in words of its own, or by its range.
     pub(super) fn note_poles_of(&mut self, api: &Api, call: &Invocation, result: Value) -> Value {
-        let named = match &api.pole {
-            Some(apply) => Some(apply),
-            None => match &api.range {
-                Some(RangeSpec::Of(apply)) => Some(apply),
-                _ => None,
-            },
-        };
-        let Some(apply) = named else { return result };
-        match apply.verb.as_str() {
-            "diagonal" => return with_relation(result, Relation::Diagonal),
-            "deviation" => {
-                let result = self.note_deviation(apply, call, result);
-                let (Some(of), false) = (apply.args.first(), is_one(&result)) else { return result };
-                return self.note_pole(Singular::Norm, &call.operand(of), call.place, result);
-            }
-            "variance" => return self.note_deviation(apply, call, result),
-            "finite" => return without_hazards(result),
-            _ => {}
-        }
-        let place_of = |at: usize| match apply.args.get(at) {
-            Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
-            _ => call.place,
-        };
-        let operand = |at: usize| apply.args.get(at).map_or(Value::Unknown, |arg| call.operand(arg));
-        let of_first =
-            |operation| Pole { operation, operand: operand(0), above: Value::Unknown, place: call.place };
-        let pole = match apply.verb.as_str() {
-            "arc" => of_first(Singular::Arc),
-            "div" => Pole {
-                operation: Singular::Divide,
-                operand: operand(1),
-                above: operand(0),
-                place: place_of(1),
-            },
-            "exp" => of_first(Singular::Exp),
-            "inverse" => of_first(Singular::Inverse),
-            "log" => of_first(Singular::Log { plus: 0.0 }),
-            "log1p" => of_first(Singular::Log { plus: 1.0 }),
-            "pow" => match operand(1).as_num() {
-                Some(exponent) => of_first(Singular::Power(exponent)),
-                None => return result,
-            },
-            "reciprocal" => Pole { above: Value::int(1), place: place_of(0), ..of_first(Singular::Divide) },
-            // Of all numbers at once it is zero in no run.
-            "norm" if api.pole.is_none() || is_one(&result) => return result,
-            "norm" => of_first(Singular::Norm),
-            "root" | "sqrt" => of_first(Singular::Root),
-            "rsqrt" => of_first(Singular::Power(-0.5)),
+        let apply = match (&api.pole, &api.range) {
+            (Some(apply), _) | (None, Some(RangeSpec::Of(apply))) => apply,
             _ => return result,
         };
+        match apply.verb.as_str() {
+            "diagonal" => with_relation(result, Relation::Diagonal),
+            "finite" => without_hazards(result),
+            "deviation" => {
+                let result = self.note_deviation(apply, call, result);
+                self.note_norm(apply, call, result)
+            }
+            "variance" => self.note_deviation(apply, call, result),
+            // As a range it says how a norm behaves, as a pole that its gradient has one.
+            "norm" if api.pole.is_some() => self.note_norm(apply, call, result),
+            _ => match pole(apply, call) {
+                Some(pole) => self.note_operation(pole, result),
+                None => result,
+            },
+        }
+    }
+
+    /// Of all numbers at once a norm or a deviation is zero in no run.
+    fn note_norm(&mut self, apply: &Apply, call: &Invocation, result: Value) -> Value {
+        match apply.args.first() {
+            Some(of) if !is_one(&result) => {
+                self.note_pole(Singular::Norm, &call.operand(of), call.place, result)
+            }
+            _ => result,
+        }
+    }
+
+    fn note_operation(&mut self, pole: Pole, result: Value) -> Value {
         match pole.operation {
             Singular::Divide => self.note_division(&pole.above, &pole.operand, pole.place, result),
             Singular::Log { .. } => {
@@ -148,6 +130,36 @@ impl Interp<'_> {
         let recipe = tensor.recipe.clone();
         with_hazard(tensor, Hazard { recipe, ..hazard })
     }
+}
+
+/// The operation with a pole that a word of the tables stands for.
+fn pole(apply: &Apply, call: &Invocation) -> Option<Pole> {
+    let operand = |at: usize| apply.args.get(at).map_or(Value::Unknown, |arg| call.operand(arg));
+    let place_of = |at: usize| match apply.args.get(at) {
+        Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
+        _ => call.place,
+    };
+    let operation = match apply.verb.as_str() {
+        // A division is shown where its denominator stands.
+        "div" => {
+            let operation = Singular::Divide;
+            return Some(Pole { operation, operand: operand(1), above: operand(0), place: place_of(1) });
+        }
+        "reciprocal" => {
+            let operation = Singular::Divide;
+            return Some(Pole { operation, operand: operand(0), above: Value::int(1), place: place_of(0) });
+        }
+        "arc" => Singular::Arc,
+        "exp" => Singular::Exp,
+        "inverse" => Singular::Inverse,
+        "log" | "log2" | "log10" => Singular::Log { plus: 0.0 },
+        "log1p" => Singular::Log { plus: 1.0 },
+        "pow" => Singular::Power(operand(1).as_num()?),
+        "root" | "sqrt" => Singular::Root,
+        "rsqrt" => Singular::Power(-0.5),
+        _ => return None,
+    };
+    Some(Pole { operation, operand: operand(0), above: Value::Unknown, place: call.place })
 }
 
 /// What threatens an operation on this operand. Masks, counts and data are what they are; what a model makes
