@@ -28,7 +28,7 @@ fn check(script: &Script, out: &mut Findings) {
                 finding.because(chosen, "the value is left out here, its gradient is multiplied by zero");
         }
         let finding = finding
-            .note(format!("{subject} is in {}", number.range()))
+            .note(format!("{subject} can be {}", number.range()))
             .help("make the operand harmless before the operation, too: `safe = torch.where(mask, x, 1)`, then `torch.where(mask, f(safe), other)`");
         out.push(finding, &number.at);
     }

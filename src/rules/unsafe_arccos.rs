@@ -24,7 +24,7 @@ fn check(script: &Script, out: &mut Findings) {
         };
         let finding = script
             .unsafe_finding(RULE.id, severity, &number, message)
-            .note(format!("{subject} is in {}", number.range()))
+            .note(format!("{subject} can be {}", number.range()))
             .help("keep it inside: `x.clamp(-1 + 1e-6, 1 - 1e-6)`, or take the angle with `atan2`");
         out.push(finding, &number.at);
     }

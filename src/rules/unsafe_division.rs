@@ -26,7 +26,7 @@ fn check(script: &Script, out: &mut Findings) {
         };
         let finding = script
             .unsafe_finding(RULE.id, severity, &number, message)
-            .note(format!("the denominator is in {}", number.range()))
+            .note(format!("the denominator can be {}", number.range()))
             .help(help);
         // What can be negative is zero elsewhere with an epsilon.
         let fix = script.with_summand(number.at.place, "1e-6").filter(|_| number.range.low >= 0.0);

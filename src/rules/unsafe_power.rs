@@ -30,7 +30,7 @@ fn check(script: &Script, out: &mut Findings) {
         };
         let finding = script
             .unsafe_finding(RULE.id, severity, &number, message)
-            .note(format!("{subject} is in {}", number.range()))
+            .note(format!("{subject} can be {}", number.range()))
             .help("keep the base above zero: `x.clamp(min=1e-6) ** p`");
         let fix = script.kept_from_zero(&number, "1e-6").filter(|_| number.range.low >= 0.0);
         let finding = finding.fix(fix.map(|edits| Fix::guess("add `1e-6` to the base", edits)));

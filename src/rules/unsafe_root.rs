@@ -30,7 +30,7 @@ fn check(script: &Script, out: &mut Findings) {
         let finding = script
             .unsafe_finding(RULE.id, severity, &number, message)
             .note(format!(
-                "{subject} is in {}; one zero makes the gradients of the whole batch NaN",
+                "{subject} can be {}; one zero makes the gradients of the whole batch NaN",
                 number.range()
             ))
             .help(help);

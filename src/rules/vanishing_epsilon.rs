@@ -35,7 +35,7 @@ fn check(script: &Script, out: &mut Findings) {
             }
             _ => finding,
         };
-        out.push(finding.note(format!("{subject} is in {}", number.range())).help(help), &number.at);
+        out.push(finding.note(format!("{subject} can be {}", number.range())).help(help), &number.at);
     }
 }
 
