@@ -32,6 +32,8 @@ pub struct Unsafe {
     pub range: Interval,
     /// The operand as it is written, where it can be told.
     pub operand: Option<String>,
+    /// Where the operand is written; none where the operation adds to it first.
+    pub operand_at: Option<Place>,
     /// Where its numbers come from: an API by name, and the place.
     pub what: Option<&'static str>,
     pub made: Option<Place>,
@@ -95,6 +97,7 @@ impl Script<'_> {
                 if told || ailment_of(hazard) != Some(ailment) || !once(&mut seen, hazard.place) {
                     continue;
                 }
+                let operand = self.operand(hazard);
                 found.push(Unsafe {
                     at: At {
                         place: hazard.place,
@@ -103,7 +106,8 @@ impl Script<'_> {
                         ..at.clone()
                     },
                     range: hazard.range,
-                    operand: self.operand_text(hazard),
+                    operand: operand.and_then(|place| self.operand_text(place, hazard)),
+                    operand_at: operand.filter(|_| hazard.plus == 0.0),
                     what: hazard.what.map(|what| what.as_str()),
                     made: hazard.made_at.filter(|made| *made != hazard.place),
                     faded: hazard.faded,
@@ -133,9 +137,8 @@ impl Script<'_> {
     }
 
     /// The operand of an operation: the base, the first argument or the receiver.
-    fn operand_text(&self, hazard: &Hazard) -> Option<String> {
+    fn operand(&self, hazard: &Hazard) -> Option<Place> {
         let module = self.project.module(hazard.place.file);
-        let text = |span: crate::report::Span| module.source.text.get(span.range());
         let whole = module.tree.expr_at(hazard.place.span)?;
         let is_number =
             |id: ExprId| matches!(module.tree.expr(id).kind, ExprKind::Int(_) | ExprKind::Float(_));
@@ -153,13 +156,14 @@ impl Script<'_> {
             },
             _ => whole,
         };
-        let text = text(module.tree.expr(operand).span)?;
-        let shifted =
-            module.source.text.get(hazard.place.span.range()).is_some_and(|call| call.contains("log1p"));
-        if shifted && hazard.kind != HazardKind::Division {
-            return Some(format!("1 + {text}"));
-        }
-        (text.len() <= MOST_TEXT && !text.contains('\n')).then(|| text.to_owned())
+        Some(Place::new(hazard.place.file, module.tree.expr(operand).span))
+    }
+
+    /// An operand as a message names it.
+    fn operand_text(&self, operand: Place, hazard: &Hazard) -> Option<String> {
+        let text = self.project.module(operand.file).source.text.get(operand.span.range())?;
+        let is_short = text.len() <= MOST_TEXT && !text.contains('\n');
+        is_short.then(|| if hazard.plus == 1.0 { format!("1 + {text}") } else { text.to_owned() })
     }
 }
 

@@ -99,6 +99,7 @@ impl<'p> Interp<'p> {
             place,
             kind: HazardKind::Spread,
             range: Interval::REAL,
+            plus: 0.0,
             nearness: End::Open,
             what: None,
             made_at: None,

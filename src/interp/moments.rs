@@ -39,6 +39,7 @@ impl Interp<'_> {
             place: call.place,
             kind: HazardKind::Lone,
             range: Interval::REAL,
+            plus: 0.0,
             nearness: End::Reached,
             what: None,
             made_at: of.made,

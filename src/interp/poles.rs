@@ -175,6 +175,7 @@ fn hazard_of(operation: Singular, operand: &Rc<Tensor>, place: Place) -> Option<
         place,
         kind,
         range,
+        plus: if let Singular::Log { plus } = operation { plus } else { 0.0 },
         nearness,
         what: operand.what,
         made_at: operand.made,

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Ailment, Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 use crate::values::End;
 
 pub(super) static RULE: Rule = Rule {
@@ -31,6 +31,11 @@ fn check(script: &Script, out: &mut Findings) {
             .unsafe_finding(RULE.id, Severity::Warning, &number, message)
             .note(limit)
             .help("compute the logarithm from the logits: `log_softmax(x)`, `logsigmoid(x)`, `logsigmoid(-x)` for `log(1 - sigmoid(x))`, or a loss that takes logits");
-        out.push(finding, &number.at);
+        let stable = script.as_log_softmax(&number).map(|edits| Fix::safe("use `log_softmax`", edits));
+        let fix = stable.or_else(|| {
+            let edits = script.kept_from_zero(&number, "1e-6")?;
+            Some(Fix::guess("add `1e-6` to the operand", edits))
+        });
+        out.push(finding.fix(fix), &number.at);
     }
 }

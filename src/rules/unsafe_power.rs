@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Ailment, Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "unsafe-power",
@@ -32,6 +32,8 @@ fn check(script: &Script, out: &mut Findings) {
             .unsafe_finding(RULE.id, severity, &number, message)
             .note(format!("{subject} is in {}", number.range()))
             .help("keep the base above zero: `x.clamp(min=1e-6) ** p`");
+        let fix = script.kept_from_zero(&number, "1e-6").filter(|_| number.range.low >= 0.0);
+        let finding = finding.fix(fix.map(|edits| Fix::guess("add `1e-6` to the base", edits)));
         out.push(finding, &number.at);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Group, Rule, page};
 use crate::facts::{Ailment, Findings, Script};
-use crate::report::Severity;
+use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "unsafe-root",
@@ -34,6 +34,8 @@ fn check(script: &Script, out: &mut Findings) {
                 number.range()
             ))
             .help(help);
+        let fix = script.kept_from_zero(&number, "1e-8").filter(|_| number.of_gradient);
+        let finding = finding.fix(fix.map(|edits| Fix::guess("add `1e-8` under the root", edits)));
         out.push(finding, &number.at);
     }
 }

@@ -12,8 +12,10 @@ pub struct Hazard {
     /// Of the operation.
     pub place: Place,
     pub kind: HazardKind,
-    /// What the operand can be.
+    /// What the operand can be, with what the operation adds to it.
     pub range: Interval,
+    /// What the operation adds to its operand first, as `log1p` does.
+    pub plus: f64,
     /// How near the operand comes to the pole.
     pub nearness: End,
     /// The API that gave the operand, by qualified name.

@@ -4,7 +4,7 @@
 use crate::engine::{Outcome, Shown};
 use crate::report::{Applicability, Diagnostic, Edit, FileId, Fix};
 use crate::source::Location;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -46,10 +46,12 @@ impl Chosen<'_> {
     }
 }
 
-/// The fixes of a pass.
+/// The fixes of a pass, file by file. In each file only those of one rule: what it repairs may be what another
+/// one finds.
 pub fn choose<'a>(outcome: &'a Outcome, least: Applicability, refused: &FxHashSet<Key>) -> Vec<Chosen<'a>> {
     let mut chosen: Vec<Chosen<'a>> = Vec::new();
     let mut taken: Vec<&Edit> = Vec::new();
+    let mut turns: FxHashMap<FileId, &str> = FxHashMap::default();
     for finding in &outcome.findings {
         let Some(fix) = finding.fix.as_ref().filter(|fix| fix.applicability >= least) else { continue };
         let Some(shown) = outcome.sources.get(finding.place.file) else { continue };
@@ -57,30 +59,27 @@ pub fn choose<'a>(outcome: &'a Outcome, least: Applicability, refused: &FxHashSe
         if fix.edits.is_empty() || refused.contains(&one.key()) || !has_room(fix, &taken) {
             continue;
         }
-        taken.extend(fix.edits.iter().filter(|edit| !taken.contains(edit)).collect::<Vec<_>>());
-        chosen.push(one);
+        if *turns.entry(finding.place.file).or_insert(finding.rule) == finding.rule {
+            taken.extend(fix.edits.iter().filter(|edit| !taken.contains(edit)).collect::<Vec<_>>());
+            chosen.push(one);
+        }
     }
-    // By file and rule, so that a part of them is a part that makes sense.
-    chosen.sort_by(|one, other| {
-        (&one.shown.path, one.finding.rule).cmp(&(&other.shown.path, other.finding.rule))
-    });
     chosen
 }
 
 /// How many of several fixes to try first when together they do harm: those of the first half of the files, in
-/// one file those of its first rule, of one rule half of them. What one rule does in one file may belong
-/// together, as tensors that all have to move.
+/// one file half of them.
 pub fn first_part(chosen: &[Chosen<'_>]) -> usize {
     let half = chosen.len() / 2;
-    let Some(first) = chosen.first() else { return 0 };
-    let of_file = chosen.iter().take_while(|other| other.path() == first.path()).count();
-    if of_file < chosen.len() {
-        let path = chosen[half].path();
-        let start = chosen.iter().position(|other| other.path() == path).unwrap_or(half);
-        return if start == 0 { of_file } else { start };
+    let path = chosen.get(half).and_then(Chosen::path);
+    // Findings come in the order of their files.
+    let before = chosen.iter().take_while(|one| one.path() != path).count();
+    let through = before + chosen[before..].iter().take_while(|one| one.path() == path).count();
+    match (before, through == chosen.len()) {
+        (0, true) => half,
+        (0, false) => through,
+        _ => before,
     }
-    let of_rule = chosen.iter().take_while(|other| other.finding.rule == first.finding.rule).count();
-    if of_rule < chosen.len() { of_rule } else { half }
 }
 
 /// Whether no edit touches one of another fix. The very same edit of two fixes is made once: both remove the

@@ -5,6 +5,7 @@ mod gradients;
 mod inserted;
 mod losses;
 mod modes;
+mod numbers;
 mod order;
 mod scaling;
 mod values;

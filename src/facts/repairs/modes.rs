@@ -268,7 +268,9 @@ impl<'a> Draft<'a> {
     }
 }
 
+/// `is_train`, `phase`, `self.optimizer`, and not `train_on_gpu`.
 fn hints_at_training(word: &str) -> bool {
+    const HINTS: [&str; 6] = ["train", "training", "phase", "mode", "optimizer", "optim"];
     let word = word.to_ascii_lowercase();
-    ["train", "optim", "phase"].iter().any(|hint| word.contains(hint))
+    word.rsplit('_').next().is_some_and(|last| HINTS.contains(&last))
 }
