@@ -184,6 +184,12 @@ impl Apis {
         found.unwrap_or_default()
     }
 
+    /// Whether the framework walks what a method of a subclass gives.
+    pub fn walks(&self, class: Ustr, method: Ustr) -> bool {
+        let walks = |name| self.class(name)?.class.as_ref()?.walks.contains(&method).then_some(());
+        self.along(class, &mut |name| walks(name)).is_some()
+    }
+
     /// Whether calls into this package leave optimizers, gradients and modules alone.
     pub fn is_pure(&self, package: Ustr) -> bool {
         self.shared.pure.contains(&package)

@@ -290,6 +290,8 @@ pub struct ClassSpec {
     pub proportional: bool,
     /// Parts of the training protocol that the framework does by itself: `backward`, `step`, `clear`, `device`, `eval`, `loop`.
     pub owns: Box<[Ustr]>,
+    /// Methods of a subclass that give a loss, which the framework walks.
+    pub walks: Box<[Ustr]>,
     /// An optimizer keeps something from step to step: always, or where the parameter is not zero.
     pub remembers: Option<Operand>,
 }

@@ -252,7 +252,7 @@ impl<'a> Reader<'a> {
 
     /// A class is what has a key that only classes have.
     fn class(&mut self, keys: &Keys<'a, '_>, params: &[ParamSpec]) -> Result<Option<ClassSpec>, ApiError> {
-        if !["role", "is", "weights", "call", "owns", "makes", "modal", "order", "proportional"]
+        if !["role", "is", "weights", "call", "owns", "makes", "modal", "order", "proportional", "walks"]
             .iter()
             .any(|key| keys.get(key).is_some())
         {
@@ -284,6 +284,7 @@ impl<'a> Reader<'a> {
                 false => Err(self.input.unknown(term.offset, "part", term.text, OWNED.iter().copied())),
             })
             .collect::<Result<_, _>>()?;
+        class.walks = self.terms(keys.get("walks"))?.into_iter().map(|term| ustr(term.text)).collect();
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
         class.remembers = keys.get("remembers").map(|value| self.remembers(value, &names)).transpose()?;
         class.modal = keys.get("modal").map(|value| self.modal(value, &names)).transpose()?;

@@ -28,10 +28,12 @@ pub const RANGES: &[Word] = &[
     word("ceil-at", 2, 2, "x high: min(x, high)"),
     word("chosen", 3, 3, "mask x y: of x where the mask holds, else of y"),
     word("clamp", 3, 3, "x low high; None is no bound"),
+    word("clip", 5, 5, "x low high low high: as clamp, bounds under either of two names"),
     word("cos", 1, 1, "cosine"),
     word("div", 2, 2, "x / y"),
     word("elu", 1, 2, "x [alpha]: not under -alpha"),
     word("exp", 1, 1, "above zero"),
+    word("expm1", 1, 1, "exp(x) - 1"),
     word("filled", 3, 3, "x mask value: of x where the mask does not hold, else of the value"),
     word("floor-at", 2, 2, "x low: max(x, low)"),
     word("largest", 1, 1, "of x, some of which it is, and none is larger"),
@@ -49,6 +51,7 @@ pub const RANGES: &[Word] = &[
     word("norm", 1, 1, "not negative, and zero only where numbers below zero were cut off"),
     word("optional-max", 2, 2, "x dim: of x, or the larger of two where dim is a tensor"),
     word("optional-min", 2, 2, "x dim: of x, or the smaller of two where dim is a tensor"),
+    word("padded", 2, 2, "x padding: of x, and of zero unless the padding is zero"),
     word("pow", 2, 2, "x to the power y"),
     word("prod", 1, 1, "product of elements: not negative if x is not"),
     word("product", 2, 3, "x y [bias]: sums of products; any number where one of them is learned"),
@@ -88,6 +91,7 @@ pub const POLES: &[Word] = &[
     word("norm", 1, 1, "the gradient where all of x is zero"),
     word("root", 1, 1, "the gradient where x is zero; x below zero"),
     word("rsqrt", 1, 1, "x at zero, and below"),
+    word("variance", 1, 4, "x [dim] [unbiased] [correction]: one number"),
 ];
 
 /// What a replay computes, for entries whose `range` or `mark` does not say it, sorted.
@@ -126,8 +130,19 @@ pub const COMPUTED: &[Word] = &[
 ];
 
 /// Parts of the training protocol that an engine may own.
-pub const OWNED: &[&str] =
-    &["attributes", "backward", "step", "clear", "device", "eval", "graph", "loop", "session"];
+pub const OWNED: &[&str] = &[
+    "attributes",
+    "backward",
+    "step",
+    "clear",
+    "constructing",
+    "device",
+    "eval",
+    "graph",
+    "loop",
+    "session",
+    "setup",
+];
 
 pub const VERBS: &[(&str, Verb, usize, usize)] = &[
     ("backward", Verb::Backward, 1, 4),
@@ -259,6 +274,7 @@ pub const ENTRY_KEYS: &[&str] = &[
     "property",
     "remembers",
     "source",
+    "walks",
 ];
 
 /// Keys of a file that are no entries.

@@ -18,7 +18,8 @@ pub fn hide_known(
     outcome: &mut Outcome,
     output: &Output,
 ) -> anyhow::Result<()> {
-    if let Some(path) = &args.baseline {
+    let configured = engine::settings_for(request)?.baseline.clone();
+    if let Some(path) = args.baseline.as_ref().or(configured.as_ref()) {
         read(path)?.hide(outcome, |_, _| false);
     }
     if let Some(revision) = &args.diff_base {

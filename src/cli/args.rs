@@ -117,7 +117,8 @@ pub struct CheckArgs {
     #[arg(long, help_heading = "Fixes")]
     pub diff: bool,
 
-    /// Report only what this file does not know; `--write-baseline` writes it.
+    /// Report only what this file does not know; `--write-baseline` writes it. `baseline` in the configuration
+    /// says the same.
     #[arg(long, value_name = "FILE", help_heading = "Adoption")]
     pub baseline: Option<PathBuf>,
 

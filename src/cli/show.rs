@@ -39,6 +39,9 @@ fn describe(settings: &Settings, request: &Request) -> String {
     let _ = writeln!(text, "force-exclude = {}", settings.force_exclude);
     let _ = writeln!(text, "min-confidence = {:?}", render::confidence(settings.min_confidence));
     let _ = writeln!(text, "pedantic = {}", settings.pedantic);
+    if let Some(baseline) = &settings.baseline {
+        let _ = writeln!(text, "baseline = {:?}", shown_path(&request.cwd, baseline));
+    }
     let apis: Vec<String> = settings.apis.iter().map(|path| shown_path(&request.cwd, path)).collect();
     let _ = writeln!(text, "apis = {apis:?}");
     let memory = units::bytes(settings.target.memory);

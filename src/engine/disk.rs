@@ -30,12 +30,20 @@ pub fn write_cache(folder: &Path, name: &str, bytes: &[u8]) {
                 std::fs::write(folder.join(name), text)?;
             }
         }
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let mut file = temporary().tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.persist(folder.join(name)).map_err(|error| error.error)?;
         Ok(())
     };
     let _ = write();
+}
+
+/// Readable for whoever may read the folder: several people may share a cache.
+fn temporary() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder
 }
 
 /// The names in a folder, sorted; none where it can't be read.

@@ -46,6 +46,8 @@ pub struct Settings {
     pub pedantic: bool,
     /// Tables of the user's own functions.
     pub apis: Vec<PathBuf>,
+    /// Findings that are known and not to be reported, in a file.
+    pub baseline: Option<PathBuf>,
     /// Those tables, read once, over the project's own.
     tables: OnceLock<Apis>,
     /// Stands for the texts of the tables.
@@ -94,7 +96,7 @@ impl Settings {
         #[rustfmt::skip]
         let Settings {
             values, target, gpus, tables_digest, digest, rules: _, per_file_ignores: _, exclude: _,
-            force_exclude: _, min_confidence: _, pedantic: _, apis: _, tables: _, pinned: _, files: _,
+            force_exclude: _, min_confidence: _, pedantic: _, apis: _, tables: _, baseline: _, pinned: _, files: _,
         } = self;
         let heeded = || format!("{values:?} {target:?} {gpus} {:?}", tables_digest.get());
         *digest.get_or_init(|| xxh3_128(heeded().as_bytes()))
@@ -120,6 +122,7 @@ impl Settings {
             tables_digest: OnceLock::new(),
             digest: OnceLock::new(),
             apis: layers.iter().flat_map(|layer| layer.apis.iter().cloned()).collect(),
+            baseline: layers.iter().rev().find_map(|layer| layer.baseline.clone()),
             target: layers.iter().rev().find_map(|layer| layer.target.clone()).unwrap_or_default(),
             gpus: layers.iter().rev().find_map(|layer| layer.gpus).unwrap_or(1),
             values: layers.iter().flat_map(|layer| layer.values.iter().cloned()).collect(),

@@ -3,7 +3,7 @@
 use super::{Script, once};
 use crate::report::replay::{Program, Replay};
 use crate::report::{Diagnostic, Place, Severity};
-use crate::syntax::{Arg, ExprId, ExprKind};
+use crate::syntax::{Arg, ExprId, ExprKind, ImportNames, StmtKind, Tree};
 use crate::trace::{At, Sight};
 use crate::values::{End, Faded, Hazard, HazardKind, Interval};
 
@@ -87,7 +87,7 @@ impl Script<'_> {
         let mut found = Vec::new();
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
-            let Sight::Backward { loss, .. } = sight else { continue };
+            let (Sight::Backward { loss, .. } | Sight::Walked { loss }) = sight else { continue };
             let hazards: &[Hazard] = loss.hazards.as_deref().unwrap_or_default();
             for (index, hazard) in hazards.iter().enumerate() {
                 // Of several things to say of one operation, the first is said.
@@ -147,8 +147,10 @@ impl Script<'_> {
             _ if hazard.kind == HazardKind::Division => whole,
             ExprKind::Binary { left, .. } => *left,
             ExprKind::Call { callee, args } => match (args.first(), &module.tree.expr(*callee).kind) {
-                // `x.log()`, `x.pow(0.5)`
-                (first, ExprKind::Attribute { base, .. }) if first.is_none_or(|arg| is_number(arg.value)) => {
+                // `x.log()`, `x.pow(exponent)`
+                (first, ExprKind::Attribute { base, .. })
+                    if first.is_none_or(|arg| is_number(arg.value)) || !is_imported(&module.tree, *base) =>
+                {
                     *base
                 }
                 (Some(Arg { value, .. }), _) => *value,
@@ -165,6 +167,25 @@ impl Script<'_> {
         let is_short = text.len() <= MOST_TEXT && !text.contains('\n');
         is_short.then(|| if hazard.plus == 1.0 { format!("1 + {text}") } else { text.to_owned() })
     }
+}
+
+/// Whether an expression names a module that was imported, or a part of one.
+fn is_imported(tree: &Tree, expr: ExprId) -> bool {
+    let root = match &tree.expr(expr).kind {
+        ExprKind::Attribute { base, .. } => return is_imported(tree, *base),
+        ExprKind::Name(name) => *name,
+        _ => return false,
+    };
+    tree.stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Import(items) => items.iter().any(|item| match item.alias {
+            Some(alias) => alias == root,
+            None => item.name.split('.').next() == Some(root.as_str()),
+        }),
+        StmtKind::ImportFrom { names: ImportNames::Items(items), .. } => {
+            items.iter().any(|item| item.alias.unwrap_or(item.name) == root)
+        }
+        _ => false,
+    })
 }
 
 /// Longer operands are not repeated in a message.

@@ -157,6 +157,13 @@ impl<'p> Interp<'p> {
                 };
                 self.call_value(&call.nth(0), &Call::with(call.place, args))
             }
+            "derivative-of" => self.derivative_of(call),
+            "mapped" => self.mapped(call),
+            "scanned" => self.scanned(call),
+            "either" => self.either_result(call),
+            "module-result" => self.module_result(call),
+            "inner-result" => self.inner_result(call),
+            "record" => self.recorded_arguments(call),
             "copy-module" | "deep-copy" => self.by_the_language("copy.deepcopy", call),
             "range" => self.by_the_language("range", call),
             "added-weight" => self.parameter(call),
@@ -187,6 +194,9 @@ impl<'p> Interp<'p> {
             // Where what is learned starts says nothing of where it goes.
             let is_learned = tensor.is_leaf && tensor.learned && !passed_on;
             tensor.range = transfer::range(range, call).filter(|_| !is_learned);
+            if tensor.range.is_some_and(|range| range.high.is_finite()) {
+                tensor.hazards = without_overflow(&tensor.hazards);
+            }
         }
         if let Some(mark) = api.mark {
             // Of data it does not matter which function it went through.
@@ -399,7 +409,11 @@ impl<'p> Interp<'p> {
         };
         let is_module =
             |value: &Value| value.as_obj().is_some_and(|object| self.heap.get(object).module().is_some());
-        if items.iter().all(is_module) { items } else { Vec::new() }
+        // Between layers there may be plain functions.
+        let is_step = |value: &Value| {
+            is_module(value) || matches!(value, Value::Api(_) | Value::Function(_) | Value::Partial(_))
+        };
+        if items.iter().any(is_module) && items.iter().all(is_step) { items } else { Vec::new() }
     }
 
     fn children(&mut self, call: &Invocation, named: bool) -> Value {

@@ -31,6 +31,7 @@ impl<'p> Interp<'p> {
         let class = self.heap.get(object).class;
         let ready = self.heap.get(object).module().is_none()
             || self.has_unseen_base(class)
+            || self.owns(class, "constructing")
             || ["__new__", "__setattr__"].iter().any(|name| self.is_of_project(object, name));
         self.watch.births.push(Birth { object, ready, first: None });
     }
@@ -106,6 +107,14 @@ impl<'p> Interp<'p> {
         })
     }
 
+    /// Whether a framework does by itself a part of what others leave to the script.
+    pub(super) fn owns(&self, class: ClassRef, part: &str) -> bool {
+        self.lineage(class).into_iter().any(|base| match base {
+            Base::Api(name) => self.apis.owns(name).iter().any(|owned| owned == part),
+            _ => false,
+        })
+    }
+
     fn is_of_project(&mut self, object: ObjId, name: &str) -> bool {
         matches!(self.find_attr(object, Ustr::from(name)), Some(Value::Function(_)))
     }
@@ -137,7 +146,8 @@ impl<'p> Interp<'p> {
         let Some(env) = self.modules.get(&file).map(|module| module.env) else { return };
         let name = self.tree(file).class(class).name;
         let Some(object) = self.heap.attr(env, name).and_then(Value::as_obj) else { return };
-        if self.role_of(ClassRef::Project(object)) == Some(Role::Module) {
+        let own = ClassRef::Project(object);
+        if self.role_of(own) == Some(Role::Module) && !self.owns(own, "constructing") {
             self.push_frame(env, file, None, None);
             self.seeded_receiver(file, class, Place::new(file, constructor.name_span));
             self.frames.pop();

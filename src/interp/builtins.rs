@@ -9,6 +9,9 @@ use ustr::Ustr;
 impl<'p> Interp<'p> {
     /// A builtin: those that need the interpreter itself, then the language's own.
     pub(super) fn call_builtin(&mut self, name: Ustr, call: &Call, _args: &[crate::syntax::Arg]) -> Value {
+        if let Some(value) = self.made_function(&name, call) {
+            return value;
+        }
         self.go_through(&name, call);
         let value = self.builtin(name, call);
         self.iterated(&name, call, value)

@@ -62,9 +62,10 @@ impl<'p> Interp<'p> {
             Value::Builtin(name) => self.call_builtin(*name, call, &[]),
             Value::Maybe(inner) => self.call_value(&inner.clone(), call),
             Value::Given(given) => self.call_value(&given.value.clone(), call),
+            Value::Tensor(tensor) if tensor.is_tree() => self.called_tree(callee, call),
             _ => {
                 self.havoc(call);
-                Value::Unknown
+                self.made_of_tree(call).unwrap_or_default()
             }
         }
     }
@@ -85,6 +86,9 @@ impl<'p> Interp<'p> {
                 self.call_value(&bound, call)
             }
             None => {
+                if let Some(own) = self.own_call(object) {
+                    return self.inline(&own, Some(&receiver), call);
+                }
                 let api = self.layer_api(object);
                 if let Some(value) = api.and_then(|api| self.apply_layer(object, api, call)) {
                     return value;
@@ -93,6 +97,14 @@ impl<'p> Interp<'p> {
                 Value::Unknown
             }
         }
+    }
+
+    /// The method in which a class of the project computes what calling an instance gives, where a framework's
+    /// own class calls it.
+    fn own_call(&mut self, object: ObjId) -> Option<Rc<Closure>> {
+        let lineage = self.lineage(self.heap.get(object).class);
+        let is_known = lineage.iter().any(|base| matches!(base, super::class::Base::Api(_)));
+        is_known.then(|| self.project_forward(object)).flatten()
     }
 
     /// `receiver.name(...)`.
@@ -126,7 +138,7 @@ impl<'p> Interp<'p> {
             } else {
                 self.havoc(&call.with_first(receiver.clone()));
             }
-            return Value::Unknown;
+            return self.made_of_tree(call).unwrap_or_default();
         }
         let value = self.call_value(&method, call);
         self.changed_in_place(receiver, name, &value, base);
@@ -230,7 +242,7 @@ impl<'p> Interp<'p> {
             self.event(call.place, effect, Confidence::High);
         }
         self.havoc(call);
-        Value::Unknown
+        self.made_of_tree(call).unwrap_or_default()
     }
 
     pub(super) fn language_method(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Value {

@@ -141,9 +141,21 @@ impl<'p> Interp<'p> {
                 let bound = self.bind(&value, &method, init, call.place);
                 self.call_value(&bound, call);
             }
-            None => self.dataclass_fields(object, class, call),
+            None => {
+                self.dataclass_fields(object, class, call);
+                self.set_up(object, call.place);
+            }
         }
         value
+    }
+
+    /// A framework may have a method of its own in which layers are made.
+    fn set_up(&mut self, object: ObjId, place: Place) {
+        if self.owns(self.heap.get(object).class, "setup")
+            && let Some(Value::Function(closure)) = self.find_attr(object, Ustr::from("setup"))
+        {
+            self.inline(&closure, Some(&Value::Obj(object)), &Call::new(place));
+        }
     }
 
     /// The fields of a dataclass or named tuple, from the arguments or the defaults in its body.

@@ -121,6 +121,12 @@ impl<'p> Interp<'p> {
                 "property" => wrap.is_property = true,
                 _ => {}
             },
+            Value::Api(name) if self.makes_function(*name) => *wrapper = Some(value.clone()),
+            Value::Partial(partial) => match &partial.callee {
+                Value::Api(name) if self.makes_function(*name) => *wrapper = Some(value.clone()),
+                Value::Api(name) => wrap.opaque |= !self.apis.is_transparent(*name),
+                _ => wrap.opaque = true,
+            },
             Value::Function(_) => *wrapper = Some(value.clone()),
             Value::Obj(object) if matches!(self.heap.get(*object).state, State::Class(_)) => {
                 *wrapper = Some(value.clone());

@@ -51,7 +51,10 @@ impl<'p> Interp<'p> {
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
                 Verb::GradMode => self.grad = self.truth(&arg(0)),
-                Verb::Walk => self.walk(&arg(0)),
+                Verb::Walk => {
+                    self.walk(&arg(0));
+                    self.note_walked(&arg(0), call.place);
+                }
                 Verb::AddParams => self.add_params(&arg(0), &arg(1), call.place),
                 Verb::Spawn => self.spawn(&arg(0), &arg(1), call.place),
                 Verb::Zero => self.zero(&arg(0), call.place),

@@ -55,6 +55,13 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A loss whose gradients are taken as values.
+    pub(super) fn note_walked(&mut self, loss: &Value, place: Place) {
+        if let Value::Tensor(loss) = loss.bare() {
+            self.see(place, Sight::Walked { loss: loss.clone() }, loss.confidence);
+        }
+    }
+
     fn walk_blindly(&mut self, place: Place) {
         self.out.blind_backward = true;
         self.see(place, Sight::BlindBackward, Confidence::High);
@@ -208,6 +215,8 @@ impl<'p> Interp<'p> {
             Some(api) => {
                 Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Api(api.name) }))
             }
+            // A part, or a method that gives parts.
+            None if tensor.is_tree() => value.clone(),
             // The output of a model that we do not see into may be a record of tensors.
             None if tensor.shape.is_none() && tensor.source == Source::Output => match name.as_str() {
                 // Models that compute their loss themselves take the mean.

@@ -18,6 +18,7 @@ mod context;
 mod cuts;
 mod data;
 mod decorate;
+mod derived;
 mod device;
 mod divergence;
 mod dropped;

@@ -217,6 +217,7 @@ impl<'p> Interp<'p> {
     fn run_own_loss(&mut self, model: &Value, data: &Value, place: Place) {
         let Some(object) = model.as_obj() else { return };
         let Some(loss) = self.heap.attr(object, Ustr::from("compiled loss")).cloned() else { return };
+        let loss = self.only_item(loss);
         let own = match &loss {
             Value::Function(_) | Value::Bound(_) => true,
             Value::Obj(object) => matches!(self.heap.get(*object).class, ClassRef::Project(_)),
@@ -231,6 +232,15 @@ impl<'p> Interp<'p> {
             // Whatever shape it has, the framework takes the mean.
             let confidence = loss.confidence;
             self.see(place, Sight::Backward { loss, has_gradient: true }, confidence);
+        }
+    }
+
+    /// Of a list of one its item: the loss of the only output.
+    fn only_item(&self, value: Value) -> Value {
+        let state = value.as_obj().map(|object| &self.heap.get(object).state);
+        match state {
+            Some(State::List(Items { exact: Some(items), .. })) if items.len() == 1 => items[0].clone(),
+            _ => value,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Operations with a pole: what comes of one stays with the value, until it reaches a loss.
 
 use super::{Interp, Invocation};
-use crate::apis::{Api, Operand, RangeSpec};
+use crate::apis::{Api, Apply, Operand, RangeSpec};
 use crate::report::replay::Function;
 use crate::report::{Confidence, Place};
 use crate::values::recipe::Step;
@@ -32,6 +32,7 @@ impl Interp<'_> {
             return result;
         }
         let result = self.written_out(above, below, place, result);
+        let result = without_overflow_of(below, above, result);
         self.note_pole(Singular::Divide, below, place, result)
     }
 
@@ -49,57 +50,40 @@ impl Interp<'_> {
         }
     }
 
-    /// The operation that an entry of the tables is.
+    /// What an entry of the tables says of poles: in words of its own, or by its range.
     pub(super) fn note_poles_of(&mut self, api: &Api, call: &Invocation, result: Value) -> Value {
-        let named = match &api.pole {
-            Some(apply) => Some(apply),
-            None => match &api.range {
-                Some(RangeSpec::Of(apply)) => Some(apply),
-                _ => None,
-            },
-        };
-        let Some(apply) = named else { return result };
-        match apply.verb.as_str() {
-            "diagonal" => return with_relation(result, Relation::Diagonal),
-            "deviation" => {
-                let result = self.note_deviation(apply, call, result);
-                let (Some(of), false) = (apply.args.first(), is_one(&result)) else { return result };
-                return self.note_pole(Singular::Norm, &call.operand(of), call.place, result);
-            }
-            "finite" => return without_hazards(result),
-            _ => {}
-        }
-        let place_of = |at: usize| match apply.args.get(at) {
-            Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
-            _ => call.place,
-        };
-        let operand = |at: usize| apply.args.get(at).map_or(Value::Unknown, |arg| call.operand(arg));
-        let of_first =
-            |operation| Pole { operation, operand: operand(0), above: Value::Unknown, place: call.place };
-        let pole = match apply.verb.as_str() {
-            "arc" => of_first(Singular::Arc),
-            "div" => Pole {
-                operation: Singular::Divide,
-                operand: operand(1),
-                above: operand(0),
-                place: place_of(1),
-            },
-            "exp" => of_first(Singular::Exp),
-            "inverse" => of_first(Singular::Inverse),
-            "log" => of_first(Singular::Log { plus: 0.0 }),
-            "log1p" => of_first(Singular::Log { plus: 1.0 }),
-            "pow" => match operand(1).as_num() {
-                Some(exponent) => of_first(Singular::Power(exponent)),
-                None => return result,
-            },
-            "reciprocal" => Pole { above: Value::int(1), place: place_of(0), ..of_first(Singular::Divide) },
-            // Of all numbers at once it is zero in no run.
-            "norm" if api.pole.is_none() || is_one(&result) => return result,
-            "norm" => of_first(Singular::Norm),
-            "root" | "sqrt" => of_first(Singular::Root),
-            "rsqrt" => of_first(Singular::Power(-0.5)),
+        let apply = match (&api.pole, &api.range) {
+            (Some(apply), _) | (None, Some(RangeSpec::Of(apply))) => apply,
             _ => return result,
         };
+        match apply.verb.as_str() {
+            "diagonal" => with_relation(result, Relation::Diagonal),
+            "finite" => without_hazards(result),
+            "deviation" => {
+                let result = self.note_deviation(apply, call, result);
+                self.note_norm(apply, call, result)
+            }
+            "variance" => self.note_deviation(apply, call, result),
+            // As a range it says how a norm behaves, as a pole that its gradient has one.
+            "norm" if api.pole.is_some() => self.note_norm(apply, call, result),
+            _ => match pole(apply, call) {
+                Some(pole) => self.note_operation(pole, result),
+                None => result,
+            },
+        }
+    }
+
+    /// Of all numbers at once a norm or a deviation is zero in no run.
+    fn note_norm(&mut self, apply: &Apply, call: &Invocation, result: Value) -> Value {
+        match apply.args.first() {
+            Some(of) if !is_one(&result) => {
+                self.note_pole(Singular::Norm, &call.operand(of), call.place, result)
+            }
+            _ => result,
+        }
+    }
+
+    fn note_operation(&mut self, pole: Pole, result: Value) -> Value {
         match pole.operation {
             Singular::Divide => self.note_division(&pole.above, &pole.operand, pole.place, result),
             Singular::Log { .. } => {
@@ -118,16 +102,16 @@ impl Interp<'_> {
             .what
             .and_then(|what| self.apis.get(what))
             .is_some_and(|api| matches!(&api.range, Some(RangeSpec::Of(apply)) if apply.verb == "sum"));
-        let is_above = |place: Place| {
-            above.as_tensor().is_some_and(|above| overflows(above).any(|hazard| hazard.place == place))
+        let is_above = |other: &Hazard| {
+            above.as_tensor().is_some_and(|above| overflows(above).any(|hazard| is_same(hazard, other)))
         };
         let over_a_number = above.as_num().is_some() && below.range.is_some_and(|range| range.low > 0.0);
         let Some(overflow) =
-            overflows(below).find(|hazard| over_a_number || is_sum || is_above(hazard.place)).cloned()
+            overflows(below).find(|hazard| over_a_number || is_sum || is_above(hazard)).cloned()
         else {
             return result;
         };
-        let is_share = is_above(overflow.place);
+        let is_share = is_above(&overflow);
         let result = written_at(Some(overflow), place, result);
         match result.as_tensor() {
             Some(tensor) if is_share => {
@@ -146,6 +130,36 @@ impl Interp<'_> {
         let recipe = tensor.recipe.clone();
         with_hazard(tensor, Hazard { recipe, ..hazard })
     }
+}
+
+/// The operation with a pole that a word of the tables stands for.
+fn pole(apply: &Apply, call: &Invocation) -> Option<Pole> {
+    let operand = |at: usize| apply.args.get(at).map_or(Value::Unknown, |arg| call.operand(arg));
+    let place_of = |at: usize| match apply.args.get(at) {
+        Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
+        _ => call.place,
+    };
+    let operation = match apply.verb.as_str() {
+        // A division is shown where its denominator stands.
+        "div" => {
+            let operation = Singular::Divide;
+            return Some(Pole { operation, operand: operand(1), above: operand(0), place: place_of(1) });
+        }
+        "reciprocal" => {
+            let operation = Singular::Divide;
+            return Some(Pole { operation, operand: operand(0), above: Value::int(1), place: place_of(0) });
+        }
+        "arc" => Singular::Arc,
+        "exp" => Singular::Exp,
+        "inverse" => Singular::Inverse,
+        "log" | "log2" | "log10" => Singular::Log { plus: 0.0 },
+        "log1p" => Singular::Log { plus: 1.0 },
+        "pow" => Singular::Power(operand(1).as_num()?),
+        "root" | "sqrt" => Singular::Root,
+        "rsqrt" => Singular::Power(-0.5),
+        _ => return None,
+    };
+    Some(Pole { operation, operand: operand(0), above: Value::Unknown, place: call.place })
 }
 
 /// What threatens an operation on this operand. Masks, counts and data are what they are; what a model makes
@@ -197,7 +211,29 @@ fn is_rectified(operand: &Tensor) -> bool {
 /// The interval of a softmax, a sigmoid, or what either leaves of one.
 fn is_share(range: &Interval) -> bool {
     let rounding = |end: End| matches!(end, End::Underflow | End::Rounded);
-    range.low == 0.0 && range.high == 1.0 && rounding(range.low_end) && rounding(range.high_end)
+    // Where a mask says so, one is put in place of a share.
+    let filled = range.low_end == End::Underflow && range.high_end == End::Reached;
+    let whole = rounding(range.low_end) && rounding(range.high_end);
+    range.low == 0.0 && range.high == 1.0 && (whole || filled)
+}
+
+/// The exponential of the same numbers, perhaps written twice.
+fn is_same(one: &Hazard, other: &Hazard) -> bool {
+    let same_operand = one.made_at.is_some() && (one.made_at, one.what) == (other.made_at, other.what);
+    one.place == other.place || same_operand
+}
+
+/// Divided by what overflows a number is zero.
+fn without_overflow_of(below: &Value, above: &Value, result: Value) -> Value {
+    let (Some(below), Some(tensor)) = (below.as_tensor(), result.as_tensor()) else { return result };
+    let of_above = |hazard: &Hazard| {
+        above.as_tensor().is_some_and(|above| overflows(above).any(|other| other.place == hazard.place))
+    };
+    let of_below = |hazard: &Hazard| overflows(below).any(|other| other.place == hazard.place);
+    let is_left =
+        |hazard: &Hazard| hazard.kind != HazardKind::Overflow || of_above(hazard) || !of_below(hazard);
+    let hazards = retain_hazards(&tensor.hazards, is_left);
+    Value::tensor(Tensor { hazards, ..(**tensor).clone() })
 }
 
 /// A logarithm of a sum with an exponential that overflows.

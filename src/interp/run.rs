@@ -262,7 +262,10 @@ impl<'p> Interp<'p> {
                 call.open = true;
                 continue;
             }
-            let value = self.seeded_param(closure, param);
+            let mut value = self.seeded_param(closure, param);
+            if receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name)) {
+                value = self.as_hooks_are_called(closure, param, value);
+            }
             call.keywords.push((param.name, Passed { value, place: Place::new(key.file, param.span) }));
         }
         if receiver.as_ref().is_some_and(|receiver| self.computes(receiver, definition)) {
@@ -282,6 +285,9 @@ impl<'p> Interp<'p> {
             Some(result) => result,
             None => self.inline(closure, receiver.as_ref(), &call),
         };
+        if receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name)) {
+            self.note_returned_loss(&result, place);
+        }
         // Whoever calls one of its methods may have called others before, in any order.
         if let Some(receiver) = receiver {
             self.leave_places_open(&receiver);

@@ -27,6 +27,8 @@ fn check(script: &Script, out: &mut Findings) {
         let fix = script.assigned_back(dropped.at.place).map(|edits| match method.as_str() {
             // The code below may want the graph that this would cut off.
             "detach" => Fix::guess(title, edits),
+            // A parameter can't be replaced by a tensor.
+            _ if receiver.contains('.') => Fix::guess(title, edits),
             _ => Fix::safe(title, edits),
         });
         out.push(finding.fix(fix), &dropped.at);

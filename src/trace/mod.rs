@@ -197,6 +197,8 @@ pub enum Sight {
     Spread { left: Rc<Tensor>, right: Rc<Tensor> },
     /// `backward` on a tensor.
     Backward { loss: Rc<Tensor>, has_gradient: bool },
+    /// Gradients of this were asked for as values; nothing accumulates.
+    Walked { loss: Rc<Tensor> },
     /// A backward of something that we do not see: it may walk any graph.
     BlindBackward,
     /// A backward walks what a backward of an earlier iteration has walked; `kept` where that one kept it.

@@ -187,6 +187,12 @@ impl Hazard {
     }
 }
 
+/// What is left where numbers have gone through weights, or into something that has bounds: whatever overflowed
+/// is no longer what a logarithm or a quotient is written out of.
+pub fn without_overflow(hazards: &Option<Rc<[Hazard]>>) -> Option<Rc<[Hazard]>> {
+    retain_hazards(hazards, |hazard| hazard.kind != HazardKind::Overflow)
+}
+
 /// Those that a condition keeps.
 pub fn retain_hazards(
     hazards: &Option<Rc<[Hazard]>>,

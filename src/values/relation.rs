@@ -20,6 +20,8 @@ pub enum Relation {
     Diagonal,
     /// A matrix to which a diagonal was added.
     Regular,
+    /// Not one tensor but a structure of them, any part of which is like the whole.
+    Tree,
     /// A guard of its numbers was lost to rounding.
     Faded(Faded),
 }
@@ -61,6 +63,11 @@ impl Tensor {
     /// Whether a tensor is another's largest numbers.
     pub fn is_largest_of(&self, other: &Rc<Tensor>) -> bool {
         matches!(self.relation.as_deref(), Some(Relation::Largest(of)) if is_same(of, other))
+    }
+
+    /// Whether it stands for a structure of tensors.
+    pub fn is_tree(&self) -> bool {
+        matches!(self.relation.as_deref(), Some(Relation::Tree))
     }
 
     /// The interval of its squares or sizes.

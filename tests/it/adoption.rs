@@ -98,6 +98,10 @@ fn of_a_hundred_known_findings_and_a_new_one_the_new_one_is_reported() {
     let ran = project.run(&["check", "--write-baseline", "known.json"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "wrote a baseline of 100 findings to known.json\n"));
     assert_eq!(check(&project, &["--baseline", "known.json"]), (Vec::new(), 100));
+    project.write("trainlint.toml", "baseline = \"known.json\"\n");
+    assert_eq!(check(&project, &["p1"]), (Vec::new(), 20));
+    assert_eq!(check(&project, &["--isolated", "p1"]).1, 0);
+    project.remove("trainlint.toml");
 
     shuffle(&project);
     let (news, known) = check(&project, &["--baseline", "known.json"]);

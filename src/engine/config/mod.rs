@@ -32,6 +32,8 @@ pub struct Config {
     pub min_confidence: Option<Confidence>,
     pub pedantic: Option<bool>,
     pub apis: Vec<PathBuf>,
+    /// Findings that are known.
+    pub baseline: Option<PathBuf>,
     pub target: Option<Target>,
     pub gpus: Option<u32>,
     pub values: Vec<(String, Literal)>,

@@ -13,6 +13,7 @@ use toml::de::{DeTable, DeValue};
 /// Every key of the top level.
 pub const KEYS: &[&str] = &[
     "apis",
+    "baseline",
     "exclude",
     "extend",
     "extend-exclude",
@@ -86,6 +87,7 @@ fn entry(reader: &Reader<'_>, config: &mut Config, key: &str, value: &Value<'_>)
         "pedantic" => config.pedantic = Some(reader.flag(key, value)?),
         "extend" => config.extend = Some(config.base.join(reader.string(key, value)?)),
         "apis" => config.apis = reader.each(key, value, |path| Ok(config.base.join(path)))?,
+        "baseline" => config.baseline = Some(config.base.join(reader.string(key, value)?)),
         "target" => target(reader, config, reader.table(key, value)?)?,
         "values" => values(reader, config, reader.table(key, value)?)?,
         _ => {}

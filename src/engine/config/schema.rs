@@ -58,6 +58,13 @@ fn properties() -> Value {
         ("target", target()),
         ("values", values),
         ("apis", apis),
+        (
+            "baseline",
+            plain(
+                "string",
+                "Findings that are known, as `--write-baseline` wrote them, relative to this file.",
+            ),
+        ),
         ("extend", plain("string", "A configuration file that this one stands over, relative to this file.")),
         ("required-version", plain("string", version)),
     ];

@@ -91,7 +91,7 @@ impl<'a> Draft<'a> {
 
     /// Indents statements that follow each other, and puts a header above them.
     pub fn put_under(&self, header: &str, first: Line<'a>, last: Line<'a>) -> Option<Edit> {
-        let unit = self.indent_unit();
+        let unit = self.unit_around(first).unwrap_or_else(|| self.indent_unit());
         let region = Span::new(first.start, last.end);
         let inside_string = self.lines_in_strings(region);
         let mut text = format!("{}{header}", first.indent);
@@ -121,8 +121,15 @@ impl<'a> Draft<'a> {
         strings.flat_map(|expr| inside(expr.span)).collect()
     }
 
+    /// By how much a statement is indented against the one around it.
+    fn unit_around(&self, line: Line<'a>) -> Option<&'a str> {
+        let around = self.statements_around(line.code);
+        let (_, outer) = self.line_start(self.statement(*around.iter().rev().nth(1)?).span.start);
+        line.indent.strip_prefix(outer).filter(|unit| !unit.is_empty())
+    }
+
     /// By how much the file indents: as its first indented block does.
-    pub fn indent_unit(&self) -> &'a str {
+    fn indent_unit(&self) -> &'a str {
         let tree = &self.module.tree;
         let bodies = tree.stmts.iter().filter_map(|stmt| {
             let body = match &stmt.kind {

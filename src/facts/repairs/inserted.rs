@@ -63,9 +63,12 @@ impl<'a> Script<'a> {
 
     /// Whether a base class is a package's, whose constructor wants nothing.
     fn is_of_a_package(&self, place: Place, draft: Draft<'a>, base: ExprId) -> bool {
-        let path = draft.qualified(base);
-        let top = path.as_deref().and_then(|path| path.split('.').next()).filter(|top| !top.is_empty());
-        top.is_some_and(|top| self.project.resolve(place.file, 0, Some(Ustr::from(top))) == Target::Outside)
+        /// Classes that are there to be derived from, as the frameworks call them.
+        const PLAIN: [&str; 4] = ["Layer", "LightningModule", "Model", "Module"];
+        let Some(path) = draft.qualified(base) else { return false };
+        let (top, last) = (path.split('.').next().unwrap_or_default(), path.rsplit('.').next());
+        last.is_some_and(|last| PLAIN.contains(&last))
+            && self.project.resolve(place.file, 0, Some(Ustr::from(top))) == Target::Outside
     }
 
     /// The statements that hand memory back removed, all of one iteration.

@@ -98,21 +98,23 @@ impl<'a> Script<'a> {
         const LONGEST: usize = 25;
         let function = draft.function_around(place.span).map(|function| draft.function_span(function));
         let around = draft.statements_around(place.span);
-        let own = |stmt: &&StmtId| {
+        let loops = around.iter().filter(|stmt| {
             let span = draft.statement(**stmt).span;
             let in_function = function.is_none_or(|function| function.contains(span));
-            let is_short = draft.text(span).lines().count() <= LONGEST;
-            in_function && is_short && draft.is_loop(**stmt) && self.only_evaluates(place.file, span, draft)
-        };
-        if let Some(found) = around.iter().find(own) {
-            return draft.line(*found);
+            in_function && draft.is_loop(**stmt) && self.only_evaluates(place.file, span, draft)
+        });
+        let loops: Vec<&StmtId> = loops.collect();
+        let is_short = |stmt: &StmtId| draft.text(draft.statement(*stmt).span).lines().count() <= LONGEST;
+        if let Some(found) = loops.iter().find(|stmt| is_short(stmt)) {
+            return draft.line(**found);
         }
         let stmt = *around.last()?;
         let is_known = match function {
-            Some(function) => self.only_evaluates(place.file, function, draft) || self.trains_beside(at),
+            Some(function) => self.only_evaluates(place.file, function, draft),
             // The script's own statements run once, and all of them were seen.
-            None => !around.iter().any(|stmt| draft.is_loop(*stmt)) || self.trains_beside(at),
+            None => !around.iter().any(|stmt| draft.is_loop(*stmt)),
         };
+        let is_known = is_known || !loops.is_empty() || self.trains_beside(at);
         let is_idle = self.is_idle_within(place.file, draft.statement(stmt).span);
         draft.line(stmt).filter(|_| draft.is_simple(stmt) && is_known && is_idle)
     }

@@ -9,7 +9,11 @@ use crate::trace::{Effect, ScalerAct};
 impl<'a> Script<'a> {
     /// Divides the gradients by the scale before they are clipped, where every clipping leads to a step.
     pub fn unscaled_first(&self, clip: &ScaledClipping, method: &str) -> Option<Vec<Edit>> {
-        let place = clip.at.place;
+        // Gradients are divided once, before the first of several clippings.
+        let before_step =
+            |other: &ScaledClipping| other.step == clip.step && other.at.place.file == clip.at.place.file;
+        let all = self.scaled_clippings().into_iter().filter(before_step).map(|other| other.at.place);
+        let place = all.min_by_key(|place| place.span.start)?;
         let step = self.step_in(place, clip.step?)?;
         let draft = self.draft(place.file);
         let line = draft.line_at(place.span)?;

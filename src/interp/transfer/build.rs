@@ -277,6 +277,9 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
     // Under autocast each operation has a dtype of its own.
     let casts = interp.autocast().is_some() && !operands.iter().all(|operand| operand.is_array);
     let dtype = promoted(operands).filter(|dtype| !casts || !dtype.is_float());
+    // Frameworks do not agree on what an array becomes where it meets a tensor.
+    let mixed = operands.iter().any(|operand| operand.is_array != operands[0].is_array);
+    let dtype = dtype.filter(|dtype| !mixed || operands.iter().all(|operand| operand.dtype == Some(*dtype)));
     let graph = operands.iter().fold(Graph::None, |graph, operand| graph.union(&operand.graph));
     let confidence = operands.iter().map(|operand| operand.confidence).fold(interp.trust, Ord::min);
     Tensor {

@@ -24,7 +24,8 @@ pub fn same(_interp: &mut Interp, call: &Invocation) -> Value {
 
 /// Whether integers stay integers: an operation that stretches numbers makes floats of them.
 fn keeps_integers(range: &Option<RangeSpec>) -> bool {
-    const KEEPING: [&str; 8] = ["abs", "ceil-at", "clamp", "floor-at", "neg", "relu", "same", "square"];
+    const KEEPING: [&str; 9] =
+        ["abs", "ceil-at", "clamp", "clip", "floor-at", "neg", "relu", "same", "square"];
     matches!(range, Some(RangeSpec::Of(apply)) if KEEPING.contains(&apply.verb.as_str()))
 }
 
@@ -36,7 +37,7 @@ fn widens(call: &Invocation) -> bool {
 }
 
 /// Ranges of operations that only keep numbers between bounds.
-const CLAMPS: [&str; 3] = ["clamp", "ceil-at", "floor-at"];
+const CLAMPS: [&str; 4] = ["clamp", "clip", "ceil-at", "floor-at"];
 
 /// New numbers in the same shape.
 pub fn like(interp: &mut Interp, call: &Invocation) -> Value {

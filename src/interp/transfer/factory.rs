@@ -356,7 +356,7 @@ pub fn drawn(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `dist-rsample x shape`: drawn numbers with the graph of the distribution's parameters.
 pub fn redrawn(interp: &mut Interp, call: &Invocation) -> Value {
-    Value::tensor(some_tensor(interp, call.place))
+    Value::tensor(Tensor { learned: true, ..some_tensor(interp, call.place) })
 }
 
 /// Python numbers only, no tensors or arrays.

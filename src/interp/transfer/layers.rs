@@ -34,6 +34,7 @@ pub(super) fn weighted(
         Value::Tensor(tensor) => Value::tensor(Tensor {
             range: Some(Interval::REAL),
             mark: Some((Mark::Raw, call.place)),
+            hazards: without_overflow(&tensor.hazards),
             cast: cast_of_products(interp),
             ..(*tensor).clone()
         }),
@@ -145,7 +146,8 @@ pub fn product_of(interp: &Interp, place: crate::report::Place, a: &Tensor, b: &
     // Numbers that were written out, through weights, are what a model makes of them.
     let is_output = made.source == Source::Parameter && a.source != b.source;
     let source = if is_output { Source::Output } else { made.source };
-    Tensor { shape, range, source, cast: cast_of_products(interp), ..made }
+    let hazards = without_overflow(&made.hazards);
+    Tensor { shape, range, source, hazards, cast: cast_of_products(interp), ..made }
 }
 
 /// `embedding x num_embeddings embedding_dim`
@@ -265,7 +267,8 @@ pub fn linear_weight(interp: &mut Interp, call: &Invocation) -> Value {
     let (input, weight) = (first(interp, call), tensor_of(interp, &call.nth(1)));
     let out = weight.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default();
     let shape = input.shape.as_ref().and_then(|shape| dims::replace(shape, -1, out)).map(Rc::from);
-    Value::tensor(Tensor { shape, ..result(interp, call.place, &[&input, &weight]) })
+    let made = result(interp, call.place, &[&input, &weight]);
+    Value::tensor(Tensor { shape, hazards: without_overflow(&made.hazards), ..made })
 }
 
 /// `pad x padding rank`: an integer pads all of the `rank` last axes.

@@ -69,10 +69,12 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("ceil-at", |x| bounded(x, None, Some(1))),
     ("chosen", chosen),
     ("clamp", |x| bounded(x, Some(1), Some(2))),
+    ("clip", clip),
     ("cos", |_| Some(Interval::closed(-1.0, 1.0))),
     ("div", |x| Some(x.interval(0)?.div(&x.interval(1)?))),
     ("elu", elu),
     ("exp", |x| Some(x.interval(0)?.exp())),
+    ("expm1", |x| Some(x.interval(0)?.exp().sub(&Interval::point(1.0)))),
     ("filled", filled),
     ("floor-at", |x| bounded(x, Some(1), None)),
     ("largest", |x| x.interval(0)),
@@ -91,6 +93,7 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("norm", |x| Some(x.interval(0)?.norm())),
     ("optional-max", |x| extreme(x, Interval::max)),
     ("optional-min", |x| extreme(x, Interval::min)),
+    ("padded", padded),
     ("pow", pow),
     ("prod", |x| Some(x.interval(0)?.product())),
     ("product", product),
@@ -122,6 +125,15 @@ fn bounded(x: &Operands, low: Option<usize>, high: Option<usize>) -> Option<Inte
         range = range.min(&held(high));
     }
     Some(range)
+}
+
+/// `clip x low high old_low old_high`: bounds under either of two names.
+fn clip(x: &Operands) -> Option<Interval> {
+    let either = |new: usize, old: usize| match x.0.get(new).map(Value::bare) {
+        None | Some(Value::None) => old,
+        _ => new,
+    };
+    bounded(x, Some(either(1, 3)), Some(either(2, 4)))
 }
 
 /// `chosen mask x y`
@@ -232,6 +244,12 @@ fn extreme(x: &Operands, of: fn(&Interval, &Interval) -> Interval) -> Option<Int
         Some(Value::Unknown) => None,
         _ => x.interval(0),
     }
+}
+
+/// `padded x padding`: zeros are put around it, unless the padding is none.
+fn padded(x: &Operands) -> Option<Interval> {
+    let range = x.interval(0)?;
+    Some(if x.number(1) == Some(0.0) { range } else { range.join(&Interval::point(0.0)) })
 }
 
 fn pow(x: &Operands) -> Option<Interval> {
