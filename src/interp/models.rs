@@ -227,7 +227,8 @@ impl<'p> Interp<'p> {
             return;
         }
         let output = self.output_of_model(object, data, place);
-        let call = Call::with(place, [Value::Unknown, output]);
+        let labels = Tensor { graph: Graph::None, source: Source::Data, ..Tensor::default() };
+        let call = Call::with(place, [Value::tensor(labels), output]);
         if let Value::Tensor(loss) = self.call_value(&loss, &call) {
             // Whatever shape it has, the framework takes the mean.
             let confidence = loss.confidence;

@@ -198,3 +198,6 @@ impl<'a> Draft<'a> {
         span.end + rest.find(')').map_or(0, |at| at as u32 + 1)
     }
 }
+
+#[cfg(test)]
+mod tests;
