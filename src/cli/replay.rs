@@ -9,11 +9,15 @@ use crate::engine::{self, Outcome};
 use crate::replay::outcome::{Device, Results, SCHEMA, Verdict};
 use crate::replay::plan::{self, Limits, MOST_BYTES, Plan, Settings};
 use crate::replay::{process, text};
+use crate::source::SourceFile;
 use anyhow::{Context, bail};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Component, Path};
 use std::process::Command;
 use std::time::Instant;
+
+/// Where Linux tells which driver is loaded.
+const DRIVER: &str = "/proc/driver/nvidia/version";
 
 /// Checks, replays, and tells what came of it.
 pub fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8> {
@@ -50,6 +54,9 @@ pub fn replay(args: &ReplayArgs, output: &Output) -> anyhow::Result<u8> {
     if let Some(code) = refused(args.backend, output) {
         return Ok(code);
     }
+    for path in changed(&plan) {
+        output.complain("warning", &format!("{path} has changed since the plan was made"));
+    }
     let results = run(&plan, &bytes)?;
     write(args.output.as_deref(), &json(&results), output)?;
     Ok(CLEAN)
@@ -77,13 +84,31 @@ pub fn worker(args: &WorkerArgs) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
-/// Replays run on the CPU; who insists on a GPU is told so.
+/// Scripts that are here, and not as they were.
+fn changed(plan: &Plan) -> Vec<String> {
+    let is_other = |source: &&plan::SourceHash| {
+        let path = Path::new(&source.path);
+        // The plan may be a stranger's: only files below this folder are looked at.
+        let below = path.components().all(|part| matches!(part, Component::Normal(_)));
+        below
+            && path.is_file()
+            && SourceFile::read(path).is_ok_and(|file| plan::hash(file.text.as_bytes()) != source.sha256)
+    };
+    plan.sources.iter().filter(is_other).map(|source| text::clean(&source.path)).collect()
+}
+
+/// Replays run on the CPU; who insists on a GPU is told so, and whether there would be one.
 fn refused(backend: Backend, output: &Output) -> Option<u8> {
     (backend == Backend::Cuda).then(|| {
-        output.complain(
-            "error",
-            "this version has no backend for GPUs; `--backend cpu` gives the same samples and the same verdicts",
-        );
+        let here = match std::fs::read_to_string(DRIVER) {
+            Ok(told) => {
+                format!("there is a driver ({})", text::clean(told.lines().next().unwrap_or_default()))
+            }
+            Err(_) => "no NVIDIA driver was found".to_owned(),
+        };
+        let help =
+            "replays run on the CPU in this version: take `--backend cpu`, which draws the same samples";
+        output.complain("error", &format!("{help} ({here})"));
         NO_GPU
     })
 }

@@ -16,11 +16,14 @@ const HALF_GUARD: f64 = 1e-3;
 
 impl Script<'_> {
     /// What is replayed of a hazard: the computation of the loss where it is followed from there on, else that
-    /// of the operation alone.
+    /// of the operation alone. What else is unsafe on the way is taken as repaired, so that a failure is this one.
     pub fn replay_of(&self, loss: &Rc<Tensor>, hazard: &Hazard) -> Option<Program> {
         let pole = hazard.recipe.as_ref()?;
+        let hazards = loss.hazards.as_deref().unwrap_or_default();
+        let is_own = |one: &Hazard| one.recipe.as_ref().is_some_and(|recipe| Rc::ptr_eq(recipe, pole));
         let build = |whole: bool, guarded: bool| {
-            let mut writer = Writer::new(self, guarded.then_some((pole, hazard)));
+            let unsafe_ones: Vec<&Hazard> = hazards.iter().filter(|one| guarded || !is_own(one)).collect();
+            let mut writer = Writer::new(self, unsafe_ones);
             let output = if whole { writer.tensor(loss)? } else { writer.recipe(pole)? };
             writer.finish(output, hazard)
         };
@@ -52,8 +55,8 @@ fn holds(recipe: &Rc<Recipe>, part: &Rc<Recipe>) -> bool {
 struct Writer<'a> {
     script: &'a Script<'a>,
     program: Program,
-    /// The operation that is guarded, in the repaired program.
-    guarded: Option<(&'a Rc<Recipe>, &'a Hazard)>,
+    /// The operations that are written as they should be.
+    guarded: Vec<&'a Hazard>,
     known: Vec<(Rc<Recipe>, u32)>,
     leaves: Vec<(Rc<Tensor>, u32)>,
     forms: Vec<Form>,
@@ -62,7 +65,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(script: &'a Script<'a>, guarded: Option<(&'a Rc<Recipe>, &'a Hazard)>) -> Writer<'a> {
+    fn new(script: &'a Script<'a>, guarded: Vec<&'a Hazard>) -> Writer<'a> {
         Writer {
             script,
             program: Program::default(),
@@ -107,11 +110,11 @@ impl<'a> Writer<'a> {
                     // A row that was summed up already: what is left are samples, which are not replayed as one.
                     return None;
                 }
-                match self.guarded {
-                    Some((pole, hazard)) if Rc::ptr_eq(pole, recipe) => {
-                        self.guard(*function, &nodes, hazard, recipe.place)
-                    }
-                    _ => self.apply(*function, &nodes, Some(recipe.place)),
+                let is_this =
+                    |one: &&&Hazard| one.recipe.as_ref().is_some_and(|pole| Rc::ptr_eq(pole, recipe));
+                match self.guarded.iter().find(is_this).copied() {
+                    Some(hazard) => self.guard(*function, &nodes, hazard, recipe.place),
+                    None => self.apply(*function, &nodes, Some(recipe.place)),
                 }
             }
         };

@@ -161,7 +161,7 @@ fn summary(results: &Results) -> String {
 }
 
 /// Without characters that would command the terminal: results may come from anybody.
-fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 

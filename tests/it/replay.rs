@@ -82,6 +82,27 @@ fn a_bad_plan_is_refused_with_the_place_in_it() {
 }
 
 #[test]
+fn a_script_that_has_changed_is_named() {
+    let script = "import torch\nmodel = torch.nn.Linear(4, 1)\nfor x, y in loader:\n    (y / model(x)).mean().backward()\n";
+    let project = Project::new().file("train.py", script);
+    let made = project.run(&["plan", "--samples", "1000", "-o", "plan.json"]);
+    assert_eq!((made.code, made.stderr.as_str()), (0, ""), "{made:?}");
+    let ran = project.run(&["replay", "plan.json", "-o", "result.json"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    assert!(
+        project.text("result.json").contains("\"verdict\":\"confirmed\""),
+        "{}",
+        project.text("result.json")
+    );
+    let project = project.file("train.py", format!("{script}# another line\n"));
+    let ran = project.run(&["replay", "plan.json", "-o", "result.json"]);
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (0, "warning: train.py has changed since the plan was made\n")
+    );
+}
+
+#[test]
 fn who_insists_on_a_gpu_is_told_that_there_is_none() {
     let project = Project::new().file("plan.json", PLAN);
     let ran = project.run(&["replay", "plan.json", "--backend", "cuda"]);

@@ -1,9 +1,12 @@
 //! Plans survive the way to a file and back, and what is no plan is refused with its place.
 
 use super::*;
+use crate::replay::outcome::Verdict;
+use crate::replay::run::run;
 use crate::report::replay::{
     Demand, Domain, Fault, Float, Form, Framework, Function, Number, Optimizer, Program, Step,
 };
+use std::time::{Duration, Instant};
 
 fn program() -> Program {
     let mut program = Program { dtype: Float::F16, framework: Framework::Jax, ..Program::default() };
@@ -93,15 +96,62 @@ fn what_is_wrong_is_named_by_its_place() {
     assert_eq!(refused("[1, 2]").0, "$.schema");
 }
 
+/// A linear congruential generator.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % below
+    }
+}
+
+fn any_program(dice: &mut Dice) -> Program {
+    let mut program = Program {
+        dtype: Float::ALL[dice.next(4)],
+        framework: Framework::ALL[dice.next(3)],
+        ..Program::default()
+    };
+    let domains = [Domain::REAL, Domain::UNIT, Domain::LABEL, Domain::closed(-3.0, f64::INFINITY)];
+    for index in 0..=dice.next(3) {
+        program.input(format!("x{index}"), Form::ALL[dice.next(2)], domains[dice.next(4)], dice.next(2) == 0);
+    }
+    program.number([0.0, 1.0, -2.5, f64::INFINITY, f64::NAN][dice.next(5)]);
+    for _ in 0..=dice.next(12) {
+        let function = Function::ALL[dice.next(Function::ALL.len())];
+        let operands: Vec<u32> =
+            (0..function.arity()).map(|_| dice.next(program.nodes.len()) as u32).collect();
+        program.apply(function, &operands, None);
+    }
+    program
+}
+
+/// Whatever is computed of whatever: it comes back from a file as it was, runs, and is judged.
+#[test]
+fn any_program_can_be_carried_and_run() {
+    let mut dice = Dice(5);
+    for _ in 0..300 {
+        let program = any_program(&mut dice);
+        let spots = vec![None; program.nodes.len()];
+        let work = Work::Expr(Expr { program, spots, width: 1 + dice.next(5), samples: 300 });
+        let item = Item { rule: "any".to_owned(), at: Spot::default(), message: String::new(), work };
+        let plan = Plan { seed: 3, sources: Vec::new(), limits: Limits::default(), items: vec![item] };
+        assert_eq!(read(&write(&plan)).as_ref(), Ok(&plan));
+        let outcome = run(&plan.items[0], plan.seed, Instant::now() + Duration::from_secs(60));
+        let counts = outcome.expr.as_ref().map(|expr| (expr.counts, expr.witness.is_some()));
+        let Some((counts, has_witness)) = counts else { panic!("{outcome:?}") };
+        assert_eq!(counts.samples, 300);
+        assert_eq!(has_witness, counts.forward + counts.gradient > 0, "{plan:?}");
+        assert_ne!(outcome.verdict, Verdict::Inconclusive, "{plan:?}");
+    }
+}
+
 /// Bytes that a stranger changed are refused or run, and nothing else.
 #[test]
 fn broken_plans_are_refused_and_never_panic() {
     let good = write(&plan());
-    let (mut state, mut read_well) = (1_u64, 0);
-    let mut next = |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % below
-    };
+    let (mut dice, mut read_well) = (Dice(1), 0);
+    let mut next = |below: usize| dice.next(below);
     for _ in 0..4000 {
         let mut bytes = good.clone();
         for _ in 0..=next(3) {
