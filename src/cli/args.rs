@@ -162,25 +162,8 @@ pub struct CheckArgs {
     #[arg(long, help_heading = "Rules")]
     pub pedantic: bool,
 
-    /// The card that the run is meant for, such as `rtx4090`, `a100-80g` or `h200`. [default: a card of 24 GB]
-    #[arg(long, value_name = "NAME", conflicts_with = "gpu_memory", help_heading = "The run")]
-    pub gpu: Option<String>,
-
-    /// The memory of the card that the run is meant for, such as `24GiB`, `24GB`, `32000M` or `1.5T`.
-    #[arg(long, value_name = "SIZE", help_heading = "The run")]
-    pub gpu_memory: Option<String>,
-
-    /// Say what a value is, over what the script says, such as `batch_size=64`.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = set_value, help_heading = "The run")]
-    pub set: Vec<(String, Literal)>,
-
-    /// Use this configuration file, and no other.
-    #[arg(long, value_name = "FILE", conflicts_with = "isolated", help_heading = "Files")]
-    pub config: Option<PathBuf>,
-
-    /// Use no configuration file.
-    #[arg(long, help_heading = "Files")]
-    pub isolated: bool,
+    #[command(flatten)]
+    pub target: TargetArgs,
 
     /// Names and globs to leave out, instead of the usual ones.
     #[arg(long, value_name = "GLOBS", value_delimiter = ',', value_parser = read_glob, help_heading = "Files")]
@@ -256,24 +239,9 @@ pub struct ExplainArgs {
     pub id: String,
 }
 
-/// What is checked before anything is replayed; flags as in `check`.
-#[derive(Clone, Debug, clap::Args)]
-pub struct FindingArgs {
-    /// Files and folders to check. [default: .]
-    pub paths: Vec<PathBuf>,
-
-    /// Rules and groups to check, and no others; `ALL` for every rule.
-    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
-    pub select: Option<Vec<Selector>>,
-
-    /// The least confidence of a finding that is replayed: `high`, `medium` or `low`. [default: medium]
-    #[arg(long, value_name = "CONFIDENCE", value_parser = parse_confidence, help_heading = "Rules")]
-    pub min_confidence: Option<Confidence>,
-
-    /// Replay notes and findings of low confidence, too.
-    #[arg(long, help_heading = "Rules")]
-    pub pedantic: bool,
-
+/// What the run is meant for, and where the rest is said: flags of whatever checks scripts.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct TargetArgs {
     /// The card that the run is meant for, such as `rtx4090`, `a100-80g` or `h200`. [default: a card of 24 GB]
     #[arg(long, value_name = "NAME", conflicts_with = "gpu_memory", help_heading = "The run")]
     pub gpu: Option<String>,
@@ -293,6 +261,28 @@ pub struct FindingArgs {
     /// Use no configuration file.
     #[arg(long, help_heading = "Files")]
     pub isolated: bool,
+}
+
+/// What is checked before anything is replayed; flags as in `check`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct FindingArgs {
+    /// Files and folders to check. [default: .]
+    pub paths: Vec<PathBuf>,
+
+    /// Rules and groups to check, and no others; `ALL` for every rule.
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
+    pub select: Option<Vec<Selector>>,
+
+    /// The least confidence of a finding that is replayed: `high`, `medium` or `low`. [default: medium]
+    #[arg(long, value_name = "CONFIDENCE", value_parser = parse_confidence, help_heading = "Rules")]
+    pub min_confidence: Option<Confidence>,
+
+    /// Replay notes and findings of low confidence, too.
+    #[arg(long, help_heading = "Rules")]
+    pub pedantic: bool,
+
+    #[command(flatten)]
+    pub target: TargetArgs,
 
     /// Samples that are drawn for each expression.
     #[arg(long, value_name = "N", default_value_t = crate::replay::plan::SAMPLES, help_heading = "The replay")]

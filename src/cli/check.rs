@@ -99,7 +99,7 @@ pub fn request(args: &CheckArgs) -> anyhow::Result<Request> {
     } else {
         (args.paths.clone(), None)
     };
-    let origin = match (&args.config, args.isolated) {
+    let origin = match (&args.target.config, args.target.isolated) {
         (Some(file), _) => Origin::File(file.clone()),
         (None, true) => Origin::Isolated,
         (None, false) => Origin::Closest,
@@ -118,7 +118,7 @@ pub fn request(args: &CheckArgs) -> anyhow::Result<Request> {
 
 /// What the flags say, as a layer over every configuration file.
 fn overrides(args: &CheckArgs, cwd: &Path) -> anyhow::Result<Config> {
-    let target = match (&args.gpu, &args.gpu_memory) {
+    let target = match (&args.target.gpu, &args.target.gpu_memory) {
         (Some(name), _) => Some(Target::of_gpu(name)),
         (None, Some(size)) => Some(Target::of_memory(size)),
         (None, None) => None,
@@ -135,7 +135,7 @@ fn overrides(args: &CheckArgs, cwd: &Path) -> anyhow::Result<Config> {
         min_confidence: args.min_confidence,
         pedantic: args.pedantic.then_some(true),
         target: target.transpose().map_err(anyhow::Error::msg)?,
-        values: args.set.clone(),
+        values: args.target.set.clone(),
         ..Config::default()
     })
 }

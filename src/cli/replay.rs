@@ -121,11 +121,7 @@ fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan)> 
         select: args.select,
         min_confidence: args.min_confidence,
         pedantic: args.pedantic,
-        gpu: args.gpu,
-        gpu_memory: args.gpu_memory,
-        set: args.set,
-        config: args.config,
-        isolated: args.isolated,
+        target: args.target,
         ..CheckArgs::default()
     })?;
     let target = engine::settings_for(&request)?.target.clone();

@@ -42,31 +42,29 @@ impl Script<'_> {
     fn look_up_names(&self) -> Vec<MissingName> {
         let module = self.project.module(self.file);
         let mut found = Vec::new();
-        for mention in mentions(&module.tree, &module.names) {
+        let said = mentions(&module.tree, &module.names);
+        for mention in &said {
             let Some((package, _)) = index::of(&mention.path) else { continue };
             if mention.guarded || self.is_own(package) {
                 continue;
             }
             match index::ask(&mention.path) {
                 Answer::Unknown => {}
-                Answer::Missing { holder, name } => found.extend(self.never(&mention, &holder, name)),
-                Answer::Known(known) => match self.elsewhen(&mention, &known) {
+                Answer::Missing { holder, name } => found.extend(self.never(mention, &holder, name)),
+                Answer::Known(known) => match self.elsewhen(mention, &known) {
                     Some(missing) => found.push(missing),
-                    None => found.extend(self.wrong_keywords(&mention, &known)),
+                    None => found.extend(self.wrong_keywords(mention, &known)),
                 },
             }
         }
-        found.extend(self.unknown_attributes());
+        found.extend(self.unknown_attributes(&said));
         found
     }
 
     /// Attributes that values of a framework do not have. What a value is rests on what was rehearsed, so a
     /// name counts only where another is near that it was perhaps meant to be.
-    fn unknown_attributes(&self) -> Vec<MissingName> {
-        let module = self.project.module(self.file);
-        let mut packages: Vec<&str> = Vec::new();
-        let paths: Vec<Mention> = mentions(&module.tree, &module.names);
-        packages.extend(paths.iter().filter_map(|mention| mention.path.split('.').next()));
+    fn unknown_attributes(&self, said: &[Mention]) -> Vec<MissingName> {
+        let packages: Vec<&str> = said.iter().filter_map(|mention| mention.path.split('.').next()).collect();
         let asked: Vec<(&At, &Ustr, &Ustr)> = self
             .sightings()
             .filter_map(|(at, sight)| match sight {

@@ -320,9 +320,12 @@ fn annotations(tree: &Tree) -> Vec<Span> {
 
 /// Where the file asks for an attribute, a version or what is installed, in order.
 fn asking(tree: &Tree) -> Vec<u32> {
+    // A file says the same names again and again.
+    let mut known: FxHashMap<Ustr, bool> = FxHashMap::default();
+    let mut asks = |name: Ustr| *known.entry(name).or_insert_with(|| is_question(&name));
     let named = |expr: &Expr| match &expr.kind {
-        ExprKind::Name(name) => is_question(name).then_some(expr.span.start),
-        ExprKind::Attribute { name, name_span, .. } => is_question(name).then_some(name_span.start),
+        ExprKind::Name(name) => asks(*name).then_some(expr.span.start),
+        ExprKind::Attribute { name, name_span, .. } => asks(*name).then_some(name_span.start),
         _ => None,
     };
     let mut found: Vec<u32> = tree.exprs.iter().filter_map(named).collect();
