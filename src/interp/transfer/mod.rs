@@ -13,6 +13,7 @@ mod layers;
 mod ops;
 mod ranges;
 mod reduce;
+mod results;
 mod shape;
 mod tables;
 mod windows;
