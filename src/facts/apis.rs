@@ -85,17 +85,7 @@ impl Script<'_> {
                 continue;
             }
             let Answer::Missing { holder, name } = index::ask(&format!("{class}.{name}")) else { continue };
-            let Some((_, index)) = index::of(&holder) else { continue };
-            let Some(near) = near(&name, index.parts(&holder)) else { continue };
-            found.push(MissingName {
-                at: (*at).clone(),
-                name,
-                holder,
-                is_keyword: false,
-                near: Some(near),
-                instead: None,
-                why: never(index),
-            });
+            found.extend(never_had((*at).clone(), &holder, name).filter(|missing| missing.near.is_some()));
         }
         found
     }
@@ -106,19 +96,7 @@ impl Script<'_> {
     }
 
     fn never(&self, mention: &Mention, holder: &str, name: String) -> Option<MissingName> {
-        let (_, index) = index::of(holder)?;
-        let place = self.part(mention, &name)?;
-        let near = near(&name, index.parts(holder));
-        let why = never(index);
-        Some(MissingName {
-            at: place,
-            name,
-            holder: holder.to_owned(),
-            is_keyword: false,
-            near,
-            instead: None,
-            why,
-        })
+        never_had(self.part(mention, &name)?, holder, name)
     }
 
     /// A name that other releases have than those that the project asks for.
@@ -174,6 +152,14 @@ impl Script<'_> {
     fn at(&self, span: crate::report::Span) -> At {
         walked(None, Place::new(self.file, span), &[], &[], Confidence::High)
     }
+}
+
+/// A name that no listed release has.
+fn never_had(at: At, holder: &str, name: String) -> Option<MissingName> {
+    let (_, index) = index::of(holder)?;
+    let near = near(&name, index.parts(holder));
+    let (holder, why) = (holder.to_owned(), never(index));
+    Some(MissingName { at, name, holder, is_keyword: false, near, instead: None, why })
 }
 
 fn never(index: &'static Index) -> Why {

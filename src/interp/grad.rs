@@ -102,22 +102,9 @@ impl<'p> Interp<'p> {
             return result;
         }
         let (left, right) = (left.clone(), right.clone());
-        let hazard = Hazard {
-            place,
-            kind: HazardKind::Spread,
-            range: Interval::REAL,
-            plus: 0.0,
-            nearness: End::Open,
-            what: None,
-            made_at: None,
-            faded: None,
-            chosen: None,
-            recipe: None,
-            confidence: spread.confidence,
-        };
-        let hazards = union_hazards(&spread.hazards, &Some(Rc::from([hazard])));
         let confidence = spread.confidence;
-        let spread = Value::tensor(Tensor { hazards, ..(**spread).clone() });
+        let hazard = Hazard::new(HazardKind::Spread, place, confidence);
+        let spread = Value::tensor(spread.with_hazard(hazard));
         self.see(place, Sight::Spread { left, right }, confidence);
         spread
     }

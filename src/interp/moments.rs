@@ -5,7 +5,6 @@ use crate::apis::{Api, Apply};
 use crate::report::Confidence;
 use crate::trace::Sight;
 use crate::values::*;
-use std::rc::Rc;
 
 impl Interp<'_> {
     /// A layer that normalises by the statistics of a batch, in training: with one number a channel it fails.
@@ -35,21 +34,8 @@ impl Interp<'_> {
         if biased || self.numbers_along(&of, &operand(1)) != Some(Int::Known(1)) {
             return result;
         }
-        let hazard = Hazard {
-            place: call.place,
-            kind: HazardKind::Lone,
-            range: Interval::REAL,
-            plus: 0.0,
-            nearness: End::Reached,
-            what: None,
-            made_at: of.made,
-            faded: None,
-            chosen: None,
-            recipe: None,
-            confidence: of.confidence,
-        };
-        let hazards = union_hazards(&tensor.hazards, &Some(Rc::from([hazard])));
-        Value::tensor(Tensor { hazards, ..(**tensor).clone() })
+        let hazard = Hazard::new(HazardKind::Lone, call.place, of.confidence);
+        Value::tensor(tensor.with_hazard(Hazard { made_at: of.made, ..hazard }))
     }
 
     /// How many numbers a reduction along axes takes together.

@@ -128,7 +128,7 @@ impl Interp<'_> {
             return result;
         }
         let recipe = tensor.recipe.clone();
-        with_hazard(tensor, Hazard { recipe, ..hazard })
+        Value::tensor(tensor.with_hazard(Hazard { recipe, ..hazard }))
     }
 }
 
@@ -186,17 +186,13 @@ fn hazard_of(operation: Singular, operand: &Rc<Tensor>, place: Place) -> Option<
     };
     let sure = if nearness == End::Reached { Confidence::High } else { Confidence::Medium };
     let hazard = Hazard {
-        place,
-        kind,
         range,
         plus: if let Singular::Log { plus } = operation { plus } else { 0.0 },
         nearness,
         what: operand.what,
         made_at: operand.made,
         faded: operand.faded(),
-        chosen: None,
-        recipe: None,
-        confidence: operand.confidence.min(sure),
+        ..Hazard::new(kind, place, operand.confidence.min(sure))
     };
     let doubt = if hazard.is_of_gradient() { Confidence::Medium } else { Confidence::High };
     Some(Hazard { confidence: hazard.confidence.min(doubt), ..hazard })
@@ -252,7 +248,7 @@ fn written_at(overflow: Option<Hazard>, place: Place, result: Value) -> Value {
     let open = |hazard: &Hazard| hazard.kind != HazardKind::Overflow || hazard.place != overflow.place;
     let rest = Tensor { hazards: retain_hazards(&tensor.hazards, open), ..(**tensor).clone() };
     let recipe = tensor.recipe.clone();
-    with_hazard(&Rc::new(rest), Hazard { place, kind: HazardKind::WrittenOut, recipe, ..overflow })
+    Value::tensor(rest.with_hazard(Hazard { place, kind: HazardKind::WrittenOut, recipe, ..overflow }))
 }
 
 /// The exponentials whose infinity is still there: what has bounds, a sigmoid as much as a clamp, took it away.
@@ -260,11 +256,6 @@ fn overflows(tensor: &Tensor) -> impl Iterator<Item = &Hazard> {
     let is_boundless = tensor.range.is_some_and(|range| range.high == f64::INFINITY);
     let hazards = tensor.hazards.iter().filter(move |_| is_boundless).flat_map(|hazards| hazards.iter());
     hazards.filter(|hazard| hazard.kind == HazardKind::Overflow)
-}
-
-fn with_hazard(tensor: &Rc<Tensor>, hazard: Hazard) -> Value {
-    let hazards = union_hazards(&tensor.hazards, &Some(Rc::from([hazard])));
-    Value::tensor(Tensor { hazards, ..(**tensor).clone() })
 }
 
 fn is_one(value: &Value) -> bool {

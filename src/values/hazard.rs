@@ -142,6 +142,23 @@ impl Singular {
 }
 
 impl Hazard {
+    /// Of an operand of which nothing more is known.
+    pub fn new(kind: HazardKind, place: Place, confidence: Confidence) -> Hazard {
+        Hazard {
+            place,
+            kind,
+            range: Interval::REAL,
+            plus: 0.0,
+            nearness: End::Reached,
+            what: None,
+            made_at: None,
+            faded: None,
+            chosen: None,
+            recipe: None,
+            confidence,
+        }
+    }
+
     /// Whether the gradient is no number even where a choice leaves the value out. That of a quotient or a
     /// logarithm is wrong at the pole only, that of a root everywhere below, too.
     pub fn outlives_choice(&self) -> bool {

@@ -340,6 +340,12 @@ impl Default for Tensor {
 }
 
 impl Tensor {
+    /// The same tensor, through one more singular operation.
+    pub fn with_hazard(&self, hazard: Hazard) -> Tensor {
+        let hazards = union_hazards(&self.hazards, &Some(Rc::from([hazard])));
+        Tensor { hazards, ..self.clone() }
+    }
+
     pub fn numel(&self) -> Int {
         self.shape.as_ref().map_or(Int::Unknown, |shape| product(shape.iter()))
     }
