@@ -1,0 +1,200 @@
+// VS Code as somebody sees it who looks at the screen, types and clicks: no API of the editor, only its pages.
+import assert from "node:assert/strict";
+import { chromium } from "playwright-core";
+
+const QUIET = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+  "--force-color-profile=srgb",
+];
+const SQUIGGLES = ".squiggly-error, .squiggly-warning, .squiggly-info";
+
+export class Workbench {
+  static async open(url, executablePath) {
+    const browser = await chromium.launch({ executablePath, args: QUIET });
+    const page = await browser.newPage({ viewport: { width: 1280, height: 840 } });
+    page.setDefaultTimeout(30_000);
+    await page.goto(url);
+    await page.waitForSelector(".explorer-folders-view .monaco-list-row", { timeout: 60_000 });
+    return new Workbench(browser, page);
+  }
+
+  constructor(browser, page) {
+    this.browser = browser;
+    this.page = page;
+  }
+
+  close() {
+    return this.browser.close();
+  }
+
+  screenshot(path) {
+    return this.page.screenshot({ path });
+  }
+
+  async openFile(name) {
+    await this.page.locator(".explorer-folders-view").getByRole("treeitem", { name }).dblclick();
+    await this.page.locator(".tab.active", { hasText: name }).waitFor();
+  }
+
+  /** Runs a command of the palette by its title. */
+  async command(title) {
+    await this.page.keyboard.press("F1");
+    const input = this.page.locator(".quick-input-widget input");
+    await input.fill(`>${title}`);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
+  }
+
+  /** Waits until that many places are underlined, and gives what is underlined. */
+  async squiggles(count) {
+    const all = this.page.locator(SQUIGGLES);
+    await this.page.waitForFunction(
+      ([selector, expected]) => document.querySelectorAll(selector).length === expected,
+      [SQUIGGLES, count],
+    );
+    return all;
+  }
+
+  /** The text of the rows in Problems, once `ready` holds of them. */
+  async problems(ready) {
+    const rows = this.page.locator(".markers-panel .monaco-list-row");
+    const deadline = Date.now() + 30_000;
+    for (;;) {
+      const texts = (await rows.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
+      if (ready(texts)) {
+        return texts;
+      }
+      if (Date.now() > deadline) {
+        throw new Error(`Problems shows ${JSON.stringify(texts)}`);
+      }
+      await this.page.waitForTimeout(200);
+    }
+  }
+
+  async showProblems() {
+    if (!(await this.page.locator(".markers-panel").isVisible())) {
+      await this.page.keyboard.press("Control+Shift+M");
+      await this.page.locator(".markers-panel").waitFor();
+    }
+  }
+
+  /** Moves the mouse over a text in the editor, and gives what appears. */
+  async hover(text, context = text) {
+    const box = await this.textBox(text, context);
+    await this.page.mouse.move(box.x + 2, box.y + 2);
+    await this.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });
+    const hover = this.page.locator(".monaco-hover:not(.hidden) .hover-row").first();
+    await hover.waitFor();
+    // A hover is filled as its providers answer.
+    await this.page.waitForTimeout(1500);
+    return (await this.page.locator(".monaco-hover:not(.hidden) .monaco-hover-content").allInnerTexts()).join("\n");
+  }
+
+  async dismissHover() {
+    await this.page.mouse.move(4, 4);
+    await this.page.keyboard.press("Escape");
+  }
+
+  /** Puts the cursor on a text, and gives the titles that the menu of quick fixes offers. */
+  async quickFixes(text, context = text) {
+    const box = await this.textBox(text, context);
+    await this.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+    await this.page.keyboard.press("Control+.");
+    const rows = this.page.locator(".action-widget .monaco-list-row.action");
+    await rows.first().waitFor();
+    return rows.allInnerTexts();
+  }
+
+  async chooseQuickFix(title) {
+    await this.page.locator(".action-widget .monaco-list-row.action", { hasText: title }).first().click();
+    await this.page.locator(".action-widget .monaco-list").waitFor({ state: "hidden" });
+  }
+
+  async save() {
+    await this.page.keyboard.press("Control+S");
+    await this.page.locator(".tab.active.dirty").waitFor({ state: "detached" });
+  }
+
+  /** Fails unless the text, where it stands in `context`, is underlined from its first character to its last. */
+  async assertUnderlined(text, context = text) {
+    const wanted = await this.textBox(text, context);
+    const boxes = await this.page.locator(SQUIGGLES).evaluateAll((all) =>
+      all.map((one) => {
+        const { x, y, width } = one.getBoundingClientRect();
+        return { x, y, width };
+      }),
+    );
+    const close = (left, right) => Math.abs(left - right) < 2;
+    assert.ok(
+      boxes.some((box) => close(box.x, wanted.x) && close(box.width, wanted.width) && Math.abs(box.y - wanted.y) < 8),
+      `${JSON.stringify(text)} at ${JSON.stringify(wanted)} is not underlined, but ${JSON.stringify(boxes)}`,
+    );
+  }
+
+  async typeAtEnd(text) {
+    await this.page.locator(".monaco-editor .view-lines").first().click({ position: { x: 200, y: 60 } });
+    await this.page.keyboard.press("Control+End");
+    await this.page.keyboard.type(text, { delay: 5 });
+  }
+
+  statusItem() {
+    return this.page.locator(".statusbar-item", { hasText: "trainlint" });
+  }
+
+  async statusTooltip() {
+    await this.statusItem().hover();
+    const tooltip = this.page.locator(".monaco-hover:visible", { hasText: "trainlint" }).first();
+    return tooltip.innerText();
+  }
+
+  /** Where the text is on the screen that stands in `context`; scrolls down to it if need be. */
+  async textBox(text, context = text) {
+    for (let tries = 0; tries < 12; tries += 1) {
+      const box = await this.shownTextBox(text, context);
+      if (box !== null) {
+        return box;
+      }
+      await this.page.locator(".monaco-editor .view-lines").first().hover();
+      await this.page.mouse.wheel(0, 120);
+      await this.page.waitForTimeout(100);
+    }
+    throw new Error(`the editor shows no ${JSON.stringify(context)}`);
+  }
+
+  shownTextBox(text, context) {
+    const offset = context.indexOf(text);
+    return this.page.evaluate(([wanted, before, length]) => {
+      for (const line of document.querySelectorAll(".monaco-editor .view-line")) {
+        const plain = line.textContent.replaceAll("\u00a0", " ");
+        const start = plain.indexOf(wanted);
+        if (start >= 0) {
+          return boxOf(line, start + before, start + before + length);
+        }
+      }
+      return null;
+
+      function boxOf(line, start, end) {
+        const range = document.createRange();
+        const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+        let seen = 0;
+        for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+          const next = seen + node.length;
+          if (start >= seen && start < next) {
+            range.setStart(node, start - seen);
+          }
+          if (end > seen && end <= next) {
+            range.setEnd(node, end - seen);
+          }
+          seen = next;
+        }
+        const { x, y, width, height } = range.getBoundingClientRect();
+        return { x, y, width, height };
+      }
+    }, [context, offset, text.length]);
+  }
+}
