@@ -26,25 +26,22 @@ export interface Sources {
   readonly extension: string;
 }
 
-export interface Binary {
+interface Candidate {
   readonly path: string;
-  readonly version: string;
-  /** Where it was found, for people. */
+  /** What led there, for people. */
   readonly origin: string;
 }
 
+export interface Binary extends Candidate {
+  readonly version: string;
+}
+
 /** A place that was looked at in vain, and why it would not do. */
-export interface Miss {
-  readonly place: string;
+export interface Miss extends Candidate {
   readonly reason: string;
 }
 
 export type Search = { readonly found: Binary } | { readonly missing: readonly Miss[] };
-
-interface Candidate {
-  readonly path: string;
-  readonly origin: string;
-}
 
 /**
  * Looks in the setting, the selected environment, environments in the workspace, `PATH` and the extension.
@@ -54,12 +51,12 @@ export async function findBinary(sources: Sources, machine: Machine): Promise<Se
   if (sources.setting.trim() !== "") {
     const file = expand(sources.setting.trim(), sources, machine);
     const result = await examine({ path: file, origin: "setting trainlint.path" }, machine);
-    return "path" in result ? { found: result } : { missing: [result] };
+    return "version" in result ? { found: result } : { missing: [result] };
   }
   const missing: Miss[] = [];
   for (const candidate of candidates(sources, machine)) {
     const result = await examine(candidate, machine);
-    if ("path" in result) {
+    if ("version" in result) {
       return { found: result };
     }
     missing.push(result);
@@ -91,17 +88,16 @@ function candidates(sources: Sources, machine: Machine): Candidate[] {
 }
 
 async function examine(candidate: Candidate, machine: Machine): Promise<Binary | Miss> {
-  const place = `${candidate.path} (${candidate.origin})`;
   if (!(await machine.isExecutable(candidate.path))) {
-    return { place, reason: "there is no file that can be executed" };
+    return { ...candidate, reason: "there is no file that can be executed" };
   }
   const answer = await machine.version(candidate.path);
   if ("failure" in answer) {
-    return { place, reason: answer.failure };
+    return { ...candidate, reason: answer.failure };
   }
   const version = /^trainlint (\d+\.\d+\.\d+\S*)$/.exec(answer.line.trim())?.[1];
   if (version === undefined) {
-    return { place, reason: `it is not trainlint: --version prints ${JSON.stringify(answer.line.trim())}` };
+    return { ...candidate, reason: `it is not trainlint: --version prints ${JSON.stringify(answer.line.trim())}` };
   }
   return { ...candidate, version };
 }

@@ -45,8 +45,8 @@ async function tell(condition: Condition, log: vscode.LogOutputChannel): Promise
   const [first] = condition.misses;
   const message =
     condition.asked && first !== undefined
-      ? `The setting trainlint.path leads nowhere: ${first.reason} at ${first.place}.`
-      : "trainlint was not found: neither in the Python environment, nor on PATH, nor in the extension.";
+      ? `The setting trainlint.path leads nowhere: ${first.reason} (${first.path}).`
+      : "Nothing is checked, since trainlint was not found: neither in the Python environment, nor on PATH, nor in the extension.";
   const choice = await vscode.window.showWarningMessage(message, "Choose Binary…", "Open Settings", "Show Logs");
   switch (choice) {
     case "Choose Binary…":

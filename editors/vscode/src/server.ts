@@ -70,7 +70,7 @@ export class Server implements vscode.Disposable {
     const search = await this.find(settings);
     if ("missing" in search) {
       for (const miss of search.missing) {
-        this.log.warn(`not ${miss.place}: ${miss.reason}`);
+        this.log.warn(`not ${miss.path} (${miss.origin}): ${miss.reason}`);
       }
       this.become({ state: "missing", misses: search.missing, asked: settings.path !== "" });
       return;

@@ -13,6 +13,7 @@ const SETTINGS = {
   "extensions.autoUpdate": false,
   "extensions.ignoreRecommendations": true,
   "remote.autoForwardPorts": false,
+  "security.workspace.trust.startupPrompt": "never",
   "telemetry.telemetryLevel": "off",
   "window.autoDetectColorScheme": false,
   "workbench.colorTheme": "Default Dark Modern",
@@ -23,20 +24,24 @@ const SETTINGS = {
 
 /**
  * `installed` is where npm put code-server, `node` the Node.js that it was built for, `work` an empty folder,
- * `workspace` the folder to open. Gives the address and a way to stop.
+ * `workspace` the folder to open. Gives the address, a way to change the settings of the machine, and one to stop.
  */
-export async function startCodeServer({ installed, node, work, workspace, vsix, settings = {} }) {
+export async function startCodeServer({ installed, node, work, workspace, vsix, settings, trusted }) {
   const user = join(work, "user");
   const extensions = join(work, "extensions");
   mkdirSync(join(user, "User"), { recursive: true });
+  mkdirSync(join(user, "Machine"), { recursive: true });
   mkdirSync(extensions, { recursive: true });
-  writeFileSync(join(user, "User", "settings.json"), JSON.stringify({ ...SETTINGS, ...settings }));
+  writeFileSync(join(user, "User", "settings.json"), JSON.stringify(SETTINGS));
+  // What depends on the machine, such as a path, is not taken from the browser's side.
+  const configure = (changes) => writeFileSync(join(user, "Machine", "settings.json"), JSON.stringify(changes));
+  configure(settings ?? {});
   const entry = join(installed, "node_modules", "code-server", "out", "node", "entry.js");
   const folders = ["--user-data-dir", user, "--extensions-dir", extensions];
   execFileSync(node, [entry, ...folders, "--install-extension", vsix], { stdio: ["ignore", "ignore", "inherit"] });
 
   const port = await freePort();
-  const quiet = ["--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"];
+  const quiet = ["--disable-telemetry", "--disable-update-check", ...(trusted ? ["--disable-workspace-trust"] : [])];
   const address = ["--auth", "none", "--bind-addr", `127.0.0.1:${port}`];
   const server = spawn(node, [entry, ...folders, ...quiet, ...address, workspace], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -46,7 +51,7 @@ export async function startCodeServer({ installed, node, work, workspace, vsix, 
   await Promise.race([listening(server), ended.then(() => Promise.reject(new Error("code-server ended")))]);
   return {
     url: `http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}`,
-    logs: join(user, "logs"),
+    configure,
     async stop() {
       // The server runs the hosts of extensions as children; a group of its own ends as a whole.
       process.kill(-server.pid, "SIGTERM");

@@ -142,12 +142,13 @@ export class Workbench {
     await this.page.keyboard.type(text, { delay: 5 });
   }
 
-  statusItem() {
-    return this.page.locator(".statusbar-item", { hasText: "trainlint" });
+  /** Waits until the item in the status bar shows this and nothing else. */
+  async status(text) {
+    await this.page.locator(".statusbar-item", { hasText: new RegExp(`^\\s*${text}\\s*$`) }).waitFor();
   }
 
   async statusTooltip() {
-    await this.statusItem().hover();
+    await this.page.locator(".statusbar-item", { hasText: "trainlint" }).hover();
     const tooltip = this.page.locator(".monaco-hover:visible", { hasText: "trainlint" }).first();
     return tooltip.innerText();
   }

@@ -68,7 +68,8 @@ test("a setting that leads nowhere is not replaced by another binary", async () 
   assert.deepEqual(search, {
     missing: [
       {
-        place: "/home/ada/bin/trainlint (setting trainlint.path)",
+        path: "/home/ada/bin/trainlint",
+        origin: "setting trainlint.path",
         reason: "there is no file that can be executed",
       },
     ],
@@ -106,15 +107,15 @@ test("nothing inside a workspace that is not trusted is executed", async () => {
 test("relative entries of PATH are not searched", async () => {
   const search = await findBinary(sources(), machine({}));
   assert.ok("missing" in search);
-  const places = search.missing.map((miss) => miss.place);
-  assert.ok(places.includes("/usr/bin/trainlint (PATH)"));
+  const places = search.missing.map((miss) => miss.path);
+  assert.ok(places.includes("/usr/bin/trainlint"));
   assert.ok(places.every((place) => !place.includes("node_modules")));
 });
 
 test("on Windows it is called trainlint.exe and lies in Scripts", async () => {
   const search = await findBinary(sources(), machine({}, "win32"));
   assert.ok("missing" in search);
-  assert.match(search.missing[0]?.place ?? "", /\.venv.Scripts.trainlint\.exe/);
+  assert.match(search.missing[0]?.path ?? "", /\.venv.Scripts.trainlint\.exe/);
 });
 
 test("a setting may name the home, the workspace and the environment", () => {

@@ -1,49 +1,20 @@
 // What somebody sees who has installed the extension and configured nothing. Each check fails when the server does
 // not do its part; they build on each other, since they are one sitting at one editor.
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { startCodeServer } from "./code_server.mjs";
-import { Workbench } from "./workbench.mjs";
+import { bundled, sit } from "./sitting.mjs";
 import { NOTEBOOK, SCRIPT, WIDE } from "./workspace.mjs";
 
-const tools = process.env.TRAINLINT_TOOLS;
-assert.ok(tools, "TRAINLINT_TOOLS names the folder that .ci/clients-vscode has filled");
-const screenshots = new URL("../../screenshots", import.meta.url).pathname;
-const work = mkdtempSync(join(tmpdir(), "trainlint-vscode-"));
-const workspace = join(work, "project");
-const onDisk = (name) => readFileSync(join(workspace, name), "utf8");
-
-let server;
+let sitting;
 let workbench;
 
 before(async () => {
-  rmSync(screenshots, { recursive: true, force: true });
-  mkdirSync(screenshots, { recursive: true });
-  mkdirSync(workspace);
-  writeFileSync(join(workspace, "train.py"), SCRIPT);
-  writeFileSync(join(workspace, "wide.py"), WIDE);
-  writeFileSync(join(workspace, "fit.ipynb"), NOTEBOOK);
-  server = await startCodeServer({
-    installed: join(tools, "code-server"),
-    node: process.execPath,
-    work,
-    workspace,
-    vsix: join(tools, "trainlint-linux-x64.vsix"),
-  });
-  workbench = await Workbench.open(server.url, "/usr/bin/chromium");
+  const files = { "train.py": SCRIPT, "wide.py": WIDE, "fit.ipynb": NOTEBOOK };
+  sitting = await sit({ name: "newcomer", files, vsix: bundled });
+  workbench = sitting.workbench;
 });
 
-after(async () => {
-  await workbench?.screenshot(join(screenshots, "last.png"));
-  await workbench?.close();
-  await server?.stop();
-  rmSync(work, { recursive: true, force: true });
-});
-
-const shot = (name) => workbench.screenshot(join(screenshots, `${name}.png`));
+after(() => sitting?.leave());
 
 test("findings are underlined where they are", async () => {
   await workbench.openFile("train.py");
@@ -51,13 +22,13 @@ test("findings are underlined where they are", async () => {
   for (const text of ["criterion(model(x), y)", "optimizer.step()", "total +="]) {
     await workbench.assertUnderlined(text.replace(" +=", ""), text);
   }
-  await shot("1-squiggles");
+  await sitting.screenshot("1-squiggles");
 });
 
 test("the status item counts them, and says which version found them", async () => {
-  assert.match(await workbench.statusItem().innerText(), /trainlint 3$/);
+  await workbench.status("trainlint 3");
   assert.match(await workbench.statusTooltip(), /trainlint \d+\.\d+\.\d+ \(this extension\)\s+2 errors and 1 warning/);
-  await shot("2-status");
+  await sitting.screenshot("2-status");
   await workbench.dismissHover();
 });
 
@@ -70,27 +41,27 @@ test("Problems lists each once, with its rule and what takes part in it", async 
   }
   assert.match(list, /this step applies the gradients of earlier batches again/);
   assert.match(list, /adds to the gradients that are still in place/);
-  await shot("3-problems");
+  await sitting.screenshot("3-problems");
 });
 
 test("the hover says why", async () => {
   const text = await workbench.hover("optimizer.step()");
   assert.match(text, /this step applies the gradients of earlier batches again/);
   assert.match(text, /nothing on the way round the loop clears what optimizer owns/);
-  await shot("4-hover");
+  await sitting.screenshot("4-hover");
   await workbench.dismissHover();
 });
 
 test("one click fixes it", async () => {
   const offered = await workbench.quickFixes("optimizer.step()");
-  await shot("5-quick-fix");
+  await sitting.screenshot("5-quick-fix");
   assert.match(offered[0], /insert .?optimizer\.zero_grad\(\).? before the backward pass/i);
   await workbench.chooseQuickFix("optimizer.zero_grad()");
   await workbench.problems((texts) => texts.length > 0 && !texts.join().includes("missing-zero-grad"));
   await workbench.save();
   const expected = SCRIPT.replace("        loss.backward()\n", "        optimizer.zero_grad()\n        loss.backward()\n");
-  assert.equal(onDisk("train.py"), expected);
-  await shot("6-fixed");
+  assert.equal(sitting.onDisk("train.py"), expected);
+  await sitting.screenshot("6-fixed");
 });
 
 test("another click ignores one, and says so in the file", async () => {
@@ -98,8 +69,8 @@ test("another click ignores one, and says so in the file", async () => {
   await workbench.chooseQuickFix(/ignore/i);
   await workbench.problems((texts) => texts.length > 0 && !texts.join().includes("retained-graph"));
   await workbench.save();
-  assert.match(onDisk("train.py"), /^ {8}total \+= loss {2}# trainlint: ignore\[retained-graph\]$/m);
-  await shot("7-ignored");
+  assert.match(sitting.onDisk("train.py"), /^ {8}total \+= loss {2}# trainlint: ignore\[retained-graph\]$/m);
+  await sitting.screenshot("7-ignored");
 });
 
 test("the name of a rule opens its page", async () => {
@@ -107,7 +78,7 @@ test("the name of a rule opens its page", async () => {
   const page = workbench.page.frameLocator("iframe.webview").frameLocator("#active-frame");
   await page.getByRole("heading", { name: "softmax-before-cross-entropy" }).waitFor();
   await page.getByRole("heading", { name: "Use instead" }).waitFor();
-  await shot("8-page");
+  await sitting.screenshot("8-page");
   await workbench.openFile("train.py");
 });
 
@@ -132,8 +103,8 @@ test("a notebook is read as one script, and its cell is underlined", async () =>
   const rows = await workbench.problems((texts) => texts.some((text) => text.includes("fit.ipynb")));
   const list = rows.join("\n");
   assert.equal(list.split("adds to the gradients").length, 3, `one in wide.py and one in fit.ipynb, not:\n${list}`);
-  assert.match(await workbench.statusItem().innerText(), /trainlint 1$/);
-  await shot("9-notebook");
+  await workbench.status("trainlint 1");
+  await sitting.screenshot("9-notebook");
 });
 
 test("a fix in a notebook changes its cell and nothing else", async () => {
@@ -142,5 +113,5 @@ test("a fix in a notebook changes its cell and nothing else", async () => {
   await workbench.squiggles(0);
   await workbench.save();
   const before = '    "    loss.backward()\\n",\n';
-  assert.equal(onDisk("fit.ipynb"), NOTEBOOK.replace(before, `    "    optimizer.zero_grad()\\n",\n${before}`));
+  assert.equal(sitting.onDisk("fit.ipynb"), NOTEBOOK.replace(before, `    "    optimizer.zero_grad()\\n",\n${before}`));
 });
