@@ -12,6 +12,7 @@ const SETTINGS = {
   "extensions.autoCheckUpdates": false,
   "extensions.autoUpdate": false,
   "extensions.ignoreRecommendations": true,
+  "files.autoSave": "off",
   "remote.autoForwardPorts": false,
   "security.workspace.trust.startupPrompt": "never",
   "telemetry.telemetryLevel": "off",

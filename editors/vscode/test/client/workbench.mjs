@@ -12,15 +12,17 @@ const QUIET = [
   "--no-first-run",
   "--force-color-profile=srgb",
 ];
+// Generous, since a busy machine is no fault of the server's; what is right passes at once.
+const PATIENCE = 60_000;
 const SQUIGGLES = ".squiggly-error, .squiggly-warning, .squiggly-info";
 
 export class Workbench {
   static async open(url, executablePath) {
     const browser = await chromium.launch({ executablePath, args: QUIET });
     const page = await browser.newPage({ viewport: { width: 1280, height: 840 } });
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(PATIENCE);
     await page.goto(url);
-    await page.waitForSelector(".explorer-folders-view .monaco-list-row", { timeout: 60_000 });
+    await page.waitForSelector(".explorer-folders-view .monaco-list-row", { timeout: PATIENCE });
     return new Workbench(browser, page);
   }
 
@@ -50,20 +52,21 @@ export class Workbench {
     await this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
   }
 
-  /** Waits until that many places are underlined, and gives what is underlined. */
+  /** Waits until that many places are underlined in what can be seen. */
   async squiggles(count) {
-    const all = this.page.locator(SQUIGGLES);
     await this.page.waitForFunction(
-      ([selector, expected]) => document.querySelectorAll(selector).length === expected,
+      ([selector, expected]) => {
+        const shown = [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+        return shown.length === expected;
+      },
       [SQUIGGLES, count],
     );
-    return all;
   }
 
   /** The text of the rows in Problems, once `ready` holds of them. */
   async problems(ready) {
     const rows = this.page.locator(".markers-panel .monaco-list-row");
-    const deadline = Date.now() + 30_000;
+    const deadline = Date.now() + PATIENCE;
     for (;;) {
       const texts = (await rows.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
       if (ready(texts)) {
@@ -104,6 +107,17 @@ export class Workbench {
   async quickFixes(text, context = text) {
     const box = await this.textBox(text, context);
     await this.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+    return this.offered();
+  }
+
+  /** Goes to the first of these in Problems, and gives the titles that the menu of quick fixes offers. */
+  async quickFixesOfProblem(text) {
+    await this.page.locator(".markers-panel .monaco-list-row", { hasText: text }).first().dblclick();
+    await this.page.locator(".monaco-editor.focused").waitFor();
+    return this.offered();
+  }
+
+  async offered() {
     await this.page.keyboard.press("Control+.");
     const rows = this.page.locator(".action-widget .monaco-list-row.action");
     await rows.first().waitFor();
@@ -116,6 +130,7 @@ export class Workbench {
   }
 
   async save() {
+    await this.page.locator(".tab.active.dirty").waitFor();
     await this.page.keyboard.press("Control+S");
     await this.page.locator(".tab.active.dirty").waitFor({ state: "detached" });
   }
@@ -137,7 +152,8 @@ export class Workbench {
   }
 
   async typeAtEnd(text) {
-    await this.page.locator(".monaco-editor .view-lines").first().click({ position: { x: 200, y: 60 } });
+    const box = await this.page.locator(".editor-instance .monaco-editor").first().boundingBox();
+    await this.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
     await this.page.keyboard.press("Control+End");
     await this.page.keyboard.type(text, { delay: 5 });
   }
@@ -158,19 +174,33 @@ export class Workbench {
     for (let tries = 0; tries < 12; tries += 1) {
       const box = await this.shownTextBox(text, context);
       if (box !== null) {
-        return box;
+        return this.settled(box, text, context);
       }
-      await this.page.locator(".monaco-editor .view-lines").first().hover();
+      await this.page.locator(".monaco-editor .view-lines:visible").first().hover();
       await this.page.mouse.wheel(0, 120);
       await this.page.waitForTimeout(100);
     }
     throw new Error(`the editor shows no ${JSON.stringify(context)}`);
   }
 
+  /** Where it is when it has stopped moving: cells of a notebook find their places one after another. */
+  async settled(first, text, context) {
+    let before = first;
+    for (;;) {
+      await this.page.waitForTimeout(300);
+      const box = await this.shownTextBox(text, context);
+      if (box !== null && box.x === before.x && box.y === before.y) {
+        return box;
+      }
+      before = box ?? before;
+    }
+  }
+
   shownTextBox(text, context) {
     const offset = context.indexOf(text);
     return this.page.evaluate(([wanted, before, length]) => {
-      for (const line of document.querySelectorAll(".monaco-editor .view-line")) {
+      const lines = [...document.querySelectorAll(".monaco-editor .view-line")].filter((line) => line.checkVisibility());
+      for (const line of lines) {
         const plain = line.textContent.replaceAll("\u00a0", " ");
         const start = plain.indexOf(wanted);
         if (start >= 0) {
