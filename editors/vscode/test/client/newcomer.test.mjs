@@ -98,6 +98,15 @@ test("columns are right behind characters of several bytes", async () => {
   await workbench.assertUnderlined("optimizer.step()");
 });
 
+test("a command fixes everything that is safe, and a restarted server knows of it", async () => {
+  await workbench.command("trainlint: Fix All Safely Fixable Findings");
+  await workbench.status("trainlint");
+  await workbench.save();
+  assert.equal(sitting.onDisk("wide.py"), WIDE.replace("    loss.backward()\n", "    optimizer.zero_grad()\n    loss.backward()\n"));
+  await workbench.command("trainlint: Restart Server");
+  await workbench.problems((texts) => texts[0] === "train.py 1" && texts.length === 3);
+});
+
 test("a notebook is read as one script, and its cell is underlined", async () => {
   await workbench.openFile("fit.ipynb");
   await workbench.textBox("optimizer.step()");

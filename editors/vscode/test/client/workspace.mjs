@@ -53,12 +53,14 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)`,
 
 export const NOTEBOOK = `${JSON.stringify(
   {
+    // In the order in which VS Code writes them.
     cells: CELLS.map(([kind, text], index) => ({
       cell_type: kind,
+      ...(kind === "code" ? { execution_count: null } : {}),
       id: `cell-${index}`,
       metadata: {},
+      ...(kind === "code" ? { outputs: [] } : {}),
       source: text.split(/(?<=\n)/),
-      ...(kind === "code" ? { execution_count: null, outputs: [] } : {}),
     })),
     metadata: { language_info: { name: "python" } },
     nbformat: 4,
