@@ -19,5 +19,6 @@ mod lsp;
 mod marks;
 mod messages;
 mod pages;
+mod pieces;
 mod render;
 mod replay;
