@@ -72,6 +72,8 @@ impl<'a> Scan<'a> {
         while at < self.bytes.len() {
             at = match self.bytes[at] {
                 b'\n' => return Some(at + 1),
+                // Where quotes are not trusted, a string ends at the margin, too.
+                b'"' | b'\'' if self.strays(at) => return self.string(at),
                 b'#' => line_end(self.bytes, at),
                 b'"' | b'\'' => self.string(at)?,
                 b'\\' if self.bytes[at..].starts_with(b"\\\n") || self.bytes[at..].starts_with(b"\\\r\n") => {
@@ -92,7 +94,7 @@ impl<'a> Scan<'a> {
         Some(at)
     }
 
-    /// After a string; before the first definition at the margin, where quotes are not trusted.
+    /// After a string, or before the definition that it strays into; none where that is not known yet.
     fn string(&self, at: usize) -> Option<usize> {
         let end = after_string(self.bytes, at).min(self.bytes.len());
         let closes = self.bytes[at + 1..end].ends_with(&self.bytes[at..=at]);
@@ -100,9 +102,17 @@ impl<'a> Scan<'a> {
         if self.trusts_quotes {
             return (closes || !is_triple).then_some(end);
         }
-        let inside = &self.bytes[at..end];
-        let stray = memmem::find_iter(inside, b"\n").find(|feed| begins_definition(&inside[feed + 1..]));
-        Some(stray.map_or(end, |feed| at + feed + 1))
+        Some(self.stray(at, end).unwrap_or(end))
+    }
+
+    fn strays(&self, at: usize) -> bool {
+        !self.trusts_quotes && self.stray(at, after_string(self.bytes, at).min(self.bytes.len())).is_some()
+    }
+
+    /// The first definition at the margin within a string.
+    fn stray(&self, at: usize, end: usize) -> Option<usize> {
+        let feeds = memmem::find_iter(&self.bytes[at..end], b"\n");
+        feeds.map(|feed| at + feed + 1).find(|line| begins_definition(&self.bytes[*line..]))
     }
 }
 
