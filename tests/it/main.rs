@@ -22,3 +22,4 @@ mod pages;
 mod pieces;
 mod render;
 mod replay;
+mod services;
