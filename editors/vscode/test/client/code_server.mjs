@@ -45,11 +45,11 @@ export async function startCodeServer({ installed, node, work, workspace, vsix, 
   const quiet = ["--disable-telemetry", "--disable-update-check", ...(trusted ? ["--disable-workspace-trust"] : [])];
   const address = ["--auth", "none", "--bind-addr", `127.0.0.1:${port}`];
   const server = spawn(node, [entry, ...folders, ...quiet, ...address, workspace], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
   const ended = once(server, "exit");
-  await Promise.race([listening(server), ended.then(() => Promise.reject(new Error("code-server ended")))]);
+  await listening(server, ended);
   return {
     url: `http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}`,
     configure,
@@ -61,15 +61,19 @@ export async function startCodeServer({ installed, node, work, workspace, vsix, 
   };
 }
 
-function listening(server) {
-  return new Promise((resolve) => {
+/** Resolves when the server listens; what it says before that is told only if it ends instead. */
+function listening(server, ended) {
+  return new Promise((resolve, reject) => {
     let said = "";
-    server.stdout.on("data", (chunk) => {
+    const hear = (chunk) => {
       said += chunk;
       if (said.includes("HTTP server listening")) {
         resolve();
       }
-    });
+    };
+    server.stdout.on("data", hear);
+    server.stderr.on("data", hear);
+    void ended.then(() => reject(new Error(`code-server ended:\n${said}`)));
   });
 }
 
