@@ -4,6 +4,7 @@
 mod actions;
 mod analyst;
 mod client;
+mod confirm;
 mod dispatch;
 mod documents;
 mod edits;
@@ -30,6 +31,8 @@ use std::sync::Arc;
 pub struct Host {
     /// Where what has no folder is taken to lie.
     pub cwd: PathBuf,
+    /// trainlint itself, which replays in a process of its own.
+    pub program: PathBuf,
 }
 
 /// What a check of a document found.
