@@ -124,10 +124,17 @@ impl Server {
         Ok(())
     }
 
-    /// Ends the replay that a request waits for; whether there is one.
-    pub fn cancel_replay(&mut self, id: &RequestId) {
-        if let Some(replaying) = self.replaying.as_ref().filter(|replaying| replaying.id == *id) {
-            // What it has not said will not come, which is an answer, too.
+    /// Ends the replay that a request waits for.
+    pub fn cancel_replay(&self, id: &RequestId) {
+        if self.replaying.as_ref().is_some_and(|replaying| replaying.id == *id) {
+            self.end_replay();
+        }
+    }
+
+    /// What it has not said will not come, and that is what whoever waits for it is told.
+    pub fn end_replay(&self) {
+        if let Some(replaying) = &self.replaying {
+            // One that has ended by itself needs no end.
             let _ = replaying.child.lock().unwrap_or_else(PoisonError::into_inner).kill();
         }
     }

@@ -60,7 +60,7 @@ pub struct Server {
     pub settings: Settings,
     pub by_folder: FxHashMap<String, Settings>,
     pub shut_down: bool,
-    analyst: Option<Analyst>,
+    analyst: Analyst,
     busy: Option<Busy>,
     /// Documents to check, the next one last.
     due: Vec<String>,
@@ -75,12 +75,14 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn new(connection: &Connection, host: Host, can: Abilities, params: &Value) -> Server {
+    pub fn new(
+        connection: &Connection,
+        host: Host,
+        analyst: Analyst,
+        can: Abilities,
+        params: &Value,
+    ) -> Server {
         let client = Client::new(connection.sender.clone(), can);
-        let analyst = Analyst::start();
-        if let Err(why) = &analyst {
-            client.show(MessageType::Error, &format!("trainlint can't start its thread: {why}"));
-        }
         let (finished, replays) = unbounded();
         let mut server = Server {
             client,
@@ -91,7 +93,7 @@ impl Server {
             settings: Settings::default(),
             by_folder: FxHashMap::default(),
             shut_down: false,
-            analyst: analyst.ok(),
+            analyst,
             busy: None,
             due: Vec::new(),
             checked: FxHashMap::default(),
@@ -108,9 +110,7 @@ impl Server {
 
     /// Until the client says that it goes, or is gone; whether it said so in the right order.
     pub fn run(&mut self, messages: &Receiver<Message>) -> bool {
-        let (_none, never): (Sender<Done>, _) = unbounded();
-        let done = self.analyst.as_ref().map_or(never, |analyst| analyst.done.clone());
-        let replays = self.replays.clone();
+        let (done, replays) = (self.analyst.done.clone(), self.replays.clone());
         loop {
             select! {
                 recv(messages) -> message => match message {
@@ -219,6 +219,7 @@ impl Server {
             .partition(|waiting| waiting.uri == uri && waiting.edits < edits);
         self.waiting = waiting;
         self.refuse(outdated);
+        self.verdicts.retain(|known| !known.is_of(uri));
         if let Some(path) = path {
             self.hold(uri, &path);
             self.depend_on(&path, uri);
@@ -248,6 +249,10 @@ impl Server {
 
     /// Other documents that reached a file have to be checked again.
     fn depend_on(&mut self, path: &Path, changed: &str) {
+        // Which files a check will have reached is not known before it is done.
+        if let Some(busy) = self.busy.as_mut().filter(|busy| busy.uri != changed) {
+            busy.is_outdated = true;
+        }
         for (uri, checked) in &mut self.checked {
             if uri != changed && checked.outcome.reached.iter().any(|reached| reached == path) {
                 checked.is_stale = true;
@@ -315,10 +320,8 @@ impl Server {
             let (edits, path) = (document.edits, document.path.clone());
             match path.as_deref().and_then(|path| self.request(path)) {
                 Some(request) => {
-                    if let Some(analyst) = &self.analyst {
-                        analyst.give(Job { uri: uri.clone(), edits, request });
-                        self.busy = Some(Busy { uri, edits, is_outdated: false });
-                    }
+                    self.analyst.give(Job { uri: uri.clone(), edits, request });
+                    self.busy = Some(Busy { uri, edits, is_outdated: false });
                 }
                 None => {
                     let path = path.unwrap_or_default();
@@ -362,7 +365,11 @@ impl Server {
             return;
         }
         if is_outdated {
-            return self.check(&done.uri);
+            // Behind what has made it so.
+            if !self.due.contains(&done.uri) {
+                self.due.insert(0, done.uri);
+            }
+            return;
         }
         let path = document.path.clone().unwrap_or_default();
         let mut checked = Checked::nothing(path.clone(), done.edits);
