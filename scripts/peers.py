@@ -3,8 +3,8 @@
     python scripts/peers.py BINARY FOLDER [REPOSITORY...]
 
 Pinned versions are installed from PyPI into virtual environments under FOLDER. Each page of a rule has a faulty script and
-the same script repaired; a tool has seen the fault if it says something of the faulty one, under any of its rules,
-that it does not say of the repaired one. Repositories, if given, are folders with checkouts: there, findings of
+the same script repaired; a tool is asked whether it says anything of the faulty one, under any of its rules, that it
+does not say of the repaired one. Repositories, if given, are folders with checkouts: there, findings of
 torch-preflight and TorchFix are set beside those of trainlint. Writes Markdown tables to stdout and all findings to
 FOLDER/findings.json. `docs/comparison.md` says what the figures mean.
 """
@@ -12,9 +12,9 @@ FOLDER/findings.json. `docs/comparison.md` says what the figures mean.
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
-import time
 import venv
 from collections import Counter
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def main(binary, folder, repositories):
     environments = {tool.name: installed(folder / re.split(r"[=\[]", tool.package)[0], [tool.package]) for tool in TOOLS}
     pairs = write_pairs(folder / "pages")
     found = {}
-    print("| tool | faults seen | seconds, cold |\n| --- | ---: | ---: |")
+    print("| tool | says something of | CPU seconds |\n| --- | ---: | ---: |")
     findings, seconds = run_trainlint(binary, sorted((folder / "pages").glob("*.py")), folder)
     found["trainlint"] = seen(pairs, findings)
     print(f"| trainlint | {len(found['trainlint'])} of {len(pairs)} | {seconds:.2f} |", flush=True)
@@ -116,6 +116,12 @@ def seen(pairs, findings):
     return out
 
 
+def spent():
+    """CPU seconds of everything that was run so far: what else the machine does is not in them."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def general(said):
     """What is said, without places and names of files, so that a line that moved is no difference."""
     said = re.sub(r"\w+_(faulty|repaired)\b", "", said)
@@ -126,10 +132,10 @@ def general(said):
 
 
 def run_trainlint(binary, paths, folder):
-    started = time.monotonic()
+    started = spent()
     command = [binary, "check", "--isolated", "--no-cache", "--pedantic", "--output-format", "json", *paths]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=1800)
-    seconds = time.monotonic() - started
+    seconds = spent() - started
     findings = json.loads(ran.stdout)["findings"]
     return [(Path(one["path"]).name, one["line"], f"{one['rule']}: {one['message']}") for one in findings], seconds
 
@@ -138,9 +144,9 @@ def run(tool, environment, frameworks, paths, folder, limit=1800):
     python = [tool.python, frameworks / "bin/python"] if tool.python else []
     command = [environment / "bin" / tool.command[0], *tool.command[1:], *python, *paths]
     path = {"PYTHONPATH": str(next(frameworks.glob("lib/python*/site-packages")))} if tool.command[0] == "pylint" else {}
-    started = time.monotonic()
+    started = spent()
     ran = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=limit, env={**os.environ, **path})
-    seconds = time.monotonic() - started
+    seconds = spent() - started
     (folder / f"{environment.name}.log").write_text(ran.stdout + ran.stderr, encoding="utf-8")
     matches = re.finditer(tool.reads, ran.stdout, re.M)
     return [(Path(match["path"]).name, int(match["line"]), match["said"]) for match in matches], seconds
@@ -167,11 +173,11 @@ SAME = {
 def compare(binary, environments, repository, folder):
     """Findings of a repository, side by side: a peer has seen one if it says the same of the same file, on any line."""
     ours, seconds = in_repository([binary, "check", "--isolated", "--no-cache", "--output-format", "concise", "."], repository, TOOLS[1].reads)
-    print(f"\n### {repository.name}\n\ntrainlint: {len(ours)} findings, {seconds:.2f} s")
+    print(f"\n### {repository.name}\n\ntrainlint: {len(ours)} findings, {seconds:.2f} CPU seconds")
     for tool in TOOLS[:2]:
         command = [environments[tool.name] / "bin" / tool.command[0], *tool.command[1:], "."]
         theirs, seconds = in_repository(command, repository, tool.reads)
-        print(f"\n{tool.name}: {len(theirs)} findings, {seconds:.2f} s")
+        print(f"\n{tool.name}: {len(theirs)} findings, {seconds:.2f} CPU seconds")
         said = {(path, rule) for path, _, text in theirs for code, rules in SAME.items() if code in text.split()[0] for rule in rules}
         both = [one for one in ours if (one[0], rule_of(one[2])) in said]
         print(f"- trainlint's that it has, too: {len(both)} of {len(ours)}")
@@ -188,12 +194,12 @@ def rule_of(text):
 
 
 def in_repository(command, repository, reads):
-    started = time.monotonic()
+    started = spent()
     try:
         ran = subprocess.run(command, capture_output=True, text=True, cwd=repository, timeout=900)
     except subprocess.TimeoutExpired:
-        return [], 900.0
-    seconds = time.monotonic() - started
+        return [], spent() - started
+    seconds = spent() - started
     return [(os.path.relpath(repository / match["path"], repository), int(match["line"]), match["said"]) for match in re.finditer(reads, ran.stdout, re.M)], seconds
 
 

@@ -63,6 +63,9 @@ ORDER = [
 #: What is no page, and needed by one or linked from one.
 FILES = ["docs/site/style.css", "docs/site/icon.svg", "LICENSE-MIT", "LICENSE-APACHE", "trainlint.schema.json", "examples/digits.py"]
 
+#: The site takes any other README.md for the page of a section.
+RENAMED = {"apis/README.md": "apis/tables.md", "index/README.md": "index/names.md"}
+
 #: Enough to see the numbers of a replay, in a build that is not optimised, too.
 SAMPLES = "100000"
 
@@ -85,11 +88,18 @@ def main(binary, folder):
     for path in written:
         if not (source / path).exists():
             text = (ROOT / path).read_text(encoding="utf-8")
-            write(source / path, for_site(without_links(text, path, written | set(FILES))))
+            write(source / renamed(path), renamed(for_site(without_links(text, path, written | set(FILES)))))
     copy_files(source)
     build(folder, nav(order))
     pages, links = check(folder / "html")
     print(f"site: {pages} pages, {links} links, none of them broken, in {folder / 'html'}")
+
+
+def renamed(text):
+    """A path, or a page with links, under the names that the site has."""
+    for name, other in RENAMED.items():
+        text = text.replace(name, other)
+    return text
 
 
 def build(folder, order):
@@ -157,7 +167,7 @@ def nav(order):
     """The same for Zensical. A page that is not written yet is left out."""
     entries = [(title, what if isinstance(what, str) else nav(what)) for title, what in order if not isinstance(what, str) or (ROOT / what).exists()]
     # The first page of a section that has no title of its own is the page of the section.
-    return [what if title == "All rules" else {title: what} for title, what in entries]
+    return [what if title == "All rules" else {title: renamed(what) if isinstance(what, str) else what} for title, what in entries]
 
 
 # What is known of a rule
@@ -210,7 +220,7 @@ def rule_page(trainlint, rule, mark):
     page = page.replace(bad[0], f"## Example\n{highlighted}\n\n{printed}")
     page = page.replace("\n\n", f"\n\n{chips(rule, mark, replayed)}\n\n", 1)
     page = insert_after(page, "Fix safety", f"{diff}\n{replayed}")
-    return f"---\ndescription: {json.dumps(rule['summary'])}\n---\n" + for_site(page)
+    return f"---\ndescription: {json.dumps(rule['summary'])}\n---\n" + renamed(for_site(page))
 
 
 def chips(rule, mark, replayed):

@@ -20,3 +20,4 @@ mod messages;
 mod pages;
 mod render;
 mod replay;
+mod services;
