@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 import terminal
+from configuration_keys import with_schema
 from links import check
 from markdown_pages import for_site, insert_after, without_links
 
@@ -44,6 +45,7 @@ ORDER = [
             ("How it works", "docs/how-it-works.md"),
             ("Comparison", "docs/comparison.md"),
             ("Validation", "docs/validation.md"),
+            ("Speed", "benches/README.md"),
             ("Versions", "docs/versioning.md"),
             ("Changes", "CHANGELOG.md"),
         ],
@@ -64,7 +66,7 @@ ORDER = [
 FILES = ["docs/site/style.css", "docs/site/icon.svg", "LICENSE-MIT", "LICENSE-APACHE", "trainlint.schema.json", "examples/digits.py"]
 
 #: The site takes any other README.md for the page of a section.
-RENAMED = {"apis/README.md": "apis/tables.md", "index/README.md": "index/names.md"}
+RENAMED = {"benches/README.md": "benches/speed.md", "apis/README.md": "apis/tables.md", "index/README.md": "index/names.md"}
 
 #: Enough to see the numbers of a replay, in a build that is not optimised, too.
 SAMPLES = "100000"
@@ -88,6 +90,8 @@ def main(binary, folder):
     for path in written:
         if not (source / path).exists():
             text = (ROOT / path).read_text(encoding="utf-8")
+            if path == "docs/configuration.md":
+                text = with_schema(text, (ROOT / "trainlint.schema.json").read_text(encoding="utf-8"))
             write(source / renamed(path), renamed(for_site(without_links(text, path, written | set(FILES)))))
     copy_files(source)
     build(folder, nav(order))
