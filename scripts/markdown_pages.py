@@ -45,7 +45,7 @@ def without_links(text, path, there):
         if not target or "://" in target or target.startswith("mailto:"):
             return match[0]
         where = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
-        return match[0] if where in there or where.startswith("docs/images/") else match[1]
+        return match[0] if where in there else match[1]
 
     return re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", replace, text)
 

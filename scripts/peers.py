@@ -75,6 +75,7 @@ def main(binary, folder, repositories):
             if rule in found[tool.name]:
                 print(f"| {rule} | {tool.name} | {found[tool.name][rule]} |")
     (folder / "findings.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
+    on_fixtures(environments[TOOLS[0].name])
     for repository in repositories:
         compare(binary, environments, repository, folder)
 
@@ -168,6 +169,24 @@ SAME = {
     "TOR003": {"checkpoint-without-reentrant-choice"},
     "TOR004": {"removed-api", "unknown-api"},
 }
+
+
+def on_fixtures(environment):
+    """What torch-preflight says of trainlint's fixtures: faulty ones of the faults that it knows, and correct ones."""
+    tool = TOOLS[0]
+    scripts = sorted((ROOT / "fixtures").glob("*/*.py"))
+    said, _ = in_repository([environment / "bin" / tool.command[0], *tool.command[1:], *scripts], ROOT / "fixtures", tool.reads)
+    known = {rule for code, rules in SAME.items() if code.startswith("TG") for rule in rules}
+    about = {path: {rule for other, _, text in said if other == path for rule in SAME.get(text.split()[0], ())} for path in {path for path, _, _ in said}}
+    faulty = [one for one in scripts if one.name.startswith("bad_") and one.parent.name in known]
+    # Those of unused-suppression have the fault, and a comment that hides it.
+    right = [one for one in scripts if (one.name.startswith("ok_") or one.parent.name == "clean") and one.parent.name != "unused-suppression"]
+    name = lambda one: str(one.relative_to(ROOT / "fixtures"))
+    seen = [one for one in faulty if one.parent.name in about.get(name(one), ())]
+    alarms = [one for one in right if about.get(name(one))]
+    print(f"\n{tool.name}: {len(seen)} of {len(faulty)} faulty fixtures of rules that it has, too; {len(alarms)} of {len(right)} correct ones are said to have such a fault")
+    for one in alarms:
+        print(f"- {name(one)}: {', '.join(sorted(about[name(one)]))}")
 
 
 def compare(binary, environments, repository, folder):

@@ -9,6 +9,7 @@ FOLDER/html (target/site without one), and `scripts/links.py` looks at its links
 
 import html
 import json
+import posixpath
 import re
 import shutil
 import subprocess
@@ -33,7 +34,18 @@ ORDER = [
         [
             ("Command line", "docs/cli.md"),
             ("Configuration", "docs/configuration.md"),
-            ("Editors", "docs/editors.md"),
+            (
+                "Editors",
+                [
+                    ("All editors", "docs/editors.md"),
+                    ("Visual Studio Code", "editors/vscode/README.md"),
+                    ("Neovim", "editors/neovim/README.md"),
+                    ("Emacs", "editors/emacs/README.md"),
+                    ("Helix", "editors/helix/README.md"),
+                    ("Zed", "editors/zed/README.md"),
+                    ("Sublime Text", "editors/sublime/README.md"),
+                ],
+            ),
             ("CI and pre-commit", "docs/integrations.md"),
             ("Replays", "docs/replay.md"),
             ("Describing your own wrappers", "rules/apis/README.md"),
@@ -65,8 +77,8 @@ ORDER = [
 #: What is no page, and needed by one or linked from one.
 FILES = ["docs/site/style.css", "docs/site/icon.svg", "LICENSE-MIT", "LICENSE-APACHE", "trainlint.schema.json", "examples/digits.py"]
 
-#: The site takes any other README.md for the page of a section.
-RENAMED = {"benches/README.md": "benches/speed.md", "apis/README.md": "apis/tables.md", "index/README.md": "index/names.md"}
+#: The site takes any README.md for the page of a section; the pages in these folders are none.
+NO_SECTIONS = ["apis", "index", "benches", *sorted(path.name for path in ROOT.glob("editors/*"))]
 
 #: Enough to see the numbers of a replay, in a build that is not optimised, too.
 SAMPLES = "100000"
@@ -76,8 +88,17 @@ def main(binary, folder):
     trainlint, folder = Path(binary).resolve(), Path(folder).resolve()
     source = folder / "pages"
     shutil.rmtree(folder, ignore_errors=True)
-    source.mkdir(parents=True)
     rules = json.loads(subprocess.run([trainlint, "rules", "--output-format", "json"], check=True, capture_output=True).stdout)
+    arrange_rules(trainlint, rules, source)
+    order = [(title, pages if pages else rule_order(rules)) for title, pages in ORDER]
+    arrange_pages(order, source)
+    build(folder, nav(order))
+    pages, links = check(folder / "html")
+    print(f"site: {pages} pages, {links} links, none of them broken, in {folder / 'html'}")
+
+
+def arrange_rules(trainlint, rules, source):
+    """The pages of rules and their index."""
     marks = marks_of(trainlint, rules)
     wrong = [fault for rule in rules if (fault := contradiction(rule, marks[rule["id"]]))]
     if wrong:
@@ -85,25 +106,25 @@ def main(binary, folder):
     for rule in rules:
         write(source / f"rules/{rule['id']}.md", rule_page(trainlint, rule, marks[rule["id"]]))
     write(source / "rules/README.md", index(rules, marks))
-    order = [(title, pages if pages else rule_order(rules)) for title, pages in ORDER]
-    written = {path for path in paths(order) if (source / path).exists() or (ROOT / path).exists()}
-    for path in written:
+
+
+def arrange_pages(order, source):
+    """All other pages, with what they show and what they link to."""
+    there = {path for path in paths(order) if (ROOT / path).exists()}
+    for path in sorted(there):
         if not (source / path).exists():
             text = (ROOT / path).read_text(encoding="utf-8")
+            copy_pictures(text, path, source)
             if path == "docs/configuration.md":
                 text = with_schema(text, (ROOT / "trainlint.schema.json").read_text(encoding="utf-8"))
-            write(source / renamed(path), renamed(for_site(without_links(text, path, written | set(FILES)))))
-    copy_files(source)
-    build(folder, nav(order))
-    pages, links = check(folder / "html")
-    print(f"site: {pages} pages, {links} links, none of them broken, in {folder / 'html'}")
+            write(source / renamed(path), renamed(for_site(without_links(text, path, there | set(FILES)))))
+    for name in FILES:
+        copy(name, source)
 
 
 def renamed(text):
     """A path, or a page with links, under the names that the site has."""
-    for name, other in RENAMED.items():
-        text = text.replace(name, other)
-    return text
+    return re.sub(rf"\b({'|'.join(NO_SECTIONS)})/README\.md", r"\1/about.md", text)
 
 
 def build(folder, order):
@@ -130,12 +151,16 @@ def write(path, text):
     path.write_text(text, encoding="utf-8")
 
 
-def copy_files(source):
-    """Pictures and styles, and files that pages link to but that are no pages."""
-    for name in FILES:
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, source / name)
-    shutil.copytree(ROOT / "docs/images", source / "docs/images", dirs_exist_ok=True)
+def copy_pictures(text, path, source):
+    """The pictures that a page shows."""
+    for target in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", text):
+        if "://" not in target:
+            copy(posixpath.normpath(posixpath.join(posixpath.dirname(path), target)), source)
+
+
+def copy(name, source):
+    (source / name).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / name, source / name)
 
 
 # The order of pages
@@ -169,9 +194,14 @@ def paths(order):
 
 def nav(order):
     """The same for Zensical. A page that is not written yet is left out."""
-    entries = [(title, what if isinstance(what, str) else nav(what)) for title, what in order if not isinstance(what, str) or (ROOT / what).exists()]
-    # The first page of a section that has no title of its own is the page of the section.
-    return [what if title == "All rules" else {title: renamed(what) if isinstance(what, str) else what} for title, what in entries]
+    entries = []
+    for title, what in order:
+        if not isinstance(what, str):
+            entries += [{title: pages}] if (pages := nav(what)) else []
+        elif (ROOT / what).exists():
+            # The first page of a section that has no title of its own is the page of the section.
+            entries.append(renamed(what) if title == "All rules" else {title: renamed(what)})
+    return entries
 
 
 # What is known of a rule
