@@ -153,8 +153,11 @@ impl Script<'_> {
                 Effect::Forward { module, .. } if owned.contains(*module) && act.loops.contains(&round) => {
                     return None;
                 }
-                // What reaches it anywhere shows that it is trained after all.
-                Effect::Backward { leaves, .. } => {
+                // What reaches it anywhere shows that it is trained after all, and what is not known may.
+                Effect::Backward { leaves, others, .. } => {
+                    if *others && act.loops.contains(&round) {
+                        return None;
+                    }
                     if inside(leaves).iter().any(|leaf| owned.contains(leaf)) && act.loops.contains(&round) {
                         return None;
                     }
