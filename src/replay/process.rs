@@ -39,8 +39,13 @@ fn tell(out: &mut dyn Write, said: &Said) -> io::Result<()> {
 }
 
 /// Runs a plan in processes that `command` makes: each is told the first item of those left, and reads the
-/// plan's bytes from its stdin.
-pub fn supervise(plan: &Plan, bytes: &[u8], command: impl Fn(usize) -> Command) -> io::Result<Vec<Outcome>> {
+/// plan's bytes from its stdin. `done` is called for each item that has an outcome.
+pub fn supervise(
+    plan: &Plan,
+    bytes: &[u8],
+    command: impl Fn(usize) -> Command,
+    done: &dyn Fn(),
+) -> io::Result<Vec<Outcome>> {
     let end = Instant::now() + Duration::from_secs_f64(plan.limits.total_seconds);
     let mut outcomes: Vec<Outcome> = Vec::with_capacity(plan.items.len());
     while outcomes.len() < plan.items.len() {
@@ -51,7 +56,7 @@ pub fn supervise(plan: &Plan, bytes: &[u8], command: impl Fn(usize) -> Command) 
             break;
         }
         let worker = Worker::start(command(outcomes.len()), bytes)?;
-        worker.follow(plan, end, &mut outcomes);
+        worker.follow(plan, end, &mut outcomes, done);
     }
     Ok(outcomes)
 }
@@ -85,7 +90,7 @@ impl Worker {
 
     /// Takes what the process gives until it is through, or has to be ended; then the item that it was at has an
     /// outcome, too.
-    fn follow(mut self, plan: &Plan, end: Instant, outcomes: &mut Vec<Outcome>) {
+    fn follow(mut self, plan: &Plan, end: Instant, outcomes: &mut Vec<Outcome>, done: &dyn Fn()) {
         let limit = Duration::from_secs_f64(plan.limits.item_seconds) + GRACE;
         let mut since = Instant::now();
         while outcomes.len() < plan.items.len() {
@@ -94,12 +99,14 @@ impl Worker {
                 Ok(Said::Started(_)) => since = Instant::now(),
                 Ok(Said::Done(outcome)) => {
                     outcomes.push(*outcome);
+                    done();
                     since = Instant::now();
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let spent = since.elapsed().as_secs_f64();
                     let reason = format!("ended after {spent:.1} s without a result");
                     outcomes.push(self.lost(plan, outcomes.len(), spent, reason));
+                    done();
                     return;
                 }
                 Err(RecvTimeoutError::Disconnected) => {
@@ -107,6 +114,7 @@ impl Worker {
                     let status = self.child.wait().ok();
                     let reason = format!("its process ended with {}", describe(status));
                     outcomes.push(self.lost(plan, outcomes.len(), spent, reason));
+                    done();
                     return;
                 }
             }

@@ -3,9 +3,10 @@
 //! A verdict needs a replay that could have gone either way: what follows from arithmetic alone is reported as a
 //! number, and confirms nothing.
 
+use crate::replay::histogram::histogram;
 use crate::replay::ir::{Graph, lower};
 use crate::replay::outcome::{
-    Counts, Drawn, Evidence, Expression, Figure, First, Outcome, Row, Shown, Verdict,
+    Counts, Drawn, Evidence, Expression, Figure, First, Outcome, Picture, Row, Shown, Verdict,
 };
 use crate::replay::plan::{Expr, Item, Spot, Work};
 use crate::replay::sample::{LARGEST, Sampler};
@@ -22,6 +23,7 @@ pub struct Judged {
     pub reason: Option<String>,
     pub expr: Option<Expression>,
     pub facts: Vec<String>,
+    pub picture: Option<Picture>,
 }
 
 impl Judged {
@@ -32,6 +34,7 @@ impl Judged {
             reason: Some(reason.into()),
             expr: None,
             facts: Vec::new(),
+            picture: None,
         }
     }
 
@@ -47,6 +50,7 @@ impl Judged {
             reason: self.reason,
             expr: self.expr,
             facts: self.facts,
+            picture: self.picture,
             seconds,
         }
     }
@@ -73,11 +77,13 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant) -> Judged {
         .map(|program| counts(search(&lower(program, expr.width), &sampler, expr.samples, deadline).all));
     let (verdict, reason) = verdict(expr, &found, witness.as_ref(), &graph);
     let failure = witness.as_ref().and_then(|witness| first_failure(&graph, witness));
+    let picture = failure.as_ref().and_then(|failure| histogram(&graph, &sampler, failure));
     Judged {
         verdict,
         evidence: (verdict != Verdict::Inconclusive).then_some(Evidence::Exact),
         reason,
         facts: Vec::new(),
+        picture,
         expr: Some(Expression {
             dtype: expr.program.dtype.name().to_owned(),
             inputs: drawn(&expr.program),
