@@ -4,6 +4,7 @@
 
 mod adopt;
 mod args;
+mod backend;
 mod cache;
 mod changes;
 mod check;
@@ -52,7 +53,7 @@ pub fn main() -> ExitCode {
         Command::Plan(plan) => replay::plan(&plan, &output),
         Command::Replay(replay) => replay::replay(&replay, &output),
         Command::Report(report) => replay::report(&report, &output),
-        Command::ReplayWorker(worker) => replay::worker(&worker),
+        Command::ReplayWorker(worker) => replay::worker(&worker, &output),
         Command::Rules(rules) => rules::run(&rules, &output),
         Command::Explain(explain) => explain::run(&explain, &output),
         Command::Clean(args) => cache::clean(args.cache_dir.as_deref(), &output),

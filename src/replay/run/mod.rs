@@ -9,11 +9,15 @@ use crate::replay::outcome::{
 };
 use crate::replay::plan::{Expr, Item, Spot, Work};
 use crate::replay::sample::{LARGEST, Sampler};
-use crate::replay::search::{Count, Found, Search, Trace, search};
+use crate::replay::search::{Count, Found, Search, Trace};
 use crate::replay::witness::{Failure, Side, Witness, first_failure};
 use crate::replay::{memory, step};
 use crate::report::replay::{Domain, Float, Program, Term};
 use std::time::Instant;
+
+mod backend;
+
+pub use backend::{Backend, Cpu, Gone, Measured, Repeated, Trouble};
 
 /// The verdict on an item, and what it rests on.
 pub struct Judged {
@@ -52,32 +56,49 @@ impl Judged {
     }
 }
 
-/// Runs an item until the deadline.
-pub fn run(item: &Item, seed: u64, deadline: Instant) -> Outcome {
-    let start = Instant::now();
-    let judged = match &item.work {
-        Work::Expr(expr) => run_expr(expr, seed, deadline),
-        Work::Step(step) => step::judge(step, seed),
-        Work::Memory(memory) => memory::judge(memory),
-    };
-    judged.of(item, start.elapsed().as_secs_f64())
+/// An outcome, and whether its backend can go on.
+pub struct Ran {
+    pub outcome: Outcome,
+    pub lost: bool,
 }
 
-fn run_expr(expr: &Expr, seed: u64, deadline: Instant) -> Judged {
+/// Runs an item until the deadline.
+pub fn run(item: &Item, seed: u64, deadline: Instant, backend: &mut dyn Backend) -> Ran {
+    let start = Instant::now();
+    let judged = match &item.work {
+        Work::Expr(expr) => run_expr(expr, seed, deadline, backend),
+        Work::Step(step) => Ok(step::judge(step, seed)),
+        Work::Memory(memory) => Ok(memory::judge(memory, backend.memory())),
+    };
+    let lost = judged.as_ref().is_err_and(|trouble| trouble.lost);
+    let judged = judged.unwrap_or_else(|trouble| Judged::inconclusive(trouble.reason));
+    Ran { outcome: judged.of(item, start.elapsed().as_secs_f64()), lost }
+}
+
+fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend) -> Result<Judged, Trouble> {
     let graph = lower(&expr.program, expr.width);
     let sampler = Sampler::new(seed, &expr.program.inputs);
-    let found = search(&graph, &sampler, expr.samples, deadline);
+    let found = backend.search(&graph, &sampler, expr.samples, deadline)?;
     let witness = witness(expr, &graph, &sampler, &found);
+    let repeated = match &witness {
+        Some(witness) => backend.repeat(&graph, &witness.inputs)?,
+        None => None,
+    };
     let repaired = expr.program.repaired.as_deref().filter(|_| witness.is_some());
-    let repaired = repaired
-        .map(|program| counts(search(&lower(program, expr.width), &sampler, expr.samples, deadline).all));
-    let (verdict, reason) = verdict(expr, &found, witness.as_ref(), &graph);
+    let repaired = repaired.map(|program| {
+        let graph = lower(program, expr.width);
+        backend.search(&graph, &sampler, expr.samples, deadline).map(|found| counts(found.all))
+    });
+    let repaired = repaired.transpose()?;
+    let again = witness.as_ref().map(|witness| again(&graph, witness, repeated, backend.name()));
+    let (verdict, reason) = verdict(expr, &found, again);
     let failure = witness.as_ref().and_then(|witness| first_failure(&graph, witness));
-    Judged {
+    let machines = format!("the witness was computed again on {} and on the CPU", backend.name());
+    Ok(Judged {
         verdict,
         evidence: (verdict != Verdict::Inconclusive).then_some(Evidence::Exact),
         reason,
-        facts: Vec::new(),
+        facts: repeated.map(|_| machines).into_iter().collect(),
         expr: Some(Expression {
             dtype: expr.program.dtype.name().to_owned(),
             inputs: drawn(&expr.program),
@@ -87,20 +108,31 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant) -> Judged {
             failure: failure.map(|failure| first(expr, &failure)),
             repaired,
         }),
+    })
+}
+
+/// The witness is computed anew before it counts: twice on the CPU, and on the backend where that is another
+/// machine. What speaks against it is given.
+fn again(graph: &Graph, witness: &Witness, repeated: Option<Repeated>, name: &str) -> Result<(), String> {
+    let here = witness.fails(graph) && witness.fails(graph);
+    let there = repeated.map(|repeated| match witness.side {
+        Side::Forward => repeated.forward_is_bad,
+        Side::Gradient => repeated.gradient_is_bad,
+    });
+    match (here, there) {
+        (true, Some(true) | None) => Ok(()),
+        // Functions differ in the last place, and a number may lie between the two.
+        (true, Some(false)) => Err(format!("the witness fails on the CPU, and not on {name}")),
+        (false, Some(true)) => Err(format!("the witness fails on {name}, and not on the CPU")),
+        (false, _) => Err("the witness did not fail again".to_owned()),
     }
 }
 
-/// The witness is computed anew, twice, before it counts.
-fn verdict(
-    expr: &Expr,
-    found: &Search,
-    witness: Option<&Witness>,
-    graph: &Graph,
-) -> (Verdict, Option<String>) {
+fn verdict(expr: &Expr, found: &Search, again: Option<Result<(), String>>) -> (Verdict, Option<String>) {
     let cut = found.all.samples < expr.samples;
-    match witness {
-        Some(witness) if witness.fails(graph) && witness.fails(graph) => (Verdict::Confirmed, None),
-        Some(_) => (Verdict::Inconclusive, Some("the witness did not fail again".to_owned())),
+    match again {
+        Some(Ok(())) => (Verdict::Confirmed, None),
+        Some(Err(reason)) => (Verdict::Inconclusive, Some(reason)),
         None if cut => {
             let (done, of) = (found.all.samples, expr.samples);
             (Verdict::Inconclusive, Some(format!("out of time after {done} of {of} samples")))
