@@ -56,6 +56,7 @@ pub struct Device {
     room: (u64, u64),
     blocks: u32,
     prepared: Option<(Graph, Prepared)>,
+    aside: Option<String>,
 }
 
 /// A graph that is ready to run.
@@ -133,7 +134,7 @@ impl Device {
             nvrtc: nvrtc.as_ref().map(|nvrtc| nvrtc.version),
         };
         let blocks = context.processors()?.max(1) * BLOCKS;
-        Ok(Device { context, interpreter, nvrtc, about, room, blocks, prepared: None })
+        Ok(Device { context, interpreter, nvrtc, about, room, blocks, prepared: None, aside: None })
     }
 
     /// What is here.
@@ -155,8 +156,12 @@ impl Device {
         // What was there is freed first.
         self.prepared = None;
         let context = self.context;
-        let encoded = Encoded::of(graph);
         let module = self.compiled(graph)?;
+        let mut encoded = Encoded::of(graph);
+        if module.is_some() {
+            // Its values are in registers.
+            encoded.slots = 0;
+        }
         let kernel = match &module {
             Some(module) => module.kernel(fused::NAME)?,
             None => self.interpreter.kernel(if encoded.wide { "interpret_f64" } else { "interpret_f32" })?,
@@ -174,12 +179,15 @@ impl Device {
     }
 
     /// A kernel for this graph alone; without a compiler, or where it does not know this GPU, there is none.
-    fn compiled(&self, graph: &Graph) -> Result<Option<Module<'static>>, Trouble> {
+    fn compiled(&mut self, graph: &Graph) -> Result<Option<Module<'static>>, Trouble> {
         let Some(nvrtc) = &self.nvrtc else { return Ok(None) };
         let (major, minor) = self.about.capability;
         match nvrtc.compile(&fused::source(graph), &format!("sm_{major}{minor}")) {
             Ok(image) => Module::load(self.context, &image).map(Some),
-            Err(_) => Ok(None),
+            Err(told) => {
+                self.aside = Some(format!("NVRTC made no kernel of it, so that it was interpreted ({told})"));
+                Ok(None)
+            }
         }
     }
 
@@ -294,6 +302,10 @@ impl Backend for Device {
 
     fn memory(&mut self) -> Option<Measured> {
         self.weigh().ok()
+    }
+
+    fn aside(&mut self) -> Option<String> {
+        self.aside.take()
     }
 }
 

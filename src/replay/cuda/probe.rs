@@ -73,9 +73,13 @@ fn open() -> Result<&'static Library, NoGpu> {
             Err(_) => {}
         }
     }
-    let help = format!(
-        "on a machine with an NVIDIA GPU install its driver, and start containers with `--gpus all` ({told})"
-    );
+    let help = if cfg!(target_feature = "crt-static") {
+        "this build loads no libraries: on a machine with an NVIDIA GPU take the one for glibc".to_owned()
+    } else {
+        format!(
+            "on a machine with an NVIDIA GPU install its driver, and start containers with `--gpus all` ({told})"
+        )
+    };
     Err(NoGpu { broken: false, ..NoGpu::new("no NVIDIA driver was found", help) })
 }
 

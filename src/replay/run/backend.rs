@@ -3,6 +3,7 @@
 use crate::replay::ir::Graph;
 use crate::replay::sample::Sampler;
 use crate::replay::search::{self, Search};
+use crate::replay::witness::Side;
 use std::time::Instant;
 
 /// Why a backend could not run something.
@@ -19,6 +20,15 @@ pub struct Trouble {
 pub struct Repeated {
     pub forward_is_bad: bool,
     pub gradient_is_bad: bool,
+}
+
+impl Repeated {
+    pub fn fails(self, side: Side) -> bool {
+        match side {
+            Side::Forward => self.forward_is_bad,
+            Side::Gradient => self.gradient_is_bad,
+        }
+    }
 }
 
 /// What a card has, as it was measured.
@@ -50,6 +60,11 @@ pub trait Backend {
     fn name(&self) -> &str;
 
     fn memory(&mut self) -> Option<Measured>;
+
+    /// What did not go as it was asked to, once.
+    fn aside(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// All threads of this process.

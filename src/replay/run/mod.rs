@@ -79,10 +79,12 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
     let graph = lower(&expr.program, expr.width);
     let sampler = Sampler::new(seed, &expr.program.inputs);
     let found = backend.search(&graph, &sampler, expr.samples, deadline)?;
-    let witness = witness(expr, &graph, &sampler, &found);
-    let repeated = match &witness {
-        Some(witness) => backend.repeat(&graph, &witness.inputs)?,
-        None => None,
+    let (witness, repeated) = match drawn_witness(expr, &sampler, &found) {
+        Some(witness) => {
+            let (witness, repeated) = settled(expr, &graph, witness, backend)?;
+            (Some(witness), repeated)
+        }
+        None => (None, None),
     };
     let repaired = expr.program.repaired.as_deref().filter(|_| witness.is_some());
     let repaired = repaired.map(|program| {
@@ -94,11 +96,13 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
     let (verdict, reason) = verdict(expr, &found, again);
     let failure = witness.as_ref().and_then(|witness| first_failure(&graph, witness));
     let machines = format!("the witness was computed again on {} and on the CPU", backend.name());
+    let mut facts: Vec<String> = repeated.map(|_| machines).into_iter().collect();
+    facts.extend(backend.aside());
     Ok(Judged {
         verdict,
         evidence: (verdict != Verdict::Inconclusive).then_some(Evidence::Exact),
         reason,
-        facts: repeated.map(|_| machines).into_iter().collect(),
+        facts,
         expr: Some(Expression {
             dtype: expr.program.dtype.name().to_owned(),
             inputs: drawn(&expr.program),
@@ -111,17 +115,29 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
     })
 }
 
+/// The witness as small as it becomes, and what the backend says of it. A small one may lie at a threshold, between
+/// two functions that differ in the last place; then the one that was drawn has to do.
+fn settled(
+    expr: &Expr,
+    graph: &Graph,
+    drawn: Witness,
+    backend: &mut dyn Backend,
+) -> Result<(Witness, Option<Repeated>), Trouble> {
+    let shrunk = drawn.clone().shrunk(graph, &expr.program.inputs);
+    let repeated = backend.repeat(graph, &shrunk.inputs)?;
+    if repeated.is_none_or(|repeated| repeated.fails(drawn.side)) {
+        return Ok((shrunk, repeated));
+    }
+    let repeated = backend.repeat(graph, &drawn.inputs)?;
+    Ok((drawn, repeated))
+}
+
 /// The witness is computed anew before it counts: twice on the CPU, and on the backend where that is another
 /// machine. What speaks against it is given.
 fn again(graph: &Graph, witness: &Witness, repeated: Option<Repeated>, name: &str) -> Result<(), String> {
     let here = witness.fails(graph) && witness.fails(graph);
-    let there = repeated.map(|repeated| match witness.side {
-        Side::Forward => repeated.forward_is_bad,
-        Side::Gradient => repeated.gradient_is_bad,
-    });
-    match (here, there) {
+    match (here, repeated.map(|repeated| repeated.fails(witness.side))) {
         (true, Some(true) | None) => Ok(()),
-        // Functions differ in the last place, and a number may lie between the two.
         (true, Some(false)) => Err(format!("the witness fails on the CPU, and not on {name}")),
         (false, Some(true)) => Err(format!("the witness fails on {name}, and not on the CPU")),
         (false, _) => Err("the witness did not fail again".to_owned()),
@@ -142,7 +158,7 @@ fn verdict(expr: &Expr, found: &Search, again: Option<Result<(), String>>) -> (V
 }
 
 /// A result that is not finite says more than a gradient.
-fn witness(expr: &Expr, graph: &Graph, sampler: &Sampler, found: &Search) -> Option<Witness> {
+fn drawn_witness(expr: &Expr, sampler: &Sampler, found: &Search) -> Option<Witness> {
     let (side, Found { sample, .. }) = match (found.forward, found.gradient) {
         (Some(found), _) => (Side::Forward, found),
         (None, Some(found)) => (Side::Gradient, found),
@@ -150,7 +166,7 @@ fn witness(expr: &Expr, graph: &Graph, sampler: &Sampler, found: &Search) -> Opt
     };
     let rows = sampler.sample(sample, expr.width).into_iter();
     let inputs = rows.map(|row| row.into_iter().map(f64::from).collect()).collect();
-    Some(Witness { side, inputs }.shrunk(graph, &expr.program.inputs))
+    Some(Witness { side, inputs })
 }
 
 fn counts(count: Count) -> Counts {

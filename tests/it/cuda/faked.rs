@@ -8,10 +8,12 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 use tempfile::TempDir;
-use trainlint::replay::cuda::INTERPRETER;
+use trainlint::replay::cuda::{INTERPRETER, fused};
+use trainlint::replay::ir::lower;
+use trainlint::replay::plan::{self, Work};
 
 /// Two expressions that fail, one that cannot, and a demand for memory between them.
-const PLAN: &str = r#"{
+pub const PLAN: &str = r#"{
   "schema": "trainlint-replay/1", "tool": "by hand", "seed": 7,
   "limits": { "item_seconds": 1, "total_seconds": 120 },
   "items": [
@@ -33,7 +35,7 @@ const PLAN: &str = r#"{
   ]
 }"#;
 
-const VERDICTS: [&str; 4] = ["confirmed", "confirmed", "confirmed", "not-reproduced"];
+pub const VERDICTS: [&str; 4] = ["confirmed", "confirmed", "confirmed", "not-reproduced"];
 
 struct Driver {
     folder: TempDir,
@@ -49,32 +51,44 @@ fn driver() -> Option<&'static Driver> {
 impl Driver {
     fn built(compiler: &str) -> Driver {
         let folder = TempDir::new().unwrap();
-        let names = ["interpret_f32".to_owned(), "interpret_f64".to_owned()];
-        let kernels = build(compiler, folder.path(), "kernels", INTERPRETER, &["-O2"], &names);
-        let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/cuda/fakecuda.c");
-        let library = folder.path().join("libcuda.so.1");
-        let flags = [
-            "-x",
-            "c",
-            "-std=gnu11",
-            "-Wall",
-            "-Wextra",
-            "-shared",
-            "-fPIC",
-            "-Wl,-soname,libcuda.so.1",
-            "-o",
-        ];
-        let ran = Command::new("cc").args(flags).arg(library).arg(source).arg("-ldl").output().unwrap();
-        assert!(ran.status.success() && ran.stderr.is_empty(), "{}", String::from_utf8_lossy(&ran.stderr));
+        // The one kernel that graphs of this plan become is the one of its last item.
+        let plan = plan::read(PLAN.as_bytes()).unwrap();
+        let Work::Expr(expr) = &plan.items[3].work else { unreachable!() };
+        let text =
+            format!("{INTERPRETER}\n{}", fused::kernel(&lower(&expr.program, expr.width), fused::NAME));
+        let names = ["interpret_f32", "interpret_f64", fused::NAME].map(str::to_owned);
+        let kernels = build(compiler, folder.path(), "kernels", &text, &["-O2"], &names);
+        for (source, library) in [("fakecuda.c", "libcuda.so.1"), ("fakenvrtc.c", "libnvrtc.so.12")] {
+            let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/cuda").join(source);
+            let soname = format!("-Wl,-soname,{library}");
+            let flags = ["-x", "c", "-std=gnu11", "-Wall", "-Wextra", "-shared", "-fPIC", &soname, "-o"];
+            let mut command = Command::new("cc");
+            let ran = command
+                .args(flags)
+                .arg(folder.path().join(library))
+                .arg(source)
+                .arg("-ldl")
+                .output()
+                .unwrap();
+            assert!(
+                ran.status.success() && ran.stderr.is_empty(),
+                "{}",
+                String::from_utf8_lossy(&ran.stderr)
+            );
+        }
         Driver { folder, kernels }
     }
 
     /// Runs trainlint with this driver and a fault.
     fn run(&self, project: &Project, args: &[&str], fault: &str) -> Ran {
+        Ran::of(self.command(project, args, fault).output().unwrap())
+    }
+
+    fn command(&self, project: &Project, args: &[&str], fault: &str) -> Command {
         let mut command = project.command(args);
         command.env("LD_LIBRARY_PATH", self.folder.path()).env("FAKE_CUDA_KERNELS", &self.kernels);
         command.env("FAKE_CUDA_FAULT", fault).env("FAKE_CUDA_LOG", project.path("processes"));
-        Ran::of(command.output().unwrap())
+        command
     }
 }
 
@@ -214,4 +228,55 @@ fn what_finds_no_memory_costs_its_item_and_no_process() {
     assert_eq!(short.verdicts, ["inconclusive", "confirmed", "confirmed", "not-reproduced"]);
     assert_eq!(short.reasons[0], "the GPU ran out of memory");
     assert_eq!(short.processes, 2);
+}
+
+/// The last item alone, which is the one whose kernel was built.
+fn last_item() -> Project {
+    let mut plan: Value = serde_json::from_str(PLAN).unwrap();
+    let items = plan["items"].as_array_mut().unwrap();
+    items.drain(..3);
+    Project::new().file("plan.json", plan.to_string())
+}
+
+#[test]
+fn with_a_compiler_graphs_become_kernels_of_their_own() {
+    let Some(driver) = driver() else { return };
+    let args = [REPLAY.as_slice(), &["--fused"]].concat();
+    let ran = driver.run(&last_item(), &args, "");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    let results: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(results["device"]["name"], "Fake GPU (sm_90, driver for CUDA 12.4, NVRTC 12.9)");
+    assert_eq!(results["items"][0]["verdict"], "not-reproduced", "{results}");
+    assert_eq!(results["items"][0]["expr"]["counts"]["samples"], 16_000);
+    // Any graph becomes this kernel here, so that the first item, whose result it is not, is clean.
+    let ran = driver.run(&project(), &args, "");
+    let results: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(results["items"][0]["verdict"], "not-reproduced", "the interpreter ran: {results}");
+}
+
+#[test]
+fn what_the_compiler_refuses_is_interpreted_and_told() {
+    let Some(driver) = driver() else { return };
+    let args = [REPLAY.as_slice(), &["--fused"]].concat();
+    let project = project();
+    let mut command = driver.command(&project, &args, "");
+    let ran = Ran::of(command.env("FAKE_NVRTC_LOG", "1").output().unwrap());
+    let results: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(results["items"][0]["verdict"], "confirmed", "{results}");
+    let facts = results["items"][0]["facts"].to_string();
+    assert!(
+        facts.contains("made no kernel of it, so that it was interpreted (error 6: it was refused)"),
+        "{facts}"
+    );
+}
+
+#[test]
+fn without_a_compiler_graphs_are_interpreted() {
+    let Some(driver) = driver() else { return };
+    let args = [REPLAY.as_slice(), &["--fused", "--nvrtc", "nowhere/libnvrtc.so"]].concat();
+    let ran = driver.run(&last_item(), &args, "");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.starts_with("warning: no NVRTC was found for `--fused`"), "{ran:?}");
+    let results: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(results["items"][0]["verdict"], "not-reproduced");
 }

@@ -3,5 +3,6 @@
 mod bits;
 mod compiled;
 mod faked;
+mod gpu;
 mod host;
 mod programs;
