@@ -25,6 +25,8 @@ pub struct Abilities {
     pub resolves: bool,
     pub configures: bool,
     pub watches: bool,
+    pub progress: bool,
+    pub refreshes_lenses: bool,
 }
 
 impl Abilities {
@@ -56,6 +58,8 @@ impl Abilities {
                 && lists("textDocument/codeAction/resolveSupport/properties", "edit"),
             configures: is("workspace/configuration"),
             watches: is("workspace/didChangeWatchedFiles/dynamicRegistration"),
+            progress: is("window/workDoneProgress"),
+            refreshes_lenses: is("workspace/codeLens/refreshSupport"),
         }
     }
 }
