@@ -21,3 +21,4 @@ mod pages;
 mod render;
 mod replay;
 mod services;
+mod staleness;
