@@ -25,3 +25,4 @@ mod pieces;
 mod render;
 mod replay;
 mod services;
+mod staleness;
