@@ -1,33 +1,32 @@
 //! `trainlint confirm`, `plan`, `replay` and `report`: flags and files into a plan or results, and back.
 
 use super::args::{
-    Backend, CheckArgs, ConfirmArgs, FindingArgs, PlanArgs, ReplayArgs, ReportArgs, ResultFormat, WorkerArgs,
+    CheckArgs, ConfirmArgs, FindingArgs, PlanArgs, ReplayArgs, ReportArgs, ResultFormat, WorkerArgs,
 };
+use super::backend::{self, Chosen};
 use super::output::Output;
 use super::progress::Bar;
-use super::{CLEAN, FAILURE, FINDINGS, NO_GPU, check};
+use super::{CLEAN, FAILURE, FINDINGS, check};
 use crate::engine::{self, Outcome, Progress};
 use crate::render;
-use crate::replay::outcome::{Device, Results, SCHEMA, Verdict};
+use crate::replay::outcome::{Results, SCHEMA, Verdict};
 use crate::replay::plan::{self, Limits, MOST_BYTES, Plan, Settings};
 use crate::replay::{html, process, text};
 use crate::source::SourceFile;
 use anyhow::{Context, bail};
 use std::io::Read;
 use std::path::{Component, Path};
-use std::process::Command;
 use std::time::Instant;
-
-/// Where Linux tells which driver is loaded.
-const DRIVER: &str = "/proc/driver/nvidia/version";
 
 /// Checks, replays, and tells what came of it.
 pub fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8> {
-    if let Some(code) = refused(args.backend, output) {
-        return Ok(code);
-    }
+    let chosen = match backend::choose(&args.place, output)? {
+        Ok(chosen) => chosen,
+        Err(code) => return Ok(code),
+    };
     let (outcome, plan, places) = made(&args.findings, output)?;
-    let results = run(&plan, &plan::write(&plan), &Bar::over("replays", !args.no_progress))?;
+    let bar = Bar::over("replays", !args.no_progress);
+    let results = run(&plan, &plan::write(&plan), &chosen, &bar)?;
     draw(args.html.as_deref(), &results)?;
     let failed = outcome.failed();
     match args.output_format {
@@ -58,13 +57,14 @@ pub fn plan(args: &PlanArgs, output: &Output) -> anyhow::Result<u8> {
 pub fn replay(args: &ReplayArgs, output: &Output) -> anyhow::Result<u8> {
     let bytes = read(&args.plan)?;
     let plan = parsed(&bytes, &args.plan)?;
-    if let Some(code) = refused(args.backend, output) {
-        return Ok(code);
-    }
+    let chosen = match backend::choose(&args.place, output)? {
+        Ok(chosen) => chosen,
+        Err(code) => return Ok(code),
+    };
     for path in changed(&plan) {
         output.complain("warning", &format!("{path} has changed since the plan was made"));
     }
-    let results = run(&plan, &bytes, &Bar::over("replays", !args.no_progress))?;
+    let results = run(&plan, &bytes, &chosen, &Bar::over("replays", !args.no_progress))?;
     draw(args.html.as_deref(), &results)?;
     write(args.output.as_deref(), &json(&results), output)?;
     Ok(CLEAN)
@@ -116,11 +116,15 @@ fn draw(path: Option<&Path>, results: &Results) -> anyhow::Result<()> {
 }
 
 /// The process in which a plan runs: the plan on stdin, what came out on stdout.
-pub fn worker(args: &WorkerArgs) -> anyhow::Result<u8> {
+pub fn worker(args: &WorkerArgs, output: &Output) -> anyhow::Result<u8> {
+    if args.probe {
+        return backend::probe(args, output);
+    }
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes)?;
     let plan = plan::read(&bytes)?;
-    process::work(&plan, args.from, &mut std::io::stdout().lock())?;
+    let mut backend = backend::of_worker(args);
+    process::work(&plan, args.from, backend.as_mut(), &mut std::io::stdout().lock())?;
     Ok(CLEAN)
 }
 
@@ -135,22 +139,6 @@ fn changed(plan: &Plan) -> Vec<String> {
             && SourceFile::read(path).is_ok_and(|file| plan::hash(file.text.as_bytes()) != source.sha256)
     };
     plan.sources.iter().filter(is_other).map(|source| text::clean(&source.path)).collect()
-}
-
-/// Replays run on the CPU; who insists on a GPU is told so, and whether there would be one.
-fn refused(backend: Backend, output: &Output) -> Option<u8> {
-    (backend == Backend::Cuda).then(|| {
-        let here = match std::fs::read_to_string(DRIVER) {
-            Ok(told) => {
-                format!("there is a driver ({})", text::clean(told.lines().next().unwrap_or_default()))
-            }
-            Err(_) => "no NVIDIA driver was found".to_owned(),
-        };
-        let help =
-            "replays run on the CPU in this version: take `--backend cpu`, which draws the same samples";
-        output.complain("error", &format!("{help} ({here})"));
-        NO_GPU
-    })
 }
 
 fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan, Vec<usize>)> {
@@ -173,29 +161,19 @@ fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan, V
     Ok((outcome, plan, places))
 }
 
-fn run(plan: &Plan, bytes: &[u8], bar: &Bar) -> anyhow::Result<Results> {
+fn run(plan: &Plan, bytes: &[u8], chosen: &Chosen, bar: &Bar) -> anyhow::Result<Results> {
     let start = Instant::now();
-    let program = std::env::current_exe().context("the program that runs can't be found")?;
+    let command = |from| chosen.command(from).map_err(std::io::Error::other);
     bar.start(plan.items.len());
-    let items = process::supervise(
-        plan,
-        bytes,
-        |from| {
-            let mut command = Command::new(&program);
-            command.arg("replay-worker").arg("--from").arg(from.to_string());
-            command
-        },
-        &|| bar.step(),
-    );
+    let items = process::supervise(plan, bytes, chosen.patience(), command, &|| bar.step());
     bar.finish();
     let items = items.context("the process that replays can't be started")?;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Results {
         schema: SCHEMA.to_owned(),
         tool: concat!("trainlint ", env!("CARGO_PKG_VERSION")).to_owned(),
         plan: plan::hash(bytes),
         seed: plan.seed,
-        device: Device { backend: "cpu".to_owned(), name: format!("the CPU ({threads} threads)") },
+        device: chosen.device.clone(),
         seconds: start.elapsed().as_secs_f64(),
         items,
     })

@@ -1,16 +1,37 @@
-//! Demands for memory, compared with what a card has. The capacity is given, not measured: this is arithmetic,
-//! and it says so.
+//! Demands for memory, compared with what a card has. The capacity of the card that the run is meant for is given;
+//! what was measured is that of the card at hand, and each is called what it is.
 
 use super::outcome::{Evidence, Limit, Line, Picture, Verdict};
 use super::plan::Memory;
-use super::run::Judged;
+use super::run::{Judged, Measured};
 use crate::facts::units::{bytes, count};
 
 const GB: f64 = 1e9;
 /// Points of a line that is straight but for rounding.
 const POINTS: u64 = 16;
 
-pub fn judge(memory: &Memory) -> Judged {
+pub fn judge(memory: &Memory, measured: Option<Measured>) -> Judged {
+    let mut judged = judge_given(memory);
+    judged.facts.extend(measured.map(|measured| here(memory, measured)));
+    judged
+}
+
+/// What the card at hand has to say.
+fn here(memory: &Memory, measured: Measured) -> String {
+    let room = measured.total.saturating_sub(measured.context);
+    let verdict =
+        if memory.demand.least > room { "does not fit" } else { "fits, if nothing else lies there," };
+    format!(
+        "the GPU at hand has {} (measured: {} free; a context takes {}, pieces are of {}): what is needed at least \
+         {verdict} there",
+        bytes(measured.total),
+        bytes(measured.free),
+        bytes(measured.context),
+        bytes(measured.granule)
+    )
+}
+
+fn judge_given(memory: &Memory) -> Judged {
     let demand = &memory.demand;
     let mut facts = Vec::new();
     if demand.least > 0 {
@@ -113,21 +134,22 @@ mod tests {
 
     #[test]
     fn only_more_than_the_card_has_is_confirmed() {
-        let judged = judge(&memory(Demand { samples: Some(1000), ..Demand::of("the batch", 100 * GIB) }));
+        let judged =
+            judge_given(&memory(Demand { samples: Some(1000), ..Demand::of("the batch", 100 * GIB) }));
         assert_eq!((judged.verdict, judged.evidence), (Verdict::Confirmed, Some(Evidence::Capacity)));
         says(&judged, "the batch takes at least 107 GB");
         says(&judged, "a100-80g has 85.9 GB (given, not measured)");
         says(&judged, "800 of 1,000 samples would fill it");
-        assert_eq!(judge(&memory(Demand::of("the batch", 10 * GIB))).verdict, Verdict::Inconclusive);
+        assert_eq!(judge_given(&memory(Demand::of("the batch", 10 * GIB))).verdict, Verdict::Inconclusive);
     }
 
     #[test]
     fn growth_is_a_number_until_it_is_too_much() {
         let grows = |steps| Demand { each_step: Some(1 << 20), steps, ..Demand::of("the graph", GIB) };
-        let known = judge(&memory(grows(Some(1 << 20))));
+        let known = judge_given(&memory(grows(Some(1 << 20))));
         assert_eq!(known.verdict, Verdict::Confirmed);
         says(&known, "full after 80,896 steps");
-        let unknown = judge(&memory(grows(None)));
+        let unknown = judge_given(&memory(grows(None)));
         assert_eq!(unknown.verdict, Verdict::Measured);
         says(&unknown, "1 MB stay behind at each step");
     }
@@ -135,12 +157,23 @@ mod tests {
     /// The line of a picture ends at all that is needed, and the card is in it.
     #[test]
     fn pictures_show_demand_against_the_card() {
-        let judged = judge(&memory(Demand { samples: Some(1000), ..Demand::of("the batch", 100 * GIB) }));
+        let judged =
+            judge_given(&memory(Demand { samples: Some(1000), ..Demand::of("the batch", 100 * GIB) }));
         let Some(Picture::Lines { x, lines, limit, .. }) = judged.picture else { panic!("no lines") };
         assert_eq!(x, "samples in a batch");
         let end = lines[0].points.last().unwrap();
         assert_eq!(end[0], 1000.0);
         assert!((end[1] - 107.374).abs() < 1e-2, "{end:?}");
         assert!((limit.unwrap().value - 85.899).abs() < 1e-2);
+    }
+
+    #[test]
+    fn the_card_at_hand_is_told_beside_the_given_one() {
+        let measured = Measured { total: 8 * GIB, free: 6 * GIB, context: GIB / 2, granule: 2 << 20 };
+        let judged = judge(&memory(Demand::of("the batch", 10 * GIB)), Some(measured));
+        assert_eq!(judged.verdict, Verdict::Inconclusive);
+        let told = judged.facts.last().map(String::as_str).unwrap_or_default();
+        assert!(told.starts_with("the GPU at hand has 8.6 GB (measured: 6.4 GB free;"), "{told}");
+        assert!(told.ends_with("what is needed at least does not fit there"), "{told}");
     }
 }

@@ -119,10 +119,8 @@ fn who_insists_on_a_gpu_is_told_that_there_is_none() {
 fn a_process_that_fails_costs_one_item() {
     let bytes = PLAN.replace("\"item_seconds\": 60", "\"item_seconds\": 0.2").into_bytes();
     let plan = plan::read(&bytes).unwrap();
-    let outcomes = process::supervise(
-        &plan,
-        &bytes,
-        |from| match from {
+    let command = |from: usize| {
+        Ok(match from {
             0 => {
                 let mut command = Command::new("sleep");
                 command.arg("60");
@@ -134,10 +132,9 @@ fn a_process_that_fails_costs_one_item() {
                 command.args(["replay-worker", "--from", &from.to_string()]);
                 command
             }
-        },
-        &|| {},
-    )
-    .unwrap();
+        })
+    };
+    let outcomes = process::supervise(&plan, &bytes, Duration::ZERO, command, &|| {}).unwrap();
     let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
     assert_eq!(verdicts, [Verdict::Inconclusive, Verdict::Inconclusive, Verdict::Confirmed]);
     let reasons: Vec<&str> = outcomes.iter().filter_map(|outcome| outcome.reason.as_deref()).collect();
@@ -171,7 +168,8 @@ fn replayed_in_fixtures(rule: &Rule) -> Value {
 
 fn verdicts(plan: &Value) -> Vec<(String, Verdict, Vec<String>)> {
     let plan = plan::read(&serde_json::to_vec(plan).unwrap()).unwrap_or_else(|error| panic!("{error}"));
-    let run = |item| run::run(item, plan.seed, Instant::now() + Duration::from_secs(300));
+    let deadline = || Instant::now() + Duration::from_secs(300);
+    let run = |item| run::run(item, plan.seed, deadline(), &mut run::Cpu).outcome;
     let outcomes = plan.items.iter().map(run);
     outcomes.map(|outcome| (outcome.path, outcome.verdict, outcome.facts)).collect()
 }
