@@ -9,6 +9,7 @@ pub mod cli;
 pub mod engine;
 pub mod facts;
 pub mod interp;
+pub mod lsp;
 pub mod names;
 pub mod render;
 pub mod replay;

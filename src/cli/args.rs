@@ -52,6 +52,8 @@ pub enum Command {
     Rules(RulesArgs),
     /// Show the page of a rule.
     Explain(ExplainArgs),
+    /// Check what an editor holds: the language server, over stdin and stdout.
+    Server(ServerArgs),
     /// Remove what was kept of earlier runs.
     Clean(CleanArgs),
     /// Write what a shell needs to complete commands, flags and rules.
@@ -206,6 +208,13 @@ pub struct CleanArgs {
     /// The cache to remove. [default: .trainlint_cache in the root of the project]
     #[arg(long, value_name = "FOLDER", env = "TRAINLINT_CACHE_DIR")]
     pub cache_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ServerArgs {
+    /// Talk over stdin and stdout, as always: some clients insist on saying so.
+    #[arg(long, hide = true)]
+    pub stdio: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -15,6 +15,7 @@ mod progress;
 mod replay;
 mod reports;
 mod rules;
+mod server;
 mod shells;
 mod show;
 
@@ -55,6 +56,7 @@ pub fn main() -> ExitCode {
         Command::ReplayWorker(worker) => replay::worker(&worker),
         Command::Rules(rules) => rules::run(&rules, &output),
         Command::Explain(explain) => explain::run(&explain, &output),
+        Command::Server(args) => server::run(&args),
         Command::Clean(args) => cache::clean(args.cache_dir.as_deref(), &output),
         Command::Completions(args) => shells::completions(&args, &output),
         Command::Man(args) => shells::man(&args, &output),

@@ -5,7 +5,7 @@ use crate::apis::{Apis, Literal};
 use crate::engine::settings::Settings;
 use crate::facts::{Findings, Script};
 use crate::interp;
-pub use crate::names::{Project, Target};
+pub use crate::names::{Library, Project, Target};
 use crate::report::{Diagnostic, FileId, Span};
 use crate::rules;
 use crate::source::Kind;
@@ -76,7 +76,7 @@ fn text(value: &Literal) -> String {
 
 /// What became of a file on its way in.
 pub enum Loaded {
-    Source(SourceFile),
+    Source(Arc<SourceFile>),
     /// Imports no framework, so there is nothing in it to find.
     Skipped,
     /// Imports one, and mentions nothing that a rule is about.
@@ -105,7 +105,7 @@ impl<'a> Gate<'a> {
         }
     }
 
-    fn pass(&self, source: SourceFile) -> Loaded {
+    pub fn pass(&self, source: Arc<SourceFile>) -> Loaded {
         let is_excerpt = !source.text.contains("import");
         if !is_excerpt && !mentions_framework(source.text.as_bytes(), &self.frameworks) {
             return Loaded::Skipped;
@@ -155,7 +155,7 @@ pub fn load(path: &Path, stdin: Option<&[u8]>, gate: &Gate) -> Loaded {
         None => SourceFile::read(path),
     };
     match source {
-        Ok(source) => gate.pass(source),
+        Ok(source) => gate.pass(Arc::new(source)),
         Err(error) if error.is_quiet() => Loaded::Skipped,
         Err(error) => Loaded::Unreadable(error),
     }
@@ -163,7 +163,10 @@ pub fn load(path: &Path, stdin: Option<&[u8]>, gate: &Gate) -> Loaded {
 
 /// A file that holds something else than on the disk: other files have to see it, whatever it mentions.
 pub fn load_changed(path: &Path, bytes: &[u8]) -> Loaded {
-    SourceFile::from_bytes(path, bytes).map_or_else(Loaded::Unreadable, Loaded::Source)
+    match SourceFile::from_bytes(path, bytes) {
+        Ok(source) => Loaded::Source(Arc::new(source)),
+        Err(error) => Loaded::Unreadable(error),
+    }
 }
 
 /// The file behind an id.

@@ -20,10 +20,10 @@ pub mod silence;
 pub mod suggest;
 
 pub use roots::Roots;
-pub use run::{check, check_with, files, settings_for};
+pub use run::{check, check_with, files, guarded, settings_for};
 
 use crate::report::{Diagnostic, FileId};
-use analysis::SourceFile;
+use analysis::{Library, SourceFile};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,13 +31,15 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// What a run is asked to do.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Request {
     /// Where relative paths start, absolute.
     pub cwd: PathBuf,
     pub paths: Vec<PathBuf>,
     /// A script that came through a pipe, under the name it goes by.
     pub stdin: Option<(PathBuf, Vec<u8>)>,
+    /// A script that an editor holds, in the library; it need not be on the disk.
+    pub buffer: Option<PathBuf>,
     /// What files hold in place of what the disk says, by absolute path.
     pub contents: FxHashMap<PathBuf, Arc<[u8]>>,
     pub origin: configs::Origin,
@@ -47,6 +49,8 @@ pub struct Request {
     pub threads: usize,
     /// Where results are kept from run to run; nowhere without.
     pub cache: Option<cache::Place>,
+    /// What outlives the run, in a process that makes many.
+    pub library: Option<Arc<Library>>,
 }
 
 /// Told how far a run is; called from many threads.
@@ -94,6 +98,8 @@ pub struct Outcome {
     /// How often a file has a finding of a rule, selected or not, by path.
     pub tally: BTreeMap<(PathBuf, &'static str), usize>,
     pub roots: Roots,
+    /// Every file that was reached, of a run with a library.
+    pub reached: Vec<PathBuf>,
 }
 
 impl Outcome {

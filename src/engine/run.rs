@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::PathBuf;
 use std::sync::{Arc, Once};
 
 /// A rehearsal follows calls into calls, each a few frames deep.
@@ -27,7 +28,7 @@ pub fn check(request: &Request, progress: &dyn Progress) -> Result<Outcome, RunE
 pub fn files(request: &Request) -> Result<Vec<Asked>, RunError> {
     let configs = Configs::new(&request.cwd, &request.origin, request.overrides.clone())?;
     let mut files = discovery::discover(&request.cwd, &request.paths, &configs)?;
-    if let Some((name, _)) = &request.stdin {
+    if let Some(name) = request.not_on_disk() {
         let path = disk::absolute(&request.cwd, name);
         let settings = configs.of_folder(path.parent().unwrap_or(&request.cwd))?;
         if !(settings.force_exclude && settings.exclude.matches_below(&request.cwd, &path)) {
@@ -41,7 +42,7 @@ pub fn files(request: &Request) -> Result<Vec<Asked>, RunError> {
 /// What is in force for the first of the paths (`--show-settings`).
 pub fn settings_for(request: &Request) -> Result<Arc<Settings>, RunError> {
     let configs = Configs::new(&request.cwd, &request.origin, request.overrides.clone())?;
-    let given = request.stdin.as_ref().map(|(name, _)| name).or(request.paths.first());
+    let given = request.not_on_disk().or(request.paths.first());
     let path = given.map_or_else(|| request.cwd.clone(), |path| disk::absolute(&request.cwd, path));
     let folder = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(&request.cwd) };
     Ok(configs.of_folder(folder).map_err(DiscoveryError::from)?)
@@ -60,7 +61,7 @@ pub fn check_with(
     // A single script should not pay for threads that it can't use.
     let most = if asked.len() < 2 { 1 } else { request.threads };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(most).stack_size(STACK).build()?;
-    let project = Project::new();
+    let project = request.library.clone().map_or_else(Project::new, Project::from_library);
     let (mut counts, mut problems) = (FileCounts::default(), Vec::new());
     let gates = gates(&asked);
     let load = |file: &Asked| load(request, file, &gates[&(Arc::as_ptr(&file.settings) as usize)]);
@@ -109,12 +110,22 @@ pub fn check_with(
     }
     let mut outcome = merge::merge(&request.cwd, &project, &asked, done);
     (outcome.files, outcome.problems) = (counts, problems);
+    if request.library.is_some() {
+        outcome.reached = project.paths();
+    }
     Ok(outcome)
+}
+
+impl Request {
+    /// A script that need not be a file.
+    fn not_on_disk(&self) -> Option<&PathBuf> {
+        self.stdin.as_ref().map(|(name, _)| name).or(self.buffer.as_ref())
+    }
 }
 
 /// Contents that no disk holds are not worth remembering.
 fn open_cache(request: &Request) -> Option<Cache> {
-    let is_on_disk = request.stdin.is_none() && request.contents.is_empty();
+    let is_on_disk = request.stdin.is_none() && request.library.is_none() && request.contents.is_empty();
     request.cache.as_ref().filter(|_| is_on_disk).map(Cache::open)
 }
 
@@ -150,6 +161,12 @@ fn load(request: &Request, file: &Asked, gate: &Gate<'_>) -> Loaded {
     if let Some(bytes) = request.contents.get(&file.path) {
         return analysis::load_changed(&file.path, bytes);
     }
+    let held = || request.library.as_ref()?.held(&file.path);
+    if request.buffer.is_some()
+        && let Some(source) = held()
+    {
+        return gate.pass(source);
+    }
     let piped = request.stdin.as_ref().filter(|(name, _)| disk::absolute(&request.cwd, name) == file.path);
     analysis::load(&file.path, piped.map(|(_, bytes)| bytes.as_slice()), gate)
 }
@@ -159,8 +176,8 @@ thread_local! {
     static LAST_WORDS: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs a rehearsal; a panic becomes its message and place, and nothing is printed.
-fn guarded<T>(rehearse: impl FnOnce() -> T) -> Result<T, String> {
+/// Runs a piece of work; a panic becomes its message and place, and nothing is printed.
+pub fn guarded<T>(rehearse: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = panic::take_hook();

@@ -1,7 +1,7 @@
 //! Where modules lie: search paths of a directory, and modules and packages in them. Every
 //! directory is listed at most once.
 
-use crate::source::list_dir;
+use crate::source::{Stamp, list_dir};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,21 +68,34 @@ pub(super) struct Roots {
     pub top: PathBuf,
 }
 
+/// The listing of a directory, with the stamp that it had before; no listing where there is none.
+struct Listed {
+    stamp: Option<Stamp>,
+    listing: Option<Arc<Listing>>,
+}
+
 #[derive(Default)]
 pub(super) struct Lookup {
-    listings: Mutex<FxHashMap<PathBuf, Option<Arc<Listing>>>>,
+    listings: Mutex<FxHashMap<PathBuf, Listed>>,
     roots: Mutex<FxHashMap<PathBuf, Arc<Roots>>>,
 }
 
 impl Lookup {
     fn listing(&self, dir: &Path) -> Option<Arc<Listing>> {
         if let Some(known) = self.listings.lock().unwrap_or_else(PoisonError::into_inner).get(dir) {
-            return known.clone();
+            return known.listing.clone();
         }
+        let stamp = Stamp::of(dir);
         let listing =
             list_dir(dir).map(|entries| Arc::new(entries.into_iter().filter_map(relevant).collect()));
         let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
-        listings.entry(dir.to_path_buf()).or_insert(listing).clone()
+        listings.entry(dir.to_path_buf()).or_insert(Listed { stamp, listing }).listing.clone()
+    }
+
+    /// Whether every directory is as it was when it was listed.
+    pub fn is_current(&self) -> bool {
+        let listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
+        listings.iter().all(|(dir, listed)| Stamp::of(dir) == listed.stamp)
     }
 
     /// A module or package `name` directly in `dir`.

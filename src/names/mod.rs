@@ -2,6 +2,7 @@
 //! a project with the rules by which their imports find each other. Knows no framework.
 
 mod imported;
+mod library;
 mod lookup;
 mod project;
 mod set;
@@ -9,6 +10,7 @@ mod uses;
 mod walk;
 
 pub use imported::{Mention, mentions, qualified, spelled};
+pub use library::Library;
 pub use project::{Module, Project, Target};
 pub use set::NameSet;
 pub use uses::{Used, Uses};

@@ -3,10 +3,11 @@
 //! on it.
 
 use super::Names;
+use super::library::{Library, Parsed, Volume};
 use super::lookup::{Found, Lookup};
 use crate::report::FileId;
 use crate::source::{SourceFile, absolute, note_file, note_folder};
-use crate::syntax::{Tree, parse};
+use crate::syntax::Tree;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -17,8 +18,8 @@ use ustr::{Ustr, ustr};
 pub struct Module {
     pub file: FileId,
     pub source: Arc<SourceFile>,
-    pub tree: Tree,
-    pub names: Names,
+    pub tree: Arc<Tree>,
+    pub names: Arc<Names>,
 }
 
 /// What an import leads to.
@@ -34,7 +35,7 @@ pub enum Target {
 }
 
 struct Entry {
-    source: Arc<SourceFile>,
+    volume: Volume,
     /// Absolute.
     path: PathBuf,
     module: OnceLock<Module>,
@@ -49,7 +50,9 @@ pub struct Project {
     resolved: Mutex<FxHashMap<Import, Target>>,
     /// What packages and folders hold, by name.
     members: Mutex<FxHashMap<Member, Option<Target>>>,
-    lookup: Lookup,
+    lookup: Arc<Lookup>,
+    /// Where files come from, if not from the disk alone.
+    library: Option<Arc<Library>>,
 }
 
 /// The importing file, the level, and the module.
@@ -63,14 +66,22 @@ impl Project {
         Project::default()
     }
 
+    /// A project whose files may have been read before.
+    pub fn from_library(library: Arc<Library>) -> Project {
+        Project { lookup: library.lookup(), library: Some(library), ..Project::default() }
+    }
+
     /// A file that is already read; the id of an earlier one with the same path if there is one.
-    pub fn add(&self, source: SourceFile) -> FileId {
+    pub fn add(&self, source: impl Into<Arc<SourceFile>>) -> FileId {
+        let source = source.into();
         let path = absolute(&source.path);
+        let known = self.library.as_ref().and_then(|library| library.volume_of(&path, &source));
+        let volume = known.unwrap_or_else(|| Volume::new(source));
         let mut ids = self.ids();
         if let Some(Some(id)) = ids.get(&path) {
             return *id;
         }
-        self.insert(&mut ids, path, source)
+        self.insert(&mut ids, path, volume)
     }
 
     /// The file at `path`, read when it is first asked for; `None` if that failed, then or before.
@@ -80,27 +91,25 @@ impl Project {
             return *known;
         }
         // Read without the lock; of two threads that read the same file the first one wins.
-        let source = SourceFile::read(&path);
+        let volume = match &self.library {
+            Some(library) => library.open(&path),
+            None => SourceFile::read(&path).ok().map(|source| Volume::new(Arc::new(source))),
+        };
         let mut ids = self.ids();
         if let Some(known) = ids.get(&path) {
             return *known;
         }
-        match source {
-            Ok(source) => Some(self.insert(&mut ids, path, source)),
-            Err(_) => {
+        match volume {
+            Some(volume) => Some(self.insert(&mut ids, path, volume)),
+            None => {
                 ids.insert(path, None);
                 None
             }
         }
     }
 
-    fn insert(
-        &self,
-        ids: &mut FxHashMap<PathBuf, Option<FileId>>,
-        path: PathBuf,
-        source: SourceFile,
-    ) -> FileId {
-        let entry = Entry { source: Arc::new(source), path: path.clone(), module: OnceLock::new() };
+    fn insert(&self, ids: &mut FxHashMap<PathBuf, Option<FileId>>, path: PathBuf, volume: Volume) -> FileId {
+        let entry = Entry { volume, path: path.clone(), module: OnceLock::new() };
         let id = FileId(self.entries.push(entry) as u32);
         ids.insert(path, Some(id));
         id
@@ -119,20 +128,24 @@ impl Project {
     pub fn module(&self, id: FileId) -> &Module {
         let entry = self.entry(id);
         entry.module.get_or_init(|| {
-            let tree = parse(&entry.source.text);
-            let names = Names::of(&tree);
-            Module { file: id, source: entry.source.clone(), tree, names }
+            let Parsed { tree, names } = entry.volume.parsed().clone();
+            Module { file: id, source: entry.volume.source.clone(), tree, names }
         })
     }
 
     /// The text of a file, without parsing it.
     pub fn source(&self, id: FileId) -> &Arc<SourceFile> {
-        &self.entry(id).source
+        &self.entry(id).volume.source
     }
 
     /// Where a file lies, absolute.
     pub fn path(&self, id: FileId) -> &Path {
         &self.entry(id).path
+    }
+
+    /// Where all its files lie.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.entries.iter().map(|(_, entry)| entry.path.clone()).collect()
     }
 
     /// Every import that was asked for so far, with what it leads to.

@@ -74,7 +74,7 @@ pub fn findings(outcome: &Outcome, format: Format, color: bool) -> Vec<u8> {
 
 /// A web page about a rule: its own where the package says where it lives, and else the first
 /// reference that the rule's page gives.
-fn help_uri(rule: &str) -> Option<String> {
+pub fn help_uri(rule: &str) -> Option<String> {
     let repository = env!("CARGO_PKG_REPOSITORY");
     if !repository.is_empty() {
         return Some(format!("{repository}/blob/main/rules/{rule}.md"));

@@ -18,6 +18,11 @@ pub(super) fn decode_plain(bytes: &[u8]) -> Result<Cow<'_, str>, ReadError> {
     finish(raw_plain(bytes)?.0)
 }
 
+/// A text that is decoded already; what it declares is about a file.
+pub(super) fn of_text(text: &str) -> Result<Cow<'_, str>, ReadError> {
+    finish(Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text)))
+}
+
 /// The text as it stands in the file, its line ends included, and how it is written there.
 pub(super) fn raw_script(bytes: &[u8]) -> Result<(Cow<'_, str>, Coding), ReadError> {
     match declaration(bytes) {

@@ -3,6 +3,7 @@
 //! classifies a file is here; nothing here knows Python's grammar beyond its lines.
 #![allow(clippy::disallowed_methods, reason = "this module is the edge to the file system")]
 
+mod buffer;
 mod encoding;
 mod error;
 mod lines;
@@ -13,6 +14,7 @@ mod notebook;
 mod patch;
 mod prefilter;
 mod reads;
+mod stamp;
 mod suppress;
 mod text;
 mod write;
@@ -27,12 +29,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use xxhash_rust::xxh3::Xxh3;
 
+pub use buffer::Before;
 pub use error::ReadError;
 pub use listing::{absolute, list_dir};
 pub use logical::{bare_code, logical_lines};
 pub use patch::PatchError;
 pub use prefilter::mentions_framework;
 pub use reads::{Reads, note_file, note_folder, recorded};
+pub use stamp::Stamp;
 pub use suppress::{Malformed, NamedRule, Seat, Suppressions, Unused, mentions_suppression};
 pub use text::read_text;
 pub use write::{WriteError, rewrite};

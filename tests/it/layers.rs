@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::findings::root;
 
-const ORDER: [&str; 14] = [
+const ORDER: [&str; 15] = [
     "report", "source", "syntax", "names", "apis", "values", "trace", "interp", "facts", "rules", "engine",
-    "render", "replay", "cli",
+    "render", "replay", "lsp", "cli",
 ];
 
 fn rust_files(folder: &Path, out: &mut Vec<PathBuf>) {

@@ -15,6 +15,7 @@ mod harness;
 mod hostile;
 mod integrations;
 mod layers;
+mod lsp;
 mod marks;
 mod messages;
 mod pages;

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// From offsets of the joined text back to the notebook.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +43,13 @@ impl CellMap {
         self.cells[..after].last().copied()
     }
 
+    /// The text of a cell, given its length as a whole.
+    pub(super) fn range(&self, index: u32, length: usize) -> Option<Range<usize>> {
+        let at = self.cells.iter().position(|cell| cell.index == index)?;
+        let end = self.cells.get(at + 1).map_or(length, |next| next.start as usize);
+        Some(self.cells[at].start as usize..end)
+    }
+
     pub(super) fn file_line(&self, offset: u32) -> u32 {
         self.piece_at(offset).map_or(1, |piece| piece.file_line)
     }
@@ -69,10 +77,16 @@ pub(super) fn read(json: &str) -> Result<(String, CellMap), ReadError> {
             joined.add(index as u32 + 1, cell);
         }
     }
-    // Blanking writes ASCII over whole lines, so nothing is lost here.
-    let code = String::from_utf8(joined.code)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Ok((code, joined.map))
+    Ok((joined.text(), joined.map))
+}
+
+/// [`read`] of cells whose code is known; their lines are not those of a file.
+pub(super) fn join(cells: &[(u32, &str)]) -> (String, CellMap) {
+    let mut joined = Joined { json: "", code: Vec::new(), map: CellMap::default(), counted: (0, 1) };
+    for (index, code) in cells {
+        joined.add_code(*index, code.as_bytes().to_vec(), &[Mark { start: 0, file_line: 1 }]);
+    }
+    (joined.text(), joined.map)
 }
 
 /// What serde_json says, by whether the text is JSON at all.
@@ -225,8 +239,12 @@ impl Joined<'_> {
             marks.push(Mark { start: code.len(), file_line: self.file_line(string.get()) });
             unescape(string.get(), &mut code);
         }
+        self.add_code(index, code, &marks);
+    }
+
+    fn add_code(&mut self, index: u32, mut code: Vec<u8>, marks: &[Mark]) {
         end_lines_as_python(&mut code);
-        let (mut code, pieces) = dedented(code, &marks);
+        let (mut code, pieces) = dedented(code, marks);
         if !magics::blank(&mut code) {
             return;
         }
@@ -234,6 +252,12 @@ impl Joined<'_> {
         self.map.cells.push(Cell { start, index });
         self.map.pieces.extend(pieces.into_iter().map(|piece| Piece { start: piece.start + start, ..piece }));
         self.code.append(&mut code);
+    }
+
+    fn text(&mut self) -> String {
+        // Blanking writes ASCII over whole lines, so nothing is lost here.
+        String::from_utf8(std::mem::take(&mut self.code))
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 
     /// The line of a slice of the JSON.

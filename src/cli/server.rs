@@ -1,0 +1,16 @@
+//! `trainlint server`: the language server on this process's stdin and stdout.
+
+use super::args::ServerArgs;
+use super::{CLEAN, FAILURE};
+use crate::lsp::{Host, Stdio, serve};
+use anyhow::Context;
+
+pub fn run(args: &ServerArgs) -> anyhow::Result<u8> {
+    // There is no other way to talk.
+    let ServerArgs { stdio: _ } = args;
+    let cwd = std::env::current_dir().context("the working folder can't be found")?;
+    let stdio = Stdio::open().context("the threads that read and write can't be started")?;
+    let ended = serve(&stdio.connection, Host { cwd });
+    stdio.close();
+    Ok(if ended? { CLEAN } else { FAILURE })
+}

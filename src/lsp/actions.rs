@@ -1,0 +1,188 @@
+//! What can be done about findings: the fix of one, all that are safe, or a comment that ignores one.
+
+use super::client::{Answer, error};
+use super::documents::{Body, Document, code_of};
+use super::edits::Changes;
+use super::findings::View;
+use super::server::Server;
+use crate::engine::fix::fix;
+use crate::engine::{Request, Silent, analysis};
+use crate::report::{Applicability, Diagnostic as Finding, Span};
+use crate::source::{Seat, SourceFile, logical_lines};
+use gen_lsp_types::{CodeAction, CodeActionKind, CodeActionParams, Range};
+use lsp_server::ErrorCode;
+use serde_json::{Value, json};
+
+pub const FIX_ALL: &str = "source.fixAll.trainlint";
+/// What some clients run over a whole notebook when it is saved.
+pub const FIX_NOTEBOOK: &str = "notebook.source.fixAll.trainlint";
+
+impl Server {
+    pub fn actions(&self, view: &View<'_>, params: &CodeActionParams) -> Answer {
+        let uri = &params.text_document.uri.0;
+        let (Some(seat), Some(source)) = (self.documents.seat(uri), &view.checked.source) else {
+            return Ok(json!([]));
+        };
+        let only = params.context.only.as_deref();
+        let mut actions = Vec::new();
+        if asks_for(only, "quickfix") {
+            let here = view.of_cell(seat.cell).filter(|(_, range)| touches(*range, params.range));
+            for (finding, range) in here.collect::<Vec<_>>() {
+                actions.extend(self.quick(view, seat.document, source, finding, range));
+            }
+        }
+        let kind = [FIX_ALL, FIX_NOTEBOOK].into_iter().find(|kind| only.is_some() && asks_for(only, kind));
+        // A light bulb is no place for what costs several checks, unless it can wait until it is wanted.
+        let kind = kind.or_else(|| (only.is_none() && self.client.can.resolves).then_some(FIX_ALL));
+        if let Some(kind) = kind.filter(|_| has_safe_fix(view)) {
+            actions.extend(self.fix_all_action(seat.document, kind));
+        }
+        Ok(json!(actions))
+    }
+
+    /// The fix of a finding, and the comment.
+    fn quick(
+        &self,
+        view: &View<'_>,
+        document: &Document,
+        source: &SourceFile,
+        finding: &Finding,
+        range: Range,
+    ) -> Vec<CodeAction> {
+        let may_guess = self.settings_of(&view.checked.path).unsafe_fixes;
+        let changes = Changes { document, source, can: &self.client.can };
+        let mut actions = Vec::new();
+        let action = |title: String, edit, is_preferred: bool| CodeAction {
+            title,
+            kind: Some(CodeActionKind::QuickFix),
+            diagnostics: Some(vec![view.diagnostic(finding, range)]),
+            is_preferred: is_preferred.then_some(true),
+            edit: Some(edit),
+            ..CodeAction::default()
+        };
+        let least = if may_guess { Applicability::Unsafe } else { Applicability::Safe };
+        if let Some(fix) = finding.fix.as_ref().filter(|fix| fix.applicability >= least) {
+            let edits: Vec<(Span, &str)> =
+                fix.edits.iter().map(|edit| (edit.place.span, edit.text.as_str())).collect();
+            if let Some(edit) = changes.edit(&edits) {
+                let is_safe = fix.applicability == Applicability::Safe;
+                let note = if is_safe { "" } else { " (unsafe: read what it changes)" };
+                actions.push(action(format!("{}{note}", capital(&fix.title)), edit, is_safe));
+            }
+        }
+        if let Some((span, text)) = ignoring(source, finding)
+            && let Some(edit) = changes.edit(&[(span, &text)])
+        {
+            actions.push(action(format!("Ignore `{}` here", finding.rule), edit, false));
+        }
+        actions
+    }
+
+    fn fix_all_action(&self, document: &Document, kind: &str) -> Option<CodeAction> {
+        let data = json!({ "fixAll": document.uri, "edits": document.edits });
+        let action = CodeAction {
+            title: "Fix everything that trainlint can fix safely".to_owned(),
+            kind: Some(CodeActionKind::from(kind.to_owned())),
+            ..CodeAction::default()
+        };
+        if self.client.can.resolves {
+            return Some(CodeAction { data: Some(data), ..action });
+        }
+        let edit = self.fix_all(document).ok()??;
+        Some(CodeAction { edit: Some(edit), ..action })
+    }
+
+    /// An action with the edit that it lacks.
+    pub fn resolve(&self, mut action: Value) -> Answer {
+        let Some(uri) = action.pointer("/data/fixAll").and_then(Value::as_str) else { return Ok(action) };
+        let document = self.documents.get(uri);
+        let edits = action.pointer("/data/edits").and_then(Value::as_u64);
+        let Some(document) = document.filter(|document| Some(document.edits) == edits) else {
+            return Err(error(ErrorCode::ContentModified, "the text has changed"));
+        };
+        let edit = self.fix_all(document).map_err(|why| error(ErrorCode::RequestFailed, why))?;
+        action["edit"] = edit.map_or_else(|| json!({ "changes": {} }), |edit| json!(edit));
+        Ok(action)
+    }
+
+    /// What `trainlint check --fix` would make of the document.
+    fn fix_all(&self, document: &Document) -> Result<Option<gen_lsp_types::WorkspaceEdit>, String> {
+        let path = document.path.as_deref().ok_or("the document has no place")?;
+        let source = self.library.held(path).ok_or("the document has no Python")?;
+        let Some(request) = self.request(path) else { return Ok(None) };
+        let request = Request { stdin: Some((path.to_owned(), bytes(document))), buffer: None, ..request };
+        let repaired = fix(&request, Applicability::Safe, &Silent, &analysis::analyse)
+            .map_err(|error| error.to_string())?;
+        let Some(file) = repaired.files.iter().find(|file| file.path == path) else { return Ok(None) };
+        let after = SourceFile::from_bytes(path, &file.after).map_err(|error| error.to_string())?;
+        let changes = Changes { document, source: &source, can: &self.client.can };
+        Ok(changes.rewrite(&after))
+    }
+}
+
+/// The bytes of a file that would hold the document. A byte order mark makes them UTF-8, whatever they declare.
+fn bytes(document: &Document) -> Vec<u8> {
+    match &document.body {
+        Body::Script(text) => format!("\u{feff}{}", text.text.trim_start_matches('\u{feff}')).into_bytes(),
+        Body::Notebook { cells, texts } => {
+            let codes = code_of(cells, texts);
+            let code = |index: u32| codes.iter().find(|(at, _)| *at == index).map(|(_, text)| *text);
+            let cells = (1..).zip(cells).map(|(index, _)| match code(index) {
+                Some(text) => json!({ "cell_type": "code", "source": text }),
+                None => json!({ "cell_type": "markdown", "source": "" }),
+            });
+            json!({ "nbformat": 4, "cells": cells.collect::<Vec<_>>() }).to_string().into_bytes()
+        }
+    }
+}
+
+/// The comment that `--add-ignore` writes.
+fn ignoring(source: &SourceFile, finding: &Finding) -> Option<(Span, String)> {
+    if finding.rule == crate::engine::selection::UNUSED_SUPPRESSION.id {
+        return None;
+    }
+    let seat = Seat::of(&source.text, &logical_lines(&source.text), finding.place.span.start)?;
+    Some(seat.silence(&source.text, &[finding.rule], None)).filter(|(_, text)| !text.is_empty())
+}
+
+fn has_safe_fix(view: &View<'_>) -> bool {
+    let is_safe =
+        |finding: &Finding| finding.fix.as_ref().is_some_and(|fix| fix.applicability == Applicability::Safe);
+    view.checked.outcome.findings.iter().any(is_safe)
+}
+
+/// Whether a kind, or one that it is part of, is among those asked for; without a list all are.
+fn asks_for(only: Option<&[CodeActionKind]>, kind: &str) -> bool {
+    let Some(only) = only else { return true };
+    only.iter().any(|asked| {
+        let asked = String::from(asked.clone());
+        kind.strip_prefix(asked.as_str())
+            .is_some_and(|rest| asked.is_empty() || rest.is_empty() || rest.starts_with('.'))
+    })
+}
+
+fn touches(one: Range, other: Range) -> bool {
+    one.start <= other.end && other.start <= one.end
+}
+
+fn capital(title: &str) -> String {
+    let mut letters = title.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_asked_for_by_what_they_are_part_of() {
+        let asked = |kind: &str| vec![CodeActionKind::from(kind.to_owned())];
+        assert!(asks_for(None, FIX_ALL));
+        assert!(asks_for(Some(&asked("")), FIX_ALL));
+        assert!(asks_for(Some(&asked("source")), FIX_ALL));
+        assert!(asks_for(Some(&asked("source.fixAll")), FIX_ALL));
+        assert!(!asks_for(Some(&asked("source.fix")), FIX_ALL));
+        assert!(!asks_for(Some(&asked("source.fixAll.other")), FIX_ALL));
+        assert!(!asks_for(Some(&[]), FIX_ALL));
+    }
+}

@@ -1,0 +1,55 @@
+//! The thread that checks: one job after another, while the server goes on answering.
+
+use crate::engine::{self, Outcome, Request, RunError, guarded};
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use std::thread;
+
+/// A document to check.
+pub struct Job {
+    pub uri: String,
+    /// Of the document, so that a result can be told from one of another text.
+    pub edits: u64,
+    pub request: Request,
+}
+
+pub struct Done {
+    pub uri: String,
+    pub edits: u64,
+    pub result: Result<Outcome, String>,
+}
+
+pub struct Analyst {
+    jobs: Sender<Job>,
+    pub done: Receiver<Done>,
+}
+
+impl Analyst {
+    pub fn start() -> std::io::Result<Analyst> {
+        let (jobs, todo) = unbounded::<Job>();
+        let (finished, done) = unbounded();
+        // Ends when the server drops its side of either channel.
+        thread::Builder::new().name("analyst".to_owned()).spawn(move || {
+            for job in todo {
+                if finished.send(check(job)).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Analyst { jobs, done })
+    }
+
+    pub fn give(&self, job: Job) {
+        // The thread lives as long as this does: it catches what panics.
+        let _ = self.jobs.send(job);
+    }
+}
+
+fn check(job: Job) -> Done {
+    let result = guarded(|| engine::check(&job.request, &engine::Silent).map_err(explained));
+    let result = result.unwrap_or_else(|panic| Err(format!("internal error, please report it: {panic}")));
+    Done { uri: job.uri, edits: job.edits, result }
+}
+
+fn explained(error: RunError) -> String {
+    error.to_string()
+}

@@ -1,0 +1,132 @@
+//! The other side of the connection: what it can do, and what is sent to it.
+
+use super::position::Encoding;
+use crossbeam_channel::Sender;
+use gen_lsp_types::MessageType;
+use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// What the client says that it can do. Whatever it says of other kind than expected counts as no.
+#[derive(Clone, Debug, Default)]
+pub struct Abilities {
+    pub encoding: Encoding,
+    /// Asks for diagnostics itself.
+    pub pulls: bool,
+    pub refreshes: bool,
+    pub related: bool,
+    pub links_codes: bool,
+    pub tags: bool,
+    pub markdown: bool,
+    /// Edits that name the version of the document.
+    pub versioned_edits: bool,
+    /// Edits of actions may be asked for later.
+    pub resolves: bool,
+    pub configures: bool,
+    pub watches: bool,
+}
+
+impl Abilities {
+    pub fn of(params: &Value) -> Abilities {
+        let get = |path: &str| params.pointer(&format!("/capabilities/{path}"));
+        let is = |path: &str| get(path).and_then(Value::as_bool).unwrap_or(false);
+        let lists = |path: &str, word: &str| {
+            let listed = get(path).and_then(Value::as_array);
+            listed.is_some_and(|all| all.iter().any(|one| one.as_str() == Some(word)))
+        };
+        let pulls = get("textDocument/diagnostic").is_some_and(Value::is_object);
+        // What a client can show of diagnostics it says where it says how it gets them, or where it always did.
+        let shows = |ability: &str| {
+            is(&format!("textDocument/publishDiagnostics/{ability}"))
+                || is(&format!("textDocument/diagnostic/{ability}"))
+        };
+        Abilities {
+            encoding: Encoding::of_client(get("general/positionEncodings")),
+            pulls,
+            refreshes: is("workspace/diagnostics/refreshSupport")
+                || is("workspace/diagnostic/refreshSupport"),
+            related: shows("relatedInformation"),
+            links_codes: shows("codeDescriptionSupport"),
+            tags: get("textDocument/publishDiagnostics/tagSupport").is_some_and(Value::is_object)
+                || get("textDocument/diagnostic/tagSupport").is_some_and(Value::is_object),
+            markdown: lists("textDocument/hover/contentFormat", "markdown"),
+            versioned_edits: is("workspace/workspaceEdit/documentChanges"),
+            resolves: is("textDocument/codeAction/dataSupport")
+                && lists("textDocument/codeAction/resolveSupport/properties", "edit"),
+            configures: is("workspace/configuration"),
+            watches: is("workspace/didChangeWatchedFiles/dynamicRegistration"),
+        }
+    }
+}
+
+/// What an answer of the client is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The settings of these folders, by their URIs.
+    Settings(Vec<Option<String>>),
+    /// Nothing that is waited for.
+    Other,
+}
+
+pub struct Client {
+    sender: Sender<Message>,
+    pub can: Abilities,
+    last_id: i32,
+    asked: FxHashMap<RequestId, Asked>,
+}
+
+/// What a request comes to.
+pub type Answer = Result<Value, ResponseError>;
+
+pub fn error(code: ErrorCode, message: impl Into<String>) -> ResponseError {
+    ResponseError { code: code as i32, message: message.into(), data: None }
+}
+
+/// Of a pull whose text has changed meanwhile: the client is to ask again.
+pub fn outdated_pull() -> ResponseError {
+    let data = Some(json!({ "retriggerRequest": true }));
+    ResponseError {
+        code: ErrorCode::ServerCancelled as i32,
+        message: "the text has changed".to_owned(),
+        data,
+    }
+}
+
+impl Client {
+    pub fn new(sender: Sender<Message>, can: Abilities) -> Client {
+        Client { sender, can, last_id: 0, asked: FxHashMap::default() }
+    }
+
+    // A client that is gone can't be told so: the loop ends when its messages do.
+
+    pub fn respond(&self, id: RequestId, response_result: Answer) {
+        let _ = self.sender.send(Message::Response(Response { id, response_result }));
+    }
+
+    pub fn notify(&self, method: &str, params: impl Serialize) {
+        let _ = self.sender.send(Message::Notification(Notification::new(method.to_owned(), params)));
+    }
+
+    pub fn ask(&mut self, method: &str, params: impl Serialize, about: Asked) {
+        self.last_id += 1;
+        let id = RequestId::from(format!("trainlint-{}", self.last_id));
+        self.asked.insert(id.clone(), about);
+        let _ = self.sender.send(Message::Request(Request::new(id, method.to_owned(), params)));
+    }
+
+    /// What an answer is about; none where nothing was asked.
+    pub fn answered(&mut self, id: &RequestId) -> Option<Asked> {
+        self.asked.remove(id)
+    }
+
+    /// Into the log that the client keeps.
+    pub fn log(&self, level: MessageType, message: &str) {
+        self.notify("window/logMessage", json!({ "type": u32::from(level), "message": message }));
+    }
+
+    /// Before the eyes of the user.
+    pub fn show(&self, level: MessageType, message: &str) {
+        self.notify("window/showMessage", json!({ "type": u32::from(level), "message": message }));
+    }
+}

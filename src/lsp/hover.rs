@@ -1,0 +1,101 @@
+//! What is shown under the pointer: why there is a finding, or what a suppression is about.
+
+use super::client::Answer;
+use super::findings::View;
+use super::server::Server;
+use crate::engine::selection::find_rule;
+use crate::render::{self, help_uri};
+use crate::report::{Applicability, Diagnostic as Finding};
+use crate::source::SourceFile;
+use gen_lsp_types::{HoverParams, Range};
+use serde_json::{Value, json};
+
+impl Server {
+    pub fn hover(&self, view: &View<'_>, params: &HoverParams) -> Answer {
+        let asked = &params.text_document_position_params;
+        let (Some(seat), Some(source)) =
+            (self.documents.seat(&asked.text_document.uri.0), &view.checked.source)
+        else {
+            return Ok(Value::Null);
+        };
+        let at = asked.position;
+        let here = view.of_cell(seat.cell).filter(|(_, range)| range.start <= at && at <= range.end);
+        let found: Vec<(&Finding, Range)> = here.collect();
+        let mut texts: Vec<String> = found.iter().map(|(finding, _)| told(view, finding)).collect();
+        let offset = view.encoding().offset(source, seat.cell, at);
+        if texts.is_empty() {
+            texts.extend(offset.and_then(|offset| suppressed(source, offset)));
+        }
+        if texts.is_empty() {
+            return Ok(Value::Null);
+        }
+        let range = found
+            .iter()
+            .map(|(_, range)| *range)
+            .min_by_key(|range| (range.end.line - range.start.line, range.end));
+        Ok(self.shown(&texts.join("\n\n---\n\n"), range))
+    }
+
+    fn shown(&self, markdown: &str, range: Option<Range>) -> Value {
+        let (kind, value) = match self.client.can.markdown {
+            true => ("markdown", markdown.to_owned()),
+            false => ("plaintext", render::page(markdown, false)),
+        };
+        match range {
+            Some(range) => json!({ "contents": { "kind": kind, "value": value }, "range": range }),
+            None => json!({ "contents": { "kind": kind, "value": value } }),
+        }
+    }
+}
+
+/// A finding with everything that is known of it.
+fn told(view: &View<'_>, finding: &Finding) -> String {
+    let (severity, confidence) = (render::severity(finding.severity), render::confidence(finding.confidence));
+    let mut text =
+        format!("**{}** · {severity}, {confidence} confidence\n\n{}", finding.rule, finding.message);
+    let related = finding.related.iter().filter_map(|label| {
+        let said = if label.message.is_empty() { "here" } else { &label.message };
+        Some(format!("| {} | {} |", view.spelled(label.place)?, cell(said)))
+    });
+    let rows: Vec<String> = related.collect();
+    if !rows.is_empty() {
+        text.push_str(&format!("\n\n| where | what |\n| --- | --- |\n{}", rows.join("\n")));
+    }
+    for note in &finding.notes {
+        text.push_str(&format!("\n\n{note}"));
+    }
+    for help in &finding.help {
+        text.push_str(&format!("\n\n**help:** {help}"));
+    }
+    if let Some(fix) = &finding.fix {
+        let kind = match fix.applicability {
+            Applicability::Safe => "fix",
+            Applicability::Unsafe => "unsafe fix",
+            Applicability::DisplayOnly => "possible fix",
+        };
+        text.push_str(&format!("\n\n**{kind}:** {}", fix.title));
+    }
+    if let Some(link) = help_uri(finding.rule) {
+        text.push_str(&format!("\n\n[about {}]({link})", finding.rule));
+    }
+    text
+}
+
+/// The text of a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+/// The page of the rule that a suppression names at an offset.
+fn suppressed(source: &SourceFile, offset: u32) -> Option<String> {
+    let line = source.line_text(offset);
+    let range = source.line_range(source.line_index(offset));
+    let at = (offset as usize).checked_sub(range.start)?;
+    let comment = line.rfind("trainlint:").filter(|comment| line[..*comment].contains('#'))?;
+    let is_id = |letter: char| letter.is_ascii_lowercase() || letter == '-' || letter.is_ascii_digit();
+    let (before, after) = (line.get(..at)?, line.get(at..)?);
+    let start = before.rfind(|letter| !is_id(letter)).map_or(0, |at| at + 1);
+    let end = at + after.find(|letter| !is_id(letter)).unwrap_or(after.len());
+    let rule = find_rule(line.get(start..end)?).filter(|_| comment < start)?;
+    Some(rule.page.to_owned())
+}

@@ -1,0 +1,55 @@
+//! The language server: what `trainlint check FILE` says, of what an editor holds, and what can be done about it.
+//! One thread answers, another checks. Knows the engine and what is written of findings, and no rule.
+
+mod actions;
+mod analyst;
+mod client;
+mod dispatch;
+mod documents;
+mod edits;
+mod findings;
+mod hover;
+mod initialize;
+mod position;
+mod server;
+mod settings;
+mod stdio;
+mod uri;
+
+pub use stdio::Stdio;
+
+use crate::engine::Outcome;
+use crate::source::SourceFile;
+use lsp_server::{Connection, ProtocolError};
+use server::Server;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What the server needs to know of the process that it runs in.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Where what has no folder is taken to lie.
+    pub cwd: PathBuf,
+}
+
+/// What a check of a document found.
+pub struct Checked {
+    pub path: PathBuf,
+    /// The text that was checked; none where it could not be read.
+    pub source: Option<Arc<SourceFile>>,
+    pub outcome: Outcome,
+    /// The count of the document's changes at that time.
+    edits: u64,
+    /// Something that it rests on may have changed since.
+    is_stale: bool,
+}
+
+/// Talks until the client is done; false when it went without a word.
+pub fn serve(connection: &Connection, host: Host) -> Result<bool, ProtocolError> {
+    let (id, params) = connection.initialize_start()?;
+    let can = client::Abilities::of(&params);
+    let result = initialize::result(&can);
+    let mut server = Server::new(connection, host, can, &params);
+    server.client.respond(id, Ok(result));
+    Ok(server.run(&connection.receiver))
+}

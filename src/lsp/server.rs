@@ -1,0 +1,410 @@
+//! The server's state, and the loop around it: messages in, documents checked one after another, answers out.
+//! What needs the findings of a text waits for them; what waits for a text that has changed is told so.
+
+use super::analyst::{Analyst, Done, Job};
+use super::client::{Abilities, Answer, Client, error, outdated_pull};
+use super::documents::Documents;
+use super::findings::{Names, View, file_uri};
+use super::settings::{Run, Settings, section};
+use super::{Checked, Host, uri};
+use crate::engine::Request;
+use crate::engine::analysis::Library;
+use crossbeam_channel::{Receiver, Sender, select, unbounded};
+use gen_lsp_types::{MessageType, PublishDiagnosticsParams, Uri};
+use lsp_server::{Connection, ErrorCode, Message, RequestId};
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A request that waits for the findings of a document.
+struct Waiting {
+    id: RequestId,
+    /// The document that is checked.
+    uri: String,
+    edits: u64,
+    question: Question,
+}
+
+/// What is answered from findings.
+pub enum Question {
+    Pull { uri: String, previous: Option<String> },
+    Hover(Box<gen_lsp_types::HoverParams>),
+    Actions(Box<gen_lsp_types::CodeActionParams>),
+}
+
+/// The document that is being checked.
+struct Busy {
+    uri: String,
+    edits: u64,
+    /// Something else has changed since, so that the result will not count.
+    is_outdated: bool,
+}
+
+pub struct Folder {
+    pub uri: String,
+    pub path: PathBuf,
+}
+
+pub struct Server {
+    pub client: Client,
+    pub documents: Documents,
+    pub folders: Vec<Folder>,
+    pub host: Host,
+    pub library: Arc<Library>,
+    /// For all folders, and then for some of them by their URIs.
+    pub settings: Settings,
+    pub by_folder: FxHashMap<String, Settings>,
+    pub shut_down: bool,
+    analyst: Option<Analyst>,
+    busy: Option<Busy>,
+    /// Documents to check, the next one last.
+    due: Vec<String>,
+    checked: FxHashMap<String, Checked>,
+    waiting: Vec<Waiting>,
+    /// What was complained of last, so that it is not said with every keystroke.
+    complaint: String,
+}
+
+impl Server {
+    pub fn new(connection: &Connection, host: Host, can: Abilities, params: &Value) -> Server {
+        let client = Client::new(connection.sender.clone(), can);
+        let analyst = Analyst::start();
+        if let Err(why) = &analyst {
+            client.show(MessageType::Error, &format!("trainlint can't start its thread: {why}"));
+        }
+        let mut server = Server {
+            client,
+            documents: Documents::default(),
+            folders: folders(params),
+            host,
+            library: Arc::default(),
+            settings: Settings::default(),
+            by_folder: FxHashMap::default(),
+            shut_down: false,
+            analyst: analyst.ok(),
+            busy: None,
+            due: Vec::new(),
+            checked: FxHashMap::default(),
+            waiting: Vec::new(),
+            complaint: String::new(),
+        };
+        server.settings = server.read_settings(params.get("initializationOptions").unwrap_or(&Value::Null));
+        server
+    }
+
+    /// Until the client says that it goes, or is gone; whether it said so in the right order.
+    pub fn run(&mut self, messages: &Receiver<Message>) -> bool {
+        let (_none, never): (Sender<Done>, _) = unbounded();
+        let done = self.analyst.as_ref().map_or(never, |analyst| analyst.done.clone());
+        loop {
+            select! {
+                recv(messages) -> message => match message {
+                    Ok(message) => if self.message(message) { return self.shut_down },
+                    Err(_) => return false,
+                },
+                recv(done) -> done => if let Ok(done) = done { self.done(done) },
+            }
+            // What is there already is heard before the next check begins: it may make it idle.
+            while let Ok(message) = messages.try_recv() {
+                if self.message(message) {
+                    return self.shut_down;
+                }
+            }
+            self.give_work();
+        }
+    }
+
+    /// The deepest folder of the workspace around a file.
+    pub fn folder_of(&self, path: &Path) -> Option<&Folder> {
+        let around = self.folders.iter().filter(|folder| path.starts_with(&folder.path));
+        around.max_by_key(|folder| folder.path.as_os_str().len())
+    }
+
+    /// Where documents lie that are not saved yet.
+    pub fn first_root(&self) -> PathBuf {
+        self.folders.first().map_or_else(|| self.host.cwd.clone(), |folder| folder.path.clone())
+    }
+
+    pub fn settings_of(&self, path: &Path) -> &Settings {
+        let own = self.folder_of(path).and_then(|folder| self.by_folder.get(&folder.uri));
+        own.unwrap_or(&self.settings)
+    }
+
+    pub fn read_settings(&self, sent: &Value) -> Settings {
+        let (settings, wrong) = Settings::read(section(sent));
+        for complaint in wrong {
+            self.client.log(MessageType::Warning, &complaint);
+        }
+        settings
+    }
+
+    /// Has the findings of a document answer a question, now or as soon as they are there.
+    pub fn ask(&mut self, id: RequestId, document: &str, question: Question) {
+        let Some(edits) = self.documents.get(document).map(|document| document.edits) else { return };
+        if self.may_answer(document, &question) {
+            let answer = self.answer(document, &question);
+            self.client.respond(id, answer);
+        } else {
+            self.waiting.push(Waiting { id, uri: document.to_owned(), edits, question });
+            let at_work = |busy: &Busy| busy.uri == document && busy.edits == edits && !busy.is_outdated;
+            if !self.busy.as_ref().is_some_and(at_work) {
+                self.check(document);
+            }
+        }
+    }
+
+    fn may_answer(&self, uri: &str, question: &Question) -> bool {
+        let (Some(document), Some(checked)) = (self.documents.get(uri), self.checked.get(uri)) else {
+            return false;
+        };
+        let on_save = self.settings_of(&checked.path).run == Run::OnSave;
+        match question {
+            Question::Pull { .. } => !checked.is_stale || (on_save && !self.due.contains(&document.uri)),
+            _ => checked.edits == document.edits,
+        }
+    }
+
+    fn answer(&self, document: &str, question: &Question) -> Answer {
+        let Some(checked) = self.checked.get(document) else { return Ok(Value::Null) };
+        let view = View { checked, can: &self.client.can, names: self };
+        match question {
+            Question::Pull { uri, previous } => self.pulled(&view, uri, previous.as_deref()),
+            Question::Hover(params) => self.hover(&view, params),
+            Question::Actions(params) => self.actions(&view, params),
+        }
+    }
+
+    /// Puts a document before all others that are to be checked.
+    pub fn check(&mut self, uri: &str) {
+        self.due.retain(|due| due != uri);
+        self.due.push(uri.to_owned());
+    }
+
+    /// A document has another text now: what was asked of the old one can't be answered any more.
+    pub fn changed(&mut self, uri: &str) {
+        let Some(document) = self.documents.get(uri) else { return };
+        let (edits, path) = (document.edits, document.path.clone());
+        let (outdated, waiting) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition(|waiting| waiting.uri == uri && waiting.edits < edits);
+        self.waiting = waiting;
+        self.refuse(outdated);
+        if let Some(path) = path {
+            self.hold(uri, &path);
+            self.depend_on(&path, uri);
+        }
+        if let Some(checked) = self.checked.get_mut(uri) {
+            checked.is_stale = true;
+        }
+    }
+
+    fn refuse(&self, outdated: Vec<Waiting>) {
+        for Waiting { id, question, .. } in outdated {
+            let why = match question {
+                Question::Pull { .. } => outdated_pull(),
+                _ => error(ErrorCode::ContentModified, "the text has changed"),
+            };
+            self.client.respond(id, Err(why));
+        }
+    }
+
+    /// Has the text of a document stand for its file.
+    fn hold(&self, uri: &str, path: &Path) {
+        match self.documents.get(uri).and_then(|document| document.source()) {
+            Some(Ok(source)) => self.library.hold(path.to_owned(), source),
+            Some(Err(_)) | None => self.library.release(path),
+        }
+    }
+
+    /// Other documents that reached a file have to be checked again.
+    fn depend_on(&mut self, path: &Path, changed: &str) {
+        for (uri, checked) in &mut self.checked {
+            if uri != changed && checked.outcome.reached.iter().any(|reached| reached == path) {
+                checked.is_stale = true;
+                if !self.client.can.pulls && !self.due.contains(uri) {
+                    self.due.insert(0, uri.clone());
+                }
+            }
+        }
+    }
+
+    /// Something on the disk, or in the settings, may have changed.
+    pub fn all_changed(&mut self) {
+        for checked in self.checked.values_mut() {
+            checked.is_stale = true;
+        }
+        if let Some(busy) = &mut self.busy {
+            busy.is_outdated = true;
+        }
+        if self.client.can.pulls {
+            if self.client.can.refreshes {
+                self.client.ask("workspace/diagnostic/refresh", Value::Null, super::client::Asked::Other);
+            }
+            return;
+        }
+        let open: Vec<String> = self.documents.iter().map(|document| document.uri.clone()).collect();
+        open.iter().for_each(|uri| self.check(uri));
+    }
+
+    /// A document is gone, and with it what was said of it.
+    pub fn closed(&mut self, uri: &str) {
+        let Some(document) = self.documents.get(uri) else { return };
+        let parts: Vec<String> = document.parts().iter().map(|(_, uri, _)| (*uri).to_owned()).collect();
+        for part in parts.iter().filter(|_| !self.client.can.pulls) {
+            let none =
+                PublishDiagnosticsParams { uri: Uri(part.clone()), version: None, diagnostics: Vec::new() };
+            self.client.notify("textDocument/publishDiagnostics", none);
+        }
+        let (outdated, waiting) =
+            std::mem::take(&mut self.waiting).into_iter().partition(|waiting| waiting.uri == uri);
+        self.waiting = waiting;
+        self.refuse(outdated);
+        self.due.retain(|due| due != uri);
+        self.checked.remove(uri);
+        if let Some(path) = self.documents.close(uri).and_then(|document| document.path) {
+            self.library.release(&path);
+            self.depend_on(&path, uri);
+        }
+    }
+
+    /// Takes back what waits; whether it was there.
+    pub fn cancel(&mut self, id: &RequestId) {
+        if let Some(at) = self.waiting.iter().position(|waiting| waiting.id == *id) {
+            let Waiting { id, .. } = self.waiting.remove(at);
+            self.client.respond(id, Err(error(ErrorCode::RequestCanceled, "cancelled")));
+        }
+    }
+
+    fn give_work(&mut self) {
+        while self.busy.is_none() {
+            let Some(uri) = self.due.pop() else { return };
+            let Some(document) = self.documents.get(&uri) else { continue };
+            let (edits, path) = (document.edits, document.path.clone());
+            match path.as_deref().and_then(|path| self.request(path)) {
+                Some(request) => {
+                    if let Some(analyst) = &self.analyst {
+                        analyst.give(Job { uri: uri.clone(), edits, request });
+                        self.busy = Some(Busy { uri, edits, is_outdated: false });
+                    }
+                }
+                None => {
+                    let path = path.unwrap_or_default();
+                    self.settle(&uri, Checked::nothing(path, edits));
+                }
+            }
+        }
+    }
+
+    /// What `trainlint check FILE` would be asked; none for what is not to be checked.
+    pub fn request(&self, path: &Path) -> Option<Request> {
+        let settings = self.settings_of(path);
+        self.library.held(path).filter(|_| settings.enable)?;
+        let root = self.folder_of(path).map(|folder| folder.path.as_path()).or(path.parent())?;
+        Some(Request {
+            cwd: root.to_owned(),
+            buffer: Some(path.to_owned()),
+            origin: settings.origin(),
+            overrides: settings.layer(root),
+            threads: 1,
+            library: Some(self.library.clone()),
+            ..Request::default()
+        })
+    }
+
+    fn done(&mut self, done: Done) {
+        let is_outdated = self.busy.take().is_some_and(|busy| busy.is_outdated);
+        let Some(document) = self.documents.get(&done.uri) else { return };
+        // A newer text waits for its turn already, or for being saved.
+        if document.edits != done.edits {
+            return;
+        }
+        if is_outdated {
+            return self.check(&done.uri);
+        }
+        let path = document.path.clone().unwrap_or_default();
+        let mut checked = Checked::nothing(path.clone(), done.edits);
+        checked.source = self.library.held(&path);
+        match done.result {
+            Ok(outcome) => {
+                let said: Vec<_> =
+                    outcome.problems.iter().map(|one| format!("{}: {}", one.path, one.message)).collect();
+                self.complain(&said.join("\n"), MessageType::Warning);
+                checked.outcome = outcome;
+            }
+            Err(why) => self.complain(&why, MessageType::Error),
+        }
+        self.settle(&done.uri, checked);
+    }
+
+    /// Says what is wrong when it is news: errors to the user, the rest to the log.
+    fn complain(&mut self, what: &str, level: MessageType) {
+        if what == self.complaint {
+            return;
+        }
+        what.clone_into(&mut self.complaint);
+        match level {
+            _ if what.is_empty() => {}
+            MessageType::Error => self.client.show(level, &format!("trainlint: {what}")),
+            _ => self.client.log(level, what),
+        }
+    }
+
+    /// There are findings of a document: answers what waits for them.
+    fn settle(&mut self, uri: &str, checked: Checked) {
+        self.checked.insert(uri.to_owned(), checked);
+        if !self.client.can.pulls {
+            self.publish(uri);
+        }
+        let (ready, waiting) =
+            std::mem::take(&mut self.waiting).into_iter().partition(|waiting| waiting.uri == uri);
+        self.waiting = waiting;
+        let ready: Vec<Waiting> = ready;
+        for Waiting { id, question, .. } in ready {
+            let answer = self.answer(uri, &question);
+            self.client.respond(id, answer);
+        }
+    }
+
+    fn publish(&self, uri: &str) {
+        let (Some(document), Some(checked)) = (self.documents.get(uri), self.checked.get(uri)) else {
+            return;
+        };
+        let view = View { checked, can: &self.client.can, names: self };
+        for (cell, part, version) in document.parts() {
+            let diagnostics = view.diagnostics(cell);
+            let params =
+                PublishDiagnosticsParams { uri: Uri(part.to_owned()), version: Some(version), diagnostics };
+            self.client.notify("textDocument/publishDiagnostics", params);
+        }
+    }
+}
+
+impl Checked {
+    fn nothing(path: PathBuf, edits: u64) -> Checked {
+        Checked { path, source: None, outcome: crate::engine::Outcome::default(), edits, is_stale: false }
+    }
+}
+
+impl Names for Server {
+    fn uri_of(&self, path: &Path, cell: Option<u32>) -> String {
+        let open = self.documents.at(path);
+        let part = open.and_then(|document| document.part(cell)).map(|(uri, _)| uri);
+        part.or(open.map(|document| document.uri.as_str())).map_or_else(|| file_uri(path), str::to_owned)
+    }
+}
+
+/// The folders of the workspace, or what clients said before there could be several.
+fn folders(params: &Value) -> Vec<Folder> {
+    let folder = |uri: &str| Some(Folder { uri: uri.to_owned(), path: uri::path_of(uri)? });
+    let listed = params.get("workspaceFolders").and_then(Value::as_array);
+    if let Some(listed) = listed.filter(|listed| !listed.is_empty()) {
+        return listed.iter().filter_map(|one| folder(one.get("uri")?.as_str()?)).collect();
+    }
+    let root = params.get("rootUri").and_then(Value::as_str).and_then(folder);
+    let old = || {
+        let path = PathBuf::from(params.get("rootPath")?.as_str()?);
+        Some(Folder { uri: file_uri(&path), path })
+    };
+    root.or_else(old).into_iter().collect()
+}

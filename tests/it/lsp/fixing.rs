@@ -1,0 +1,76 @@
+//! What is offered to do about findings, and what is told of them.
+
+use super::talk::{Client, FAULTY, edited, edits_of, pulling, pushed, rules};
+use crate::harness::Project;
+use serde_json::{Value, json};
+
+const ROOT: &str = "import torch\n\nx = torch.rand(3, requires_grad=True)\nx.sum().backward()\n";
+
+#[test]
+fn a_quick_fix_leaves_a_clean_script() {
+    for (abilities, text) in [(pulling(), FAULTY.to_owned()), (pushed(), FAULTY.replace('\n', "\r\n"))] {
+        let is_versioned = abilities["workspace"].is_object();
+        let mut client = Client::new(Project::new(), abilities);
+        let uri = client.uri("train.py");
+        client.open(&uri, &text);
+        let line = json!({ "line": 11, "character": 6 });
+        let actions = client.actions(&uri, &json!({ "start": line, "end": line }), Some("quickfix"));
+        let titles: Vec<_> = actions.iter().map(|action| action["title"].as_str().unwrap()).collect();
+        assert_eq!(titles.len(), 2, "{titles:?}");
+        assert_eq!(titles[1], "Ignore `missing-zero-grad` here");
+        assert_eq!(actions[0]["diagnostics"][0]["code"], "missing-zero-grad");
+        let change = &actions[0]["edit"]["documentChanges"][0]["textDocument"];
+        assert_eq!(change["version"], if is_versioned { json!(1) } else { Value::Null });
+        for action in &actions {
+            let fixed = edited(&text, &edits_of(&action["edit"], &uri));
+            assert_eq!(fixed.contains('\r'), text.contains('\r'));
+            assert!(!fixed.replace("\r\n", "").contains('\r'));
+            client.replace(&uri, 2, &fixed);
+            assert_eq!(
+                client.actions(&uri, &json!({ "start": line, "end": line }), Some("quickfix")),
+                Vec::<Value>::new()
+            );
+            client.replace(&uri, 3, &text);
+        }
+    }
+}
+
+#[test]
+fn everything_safe_is_fixed_at_once() {
+    let project = Project::new();
+    let text = format!("# coding: latin-1\n{ROOT}y = 1  # trainlint: ignore[unsafe-log]\nz = 'é'\n");
+    let mut client = Client::new(project, pulling());
+    let uri = client.uri("a.py");
+    client.open(&uri, &text);
+    assert_eq!(rules(&client.pull(&uri)), ["unused-suppression"]);
+    let all = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 0 } });
+    let actions = client.actions(&uri, &all, Some("source.fixAll"));
+    assert_eq!(actions.len(), 1, "{actions:?}");
+    let resolved = client.ask("codeAction/resolve", actions[0].clone());
+    let fixed = edited(&text, &edits_of(&resolved["edit"], &uri));
+    assert_eq!(fixed, text.replace("  # trainlint: ignore[unsafe-log]", ""));
+    client.replace(&uri, 2, &fixed);
+    assert_eq!(client.pull(&uri), Vec::<Value>::new());
+    assert_eq!(client.actions(&uri, &all, Some("source.fixAll")), Vec::<Value>::new());
+    // The text has changed since.
+    assert_eq!(client.refused("codeAction/resolve", actions[0].clone()), -32801);
+}
+
+#[test]
+fn hovers_say_why() {
+    let mut client = Client::new(Project::new(), pulling());
+    let uri = client.uri("train.py");
+    client.open(&uri, FAULTY);
+    let hover = client.hover(&uri, &json!({ "line": 11, "character": 8 }));
+    let text = hover["contents"]["value"].as_str().unwrap();
+    assert_eq!(hover["contents"]["kind"], "markdown");
+    assert!(text.starts_with("**missing-zero-grad** · error, high confidence\n\n"), "{text}");
+    assert!(text.contains("| line 11 |"), "{text}");
+    assert_eq!(hover["range"]["start"]["line"], 11);
+    assert_eq!(client.hover(&uri, &json!({ "line": 0, "character": 1 })), Value::Null);
+
+    let text = FAULTY.replace("step()", "step()  # trainlint: ignore[missing-zero-grad]");
+    client.replace(&uri, 2, &text);
+    let hover = client.hover(&uri, &json!({ "line": 11, "character": 48 }));
+    assert!(hover["contents"]["value"].as_str().unwrap().starts_with("# missing-zero-grad"), "{hover}");
+}
