@@ -35,7 +35,16 @@ impl Changes {
         let commit = git(cwd, &["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted]).map_err(|_| {
             anyhow!("git knows no revision `{revision}` here (a shallow clone has only the last ones: fetch it first)")
         })?;
-        let base = git(cwd, &["merge-base", commit.trim(), "HEAD"]).unwrap_or(commit);
+        let base = match git(cwd, &["merge-base", commit.trim(), "HEAD"]) {
+            Ok(base) => base,
+            // What is missing may be the commit in common, and against any other the rest would be news.
+            Err(_) if git(cwd, &["rev-parse", "--is-shallow-repository"])?.trim() == "true" => bail!(
+                "git knows no commit that `{revision}` and the working tree have in common: this clone is shallow, \
+                 fetch more of its history (`fetch-depth: 0` in GitHub Actions, `GIT_DEPTH: 0` in GitLab)"
+            ),
+            // Nothing is in common.
+            Err(_) => commit,
+        };
         let mut changes = Changes {
             top: PathBuf::from(top.trim_end_matches(['\r', '\n'])),
             prefix: PathBuf::from(prefix.trim_end_matches(['\r', '\n'])),

@@ -260,10 +260,10 @@ impl Server {
     /// The document is checked as it is now; others may have read its file.
     fn saved(&mut self, params: &Value) {
         let uri = params.pointer("/textDocument/uri").or(params.pointer("/notebookDocument/uri"));
-        if let Some(uri) = uri.and_then(Value::as_str) {
-            if self.runs(uri) == Run::OnSave {
-                self.check(uri);
-            }
+        if let Some(uri) = uri.and_then(Value::as_str)
+            && self.runs(uri) == Run::OnSave
+        {
+            self.check(uri);
         }
         self.all_changed();
     }

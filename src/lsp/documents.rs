@@ -331,6 +331,6 @@ mod tests {
         assert_eq!(at(7, 0, 0), Some(""));
         assert_eq!(at(1, 3, 1), None);
         let whole = Range { start: Position::new(0, 1), end: Position::new(2, 0) };
-        assert_eq!(bytes_of(text, whole, Encoding::Utf8), Some(1..9));
+        assert_eq!(bytes_of(text, whole, Encoding::Utf8), Some(1..10));
     }
 }

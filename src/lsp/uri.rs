@@ -37,7 +37,7 @@ pub fn untitled_name(uri: &str) -> Option<String> {
 
 fn is_drive(path: &str) -> bool {
     let bytes = path.as_bytes();
-    bytes.len() > 1 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':'
+    bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && bytes[1..3] == *b":/"
 }
 
 #[cfg(test)]

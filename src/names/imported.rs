@@ -190,7 +190,7 @@ fn chains(tree: &Tree, roots: &FxHashMap<Ustr, String>) -> Vec<Mention> {
             _ => {}
         }
     }
-    let given = assigned(tree);
+    let given = assigned(tree, roots);
     let mut found = Vec::new();
     for (index, _) in tree.exprs.iter().enumerate() {
         let id = ExprId(index as u32);
@@ -200,10 +200,8 @@ fn chains(tree: &Tree, roots: &FxHashMap<Ustr, String>) -> Vec<Mention> {
         let Some((root, attributes, parts)) = chain(tree, id) else { continue };
         let Some(start) = roots.get(&root) else { continue };
         let path = attributes.iter().fold(start.clone(), |path, attribute| format!("{path}.{attribute}"));
-        let words =
-            || format!("{root}.{}", attributes.iter().map(|one| one.as_str()).collect::<Vec<_>>().join("."));
         // What the file puts there itself is there.
-        if start.starts_with('.') || given.iter().any(|known| words().starts_with(known.as_str())) {
+        if start.starts_with('.') || is_given(&given, root, &attributes) {
             continue;
         }
         let keywords = calls.get(&id).map(|args| keywords(args)).unwrap_or_default();
@@ -213,6 +211,17 @@ fn chains(tree: &Tree, roots: &FxHashMap<Ustr, String>) -> Vec<Mention> {
         found.push(Mention { path, parts, keywords, guarded: false, level: 0 });
     }
     found
+}
+
+fn is_given(given: &FxHashMap<Ustr, Vec<String>>, root: Ustr, attributes: &[Ustr]) -> bool {
+    given.get(&root).is_some_and(|known| {
+        let words = dotted(attributes);
+        known.iter().any(|known| words.starts_with(known.as_str()))
+    })
+}
+
+fn dotted(attributes: &[Ustr]) -> String {
+    attributes.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(".")
 }
 
 fn keywords(args: &[Arg]) -> Vec<(Ustr, Span)> {
@@ -246,17 +255,17 @@ fn chain(tree: &Tree, id: ExprId) -> Option<(Ustr, Vec<Ustr>, Vec<Span>)> {
     }
 }
 
-/// Attributes of names that the file assigns: `torch.my_helper = …`.
-fn assigned(tree: &Tree) -> Vec<String> {
-    let mut found = Vec::new();
+/// Attributes of imports that the file assigns: `torch.my_helper = …`.
+fn assigned(tree: &Tree, roots: &FxHashMap<Ustr, String>) -> FxHashMap<Ustr, Vec<String>> {
+    let mut found: FxHashMap<Ustr, Vec<String>> = FxHashMap::default();
     for stmt in &tree.stmts {
         let StmtKind::Assign { targets, .. } = &stmt.kind else { continue };
         for target in targets {
             if let Some((root, attributes, _)) = chain(tree, *target)
                 && !attributes.is_empty()
+                && roots.contains_key(&root)
             {
-                let attributes: Vec<&str> = attributes.iter().map(|one| one.as_str()).collect();
-                found.push(format!("{root}.{}", attributes.join(".")));
+                found.entry(root).or_default().push(dotted(&attributes));
             }
         }
     }

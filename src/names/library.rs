@@ -4,7 +4,7 @@
 use super::Names;
 use super::lookup::Lookup;
 use crate::source::{SourceFile, Stamp};
-use crate::syntax::{Tree, parse};
+use crate::syntax::{Pieces, Tree, parse, parse_again};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -14,6 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 pub(super) struct Volume {
     pub source: Arc<SourceFile>,
     parsed: Arc<OnceLock<Parsed>>,
+    /// Of a text that is being edited, what was parsed of it before.
+    pieces: Option<Arc<Mutex<Pieces>>>,
 }
 
 #[derive(Clone)]
@@ -24,13 +26,17 @@ pub(super) struct Parsed {
 
 impl Volume {
     pub fn new(source: Arc<SourceFile>) -> Volume {
-        Volume { source, parsed: Arc::default() }
+        Volume { source, parsed: Arc::default(), pieces: None }
     }
 
     /// Parses it the first time.
     pub fn parsed(&self) -> &Parsed {
         self.parsed.get_or_init(|| {
-            let tree = parse(&self.source.text);
+            let text = &self.source.text;
+            let tree = self
+                .pieces
+                .as_ref()
+                .map_or_else(|| parse(text), |pieces| parse_again(&mut lock(pieces), text));
             let names = Arc::new(Names::of(&tree));
             Parsed { tree: Arc::new(tree), names }
         })
@@ -54,7 +60,9 @@ pub struct Library {
 impl Library {
     /// An editor holds this text, whatever the disk says.
     pub fn hold(&self, path: PathBuf, source: Arc<SourceFile>) {
-        lock(&self.open).insert(path, Volume::new(source));
+        let mut open = lock(&self.open);
+        let pieces = open.get(&path).and_then(|volume| volume.pieces.clone()).unwrap_or_default();
+        open.insert(path, Volume { pieces: Some(pieces), ..Volume::new(source) });
     }
 
     /// The disk counts again.

@@ -12,6 +12,7 @@ mod statements;
 
 use super::ast::*;
 use super::kinds::{self, Kind};
+use super::pieces::Pieces;
 use crate::report::Span;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -27,21 +28,36 @@ thread_local! {
 
 /// Parses and lowers `text` with this thread's parser.
 pub fn parse(text: &str) -> Tree {
+    with_parser(|parser| parse_with(parser, text))
+}
+
+/// [`parse`] of a text of which most was parsed before: the same tree, sooner.
+pub fn parse_again(pieces: &mut Pieces, text: &str) -> Tree {
+    with_parser(|parser| if can_parse(parser, text) { pieces.parse(parser, text) } else { Tree::default() })
+}
+
+fn with_parser<T>(work: impl FnOnce(&mut Parser) -> T) -> T {
     PARSER.with(|parser| match parser.try_borrow_mut() {
-        Ok(mut parser) => parse_with(&mut parser, text),
-        Err(_) => parse_with(&mut Parser::new(), text),
+        Ok(mut parser) => work(&mut parser),
+        Err(_) => work(&mut Parser::new()),
     })
+}
+
+fn can_parse(parser: &mut Parser, text: &str) -> bool {
+    let has_language =
+        parser.language().is_some() || parser.set_language(&tree_sitter_python::LANGUAGE.into()).is_ok();
+    // Spans have 32 bits.
+    has_language && u32::try_from(text.len()).is_ok()
 }
 
 /// Parses and lowers `text`. The parser may be new or have parsed other texts.
 pub fn parse_with(parser: &mut Parser, text: &str) -> Tree {
-    let has_language =
-        parser.language().is_some() || parser.set_language(&tree_sitter_python::LANGUAGE.into()).is_ok();
-    // Spans have 32 bits.
-    if !has_language || u32::try_from(text.len()).is_err() {
+    if !can_parse(parser, text) {
         return Tree::default();
     }
     match parser.parse(text, None) {
+        // How a parser recovers depends on everything around; in pieces, only on the piece that is broken.
+        Some(concrete) if concrete.root_node().has_error() => Pieces::default().parse(parser, text),
         Some(concrete) => lower(&concrete, text),
         None => Tree::default(),
     }
@@ -49,12 +65,21 @@ pub fn parse_with(parser: &mut Parser, text: &str) -> Tree {
 
 /// Lowers an already parsed tree of `text`.
 pub fn lower(concrete: &tree_sitter::Tree, text: &str) -> Tree {
-    let root = concrete.root_node();
-    let mut lowering = Lowering::new(root, text);
-    lowering.tree.body = lowering.block();
+    lower_all(&[concrete.root_node()], text)
+}
+
+/// Lowers the trees of the pieces of `text`, in order, as one module.
+pub(super) fn lower_all(roots: &[Node], text: &str) -> Tree {
+    let Some(first) = roots.first() else { return Tree::default() };
+    let mut lowering = Lowering::new(*first, text);
+    for root in roots {
+        lowering.cursor = root.walk();
+        lowering.each(Lowering::statement);
+    }
+    lowering.tree.body = lowering.take_stmts(0);
     let mut tree = lowering.tree;
-    if root.has_error() {
-        tree.errors = errors(root);
+    for root in roots.iter().filter(|root| root.has_error()) {
+        tree.errors.extend(errors(*root));
     }
     // Broken code is the only reason for disorder; a node visited twice gives doubles.
     for spans in [&mut tree.comments, &mut tree.lines] {

@@ -6,11 +6,13 @@ pub mod ast;
 mod dump;
 mod kinds;
 mod lower;
+mod pieces;
 #[cfg(test)]
 mod tests;
 
 pub use ast::*;
-pub use lower::{MAX_DEPTH, lower, parse, parse_with};
+pub use lower::{MAX_DEPTH, lower, parse, parse_again, parse_with};
+pub use pieces::Pieces;
 
 use crate::report::Span;
 

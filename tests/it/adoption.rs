@@ -172,6 +172,35 @@ fn a_revision_that_can_not_be_had_is_a_clear_failure() {
 }
 
 #[test]
+fn a_clone_that_lacks_the_commit_in_common_is_a_clear_failure() {
+    if !has_git() {
+        return;
+    }
+    let origin = repository();
+    git(&origin, &["init", "--quiet", "--initial-branch", "main"]);
+    commit(&origin);
+    git(&origin, &["checkout", "--quiet", "-b", "change"]);
+    shuffle(&origin);
+    commit(&origin);
+    git(&origin, &["checkout", "--quiet", "main"]);
+    origin.remove("p2/train_2.py");
+    commit(&origin);
+    let clone = Project::new();
+    git(&clone, &["init", "--quiet"]);
+    git(&clone, &["remote", "add", "origin", &format!("file://{}", origin.root().display())]);
+    git(&clone, &["fetch", "--quiet", "--depth", "1", "origin", "main", "change"]);
+    git(&clone, &["checkout", "--quiet", "origin/change"]);
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = clone.command(&["check", "--diff-base", "origin/main"]);
+    let ran = Ran::of(command.env("PATH", path).output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
+    assert!(ran.stderr.contains("this clone is shallow, fetch more of its history"), "{ran:?}");
+    git(&clone, &["fetch", "--quiet", "--unshallow", "origin"]);
+    let new = vec!["p1/train_11.py:39 missing-zero-grad".to_owned()];
+    assert_eq!(check(&clone, &["--diff-base", "origin/main"]).0, new);
+}
+
+#[test]
 fn a_base_that_can_not_be_checked_is_no_obstacle() {
     if !has_git() {
         return;

@@ -19,5 +19,7 @@ mod lsp;
 mod marks;
 mod messages;
 mod pages;
+mod pieces;
 mod render;
 mod replay;
+mod services;

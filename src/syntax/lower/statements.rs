@@ -15,7 +15,7 @@ impl<'t> Lowering<'t> {
     }
 
     /// Adds the statement under the cursor; of an error node the statements in it.
-    fn statement(&mut self, kind: Kind, node: Node<'t>) {
+    pub(super) fn statement(&mut self, kind: Kind, node: Node<'t>) {
         if self.depth >= MAX_DEPTH {
             self.scan();
             return;

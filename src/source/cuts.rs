@@ -1,0 +1,176 @@
+//! Where a text can be cut so that its pieces can be parsed apart: between statements of the module. In a
+//! valid text a cut never falls into a statement. In a broken one a piece ends at the latest where a function or
+//! class begins at the margin, so that what is broken breaks no more than its own piece.
+
+use super::logical::{after_string, line_end};
+use memchr::memmem;
+
+/// A piece of so many bytes ends with any statement, and not only before compound ones.
+const LONG: usize = 4096;
+
+/// Heads of statements that begin a piece.
+const COMPOUND: [&[u8]; 9] = [b"@", b"async", b"class", b"def", b"for", b"if", b"try", b"while", b"with"];
+/// Words that go on with a compound statement.
+const CLAUSES: [&[u8]; 5] = [b"case", b"elif", b"else", b"except", b"finally"];
+
+/// Where pieces begin, in order; the first begins with the text.
+pub fn cuts(text: &str) -> Vec<usize> {
+    let bytes = text.as_bytes();
+    // A string that never ends says that quotes are not what they seem.
+    Scan::new(bytes, true).run().or_else(|| Scan::new(bytes, false).run()).unwrap_or_else(|| vec![0])
+}
+
+struct Scan<'a> {
+    bytes: &'a [u8],
+    trusts_quotes: bool,
+    cuts: Vec<usize>,
+    depth: u32,
+    /// The line before ended with a backslash.
+    is_continued: bool,
+    /// A decorator waits for what it decorates.
+    is_decorated: bool,
+}
+
+impl<'a> Scan<'a> {
+    fn new(bytes: &'a [u8], trusts_quotes: bool) -> Scan<'a> {
+        Scan { bytes, trusts_quotes, cuts: vec![0], depth: 0, is_continued: false, is_decorated: false }
+    }
+
+    /// None when quotes are trusted, and should not be.
+    fn run(mut self) -> Option<Vec<usize>> {
+        let mut at = 0;
+        while at < self.bytes.len() {
+            self.begin(at);
+            at = self.line(at)?;
+        }
+        Some(self.cuts)
+    }
+
+    /// At the margin, outside of strings.
+    fn begin(&mut self, at: usize) {
+        let head = head(&self.bytes[at..]);
+        if head.is_empty() {
+            return;
+        }
+        let is_within = self.depth > 0 || std::mem::take(&mut self.is_continued);
+        if is_within && !begins_definition(&self.bytes[at..]) {
+            return;
+        }
+        self.depth = 0;
+        let is_compound = COMPOUND.contains(&head);
+        let is_decorated = std::mem::replace(&mut self.is_decorated, head == b"@");
+        let is_part = CLAUSES.contains(&head) || (is_decorated && is_compound);
+        let last = self.cuts.last().copied().unwrap_or_default();
+        if at > last && !is_part && (is_compound || at - last > LONG) {
+            self.cuts.push(at);
+        }
+    }
+
+    /// To the beginning of the next line that does not begin within a string.
+    fn line(&mut self, start: usize) -> Option<usize> {
+        let mut at = start;
+        while at < self.bytes.len() {
+            at = match self.bytes[at] {
+                b'\n' => return Some(at + 1),
+                // Where quotes are not trusted, a string ends at the margin, too.
+                b'"' | b'\'' if self.strays(at) => return self.string(at),
+                b'#' => line_end(self.bytes, at),
+                b'"' | b'\'' => self.string(at)?,
+                b'\\' if self.bytes[at..].starts_with(b"\\\n") || self.bytes[at..].starts_with(b"\\\r\n") => {
+                    self.is_continued = true;
+                    return Some(line_end(self.bytes, at) + 1);
+                }
+                b'(' | b'[' | b'{' => {
+                    self.depth += 1;
+                    at + 1
+                }
+                b')' | b']' | b'}' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    at + 1
+                }
+                _ => at + 1,
+            };
+        }
+        Some(at)
+    }
+
+    /// After a string, or before the definition that it strays into; none where that is not known yet.
+    fn string(&self, at: usize) -> Option<usize> {
+        let end = after_string(self.bytes, at).min(self.bytes.len());
+        let closes = self.bytes[at + 1..end].ends_with(&self.bytes[at..=at]);
+        let is_triple = self.bytes[at..].starts_with(&[self.bytes[at]; 3]);
+        if self.trusts_quotes {
+            return (closes || !is_triple).then_some(end);
+        }
+        Some(self.stray(at, end).unwrap_or(end))
+    }
+
+    fn strays(&self, at: usize) -> bool {
+        !self.trusts_quotes && self.stray(at, after_string(self.bytes, at).min(self.bytes.len())).is_some()
+    }
+
+    /// The first definition at the margin within a string.
+    fn stray(&self, at: usize, end: usize) -> Option<usize> {
+        let feeds = memmem::find_iter(&self.bytes[at..end], b"\n");
+        feeds.map(|feed| at + feed + 1).find(|line| begins_definition(&self.bytes[*line..]))
+    }
+}
+
+/// The word, or the mark of a decorator, that a line begins with at the margin; empty for any other line.
+fn head(line: &[u8]) -> &[u8] {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
+    match line.first() {
+        Some(b'@') => &line[..1],
+        _ => &line[..line.iter().take_while(|byte| is_word(byte)).count()],
+    }
+}
+
+/// `def name` or `class name`, which no expression and no wrapped line begins with.
+fn begins_definition(line: &[u8]) -> bool {
+    let line = line.strip_prefix(b"async ").unwrap_or(line);
+    let named = line.strip_prefix(b"def ").or_else(|| line.strip_prefix(b"class "));
+    named.is_some_and(|rest| !head(rest).is_empty() && head(rest) != b"@")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(text: &str) -> Vec<&str> {
+        let mut ends = cuts(text);
+        ends.push(text.len());
+        ends.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect()
+    }
+
+    #[test]
+    fn pieces_begin_with_compound_statements() {
+        let whole = [
+            "import a\nx = 1\n",
+            "if x:\n    y\nelse:\n    z\n",
+            "@a\n# b\n@c\nasync def f():\n    pass\n\n",
+            "for x in y: pass\n",
+            "class A: pass\n",
+        ];
+        assert_eq!(pieces(&whole.concat()), whole);
+    }
+
+    #[test]
+    fn nothing_is_cut_within_strings_brackets_and_wrapped_lines() {
+        for text in [
+            "x = '''\ndef f():\n    pass\n'''\n",
+            "x = (\nif_\n, [a\nfor a in b\nif a])\n",
+            "x = a \\\nif b else c\n",
+            "x = 'a\\\ndef f()'\n",
+            "# it's\nx = \"'''\"\ny\n",
+        ] {
+            assert_eq!(pieces(text), [text]);
+        }
+    }
+
+    #[test]
+    fn what_is_broken_ends_with_the_next_definition() {
+        assert_eq!(pieces("x = f(a,\n\ndef g():\n    pass\n"), ["x = f(a,\n\n", "def g():\n    pass\n"]);
+        let text = "def f():\n    \"\"\"\n    x\n\ndef g():\n    \"\"\"doc\"\"\"\n\nclass A:\n    pass\n";
+        assert_eq!(pieces(text).len(), 3, "{:?}", pieces(text));
+    }
+}
