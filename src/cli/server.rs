@@ -1,9 +1,12 @@
 //! `trainlint server`: the language server on this process's stdin and stdout.
 
 use super::args::ServerArgs;
-use super::{CLEAN, FAILURE};
+use super::CLEAN;
 use crate::lsp::{Host, Stdio, serve};
 use anyhow::Context;
+
+/// What the protocol wants of a server that was told to exit, and not to shut down before.
+const LEFT: u8 = 1;
 
 pub fn run(args: &ServerArgs) -> anyhow::Result<u8> {
     // There is no other way to talk.
@@ -12,5 +15,5 @@ pub fn run(args: &ServerArgs) -> anyhow::Result<u8> {
     let stdio = Stdio::open().context("the threads that read and write can't be started")?;
     let ended = serve(&stdio.connection, Host { cwd });
     stdio.close();
-    Ok(if ended? { CLEAN } else { FAILURE })
+    Ok(if ended? { CLEAN } else { LEFT })
 }

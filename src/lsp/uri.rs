@@ -28,9 +28,9 @@ pub fn of_path(path: &Path) -> String {
     format!("file://{gap}{}", utf8_percent_encode(&text, KEPT))
 }
 
-/// What a document that is no file yet is called.
+/// What a document that is no file yet is called: `untitled:` of most clients, `buffer:` of Sublime Text.
 pub fn untitled_name(uri: &str) -> Option<String> {
-    let name = uri.strip_prefix("untitled:")?;
+    let name = uri.strip_prefix("untitled:").or(uri.strip_prefix("buffer:"))?;
     let decoded = percent_decode_str(name).decode_utf8().ok()?;
     (!decoded.is_empty()).then(|| decoded.into_owned())
 }
@@ -54,5 +54,7 @@ mod tests {
         assert_eq!(path_of("untitled:Untitled-1"), None);
         assert_eq!(path_of("file://"), None);
         assert_eq!(untitled_name("untitled:Untitled-1").as_deref(), Some("Untitled-1"));
+        assert_eq!(untitled_name("buffer:7").as_deref(), Some("7"));
+        assert_eq!(untitled_name("git:/x.py"), None);
     }
 }

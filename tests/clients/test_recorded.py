@@ -106,4 +106,4 @@ async def test_takes_its_findings_back_when_a_document_closes(session, uri, scri
     session.client.text_document_did_close(lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(uri)))
     if not session.pulls:
         async with session.client.news:
-            await asyncio.wait_for(session.client.news.wait_for(lambda: session.client.pushed[-1].diagnostics == []), 10)
+            await asyncio.wait_for(session.client.news.wait_for(lambda: not session.client.pushed[-1].diagnostics), 10)

@@ -233,11 +233,10 @@ async def test_checks_a_document_without_a_file(today, tmp_path, script, uri):
 
 
 @pytest.mark.asyncio
-async def test_links_to_the_page_of_the_rule(today, tmp_path, uri, script):
+async def test_links_to_a_page_about_the_rule(today, tmp_path, uri, script):
     await today.start(tmp_path)
     [shown] = await today.diagnostics(today.open(uri, script))
-    if shown.code_description is not None:
-        assert shown.code == shown.code_description.href.rstrip("/").rsplit("/", 1)[-1].removesuffix(".md")
+    assert shown.code_description.href.startswith("https://")
 
 
 @pytest.mark.asyncio
@@ -246,8 +245,9 @@ async def test_refuses_what_it_does_not_know_and_goes_on(today, tmp_path, uri, s
     with pytest.raises(JsonRpcMethodNotFound):
         await today.client.protocol.send_request_async("trainlint/unheardOf", {})
     report = await pull(today, (tmp_path / "never-opened.py").as_uri())
-    assert report.items == []
-    today.client.protocol.notify("textDocument/didChange", {"textDocument": 1})
+    assert not report.items
+    senseless = json.dumps({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": {"textDocument": 1}})
+    today.client._server.stdin.write(f"Content-Length: {len(senseless)}\r\n\r\n{senseless}".encode())
     document = today.open(uri, script)
     assert today.marked(document, await today.diagnostics(document)) == [FINDING]
 
