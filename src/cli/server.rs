@@ -1,7 +1,7 @@
 //! `trainlint server`: the language server on this process's stdin and stdout.
 
-use super::args::ServerArgs;
 use super::CLEAN;
+use super::args::ServerArgs;
 use crate::lsp::{Host, Stdio, serve};
 use anyhow::Context;
 

@@ -26,8 +26,7 @@ impl Server {
         let only = params.context.only.as_deref();
         let mut actions = Vec::new();
         if asks_for(only, "quickfix") {
-            let here = view.of_cell(seat.cell).filter(|(_, range)| touches(*range, params.range));
-            for (finding, range) in here.collect::<Vec<_>>() {
+            for (finding, range) in meant(view.of_cell(seat.cell).collect(), params.range) {
                 actions.extend(self.quick(view, seat.document, source, finding, range));
             }
         }
@@ -161,8 +160,13 @@ fn asks_for(only: Option<&[CodeActionKind]>, kind: &str) -> bool {
     })
 }
 
-fn touches(one: Range, other: Range) -> bool {
-    one.start <= other.end && other.start <= one.end
+/// What stands where was asked; where nothing does, what stands on those lines, since the cursor of a terminal is
+/// seldom on the finding itself.
+fn meant<T>(all: Vec<(T, Range)>, asked: Range) -> Vec<(T, Range)> {
+    let touches = |one: Range| one.start <= asked.end && asked.start <= one.end;
+    let on_lines = |one: Range| one.start.line <= asked.end.line && asked.start.line <= one.end.line;
+    let is_on_one = all.iter().any(|(_, range)| touches(*range));
+    all.into_iter().filter(|(_, range)| if is_on_one { touches(*range) } else { on_lines(*range) }).collect()
 }
 
 fn capital(title: &str) -> String {
@@ -173,6 +177,22 @@ fn capital(title: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gen_lsp_types::Position;
+
+    #[test]
+    fn what_stands_on_the_line_is_meant_unless_the_cursor_is_on_another() {
+        let range = |line, from, to| Range {
+            start: Position { line, character: from },
+            end: Position { line, character: to },
+        };
+        let all = || vec![("left", range(3, 4, 9)), ("right", range(3, 20, 25)), ("below", range(4, 0, 5))];
+        let names = |asked| meant(all(), asked).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(names(range(3, 4, 4)), ["left"]);
+        assert_eq!(names(range(3, 25, 25)), ["right"]);
+        assert_eq!(names(range(3, 0, 0)), ["left", "right"]);
+        assert_eq!(names(range(3, 0, 99)), ["left", "right"]);
+        assert_eq!(names(range(2, 0, 0)), Vec::<&str>::new());
+    }
 
     #[test]
     fn kinds_are_asked_for_by_what_they_are_part_of() {

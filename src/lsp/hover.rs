@@ -2,6 +2,7 @@
 
 use super::client::Answer;
 use super::findings::View;
+use super::plain;
 use super::server::Server;
 use crate::engine::selection::find_rule;
 use crate::render::{self, help_uri};
@@ -39,7 +40,7 @@ impl Server {
     fn shown(&self, markdown: &str, range: Option<Range>) -> Value {
         let (kind, value) = match self.client.can.markdown {
             true => ("markdown", markdown.to_owned()),
-            false => ("plaintext", render::page(markdown, false)),
+            false => ("plaintext", plain::text(markdown)),
         };
         match range {
             Some(range) => json!({ "contents": { "kind": kind, "value": value }, "range": range }),

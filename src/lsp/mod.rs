@@ -10,6 +10,7 @@ mod edits;
 mod findings;
 mod hover;
 mod initialize;
+mod plain;
 mod position;
 mod server;
 mod settings;

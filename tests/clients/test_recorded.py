@@ -76,6 +76,16 @@ async def test_repairs_it(session, uri, script):
 
 
 @pytest.mark.asyncio
+async def test_offers_the_repair_wherever_the_cursor_is_on_the_line(session, uri, script):
+    document = session.open(uri, script)
+    [shown] = await session.diagnostics(document)
+    start = lsp.Position(shown.range.start.line, 0)
+    assert REPAIR in [one.title for one in await session.actions(document, lsp.Range(start, start), shown)]
+    above = lsp.Position(shown.range.start.line - 2, 0)
+    assert REPAIR not in [one.title for one in await session.actions(document, lsp.Range(above, above))]
+
+
+@pytest.mark.asyncio
 async def test_suppresses_it_and_shows_the_page_on_the_comment(session, uri, script):
     document = session.open(uri, script)
     [shown] = await session.diagnostics(document)
