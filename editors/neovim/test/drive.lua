@@ -201,7 +201,8 @@ end)
 if ruff then
   step('stands beside another server', function()
     vim.cmd('silent undo 0')
-    local other = vim.lsp.start_client({ name = 'ruff', cmd = { ruff, 'server' }, root_dir = workspace })
+    local start = vim.lsp.start or vim.lsp.start_client
+    local other = start({ name = 'ruff', cmd = { ruff, 'server' }, root_dir = workspace })
     vim.lsp.buf_attach_client(0, other)
     local number = line_of('if __name__')
     vim.api.nvim_buf_set_lines(0, number, number, false, { '    print(f"done")' })
