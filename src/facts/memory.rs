@@ -70,9 +70,10 @@ impl Script<'_> {
         matches!(self.rehearsal.loop_info(id).over, Over::Loader(_)) && self.calls_models_in(id, |_| true)
     }
 
-    /// Whether a loop calls models in evaluation mode.
+    /// Whether a loop calls models in evaluation mode. A model that goes along a sequence calls its parts, and
+    /// what it collects is its output.
     fn evaluates_in(&self, id: LoopId) -> bool {
-        self.calls_models_in(id, |mode| mode == Mode::Eval)
+        !self.rehearsal.loop_info(id).of_model && self.calls_models_in(id, |mode| mode == Mode::Eval)
     }
 
     fn calls_models_in(&self, id: LoopId, fits: impl Fn(Mode) -> bool) -> bool {

@@ -5,7 +5,7 @@ use super::{Script, once, walked};
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, Entry, Event, Forward, LoopId, Node, Over, Protocol, Sight, Way, walk};
-use crate::values::{Graph, Learned, Mode, ObjId, ObjSet, State};
+use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, State};
 use std::rc::Rc;
 
 /// A model that trains on in evaluation mode.
@@ -222,11 +222,7 @@ impl<'a> Script<'a> {
     fn turn<'s>(&'s self, entry: &Entry, model: ObjId) -> Option<Turn<'s, 'a>> {
         let heap = &self.rehearsal.heap;
         let parts = descendants(heap, model);
-        let sways = |part: &ObjId| {
-            heap.get(*part).module().is_some_and(|module| {
-                (module.modal || module.weights == Learned::Opaque) && module.parts.is_empty()
-            })
-        };
+        let sways = |part: &ObjId| heap.get(*part).module().is_some_and(ModuleState::sways);
         let swaying: ObjSet = parts.iter().filter(sways).collect();
         if swaying.is_empty() {
             return None;

@@ -165,6 +165,17 @@ impl<'a> Script<'a> {
         stepped
     }
 
+    /// Whether anything updates parameters, or may.
+    pub(super) fn steps_anywhere(&self) -> bool {
+        let mut steps = false;
+        for entry in &self.rehearsal.entries {
+            each_event(&entry.nodes, &mut |effect| {
+                steps |= matches!(effect, Effect::Step { .. } | Effect::UnseenStep);
+            });
+        }
+        steps
+    }
+
     fn never_applied(&self, entry: &Entry, deeds: &Deeds) -> Option<Unapplied> {
         if self.may_step_elsewhere(&deeds.share) {
             return None;

@@ -20,6 +20,10 @@ impl Script<'_> {
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::WalkedAgain { recorded, kept } = sight else { continue };
+            // Kept on purpose where nothing is trained, it is the gradients that are looked at.
+            if *kept && !self.steps_anywhere() {
+                continue;
+            }
             if once(&mut seen, at.place) {
                 found.push(WalkedAgain { at: at.clone(), recorded: *recorded, is_kept: *kept });
             }

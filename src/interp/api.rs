@@ -308,19 +308,21 @@ impl<'p> Interp<'p> {
         }
         let role = self.apis.role(api.name);
         let state = match role {
-            Some(Role::Module) => State::Module(ModuleState {
-                weights: match self.weights(api, &invocation) {
-                    // `Sequential(*layers)` of layers that are not known one by one.
-                    Learned::Nothing if invocation.open => Learned::Opaque,
-                    weights => weights,
-                },
-                modal: self.is_modal(api, &invocation),
-                recurrent: api.gives.as_ref().is_some_and(|gives| gives.verb == "recurrent"),
-                device: self.device_in_force(&invocation),
-                dtype: self.dtype_in_force(&invocation),
-                frozen: Some(false),
-                ..ModuleState::default()
-            }),
+            Some(Role::Module) => {
+                let own = self.weights(api, &invocation);
+                // `Sequential(*layers)` of layers that are not known one by one.
+                let open = own == Learned::Nothing && invocation.open;
+                State::Module(ModuleState {
+                    weights: if open { Learned::Opaque } else { own },
+                    open,
+                    modal: self.is_modal(api, &invocation),
+                    recurrent: api.gives.as_ref().is_some_and(|gives| gives.verb == "recurrent"),
+                    device: self.device_in_force(&invocation),
+                    dtype: self.dtype_in_force(&invocation),
+                    frozen: Some(false),
+                    ..ModuleState::default()
+                })
+            }
             Some(Role::Optimizer) => {
                 let params = invocation.get(api.params.first().map_or("params", |param| param.name.as_str()));
                 self.spend_all(&params, call.place, 4);

@@ -84,7 +84,12 @@ impl<'p> Interp<'p> {
                 let receiver = self.eval(*base);
                 let place = self.expr_place(target);
                 self.note_hidden_part(&receiver, *base, &value, place);
-                self.set_attr(&receiver, *name, value, place);
+                match self.asked(&receiver, *name, &value) {
+                    Some(leaf) if matches!(tree.expr(*base).kind, ExprKind::Name(_)) => {
+                        self.assign(*base, leaf)
+                    }
+                    _ => self.set_attr(&receiver, *name, value, place),
+                }
             }
             ExprKind::Subscript { base, index } => {
                 let container = self.eval(*base);

@@ -274,9 +274,9 @@ impl<'p> Interp<'p> {
                 let env = self.open_module(*file, false);
                 self.heap.get_mut(env).set_attr(name, value);
             }
-            Value::Tensor(tensor) => self.set_tensor_attr(&tensor.clone(), name, &value, place),
             Value::Params(params) => self.set_params_attr(&params.clone(), name, &value, place),
             Value::Maybe(inner) => self.set_attr(&inner.clone(), name, value, place),
+            _ if name == "grad" => self.set_grad(receiver, &value, place),
             _ => {}
         }
     }

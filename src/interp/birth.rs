@@ -4,7 +4,7 @@
 use super::{Interp, class::Base, parameters::is_parameter};
 use crate::apis::Role;
 use crate::report::{Confidence, FileId, Place};
-use crate::syntax::{ClassId, FnId, Function};
+use crate::syntax::{ClassId, ExprKind, FnId, Function, FunctionBody, StmtKind};
 use crate::trace::{FnKey, Sight};
 use crate::values::*;
 use ustr::Ustr;
@@ -28,6 +28,8 @@ const BY_COMPUTED_NAME: [&str; 5] = ["setattr", "_modules", "__setattr__", "__di
 
 impl<'p> Interp<'p> {
     pub(super) fn begin_birth(&mut self, object: ObjId) {
+        // The one that was made at the same place before, and that an optimizer has, is another.
+        self.gathered = self.gathered.iter().filter(|other| *other != object).collect();
         let class = self.heap.get(object).class;
         let ready = self.heap.get(object).module().is_none()
             || self.has_unseen_base(class)
@@ -50,8 +52,7 @@ impl<'p> Interp<'p> {
         if notes {
             birth.first = None;
         }
-        // A stub that computes nothing is never called.
-        if birth.first.is_none() && self.project_forward(birth.object).is_none() {
+        if birth.first.is_none() && self.is_outline(birth.object) {
             return;
         }
         let Some(place) = birth.first.map(|(place, _)| place).or(constructor) else { return };
@@ -78,6 +79,19 @@ impl<'p> Interp<'p> {
     pub(super) fn note_refused(&mut self) {
         if let Some(birth) = self.watch.births.last_mut() {
             birth.ready = true;
+        }
+    }
+
+    /// A stub that computes nothing is never called.
+    fn is_outline(&mut self, object: ObjId) -> bool {
+        let Some(forward) = self.project_forward(object) else { return true };
+        let tree = self.tree(forward.file);
+        match &tree.function(forward.function).body {
+            FunctionBody::Block(body) => body.iter().all(|stmt| {
+                matches!(&tree.stmt(*stmt).kind, StmtKind::Expr(expr)
+                    if matches!(tree.expr(*expr).kind, ExprKind::Ellipsis | ExprKind::Str(_)))
+            }),
+            FunctionBody::Expr(_) => false,
         }
     }
 

@@ -153,8 +153,11 @@ impl<'p> Interp<'p> {
         }
         let tree = self.tree(self.file());
         let is_name = matches!(tree.expr(base).kind, ExprKind::Name(_));
+        let asks = |tensor: &Tensor| tensor.graph.is_live();
         match value {
-            Value::Tensor(after) if before.shape != after.shape && is_name => {
+            Value::Tensor(after)
+                if is_name && (before.shape != after.shape || asks(before) != asks(after)) =>
+            {
                 self.assign(base, value.clone());
             }
             Value::Tensor(after) if before.range == after.range => {}

@@ -22,6 +22,15 @@ pub(super) enum Base {
 
 type Lineage = SmallVec<[Base; 8]>;
 
+/// `abc.ABCMeta` and `type` leave instances alone.
+fn is_usual_metaclass(value: &Value) -> bool {
+    match value.bare() {
+        Value::Api(name) => name.starts_with("abc."),
+        Value::Builtin(name) => name == "type",
+        _ => false,
+    }
+}
+
 impl<'p> Interp<'p> {
     pub(super) fn define_class(&mut self, class: ClassId) {
         let file = self.file();
@@ -29,8 +38,13 @@ impl<'p> Interp<'p> {
         let mut bases = Vec::new();
         for base in &definition.bases {
             let value = self.eval(base.value);
-            if base.kind == ArgKind::Positional {
-                bases.push(value);
+            match base.kind {
+                ArgKind::Positional => bases.push(value),
+                // It makes the instances as it likes, before their constructors run and after.
+                ArgKind::Keyword(name) if name == "metaclass" && !is_usual_metaclass(&value) => {
+                    bases.push(Value::Unknown);
+                }
+                _ => {}
             }
         }
         let env = self.frames.last().map_or(ObjId(0), |frame| frame.env);

@@ -152,7 +152,11 @@ impl<'p> Interp<'p> {
     /// The call as a module sees it that moves its inputs to its own devices.
     pub(super) fn scattered(&mut self, object: ObjId, call: &Call) -> Call {
         let device = self.device_of_module(object);
-        let device = if device.is_gpu() { device } else { Device::Unknown };
+        self.sent(call, if device.is_gpu() { device } else { Device::Unknown })
+    }
+
+    /// The same call with its tensors on a device.
+    pub(super) fn sent(&mut self, call: &Call, device: Device) -> Call {
         let mut call = call.clone();
         let keywords = call.keywords.iter_mut().map(|(_, passed)| passed);
         for passed in call.positional.iter_mut().chain(keywords) {

@@ -3,7 +3,7 @@
 
 use super::{Call, Interp, Invocation, transfer};
 use crate::apis::{Role, Verb};
-use crate::report::Confidence;
+use crate::report::{Confidence, Place};
 use crate::trace::Sight;
 use crate::values::*;
 use std::rc::Rc;
@@ -115,13 +115,27 @@ impl<'p> Interp<'p> {
 
     /// The module in one of whose methods we are, when its framework runs the loop and the loss comes from it.
     fn running_hook(&self, loss: &Tensor, leaves: &ObjSet) -> Option<ObjId> {
-        let nameless = loss.learned && leaves.is_empty();
         let receivers = self.frames.iter().filter_map(|frame| frame.receiver.as_ref()?.as_obj());
         let mut modules = receivers.filter(|object| self.heap.get(*object).module().is_some());
         modules.find(|object| {
             let within = || leaves.iter().any(|leaf| self.descendants(*object).contains(leaf));
-            self.is_owned(*object) && (nameless || within())
+            self.is_owned(*object) && (within() || self.is_own_hook(*object, loss))
         })
+    }
+
+    /// A method that nobody is seen to call, and whose losses are of its own module for all we know: it makes
+    /// no optimizer for something else.
+    fn is_own_hook(&self, object: ObjId, loss: &Tensor) -> bool {
+        let Some(frame) = self.frames.last() else { return false };
+        let Some(function) = frame.function.filter(|_| self.seeded.is_some()) else { return false };
+        let span = self.tree(frame.file).function(function).span;
+        let made_here =
+            |site: Place| site.file == frame.file && span.range().contains(&site.span.range().start);
+        let mut optimizers =
+            (0..self.heap.len() as u32).map(ObjId).filter(|id| self.heap.get(*id).optimizer().is_some());
+        let is_receiver = frame.receiver.as_ref().and_then(Value::as_obj) == Some(object);
+        let unclear = loss.learned && matches!(loss.graph, Graph::Unknown);
+        is_receiver && unclear && !optimizers.any(|id| made_here(self.heap.get(id).site))
     }
 
     /// The method of an engine that does a backward pass.

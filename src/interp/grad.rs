@@ -109,13 +109,31 @@ impl<'p> Interp<'p> {
         spread
     }
 
-    /// `p.grad = None`, `p.requires_grad = False`, and the like.
-    pub(super) fn set_tensor_attr(&mut self, tensor: &Rc<Tensor>, name: Ustr, value: &Value, place: Place) {
-        let Graph::Live(nodes) = &tensor.graph else { return };
-        if name == "grad" && matches!(value, Value::None) {
-            let targets = nodes.leaves.clone();
-            self.event(place, Effect::Clear { targets, whole: true }, Confidence::High);
+    /// `x.requires_grad = True` on a tensor that was in no graph: a leaf from here on.
+    pub(super) fn asked(&self, receiver: &Value, name: Ustr, flag: &Value) -> Option<Value> {
+        let Value::Tensor(tensor) = receiver else { return None };
+        let asks = name == "requires_grad" && matches!(tensor.graph, Graph::None);
+        if !asks || flag.as_bool() == Some(false) {
+            return None;
         }
+        let leaf = super::transfer::factory::asking(self, (**tensor).clone(), Some(flag.as_bool()));
+        Some(Value::tensor(leaf))
+    }
+
+    /// `p.grad = None`, `p.grad = zeros`, on a tensor or on what is not known.
+    pub(super) fn set_grad(&mut self, receiver: &Value, value: &Value, place: Place) {
+        let leaves = match receiver.as_tensor().map(|tensor| &tensor.graph) {
+            Some(Graph::Live(nodes)) => nodes.leaves.clone(),
+            _ => ObjSet::default(),
+        };
+        let effect = match value.bare() {
+            // Of a leaf that has no name for us, or of something unknown: these may be any gradients.
+            _ if leaves.is_empty() => Effect::Clear { targets: leaves, whole: false },
+            Value::None => Effect::Clear { targets: leaves, whole: true },
+            // Whatever was written here, it is no longer what the backwards have left.
+            _ => Effect::Touch { objects: leaves },
+        };
+        self.event(place, effect, Confidence::High);
     }
 
     /// The same on some parameters of a module, as a loop over them gives them.

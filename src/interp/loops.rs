@@ -132,7 +132,9 @@ impl<'p> Interp<'p> {
         let id = LoopId(self.out.loops.len() as u32);
         let outer: Rc<[LoopId]> = self.active.iter().map(|active| active.id).collect();
         let (changed, count) = (ObjSet::default(), Int::Unknown);
-        self.out.loops.push(LoopInfo { place, over, first: self.epoch + 1, outer, changed, count });
+        let receiver = self.frames.last().and_then(|frame| frame.receiver.as_ref()?.as_obj());
+        let of_model = receiver.is_some_and(|object| self.heap.get(object).module().is_some());
+        self.out.loops.push(LoopInfo { place, over, first: self.epoch + 1, outer, changed, count, of_model });
         self.active.push(ActiveLoop {
             id,
             since: 0,

@@ -61,16 +61,16 @@ impl<'p> Interp<'p> {
         {
             module.modal = true;
         }
-        Value::Bool(None)
+        // In training nobody may have said otherwise yet, and both ways are worth a look.
+        let mode = call.nth(0).as_obj().and_then(|object| Some(self.heap.get(object).module()?.mode));
+        Value::Bool((mode == Some(Mode::Eval)).then_some(false))
     }
 
     /// A part of a module whose output depends on its mode, and that is in training; its class.
     pub(super) fn part_in_training(&self, object: ObjId) -> Option<Rc<str>> {
         let trains = |part: &ObjId| {
-            self.heap.get(*part).module().is_some_and(|module| {
-                let sways = module.modal || module.weights == Learned::Opaque;
-                sways && module.mode == Mode::Train && module.parts.is_empty()
-            })
+            let module = self.heap.get(*part).module();
+            module.is_some_and(|module| module.sways() && module.mode == Mode::Train)
         };
         let part = self.descendants(object).iter().find(trains)?;
         let name = self.class_name(part);

@@ -66,6 +66,11 @@ impl<'p> Interp<'p> {
 
     /// The output of whichever of several models it is.
     fn either(&mut self, parts: &[ObjId], call: &Call) -> Value {
+        let mut devices = parts.iter().map(|part| self.heap.get(*part).module().map(|module| module.device));
+        let first = devices.next();
+        // Each gets inputs that suit it: where the script chooses one, it chooses their place with it.
+        let apart = devices.any(|device| Some(device) != first).then(|| self.sent(call, Device::Unknown));
+        let call = apart.as_ref().unwrap_or(call);
         let mut outputs = Vec::with_capacity(parts.len());
         for part in parts {
             if !self.burn(1) {
@@ -148,9 +153,7 @@ impl<'p> Interp<'p> {
     /// A call of a framework's layer, or of a model that we do not see into.
     fn layer(&mut self, object: ObjId, call: &Call) -> Value {
         let module = self.heap.get(object).module().cloned().unwrap_or_default();
-        if let Some(inner) = module.parts.first().copied()
-            && module.weights == Learned::Nothing
-        {
+        if let Some(inner) = self.wrapped(object).filter(|_| module.weights == Learned::Nothing) {
             return self.call_module(inner, call);
         }
         self.meet_layer(object, call);
@@ -172,6 +175,15 @@ impl<'p> Interp<'p> {
                 }
                 self.opaque_output(object, &module, call)
             }
+        }
+    }
+
+    /// The module inside a wrapper, or inside one of several wrappers.
+    fn wrapped(&self, object: ObjId) -> Option<ObjId> {
+        match self.heap.get(object).module()?.parts.as_slice() {
+            [] => None,
+            [inner] => Some(*inner),
+            _ => self.heap.attr(object, Ustr::from("module"))?.as_obj(),
         }
     }
 

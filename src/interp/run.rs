@@ -323,6 +323,7 @@ impl<'p> Interp<'p> {
             outer: Rc::from([]),
             changed: ObjSet::default(),
             count: Int::Unknown,
+            of_model: false,
         });
         vec![Node::Loop { id, body: nodes }]
     }

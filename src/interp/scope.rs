@@ -370,8 +370,21 @@ impl<'p> Interp<'p> {
         let uses = &self.module(scope.file).names.uses;
         let (used, called) = (uses.of_local(scope.function, name), uses.called_local(scope.function, name));
         let Some(role) = self.apis.role_by_use(used, called) else { return value };
+        // A parameter of another framework is cleared as well; an optimizer steps, or is called one.
+        let lone = used.iter().all(|attribute| !self.is_of_optimizers_alone(*attribute));
+        if role == Role::Optimizer && lone && self.apis.role_by_name(&name) != Some(role) {
+            return value;
+        }
         let place = self.heap.get(env).site;
         self.of_role(role, place, name, value)
+    }
+
+    /// Whether optimizers have a method and modules have not, or an attribute.
+    fn is_of_optimizers_alone(&self, attribute: Ustr) -> bool {
+        let has =
+            |role| self.apis.class_of(role).is_some_and(|class| self.apis.method(class, attribute).is_some());
+        !has(Role::Module)
+            && (has(Role::Optimizer) || self.apis.role_by_use(&[attribute], false) == Some(Role::Optimizer))
     }
 
     /// A value known only by its role.

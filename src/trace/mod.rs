@@ -151,6 +151,8 @@ pub struct LoopInfo {
     pub changed: ObjSet,
     /// How many iterations it has, where that is known.
     pub count: crate::values::Int,
+    /// It is part of what a model computes: a method of the model holds it.
+    pub of_model: bool,
 }
 
 /// What a loop goes through.

@@ -191,6 +191,7 @@ impl Heap {
                 mode: if a.mode == b.mode { a.mode } else { Mode::Unknown },
                 modal: a.modal || b.modal,
                 recurrent: a.recurrent || b.recurrent,
+                open: a.open || b.open,
                 device: a.device.join(b.device),
                 dtype: if a.dtype == b.dtype { a.dtype } else { None },
                 frozen: if a.frozen == b.frozen { a.frozen } else { None },

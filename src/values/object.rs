@@ -211,6 +211,16 @@ pub struct ModuleState {
     pub parts: SmallVec<[ObjId; 2]>,
     /// Goes along a sequence, step by step.
     pub recurrent: bool,
+    /// A container of layers that are not known: whatever it does, they do.
+    pub open: bool,
+}
+
+impl ModuleState {
+    /// Whether its own output depends on its mode, for all that is known of models from elsewhere.
+    pub fn sways(&self) -> bool {
+        let elsewhere = self.weights == Learned::Opaque && !self.open;
+        (self.modal || elsewhere) && self.parts.is_empty()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -239,6 +249,7 @@ impl Default for ModuleState {
             buffers: SmallVec::new(),
             parts: SmallVec::new(),
             recurrent: false,
+            open: false,
         }
     }
 }

@@ -48,6 +48,9 @@ pub fn cast(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(wanted) = given(call, 1) else { return Value::tensor(kept(interp, &tensor)) };
     let cast = with_dtype(&tensor, dtype_of(&wanted));
     let moved = tensor_type_device(&wanted);
+    if moved.is_none() && is_same(&tensor, &cast) {
+        return Value::Tensor(tensor);
+    }
     let home = cast.home.filter(|_| moved.is_none());
     Value::tensor(kept(interp, &Tensor { device: moved.unwrap_or(tensor.device), home, ..cast }))
 }
@@ -106,7 +109,17 @@ pub fn to(interp: &mut Interp, call: &Invocation) -> Value {
             _ => moved = converted(&moved, name, &value),
         }
     }
-    Value::tensor(kept(interp, &moved))
+    let tensor = first(interp, call);
+    if is_same(&tensor, &moved) { Value::Tensor(tensor) } else { Value::tensor(kept(interp, &moved)) }
+}
+
+/// Nothing is converted: the framework gives back the tensor itself, which is a parameter still.
+fn is_same(tensor: &Tensor, converted: &Tensor) -> bool {
+    tensor.is_parameter()
+        && tensor.dtype.is_some()
+        && tensor.dtype == converted.dtype
+        && tensor.device != Device::Unknown
+        && tensor.device == converted.device
 }
 
 /// What is moved no longer stays where it was made.

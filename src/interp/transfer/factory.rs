@@ -113,6 +113,25 @@ pub fn factory_like(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(made(interp, call, Some(&model), holder).with_shape(shape))
 }
 
+/// `sparse values size dtype device requires_grad`: what holds these values, where they are.
+pub fn sparse(interp: &mut Interp, call: &Invocation) -> Value {
+    let values = first(interp, call);
+    let shape = given_shape(interp, call, 1).filter(|shape| !shape.is_empty());
+    let held = made(interp, call, Some(&values), Holder::Framework).with_shape(shape);
+    let graph = held.graph.union(&graph_here(interp.grad, held.dtype, &values.graph));
+    Value::tensor(Tensor { graph, learned: values.learned, ..held })
+}
+
+/// `asking self requires_grad`: the tensor itself, a leaf from here on where it was in no graph.
+pub fn asking_for_gradients(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let asked = given(call, 1).map_or(Some(true), |flag| flag.as_bool());
+    match (&tensor.graph, asked) {
+        (Graph::None, Some(true) | None) => Value::tensor(asking(interp, (*tensor).clone(), Some(asked))),
+        _ => Value::Tensor(tensor),
+    }
+}
+
 /// A new tensor, its dtype and device by the call's options, else as of a model, else by default.
 fn made(interp: &Interp, call: &Invocation, model: Option<&Tensor>, holder: Holder) -> Tensor {
     let is_array = holder == Holder::NumPy;

@@ -7,7 +7,7 @@ pub mod dims;
 mod batched;
 mod convert;
 mod elementwise;
-mod factory;
+pub(super) mod factory;
 mod index;
 mod layers;
 mod ops;
@@ -52,6 +52,7 @@ static VERBS: &[(&str, Transfer)] = &[
     ("array-range", factory::array_range),
     ("array-unknown", factory::array_unknown),
     ("as-tensor", factory::as_tensor),
+    ("asking", factory::asking_for_gradients),
     ("attention", layers::attention),
     ("attention-pair", layers::attention_pair),
     ("bool", convert::truth),
@@ -126,6 +127,7 @@ static VERBS: &[(&str, Transfer)] = &[
     ("shape", convert::shape),
     ("size", convert::size),
     ("sort", reduce::sort),
+    ("sparse", factory::sparse),
     ("split", shape::split),
     ("split-arrays", tables::split_arrays),
     ("squeeze", shape::squeeze),
