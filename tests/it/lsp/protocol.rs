@@ -87,7 +87,7 @@ fn the_binary_talks_over_its_streams() {
     let shutdown = json!({ "jsonrpc": "2.0", "id": 2, "method": "shutdown" });
     let exit = json!({ "jsonrpc": "2.0", "method": "exit" });
     for (messages, code) in
-        [(vec![initialize.clone(), shutdown, exit.clone()], 0), (vec![initialize, exit], 2), (vec![], 2)]
+        [(vec![initialize.clone(), shutdown, exit.clone()], 0), (vec![initialize, exit], 1), (vec![], 2)]
     {
         let mut command = project.command(&["server", "--stdio"]);
         let mut child =
