@@ -35,11 +35,11 @@ def draw(trainlint, folder, *replaying):
 
 
 def words(path):
-    """What a picture says; of a replay the verdicts and places alone, since a slow machine draws fewer samples."""
+    """What a picture says; of a replay the verdicts alone, since a slow machine draws fewer samples."""
     text = re.sub(r"<style>.*?</style>", "", path.read_text(encoding="utf-8"), flags=re.S)
     text = unescape(re.sub(r"<[^>]*>", "", text))
     if path.name == "confirm.svg":
-        return re.findall(r"CONFIRMED|REPRODUCED|INCONCLUSIVE|digits\.py:\d+:\d+", text)
+        return re.findall(r"\bCONFIRMED\b|\bREPRODUCED\b|\bINCONCLUSIVE\b", text)
     return text.split()
 
 

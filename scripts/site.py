@@ -87,7 +87,8 @@ SAMPLES = "100000"
 def main(binary, folder):
     trainlint, folder = Path(binary).resolve(), Path(folder).resolve()
     source = folder / "pages"
-    shutil.rmtree(folder, ignore_errors=True)
+    for made in (source, folder / "html"):
+        shutil.rmtree(made, ignore_errors=True)
     rules = json.loads(subprocess.run([trainlint, "rules", "--output-format", "json"], check=True, capture_output=True).stdout)
     arrange_rules(trainlint, rules, source)
     order = [(title, pages if pages else rule_order(rules)) for title, pages in ORDER]

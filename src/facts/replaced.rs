@@ -147,12 +147,12 @@ impl Script<'_> {
             objects.iter().fold(objects.clone(), |all, object| all.union(&descendants(heap, object)))
         };
         let owned = inside(&state.owns);
+        let around = |act: &Visit| act.loops.iter().any(|id| step.loops.contains(id));
         let mut reached = ObjSet::default();
         for act in acts {
             match &act.event.effect {
-                Effect::Forward { module, .. } if owned.contains(*module) && act.loops.contains(&round) => {
-                    return None;
-                }
+                // What it gave in an outer loop may be in the loss of an inner one.
+                Effect::Forward { module, .. } if owned.contains(*module) && around(act) => return None,
                 // What reaches it anywhere shows that it is trained after all.
                 Effect::Backward { leaves, .. } => {
                     if inside(leaves).iter().any(|leaf| owned.contains(leaf)) && act.loops.contains(&round) {
