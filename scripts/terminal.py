@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-#: How wide the terminal of a picture is, at most.
+#: How wide the terminal of a picture is: the same for all, so that letters have one size.
 COLUMNS = 118
 
 #: Background, text, and the eight colours, plain and bright, readable on the dark background.
@@ -71,7 +71,7 @@ def html(ansi):
 
 def svg(path, title, ansi):
     """A terminal for the README, in which long lines go on in the next."""
-    text = _record(ansi, min(COLUMNS, _width(ansi) + 1)).export_svg(title=title, theme=THEME, code_format=PICTURE, unique_id=Path(path).stem)
+    text = _record(ansi, COLUMNS).export_svg(title=title, theme=THEME, code_format=PICTURE, unique_id=Path(path).stem)
     Path(path).write_text("".join(f"{line.rstrip()}\n" for line in text.splitlines() if line.strip()), encoding="utf-8")
 
 

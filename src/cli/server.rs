@@ -12,8 +12,9 @@ pub fn run(args: &ServerArgs) -> anyhow::Result<u8> {
     // There is no other way to talk.
     let ServerArgs { stdio: _ } = args;
     let cwd = std::env::current_dir().context("the working folder can't be found")?;
+    let program = std::env::current_exe().context("the program that runs can't be found")?;
     let stdio = Stdio::open().context("the threads that read and write can't be started")?;
-    let ended = serve(&stdio.connection, Host { cwd });
+    let ended = serve(&stdio.connection, Host { cwd, program });
     stdio.close();
     Ok(if ended? { CLEAN } else { LEFT })
 }

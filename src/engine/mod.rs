@@ -129,7 +129,7 @@ pub struct Problem {
 }
 
 /// The files that findings lie in, as they are shown.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Sources(FxHashMap<FileId, Shown>);
 
 #[derive(Clone, Debug)]

@@ -2,16 +2,17 @@
 //! its own answer only.
 
 use super::client::{Answer, Asked, error};
+use super::confirm::{CONFIRM, Target};
 use super::findings::View;
 use super::server::{Folder, Question, Server};
 use super::settings::{Run, Settings};
 use super::uri;
 use crate::engine::guarded;
 use gen_lsp_types::{
-    CodeActionParams, DidChangeNotebookDocumentParams, DidChangeTextDocumentParams,
+    CodeActionParams, CodeLensParams, DidChangeNotebookDocumentParams, DidChangeTextDocumentParams,
     DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, DidCloseNotebookDocumentParams,
     DidCloseTextDocumentParams, DidOpenNotebookDocumentParams, DidOpenTextDocumentParams,
-    DocumentDiagnosticParams, HoverParams, MessageType,
+    DocumentDiagnosticParams, ExecuteCommandParams, HoverParams, MessageType,
 };
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
 use serde::de::DeserializeOwned;
@@ -70,6 +71,21 @@ impl Server {
                 let params: CodeActionParams = parsed(params)?;
                 let uri = params.text_document.uri.0.clone();
                 self.ask_of(id, &uri, Question::Actions(Box::new(params)), json!([]));
+            }
+            "textDocument/codeLens" => {
+                let params: CodeLensParams = parsed(params)?;
+                let uri = params.text_document.uri.0;
+                self.ask_of(id, &uri.clone(), Question::Lenses { uri }, json!([]));
+            }
+            "workspace/executeCommand" => {
+                let params: ExecuteCommandParams = parsed(params)?;
+                if params.command != CONFIRM {
+                    let what = format!("there is no command {}", params.command);
+                    return Err(error(ErrorCode::InvalidParams, what));
+                }
+                let target = Target::read(params)?;
+                let uri = target.uri.clone();
+                self.ask_of(id, &uri, Question::Confirm(target), Value::Null);
             }
             "codeAction/resolve" => {
                 let answer = self.resolve(params);

@@ -16,6 +16,8 @@ use std::path::Path;
 pub trait Names {
     /// The client's name of a cell of a file, or of the file.
     fn uri_of(&self, path: &Path, cell: Option<u32>) -> String;
+    /// What a replay of a finding came to, in a few words.
+    fn verdict(&self, view: &View<'_>, finding: &Finding) -> Option<String>;
 }
 
 /// Makes what the client shows of one outcome.
@@ -81,6 +83,9 @@ impl View<'_> {
         }
         for help in &finding.help {
             text.push_str(&format!("\nhelp: {help}"));
+        }
+        if let Some(verdict) = self.names.verdict(self, finding) {
+            text.push_str(&format!("\nreplayed: {verdict}"));
         }
         text
     }

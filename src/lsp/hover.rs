@@ -6,7 +6,7 @@ use super::plain;
 use super::server::Server;
 use crate::engine::selection::find_rule;
 use crate::render::{self, help_uri};
-use crate::report::{Applicability, Diagnostic as Finding};
+use crate::report::{Applicability, Diagnostic as Finding, Label, Place};
 use crate::source::SourceFile;
 use gen_lsp_types::{HoverParams, Range};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ impl Server {
         let at = asked.position;
         let here = view.of_cell(seat.cell).filter(|(_, range)| range.start <= at && at <= range.end);
         let found: Vec<(&Finding, Range)> = here.collect();
-        let mut texts: Vec<String> = found.iter().map(|(finding, _)| told(view, finding)).collect();
+        let mut texts: Vec<String> = found.iter().map(|(finding, _)| self.told(view, finding)).collect();
         let offset = view.encoding().offset(source, seat.cell, at);
         if texts.is_empty() {
             texts.extend(offset.and_then(|offset| suppressed(source, offset)));
@@ -37,6 +37,15 @@ impl Server {
         Ok(self.shown(&texts.join("\n\n---\n\n"), range))
     }
 
+    /// A finding, and what a replay of it came to.
+    fn told(&self, view: &View<'_>, finding: &Finding) -> String {
+        let told = told(view, finding);
+        match self.verdict_of(view, finding) {
+            Some(known) => format!("{told}\n\n```text\n{}```", known.told),
+            None => told,
+        }
+    }
+
     fn shown(&self, markdown: &str, range: Option<Range>) -> Value {
         let (kind, value) = match self.client.can.markdown {
             true => ("markdown", markdown.to_owned()),
@@ -49,22 +58,30 @@ impl Server {
     }
 }
 
-/// A finding with everything that is known of it.
+/// A finding with everything that is known of it, but for what its diagnostic says where both are shown.
 fn told(view: &View<'_>, finding: &Finding) -> String {
     let (severity, confidence) = (render::severity(finding.severity), render::confidence(finding.confidence));
-    let mut text =
-        format!("**{}** · {severity}, {confidence} confidence\n\n{}", finding.rule, finding.message);
-    let related = finding.related.iter().filter_map(|label| {
-        let said = if label.message.is_empty() { "here" } else { &label.message };
-        Some(format!("| {} | {} |", view.spelled(label.place)?, cell(said)))
-    });
-    let rows: Vec<String> = related.collect();
-    if !rows.is_empty() {
-        text.push_str(&format!("\n\n| where | what |\n| --- | --- |\n{}", rows.join("\n")));
+    let mut text = format!("**{}** · {severity}, {confidence} confidence", finding.rule);
+    let is_alone = !view.can.hovers_beside_diagnostics;
+    if is_alone {
+        text.push_str(&format!("\n\n{}", finding.message));
+    }
+    let rows = steps(view, finding);
+    if rows.len() > 1 {
+        text.push_str(&format!("\n\n| where | code | what |\n| --- | --- | --- |\n{}", rows.join("\n")));
     }
     for note in &finding.notes {
         text.push_str(&format!("\n\n{note}"));
     }
+    if is_alone {
+        text.push_str(&advice(finding));
+    }
+    text
+}
+
+/// What to do about a finding, and where to read on.
+fn advice(finding: &Finding) -> String {
+    let mut text = String::new();
     for help in &finding.help {
         text.push_str(&format!("\n\n**help:** {help}"));
     }
@@ -80,6 +97,30 @@ fn told(view: &View<'_>, finding: &Finding) -> String {
         text.push_str(&format!("\n\n[about {}]({link})", finding.rule));
     }
     text
+}
+
+/// The places that lead to a finding, and its own: what stands there, and what happens.
+fn steps(view: &View<'_>, finding: &Finding) -> Vec<String> {
+    let own = Label { place: finding.place, message: String::new() };
+    let is_named = finding.related.iter().any(|label| label.place == finding.place);
+    let own = (!is_named).then_some(&own);
+    let row = |label: &Label| {
+        let what = if label.message.is_empty() { finding.message.as_str() } else { label.message.as_str() };
+        Some(format!("| {} | {} | {} |", view.spelled(label.place)?, code(view, label.place)?, cell(what)))
+    };
+    finding.related.iter().chain(own).filter_map(row).collect()
+}
+
+/// What stands at a place, the first line of it.
+fn code(view: &View<'_>, place: Place) -> Option<String> {
+    const MOST: usize = 60;
+    let shown = view.checked.outcome.sources.get(place.file)?;
+    let said = shown.source.text.get(place.span.range())?;
+    let line = said.lines().next().unwrap_or_default().trim();
+    let cut: String = line.chars().take(MOST).collect();
+    let more = if cut.len() < line.len() || said.lines().nth(1).is_some() { " …" } else { "" };
+    // A code span of Markdown can't hold its own mark.
+    Some(if cut.is_empty() { String::new() } else { format!("`{}{more}`", cell(&cut.replace('`', "'"))) })
 }
 
 /// The text of a cell of a table.

@@ -2,10 +2,12 @@
 
 use super::actions::FIX_ALL;
 use super::client::Abilities;
+use super::confirm::CONFIRM;
 use gen_lsp_types::{
-    CodeActionKind, CodeActionOptions, DiagnosticOptions, NotebookCellLanguage, NotebookDocumentFilter,
-    NotebookDocumentFilterNotebookType, NotebookDocumentFilterWithNotebook, NotebookDocumentSyncOptions,
-    SaveOptions, ServerCapabilities, TextDocumentSyncKind, TextDocumentSyncOptions, WorkDoneProgressOptions,
+    CodeActionKind, CodeActionOptions, CodeLensOptions, DiagnosticOptions, ExecuteCommandOptions,
+    NotebookCellLanguage, NotebookDocumentFilter, NotebookDocumentFilterNotebookType,
+    NotebookDocumentFilterWithNotebook, NotebookDocumentSyncOptions, SaveOptions, ServerCapabilities,
+    TextDocumentSyncKind, TextDocumentSyncOptions, WorkDoneProgressOptions,
     WorkspaceFoldersServerCapabilities, WorkspaceOptions,
 };
 use serde_json::{Value, json};
@@ -45,6 +47,14 @@ pub fn result(can: &Abilities) -> Value {
             .into(),
         ),
         hover_provider: Some(true.into()),
+        code_lens_provider: Some(CodeLensOptions {
+            resolve_provider: Some(false),
+            ..CodeLensOptions::default()
+        }),
+        execute_command_provider: Some(ExecuteCommandOptions {
+            commands: vec![CONFIRM.to_owned()],
+            ..ExecuteCommandOptions::default()
+        }),
         workspace: Some(WorkspaceOptions {
             workspace_folders: Some(WorkspaceFoldersServerCapabilities {
                 supported: Some(true),

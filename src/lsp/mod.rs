@@ -4,6 +4,7 @@
 mod actions;
 mod analyst;
 mod client;
+mod confirm;
 mod dispatch;
 mod documents;
 mod edits;
@@ -21,8 +22,10 @@ pub use stdio::Stdio;
 
 use crate::engine::Outcome;
 use crate::source::SourceFile;
-use lsp_server::{Connection, ProtocolError};
+use analyst::Analyst;
+use lsp_server::Connection;
 use server::Server;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -31,6 +34,8 @@ use std::sync::Arc;
 pub struct Host {
     /// Where what has no folder is taken to lie.
     pub cwd: PathBuf,
+    /// trainlint itself, which replays in a process of its own.
+    pub program: PathBuf,
 }
 
 /// What a check of a document found.
@@ -46,11 +51,14 @@ pub struct Checked {
 }
 
 /// Talks until the client is done; false when it went without a word.
-pub fn serve(connection: &Connection, host: Host) -> Result<bool, ProtocolError> {
-    let (id, params) = connection.initialize_start()?;
+pub fn serve(connection: &Connection, host: Host) -> io::Result<bool> {
+    let analyst = Analyst::start()?;
+    let (id, params) = connection.initialize_start().map_err(io::Error::other)?;
     let can = client::Abilities::of(&params);
     let result = initialize::result(&can);
-    let mut server = Server::new(connection, host, can, &params);
+    let mut server = Server::new(connection, host, analyst, can, &params);
     server.client.respond(id, Ok(result));
-    Ok(server.run(&connection.receiver))
+    let ended = server.run(&connection.receiver);
+    server.end_replay();
+    Ok(ended)
 }

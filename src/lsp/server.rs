@@ -3,12 +3,14 @@
 
 use super::analyst::{Analyst, Done, Job};
 use super::client::{Abilities, Answer, Client, error, outdated_pull};
+use super::confirm::{Confirmed, Finished, Replaying, Target};
 use super::documents::Documents;
 use super::findings::{Names, View, file_uri};
 use super::settings::{Run, Settings, section};
 use super::{Checked, Host, uri};
-use crate::engine::Request;
 use crate::engine::analysis::Library;
+use crate::engine::{Request, settings_for};
+use crate::report::Diagnostic as Finding;
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use gen_lsp_types::{MessageType, PublishDiagnosticsParams, Uri};
 use lsp_server::{Connection, ErrorCode, Message, RequestId};
@@ -31,6 +33,8 @@ pub enum Question {
     Pull { uri: String, previous: Option<String> },
     Hover(Box<gen_lsp_types::HoverParams>),
     Actions(Box<gen_lsp_types::CodeActionParams>),
+    Lenses { uri: String },
+    Confirm(Target),
 }
 
 /// The document that is being checked.
@@ -56,23 +60,30 @@ pub struct Server {
     pub settings: Settings,
     pub by_folder: FxHashMap<String, Settings>,
     pub shut_down: bool,
-    analyst: Option<Analyst>,
+    analyst: Analyst,
     busy: Option<Busy>,
     /// Documents to check, the next one last.
     due: Vec<String>,
     checked: FxHashMap<String, Checked>,
     waiting: Vec<Waiting>,
+    pub replaying: Option<Replaying>,
+    pub finished: Sender<Finished>,
+    replays: Receiver<Finished>,
+    pub verdicts: Vec<Confirmed>,
     /// What was complained of last, so that it is not said with every keystroke.
     complaint: String,
 }
 
 impl Server {
-    pub fn new(connection: &Connection, host: Host, can: Abilities, params: &Value) -> Server {
+    pub fn new(
+        connection: &Connection,
+        host: Host,
+        analyst: Analyst,
+        can: Abilities,
+        params: &Value,
+    ) -> Server {
         let client = Client::new(connection.sender.clone(), can);
-        let analyst = Analyst::start();
-        if let Err(why) = &analyst {
-            client.show(MessageType::Error, &format!("trainlint can't start its thread: {why}"));
-        }
+        let (finished, replays) = unbounded();
         let mut server = Server {
             client,
             documents: Documents::default(),
@@ -82,11 +93,15 @@ impl Server {
             settings: Settings::default(),
             by_folder: FxHashMap::default(),
             shut_down: false,
-            analyst: analyst.ok(),
+            analyst,
             busy: None,
             due: Vec::new(),
             checked: FxHashMap::default(),
             waiting: Vec::new(),
+            replaying: None,
+            finished,
+            replays,
+            verdicts: Vec::new(),
             complaint: String::new(),
         };
         server.settings = server.read_settings(params.get("initializationOptions").unwrap_or(&Value::Null));
@@ -95,8 +110,7 @@ impl Server {
 
     /// Until the client says that it goes, or is gone; whether it said so in the right order.
     pub fn run(&mut self, messages: &Receiver<Message>) -> bool {
-        let (_none, never): (Sender<Done>, _) = unbounded();
-        let done = self.analyst.as_ref().map_or(never, |analyst| analyst.done.clone());
+        let (done, replays) = (self.analyst.done.clone(), self.replays.clone());
         loop {
             select! {
                 recv(messages) -> message => match message {
@@ -104,6 +118,7 @@ impl Server {
                     Err(_) => return false,
                 },
                 recv(done) -> done => if let Ok(done) = done { self.done(done) },
+                recv(replays) -> finished => if let Ok(finished) = finished { self.replayed(finished) },
             }
             // What is there already is heard before the next check begins: it may make it idle.
             while let Ok(message) = messages.try_recv() {
@@ -143,8 +158,7 @@ impl Server {
     pub fn ask(&mut self, id: RequestId, document: &str, question: Question) {
         let Some(edits) = self.documents.get(document).map(|document| document.edits) else { return };
         if self.may_answer(document, &question) {
-            let answer = self.answer(document, &question);
-            self.client.respond(id, answer);
+            self.reply(id, document, question);
         } else {
             self.waiting.push(Waiting { id, uri: document.to_owned(), edits, question });
             let at_work = |busy: &Busy| busy.uri == document && busy.edits == edits && !busy.is_outdated;
@@ -165,6 +179,18 @@ impl Server {
         }
     }
 
+    fn reply(&mut self, id: RequestId, document: &str, question: Question) {
+        if let Question::Confirm(target) = question {
+            return self.confirm(id, document, &target);
+        }
+        let answer = self.answer(document, &question);
+        self.client.respond(id, answer);
+    }
+
+    pub fn checked(&self, document: &str) -> Option<&Checked> {
+        self.checked.get(document)
+    }
+
     fn answer(&self, document: &str, question: &Question) -> Answer {
         let Some(checked) = self.checked.get(document) else { return Ok(Value::Null) };
         let view = View { checked, can: &self.client.can, names: self };
@@ -172,6 +198,9 @@ impl Server {
             Question::Pull { uri, previous } => self.pulled(&view, uri, previous.as_deref()),
             Question::Hover(params) => self.hover(&view, params),
             Question::Actions(params) => self.actions(&view, params),
+            Question::Lenses { uri } => self.lenses(&view, uri),
+            // It is answered when it has run.
+            Question::Confirm(_) => Ok(Value::Null),
         }
     }
 
@@ -190,6 +219,7 @@ impl Server {
             .partition(|waiting| waiting.uri == uri && waiting.edits < edits);
         self.waiting = waiting;
         self.refuse(outdated);
+        self.verdicts.retain(|known| !known.is_of(uri));
         if let Some(path) = path {
             self.hold(uri, &path);
             self.depend_on(&path, uri);
@@ -219,6 +249,10 @@ impl Server {
 
     /// Other documents that reached a file have to be checked again.
     fn depend_on(&mut self, path: &Path, changed: &str) {
+        // Which files a check will have reached is not known before it is done.
+        if let Some(busy) = self.busy.as_mut().filter(|busy| busy.uri != changed) {
+            busy.is_outdated = true;
+        }
         for (uri, checked) in &mut self.checked {
             if uri != changed && checked.outcome.reached.iter().any(|reached| reached == path) {
                 checked.is_stale = true;
@@ -262,6 +296,7 @@ impl Server {
         self.refuse(outdated);
         self.due.retain(|due| due != uri);
         self.checked.remove(uri);
+        self.verdicts.retain(|known| !known.is_of(uri));
         if let Some(path) = self.documents.close(uri).and_then(|document| document.path) {
             self.library.release(&path);
             self.depend_on(&path, uri);
@@ -273,6 +308,8 @@ impl Server {
         if let Some(at) = self.waiting.iter().position(|waiting| waiting.id == *id) {
             let Waiting { id, .. } = self.waiting.remove(at);
             self.client.respond(id, Err(error(ErrorCode::RequestCanceled, "cancelled")));
+        } else {
+            self.cancel_replay(id);
         }
     }
 
@@ -283,10 +320,8 @@ impl Server {
             let (edits, path) = (document.edits, document.path.clone());
             match path.as_deref().and_then(|path| self.request(path)) {
                 Some(request) => {
-                    if let Some(analyst) = &self.analyst {
-                        analyst.give(Job { uri: uri.clone(), edits, request });
-                        self.busy = Some(Busy { uri, edits, is_outdated: false });
-                    }
+                    self.analyst.give(Job { uri: uri.clone(), edits, request });
+                    self.busy = Some(Busy { uri, edits, is_outdated: false });
                 }
                 None => {
                     let path = path.unwrap_or_default();
@@ -301,7 +336,7 @@ impl Server {
         let settings = self.settings_of(path);
         self.library.held(path).filter(|_| settings.enable)?;
         let root = self.folder_of(path).map(|folder| folder.path.as_path()).or(path.parent())?;
-        Some(Request {
+        let request = Request {
             cwd: root.to_owned(),
             buffer: Some(path.to_owned()),
             origin: settings.origin(),
@@ -309,7 +344,17 @@ impl Server {
             threads: 1,
             library: Some(self.library.clone()),
             ..Request::default()
-        })
+        };
+        (!self.is_of_others(path, &request)).then_some(request)
+    }
+
+    /// A file outside of the workspace that lies where others' files lie: a definition that was looked up.
+    fn is_of_others(&self, path: &Path, request: &Request) -> bool {
+        let is_outside = !self.folders.is_empty() && self.folder_of(path).is_none();
+        let excludes = || {
+            settings_for(request).is_ok_and(|settings| settings.exclude.matches_below(Path::new("/"), path))
+        };
+        is_outside && excludes()
     }
 
     fn done(&mut self, done: Done) {
@@ -320,7 +365,11 @@ impl Server {
             return;
         }
         if is_outdated {
-            return self.check(&done.uri);
+            // Behind what has made it so.
+            if !self.due.contains(&done.uri) {
+                self.due.insert(0, done.uri);
+            }
+            return;
         }
         let path = document.path.clone().unwrap_or_default();
         let mut checked = Checked::nothing(path.clone(), done.edits);
@@ -361,8 +410,19 @@ impl Server {
         self.waiting = waiting;
         let ready: Vec<Waiting> = ready;
         for Waiting { id, question, .. } in ready {
-            let answer = self.answer(uri, &question);
-            self.client.respond(id, answer);
+            self.reply(id, uri, question);
+        }
+    }
+
+    /// A verdict has come: what was shown of the document is shown again, with it.
+    pub fn show_verdict(&mut self, uri: &str) {
+        if !self.client.can.pulls {
+            self.publish(uri);
+        } else if self.client.can.refreshes {
+            self.client.ask("workspace/diagnostic/refresh", Value::Null, super::client::Asked::Other);
+        }
+        if self.client.can.refreshes_lenses {
+            self.client.ask("workspace/codeLens/refresh", Value::Null, super::client::Asked::Other);
         }
     }
 
@@ -391,6 +451,10 @@ impl Names for Server {
         let open = self.documents.at(path);
         let part = open.and_then(|document| document.part(cell)).map(|(uri, _)| uri);
         part.or(open.map(|document| document.uri.as_str())).map_or_else(|| file_uri(path), str::to_owned)
+    }
+
+    fn verdict(&self, view: &View<'_>, finding: &Finding) -> Option<String> {
+        Some(self.verdict_of(view, finding)?.verdict.verdict.name().to_lowercase())
     }
 }
 

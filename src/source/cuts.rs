@@ -48,11 +48,12 @@ impl<'a> Scan<'a> {
 
     /// At the margin, outside of strings.
     fn begin(&mut self, at: usize) {
+        let is_continued = std::mem::take(&mut self.is_continued);
         let head = head(&self.bytes[at..]);
         if head.is_empty() {
             return;
         }
-        let is_within = self.depth > 0 || std::mem::take(&mut self.is_continued);
+        let is_within = self.depth > 0 || is_continued;
         if is_within && !begins_definition(&self.bytes[at..]) {
             return;
         }
@@ -151,6 +152,12 @@ mod tests {
             "for x in y: pass\n",
             "class A: pass\n",
         ];
+        assert_eq!(pieces(&whole.concat()), whole);
+    }
+
+    #[test]
+    fn a_wrapped_line_says_nothing_of_later_ones() {
+        let whole = ["def f():\n    return a + \\\n        b\n", "@c\nclass D:\n    pass\n"];
         assert_eq!(pieces(&whole.concat()), whole);
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const CLEAN: &str = "    optimizer.zero_grad()\n    loss.backward()\n";
 
 /// What the command line says of a file, as the client would show it.
-fn checked(project: &Project, path: &str) -> Vec<(String, u64, u64, u64, u64)> {
+pub fn checked(project: &Project, path: &str) -> Vec<(String, u64, u64, u64, u64)> {
     let ran: Ran = project.run(&["check", "--no-cache", "--output-format", "json", path]);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     let number = |finding: &Value, key: &str| finding[key].as_u64().unwrap() - 1;
@@ -19,7 +19,7 @@ fn checked(project: &Project, path: &str) -> Vec<(String, u64, u64, u64, u64)> {
     report["findings"].as_array().unwrap().iter().map(one).collect()
 }
 
-fn shown(diagnostics: &[Value]) -> Vec<(String, u64, u64, u64, u64)> {
+pub fn shown(diagnostics: &[Value]) -> Vec<(String, u64, u64, u64, u64)> {
     let number = |place: &Value, key: &str| place[key].as_u64().unwrap();
     let one = |diagnostic: &Value| {
         let (start, end) = (&diagnostic["range"]["start"], &diagnostic["range"]["end"]);

@@ -84,7 +84,7 @@ impl Client {
     /// Before a word is said.
     pub fn started(project: Project) -> Client {
         let (ours, theirs) = Connection::memory();
-        let host = Host { cwd: project.root().to_owned() };
+        let host = Host { cwd: project.root().to_owned(), program: env!("CARGO_BIN_EXE_trainlint").into() };
         let server = std::thread::spawn(move || serve(&theirs, host).unwrap_or(false));
         let (connection, server) = (Some(ours), Some(server));
         Client { project, connection, server, last: 0, seen: Vec::new(), abilities: Value::Null }
