@@ -4,11 +4,13 @@
 
 mod adopt;
 mod args;
+mod backend;
 mod cache;
 mod changes;
 mod check;
 mod explain;
 mod fix;
+mod hints;
 mod manual;
 mod output;
 mod progress;
@@ -42,6 +44,7 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             // A closed pipe is the reader's choice, and no failure of ours.
+            let error = hints::teach(error);
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILURE));
         }
@@ -53,7 +56,7 @@ pub fn main() -> ExitCode {
         Command::Plan(plan) => replay::plan(&plan, &output),
         Command::Replay(replay) => replay::replay(&replay, &output),
         Command::Report(report) => replay::report(&report, &output),
-        Command::ReplayWorker(worker) => replay::worker(&worker),
+        Command::ReplayWorker(worker) => replay::worker(&worker, &output),
         Command::Rules(rules) => rules::run(&rules, &output),
         Command::Explain(explain) => explain::run(&explain, &output),
         Command::Server(args) => server::run(&args),

@@ -7,6 +7,8 @@ mod cache;
 mod catalogue;
 mod cli;
 mod config;
+#[cfg(all(unix, feature = "gpu"))]
+mod cuda;
 mod findings;
 mod fixes;
 mod fixtures;
@@ -23,3 +25,4 @@ mod pieces;
 mod render;
 mod replay;
 mod services;
+mod staleness;
