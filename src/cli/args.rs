@@ -74,6 +74,7 @@ pub struct CheckArgs {
         long,
         value_name = "FORMAT",
         default_value = "full",
+        ignore_case = true,
         env = "TRAINLINT_OUTPUT_FORMAT",
         help_heading = "Output"
     )]

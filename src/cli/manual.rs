@@ -62,7 +62,8 @@ in the file until the baseline is written anew, and is let through once if it co
 
 `--diff-base` needs git. It rehearses the tree as it was, too, at the last commit that the revision and the
 working tree have in common, so a helper that no longer clears gradients is reported where they are applied.
-A shallow clone lacks that commit (GitHub Actions: `fetch-depth: 0`).
+A shallow clone lacks that commit (GitHub Actions: `fetch-depth: 0`). Of a notebook the code counts, not the
+lines, which change when it is run. Submodules that are checked out are compared with what the base says of them.
 ";
 
 const CACHE: &str = "

@@ -9,6 +9,7 @@ mod changes;
 mod check;
 mod explain;
 mod fix;
+mod hints;
 mod manual;
 mod output;
 mod progress;
@@ -42,6 +43,7 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             // A closed pipe is the reader's choice, and no failure of ours.
+            let error = hints::teach(error);
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILURE));
         }

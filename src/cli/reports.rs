@@ -23,7 +23,7 @@ impl Report {
             let names = Format::value_variants().iter().filter_map(ValueEnum::to_possible_value);
             names.map(|name| name.get_name().to_owned()).collect::<Vec<_>>().join(", ")
         };
-        let format = Format::from_str(format, false)
+        let format = Format::from_str(format, true)
             .map_err(|_| format!("unknown format `{format}`; there are {}", known()))?;
         if path.is_empty() {
             return Err(format!("`{text}` names no file"));
@@ -79,6 +79,7 @@ mod tests {
     fn a_report_is_a_format_and_a_path() {
         let report = Report::parse("json-lines=a=b.jsonl");
         assert_eq!(report, Ok(Report { format: Format::JsonLines, path: PathBuf::from("a=b.jsonl") }));
+        assert!(Report::parse("SARIF=x").is_ok());
         assert!(Report::parse("out.sarif").unwrap_err().contains("such as `sarif=out.sarif`"));
         assert!(Report::parse("sariff=x").unwrap_err().contains("there are full, concise, grouped, json,"));
         assert!(Report::parse("sarif=").unwrap_err().contains("names no file"));

@@ -57,8 +57,11 @@ fn missing(given: &Path, path: &Path) -> DiscoveryError {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let siblings = disk::names_in(folder);
     let hint = nearest(&name, siblings.iter().map(String::as_str))
-        .map(|near| format!("; did you mean {}?", given.with_file_name(near).display()))
-        .unwrap_or_default();
+        .map(|near| format!("; did you mean {}?", given.with_file_name(near).display()));
+    // What a shell does not expand reaches us as it is.
+    let is_pattern = given.to_string_lossy().contains(['*', '?']);
+    let pattern = || is_pattern.then(|| "; a folder stands for all scripts in it".to_owned());
+    let hint = hint.or_else(pattern).unwrap_or_default();
     DiscoveryError::Missing { path: given.display().to_string(), hint }
 }
 

@@ -19,6 +19,7 @@ pub mod settings;
 pub mod silence;
 pub mod suggest;
 
+pub use disk::absolute;
 pub use roots::Roots;
 pub use run::{check, check_with, files, guarded, settings_for};
 
@@ -74,11 +75,11 @@ impl Progress for Silent {
 pub enum RunError {
     #[error(transparent)]
     Discovery(#[from] discovery::DiscoveryError),
-    #[error("{0}")]
+    #[error(transparent)]
     Config(#[from] config::ConfigError),
     #[error("{0}")]
     Tables(String),
-    #[error("the threads could not be started: {0}")]
+    #[error("the threads could not be started")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
 

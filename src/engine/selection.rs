@@ -53,7 +53,10 @@ impl Selector {
         }
         let known = known_rules();
         let names = known.iter().map(|rule| rule.id).chain(Group::ALL.into_iter().map(Group::name));
-        let hint = did_you_mean(text, names.chain(["ALL"]));
+        let hint = match did_you_mean(text, names.chain(["ALL"])) {
+            none if none.is_empty() => " (`trainlint rules` lists the rules)".to_owned(),
+            hint => hint,
+        };
         Err(format!("unknown rule or group `{text}`{hint}"))
     }
 

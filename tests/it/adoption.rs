@@ -201,6 +201,69 @@ fn a_clone_that_lacks_the_commit_in_common_is_a_clear_failure() {
 }
 
 #[test]
+fn a_renamed_file_is_known_where_it_alone_is_asked_for() {
+    if !has_git() {
+        return;
+    }
+    let project = Project::new().file("old name.py", script(0));
+    git(&project, &["init", "--quiet"]);
+    commit(&project);
+    std::fs::create_dir(project.path("sub")).unwrap();
+    git(&project, &["mv", "old name.py", "sub/ü.py"]);
+    // As a hook names what is staged.
+    for asked in ["sub/ü.py", "sub", "./sub/../sub"] {
+        assert_eq!(check(&project, &["--diff-base", "HEAD", asked]), (Vec::new(), 4), "{asked}");
+    }
+}
+
+#[test]
+fn what_is_in_a_submodule_is_known_there() {
+    if !has_git() {
+        return;
+    }
+    let inner = Project::new().file("train.py", script(1));
+    git(&inner, &["init", "--quiet"]);
+    commit(&inner);
+    let project = Project::new().file("train.py", script(0));
+    git(&project, &["init", "--quiet"]);
+    let url = inner.root().to_str().unwrap();
+    git(&project, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "lib/inner"]);
+    commit(&project);
+    assert_eq!(check(&project, &["--diff-base", "HEAD"]), (Vec::new(), 8));
+    let text = project.read("lib/inner/train.py");
+    project
+        .write("lib/inner/train.py", &format!("import os\n{}{NEW}", text.replace("total += ", "total +=  ")));
+    let (news, known) = check(&project, &["--diff-base", "HEAD"]);
+    let expected = ["lib/inner/train.py:15 retained-graph", "lib/inner/train.py:40 missing-zero-grad"];
+    assert_eq!((news, known), (expected.map(str::to_owned).to_vec(), 7));
+}
+
+#[test]
+fn a_notebook_that_was_run_and_saved_anew_has_no_news() {
+    if !has_git() {
+        return;
+    }
+    let cells: Vec<String> = script(2).split_inclusive('\n').map(str::to_owned).collect();
+    let mut notebook = serde_json::json!({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": null, "source": cells},
+    ]});
+    let project = Project::new().file("note.ipynb", serde_json::to_string_pretty(&notebook).unwrap());
+    git(&project, &["init", "--quiet"]);
+    commit(&project);
+    notebook["cells"][0]["execution_count"] = 7.into();
+    notebook["cells"][0]["outputs"] =
+        serde_json::json!([{"output_type": "stream", "name": "stdout", "text": ["1\n"]}]);
+    project.write("note.ipynb", &notebook.to_string());
+    assert_eq!(check(&project, &["--diff-base", "HEAD"]), (Vec::new(), 4));
+    // A line more, which makes another of the line before: it was the last, and had no end.
+    let source = notebook["cells"][0]["source"].as_array_mut().unwrap();
+    source.push("for x, y in train_loader: model(x).mean().backward(); optimizer.step()".into());
+    project.write("note.ipynb", &notebook.to_string());
+    let (news, known) = check(&project, &["--diff-base", "HEAD"]);
+    assert_eq!((news.len(), known), (1, 4), "{news:?}");
+}
+
+#[test]
 fn a_base_that_can_not_be_checked_is_no_obstacle() {
     if !has_git() {
         return;
@@ -286,6 +349,30 @@ fn comments_are_written_beside_the_findings() {
     assert_eq!((again.code, again.stdout.as_str()), (0, "ignored 0 findings in 0 files\n"));
     let refused = project.run(&["check", "--add-ignore=two\nlines"]);
     assert!(refused.code == 2 && refused.stderr.contains("a reason is one line"), "{refused:?}");
+}
+
+#[test]
+fn comments_for_a_hundred_findings_change_nothing_else() {
+    let project = repository();
+    let texts = || -> Vec<String> {
+        (0..25).map(|number| project.read(&format!("p{}/train_{number}.py", number % 5))).collect()
+    };
+    let before = texts();
+    let ran = project.run(&["check", "--add-ignore"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "ignored 100 findings in 25 files\n"), "{ran:?}");
+    let written = texts();
+    assert_eq!(project.run(&["check"]).code, 0);
+    assert_eq!(project.run(&["check", "--add-ignore"]).stdout, "ignored 0 findings in 0 files\n");
+    assert_eq!(texts(), written);
+    let without = |text: &String| -> String {
+        text.split_inclusive('\n')
+            .map(|line| {
+                line.split_once("  # trainlint: ignore[")
+                    .map_or(line.to_owned(), |(code, _)| format!("{code}\n"))
+            })
+            .collect()
+    };
+    assert_eq!(written.iter().map(without).collect::<Vec<_>>(), before);
 }
 
 #[test]

@@ -58,12 +58,28 @@ fn wrong_flags_are_failures_that_teach() {
         (&["check", "--otput-format", "json"], "--output-format"),
         (&["check", "-", "a.py"], "can't be combined"),
         (&["check", "--stdin-filename", "a.py", "b.py"], "give `-` instead"),
+        (&["check", "--format", "json"], "tip: `--output-format FORMAT` says how"),
+        (&["check", "-q"], "tip: `--output-format concise` writes a line a finding"),
+        (&["rules", "--json"], "tip: `--output-format json` writes JSON"),
+        (&["train.py"], "tip: `trainlint check train.py` checks it"),
+        (&["lint"], "tip: `trainlint check` does that"),
+        (&["chekc"], "similar subcommand exists: 'check'"),
+        (&["check", "--select", "E501"], "`trainlint rules` lists the rules"),
+        (&["check", "--gpu", "4090"], "did you mean `rtx4090`?"),
+        (&["check", "src/*.py"], "src/*.py does not exist; a folder stands for all scripts in it"),
         (&["explain", "unused-supression"], "did you mean `unused-suppression`?"),
     ] {
         let ran = project.run(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}");
         assert!(ran.stderr.contains(said), "{args:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("as a value"), "{args:?}: {}", ran.stderr);
     }
+}
+
+#[test]
+fn a_failure_is_said_once() {
+    let ran = Project::new().run(&["check", "--config", "none.toml"]);
+    assert_eq!((ran.code, ran.stderr.matches("none.toml").count()), (2, 1), "{ran:?}");
 }
 
 #[test]

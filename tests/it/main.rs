@@ -23,3 +23,4 @@ mod pieces;
 mod render;
 mod replay;
 mod services;
+mod staleness;

@@ -60,7 +60,13 @@ impl Target {
         if let Some(gpu) = gpus::find(name) {
             return Ok(Target { name: gpu.id.to_owned(), memory: gpu.bytes() });
         }
-        let hint = super::suggest::did_you_mean(name, gpus::GPUS.iter().map(|gpu| gpu.id));
+        let known = || gpus::GPUS.iter().map(|gpu| gpu.id);
+        let part = name.to_lowercase();
+        // `4090` is near to no name, and part of one.
+        let hint = match known().find(|id| !part.is_empty() && id.contains(&part)) {
+            Some(id) => format!("; did you mean `{id}`?"),
+            None => super::suggest::did_you_mean(name, known()),
+        };
         Err(format!("unknown GPU `{name}`{hint} (or give its memory, such as `24GiB`)"))
     }
 
