@@ -308,9 +308,8 @@ pub struct ConfirmArgs {
     #[command(flatten)]
     pub findings: FindingArgs,
 
-    /// Where to run: `auto` takes a GPU if there is one that this version can use, else the CPU.
-    #[arg(long, value_name = "WHERE", default_value = "auto", help_heading = "The replay")]
-    pub backend: Backend,
+    #[command(flatten)]
+    pub place: WhereArgs,
 
     /// How to write what came out.
     #[arg(long, value_name = "FORMAT", default_value = "full", help_heading = "Output")]
@@ -332,9 +331,8 @@ pub struct ReplayArgs {
     /// The plan, as `trainlint plan` wrote it.
     pub plan: PathBuf,
 
-    /// Where to run: `auto` takes a GPU if there is one that this version can use, else the CPU.
-    #[arg(long, value_name = "WHERE", default_value = "auto")]
-    pub backend: Backend,
+    #[command(flatten)]
+    pub place: WhereArgs,
 
     /// The file to write; stdout without it.
     #[arg(short, long, value_name = "FILE")]
@@ -347,11 +345,39 @@ pub struct ReportArgs {
     pub result: PathBuf,
 }
 
+/// Where replays run.
+#[derive(Clone, Debug, clap::Args)]
+pub struct WhereArgs {
+    /// Where to run: `auto` takes an NVIDIA GPU if there is one that can be used, else the CPU.
+    #[arg(long, value_name = "WHERE", default_value = "auto", help_heading = "The replay")]
+    pub backend: Backend,
+
+    /// On a GPU, compile each expression into a kernel of its own, which needs NVRTC.
+    #[arg(long, help_heading = "The replay")]
+    pub fused: bool,
+
+    /// The library of NVRTC, where `--fused` does not find it.
+    #[arg(long, value_name = "FILE", requires = "fused", help_heading = "The replay")]
+    pub nvrtc: Option<PathBuf>,
+}
+
 #[derive(Debug, clap::Args)]
 pub struct WorkerArgs {
     /// The first item to run.
     #[arg(long, default_value_t = 0)]
     pub from: usize,
+
+    /// Run on the GPU.
+    #[arg(long)]
+    pub cuda: bool,
+
+    /// Look for a GPU, and run nothing.
+    #[arg(long)]
+    pub probe: bool,
+
+    /// Where to look for NVRTC.
+    #[arg(long)]
+    pub nvrtc: Vec<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,31 +1,29 @@
 //! `trainlint confirm`, `plan`, `replay` and `report`: flags and files into a plan or results, and back.
 
 use super::args::{
-    Backend, CheckArgs, ConfirmArgs, FindingArgs, PlanArgs, ReplayArgs, ReportArgs, ResultFormat, WorkerArgs,
+    CheckArgs, ConfirmArgs, FindingArgs, PlanArgs, ReplayArgs, ReportArgs, ResultFormat, WorkerArgs,
 };
+use super::backend::{self, Chosen};
 use super::output::Output;
-use super::{CLEAN, FAILURE, FINDINGS, NO_GPU, check};
+use super::{CLEAN, FAILURE, FINDINGS, check};
 use crate::engine::{self, Outcome};
-use crate::replay::outcome::{Device, Results, SCHEMA, Verdict};
+use crate::replay::outcome::{Results, SCHEMA, Verdict};
 use crate::replay::plan::{self, Limits, MOST_BYTES, Plan, Settings};
 use crate::replay::{process, text};
 use crate::source::SourceFile;
 use anyhow::{Context, bail};
 use std::io::Read;
 use std::path::{Component, Path};
-use std::process::Command;
 use std::time::Instant;
-
-/// Where Linux tells which driver is loaded.
-const DRIVER: &str = "/proc/driver/nvidia/version";
 
 /// Checks, replays, and tells what came of it.
 pub fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8> {
-    if let Some(code) = refused(args.backend, output) {
-        return Ok(code);
-    }
+    let chosen = match backend::choose(&args.place, output)? {
+        Ok(chosen) => chosen,
+        Err(code) => return Ok(code),
+    };
     let (outcome, plan) = made(&args.findings, output)?;
-    let results = run(&plan, &plan::write(&plan))?;
+    let results = run(&plan, &plan::write(&plan), &chosen)?;
     match args.output_format {
         ResultFormat::Json => output.out(&json(&results))?,
         ResultFormat::Full => {
@@ -51,13 +49,14 @@ pub fn plan(args: &PlanArgs, output: &Output) -> anyhow::Result<u8> {
 pub fn replay(args: &ReplayArgs, output: &Output) -> anyhow::Result<u8> {
     let bytes = read(&args.plan)?;
     let plan = parsed(&bytes, &args.plan)?;
-    if let Some(code) = refused(args.backend, output) {
-        return Ok(code);
-    }
+    let chosen = match backend::choose(&args.place, output)? {
+        Ok(chosen) => chosen,
+        Err(code) => return Ok(code),
+    };
     for path in changed(&plan) {
         output.complain("warning", &format!("{path} has changed since the plan was made"));
     }
-    let results = run(&plan, &bytes)?;
+    let results = run(&plan, &bytes, &chosen)?;
     write(args.output.as_deref(), &json(&results), output)?;
     Ok(CLEAN)
 }
@@ -76,11 +75,15 @@ pub fn report(args: &ReportArgs, output: &Output) -> anyhow::Result<u8> {
 }
 
 /// The process in which a plan runs: the plan on stdin, what came out on stdout.
-pub fn worker(args: &WorkerArgs) -> anyhow::Result<u8> {
+pub fn worker(args: &WorkerArgs, output: &Output) -> anyhow::Result<u8> {
+    if args.probe {
+        return backend::probe(args, output);
+    }
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes)?;
     let plan = plan::read(&bytes)?;
-    process::work(&plan, args.from, &mut std::io::stdout().lock())?;
+    let mut backend = backend::of_worker(args);
+    process::work(&plan, args.from, backend.as_mut(), &mut std::io::stdout().lock())?;
     Ok(CLEAN)
 }
 
@@ -95,22 +98,6 @@ fn changed(plan: &Plan) -> Vec<String> {
             && SourceFile::read(path).is_ok_and(|file| plan::hash(file.text.as_bytes()) != source.sha256)
     };
     plan.sources.iter().filter(is_other).map(|source| text::clean(&source.path)).collect()
-}
-
-/// Replays run on the CPU; who insists on a GPU is told so, and whether there would be one.
-fn refused(backend: Backend, output: &Output) -> Option<u8> {
-    (backend == Backend::Cuda).then(|| {
-        let here = match std::fs::read_to_string(DRIVER) {
-            Ok(told) => {
-                format!("there is a driver ({})", text::clean(told.lines().next().unwrap_or_default()))
-            }
-            Err(_) => "no NVIDIA driver was found".to_owned(),
-        };
-        let help =
-            "replays run on the CPU in this version: take `--backend cpu`, which draws the same samples";
-        output.complain("error", &format!("{help} ({here})"));
-        NO_GPU
-    })
 }
 
 fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan)> {
@@ -133,22 +120,17 @@ fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan)> 
     Ok((outcome, plan))
 }
 
-fn run(plan: &Plan, bytes: &[u8]) -> anyhow::Result<Results> {
+fn run(plan: &Plan, bytes: &[u8], chosen: &Chosen) -> anyhow::Result<Results> {
     let start = Instant::now();
-    let program = std::env::current_exe().context("the program that runs can't be found")?;
-    let items = process::supervise(plan, bytes, |from| {
-        let mut command = Command::new(&program);
-        command.arg("replay-worker").arg("--from").arg(from.to_string());
-        command
-    })
-    .context("the process that replays can't be started")?;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let command = |from| chosen.command(from).map_err(std::io::Error::other);
+    let items = process::supervise(plan, bytes, chosen.patience(), command)
+        .context("the process that replays can't be started")?;
     Ok(Results {
         schema: SCHEMA.to_owned(),
         tool: concat!("trainlint ", env!("CARGO_PKG_VERSION")).to_owned(),
         plan: plan::hash(bytes),
         seed: plan.seed,
-        device: Device { backend: "cpu".to_owned(), name: format!("the CPU ({threads} threads)") },
+        device: chosen.device.clone(),
         seconds: start.elapsed().as_secs_f64(),
         items,
     })

@@ -4,6 +4,7 @@ use crate::findings::root;
 use crate::harness::Project;
 use serde_json::Value;
 use std::process::Command;
+use std::time::Duration;
 use trainlint::replay::outcome::Verdict;
 use trainlint::replay::{plan, process};
 
@@ -116,18 +117,20 @@ fn who_insists_on_a_gpu_is_told_that_there_is_none() {
 fn a_process_that_fails_costs_one_item() {
     let bytes = PLAN.replace("\"item_seconds\": 60", "\"item_seconds\": 0.2").into_bytes();
     let plan = plan::read(&bytes).unwrap();
-    let outcomes = process::supervise(&plan, &bytes, |from| match from {
-        0 => {
-            let mut command = Command::new("sleep");
-            command.arg("60");
-            command
-        }
-        1 => Command::new("false"),
-        from => {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_trainlint"));
-            command.args(["replay-worker", "--from", &from.to_string()]);
-            command
-        }
+    let outcomes = process::supervise(&plan, &bytes, Duration::ZERO, |from| {
+        Ok(match from {
+            0 => {
+                let mut command = Command::new("sleep");
+                command.arg("60");
+                command
+            }
+            1 => Command::new("false"),
+            from => {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_trainlint"));
+                command.args(["replay-worker", "--from", &from.to_string()]);
+                command
+            }
+        })
     })
     .unwrap();
     let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::replay::outcome::Verdict;
-use crate::replay::run::run;
+use crate::replay::run::{Cpu, run};
 use crate::report::replay::{
     Demand, Domain, Fault, Float, Form, Framework, Function, Number, Optimizer, Program, Step,
 };
@@ -137,7 +137,8 @@ fn any_program_can_be_carried_and_run() {
         let item = Item { rule: "any".to_owned(), at: Spot::default(), message: String::new(), work };
         let plan = Plan { seed: 3, sources: Vec::new(), limits: Limits::default(), items: vec![item] };
         assert_eq!(read(&write(&plan)).as_ref(), Ok(&plan));
-        let outcome = run(&plan.items[0], plan.seed, Instant::now() + Duration::from_secs(60));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let outcome = run(&plan.items[0], plan.seed, deadline, &mut Cpu).outcome;
         let counts = outcome.expr.as_ref().map(|expr| (expr.counts, expr.witness.is_some()));
         let Some((counts, has_witness)) = counts else { panic!("{outcome:?}") };
         assert_eq!(counts.samples, 300);
