@@ -19,6 +19,8 @@ pub struct Abilities {
     pub links_codes: bool,
     pub tags: bool,
     pub markdown: bool,
+    /// A hover stands beside the diagnostics of its place, so that it need not say what they say.
+    pub hovers_beside_diagnostics: bool,
     /// Edits that name the version of the document.
     pub versioned_edits: bool,
     /// Edits of actions may be asked for later.
@@ -53,6 +55,10 @@ impl Abilities {
             tags: get("textDocument/publishDiagnostics/tagSupport").is_some_and(Value::is_object)
                 || get("textDocument/diagnostic/tagSupport").is_some_and(Value::is_object),
             markdown: lists("textDocument/hover/contentFormat", "markdown"),
+            hovers_beside_diagnostics: params
+                .pointer("/initializationOptions/hoversBesideDiagnostics")
+                .and_then(Value::as_bool)
+                .unwrap_or(false),
             versioned_edits: is("workspace/workspaceEdit/documentChanges"),
             resolves: is("textDocument/codeAction/dataSupport")
                 && lists("textDocument/codeAction/resolveSupport/properties", "edit"),

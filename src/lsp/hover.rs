@@ -58,11 +58,14 @@ impl Server {
     }
 }
 
-/// A finding with everything that is known of it.
+/// A finding with everything that is known of it, but for what its diagnostic says where both are shown.
 fn told(view: &View<'_>, finding: &Finding) -> String {
     let (severity, confidence) = (render::severity(finding.severity), render::confidence(finding.confidence));
-    let mut text =
-        format!("**{}** · {severity}, {confidence} confidence\n\n{}", finding.rule, finding.message);
+    let mut text = format!("**{}** · {severity}, {confidence} confidence", finding.rule);
+    let is_alone = !view.can.hovers_beside_diagnostics;
+    if is_alone {
+        text.push_str(&format!("\n\n{}", finding.message));
+    }
     let rows = steps(view, finding);
     if rows.len() > 1 {
         text.push_str(&format!("\n\n| where | code | what |\n| --- | --- | --- |\n{}", rows.join("\n")));
@@ -70,6 +73,15 @@ fn told(view: &View<'_>, finding: &Finding) -> String {
     for note in &finding.notes {
         text.push_str(&format!("\n\n{note}"));
     }
+    if is_alone {
+        text.push_str(&advice(finding));
+    }
+    text
+}
+
+/// What to do about a finding, and where to read on.
+fn advice(finding: &Finding) -> String {
+    let mut text = String::new();
     for help in &finding.help {
         text.push_str(&format!("\n\n**help:** {help}"));
     }

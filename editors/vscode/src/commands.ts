@@ -4,6 +4,7 @@ import { showRule } from "./pages";
 import type { Server } from "./server";
 import { SECTION } from "./settings";
 
+// The server's own command, which the client registers for it.
 const CONFIRM = "trainlint.confirm";
 
 export function registerCommands(server: Server, log: vscode.LogOutputChannel): vscode.Disposable {
@@ -20,25 +21,13 @@ export function registerCommands(server: Server, log: vscode.LogOutputChannel): 
   );
 }
 
-/** Runs what the server offers to confirm on the line of the cursor. */
+/** The server runs what is under the cursor, and shows what came out of it, or why there is nothing to run. */
 async function confirmFinding(): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  if (editor === undefined) {
-    return;
+  if (editor !== undefined) {
+    const { line, character } = editor.selection.active;
+    await vscode.commands.executeCommand(CONFIRM, { uri: editor.document.uri.toString(), position: { line, character } });
   }
-  const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
-    "vscode.executeCodeLensProvider",
-    editor.document.uri,
-    Number.MAX_SAFE_INTEGER,
-  );
-  const lens = lenses.find(
-    (one) => one.command?.command === CONFIRM && one.range.start.line === editor.selection.active.line,
-  );
-  if (lens?.command === undefined) {
-    void vscode.window.showInformationMessage("There is no finding on this line that can be confirmed by running it.");
-    return;
-  }
-  await vscode.commands.executeCommand(CONFIRM, ...(lens.command.arguments ?? []));
 }
 
 async function fixAll(): Promise<void> {

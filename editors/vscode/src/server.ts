@@ -117,7 +117,10 @@ export class Server implements vscode.Disposable {
       ],
       outputChannel: this.log,
       traceOutputChannel: this.trace,
-      initializationOptions: { settings: vscode.workspace.getConfiguration(SECTION) },
+      initializationOptions: {
+        settings: vscode.workspace.getConfiguration(SECTION),
+        hoversBesideDiagnostics: true,
+      },
       synchronize: { configurationSection: SECTION },
       diagnosticPullOptions: { onChange: onType, onSave: !onType },
       markdown: { isTrusted: { enabledCommands: ["trainlint.showRule"] } },

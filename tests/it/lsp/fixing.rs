@@ -74,3 +74,15 @@ fn hovers_say_why() {
     let hover = client.hover(&uri, &json!({ "line": 11, "character": 48 }));
     assert!(hover["contents"]["value"].as_str().unwrap().starts_with("# missing-zero-grad"), "{hover}");
 }
+
+#[test]
+fn a_hover_beside_the_diagnostic_does_not_repeat_it() {
+    let options = json!({ "settings": {}, "hoversBesideDiagnostics": true });
+    let mut client = Client::with_options(Project::new(), pulling(), options);
+    let uri = client.uri("train.py");
+    client.open(&uri, FAULTY);
+    let hover = client.hover(&uri, &json!({ "line": 11, "character": 8 }));
+    let text = hover["contents"]["value"].as_str().unwrap();
+    assert!(text.starts_with("**missing-zero-grad** · error, high confidence\n\n| where |"), "{text}");
+    assert!(text.ends_with("nothing on the way round the loop clears what `optimizer` owns"), "{text}");
+}

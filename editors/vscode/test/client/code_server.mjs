@@ -8,6 +8,7 @@ import { join } from "node:path";
 // What a new user sees first would otherwise cover what the test is about.
 const SETTINGS = {
   "chat.disableAIFeatures": true,
+  "editor.hover.above": false,
   "editor.minimap.enabled": false,
   "extensions.autoCheckUpdates": false,
   "extensions.autoUpdate": false,

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { bundled, sit } from "./sitting.mjs";
-import { NOTEBOOK, SCRIPT, WIDE } from "./workspace.mjs";
+import { NOTEBOOK, RUNNABLE, SCRIPT, WIDE } from "./workspace.mjs";
 
 let sitting;
 let workbench;
 
 before(async () => {
-  const files = { "train.py": SCRIPT, "again.py": SCRIPT, "wide.py": WIDE, "fit.ipynb": NOTEBOOK };
+  const files = { "train.py": SCRIPT, "again.py": SCRIPT, "wide.py": WIDE, "entropy.py": RUNNABLE, "fit.ipynb": NOTEBOOK };
   sitting = await sit({ name: "newcomer", files, vsix: bundled });
   workbench = sitting.workbench;
 });
@@ -25,10 +25,18 @@ test("findings are underlined where they are", async () => {
   await sitting.screenshot("1-squiggles");
 });
 
+test("the hover says why", async () => {
+  const text = await workbench.hover("optimizer.step()");
+  assert.match(text, /this step applies the gradients of earlier batches again/);
+  assert.match(text, /nothing on the way round the loop clears what optimizer owns/);
+  await sitting.screenshot("2-hover");
+  await workbench.dismissHover();
+});
+
 test("the status item counts them, and says which version found them", async () => {
   await workbench.status("trainlint 3");
   assert.match(await workbench.statusTooltip(), /trainlint \d+\.\d+\.\d+ \(this extension\)\s+2 errors and 1 warning/);
-  await sitting.screenshot("2-status");
+  await sitting.screenshot("3-status");
   await workbench.dismissHover();
 });
 
@@ -41,15 +49,7 @@ test("Problems lists each once, with its rule and what takes part in it", async 
   }
   assert.match(list, /this step applies the gradients of earlier batches again/);
   assert.match(list, /adds to the gradients that are still in place/);
-  await sitting.screenshot("3-problems");
-});
-
-test("the hover says why", async () => {
-  const text = await workbench.hover("optimizer.step()");
-  assert.match(text, /this step applies the gradients of earlier batches again/);
-  assert.match(text, /nothing on the way round the loop clears what optimizer owns/);
-  await sitting.screenshot("4-hover");
-  await workbench.dismissHover();
+  await sitting.screenshot("4-problems");
 });
 
 test("one click fixes it", async () => {
@@ -110,6 +110,17 @@ test("a command fixes everything that is safe, and a restarted server knows of i
   await workbench.problems((texts) => texts[0] === "again.py 1");
 });
 
+test("a lens runs what a finding is about, and shows the verdict", async () => {
+  await workbench.openFile("entropy.py");
+  await workbench.squiggles(1);
+  await workbench.page.locator(".codelens-decoration a", { hasText: "Confirm log-of-softmax by running it" }).click();
+  await workbench.page.locator(".notification-toast", { hasText: /log-of-softmax in line 8 is confirmed/ }).waitFor();
+  await workbench.page.locator(".codelens-decoration a", { hasText: "log-of-softmax: confirmed" }).waitFor();
+  assert.match(await workbench.hover("torch.log(p)"), /witness: model\(x\) = \[/);
+  await sitting.screenshot("9-confirmed");
+  await workbench.dismissHover();
+});
+
 test("a notebook is read as one script, and its cell is underlined", async () => {
   await workbench.openFile("fit.ipynb");
   await workbench.textBox("optimizer.step()");
@@ -117,7 +128,7 @@ test("a notebook is read as one script, and its cell is underlined", async () =>
   await workbench.assertUnderlined("optimizer.step()");
   await workbench.problems((texts) => texts.includes("fit.ipynb 1"));
   await workbench.status("trainlint 1");
-  await sitting.screenshot("9-notebook");
+  await sitting.screenshot("10-notebook");
 });
 
 test("a fix in a notebook changes its cell and nothing else", async () => {

@@ -214,7 +214,10 @@ export class Workbench {
         const plain = line.textContent.replaceAll("\u00a0", " ");
         const start = plain.indexOf(wanted);
         if (start >= 0) {
-          return boxOf(line, start + before, start + before + length);
+          const box = boxOf(line, start + before, start + before + length);
+          // Lines are drawn a little past the edges of what can be seen of the editor.
+          const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+          return line.closest(".monaco-editor").contains(hit) ? box : null;
         }
       }
       return null;

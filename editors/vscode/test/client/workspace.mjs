@@ -81,3 +81,23 @@ for x, y in [(torch.randn(8, 4), torch.randn(8, 2))] * 10:
     loss.backward()
     print("naïve 😀", loss.item()); optimizer.step()
 `;
+
+/** A finding that can be run. */
+export const RUNNABLE = `import torch
+from torch import nn
+
+
+class Entropy(nn.Module):
+    def forward(self, logits):
+        p = torch.softmax(logits, dim=-1)
+        return -(p * torch.log(p)).sum(dim=-1).mean()
+
+
+model = nn.Linear(16, 10)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+entropy = Entropy()
+for x in torch.randn(100, 32, 16):
+    optimizer.zero_grad()
+    entropy(model(x)).backward()
+    optimizer.step()
+`;
