@@ -12,7 +12,7 @@ export function registerCommands(server: Server, log: vscode.LogOutputChannel): 
     "trainlint.restart": () => server.restart(),
     "trainlint.showLogs": () => log.show(),
     "trainlint.showRule": (id) => showRule(server, id),
-    "trainlint.confirmFinding": confirmFinding,
+    "trainlint.confirmFinding": () => confirmFinding(server),
     "trainlint.fixAll": fixAll,
     "trainlint.choosePath": choosePath,
   };
@@ -22,11 +22,21 @@ export function registerCommands(server: Server, log: vscode.LogOutputChannel): 
 }
 
 /** The server runs what is under the cursor, and shows what came out of it, or why there is nothing to run. */
-async function confirmFinding(): Promise<void> {
+async function confirmFinding(server: Server): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  if (editor !== undefined) {
-    const { line, character } = editor.selection.active;
-    await vscode.commands.executeCommand(CONFIRM, { uri: editor.document.uri.toString(), position: { line, character } });
+  if (editor === undefined) {
+    return;
+  }
+  if (server.condition.state !== "running") {
+    void vscode.window.showWarningMessage("There is nothing to confirm while trainlint does not run.");
+    return;
+  }
+  const { line, character } = editor.selection.active;
+  const target = { uri: editor.document.uri.toString(), position: { line, character } };
+  try {
+    await vscode.commands.executeCommand(CONFIRM, target);
+  } catch {
+    // The server has shown why.
   }
 }
 
