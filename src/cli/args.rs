@@ -314,6 +314,14 @@ pub struct ConfirmArgs {
     /// How to write what came out.
     #[arg(long, value_name = "FORMAT", default_value = "full", help_heading = "Output")]
     pub output_format: ResultFormat,
+
+    /// Write a page with a picture of each replay, too.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub html: Option<PathBuf>,
+
+    /// Never draw a progress bar.
+    #[arg(long, help_heading = "Output")]
+    pub no_progress: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -337,12 +345,24 @@ pub struct ReplayArgs {
     /// The file to write; stdout without it.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// Write a page with a picture of each replay, too.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Never draw a progress bar.
+    #[arg(long)]
+    pub no_progress: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub struct ReportArgs {
     /// What came out of a plan, as `trainlint replay` wrote it.
     pub result: PathBuf,
+
+    /// Write a page with a picture of each replay, too.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// Where replays run.
@@ -393,6 +413,8 @@ pub enum ResultFormat {
     Full,
     /// For machines.
     Json,
+    /// SARIF 2.1.0, with what came out of each replay in the properties of its result.
+    Sarif,
 }
 
 fn per_file_ignore(text: &str) -> Result<(String, Vec<Selector>), String> {

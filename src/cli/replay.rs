@@ -5,11 +5,13 @@ use super::args::{
 };
 use super::backend::{self, Chosen};
 use super::output::Output;
+use super::progress::Bar;
 use super::{CLEAN, FAILURE, FINDINGS, check};
-use crate::engine::{self, Outcome};
+use crate::engine::{self, Outcome, Progress};
+use crate::render;
 use crate::replay::outcome::{Results, SCHEMA, Verdict};
 use crate::replay::plan::{self, Limits, MOST_BYTES, Plan, Settings};
-use crate::replay::{process, text};
+use crate::replay::{html, process, text};
 use crate::source::SourceFile;
 use anyhow::{Context, bail};
 use std::io::Read;
@@ -22,16 +24,22 @@ pub fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8> {
         Ok(chosen) => chosen,
         Err(code) => return Ok(code),
     };
-    let (outcome, plan) = made(&args.findings, output)?;
-    let results = run(&plan, &plan::write(&plan), &chosen)?;
+    let (outcome, plan, places) = made(&args.findings, output)?;
+    let bar = Bar::over("replays", !args.no_progress);
+    let results = run(&plan, &plan::write(&plan), &chosen, &bar)?;
+    draw(args.html.as_deref(), &results)?;
+    let failed = outcome.failed();
     match args.output_format {
         ResultFormat::Json => output.out(&json(&results))?,
+        ResultFormat::Sarif => output.out(&sarif(outcome, &results, &places))?,
         ResultFormat::Full => {
-            output.out(text::text(&results, output.color).as_bytes())?;
-            output.out(left_over(&outcome, &results).as_bytes())?;
+            let left = left_over(&outcome, &results);
+            output.out(&beside(outcome, &results, &places, output.color))?;
+            output.out(text::summary(&results).as_bytes())?;
+            output.out(left.as_bytes())?;
         }
     }
-    if outcome.failed() {
+    if failed {
         return Ok(FAILURE);
     }
     let confirmed = results.items.iter().any(|item| item.verdict == Verdict::Confirmed);
@@ -40,7 +48,7 @@ pub fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8> {
 
 /// Checks, and writes what can be replayed.
 pub fn plan(args: &PlanArgs, output: &Output) -> anyhow::Result<u8> {
-    let (outcome, plan) = made(&args.findings, output)?;
+    let (outcome, plan, _) = made(&args.findings, output)?;
     write(args.output.as_deref(), &plan::write(&plan), output)?;
     Ok(if outcome.failed() { FAILURE } else { CLEAN })
 }
@@ -56,7 +64,8 @@ pub fn replay(args: &ReplayArgs, output: &Output) -> anyhow::Result<u8> {
     for path in changed(&plan) {
         output.complain("warning", &format!("{path} has changed since the plan was made"));
     }
-    let results = run(&plan, &bytes, &chosen)?;
+    let results = run(&plan, &bytes, &chosen, &Bar::over("replays", !args.no_progress))?;
+    draw(args.html.as_deref(), &results)?;
     write(args.output.as_deref(), &json(&results), output)?;
     Ok(CLEAN)
 }
@@ -70,8 +79,40 @@ pub fn report(args: &ReportArgs, output: &Output) -> anyhow::Result<u8> {
     if results.schema != SCHEMA {
         bail!("{path} has another schema than `{SCHEMA}`: replay the plan with this version");
     }
+    draw(args.html.as_deref(), &results)?;
     output.out(text::text(&results, output.color).as_bytes())?;
     Ok(CLEAN)
+}
+
+/// Each finding that was replayed with its code, and the verdict beneath it.
+fn beside(mut outcome: Outcome, results: &Results, places: &[usize], color: bool) -> Vec<u8> {
+    for (item, place) in results.items.iter().zip(places) {
+        let mut note = text::verdict(item, color);
+        for line in text::evidence(item) {
+            note.push_str("\n  ");
+            note.push_str(&line);
+        }
+        outcome.findings[*place].notes.push(note);
+    }
+    let mut index = 0..;
+    outcome.findings.retain(|_| index.next().is_some_and(|index| places.contains(&index)));
+    render::findings(&outcome, render::Format::Full, color)
+}
+
+/// All findings, with what came out of those that were replayed.
+fn sarif(mut outcome: Outcome, results: &Results, places: &[usize]) -> Vec<u8> {
+    let mut replays = vec![None; outcome.findings.len()];
+    for (item, place) in results.items.iter().zip(places) {
+        outcome.findings[*place].notes.push(text::verdict(item, false));
+        // Plain data with string keys, which becomes JSON.
+        replays[*place] = serde_json::to_value(item).ok();
+    }
+    render::replayed(&outcome, &replays)
+}
+
+fn draw(path: Option<&Path>, results: &Results) -> anyhow::Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    std::fs::write(path, html::page(results)).with_context(|| format!("{} can't be written", path.display()))
 }
 
 /// The process in which a plan runs: the plan on stdin, what came out on stdout.
@@ -100,7 +141,7 @@ fn changed(plan: &Plan) -> Vec<String> {
     plan.sources.iter().filter(is_other).map(|source| text::clean(&source.path)).collect()
 }
 
-fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan)> {
+fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan, Vec<usize>)> {
     let args = args.clone();
     let (samples, seed) = (args.samples, args.seed);
     let request = check::request(&CheckArgs {
@@ -116,15 +157,17 @@ fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan)> 
     check::complain(&outcome, output);
     let settings =
         Settings { seed, samples, limits: Limits::default(), capacity: target.memory, card: target.name };
-    let plan = plan::make(&outcome, &settings);
-    Ok((outcome, plan))
+    let (plan, places) = plan::placed(&outcome, &settings);
+    Ok((outcome, plan, places))
 }
 
-fn run(plan: &Plan, bytes: &[u8], chosen: &Chosen) -> anyhow::Result<Results> {
+fn run(plan: &Plan, bytes: &[u8], chosen: &Chosen, bar: &Bar) -> anyhow::Result<Results> {
     let start = Instant::now();
     let command = |from| chosen.command(from).map_err(std::io::Error::other);
-    let items = process::supervise(plan, bytes, chosen.patience(), command)
-        .context("the process that replays can't be started")?;
+    bar.start(plan.items.len());
+    let items = process::supervise(plan, bytes, chosen.patience(), command, &|| bar.step());
+    bar.finish();
+    let items = items.context("the process that replays can't be started")?;
     Ok(Results {
         schema: SCHEMA.to_owned(),
         tool: concat!("trainlint ", env!("CARGO_PKG_VERSION")).to_owned(),

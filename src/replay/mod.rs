@@ -3,6 +3,8 @@
 
 #[cfg(feature = "gpu")]
 pub mod cuda;
+mod histogram;
+pub mod html;
 pub mod ir;
 mod memory;
 pub mod outcome;

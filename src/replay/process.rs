@@ -65,12 +65,14 @@ fn tell(out: &mut dyn Write, said: &Said) -> io::Result<()> {
 }
 
 /// Runs a plan in processes that `command` makes: each is told the first item of those left, and reads the
-/// plan's bytes from its stdin. Before its first item it may take a while beyond the limits.
+/// plan's bytes from its stdin. Before its first item it may take a while beyond the limits. `done` is called for
+/// each item that has an outcome.
 pub fn supervise(
     plan: &Plan,
     bytes: &[u8],
     patience: Duration,
     command: impl Fn(usize) -> io::Result<Command>,
+    done: &dyn Fn(),
 ) -> io::Result<Vec<Outcome>> {
     let end = Instant::now() + Duration::from_secs_f64(plan.limits.total_seconds);
     let mut outcomes: Vec<Outcome> = Vec::with_capacity(plan.items.len());
@@ -82,7 +84,7 @@ pub fn supervise(
             break;
         }
         let worker = Worker::start(command(outcomes.len())?, bytes)?;
-        worker.follow(plan, end, patience, &mut outcomes);
+        worker.follow(plan, end, patience, &mut outcomes, done);
     }
     Ok(outcomes)
 }
@@ -116,7 +118,14 @@ impl Worker {
 
     /// Takes what the process gives until it is through, or has to be ended; then the item that it was at has an
     /// outcome, too.
-    fn follow(mut self, plan: &Plan, end: Instant, patience: Duration, outcomes: &mut Vec<Outcome>) {
+    fn follow(
+        mut self,
+        plan: &Plan,
+        end: Instant,
+        patience: Duration,
+        outcomes: &mut Vec<Outcome>,
+        done: &dyn Fn(),
+    ) {
         let limit = Duration::from_secs_f64(plan.limits.item_seconds) + GRACE;
         let mut since = Instant::now();
         let mut allowed = limit + patience;
@@ -129,6 +138,7 @@ impl Worker {
                 }
                 Ok(Said::Done(outcome)) => {
                     outcomes.push(*outcome);
+                    done();
                     since = Instant::now();
                 }
                 Ok(Said::Lost) => break,
@@ -136,6 +146,7 @@ impl Worker {
                     let spent = since.elapsed().as_secs_f64();
                     let reason = format!("ended after {spent:.1} s without a result");
                     outcomes.push(self.lost(plan, outcomes.len(), spent, reason));
+                    done();
                     return;
                 }
                 Err(RecvTimeoutError::Disconnected) => {
@@ -143,6 +154,7 @@ impl Worker {
                     let status = self.child.wait().ok();
                     let reason = format!("its process ended with {}", describe(status));
                     outcomes.push(self.lost(plan, outcomes.len(), spent, reason));
+                    done();
                     return;
                 }
             }

@@ -3,9 +3,10 @@
 //! A verdict needs a replay that could have gone either way: what follows from arithmetic alone is reported as a
 //! number, and confirms nothing.
 
+use crate::replay::histogram::histogram;
 use crate::replay::ir::{Graph, lower};
 use crate::replay::outcome::{
-    Counts, Drawn, Evidence, Expression, Figure, First, Outcome, Row, Shown, Verdict,
+    Counts, Drawn, Evidence, Expression, Figure, First, Outcome, Picture, Row, Shown, Verdict,
 };
 use crate::replay::plan::{Expr, Item, Spot, Work};
 use crate::replay::sample::{LARGEST, Sampler};
@@ -26,6 +27,7 @@ pub struct Judged {
     pub reason: Option<String>,
     pub expr: Option<Expression>,
     pub facts: Vec<String>,
+    pub picture: Option<Picture>,
 }
 
 impl Judged {
@@ -36,6 +38,7 @@ impl Judged {
             reason: Some(reason.into()),
             expr: None,
             facts: Vec::new(),
+            picture: None,
         }
     }
 
@@ -51,6 +54,7 @@ impl Judged {
             reason: self.reason,
             expr: self.expr,
             facts: self.facts,
+            picture: self.picture,
             seconds,
         }
     }
@@ -95,6 +99,7 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
     let again = witness.as_ref().map(|witness| again(&graph, witness, repeated, backend.name()));
     let (verdict, reason) = verdict(expr, &found, again);
     let failure = witness.as_ref().and_then(|witness| first_failure(&graph, witness));
+    let picture = failure.as_ref().and_then(|failure| histogram(&graph, &sampler, failure));
     let machines = format!("the witness was computed again on {} and on the CPU", backend.name());
     let mut facts: Vec<String> = repeated.map(|_| machines).into_iter().collect();
     facts.extend(backend.aside());
@@ -103,6 +108,7 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
         evidence: (verdict != Verdict::Inconclusive).then_some(Evidence::Exact),
         reason,
         facts,
+        picture,
         expr: Some(Expression {
             dtype: expr.program.dtype.name().to_owned(),
             inputs: drawn(&expr.program),
