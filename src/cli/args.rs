@@ -308,13 +308,20 @@ pub struct ConfirmArgs {
     #[command(flatten)]
     pub findings: FindingArgs,
 
-    /// Where to run: `auto` takes a GPU if there is one that this version can use, else the CPU.
-    #[arg(long, value_name = "WHERE", default_value = "auto", help_heading = "The replay")]
-    pub backend: Backend,
+    #[command(flatten)]
+    pub place: WhereArgs,
 
     /// How to write what came out.
     #[arg(long, value_name = "FORMAT", default_value = "full", help_heading = "Output")]
     pub output_format: ResultFormat,
+
+    /// Write a page with a picture of each replay, too.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub html: Option<PathBuf>,
+
+    /// Never draw a progress bar.
+    #[arg(long, help_heading = "Output")]
+    pub no_progress: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -332,19 +339,46 @@ pub struct ReplayArgs {
     /// The plan, as `trainlint plan` wrote it.
     pub plan: PathBuf,
 
-    /// Where to run: `auto` takes a GPU if there is one that this version can use, else the CPU.
-    #[arg(long, value_name = "WHERE", default_value = "auto")]
-    pub backend: Backend,
+    #[command(flatten)]
+    pub place: WhereArgs,
 
     /// The file to write; stdout without it.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// Write a page with a picture of each replay, too.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Never draw a progress bar.
+    #[arg(long)]
+    pub no_progress: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub struct ReportArgs {
     /// What came out of a plan, as `trainlint replay` wrote it.
     pub result: PathBuf,
+
+    /// Write a page with a picture of each replay, too.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+/// Where replays run.
+#[derive(Clone, Debug, clap::Args)]
+pub struct WhereArgs {
+    /// Where to run: `auto` takes an NVIDIA GPU if there is one that can be used, else the CPU.
+    #[arg(long, value_name = "WHERE", default_value = "auto", help_heading = "The replay")]
+    pub backend: Backend,
+
+    /// On a GPU, compile each expression into a kernel of its own, which needs NVRTC.
+    #[arg(long, help_heading = "The replay")]
+    pub fused: bool,
+
+    /// The library of NVRTC, where `--fused` does not find it.
+    #[arg(long, value_name = "FILE", requires = "fused", help_heading = "The replay")]
+    pub nvrtc: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -352,6 +386,18 @@ pub struct WorkerArgs {
     /// The first item to run.
     #[arg(long, default_value_t = 0)]
     pub from: usize,
+
+    /// Run on the GPU.
+    #[arg(long)]
+    pub cuda: bool,
+
+    /// Look for a GPU, and run nothing.
+    #[arg(long)]
+    pub probe: bool,
+
+    /// Where to look for NVRTC.
+    #[arg(long)]
+    pub nvrtc: Vec<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -367,6 +413,8 @@ pub enum ResultFormat {
     Full,
     /// For machines.
     Json,
+    /// SARIF 2.1.0, with what came out of each replay in the properties of its result.
+    Sarif,
 }
 
 fn per_file_ignore(text: &str) -> Result<(String, Vec<Selector>), String> {

@@ -4,6 +4,7 @@
 
 mod adopt;
 mod args;
+mod backend;
 mod cache;
 mod changes;
 mod check;
@@ -55,7 +56,7 @@ pub fn main() -> ExitCode {
         Command::Plan(plan) => replay::plan(&plan, &output),
         Command::Replay(replay) => replay::replay(&replay, &output),
         Command::Report(report) => replay::report(&report, &output),
-        Command::ReplayWorker(worker) => replay::worker(&worker),
+        Command::ReplayWorker(worker) => replay::worker(&worker, &output),
         Command::Rules(rules) => rules::run(&rules, &output),
         Command::Explain(explain) => explain::run(&explain, &output),
         Command::Server(args) => server::run(&args),

@@ -17,9 +17,14 @@ pub struct Bar {
 }
 
 impl Bar {
+    /// Over files.
     pub fn new(wanted: bool) -> Bar {
+        Bar::over("files", wanted)
+    }
+
+    pub fn over(what: &str, wanted: bool) -> Bar {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} files") {
+        if let Ok(style) = ProgressStyle::with_template(&format!("{{bar:30}} {{pos}}/{{len}} {what}")) {
             bar.set_style(style);
         }
         let waiting = wanted && std::io::stderr().is_terminal() && std::io::stdout().is_terminal();

@@ -1,39 +1,45 @@
 //! `trainlint confirm`, `plan`, `replay` and `report`: flags and files into a plan or results, and back.
 
 use super::args::{
-    Backend, CheckArgs, ConfirmArgs, FindingArgs, PlanArgs, ReplayArgs, ReportArgs, ResultFormat, WorkerArgs,
+    CheckArgs, ConfirmArgs, FindingArgs, PlanArgs, ReplayArgs, ReportArgs, ResultFormat, WorkerArgs,
 };
+use super::backend::{self, Chosen};
 use super::output::Output;
-use super::{CLEAN, FAILURE, FINDINGS, NO_GPU, check};
-use crate::engine::{self, Outcome};
-use crate::replay::outcome::{Device, Results, SCHEMA, Verdict};
+use super::progress::Bar;
+use super::{CLEAN, FAILURE, FINDINGS, check};
+use crate::engine::{self, Outcome, Progress};
+use crate::render;
+use crate::replay::outcome::{Results, SCHEMA, Verdict};
 use crate::replay::plan::{self, Limits, MOST_BYTES, Plan, Settings};
-use crate::replay::{process, text};
+use crate::replay::{html, process, text};
 use crate::source::SourceFile;
 use anyhow::{Context, bail};
 use std::io::Read;
 use std::path::{Component, Path};
-use std::process::Command;
 use std::time::Instant;
-
-/// Where Linux tells which driver is loaded.
-const DRIVER: &str = "/proc/driver/nvidia/version";
 
 /// Checks, replays, and tells what came of it.
 pub fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8> {
-    if let Some(code) = refused(args.backend, output) {
-        return Ok(code);
-    }
-    let (outcome, plan) = made(&args.findings, output)?;
-    let results = run(&plan, &plan::write(&plan))?;
+    let chosen = match backend::choose(&args.place, output)? {
+        Ok(chosen) => chosen,
+        Err(code) => return Ok(code),
+    };
+    let (outcome, plan, places) = made(&args.findings, output)?;
+    let bar = Bar::over("replays", !args.no_progress);
+    let results = run(&plan, &plan::write(&plan), &chosen, &bar)?;
+    draw(args.html.as_deref(), &results)?;
+    let failed = outcome.failed();
     match args.output_format {
         ResultFormat::Json => output.out(&json(&results))?,
+        ResultFormat::Sarif => output.out(&sarif(outcome, &results, &places))?,
         ResultFormat::Full => {
-            output.out(text::text(&results, output.color).as_bytes())?;
-            output.out(left_over(&outcome, &results).as_bytes())?;
+            let left = left_over(&outcome, &results);
+            output.out(&beside(outcome, &results, &places, output.color))?;
+            output.out(text::summary(&results).as_bytes())?;
+            output.out(left.as_bytes())?;
         }
     }
-    if outcome.failed() {
+    if failed {
         return Ok(FAILURE);
     }
     let confirmed = results.items.iter().any(|item| item.verdict == Verdict::Confirmed);
@@ -42,7 +48,7 @@ pub fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8> {
 
 /// Checks, and writes what can be replayed.
 pub fn plan(args: &PlanArgs, output: &Output) -> anyhow::Result<u8> {
-    let (outcome, plan) = made(&args.findings, output)?;
+    let (outcome, plan, _) = made(&args.findings, output)?;
     write(args.output.as_deref(), &plan::write(&plan), output)?;
     Ok(if outcome.failed() { FAILURE } else { CLEAN })
 }
@@ -51,13 +57,15 @@ pub fn plan(args: &PlanArgs, output: &Output) -> anyhow::Result<u8> {
 pub fn replay(args: &ReplayArgs, output: &Output) -> anyhow::Result<u8> {
     let bytes = read(&args.plan)?;
     let plan = parsed(&bytes, &args.plan)?;
-    if let Some(code) = refused(args.backend, output) {
-        return Ok(code);
-    }
+    let chosen = match backend::choose(&args.place, output)? {
+        Ok(chosen) => chosen,
+        Err(code) => return Ok(code),
+    };
     for path in changed(&plan) {
         output.complain("warning", &format!("{path} has changed since the plan was made"));
     }
-    let results = run(&plan, &bytes)?;
+    let results = run(&plan, &bytes, &chosen, &Bar::over("replays", !args.no_progress))?;
+    draw(args.html.as_deref(), &results)?;
     write(args.output.as_deref(), &json(&results), output)?;
     Ok(CLEAN)
 }
@@ -71,16 +79,52 @@ pub fn report(args: &ReportArgs, output: &Output) -> anyhow::Result<u8> {
     if results.schema != SCHEMA {
         bail!("{path} has another schema than `{SCHEMA}`: replay the plan with this version");
     }
+    draw(args.html.as_deref(), &results)?;
     output.out(text::text(&results, output.color).as_bytes())?;
     Ok(CLEAN)
 }
 
+/// Each finding that was replayed with its code, and the verdict beneath it.
+fn beside(mut outcome: Outcome, results: &Results, places: &[usize], color: bool) -> Vec<u8> {
+    for (item, place) in results.items.iter().zip(places) {
+        let mut note = text::verdict(item, color);
+        for line in text::evidence(item) {
+            note.push_str("\n  ");
+            note.push_str(&line);
+        }
+        outcome.findings[*place].notes.push(note);
+    }
+    let mut index = 0..;
+    outcome.findings.retain(|_| index.next().is_some_and(|index| places.contains(&index)));
+    render::findings(&outcome, render::Format::Full, color)
+}
+
+/// All findings, with what came out of those that were replayed.
+fn sarif(mut outcome: Outcome, results: &Results, places: &[usize]) -> Vec<u8> {
+    let mut replays = vec![None; outcome.findings.len()];
+    for (item, place) in results.items.iter().zip(places) {
+        outcome.findings[*place].notes.push(text::verdict(item, false));
+        // Plain data with string keys, which becomes JSON.
+        replays[*place] = serde_json::to_value(item).ok();
+    }
+    render::replayed(&outcome, &replays)
+}
+
+fn draw(path: Option<&Path>, results: &Results) -> anyhow::Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    std::fs::write(path, html::page(results)).with_context(|| format!("{} can't be written", path.display()))
+}
+
 /// The process in which a plan runs: the plan on stdin, what came out on stdout.
-pub fn worker(args: &WorkerArgs) -> anyhow::Result<u8> {
+pub fn worker(args: &WorkerArgs, output: &Output) -> anyhow::Result<u8> {
+    if args.probe {
+        return backend::probe(args, output);
+    }
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes)?;
     let plan = plan::read(&bytes)?;
-    process::work(&plan, args.from, &mut std::io::stdout().lock())?;
+    let mut backend = backend::of_worker(args);
+    process::work(&plan, args.from, backend.as_mut(), &mut std::io::stdout().lock())?;
     Ok(CLEAN)
 }
 
@@ -97,23 +141,7 @@ fn changed(plan: &Plan) -> Vec<String> {
     plan.sources.iter().filter(is_other).map(|source| text::clean(&source.path)).collect()
 }
 
-/// Replays run on the CPU; who insists on a GPU is told so, and whether there would be one.
-fn refused(backend: Backend, output: &Output) -> Option<u8> {
-    (backend == Backend::Cuda).then(|| {
-        let here = match std::fs::read_to_string(DRIVER) {
-            Ok(told) => {
-                format!("there is a driver ({})", text::clean(told.lines().next().unwrap_or_default()))
-            }
-            Err(_) => "no NVIDIA driver was found".to_owned(),
-        };
-        let help =
-            "replays run on the CPU in this version: take `--backend cpu`, which draws the same samples";
-        output.complain("error", &format!("{help} ({here})"));
-        NO_GPU
-    })
-}
-
-fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan)> {
+fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan, Vec<usize>)> {
     let args = args.clone();
     let (samples, seed) = (args.samples, args.seed);
     let request = check::request(&CheckArgs {
@@ -129,26 +157,23 @@ fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan)> 
     check::complain(&outcome, output);
     let settings =
         Settings { seed, samples, limits: Limits::default(), capacity: target.memory, card: target.name };
-    let plan = plan::make(&outcome, &settings);
-    Ok((outcome, plan))
+    let (plan, places) = plan::placed(&outcome, &settings);
+    Ok((outcome, plan, places))
 }
 
-fn run(plan: &Plan, bytes: &[u8]) -> anyhow::Result<Results> {
+fn run(plan: &Plan, bytes: &[u8], chosen: &Chosen, bar: &Bar) -> anyhow::Result<Results> {
     let start = Instant::now();
-    let program = std::env::current_exe().context("the program that runs can't be found")?;
-    let items = process::supervise(plan, bytes, |from| {
-        let mut command = Command::new(&program);
-        command.arg("replay-worker").arg("--from").arg(from.to_string());
-        command
-    })
-    .context("the process that replays can't be started")?;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let command = |from| chosen.command(from).map_err(std::io::Error::other);
+    bar.start(plan.items.len());
+    let items = process::supervise(plan, bytes, chosen.patience(), command, &|| bar.step());
+    bar.finish();
+    let items = items.context("the process that replays can't be started")?;
     Ok(Results {
         schema: SCHEMA.to_owned(),
         tool: concat!("trainlint ", env!("CARGO_PKG_VERSION")).to_owned(),
         plan: plan::hash(bytes),
         seed: plan.seed,
-        device: Device { backend: "cpu".to_owned(), name: format!("the CPU ({threads} threads)") },
+        device: chosen.device.clone(),
         seconds: start.elapsed().as_secs_f64(),
         items,
     })

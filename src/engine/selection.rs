@@ -3,7 +3,7 @@
 
 use crate::engine::suggest::did_you_mean;
 use crate::report::Severity;
-use crate::rules::{self, Group, Rule};
+use crate::rules::{self, Group, Replayed, Rule};
 use rustc_hash::FxHashSet;
 use std::fmt;
 
@@ -14,6 +14,7 @@ pub static UNUSED_SUPPRESSION: Rule = Rule {
     group: Group::Suppressions,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: include_str!("../../rules/unused-suppression.md"),
     check: |_, _| {},
 };

@@ -3,7 +3,6 @@
 
 use super::shares::{Parts, Reach, Share};
 use super::{Script, walked};
-use crate::report::replay::{Fault, Step};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, Entry, Event, LoopId, Protocol, Way, When, walk};
 
@@ -16,7 +15,6 @@ pub struct UnclearedStep {
     pub backwards: Vec<Place>,
     /// A clearing in the same loop that does not reach this optimizer's parameters.
     pub other_clear: Option<Place>,
-    pub replay: Option<Step>,
 }
 
 /// A clearing that throws away gradients nobody used.
@@ -27,7 +25,6 @@ pub struct ClearedEarly {
     /// All that add to the gradients in the same round.
     pub backwards: Vec<Place>,
     pub step: Place,
-    pub replay: Option<Step>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +199,6 @@ impl<'a> Script<'a> {
                     backward: backward.place,
                     backwards: backwards_in(round, &life.seen),
                     other_clear: other_clear.map(|seen| seen.place),
-                    replay: self.step_with(life.share.optimizer, Fault::MissingZeroGrad),
                 });
             }
         }
@@ -230,9 +226,6 @@ impl<'a> Script<'a> {
                     backward: backward.place,
                     backwards: clear.loops.last().map_or(Vec::new(), |own| backwards_in(*own, &life.seen)),
                     step: step.place,
-                    replay: self
-                        .step_with(life.share.optimizer, Fault::ClearedBeforeStep)
-                        .filter(|_| kind == Misplaced::BeforeStep),
                 });
             }
         }

@@ -17,6 +17,8 @@ pub struct SoftmaxedLoss {
 pub struct NonScalar {
     pub at: At,
     pub shape: String,
+    /// As far as its sizes are known.
+    pub elements: u64,
     pub made: Option<Place>,
 }
 
@@ -52,6 +54,7 @@ impl<'a> Script<'a> {
                 found.push(NonScalar {
                     at: At { confidence: at.confidence.min(confidence), ..at.clone() },
                     shape: self.shape(loss),
+                    elements: known_elements(loss),
                     made: loss.made.filter(|made| *made != at.place),
                 });
             }
@@ -88,6 +91,13 @@ impl<'a> Script<'a> {
         }
         found
     }
+}
+
+/// The product of the sizes that are known, and two where that is one.
+fn known_elements(tensor: &Tensor) -> u64 {
+    let sizes = tensor.shape.iter().flat_map(|shape| shape.iter()).filter_map(Int::known);
+    let product = sizes.fold(1_u64, |all, size| all.saturating_mul(u64::try_from(size).unwrap_or(1)));
+    product.max(2)
 }
 
 /// How sure it is that a tensor holds more than one number; `None` when it may be one.

@@ -15,6 +15,9 @@ pub struct RetainedGraph {
     pub is_tensor: bool,
     /// A backward has walked graphs of the same model.
     pub is_walked: bool,
+    /// What the forwards of one iteration keep, at least, and how many iterations there are.
+    pub kept: u64,
+    pub steps: Option<u64>,
 }
 
 pub struct IdleGraph {
@@ -22,6 +25,8 @@ pub struct IdleGraph {
     pub module: Rc<str>,
     /// Forwards of the same pass that are left alone, too.
     pub others: Vec<Place>,
+    /// Bytes that its layers keep, at least.
+    pub kept: u64,
 }
 
 impl Script<'_> {
@@ -55,9 +60,25 @@ impl Script<'_> {
                 container: *into_place,
                 is_tensor: *bare,
                 is_walked,
+                kept: self.kept_around(at),
+                steps: at
+                    .loops
+                    .last()
+                    .and_then(|round| u64::try_from(self.rehearsal.loop_info(*round).count.known()?).ok()),
             });
         }
         found
+    }
+
+    /// What a forward in the same round keeps for the way back, at least.
+    pub fn kept_around(&self, place: &At) -> u64 {
+        let kept = self.sightings().filter_map(|(at, sight)| match sight {
+            Sight::Forward(forward) if at.loops == place.loops && forward.grad != Some(false) => {
+                Some(forward.kept)
+            }
+            _ => None,
+        });
+        kept.max().unwrap_or(0)
     }
 
     /// Whether a backward runs in a loop.
@@ -106,7 +127,8 @@ impl Script<'_> {
                 Some(known) => known.others.push(at.place),
                 None => {
                     let module = forward.name.clone();
-                    found.push(IdleGraph { at: doubted_in_tests(at), module, others: Vec::new() });
+                    let at = doubted_in_tests(at);
+                    found.push(IdleGraph { at, module, others: Vec::new(), kept: forward.kept });
                 }
             }
         }

@@ -306,7 +306,8 @@ fn framework(what: &str) -> Framework {
 fn domain(tensor: &Tensor) -> Option<Domain> {
     let range = match tensor.range {
         Some(range) => range,
-        None if tensor.learned => return None,
+        // Weights lie where data is prepared to lie, unless they have been told otherwise.
+        None if tensor.learned && tensor.source != Source::Parameter => return None,
         None => Interval::closed(-1.0, 1.0),
     };
     let whole = matches!(tensor.dtype, Some(dtype) if !dtype.is_float());

@@ -95,7 +95,7 @@ impl Interp<'_> {
             return None;
         }
         let step = computed(api, call).or_else(|| kept(api, call))?;
-        Recipe::new(step, call.place, tensor.range)
+        Some(Recipe::new(step, call.place, tensor.range))
     }
 }
 
@@ -107,7 +107,7 @@ fn with_recipe(function: Function, operands: &[&Value], place: Place, result: Va
     }
     let Some(tensor) = result.as_tensor() else { return result };
     let Some(operands) = ingredients(operands.iter().copied()) else { return result };
-    let recipe = Recipe::new(Step::Apply(function, operands), place, tensor.range);
+    let recipe = Some(Recipe::new(Step::Apply(function, operands), place, tensor.range));
     Value::tensor(Tensor { recipe, ..(**tensor).clone() })
 }
 
@@ -221,7 +221,7 @@ fn clamped(x: &Value, low: &Value, high: &Value, place: Place) -> Option<Step> {
         (None, Some(high)) => step(Function::ClampMax, &[x.clone(), high.clone()]),
         (Some(low), Some(high)) => {
             let between = with_range(x.as_tensor()?, None);
-            let recipe = Recipe::new(step(Function::ClampMin, &[x.clone(), low.clone()])?, place, None)?;
+            let recipe = Recipe::new(step(Function::ClampMin, &[x.clone(), low.clone()])?, place, None);
             let between = Value::tensor(Tensor { recipe: Some(recipe), ..between });
             step(Function::ClampMax, &[between, high.clone()])
         }

@@ -64,12 +64,17 @@ pub fn findings(outcome: &Outcome, format: Format, color: bool) -> Vec<u8> {
         Format::Grouped => grouped::render(outcome, color),
         Format::Json => json::render(outcome),
         Format::JsonLines => json::render_lines(outcome),
-        Format::Sarif => sarif::render(outcome),
+        Format::Sarif => sarif::render(outcome, &[]),
         Format::Github => github::render(outcome),
         Format::Gitlab => gitlab::render(outcome),
         Format::Junit => junit::render(outcome),
         Format::Rdjson => rdjson::render(outcome),
     }
+}
+
+/// SARIF, with what came out of replays in the properties of their results.
+pub fn replayed(outcome: &Outcome, replays: &[Option<serde_json::Value>]) -> Vec<u8> {
+    sarif::render(outcome, replays)
 }
 
 /// A web page about a rule: its own where the package says where it lives, and else the first

@@ -13,14 +13,18 @@ use crate::source::Kind;
 use model::*;
 use rustc_hash::FxHashMap;
 
-pub fn render(outcome: &Outcome) -> Vec<u8> {
+/// `replays` has what came out of the finding at the same place, if it was run.
+pub fn render(outcome: &Outcome, replays: &[Option<serde_json::Value>]) -> Vec<u8> {
     let rules = known_rules();
     let mut writer = Writer { outcome, hashes: FxHashMap::default(), occurrences: Occurrences::default() };
     let prints = fingerprints(outcome);
-    let results = outcome.findings.iter().zip(&prints);
-    let results = results.filter_map(|(finding, print)| {
+    let replays = replays.iter().cloned().chain(std::iter::repeat(None));
+    let results = outcome.findings.iter().zip(&prints).zip(replays);
+    let results = results.filter_map(|((finding, print), replay)| {
         let index = rules.iter().position(|rule| rule.id == finding.rule)?;
-        writer.result(finding, index, print)
+        let mut result = writer.result(finding, index, print)?;
+        result.properties.replay = replay;
+        Some(result)
     });
     let results = results.collect();
     json_line(&Log {
@@ -158,7 +162,7 @@ impl<'a> Writer<'a> {
             code_flows: self.flow(finding, &others),
             partial_fingerprints: self.partial_fingerprints(&position, finding.place, print),
             fixes: finding.fix.iter().filter_map(|fix| self.fix(fix)).collect(),
-            properties: ResultProperties { confidence: confidence(finding.confidence) },
+            properties: ResultProperties { confidence: confidence(finding.confidence), replay: None },
         })
     }
 

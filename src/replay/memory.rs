@@ -1,49 +1,120 @@
-//! Demands for memory, compared with what a card has. The capacity is given, not measured: this is arithmetic,
-//! and it says so.
+//! Demands for memory, compared with what a card has. The capacity of the card that the run is meant for is given;
+//! what was measured is that of the card at hand, and each is called what it is.
 
-use super::outcome::{Evidence, Verdict};
+use super::outcome::{Evidence, Limit, Line, Picture, Verdict};
 use super::plan::Memory;
-use super::run::Judged;
-use crate::facts::units::bytes;
+use super::run::{Judged, Measured};
+use crate::facts::units::{bytes, count};
 
-pub fn judge(memory: &Memory) -> Judged {
-    let demand = &memory.demand;
-    let mut facts = vec![format!("{} takes at least {}", demand.what, bytes(demand.least))];
-    let grown = demand.each_step.zip(demand.steps).map(|(each, steps)| each.saturating_mul(steps));
-    if let (Some(each), Some(grown)) = (demand.each_step, grown) {
-        facts.push(format!("{} stay behind at each step, {} in all steps", bytes(each), bytes(grown)));
-    }
-    let needed = demand.least.saturating_add(grown.unwrap_or(0));
-    facts.push(format!("{} has {} (given, not measured)", memory.card, bytes(memory.capacity)));
-    if needed > memory.capacity {
-        if let Some(steps) = until_full(memory) {
-            facts.push(format!("full after {steps} steps"));
-        }
-        return judged(Verdict::Confirmed, None, facts);
-    }
-    if demand.each_step.is_some() && demand.steps.is_none() {
-        if let Some(steps) = until_full(memory) {
-            facts.push(format!("full after {steps} steps"));
-        }
-        return judged(Verdict::Inconclusive, Some("how many steps there are is not known"), facts);
-    }
-    // What is needed at least fits; what is needed besides is not known.
-    judged(Verdict::Inconclusive, Some("what is needed at least fits the card"), facts)
+const GB: f64 = 1e9;
+/// Points of a line that is straight but for rounding.
+const POINTS: u64 = 16;
+
+pub fn judge(memory: &Memory, measured: Option<Measured>) -> Judged {
+    let mut judged = judge_given(memory);
+    judged.facts.extend(measured.map(|measured| here(memory, measured)));
+    judged
 }
 
-fn judged(verdict: Verdict, reason: Option<&str>, facts: Vec<String>) -> Judged {
+/// What the card at hand has to say.
+fn here(memory: &Memory, measured: Measured) -> String {
+    let room = measured.total.saturating_sub(measured.context);
+    let verdict =
+        if memory.demand.least > room { "does not fit" } else { "fits, if nothing else lies there," };
+    format!(
+        "the GPU at hand has {} (measured: {} free; a context takes {}, pieces are of {}): what is needed at least \
+         {verdict} there",
+        bytes(measured.total),
+        bytes(measured.free),
+        bytes(measured.context),
+        bytes(measured.granule)
+    )
+}
+
+fn judge_given(memory: &Memory) -> Judged {
+    let demand = &memory.demand;
+    let mut facts = Vec::new();
+    if demand.least > 0 {
+        facts.push(format!("{} takes at least {}", demand.what, bytes(demand.least)));
+    }
+    if let Some(each) = demand.each_step {
+        facts.push(match demand.steps {
+            Some(steps) => format!(
+                "{} stay behind at each step, {} in {} steps",
+                bytes(each),
+                bytes(each.saturating_mul(steps)),
+                grouped(steps)
+            ),
+            None => format!("{} stay behind at each step", bytes(each)),
+        });
+    }
+    facts.push(format!("{} has {} (given, not measured)", memory.card, bytes(memory.capacity)));
+    facts.extend(most_samples(memory));
+    facts.extend(until_full(memory).map(|steps| format!("full after {} steps", grouped(steps))));
+    let (verdict, reason) = verdict(memory);
     Judged {
         verdict,
-        evidence: (verdict == Verdict::Confirmed).then_some(Evidence::Capacity),
+        evidence: (verdict != Verdict::Inconclusive).then_some(Evidence::Capacity),
         reason: reason.map(str::to_owned),
         expr: None,
         facts,
+        picture: Some(picture(memory)),
     }
+}
+
+fn verdict(memory: &Memory) -> (Verdict, Option<&'static str>) {
+    let demand = &memory.demand;
+    let grown = demand.each_step.zip(demand.steps).map_or(0, |(each, steps)| each.saturating_mul(steps));
+    if demand.least.saturating_add(grown) > memory.capacity {
+        return (Verdict::Confirmed, None);
+    }
+    // What grows, grows, and what is wasted is wasted: that is arithmetic, and no trial that could have failed.
+    if demand.each_step.is_some() || demand.wasted {
+        return (Verdict::Measured, None);
+    }
+    // What is needed besides is not known.
+    (Verdict::Inconclusive, Some("what is needed at least fits the card"))
 }
 
 fn until_full(memory: &Memory) -> Option<u64> {
     let each = memory.demand.each_step.filter(|each| *each > 0)?;
     Some(memory.capacity.saturating_sub(memory.demand.least) / each)
+}
+
+fn most_samples(memory: &Memory) -> Option<String> {
+    let demand = &memory.demand;
+    let samples = demand.samples.filter(|samples| *samples > 0 && demand.least > memory.capacity)?;
+    let fitting = u128::from(memory.capacity) * u128::from(samples) / u128::from(demand.least);
+    Some(format!("{} of {} samples would fill it", grouped(fitting as u64), grouped(samples)))
+}
+
+fn grouped(number: u64) -> String {
+    count(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// Demand over what it grows with: steps, samples at once, or a share of all.
+fn picture(memory: &Memory) -> Picture {
+    let demand = &memory.demand;
+    let (x, from, each, most) = match (demand.each_step, demand.samples) {
+        (Some(each), _) => {
+            let most = demand.steps.or(until_full(memory)).unwrap_or(1).max(1);
+            ("step", demand.least as f64, each as f64, most as f64)
+        }
+        (None, Some(samples)) => {
+            ("samples in a batch", 0.0, demand.least as f64 / samples.max(1) as f64, samples as f64)
+        }
+        (None, None) => ("% of it", 0.0, demand.least as f64 / 100.0, 100.0),
+    };
+    let points = (0..=POINTS).map(|index| {
+        let at = most * index as f64 / POINTS as f64;
+        [at, (from + each * at) / GB]
+    });
+    Picture::Lines {
+        x: x.to_owned(),
+        y: "GB".to_owned(),
+        lines: vec![Line { name: "needed at least".to_owned(), points: points.collect() }],
+        limit: Some(Limit { name: memory.card.clone(), value: memory.capacity as f64 / GB }),
+    }
 }
 
 #[cfg(test)]
@@ -53,27 +124,56 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    fn memory(least: u64, each_step: Option<u64>, steps: Option<u64>) -> Memory {
-        let demand = Demand { what: "the whole dataset".to_owned(), least, each_step, steps };
+    fn memory(demand: Demand) -> Memory {
         Memory { demand, capacity: 80 * GIB, card: "a100-80g".to_owned() }
+    }
+
+    fn says(judged: &Judged, fact: &str) {
+        assert!(judged.facts.iter().any(|one| one == fact), "{fact} is not in {:?}", judged.facts);
     }
 
     #[test]
     fn only_more_than_the_card_has_is_confirmed() {
-        let judged = judge(&memory(100 * GIB, None, None));
+        let judged =
+            judge_given(&memory(Demand { samples: Some(1000), ..Demand::of("the batch", 100 * GIB) }));
         assert_eq!((judged.verdict, judged.evidence), (Verdict::Confirmed, Some(Evidence::Capacity)));
-        assert_eq!(judged.facts[0], "the whole dataset takes at least 107 GB");
-        assert_eq!(judged.facts[1], "a100-80g has 85.9 GB (given, not measured)");
-        assert_eq!(judge(&memory(10 * GIB, None, None)).verdict, Verdict::Inconclusive);
+        says(&judged, "the batch takes at least 107 GB");
+        says(&judged, "a100-80g has 85.9 GB (given, not measured)");
+        says(&judged, "800 of 1,000 samples would fill it");
+        assert_eq!(judge_given(&memory(Demand::of("the batch", 10 * GIB))).verdict, Verdict::Inconclusive);
     }
 
     #[test]
-    fn growth_needs_its_number_of_steps() {
-        let known = judge(&memory(GIB, Some(1 << 20), Some(1 << 20)));
+    fn growth_is_a_number_until_it_is_too_much() {
+        let grows = |steps| Demand { each_step: Some(1 << 20), steps, ..Demand::of("the graph", GIB) };
+        let known = judge_given(&memory(grows(Some(1 << 20))));
         assert_eq!(known.verdict, Verdict::Confirmed);
-        assert!(known.facts.contains(&"full after 80896 steps".to_owned()), "{:?}", known.facts);
-        let unknown = judge(&memory(GIB, Some(1 << 20), None));
-        assert_eq!(unknown.verdict, Verdict::Inconclusive);
-        assert!(unknown.facts.contains(&"full after 80896 steps".to_owned()));
+        says(&known, "full after 80,896 steps");
+        let unknown = judge_given(&memory(grows(None)));
+        assert_eq!(unknown.verdict, Verdict::Measured);
+        says(&unknown, "1 MB stay behind at each step");
+    }
+
+    /// The line of a picture ends at all that is needed, and the card is in it.
+    #[test]
+    fn pictures_show_demand_against_the_card() {
+        let judged =
+            judge_given(&memory(Demand { samples: Some(1000), ..Demand::of("the batch", 100 * GIB) }));
+        let Some(Picture::Lines { x, lines, limit, .. }) = judged.picture else { panic!("no lines") };
+        assert_eq!(x, "samples in a batch");
+        let end = lines[0].points.last().unwrap();
+        assert_eq!(end[0], 1000.0);
+        assert!((end[1] - 107.374).abs() < 1e-2, "{end:?}");
+        assert!((limit.unwrap().value - 85.899).abs() < 1e-2);
+    }
+
+    #[test]
+    fn the_card_at_hand_is_told_beside_the_given_one() {
+        let measured = Measured { total: 8 * GIB, free: 6 * GIB, context: GIB / 2, granule: 2 << 20 };
+        let judged = judge(&memory(Demand::of("the batch", 10 * GIB)), Some(measured));
+        assert_eq!(judged.verdict, Verdict::Inconclusive);
+        let told = judged.facts.last().map(String::as_str).unwrap_or_default();
+        assert!(told.starts_with("the GPU at hand has 8.6 GB (measured: 6.4 GB free;"), "{told}");
+        assert!(told.ends_with("what is needed at least does not fit there"), "{told}");
     }
 }

@@ -41,7 +41,41 @@ pub struct Outcome {
     /// Sentences with what was measured, of replays that are no expressions.
     #[serde(default)]
     pub facts: Vec<String>,
+    /// What there is to see of it.
+    #[serde(default)]
+    pub picture: Option<Picture>,
     pub seconds: f64,
+}
+
+/// What a page draws. All numbers are finite.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Picture {
+    /// Numbers over numbers, and a line that they should stay below.
+    Lines { x: String, y: String, lines: Vec<Line>, limit: Option<Limit> },
+    /// How often numbers of a size were drawn, and how many of them failed.
+    Bars { x: String, bars: Vec<Bar> },
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Line {
+    pub name: String,
+    pub points: Vec<[f64; 2]>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Limit {
+    pub name: String,
+    pub value: f64,
+}
+
+/// Samples with numbers from `low` to below `high`.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Bar {
+    pub low: f64,
+    pub high: f64,
+    pub count: u64,
+    pub failed: u64,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -49,14 +83,20 @@ pub struct Outcome {
 pub enum Verdict {
     Confirmed,
     NotReproduced,
+    /// It could come out one way only, and so is a number and no proof.
+    Measured,
     Inconclusive,
 }
 
 impl Verdict {
+    pub const ALL: &[Verdict] =
+        &[Verdict::Confirmed, Verdict::NotReproduced, Verdict::Measured, Verdict::Inconclusive];
+
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Confirmed => "CONFIRMED",
             Verdict::NotReproduced => "NOT REPRODUCED",
+            Verdict::Measured => "MEASURED",
             Verdict::Inconclusive => "INCONCLUSIVE",
         }
     }

@@ -3,9 +3,9 @@
 
 use super::outcome::Outcome;
 use super::plan::{Item, Plan};
-use super::run::{Judged, run};
+use super::run::{Backend, Judged, run};
 use serde::{Deserialize, Serialize};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -13,22 +13,48 @@ use std::time::{Duration, Instant};
 
 /// An item that looks at the clock itself ends within its limit; one that does not is ended so much later.
 const GRACE: Duration = Duration::from_secs(2);
+/// A backend may take so long to get ready: drivers load code for their GPU the first time.
+pub const START: Duration = Duration::from_secs(30);
 
 /// What the process says on its stdout, a line each.
 #[derive(Debug, Deserialize, Serialize)]
 enum Said {
     Started(usize),
     Done(Box<Outcome>),
+    /// The backend is of no use any more: another process has to go on.
+    Lost,
 }
 
 /// The part of the process: runs the items of a plan from `first` on, and tells what came out.
-pub fn work(plan: &Plan, first: usize, out: &mut dyn Write) -> io::Result<()> {
+pub fn work(plan: &Plan, first: usize, backend: &mut dyn Backend, out: &mut dyn Write) -> io::Result<()> {
     for (index, item) in plan.items.iter().enumerate().skip(first) {
         tell(out, &Said::Started(index))?;
         let deadline = Instant::now() + Duration::from_secs_f64(plan.limits.item_seconds);
-        tell(out, &Said::Done(Box::new(run(item, plan.seed, deadline))))?;
+        let ran = run(item, plan.seed, deadline, backend);
+        tell(out, &Said::Done(Box::new(ran.outcome)))?;
+        if ran.lost {
+            return tell(out, &Said::Lost);
+        }
     }
     Ok(())
+}
+
+/// What a process says on its stdout before it ends, if it does so in time.
+pub fn answer(mut command: Command) -> io::Result<Option<Vec<u8>>> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let (sender, bytes) = channel();
+    if let Some(mut stdout) = child.stdout.take() {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let read = stdout.read_to_end(&mut bytes).map(|_| bytes);
+            // Nobody listens after the time is up.
+            let _ = sender.send(read);
+        });
+    }
+    let said = bytes.recv_timeout(START).ok().and_then(Result::ok);
+    let _ = child.kill();
+    let _ = child.wait();
+    Ok(said)
 }
 
 fn tell(out: &mut dyn Write, said: &Said) -> io::Result<()> {
@@ -39,8 +65,15 @@ fn tell(out: &mut dyn Write, said: &Said) -> io::Result<()> {
 }
 
 /// Runs a plan in processes that `command` makes: each is told the first item of those left, and reads the
-/// plan's bytes from its stdin.
-pub fn supervise(plan: &Plan, bytes: &[u8], command: impl Fn(usize) -> Command) -> io::Result<Vec<Outcome>> {
+/// plan's bytes from its stdin. Before its first item it may take a while beyond the limits. `done` is called for
+/// each item that has an outcome.
+pub fn supervise(
+    plan: &Plan,
+    bytes: &[u8],
+    patience: Duration,
+    command: impl Fn(usize) -> io::Result<Command>,
+    done: &dyn Fn(),
+) -> io::Result<Vec<Outcome>> {
     let end = Instant::now() + Duration::from_secs_f64(plan.limits.total_seconds);
     let mut outcomes: Vec<Outcome> = Vec::with_capacity(plan.items.len());
     while outcomes.len() < plan.items.len() {
@@ -50,8 +83,8 @@ pub fn supervise(plan: &Plan, bytes: &[u8], command: impl Fn(usize) -> Command) 
             outcomes.extend(left.map(late));
             break;
         }
-        let worker = Worker::start(command(outcomes.len()), bytes)?;
-        worker.follow(plan, end, &mut outcomes);
+        let worker = Worker::start(command(outcomes.len())?, bytes)?;
+        worker.follow(plan, end, patience, &mut outcomes, done);
     }
     Ok(outcomes)
 }
@@ -85,21 +118,35 @@ impl Worker {
 
     /// Takes what the process gives until it is through, or has to be ended; then the item that it was at has an
     /// outcome, too.
-    fn follow(mut self, plan: &Plan, end: Instant, outcomes: &mut Vec<Outcome>) {
+    fn follow(
+        mut self,
+        plan: &Plan,
+        end: Instant,
+        patience: Duration,
+        outcomes: &mut Vec<Outcome>,
+        done: &dyn Fn(),
+    ) {
         let limit = Duration::from_secs_f64(plan.limits.item_seconds) + GRACE;
         let mut since = Instant::now();
+        let mut allowed = limit + patience;
         while outcomes.len() < plan.items.len() {
-            let until = end.min(since + limit);
+            let until = end.min(since + allowed);
             match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Said::Started(_)) => since = Instant::now(),
+                Ok(Said::Started(_)) => {
+                    since = Instant::now();
+                    allowed = limit;
+                }
                 Ok(Said::Done(outcome)) => {
                     outcomes.push(*outcome);
+                    done();
                     since = Instant::now();
                 }
+                Ok(Said::Lost) => break,
                 Err(RecvTimeoutError::Timeout) => {
                     let spent = since.elapsed().as_secs_f64();
                     let reason = format!("ended after {spent:.1} s without a result");
                     outcomes.push(self.lost(plan, outcomes.len(), spent, reason));
+                    done();
                     return;
                 }
                 Err(RecvTimeoutError::Disconnected) => {
@@ -107,11 +154,12 @@ impl Worker {
                     let status = self.child.wait().ok();
                     let reason = format!("its process ended with {}", describe(status));
                     outcomes.push(self.lost(plan, outcomes.len(), spent, reason));
+                    done();
                     return;
                 }
             }
         }
-        // It has nothing more to do.
+        // It has nothing more to do, or can do nothing more.
         self.end();
     }
 

@@ -5,6 +5,7 @@
 //! places of a row equal, or both; and one number in sixteen is exactly an end of its domain, zero or one.
 
 use crate::report::replay::{Domain, Form, Input};
+use smallvec::SmallVec;
 
 /// Numbers without a bound are drawn below this size.
 pub const LARGEST: f64 = 1024.0;
@@ -29,13 +30,14 @@ pub enum Mode {
 /// Draws the inputs of a program.
 #[derive(Clone, Debug)]
 pub struct Sampler {
+    pub seed: u64,
     key: [u32; 2],
-    inputs: Vec<Input>,
+    pub inputs: Vec<Input>,
 }
 
 impl Sampler {
     pub fn new(seed: u64, inputs: &[Input]) -> Sampler {
-        Sampler { key: halves(seed), inputs: inputs.to_vec() }
+        Sampler { seed, key: halves(seed), inputs: inputs.to_vec() }
     }
 
     pub fn mode(&self, sample: u64) -> Mode {
@@ -113,8 +115,16 @@ fn size(random: [u32; 4]) -> f32 {
     f32::from_bits((((exponent + 127) as u32) << 23) | (random[2] & 0x7f_ffff))
 }
 
-fn ends(domain: Domain) -> (f32, f32) {
+pub fn ends(domain: Domain) -> (f32, f32) {
     (domain.low.value() as f32, domain.high.value() as f32)
+}
+
+/// The lowest and the highest number of a domain.
+pub fn reached(domain: Domain) -> (f32, f32) {
+    let (low, high) = ends(domain);
+    let low = if domain.low_open && low.is_finite() { low.next_up() } else { low };
+    let high = if domain.high_open && high.is_finite() { high.next_down() } else { high };
+    (low, high)
 }
 
 fn ordinary(domain: Domain, random: [u32; 4]) -> f32 {
@@ -161,6 +171,12 @@ fn within(low: f32, high: f32, random: [u32; 4], signed: f32) -> f32 {
 }
 
 fn whole(low: f32, high: f32, random: u32) -> f32 {
+    let (first, count) = whole_numbers(low, high);
+    first + (even(random) * count).floor()
+}
+
+/// The first of them, and how many there are.
+pub fn whole_numbers(low: f32, high: f32) -> (f32, f32) {
     let most = MOST_WHOLE as f32;
     let (low, high) = match (low.is_finite(), high.is_finite()) {
         (true, true) => (low.ceil(), high.floor()),
@@ -168,23 +184,25 @@ fn whole(low: f32, high: f32, random: u32) -> f32 {
         (false, true) => (high.floor() - most, high.floor()),
         (false, false) => (-most, most),
     };
-    low + (even(random) * (high - low + 1.0)).floor()
+    (low, high - low + 1.0)
 }
 
-/// An end, zero, one or minus one.
 fn special(low: f32, high: f32, random: u32) -> f32 {
-    let candidates = [low, high, 0.0, 1.0, -1.0, 0.0];
-    let fits = |value: &&f32| value.is_finite() && (low..=high).contains(*value);
-    let fitting: Vec<f32> = candidates.iter().filter(fits).copied().collect();
+    let fitting = specials(low, high);
     fitting.get(random as usize % fitting.len().max(1)).copied().unwrap_or(low)
+}
+
+/// The ends, zero, one and minus one.
+pub fn specials(low: f32, high: f32) -> SmallVec<[f32; 6]> {
+    let candidates = [low, high, 0.0, 1.0, -1.0, 0.0];
+    let fits = |value: &f32| value.is_finite() && (low..=high).contains(value);
+    candidates.into_iter().filter(fits).collect()
 }
 
 /// The nearest number of a domain.
 pub fn inside(domain: Domain, value: f32) -> f32 {
-    let (low, high) = ends(domain);
+    let (low, high) = reached(domain);
     let value = if domain.whole { value.round() } else { value };
-    let low = if domain.low_open && low.is_finite() { low.next_up() } else { low };
-    let high = if domain.high_open && high.is_finite() { high.next_down() } else { high };
     // A domain that rounding has emptied is its lower end.
     if value > high {
         high.max(low)

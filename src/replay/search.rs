@@ -43,6 +43,13 @@ pub struct Found {
     pub sample: u64,
 }
 
+impl Found {
+    /// From a size and a sample in one word, as backends look for the least; `None` where nothing was found.
+    pub fn of_word(word: u64) -> Option<Found> {
+        (word != u64::MAX).then_some(Found { size: (word >> 32) as u32, sample: word & 0xffff_ffff })
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Search {
     pub all: Count,
@@ -53,7 +60,7 @@ pub struct Search {
 }
 
 impl Search {
-    fn join(self, other: Search) -> Search {
+    pub fn join(self, other: Search) -> Search {
         Search {
             all: self.all.add(other.all),
             ordinary: self.ordinary.add(other.ordinary),

@@ -21,48 +21,60 @@ pub fn text(results: &Results, color: bool) -> String {
 // Writing to a string does not fail, so what `write!` gives is left aside below.
 
 fn one(text: &mut String, item: &Outcome, color: bool) {
-    let verdict = paint(item.verdict.name(), code(item.verdict), color);
-    let evidence = item.evidence.map_or_else(String::new, |evidence| format!(" ({})", evidence.name()));
     let place = format!("{}:{}:{}", clean(&item.path), item.line, item.column);
     let rule = paint(&clean(&item.rule), "36", color);
     let _ = writeln!(text, "{} {rule}: {}", paint(&place, "1", color), clean(&item.message));
-    let _ = write!(text, "  {verdict}{evidence}");
-    if let Some(reason) = &item.reason {
-        let _ = write!(text, ": {}", clean(reason));
-    }
-    text.push('\n');
-    for fact in &item.facts {
-        let _ = writeln!(text, "    {}", clean(fact));
-    }
-    if let Some(expr) = &item.expr {
-        expression(text, item, expr);
+    let _ = writeln!(text, "  {}", verdict(item, color));
+    for line in evidence(item) {
+        let _ = writeln!(text, "    {line}");
     }
 }
 
-fn expression(text: &mut String, item: &Outcome, expr: &Expression) {
-    let _ = writeln!(text, "    {}", counted(item.verdict, expr));
+/// The verdict, what stands behind it, and why there is none.
+pub fn verdict(item: &Outcome, color: bool) -> String {
+    let mut text = paint(item.verdict.name(), code(item.verdict), color);
+    if let Some(evidence) = item.evidence {
+        let _ = write!(text, " ({})", evidence.name());
+    }
+    if let Some(reason) = &item.reason {
+        let _ = write!(text, ": {}", clean(reason));
+    }
+    text
+}
+
+/// What was measured, a line each.
+pub fn evidence(item: &Outcome) -> Vec<String> {
+    let mut lines: Vec<String> = item.facts.iter().map(|fact| clean(fact)).collect();
+    if let Some(expr) = &item.expr {
+        expression(&mut lines, item, expr);
+    }
+    lines
+}
+
+fn expression(lines: &mut Vec<String>, item: &Outcome, expr: &Expression) {
+    lines.push(counted(item.verdict, expr));
     if expr.ordinary.samples > 0 && !is_clean(expr.counts) {
         let (bad, of) = (worst(expr.ordinary), expr.ordinary.samples);
-        let _ = writeln!(text, "    of ordinary samples, {} in {}", share(bad, of), grouped(of));
+        lines.push(format!("of ordinary samples, {} in {}", share(bad, of), grouped(of)));
     }
     for input in &expr.inputs {
-        let _ = writeln!(text, "    `{}`: {}", clean(&input.name), clean(&input.domain));
+        lines.push(format!("`{}`: {}", clean(&input.name), clean(&input.domain)));
     }
     if let Some(witness) = &expr.witness {
         let inputs: Vec<String> = witness.inputs.iter().map(|row| shown(row, true)).collect();
-        let _ = writeln!(text, "    witness: {}", inputs.join(", "));
+        lines.push(format!("witness: {}", inputs.join(", ")));
         let mut gives = format!("gives {}", numbers(&witness.result));
         if let Some(gradient) = &witness.gradient {
             let _ = write!(gives, ", gradient of `{}` {}", clean(&gradient.name), numbers(gradient));
         }
-        let _ = writeln!(text, "    {gives}");
+        lines.push(gives);
     }
     if let Some(failure) = &expr.failure {
-        let _ = writeln!(text, "    first: {}", first(failure));
+        lines.push(format!("first: {}", first(failure)));
     }
     if let Some(repaired) = &expr.repaired {
         let samples = grouped(repaired.samples);
-        let _ = writeln!(text, "    with the repair: {} of {samples}", grouped(worst(*repaired)));
+        lines.push(format!("with the repair: {} of {samples}", grouped(worst(*repaired))));
     }
 }
 
@@ -146,10 +158,15 @@ fn grouped(number: u64) -> String {
     count(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-fn summary(results: &Results) -> String {
+/// How many of each verdict there are, and on what they ran.
+pub fn summary(results: &Results) -> String {
     let of = |verdict| results.items.iter().filter(|item| item.verdict == verdict).count();
+    let measured = match of(Verdict::Measured) {
+        0 => String::new(),
+        several => format!(" {several} measured,"),
+    };
     format!(
-        "{} replayed in {:.1} s on {}: {} confirmed, {} not reproduced, {} inconclusive (seed {})\n",
+        "{} replayed in {:.1} s on {}: {} confirmed, {} not reproduced,{measured} {} inconclusive (seed {})\n",
         results.items.len(),
         results.seconds,
         clean(&results.device.name),
@@ -169,6 +186,7 @@ fn code(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Confirmed => "1;31",
         Verdict::NotReproduced => "1;32",
+        Verdict::Measured => "1;36",
         Verdict::Inconclusive => "1;33",
     }
 }

@@ -118,6 +118,8 @@ fn rounded_up(value: f64, digits: i32) -> f64 {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     pub operation: &'static str,
+    /// What it was computed of, the first where there are several, and what gave it.
+    pub operand: Option<Id>,
     pub origin: Origin,
     pub operands: Vec<f64>,
     pub result: f64,
@@ -185,7 +187,16 @@ fn failure(graph: &Graph, trace: &Trace, id: Id, place: usize) -> Failure {
         (true, Op::Input(_)) => "rounding",
         (_, op) => op.name(),
     };
-    Failure { operation, origin, operands, result, threshold }
+    let operand = graph_operand(graph, op);
+    Failure { operation, operand, origin, operands, result, threshold }
+}
+
+/// The operand that matters: of a division what is divided by.
+fn graph_operand(graph: &Graph, op: Op) -> Option<Id> {
+    match op {
+        Op::Binary(Binary::Div, _, below) if !is_number(graph, below) => Some(below),
+        op => op.operands().find(|operand| !is_number(graph, *operand)),
+    }
 }
 
 /// Where an operation of one number, the rest of them fixed, begins to fail.

@@ -176,8 +176,8 @@ impl Diagnostic {
     }
 
     /// What `trainlint confirm` runs to see it happen.
-    pub fn replay(mut self, replay: Replay) -> Self {
-        self.replay = Some(Box::new(replay));
+    pub fn replay(mut self, replay: impl Into<Option<Replay>>) -> Self {
+        self.replay = replay.into().map(Box::new);
         self
     }
 

@@ -20,6 +20,10 @@
 //! The output is the last node. Operands come before what uses them. Numbers such as an epsilon are operands,
 //! too ([`Program::number`]). `None` in the place of a node is fine: it only costs the message its line.
 
+mod step;
+
+pub use step::*;
+
 use super::Place;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +31,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Replay {
     Program(Program),
-    Step(Step),
+    Step(Box<Step>),
     Memory(Demand),
 }
 
@@ -357,63 +361,6 @@ impl Program {
     }
 }
 
-/// A training step with the script's own optimizer, on a small model of ours in place of the script's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
-    pub fault: Fault,
-    pub optimizer: Optimizer,
-    /// As the script says; `None` for the default of the optimizer.
-    pub learning_rate: Option<Number>,
-    pub momentum: Option<Number>,
-    pub weight_decay: Option<Number>,
-}
-
-/// What the script gets wrong about its steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Fault {
-    /// Gradients of all steps add up.
-    MissingZeroGrad,
-    /// Gradients are cleared between `backward` and `step`.
-    ClearedBeforeStep,
-    /// So many gradients are added up, and not divided by their number.
-    UnscaledAccumulation(u32),
-}
-
-impl Fault {
-    /// One of each.
-    pub const ALL: &[Fault] =
-        &[Fault::MissingZeroGrad, Fault::ClearedBeforeStep, Fault::UnscaledAccumulation(2)];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Fault::MissingZeroGrad => "missing-zero-grad",
-            Fault::ClearedBeforeStep => "cleared-before-step",
-            Fault::UnscaledAccumulation(_) => "unscaled-accumulation",
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Optimizer {
-    Sgd,
-    Adam,
-    AdamW,
-    RmsProp,
-}
-
-impl Optimizer {
-    pub const ALL: &[Optimizer] = &[Optimizer::Sgd, Optimizer::Adam, Optimizer::AdamW, Optimizer::RmsProp];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Optimizer::Sgd => "sgd",
-            Optimizer::Adam => "adam",
-            Optimizer::AdamW => "adamw",
-            Optimizer::RmsProp => "rmsprop",
-        }
-    }
-}
-
 /// Bytes that the run needs on the GPU at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Demand {
@@ -424,11 +371,20 @@ pub struct Demand {
     /// What stays behind at each step, and how many steps there are; `None` where nothing grows.
     pub each_step: Option<u64>,
     pub steps: Option<u64>,
+    /// It is `least` for so many samples at once, and less for fewer.
+    pub samples: Option<u64>,
+    /// Nothing ever uses it, so that it is worth telling where it fits, too.
+    pub wasted: bool,
 }
 
 impl Demand {
     /// Of what does not grow.
     pub fn of(what: impl Into<String>, least: u64) -> Demand {
-        Demand { what: what.into(), least, each_step: None, steps: None }
+        Demand { what: what.into(), least, each_step: None, steps: None, samples: None, wasted: false }
+    }
+
+    /// What fits and does not grow is no finding about a card.
+    pub fn is_idle(&self, capacity: u64) -> bool {
+        self.each_step.is_none() && self.least <= capacity && !self.wasted
     }
 }

@@ -1,6 +1,6 @@
 //! Gradients that no optimizer applies.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, Unstepped};
 use crate::report::{Fix, Severity};
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("backward-without-step"),
     check,
 };
@@ -41,6 +42,7 @@ fn check(script: &Script, out: &mut Findings) {
         };
         let fix = script.called(lost.at.place).filter(|_| lost.why == Unstepped::Named);
         let fix = fix.map(|edits| Fix::safe(format!("call `{name}.step()`"), edits));
-        out.push(finding.fix(fix).help(help), &lost.at);
+        let replay = script.replay_of_unapplied(lost.backward, lost.made);
+        out.push(finding.fix(fix).help(help).replay(replay), &lost.at);
     }
 }

@@ -1,8 +1,9 @@
 //! A loss over all pairs of predictions and targets.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{BroadcastLoss, Findings, Script};
 use crate::report::Severity;
+use crate::report::replay::Loss;
 
 pub(super) static RULE: Rule = Rule {
     id: "broadcast-loss",
@@ -10,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Numerics,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("broadcast-loss"),
     check,
 };
@@ -23,6 +25,7 @@ fn check(script: &Script, out: &mut Findings) {
             } else {
                 "each prediction is compared with every target, so all of them are drawn to the mean of the targets"
             })
+            .replay(script.replay_of_loss(Loss::AllPairs, Loss::Squares))
             .help("give both one shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`");
         if let Some(backward) = loss.backward {
             finding = finding.because(backward, "the loss that it becomes part of is walked here");

@@ -1,6 +1,6 @@
 //! Caches that are emptied in each step.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
 use crate::trace::Emptied;
@@ -11,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Speed,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("cache-emptied-in-loop"),
     check,
 };

@@ -1,6 +1,6 @@
 //! Activation checkpointing that leaves its way to the framework.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Memory,
     severity: Severity::Note,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("checkpoint-without-reentrant-choice"),
     check,
 };

@@ -1,7 +1,7 @@
 //! Clipping of gradients that are still multiplied by the scale of a scaler.
 
-use super::{Group, Rule, page};
-use crate::facts::{Findings, Script};
+use super::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Repair, Script};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("clip-before-unscale"),
     check,
 };
@@ -25,7 +26,8 @@ fn check(script: &Script, out: &mut Findings) {
             )
             .because(clip.backward, "the loss is multiplied by the scale here")
             .note("divided by the scale afterwards, they are that much smaller than the bound allows")
-            .help(format!("call `{}.unscale_({})` before it", clip.scaler, clip.optimizer));
+            .help(format!("call `{}.unscale_({})` before it", clip.scaler, clip.optimizer))
+            .replay(clip.step.and_then(|step| script.replay_of_order(step, Repair::Unscale)));
         let fix = script
             .unscaled_first(&clip, "unscale_")
             .map(|edits| Fix::safe("unscale the gradients first", edits));

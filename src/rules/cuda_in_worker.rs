@@ -1,6 +1,6 @@
 //! The GPU in forked workers.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
 use crate::trace::OnGpu;
@@ -11,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Data,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("cuda-in-worker"),
     check,
 };

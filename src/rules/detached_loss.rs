@@ -1,8 +1,9 @@
 //! A backward on a value that was cut from its graph.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
+use crate::report::replay::Layer;
 
 pub(super) static RULE: Rule = Rule {
     id: "detached-loss",
@@ -10,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("detached-loss"),
     check,
 };
@@ -33,6 +35,7 @@ fn check(script: &Script, out: &mut Findings) {
         out.push(
             finding
                 .note("the step applies no gradients: the model stays as it was, or the run ends with an error here")
+                .replay(script.replay_of_layers([Layer::Cut; 3]))
                 .help("call `backward()` on the loss as it was computed from the model's output"),
             &loss.at,
         );

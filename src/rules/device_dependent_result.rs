@@ -1,6 +1,6 @@
 //! A branch on the device whose ways compute different things.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Kernels,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("device-dependent-result"),
     check,
 };

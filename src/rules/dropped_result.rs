@@ -1,6 +1,6 @@
 //! A new tensor that the statement throws away.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Device,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("dropped-result"),
     check,
 };

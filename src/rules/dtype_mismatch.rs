@@ -1,6 +1,6 @@
 //! Numbers of one dtype for weights of another.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Mistyped, Script};
 use crate::report::{Fix, Severity};
 use crate::values::DType;
@@ -11,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Numerics,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("dtype-mismatch"),
     check,
 };

@@ -1,7 +1,8 @@
 //! Parameters from a generator with nothing left in it.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
+use crate::report::replay::Layer;
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -10,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("exhausted-parameters"),
     check,
 };
@@ -30,10 +32,14 @@ fn check(script: &Script, out: &mut Findings) {
             )
             .because(spent.made, "can be gone through once")
             .because(spent.first, first);
+        // An optimizer without parameters steps none.
+        let replay =
+            script.makes_optimizer(spent.at.place).then(|| script.replay_of_layers([Layer::Unowned; 3]));
         let fix = script.as_list(spent.made).map(|edits| Fix::safe("keep a list of the parameters", edits));
         out.push(
             finding
                 .fix(fix)
+                .replay(replay)
                 .note("an empty list of parameters is stepped, clipped or counted without a word, or refused")
                 .help("keep a list, `list(model.parameters())`, or ask for the parameters again"),
             &spent.at,

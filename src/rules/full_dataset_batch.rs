@@ -1,6 +1,6 @@
 //! A batch that is the whole dataset.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, units};
 use crate::report::replay::{Demand, Replay};
 use crate::report::{Fix, Severity};
@@ -11,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Memory,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Memory,
     page: page!("full-dataset-batch"),
     check,
 };
@@ -32,7 +33,10 @@ fn check(script: &Script, out: &mut Findings) {
                 0 => String::new(),
                 kept => format!(", and keeps at least {} of activations", units::bytes(kept)),
             };
-            let demand = Demand::of("the batch, with what is kept of it,", bytes.saturating_add(batch.kept));
+            let demand = Demand {
+                samples: batch.samples.and_then(|samples| u64::try_from(samples).ok()),
+                ..Demand::of("the batch, with what is kept of it,", bytes.saturating_add(batch.kept))
+            };
             finding = finding.note(format!("each step moves {}{kept}", units::bytes(bytes)));
             finding = finding.replay(Replay::Memory(demand));
         }

@@ -1,8 +1,9 @@
 //! Logits where a Keras loss expects probabilities.
 
-use super::{Group, Rule, page};
-use crate::facts::{Findings, Script};
+use super::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Head, Script};
 use crate::report::Severity;
+use crate::report::replay::Function;
 
 pub(super) static RULE: Rule = Rule {
     id: "keras-logits-mismatch",
@@ -10,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Losses,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("keras-logits-mismatch"),
     check,
 };
@@ -26,6 +28,10 @@ fn check(script: &Script, out: &mut Findings) {
             )
             .because(loss.made, "the numbers it gets are made here")
             .note("logits are clipped to [0, 1] as if they were probabilities: where that happens no gradient flows")
+            .replay(script.replay_of_loss(
+                Head::new(None, Function::Bce).of_keras().program(),
+                Head::new(None, Function::BceWithLogits).of_keras().program(),
+            ))
             .help(format!("give the loss `{flag}=True`, or the last layer a softmax or sigmoid"));
         out.push(finding, &loss.at);
     }

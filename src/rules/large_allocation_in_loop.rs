@@ -1,6 +1,6 @@
 //! A large tensor that is allocated again and again.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, units};
 use crate::report::Severity;
 use crate::report::replay::{Demand, Replay};
@@ -11,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Memory,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Memory,
     page: page!("large-allocation-in-loop"),
     check,
 };

@@ -1,6 +1,6 @@
 //! A logarithm of what a softmax or a sigmoid has made, where rounding reaches zero.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Ailment, Findings, Script};
 use crate::report::{Fix, Severity};
 use crate::values::End;
@@ -11,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Numerics,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Expression,
     page: page!("log-of-softmax"),
     check,
 };

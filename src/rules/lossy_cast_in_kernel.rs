@@ -1,6 +1,6 @@
 //! Numbers that are cut to integers on their way into a result.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Kernels,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("lossy-cast-in-kernel"),
     check,
 };

@@ -1,7 +1,7 @@
 //! Clipping where there is nothing to clip, or nothing any more.
 
-use super::{Group, Rule, page};
-use crate::facts::{Findings, Script};
+use super::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Repair, Script};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("misplaced-clipping"),
     check,
 };
@@ -27,7 +28,8 @@ fn check(script: &Script, out: &mut Findings) {
             .finding(RULE.id, RULE.severity, &clip.at, message)
             .because(clip.backward, "the gradients are made here")
             .because(clip.step, format!("`{}` applies them unclipped", clip.optimizer))
-            .help(help);
+            .help(help)
+            .replay(script.replay_of_order(clip.step, Repair::Clip));
         let fix = script.clipping_moved(&clip);
         let fix = fix.map(|edits| Fix::safe("move the clipping in front of the step", edits));
         out.push(finding.fix(fix), &clip.at);

@@ -1,8 +1,7 @@
 //! Gradients that are cleared before anything was done with them.
 
-use super::{Group, Rule, page};
-use crate::facts::{Findings, Misplaced, Script};
-use crate::report::replay::Replay;
+use super::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Misplaced, Repair, Script};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -11,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("misplaced-zero-grad"),
     check,
 };
@@ -28,13 +28,11 @@ fn check(script: &Script, out: &mut Findings) {
             ),
         };
         let fix = script.clear_moved(&clear).map(|edits| Fix::safe("move the clearing", edits));
-        let mut finding = script
+        let finding = script
             .finding(RULE.id, RULE.severity, &clear.at, message)
             .because(clear.backward, "these gradients are lost")
-            .because(clear.step, "and this step does without them");
-        if let Some(step) = &clear.replay {
-            finding = finding.replay(Replay::Step(step.clone()));
-        }
+            .because(clear.step, "and this step does without them")
+            .replay(script.replay_of_order(clear.step, Repair::Clear));
         out.push(finding.fix(fix).help(help), &clear.at);
     }
 }

@@ -1,7 +1,8 @@
 //! Evaluation with layers that still behave as in training.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
+use crate::report::replay::Modes;
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -10,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("missing-eval-mode"),
     check,
 };
@@ -31,6 +33,7 @@ fn check(script: &Script, out: &mut Findings) {
                 .finding(RULE.id, RULE.severity, &forward.at, "this evaluates the model in training mode")
                 .note(note)
                 .fix(fix)
+                .replay(script.replay_of_mode(Modes { evaluated_in_training: true, ..Modes::default() }))
                 .help("call `.eval()` on it before, and `.train()` before training goes on"),
             &forward.at,
         );

@@ -1,7 +1,8 @@
 //! Evaluation that records graphs nobody walks.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
+use crate::report::replay::{Demand, Replay};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -10,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Memory,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Memory,
     page: page!("missing-no-grad"),
     check,
 };
@@ -31,6 +33,10 @@ fn check(script: &Script, out: &mut Findings) {
         for other in &forward.others {
             finding = finding.because(*other, "and so does this");
         }
+        let idle = (forward.kept > 0).then(|| {
+            let what = format!("the graph that one pass through `{}` keeps for nothing", forward.module);
+            Replay::Memory(Demand { wasted: true, ..Demand::of(what, forward.kept) })
+        });
         let fix = script.unrecorded(&forward).map(|fix| {
             let title = match fix.by_decorator {
                 true => format!("decorate the function with `@{}()`", fix.said),
@@ -38,6 +44,6 @@ fn check(script: &Script, out: &mut Findings) {
             };
             Fix::safe(title, fix.edits)
         });
-        out.push(finding.fix(fix), &forward.at);
+        out.push(finding.fix(fix).replay(idle), &forward.at);
     }
 }

@@ -1,8 +1,7 @@
 //! A step that applies the gradients of earlier steps as well.
 
-use super::{Group, Rule, page};
-use crate::facts::{Findings, Script};
-use crate::report::replay::Replay;
+use super::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Repair, Script};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -11,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("missing-zero-grad"),
     check,
 };
@@ -33,12 +33,10 @@ fn check(script: &Script, out: &mut Findings) {
             let place = if clearing.before_backward { "before the backward pass" } else { "after the step" };
             Fix::safe(format!("insert `{}.zero_grad()` {place}", clearing.optimizer), clearing.edits)
         });
-        if let Some(step) = &step.replay {
-            finding = finding.replay(Replay::Step(step.clone()));
-        }
         out.push(
             finding
                 .fix(fix)
+                .replay(script.replay_of_order(step.at.place, Repair::Clear))
                 .note(format!("nothing on the way round the loop clears what `{}` owns", step.optimizer))
                 .help(format!("call `{}.zero_grad()` before the backward pass", step.optimizer)),
             &step.at,

@@ -87,6 +87,8 @@ pub struct Rule {
     pub severity: Severity,
     /// The version that brought the rule.
     pub since: &'static str,
+    /// What `trainlint confirm` runs of its findings.
+    pub replayed: Replayed,
     /// The page, in Markdown.
     pub page: &'static str,
     /// Asks and reports.
@@ -97,6 +99,19 @@ impl std::fmt::Debug for Rule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Rule").field("id", &self.id).finish_non_exhaustive()
     }
+}
+
+/// What can be run to see a finding happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Replayed {
+    /// The computation that ends in the loss.
+    Expression,
+    /// A training step, on a model of ours in the place of the script's.
+    Step,
+    /// A demand for memory against what a card has.
+    Memory,
+    /// The finding is argued from the script alone, or says what a framework does.
+    Nothing,
 }
 
 /// What a rule is about; a name that `select` and `ignore` take.

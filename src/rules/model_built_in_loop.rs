@@ -1,6 +1,6 @@
 //! Models that are built in a loop, in a framework that keeps them.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, units};
 use crate::report::Severity;
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Memory,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("model-built-in-loop"),
     check,
 };

@@ -1,6 +1,6 @@
 //! A choice over a branch that is singular where it is not chosen.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Ailment, Findings, Script};
 use crate::report::Severity;
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Numerics,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Expression,
     page: page!("nan-through-where"),
     check,
 };

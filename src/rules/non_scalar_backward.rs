@@ -1,6 +1,6 @@
 //! `backward()` on something that is not one number.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("non-scalar-backward"),
     check,
 };
@@ -29,6 +30,7 @@ fn check(script: &Script, out: &mut Findings) {
         out.push(
             finding
                 .fix(fix.map(|edits| Fix::guess("take the mean first", edits)))
+                .replay(script.replay_of_elements(backward.elements))
                 .note("`backward()` without `gradient=` takes scalars only, and ends the run here")
                 .help("reduce it first: `loss.mean().backward()`"),
             &backward.at,

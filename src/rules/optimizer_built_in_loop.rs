@@ -1,7 +1,7 @@
 //! An optimizer that forgets what it knows after each step.
 
-use super::{Group, Rule, page};
-use crate::facts::{Findings, Script};
+use super::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Repair, Script};
 use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("optimizer-built-in-loop"),
     check,
 };
@@ -27,7 +28,8 @@ fn check(script: &Script, out: &mut Findings) {
                 .because(built.step, "takes its only step here")
                 .because(built.model, "for a model that is made once")
                 .note("its running averages start at zero in every step, so that momentum and adaptive rates never build up")
-                .help("build the optimizer once, before the loop"),
+                .help("build the optimizer once, before the loop")
+                .replay(script.replay_of_order(built.step, Repair::BuildOnce)),
             &built.at,
         );
     }

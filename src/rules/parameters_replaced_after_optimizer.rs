@@ -1,8 +1,9 @@
 //! Parameters that came when the optimizer was already built.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
+use crate::report::replay::Layer;
 
 pub(super) static RULE: Rule = Rule {
     id: "parameters-replaced-after-optimizer",
@@ -10,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("parameters-replaced-after-optimizer"),
     check,
 };
@@ -26,6 +28,7 @@ fn check(script: &Script, out: &mut Findings) {
                 )
                 .because(part.gathered, format!("`{}` took the parameters that were there", part.optimizer))
                 .because(part.step, "and steps those only")
+                .replay(script.replay_of_layers([Layer::Learns, Layer::Learns, Layer::Unowned]))
                 .help("replace it before the optimizer is built, or call `add_param_group` for it"),
             &part.at,
         );
@@ -43,6 +46,7 @@ fn check(script: &Script, out: &mut Findings) {
             finding = finding
                 .because(gathered, format!("`{}` has the parameters of an earlier one", step.optimizer));
         }
+        finding = finding.replay(script.replay_of_layers([Layer::Unowned; 3]));
         out.push(finding.help("build the optimizer again when the model is made again"), &step.at);
     }
 }

@@ -1,6 +1,6 @@
 //! A name of a framework that is gone from the releases that the project runs with.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, MissingName, Script, Why};
 use crate::report::Severity;
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Reproducibility,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("removed-api"),
     check,
 };

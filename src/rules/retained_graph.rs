@@ -1,7 +1,8 @@
 //! A graph that is kept alive from iteration to iteration.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
+use crate::report::replay::{Carried, Demand, Replay};
 use crate::report::{Fix, Severity};
 use crate::trace::Carry;
 
@@ -11,6 +12,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Memory,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("retained-graph"),
     check,
 };
@@ -34,9 +36,22 @@ fn check(script: &Script, out: &mut Findings) {
         if let Some(place) = kept.container {
             finding = finding.because(place, "lives longer than the iteration");
         }
+        // Where it is known what a graph takes, that says more than how many there are.
+        let held = match kept.kept {
+            bytes if bytes > 0 && !kept.is_walked => Replay::Memory(Demand {
+                each_step: Some(bytes),
+                steps: kept.steps,
+                ..Demand::of("what is kept", 0)
+            }),
+            _ => script.replay_of_carried(Carried::Held),
+        };
         let fix = script.let_go(&kept, ".detach()").map(|edits| Fix::safe("add `.detach()`", edits));
         out.push(
-            finding.fix(fix).note(cost).help("keep `.item()` for a number, or `.detach()` for a tensor"),
+            finding
+                .fix(fix)
+                .replay(held)
+                .note(cost)
+                .help("keep `.item()` for a number, or `.detach()` for a tensor"),
             &kept.at,
         );
     }

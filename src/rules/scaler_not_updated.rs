@@ -1,7 +1,7 @@
 //! A scale that is not chosen anew after a step, or at the wrong time.
 
-use super::{Group, Rule, page};
-use crate::facts::{Findings, Script, Stale};
+use super::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Repair, Script, Stale};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("scaler-not-updated"),
     check,
 };
@@ -32,6 +33,7 @@ fn check(script: &Script, out: &mut Findings) {
             ),
         };
         let mut finding = script.finding(RULE.id, RULE.severity, &stale.at, message).help(help);
+        finding = finding.replay(stale.step.and_then(|step| script.replay_of_order(step, Repair::Update)));
         if let Stale::BeforeStep(step) = stale.kind {
             finding = finding.because(step, "divides by another scale than the loss was multiplied with");
         }

@@ -1,6 +1,6 @@
 //! A schedule that goes on before its optimizer has stepped.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("scheduler-before-optimizer"),
     check,
 };
@@ -29,6 +30,7 @@ fn check(script: &Script, out: &mut Findings) {
                 )
                 .because(early.step, "the first step of the optimizer comes after it")
                 .note("since PyTorch 1.1 a schedule sets the learning rate for the steps that follow it")
+                .replay(script.replay_of_schedule(early.step, early.at.place))
                 .fix(fix.map(|edits| Fix::safe(title, edits)))
                 .help(format!(
                     "call `{name}.step()` behind the optimizer's step, at the end of the iteration or epoch"

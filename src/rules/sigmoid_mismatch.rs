@@ -1,8 +1,9 @@
 //! A sigmoid too many before a loss, or none where it needs one.
 
-use super::{Group, Rule, page};
-use crate::facts::{Findings, Misfit, MisfitLoss, Script};
+use super::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Head, Misfit, MisfitLoss, Script};
 use crate::report::Severity;
+use crate::report::replay::{Function, Replay};
 
 pub(super) static RULE: Rule = Rule {
     id: "sigmoid-mismatch",
@@ -10,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Losses,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("sigmoid-mismatch"),
     check,
 };
@@ -21,9 +23,25 @@ fn check(script: &Script, out: &mut Findings) {
             .finding(RULE.id, RULE.severity, &loss.at, message)
             .because(loss.made, made)
             .note(note)
-            .help(repair(&loss));
+            .help(repair(&loss))
+            .replay(replay(script, loss.misfit));
         out.push(finding, &loss.at);
     }
+}
+
+/// The loss as it is, and on what it expects.
+fn replay(script: &Script, misfit: Misfit) -> Replay {
+    let logits = Head::new(None, Function::BceWithLogits);
+    let (faulty, right) = match misfit {
+        Misfit::SigmoidOfSoftmax => (Head { through: Some(Function::Softmax), ..logits }, logits),
+        Misfit::SoftmaxOfSigmoid => {
+            let right = Head::new(None, Function::CrossEntropy);
+            (Head { through: Some(Function::Sigmoid), ..right }, right)
+        }
+        Misfit::NoProbabilities => (Head::new(None, Function::Bce), logits),
+        _ => (Head { through: Some(Function::Sigmoid), ..logits }, logits),
+    };
+    script.replay_of_loss(faulty.program(), right.program())
 }
 
 /// The message, what made the input, and what it does to the run.

@@ -1,6 +1,6 @@
 //! Statistics of a single number: a normalisation that fails, a deviation that is NaN.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Ailment, Findings, Script};
 use crate::report::Severity;
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Numerics,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("single-sample-statistics"),
     check,
 };

@@ -1,7 +1,8 @@
 //! Probabilities where a loss expects logits.
 
-use super::{Group, Rule, page};
-use crate::facts::{Findings, Script};
+use super::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Head, Script};
+use crate::report::replay::Function;
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -10,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Losses,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("softmax-before-cross-entropy"),
     check,
 };
@@ -25,6 +27,10 @@ fn check(script: &Script, out: &mut Findings) {
             )
             .because(loss.softmax, "the softmax it went through")
             .note("with two of them the probabilities stay nearly uniform, and gradients are small")
+            .replay(script.replay_of_loss(
+                Head::new(Some(Function::Softmax), Function::CrossEntropy).program(),
+                Head::new(None, Function::CrossEntropy).program(),
+            ))
             .help(if loss.by_flag {
                 "drop `from_logits=True`, or the softmax"
             } else {

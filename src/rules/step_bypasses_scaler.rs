@@ -1,7 +1,7 @@
 //! Gradients that are applied while they are still multiplied by the scale of a scaler.
 
-use super::{Group, Rule, page};
-use crate::facts::{Findings, Script};
+use super::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Repair, Script};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("step-bypasses-scaler"),
     check,
 };
@@ -22,7 +23,8 @@ fn check(script: &Script, out: &mut Findings) {
             .finding(RULE.id, RULE.severity, &step.at, message)
             .because(step.backward, "the loss is multiplied by the scale here")
             .note("the scale starts at 65536, and overflows are no longer skipped")
-            .help(format!("call `{0}.step({1})`, then `{0}.update()`", step.scaler, step.optimizer));
+            .help(format!("call `{0}.step({1})`, then `{0}.update()`", step.scaler, step.optimizer))
+            .replay(script.replay_of_order(step.at.place, Repair::StepByScaler));
         let fix = script.stepped_by_scaler(&step).map(|edits| Fix::safe("let the scaler step", edits));
         out.push(finding.fix(fix), &step.at);
     }

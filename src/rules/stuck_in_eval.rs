@@ -1,7 +1,8 @@
 //! Training that goes on in evaluation mode.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
+use crate::report::replay::Modes;
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -10,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("stuck-in-eval"),
     check,
 };
@@ -26,6 +28,7 @@ fn check(script: &Script, out: &mut Findings) {
                 .because(stuck.eval, "puts it into evaluation mode, and nothing puts it back")
                 .note("dropout is off, and batch norm no longer follows the data")
                 .fix(fix)
+                .replay(script.replay_of_mode(Modes { learns_in_training: false, ..Modes::default() }))
                 .help(format!("call `{}.train()` at the head of each epoch", stuck.model)),
             &stuck.at,
         );

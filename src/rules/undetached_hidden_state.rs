@@ -1,8 +1,9 @@
 //! A state that is carried from iteration to iteration with its graph.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
+use crate::report::replay::Carried;
 
 pub(super) static RULE: Rule = Rule {
     id: "undetached-hidden-state",
@@ -10,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Memory,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("undetached-hidden-state"),
     check,
 };
@@ -32,6 +34,7 @@ fn check(script: &Script, out: &mut Findings) {
                 .finding(RULE.id, RULE.severity, &again.at, message)
                 .because(again.recorded, "what this gave in the iteration before is part of the loss")
                 .note(cost)
+                .replay(script.replay_of_carried(if again.is_kept { Carried::Kept } else { Carried::Freed }))
                 .help("cut the carried value off before it is used again: `hidden = hidden.detach()`"),
             &again.at,
         );

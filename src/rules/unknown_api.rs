@@ -1,6 +1,6 @@
 //! A name of a framework that no release has, or that came later than what the project runs with.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, MissingName, Script, Why};
 use crate::report::{Fix, Severity};
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Reproducibility,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("unknown-api"),
     check,
 };

@@ -1,7 +1,8 @@
 //! Layers in a plain list, dict or tuple.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
+use crate::report::replay::Layer;
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -10,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("unregistered-submodule"),
     check,
 };
@@ -23,6 +25,7 @@ fn check(script: &Script, out: &mut Findings) {
         let part = hidden.part.rsplit('.').next().unwrap_or_default();
         let finding = script
             .finding(RULE.id, RULE.severity, &hidden.at, message)
+            .replay(script.replay_of_layers([Layer::Unowned, Layer::Unowned, Layer::Learns]))
             .note(format!(
                 "each `{part}` in it is left out of `parameters()`, `.to(device)` and `state_dict()`"
             ))

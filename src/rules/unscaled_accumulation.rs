@@ -1,7 +1,7 @@
 //! Gradients of several batches that are summed where their mean is meant.
 
-use super::{Group, Rule, page};
-use crate::facts::{Findings, Script};
+use super::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Repair, Script};
 use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Step,
     page: page!("unscaled-accumulation"),
     check,
 };
@@ -35,6 +36,7 @@ fn check(script: &Script, out: &mut Findings) {
                 .finding(RULE.id, sum.severity, &sum.at, message)
                 .because(sum.step, format!("`{}` steps once for all of them", sum.optimizer))
                 .note(cost)
+                .replay(script.replay_of_order(sum.step, Repair::Divide))
                 .help(format!("divide the loss by {divisor} before `backward()`")),
             &sum.at,
         );

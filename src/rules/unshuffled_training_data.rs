@@ -1,6 +1,6 @@
 //! Training that goes through the data in the order in which they are stored.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Data,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("unshuffled-training-data"),
     check,
 };

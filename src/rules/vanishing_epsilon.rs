@@ -1,6 +1,6 @@
 //! A guard against zero that the dtype cannot hold, or that works against its purpose.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Ailment, Findings, Script};
 use crate::report::Severity;
 use crate::values::{DType, Faded};
@@ -11,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Numerics,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Expression,
     page: page!("vanishing-epsilon"),
     check,
 };

@@ -1,6 +1,6 @@
 //! An array that becomes a constant as a whole.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, units};
 use crate::report::Severity;
 
@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Tensorflow,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("whole-array-constant"),
     check,
 };

@@ -1,6 +1,6 @@
 //! A dataset that is moved to the GPU as a whole.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, units};
 use crate::report::Severity;
 use crate::report::replay::{Demand, Replay};
@@ -11,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Memory,
     severity: Severity::Warning,
     since: "0.1.0",
+    replayed: Replayed::Memory,
     page: page!("whole-dataset-on-gpu"),
     check,
 };

@@ -1,6 +1,6 @@
 //! Targets that their loss cannot take.
 
-use super::{Group, Rule, page};
+use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, TargetFault, WrongTarget};
 use crate::report::{Fix, Severity};
 use crate::values::DType;
@@ -11,6 +11,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Losses,
     severity: Severity::Error,
     since: "0.1.0",
+    replayed: Replayed::Nothing,
     page: page!("wrong-target-dtype"),
     check,
 };

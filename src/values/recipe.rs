@@ -37,10 +37,22 @@ pub enum Ingredient {
 }
 
 impl Recipe {
-    /// `None` for what is too long to be followed.
-    pub fn new(step: Step, place: Place, range: Option<Interval>) -> Option<Rc<Recipe>> {
+    pub fn new(step: Step, place: Place, range: Option<Interval>) -> Rc<Recipe> {
+        let before = step.before();
+        if before < MOST_STEPS {
+            return Rc::new(Recipe { step, place, range, steps: before + 1 });
+        }
+        let step = step.anew();
+        let steps = step.before() + 1;
+        Rc::new(Recipe { step, place, range, steps })
+    }
+}
+
+impl Step {
+    /// How many steps there are before it.
+    fn before(&self) -> u32 {
         let of = |tensor: &Tensor| tensor.recipe.as_ref().map_or(1, |recipe| recipe.steps);
-        let before: u32 = match &step {
+        match self {
             Step::Same(tensor) => of(tensor),
             Step::Apply(_, operands) => operands
                 .iter()
@@ -49,8 +61,30 @@ impl Recipe {
                     Ingredient::Number(_) => 1,
                 })
                 .sum(),
+        }
+    }
+
+    /// With operands of which is not known how they were made. One that is used twice stays one.
+    fn anew(self) -> Step {
+        let mut known: Vec<(Rc<Tensor>, Rc<Tensor>)> = Vec::new();
+        let mut bare = |tensor: Rc<Tensor>| match known.iter().find(|(whole, _)| Rc::ptr_eq(whole, &tensor)) {
+            Some((_, bare)) => bare.clone(),
+            None => {
+                let bare = Rc::new(Tensor { recipe: None, ..(*tensor).clone() });
+                known.push((tensor, bare.clone()));
+                bare
+            }
         };
-        (before < MOST_STEPS).then(|| Rc::new(Recipe { step, place, range, steps: before + 1 }))
+        match self {
+            Step::Same(tensor) => Step::Same(bare(tensor)),
+            Step::Apply(function, operands) => {
+                let operands = operands.into_iter().map(|operand| match operand {
+                    Ingredient::Tensor(tensor) => Ingredient::Tensor(bare(tensor)),
+                    number @ Ingredient::Number(_) => number,
+                });
+                Step::Apply(function, operands.collect())
+            }
+        }
     }
 }
 

@@ -78,6 +78,24 @@ fn modules_use_only_those_before_them() {
     assert!(wrong.is_empty(), "against the order {}:\n{}", ORDER.join(", "), wrong.join("\n"));
 }
 
+/// C libraries of NVIDIA are called here, and nowhere else.
+const UNSAFE: [&str; 3] =
+    ["src/replay/cuda/driver.rs", "src/replay/cuda/nvrtc.rs", "src/replay/cuda/probe.rs"];
+
+#[test]
+fn only_what_calls_a_driver_is_unsafe() {
+    let mut paths = Vec::new();
+    rust_files(&root().join("src"), &mut paths);
+    let allows = |path: &PathBuf| std::fs::read_to_string(path).unwrap().contains("allow(unsafe_code");
+    let mut found: Vec<String> = paths
+        .iter()
+        .filter(|path| allows(path))
+        .map(|path| path.strip_prefix(root()).unwrap().display().to_string().replace('\\', "/"))
+        .collect();
+    found.sort();
+    assert_eq!(found, UNSAFE);
+}
+
 #[test]
 fn every_module_has_its_place_in_the_order() {
     let mut modules = Vec::new();

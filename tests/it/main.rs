@@ -7,6 +7,8 @@ mod cache;
 mod catalogue;
 mod cli;
 mod config;
+#[cfg(all(unix, feature = "gpu"))]
+mod cuda;
 mod findings;
 mod fixes;
 mod fixtures;

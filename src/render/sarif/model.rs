@@ -126,6 +126,9 @@ pub struct ResultEntry<'a> {
 #[derive(Serialize)]
 pub struct ResultProperties {
     pub confidence: &'static str,
+    /// What came out when it was run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<serde_json::Value>,
 }
 
 #[derive(Serialize)]

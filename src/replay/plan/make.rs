@@ -24,10 +24,15 @@ pub struct Settings {
 
 /// The plan, in the order of the findings; those without a replay have no item.
 pub fn make(outcome: &Outcome, settings: &Settings) -> Plan {
+    placed(outcome, settings).0
+}
+
+/// The same, and for each item the place of its finding in the outcome.
+pub fn placed(outcome: &Outcome, settings: &Settings) -> (Plan, Vec<usize>) {
     let mut plan =
         Plan { seed: settings.seed, sources: Vec::new(), limits: settings.limits, items: Vec::new() };
-    let mut sources = BTreeMap::new();
-    for finding in &outcome.findings {
+    let (mut sources, mut places) = (BTreeMap::new(), Vec::new());
+    for (index, finding) in outcome.findings.iter().enumerate() {
         let Some(replay) = &finding.replay else { continue };
         let Some(item) = item(&outcome.sources, finding, replay, settings) else { continue };
         // A plan is only made of what its readers take.
@@ -39,9 +44,10 @@ pub fn make(outcome: &Outcome, settings: &Settings) -> Plan {
             sources.entry(shown.path.clone()).or_insert_with(|| hash(shown.source.text.as_bytes()));
         }
         plan.items.push(item);
+        places.push(index);
     }
     plan.sources = sources.into_iter().map(|(path, sha256)| SourceHash { path, sha256 }).collect();
-    plan
+    (plan, places)
 }
 
 fn plan_without_items(plan: &Plan) -> Plan {
@@ -62,9 +68,7 @@ fn item(sources: &Sources, finding: &Diagnostic, replay: &Replay, settings: &Set
         Replay::Program(program) => Work::Expr(expr(sources, program, settings)),
         Replay::Step(step) => Work::Step(step.clone()),
         // What fits and does not grow is no finding about this card.
-        Replay::Memory(demand) if demand.each_step.is_none() && demand.least <= settings.capacity => {
-            return None;
-        }
+        Replay::Memory(demand) if demand.is_idle(settings.capacity) => return None,
         Replay::Memory(demand) => Work::Memory(Memory {
             demand: demand.clone(),
             capacity: settings.capacity,

@@ -8,7 +8,7 @@ pub mod tests;
 mod wire;
 mod write;
 
-pub use make::{Settings, hash, make};
+pub use make::{Settings, hash, make, placed};
 pub use read::{MOST_BYTES, PlanError, read};
 pub use write::write;
 
@@ -70,7 +70,7 @@ pub struct Spot {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     Expr(Expr),
-    Step(Step),
+    Step(Box<Step>),
     Memory(Memory),
 }
 

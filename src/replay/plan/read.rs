@@ -1,11 +1,12 @@
 //! A plan from JSON, which may come from anybody: everything is looked at before anything runs, and what is
 //! wrong is named by its place in the file.
 
+mod steps;
+
 use super::wire::{self, Cell};
 use super::{Expr, Item, Limits, Memory, Plan, SCHEMA, SourceHash, Spot, Work};
 use crate::report::replay::{
-    Demand, Domain, Fault, Float, Form, Framework, Function, Input, Node, Number, Optimizer, Program, Step,
-    Term,
+    Demand, Domain, Float, Form, Framework, Function, Input, Node, Number, Program, Term,
 };
 use std::fmt::Display;
 use thiserror::Error;
@@ -19,7 +20,6 @@ const MOST_WIDTH: usize = 16;
 const MOST_SAMPLES: u64 = 1 << 32;
 const MOST_TEXT: usize = 4_000;
 const MOST_SECONDS: f64 = 86_400.0;
-const MOST_ACCUMULATED: u32 = 1 << 16;
 
 /// What is wrong with a plan, and where in the file.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -103,7 +103,7 @@ fn item(path: &str, item: wire::Item) -> Read<Item> {
     let message = text(&format!("{path}.message"), item.message)?;
     let work = match (item.expr, item.step, item.memory) {
         (Some(one), None, None) => Work::Expr(expr(&format!("{path}.expr"), one)?),
-        (None, Some(one), None) => Work::Step(step(&format!("{path}.step"), one)?),
+        (None, Some(one), None) => Work::Step(Box::new(steps::step(&format!("{path}.step"), one)?)),
         (None, None, Some(one)) => Work::Memory(memory(&format!("{path}.memory"), one)?),
         _ => return wrong(path, "an item has exactly one of `expr`, `step` and `memory`"),
     };
@@ -242,36 +242,6 @@ fn applied(path: &str, name: &str, operands: &[Cell], index: usize) -> Read<Term
     Ok(Term::Apply(function, operands.iter().map(operand).collect::<Read<_>>()?))
 }
 
-fn step(path: &str, step: wire::Step) -> Read<Step> {
-    let fault = named(&format!("{path}.fault"), &step.fault, Fault::ALL, Fault::name)?;
-    let fault = match (fault, step.count) {
-        (Fault::UnscaledAccumulation(_), Some(count @ 2..=MOST_ACCUMULATED)) => {
-            Fault::UnscaledAccumulation(count)
-        }
-        (Fault::UnscaledAccumulation(_), _) => {
-            return wrong(format!("{path}.count"), format!("2 to {MOST_ACCUMULATED} gradients are added up"));
-        }
-        (fault, None) => fault,
-        (fault, Some(_)) => return wrong(format!("{path}.count"), format!("`{}` has none", fault.name())),
-    };
-    let number = |name: &str, told: Option<String>| {
-        let at = format!("{path}.{name}");
-        match told.map(|told| bits(&at, &told)).transpose()? {
-            Some(value) if !(0.0..=1e9).contains(&value.value()) => {
-                wrong(at, format!("{} is not between 0 and 1e9", value.value()))
-            }
-            value => Ok(value),
-        }
-    };
-    Ok(Step {
-        fault,
-        optimizer: named(&format!("{path}.optimizer"), &step.optimizer, Optimizer::ALL, Optimizer::name)?,
-        learning_rate: number("learning_rate", step.learning_rate)?,
-        momentum: number("momentum", step.momentum)?,
-        weight_decay: number("weight_decay", step.weight_decay)?,
-    })
-}
-
 fn memory(path: &str, memory: wire::Memory) -> Read<Memory> {
     if memory.capacity == 0 {
         return wrong(format!("{path}.capacity"), "a card has memory");
@@ -281,6 +251,8 @@ fn memory(path: &str, memory: wire::Memory) -> Read<Memory> {
         least: memory.least,
         each_step: memory.each_step,
         steps: memory.steps,
+        samples: memory.samples,
+        wasted: memory.wasted,
     };
     Ok(Memory { demand, capacity: memory.capacity, card: text(&format!("{path}.card"), memory.card)? })
 }

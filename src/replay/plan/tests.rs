@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::replay::outcome::Verdict;
-use crate::replay::run::run;
+use crate::replay::run::{Cpu, run};
 use crate::report::replay::{
-    Demand, Domain, Fault, Float, Form, Framework, Function, Number, Optimizer, Program, Step,
+    Act, Call, Demand, Domain, Float, Form, Framework, Function, Layer, Loss, Modes, Number, Optimizer,
+    Program, Step, Training,
 };
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,23 @@ fn program() -> Program {
     program
 }
 
+fn training() -> Training {
+    let mut head = Program::default();
+    let output = head.input("output", Form::Many, Domain::REAL, true);
+    let target = head.input("target", Form::Many, Domain::LABEL, false);
+    head.apply(Function::CrossEntropy, &[output, target], None);
+    let mut round = Training::default().round;
+    round[2].every = 8;
+    round.push(Act::always(Call::Schedule));
+    Training {
+        round,
+        loss: Loss::Classes(Box::new(head)),
+        layers: [Layer::Learns, Layer::Cut, Layer::Unowned],
+        modes: Modes { dropout: Some(Number::new(0.25)), ..Modes::default() },
+        ..Training::default()
+    }
+}
+
 pub fn plan() -> Plan {
     let at =
         Spot { path: "träin.py".to_owned(), line: 14, column: 9, text: "target / prediction".to_owned() };
@@ -36,20 +54,22 @@ pub fn plan() -> Plan {
     let program = program();
     let spots = vec![None, None, Some(at.clone()), None];
     let step = Step {
-        fault: Fault::UnscaledAccumulation(8),
-        optimizer: Optimizer::AdamW,
+        optimizer: Some(Optimizer::AdamW),
         learning_rate: Some(Number::new(1e-3)),
         momentum: None,
         weight_decay: Some(Number::new(0.0)),
+        script: training(),
+        repaired: Training { divisor: 8, ..training() },
     };
-    let demand = Demand { what: "the dataset".to_owned(), least: 1 << 40, each_step: Some(4), steps: None };
+    let demand =
+        Demand { each_step: Some(4), samples: Some(9), wasted: true, ..Demand::of("the dataset", 1 << 40) };
     Plan {
         seed: 42,
         sources: vec![SourceHash { path: "train.py".to_owned(), sha256: "00ff".to_owned() }],
         limits: Limits { item_seconds: 0.5, total_seconds: 9.0 },
         items: vec![
             item(Work::Expr(Expr { program, spots, width: 4, samples: 1000 })),
-            item(Work::Step(step)),
+            item(Work::Step(Box::new(step))),
             item(Work::Memory(Memory { demand, capacity: 80 << 30, card: "a100-80g".to_owned() })),
         ],
     }
@@ -83,9 +103,18 @@ fn what_is_wrong_is_named_by_its_place() {
         ("\"float16\"", "\"float8\"", "$.items[0].expr.dtype", "is none of `float16`"),
         ("\"item_seconds\":0.5", "\"item_seconds\":1e9", "$.limits.item_seconds", "at most 86400"),
         ("\"spots\":{\"2\"", "\"spots\":{\"9\"", "$.items[0].expr.spots.9", "only 4 nodes"),
-        ("\"count\":8", "\"count\":1", "$.items[1].step.count", "2 to 65536"),
+        ("\"divisor\":8", "\"divisor\":0", "$.items[1].step.repaired.divisor", "0 is not in 1 to 65536"),
+        ("[\"step\",8]", "[\"leap\",8]", "$.items[1].step.script.round[2]", "is none of `clear`"),
+        ("[\"step\",8]", "[\"step\",0]", "$.items[1].step.script.round[2]", "every 0 rounds"),
+        ("\"unowned\"", "\"lost\"", "$.items[1].step.script.layers[2]", "is none of `learns`"),
+        (
+            "[\"cross-entropy\",0,1]",
+            "[\"cross-entropy\",0,3]",
+            "$.items[1].step.script.loss.classes.nodes[2]",
+            "does not come before",
+        ),
         ("\"message\"", "\"massage\"", "$.items[0].massage", "unknown field"),
-        ("\"step\":{", "\"memory\":{", "$.items[1].memory.fault", "unknown field"),
+        ("\"step\":{", "\"memory\":{", "$.items[1].memory.optimizer", "unknown field"),
     ] {
         assert!(good.contains(from), "{from}");
         let (found, said) = refused(&good.replacen(from, to, 1));
@@ -137,7 +166,8 @@ fn any_program_can_be_carried_and_run() {
         let item = Item { rule: "any".to_owned(), at: Spot::default(), message: String::new(), work };
         let plan = Plan { seed: 3, sources: Vec::new(), limits: Limits::default(), items: vec![item] };
         assert_eq!(read(&write(&plan)).as_ref(), Ok(&plan));
-        let outcome = run(&plan.items[0], plan.seed, Instant::now() + Duration::from_secs(60));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let outcome = run(&plan.items[0], plan.seed, deadline, &mut Cpu).outcome;
         let counts = outcome.expr.as_ref().map(|expr| (expr.counts, expr.witness.is_some()));
         let Some((counts, has_witness)) = counts else { panic!("{outcome:?}") };
         assert_eq!(counts.samples, 300);

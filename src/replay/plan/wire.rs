@@ -106,17 +106,71 @@ pub enum Cell {
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    pub fault: String,
-    /// How many gradients are added up, for the fault that is about them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<u32>,
-    pub optimizer: String,
+    pub optimizer: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learning_rate: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub momentum: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight_decay: Option<String>,
+    pub script: Training,
+    pub repaired: Training,
+}
+
+/// What is left out is as usual: squares are learned, all layers learn, and so on.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Training {
+    /// The name of a call, and in which rounds it is made: in each, or in every so many.
+    pub round: Vec<(String, u32)>,
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub divisor: u64,
+    pub loss: Loss,
+    pub layers: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modes: Option<Modes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carries: Option<String>,
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub elements: u64,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn is_one(number: &u64) -> bool {
+    *number == 1
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loss {
+    Squares,
+    AllPairs,
+    Classes(Head),
+}
+
+/// A loss of what the last layer gives (input 0) and of the target (input 1).
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Head {
+    pub framework: String,
+    pub form: String,
+    pub nodes: Vec<Vec<Cell>>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Modes {
+    pub dropout: String,
+    pub learns_in_training: bool,
+    pub evaluated_in_training: bool,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -128,6 +182,10 @@ pub struct Memory {
     pub each_step: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u64>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub wasted: bool,
     pub capacity: u64,
     pub card: String,
 }

@@ -2,7 +2,7 @@
 
 use super::wire::{self, Cell};
 use super::{Expr, Item, Memory, Plan, SCHEMA, Spot, Work};
-use crate::report::replay::{Fault, Input, Number, Program, Step, Term};
+use crate::report::replay::{Form, Input, Loss, Number, Program, Step, Term, Training};
 
 pub fn write(plan: &Plan) -> Vec<u8> {
     let wire = wire::Plan {
@@ -93,17 +93,38 @@ fn bits(number: Number) -> String {
 }
 
 fn step(step: &Step) -> wire::Step {
-    let count = match step.fault {
-        Fault::UnscaledAccumulation(count) => Some(count),
-        _ => None,
-    };
     wire::Step {
-        fault: step.fault.name().to_owned(),
-        count,
-        optimizer: step.optimizer.name().to_owned(),
+        optimizer: step.optimizer.map(|optimizer| optimizer.name().to_owned()),
         learning_rate: step.learning_rate.map(bits),
         momentum: step.momentum.map(bits),
         weight_decay: step.weight_decay.map(bits),
+        script: training(&step.script),
+        repaired: training(&step.repaired),
+    }
+}
+
+fn training(training: &Training) -> wire::Training {
+    let modes = training.modes;
+    wire::Training {
+        round: training.round.iter().map(|act| (act.call.name().to_owned(), act.every)).collect(),
+        divisor: training.divisor.into(),
+        loss: match &training.loss {
+            Loss::Squares => wire::Loss::Squares,
+            Loss::AllPairs => wire::Loss::AllPairs,
+            Loss::Classes(program) => wire::Loss::Classes(wire::Head {
+                framework: program.framework.name().to_owned(),
+                form: program.inputs.first().map_or(Form::Many, |input| input.form).name().to_owned(),
+                nodes: nodes(program),
+            }),
+        },
+        layers: training.layers.iter().map(|layer| layer.name().to_owned()).collect(),
+        modes: modes.dropout.map(|dropout| wire::Modes {
+            dropout: bits(dropout),
+            learns_in_training: modes.learns_in_training,
+            evaluated_in_training: modes.evaluated_in_training,
+        }),
+        carries: training.carries.map(|carries| carries.name().to_owned()),
+        elements: training.elements,
     }
 }
 
@@ -114,6 +135,8 @@ fn memory(memory: &Memory) -> wire::Memory {
         least: demand.least,
         each_step: demand.each_step,
         steps: demand.steps,
+        samples: demand.samples,
+        wasted: demand.wasted,
         capacity: memory.capacity,
         card: memory.card.clone(),
     }

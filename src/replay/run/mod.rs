@@ -3,17 +3,22 @@
 //! A verdict needs a replay that could have gone either way: what follows from arithmetic alone is reported as a
 //! number, and confirms nothing.
 
+use crate::replay::histogram::histogram;
 use crate::replay::ir::{Graph, lower};
 use crate::replay::outcome::{
-    Counts, Drawn, Evidence, Expression, Figure, First, Outcome, Row, Shown, Verdict,
+    Counts, Drawn, Evidence, Expression, Figure, First, Outcome, Picture, Row, Shown, Verdict,
 };
 use crate::replay::plan::{Expr, Item, Spot, Work};
 use crate::replay::sample::{LARGEST, Sampler};
-use crate::replay::search::{Count, Found, Search, Trace, search};
+use crate::replay::search::{Count, Found, Search, Trace};
 use crate::replay::witness::{Failure, Side, Witness, first_failure};
 use crate::replay::{memory, step};
 use crate::report::replay::{Domain, Float, Program, Term};
 use std::time::Instant;
+
+mod backend;
+
+pub use backend::{Backend, Cpu, Gone, Measured, Repeated, Trouble};
 
 /// The verdict on an item, and what it rests on.
 pub struct Judged {
@@ -22,6 +27,7 @@ pub struct Judged {
     pub reason: Option<String>,
     pub expr: Option<Expression>,
     pub facts: Vec<String>,
+    pub picture: Option<Picture>,
 }
 
 impl Judged {
@@ -32,6 +38,7 @@ impl Judged {
             reason: Some(reason.into()),
             expr: None,
             facts: Vec::new(),
+            picture: None,
         }
     }
 
@@ -47,37 +54,61 @@ impl Judged {
             reason: self.reason,
             expr: self.expr,
             facts: self.facts,
+            picture: self.picture,
             seconds,
         }
     }
 }
 
-/// Runs an item until the deadline.
-pub fn run(item: &Item, seed: u64, deadline: Instant) -> Outcome {
-    let start = Instant::now();
-    let judged = match &item.work {
-        Work::Expr(expr) => run_expr(expr, seed, deadline),
-        Work::Step(step) => step::judge(step, seed),
-        Work::Memory(memory) => memory::judge(memory),
-    };
-    judged.of(item, start.elapsed().as_secs_f64())
+/// An outcome, and whether its backend can go on.
+pub struct Ran {
+    pub outcome: Outcome,
+    pub lost: bool,
 }
 
-fn run_expr(expr: &Expr, seed: u64, deadline: Instant) -> Judged {
+/// Runs an item until the deadline.
+pub fn run(item: &Item, seed: u64, deadline: Instant, backend: &mut dyn Backend) -> Ran {
+    let start = Instant::now();
+    let judged = match &item.work {
+        Work::Expr(expr) => run_expr(expr, seed, deadline, backend),
+        Work::Step(step) => Ok(step::judge(step, seed)),
+        Work::Memory(memory) => Ok(memory::judge(memory, backend.memory())),
+    };
+    let lost = judged.as_ref().is_err_and(|trouble| trouble.lost);
+    let judged = judged.unwrap_or_else(|trouble| Judged::inconclusive(trouble.reason));
+    Ran { outcome: judged.of(item, start.elapsed().as_secs_f64()), lost }
+}
+
+fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend) -> Result<Judged, Trouble> {
     let graph = lower(&expr.program, expr.width);
     let sampler = Sampler::new(seed, &expr.program.inputs);
-    let found = search(&graph, &sampler, expr.samples, deadline);
-    let witness = witness(expr, &graph, &sampler, &found);
+    let found = backend.search(&graph, &sampler, expr.samples, deadline)?;
+    let (witness, repeated) = match drawn_witness(expr, &sampler, &found) {
+        Some(witness) => {
+            let (witness, repeated) = settled(expr, &graph, witness, backend)?;
+            (Some(witness), repeated)
+        }
+        None => (None, None),
+    };
     let repaired = expr.program.repaired.as_deref().filter(|_| witness.is_some());
-    let repaired = repaired
-        .map(|program| counts(search(&lower(program, expr.width), &sampler, expr.samples, deadline).all));
-    let (verdict, reason) = verdict(expr, &found, witness.as_ref(), &graph);
+    let repaired = repaired.map(|program| {
+        let graph = lower(program, expr.width);
+        backend.search(&graph, &sampler, expr.samples, deadline).map(|found| counts(found.all))
+    });
+    let repaired = repaired.transpose()?;
+    let again = witness.as_ref().map(|witness| again(&graph, witness, repeated, backend.name()));
+    let (verdict, reason) = verdict(expr, &found, again);
     let failure = witness.as_ref().and_then(|witness| first_failure(&graph, witness));
-    Judged {
+    let picture = failure.as_ref().and_then(|failure| histogram(&graph, &sampler, failure));
+    let machines = format!("the witness was computed again on {} and on the CPU", backend.name());
+    let mut facts: Vec<String> = repeated.map(|_| machines).into_iter().collect();
+    facts.extend(backend.aside());
+    Ok(Judged {
         verdict,
         evidence: (verdict != Verdict::Inconclusive).then_some(Evidence::Exact),
         reason,
-        facts: Vec::new(),
+        facts,
+        picture,
         expr: Some(Expression {
             dtype: expr.program.dtype.name().to_owned(),
             inputs: drawn(&expr.program),
@@ -87,20 +118,43 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant) -> Judged {
             failure: failure.map(|failure| first(expr, &failure)),
             repaired,
         }),
+    })
+}
+
+/// The witness as small as it becomes, and what the backend says of it. A small one may lie at a threshold, between
+/// two functions that differ in the last place; then the one that was drawn has to do.
+fn settled(
+    expr: &Expr,
+    graph: &Graph,
+    drawn: Witness,
+    backend: &mut dyn Backend,
+) -> Result<(Witness, Option<Repeated>), Trouble> {
+    let shrunk = drawn.clone().shrunk(graph, &expr.program.inputs);
+    let repeated = backend.repeat(graph, &shrunk.inputs)?;
+    if repeated.is_none_or(|repeated| repeated.fails(drawn.side)) {
+        return Ok((shrunk, repeated));
+    }
+    let repeated = backend.repeat(graph, &drawn.inputs)?;
+    Ok((drawn, repeated))
+}
+
+/// The witness is computed anew before it counts: twice on the CPU, and on the backend where that is another
+/// machine. What speaks against it is given.
+fn again(graph: &Graph, witness: &Witness, repeated: Option<Repeated>, name: &str) -> Result<(), String> {
+    let here = witness.fails(graph) && witness.fails(graph);
+    match (here, repeated.map(|repeated| repeated.fails(witness.side))) {
+        (true, Some(true) | None) => Ok(()),
+        (true, Some(false)) => Err(format!("the witness fails on the CPU, and not on {name}")),
+        (false, Some(true)) => Err(format!("the witness fails on {name}, and not on the CPU")),
+        (false, _) => Err("the witness did not fail again".to_owned()),
     }
 }
 
-/// The witness is computed anew, twice, before it counts.
-fn verdict(
-    expr: &Expr,
-    found: &Search,
-    witness: Option<&Witness>,
-    graph: &Graph,
-) -> (Verdict, Option<String>) {
+fn verdict(expr: &Expr, found: &Search, again: Option<Result<(), String>>) -> (Verdict, Option<String>) {
     let cut = found.all.samples < expr.samples;
-    match witness {
-        Some(witness) if witness.fails(graph) && witness.fails(graph) => (Verdict::Confirmed, None),
-        Some(_) => (Verdict::Inconclusive, Some("the witness did not fail again".to_owned())),
+    match again {
+        Some(Ok(())) => (Verdict::Confirmed, None),
+        Some(Err(reason)) => (Verdict::Inconclusive, Some(reason)),
         None if cut => {
             let (done, of) = (found.all.samples, expr.samples);
             (Verdict::Inconclusive, Some(format!("out of time after {done} of {of} samples")))
@@ -110,7 +164,7 @@ fn verdict(
 }
 
 /// A result that is not finite says more than a gradient.
-fn witness(expr: &Expr, graph: &Graph, sampler: &Sampler, found: &Search) -> Option<Witness> {
+fn drawn_witness(expr: &Expr, sampler: &Sampler, found: &Search) -> Option<Witness> {
     let (side, Found { sample, .. }) = match (found.forward, found.gradient) {
         (Some(found), _) => (Side::Forward, found),
         (None, Some(found)) => (Side::Gradient, found),
@@ -118,7 +172,7 @@ fn witness(expr: &Expr, graph: &Graph, sampler: &Sampler, found: &Search) -> Opt
     };
     let rows = sampler.sample(sample, expr.width).into_iter();
     let inputs = rows.map(|row| row.into_iter().map(f64::from).collect()).collect();
-    Some(Witness { side, inputs }.shrunk(graph, &expr.program.inputs))
+    Some(Witness { side, inputs })
 }
 
 fn counts(count: Count) -> Counts {

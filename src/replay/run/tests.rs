@@ -9,7 +9,7 @@ const SAMPLES: u64 = 20_000;
 fn replayed(program: Program) -> Judged {
     let spots = vec![None; program.nodes.len()];
     let expr = Expr { program, spots, width: 4, samples: SAMPLES };
-    run_expr(&expr, 7, Instant::now() + Duration::from_secs(60))
+    run_expr(&expr, 7, Instant::now() + Duration::from_secs(60), &mut Cpu).unwrap()
 }
 
 fn of(build: impl FnOnce(&mut Program)) -> Judged {
@@ -138,7 +138,7 @@ fn without_time_nothing_is_said() {
     program.apply(Function::Exp, &[x], None);
     let spots = vec![None; 2];
     let expr = Expr { program, spots, width: 4, samples: SAMPLES };
-    let judged = run_expr(&expr, 7, Instant::now());
+    let judged = run_expr(&expr, 7, Instant::now(), &mut Cpu).unwrap();
     assert_eq!(judged.verdict, Verdict::Inconclusive);
     assert!(judged.reason.unwrap().starts_with("out of time after 0 of"));
 }

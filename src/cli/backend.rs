@@ -1,0 +1,197 @@
+//! Where replays run: a GPU, if a process that looked for one says so, else the CPU. This process never opens the
+//! driver.
+
+use super::args::{Backend as Wished, WhereArgs, WorkerArgs};
+use super::output::Output;
+use super::{CLEAN, NO_GPU};
+use crate::replay::outcome::Device;
+use crate::replay::process;
+use crate::replay::run::{Backend, Cpu};
+use anyhow::Context;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+/// What was decided.
+pub struct Chosen {
+    pub device: Device,
+    cuda: bool,
+    compilers: Vec<PathBuf>,
+}
+
+/// Chooses, or gives the exit code for those who insisted on a GPU and have none.
+pub fn choose(args: &WhereArgs, output: &Output) -> anyhow::Result<Result<Chosen, u8>> {
+    if args.backend == Wished::Cpu {
+        return Ok(Ok(on_cpu(None)));
+    }
+    let compilers = if args.fused { compilers(args) } else { Vec::new() };
+    let refusal = match cuda::ask(&compilers)? {
+        Ok(told) => {
+            if args.fused && !told.has_compiler {
+                output.complain(
+                    "warning",
+                    "no NVRTC was found for `--fused`: give its path with `--nvrtc`, or \
+                                            `pip install nvidia-cuda-nvrtc-cu12`; graphs are interpreted",
+                );
+            }
+            let device = Device { backend: "cuda".to_owned(), name: told.name };
+            return Ok(Ok(Chosen { device, cuda: true, compilers }));
+        }
+        Err(refusal) => refusal,
+    };
+    let whole = format!("{}: {}", refusal.reason, refusal.help);
+    if args.backend == Wished::Cuda {
+        output.complain("error", &format!("{whole}; `--backend cpu` draws the same samples without a GPU"));
+        return Ok(Err(NO_GPU));
+    }
+    if refusal.broken {
+        output.complain("warning", &format!("replays run on the CPU, as {whole}"));
+    }
+    Ok(Ok(on_cpu(Some(&refusal.reason))))
+}
+
+fn on_cpu(why: Option<&str>) -> Chosen {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let why = why.map_or_else(String::new, |why| format!("; {why}"));
+    let name = format!("the CPU ({threads} threads{why})");
+    Chosen { device: Device { backend: "cpu".to_owned(), name }, cuda: false, compilers: Vec::new() }
+}
+
+impl Chosen {
+    /// The process that runs a plan from this item on.
+    pub fn command(&self, from: usize) -> anyhow::Result<Command> {
+        let mut command = worker()?;
+        command.arg("--from").arg(from.to_string());
+        if self.cuda {
+            command.arg("--cuda");
+        }
+        for compiler in &self.compilers {
+            command.arg("--nvrtc").arg(compiler);
+        }
+        Ok(command)
+    }
+
+    /// How long it may take until the first item begins.
+    pub fn patience(&self) -> Duration {
+        if self.cuda { process::START } else { Duration::ZERO }
+    }
+}
+
+fn worker() -> anyhow::Result<Command> {
+    let program = std::env::current_exe().context("the program that runs can't be found")?;
+    let mut command = Command::new(program);
+    command.arg("replay-worker");
+    Ok(command)
+}
+
+/// What a worker was told to run on.
+pub fn of_worker(args: &WorkerArgs) -> Box<dyn Backend> {
+    if args.cuda { cuda::open(&args.nvrtc) } else { Box::new(Cpu) }
+}
+
+/// Tells on stdout what is here.
+pub fn probe(args: &WorkerArgs, output: &Output) -> anyhow::Result<u8> {
+    output.out(&serde_json::to_vec(&cuda::look(&args.nvrtc))?)?;
+    Ok(CLEAN)
+}
+
+/// Where NVRTC may be: what was said, the packages of an environment of Python, toolkits, the loader's folders.
+fn compilers(args: &WhereArgs) -> Vec<PathBuf> {
+    let said: Vec<PathBuf> = args.nvrtc.iter().cloned().collect();
+    if !said.is_empty() {
+        return said;
+    }
+    let roots = |names: &[&str]| -> Vec<PathBuf> {
+        names.iter().filter_map(std::env::var_os).map(PathBuf::from).collect()
+    };
+    let libraries = roots(&["VIRTUAL_ENV", "CONDA_PREFIX"]).into_iter().map(|root| root.join("lib"));
+    let versions = libraries.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let mut packages: Vec<PathBuf> = versions.map(|one| one.path().join("site-packages")).collect();
+    packages.sort();
+    let mut toolkits = roots(&["CUDA_HOME", "CUDA_PATH"]);
+    toolkits.push(PathBuf::from("/usr/local/cuda"));
+    cuda::candidates(&packages, &toolkits)
+}
+
+/// What a process that looked for a GPU said.
+struct Told {
+    name: String,
+    has_compiler: bool,
+}
+
+/// Why there is none.
+struct Refusal {
+    reason: String,
+    help: String,
+    broken: bool,
+}
+
+#[cfg(feature = "gpu")]
+mod cuda {
+    use super::{Refusal, Told, worker};
+    use crate::replay::cuda::{About, Device, NoGpu, candidates as nvrtc_candidates};
+    use crate::replay::process;
+    use crate::replay::run::{Backend, Gone};
+    use std::path::PathBuf;
+
+    pub fn ask(compilers: &[PathBuf]) -> anyhow::Result<Result<Told, Refusal>> {
+        let mut command = worker()?;
+        command.arg("--probe");
+        for compiler in compilers {
+            command.arg("--nvrtc").arg(compiler);
+        }
+        let bytes = process::answer(command)?;
+        let said: Option<Result<About, NoGpu>> =
+            bytes.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
+        Ok(match said {
+            Some(Ok(about)) => Ok(Told { name: about.described(), has_compiler: about.nvrtc.is_some() }),
+            Some(Err(none)) => Err(Refusal { reason: none.reason, help: none.help, broken: none.broken }),
+            None => Err(Refusal {
+                reason: "the process that looked for a GPU hung or died".to_owned(),
+                help: "see whether `nvidia-smi` answers".to_owned(),
+                broken: true,
+            }),
+        })
+    }
+
+    pub fn look(compilers: &[PathBuf]) -> Result<About, NoGpu> {
+        Device::open(compilers).map(|device| device.about().clone())
+    }
+
+    pub fn open(compilers: &[PathBuf]) -> Box<dyn Backend> {
+        match Device::open(compilers) {
+            Ok(device) => Box::new(device),
+            Err(none) => Box::new(Gone { reason: none.reason }),
+        }
+    }
+
+    pub fn candidates(packages: &[PathBuf], toolkits: &[PathBuf]) -> Vec<PathBuf> {
+        nvrtc_candidates(packages, toolkits)
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+mod cuda {
+    use super::{Refusal, Told};
+    use crate::replay::run::{Backend, Gone};
+    use std::path::PathBuf;
+
+    const REASON: &str = "this build of trainlint has no GPU support";
+
+    pub fn ask(_: &[PathBuf]) -> anyhow::Result<Result<Told, Refusal>> {
+        let help = "build it with the feature `gpu`, which is on by default".to_owned();
+        Ok(Err(Refusal { reason: REASON.to_owned(), help, broken: false }))
+    }
+
+    pub fn look(_: &[PathBuf]) -> Result<(), &'static str> {
+        Err(REASON)
+    }
+
+    pub fn open(_: &[PathBuf]) -> Box<dyn Backend> {
+        Box::new(Gone { reason: REASON.to_owned() })
+    }
+
+    pub fn candidates(_: &[PathBuf], _: &[PathBuf]) -> Vec<PathBuf> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,115 @@
+//! What steps apply, with frozen weights and the same batch each time: what differs is the order of the calls.
+
+use super::model::{Task, Weights};
+use super::session::{Applied, Session, norm};
+use crate::report::replay::{Carried, LAYERS, Step, Training};
+
+const ROUNDS: u32 = 12;
+/// So many steps are told.
+const TOLD: usize = 5;
+/// What rounding may make of the same sum in another order.
+const SAME: f64 = 1e-5;
+
+/// How what the script's steps apply differs from what they should.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Probe {
+    Same,
+    /// The run ends in this round.
+    Ends(u32, String),
+    /// No step is made.
+    NoStep,
+    /// Nothing reaches these layers, counted from the input.
+    Layers(Vec<usize>),
+    /// How large the gradients are, as a share of what they should be.
+    Sizes(Vec<f64>),
+    /// They are as large, and others.
+    Others,
+    /// The rates of the first steps, and what they should be.
+    Rates(Vec<f64>, Vec<f64>),
+    /// What the optimizer remembers is gone at each step.
+    Forgets,
+    /// A backward pass of the last round goes through so many graphs.
+    Deeper(u64),
+    /// So many graphs are alive after as many rounds.
+    Held(u64),
+}
+
+struct Seen {
+    applied: Vec<Applied>,
+    ended: Option<(u32, String)>,
+    depth: u64,
+}
+
+pub fn probe(step: &Step, task: &Task) -> Probe {
+    let script = seen(step, &step.script, task);
+    let repaired = seen(step, &step.repaired, task);
+    match script.ended {
+        Some((round, why)) if repaired.ended.is_none() => return Probe::Ends(round, why),
+        _ => {}
+    }
+    if step.script.carries == Some(Carried::Held) && step.repaired.carries.is_none() {
+        return Probe::Held(script.depth);
+    }
+    if step.script.carries == Some(Carried::Kept) && step.repaired.carries.is_none() {
+        return Probe::Deeper(script.depth);
+    }
+    if script.applied.is_empty() && !repaired.applied.is_empty() {
+        return Probe::NoStep;
+    }
+    let forgets =
+        |training: &Training| training.round.iter().any(|act| act.call == crate::report::replay::Call::Build);
+    if forgets(&step.script) && !forgets(&step.repaired) {
+        return Probe::Forgets;
+    }
+    compared(&script.applied, &repaired.applied)
+}
+
+fn seen(step: &Step, training: &Training, task: &Task) -> Seen {
+    let mut session = Session::new(step, training, task, true);
+    let mut ended = None;
+    for number in 0..ROUNDS {
+        if let Err(why) = session.round(number) {
+            ended = Some((number + 1, why));
+            break;
+        }
+    }
+    Seen { applied: session.applied().to_vec(), ended, depth: session.depth() }
+}
+
+fn compared(script: &[Applied], repaired: &[Applied]) -> Probe {
+    let pairs = || script.iter().zip(repaired);
+    let empty: Vec<usize> = (0..LAYERS)
+        .filter(|layer| {
+            pairs().all(|(one, _)| is_empty(&one.gradient[*layer]))
+                && pairs().any(|(_, other)| !is_empty(&other.gradient[*layer]))
+        })
+        .collect();
+    if !empty.is_empty() {
+        return Probe::Layers(empty);
+    }
+    if pairs().any(|(one, other)| distance(&one.gradient, &other.gradient) > SAME) {
+        let ratios: Vec<f64> = pairs()
+            .map(|(one, other)| norm(&one.gradient) / norm(&other.gradient).max(f64::MIN_POSITIVE))
+            .take(TOLD)
+            .collect();
+        let alike = ratios.iter().all(|ratio| (ratio - 1.0).abs() < SAME);
+        return if alike { Probe::Others } else { Probe::Sizes(ratios) };
+    }
+    if pairs().any(|(one, other)| one.rate != other.rate) {
+        let rates = |applied: &[Applied]| applied.iter().take(TOLD).map(|one| one.rate).collect();
+        return Probe::Rates(rates(script), rates(repaired));
+    }
+    Probe::Same
+}
+
+fn is_empty(layer: &[f64]) -> bool {
+    layer.iter().all(|value| *value == 0.0)
+}
+
+/// As a share of the second; NaN and infinity are far from everything.
+fn distance(one: &Weights, other: &Weights) -> f64 {
+    let difference: f64 =
+        one.iter().flatten().zip(other.iter().flatten()).map(|(a, b)| (a - b) * (a - b)).sum();
+    let share = difference.sqrt() / norm(other).max(f64::MIN_POSITIVE);
+    if share.is_nan() { f64::INFINITY } else { share }
+}

@@ -1,0 +1,162 @@
+//! What was measured of a training, in sentences.
+
+use super::model::{Model, Task};
+use super::optimizer::{kind, learning_rate};
+use super::probe::Probe;
+use super::session::norm;
+use super::{FEATURES, HIDDEN, Pair, ROUNDS, RUNS, is_comparable, outputs};
+use crate::report::replay::{LAYERS, Loss, Step};
+
+/// Outputs of a model that is right and sure.
+const SURE: f64 = 30.0;
+/// And of one that is surer than any.
+const SURER: f64 = 1e4;
+
+pub fn facts(step: &Step, probe: &Probe, pairs: &[Pair], seed: u64) -> Vec<String> {
+    let mut facts = vec![stand_in(step)];
+    if is_comparable(step) {
+        facts.extend(probed(probe));
+    } else {
+        facts.extend(of_loss(step, seed));
+    }
+    if let Some((round, why)) = pairs.iter().find_map(|pair| pair.script.ended.as_ref()) {
+        facts.push(format!("the run ends in round {round}: {why}"));
+    } else if step.script.carries == step.repaired.carries {
+        facts.push(consequence(pairs));
+        facts.extend(answers(step, pairs));
+    }
+    facts
+}
+
+fn stand_in(step: &Step) -> String {
+    let given = match (step.optimizer, step.learning_rate) {
+        (None, _) => "the script's optimizer is not known, or none of ours",
+        (_, Some(_)) => "the script's rate",
+        (_, None) => "its default rate",
+    };
+    let (name, rate, outputs) = (kind(step).name(), learning_rate(step), outputs(step));
+    format!(
+        "an {FEATURES}-{HIDDEN}-{HIDDEN}-{outputs} perceptron, {ROUNDS} rounds with {name} at {rate} ({given}), \
+         {RUNS} runs"
+    )
+}
+
+fn probed(probe: &Probe) -> Option<String> {
+    let listed = |numbers: &[f64]| numbers.iter().map(|one| short(*one)).collect::<Vec<_>>().join(", ");
+    Some(match probe {
+        Probe::Same => "with frozen weights, each step applies what it should".to_owned(),
+        // Said of the whole run.
+        Probe::Ends(..) => return None,
+        Probe::NoStep => "no step is made".to_owned(),
+        Probe::Layers(layers) if layers.len() == LAYERS => {
+            "no step applies anything: all layers stay as they are".to_owned()
+        }
+        Probe::Layers(layers) => {
+            let names: Vec<&str> =
+                layers.iter().map(|layer| ["first", "second", "last"][(*layer).min(2)]).collect();
+            format!("nothing ever reaches the {} of three layers", names.join(" and the "))
+        }
+        Probe::Sizes(ratios) if ratios.iter().all(|ratio| !ratio.is_finite()) => {
+            "with frozen weights and one batch, steps apply gradients that have overflowed".to_owned()
+        }
+        Probe::Sizes(ratios) => format!(
+            "with frozen weights and one batch, steps apply {} … times the gradient that they should",
+            listed(ratios)
+        ),
+        Probe::Others => {
+            "with frozen weights and one batch, steps apply other gradients than they should".to_owned()
+        }
+        Probe::Rates(script, repaired) => {
+            format!(
+                "the first steps are made at rates of {} …, and should be at {} …",
+                listed(script),
+                listed(repaired)
+            )
+        }
+        Probe::Forgets => "each step is made by an optimizer that remembers nothing".to_owned(),
+        Probe::Held(graphs) => {
+            format!("after {graphs} rounds the graphs of {graphs} rounds are alive, and one more each round")
+        }
+        Probe::Deeper(graphs) => {
+            format!(
+                "the backward pass of the {graphs}th round goes through {graphs} graphs, and one more each round"
+            )
+        }
+    })
+}
+
+/// What the two losses are to begin with, and at the end of all learning.
+fn of_loss(step: &Step, seed: u64) -> Vec<String> {
+    let task = Task::new(seed, 0, outputs(step));
+    let batch = task.batch(0, &step.script.loss);
+    let models = [&step.script, &step.repaired].map(|training| Model::new(&task, training));
+    let size = |model: &Model| norm(&model.walk(&task.start, &batch, true).gradient);
+    let (script, repaired) = (size(&models[0]), size(&models[1]));
+    let mut facts = Vec::new();
+    if step.script.loss != step.repaired.loss {
+        facts.push(match repaired / script {
+            ratio if !ratio.is_finite() => "no gradient reaches the model".to_owned(),
+            ratio if ratio >= 1.0 => {
+                format!("the first gradient is {} times weaker than it should be", short(ratio))
+            }
+            ratio => format!("the first gradient is {} times stronger than it should be", short(1.0 / ratio)),
+        });
+    }
+    if matches!(step.script.loss, Loss::Classes(_)) {
+        let sure = |model: &Model, by: f64| model.of_sure(&batch, by);
+        let (least, further) = (sure(&models[0], SURE), sure(&models[0], SURER));
+        let should = sure(&models[1], SURE);
+        if further < least - 1.0 {
+            facts.push("the loss has no lower bound".to_owned());
+        } else if !least.is_nan() && (least - should).abs() > 1e-3 {
+            facts.push(format!(
+                "answers that are right and sure cost {}, and should cost {}",
+                short(least),
+                short(should)
+            ));
+        }
+    }
+    facts
+}
+
+fn consequence(pairs: &[Pair]) -> String {
+    let mut ratios: Vec<f64> = pairs.iter().map(Pair::ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    let (least, median) = (ratios[0], ratios[ratios.len() / 2]);
+    let middle = |of: fn(&Pair) -> f64| {
+        let mut losses: Vec<f64> = pairs.iter().map(of).collect();
+        losses.sort_by(f64::total_cmp);
+        losses[losses.len() / 2]
+    };
+    let (script, repaired) = (middle(|pair| pair.script.loss), middle(|pair| pair.repaired.loss));
+    if !script.is_finite() {
+        return format!(
+            "it ends with numbers that are not finite, and at a loss of {} repaired",
+            short(repaired)
+        );
+    }
+    let ends = format!("it ends at a loss of {}, and at {} repaired", short(script), short(repaired));
+    if least > super::WORSE {
+        format!("{ends}: {} times as much, and {} times at least", short(median), short(least))
+    } else {
+        format!("{ends}, which is no worse")
+    }
+}
+
+fn answers(step: &Step, pairs: &[Pair]) -> Option<String> {
+    matches!(step.script.loss, Loss::Classes(_)).then(|| {
+        let mean = |of: fn(&Pair) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64 * 100.0;
+        let (script, repaired) = (mean(|pair| pair.script.right), mean(|pair| pair.repaired.right));
+        format!("{script:.1} % of its answers are right, and {repaired:.1} % repaired")
+    })
+}
+
+fn short(number: f64) -> String {
+    match number.abs() {
+        size if !size.is_finite() => if number.is_nan() { "NaN" } else { "infinitely many" }.to_owned(),
+        0.0 => "0".to_owned(),
+        size if !(1e-3..1e4).contains(&size) => format!("{number:.1e}"),
+        size if size < 0.1 => format!("{number:.4}"),
+        _ => format!("{number:.2}"),
+    }
+}

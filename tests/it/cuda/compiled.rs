@@ -1,0 +1,88 @@
+//! The kernels under NVIDIA's compiler, which needs neither a GPU nor a driver. `.ci/kernels` installs it and says
+//! where it is; without that, what can be checked is that the PTX belongs to its source.
+
+use super::programs;
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use trainlint::replay::cuda::nvrtc::Nvrtc;
+use trainlint::replay::cuda::{INTERPRETER, INTERPRETER_PTX, fused};
+use trainlint::replay::ir::lower;
+use trainlint::replay::plan::hash;
+use trainlint::report::replay::Float;
+
+/// The oldest that knows all we write; its PTX runs on every driver since.
+const MADE_BY: (i32, i32) = (11, 8);
+const LOWEST: &str = "compute_60";
+/// Turing, Hopper, Blackwell.
+const GPUS: [&str; 3] = ["sm_75", "sm_90", "sm_120"];
+
+fn said(variable: &str) -> Option<PathBuf> {
+    let path = std::env::var_os(variable).map(PathBuf::from);
+    if path.is_none() {
+        eprintln!("left out: {variable} does not say where NVIDIA's compiler is; `.ci/kernels` installs it");
+    }
+    path
+}
+
+fn with_its_source(ptx: &str) -> String {
+    format!(
+        "// NVRTC 11.8 made this of `interpreter.cu` and what it includes: {}\n{ptx}",
+        hash(INTERPRETER.as_bytes())
+    )
+}
+
+#[test]
+fn the_ptx_belongs_to_its_source() {
+    let first = INTERPRETER_PTX.lines().next().unwrap_or_default();
+    assert!(
+        first.ends_with(&hash(INTERPRETER.as_bytes())),
+        "the kernels have changed since their PTX was made: `UPDATE=1 .ci/kernels` makes it anew"
+    );
+}
+
+#[test]
+fn nvrtc_makes_the_same_ptx() {
+    let Some(path) = said("TRAINLINT_NVRTC_11_8") else { return };
+    let nvrtc = Nvrtc::open(&path).unwrap();
+    assert_eq!(nvrtc.version, MADE_BY, "{}", path.display());
+    let ptx = with_its_source(&String::from_utf8(nvrtc.compile(INTERPRETER, LOWEST).unwrap()).unwrap());
+    if std::env::var_os("UPDATE").is_some() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/replay/cuda/kernels/interpreter.ptx");
+        std::fs::write(file, ptx).unwrap();
+        return;
+    }
+    assert!(ptx == INTERPRETER_PTX, "NVRTC makes another PTX: `UPDATE=1 .ci/kernels` writes it");
+}
+
+/// The assembler of the newest toolkit stands for what drivers do with PTX that is older than they are.
+#[test]
+fn the_ptx_is_assembled_for_every_gpu() {
+    let Some(ptxas) = said("TRAINLINT_PTXAS") else { return };
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("interpreter.ptx");
+    std::fs::write(&file, INTERPRETER_PTX).unwrap();
+    for gpu in GPUS {
+        let ran =
+            Command::new(&ptxas).args(["--gpu-name", gpu, "-o", "/dev/null"]).arg(&file).output().unwrap();
+        assert!(ran.status.success(), "{gpu}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+}
+
+#[test]
+fn nvrtc_compiles_every_generated_kernel() {
+    let Some(path) = said("TRAINLINT_NVRTC") else { return };
+    let nvrtc = Nvrtc::open(&path).unwrap();
+    let mut all = programs::functions();
+    // The half types only round otherwise, which programs of all kinds below do, too.
+    all.retain(|(_, program)| matches!(program.dtype, Float::F32 | Float::F64));
+    all.extend(programs::fixtures());
+    all.extend(programs::random(20));
+    all.par_iter().for_each(|(name, program)| {
+        let source = fused::source(&lower(program, 4));
+        for gpu in GPUS {
+            let image = nvrtc.compile(&source, gpu).unwrap_or_else(|told| panic!("{name} for {gpu}: {told}"));
+            assert!(image.starts_with(b"\x7fELF"), "{name} for {gpu}");
+        }
+    });
+}
