@@ -5,10 +5,10 @@ use crate::replay::outcome::{Bar, Limit, Line, Picture};
 use std::fmt::Write;
 
 const WIDTH: f64 = 400.0;
-const HEIGHT: f64 = 210.0;
+const HEIGHT: f64 = 220.0;
 const LEFT: f64 = 46.0;
 const RIGHT: f64 = 20.0;
-const TOP: f64 = 14.0;
+const TOP: f64 = 26.0;
 const BOTTOM: f64 = 36.0;
 /// Numbers further apart than this are shown by their logarithms.
 const FAR_APART: f64 = 60.0;
@@ -197,7 +197,7 @@ fn frame(svg: &mut String, up: &Axis, name: &str) {
             told
         );
     }
-    let _ = writeln!(svg, "<text x=\"2\" y=\"9\">{}</text>", escaped(name));
+    let _ = writeln!(svg, "<text x=\"2\" y=\"11\">{}</text>", escaped(name));
 }
 
 fn label_below(svg: &mut String, at: f64, label: &str) {
