@@ -1,7 +1,7 @@
 //! Training as the script does it and as it should be, on a small model of ours, with the script's own optimizer
 //! and rate.
 //!
-//! Two questions are asked. With frozen weights and one batch: does each step apply what it should? That is about
+//! Two questions are asked. With frozen weights and the same batches: does each step apply what it should? That is about
 //! the order of the calls, and one way or the other. And in whole runs: does the model learn worse for it? That
 //! decides where the loss itself is another one, since its gradients are then never the same.
 
@@ -129,7 +129,7 @@ fn is_lone(input: &crate::report::replay::Input) -> bool {
 }
 
 fn run(step: &Step, training: &Training, task: &Task, is_drawn: bool) -> Run {
-    let mut session = Session::new(step, training, task, false);
+    let mut session = Session::new(step, training, task);
     // One yardstick for both.
     let yardstick = Model::new(task, &step.repaired);
     let in_training = training.modes.evaluated_in_training;

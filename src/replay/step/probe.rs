@@ -1,10 +1,12 @@
-//! What steps apply, with frozen weights and the same batch each time: what differs is the order of the calls.
+//! What steps apply, with frozen weights and the same batches: what differs is the order of the calls.
 
 use super::model::{Task, Weights};
-use super::session::{Applied, Session, norm};
+use super::session::{Applied, Session, Taken, norm};
 use crate::report::replay::{Carried, LAYERS, Step, Training};
 
+/// At least so many rounds, and as many as steps take that are made now and then.
 const ROUNDS: u32 = 12;
+const MOST_ROUNDS: u32 = 400;
 /// So many steps are told.
 const TOLD: usize = 5;
 /// What rounding may make of the same sum in another order.
@@ -40,9 +42,17 @@ struct Seen {
     depth: u64,
 }
 
+/// The same batch each time tells best what adds up; what clipping hides of it shows with different ones.
 pub fn probe(step: &Step, task: &Task) -> Probe {
-    let script = seen(step, &step.script, task);
-    let repaired = seen(step, &step.repaired, task);
+    match probe_with(step, task, Taken::First) {
+        Probe::Same => probe_with(step, task, Taken::Each),
+        found => found,
+    }
+}
+
+fn probe_with(step: &Step, task: &Task, batch: Taken) -> Probe {
+    let script = seen(step, &step.script, task, batch);
+    let repaired = seen(step, &step.repaired, task, batch);
     match script.ended {
         Some((round, why)) if repaired.ended.is_none() => return Probe::Ends(round, why),
         _ => {}
@@ -64,10 +74,12 @@ pub fn probe(step: &Step, task: &Task) -> Probe {
     compared(&script.applied, &repaired.applied)
 }
 
-fn seen(step: &Step, training: &Training, task: &Task) -> Seen {
-    let mut session = Session::new(step, training, task, true);
+fn seen(step: &Step, training: &Training, task: &Task, batch: Taken) -> Seen {
+    let mut session = Session::probe(step, training, task, batch);
     let mut ended = None;
-    for number in 0..ROUNDS {
+    let acts = step.script.round.iter().chain(&step.repaired.round);
+    let rarest = acts.map(|act| act.every).max().unwrap_or(1);
+    for number in 0..rarest.saturating_mul(3).clamp(ROUNDS, MOST_ROUNDS) {
         if let Err(why) = session.round(number) {
             ended = Some((number + 1, why));
             break;

@@ -14,6 +14,15 @@ pub struct Applied {
     pub rate: f64,
 }
 
+/// Which batches there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// One after the other.
+    Each,
+    /// The first, each time.
+    First,
+}
+
 pub struct Session<'a> {
     training: &'a Training,
     task: &'a Task,
@@ -28,12 +37,18 @@ pub struct Session<'a> {
     batches: u32,
     /// Rounds whose graphs are part of what is carried.
     carried: u64,
-    /// Weights stay as they are, every batch is the same, and what steps apply is kept.
+    batch: Taken,
+    /// What steps applied, instead of being made: weights stay as they are.
     probe: Option<Vec<Applied>>,
 }
 
 impl<'a> Session<'a> {
-    pub fn new(step: &'a Step, training: &'a Training, task: &'a Task, probes: bool) -> Session<'a> {
+    /// A training with frozen weights.
+    pub fn probe(step: &'a Step, training: &'a Training, task: &'a Task, batch: Taken) -> Session<'a> {
+        Session { batch, probe: Some(Vec::new()), ..Session::new(step, training, task) }
+    }
+
+    pub fn new(step: &'a Step, training: &'a Training, task: &'a Task) -> Session<'a> {
         let model = Model::new(task, training);
         let first = model.walk(&task.start, &task.batch(0, &training.loss), true);
         let empty = task.start.clone().map(|layer| vec![0.0; layer.len()]);
@@ -49,7 +64,8 @@ impl<'a> Session<'a> {
             bound: norm(&first.gradient) / 2.0,
             batches: 0,
             carried: 0,
-            probe: probes.then(Vec::new),
+            batch: Taken::Each,
+            probe: None,
         }
     }
 
@@ -90,7 +106,7 @@ impl<'a> Session<'a> {
     }
 
     fn batch(&mut self) -> Batch {
-        let number = if self.probe.is_some() { 0 } else { self.batches };
+        let number = if self.batch == Taken::First { 0 } else { self.batches };
         self.batches += 1;
         self.task.batch(number, &self.training.loss)
     }

@@ -57,14 +57,15 @@ fn probed(probe: &Probe) -> Option<String> {
             format!("nothing ever reaches the {} of three layers", names.join(" and the "))
         }
         Probe::Sizes(ratios) if ratios.iter().all(|ratio| !ratio.is_finite()) => {
-            "with frozen weights and one batch, steps apply gradients that have overflowed".to_owned()
+            "with frozen weights, steps apply gradients that have overflowed".to_owned()
         }
         Probe::Sizes(ratios) => format!(
-            "with frozen weights and one batch, steps apply {} … times the gradient that they should",
+            "with frozen weights and the same batches, steps apply {} … times the gradient that they should",
             listed(ratios)
         ),
         Probe::Others => {
-            "with frozen weights and one batch, steps apply other gradients than they should".to_owned()
+            "with frozen weights and the same batches, steps apply other gradients than they should"
+                .to_owned()
         }
         Probe::Rates(script, repaired) => {
             format!(

@@ -88,14 +88,31 @@ export class Workbench {
 
   /** Moves the mouse over a text in the editor, and gives what appears. */
   async hover(text, context = text) {
-    const box = await this.textBox(text, context);
-    await this.page.mouse.move(box.x + 2, box.y + 2);
-    await this.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });
-    const hover = this.page.locator(".monaco-hover:not(.hidden) .hover-row").first();
-    await hover.waitFor();
+    const row = this.page.locator(".monaco-hover:not(.hidden) .hover-row").first();
+    await this.insist(async (patience) => {
+      const box = await this.textBox(text, context);
+      await this.page.mouse.move(box.x + 2, box.y + 2);
+      await this.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });
+      await row.waitFor({ timeout: patience });
+    });
     // A hover is filled as its providers answer.
     await this.page.waitForTimeout(1500);
     return (await this.page.locator(".monaco-hover:not(.hidden) .monaco-hover-content").allInnerTexts()).join("\n");
+  }
+
+  /** Does again what shows something: the editor takes it back, or never shows it, when it draws at that moment. */
+  async insist(show) {
+    const deadline = Date.now() + PATIENCE;
+    for (;;) {
+      try {
+        return await show(4_000);
+      } catch (error) {
+        if (Date.now() > deadline) {
+          throw error;
+        }
+      }
+      await this.page.mouse.move(4, 4);
+    }
   }
 
   async dismissHover() {
@@ -117,21 +134,13 @@ export class Workbench {
     return this.offered();
   }
 
-  async offered() {
+  offered() {
     const rows = this.page.locator(".action-widget .monaco-list-row.action");
-    const deadline = Date.now() + PATIENCE;
-    for (;;) {
-      // The editor asks once, and says that there is nothing if the cursor has only just arrived.
+    return this.insist(async (patience) => {
       await this.page.keyboard.press("Control+.");
-      try {
-        await rows.first().waitFor({ timeout: 4_000 });
-        return await rows.allInnerTexts();
-      } catch (error) {
-        if (Date.now() > deadline) {
-          throw error;
-        }
-      }
-    }
+      await rows.first().waitFor({ timeout: patience });
+      return rows.allInnerTexts();
+    });
   }
 
   async chooseQuickFix(title) {
@@ -173,10 +182,11 @@ export class Workbench {
     await this.page.locator(".statusbar-item", { hasText: new RegExp(`^\\s*${text}\\s*$`) }).waitFor();
   }
 
-  async statusTooltip() {
-    await this.page.locator(".statusbar-item", { hasText: "trainlint" }).hover();
-    const tooltip = this.page.locator(".monaco-hover:visible", { hasText: "trainlint" }).first();
-    return tooltip.innerText();
+  statusTooltip() {
+    return this.insist(async (patience) => {
+      await this.page.locator(".statusbar-item", { hasText: "trainlint" }).hover();
+      return this.page.locator(".monaco-hover:visible", { hasText: "trainlint" }).first().innerText({ timeout: patience });
+    });
   }
 
   /** Where the text is on the screen that stands in `context`; scrolls down to it if need be. */
