@@ -139,6 +139,24 @@ pub struct Expression {
     pub failure: Option<First>,
     /// The same samples with the proposed repair.
     pub repaired: Option<Counts>,
+    /// What was compared, where counts are of results that differ and not of numbers that are not finite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<Compared>,
+}
+
+/// A derivative beside what the script gives for it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Compared {
+    /// The input that it is taken in.
+    pub input: String,
+    /// Of the witness, where they differ.
+    pub differ: Option<Differ>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Differ {
+    pub should: Row,
+    pub gives: Row,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

@@ -24,5 +24,6 @@ mod pages;
 mod pieces;
 mod render;
 mod replay;
+mod right;
 mod services;
 mod staleness;

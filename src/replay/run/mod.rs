@@ -6,14 +6,15 @@
 use crate::replay::histogram::histogram;
 use crate::replay::ir::{Graph, lower};
 use crate::replay::outcome::{
-    Counts, Drawn, Evidence, Expression, Figure, First, Outcome, Picture, Row, Shown, Verdict,
+    Compared, Counts, Differ, Drawn, Evidence, Expression, Figure, First, Outcome, Picture, Row, Shown,
+    Verdict,
 };
 use crate::replay::plan::{Expr, Item, Spot, Work};
 use crate::replay::sample::{LARGEST, Sampler};
 use crate::replay::search::{Count, Found, Search, Trace};
 use crate::replay::witness::{Failure, Side, Witness, first_failure};
 use crate::replay::{memory, step};
-use crate::report::replay::{Domain, Float, Program, Term};
+use crate::report::replay::{Domain, Float, Function, Program, Term};
 use std::time::Instant;
 
 mod backend;
@@ -102,7 +103,9 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
     let repaired = repaired.transpose()?;
     let again = witness.as_ref().map(|witness| again(&graph, witness, repeated, backend.name()));
     let (verdict, reason) = verdict(expr, &found, again);
-    let failure = witness.as_ref().and_then(|witness| first_failure(&graph, witness));
+    // What differs did not fail in any operation.
+    let failing = witness.as_ref().filter(|_| graph.compared.is_none());
+    let failure = failing.and_then(|witness| first_failure(&graph, witness));
     let picture = failure.as_ref().and_then(|failure| histogram(&graph, &sampler, failure));
     let machines = format!("the witness was computed again on {} and on the CPU", backend.name());
     let mut facts: Vec<String> = repeated.map(|_| machines).into_iter().collect();
@@ -122,6 +125,7 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
             witness: witness.as_ref().map(|witness| shown(&expr.program, &graph, witness)),
             failure: failure.map(|failure| first(expr, &failure)),
             repaired,
+            compared: compared(&expr.program, &graph, witness.as_ref()),
         }),
     })
 }
@@ -225,11 +229,22 @@ fn shown(program: &Program, graph: &Graph, witness: &Witness) -> Shown {
     }
 }
 
+fn compared(program: &Program, graph: &Graph, witness: Option<&Witness>) -> Option<Compared> {
+    let (pair, claim) = (graph.compared?, program.claim?);
+    let differ = witness.map(|witness| {
+        let trace = Trace::of(graph, &witness.inputs);
+        let row = |name: &str, id| row(name, trace.of_node(id), graph.node(id).dtype);
+        Differ { should: row("should", pair.should), gives: row("gives", pair.gives) }
+    });
+    Some(Compared { input: program.inputs[claim.input as usize].name.clone(), differ })
+}
+
 fn first(expr: &Expr, failure: &Failure) -> First {
     let dtype = expr.program.dtype;
     let node = failure.origin.node as usize;
+    // Plain arithmetic is part of nothing.
     let function = match &expr.program.nodes[node].term {
-        Term::Apply(function, _) => Some(function.name()),
+        Term::Apply(function, _) if *function > Function::Square => Some(function.name()),
         _ => None,
     };
     let spot: Option<&Spot> = expr.spots.get(node).and_then(Option::as_ref);
