@@ -78,12 +78,6 @@ pub const POLES: &[Word] = &[
     word("arc", 1, 1, "x at one and minus one, and outside"),
     word("cholesky", 1, 1, "a matrix x that is not positive definite"),
     word("determinant", 1, 1, "the gradient where the matrix x has no inverse"),
-    word(
-        "deviation",
-        1,
-        4,
-        "x [dim] [unbiased] [correction]: the gradient where all of x is equal; one number",
-    ),
     word("diagonal", 1, 1, "none, and a matrix that the result is added to has an inverse"),
     word("div", 2, 2, "x y: y at zero"),
     word("finite", 1, 1, "none, and what is not finite in x is replaced"),

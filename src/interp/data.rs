@@ -132,7 +132,7 @@ impl<'p> Interp<'p> {
                 }
             };
             let input = Tensor { device: Device::Cpu, ..input };
-            return Value::tuple(vec![Value::tensor(input), Value::of_int(Int::Unknown)]);
+            return Value::tuple(vec![Value::tensor(input), self.label(object, place)]);
         }
         for name in ["tensors", "dataset", "datasets"] {
             let Some(inner) = self.heap.attr(object, Ustr::from(name)).cloned() else { continue };
@@ -150,6 +150,18 @@ impl<'p> Interp<'p> {
             return if items.is_empty() { Value::Unknown } else { Value::tuple(items) };
         }
         Value::Unknown
+    }
+
+    /// The label of a sample, as the dataset's own transform of labels makes it.
+    fn label(&mut self, dataset: ObjId, place: Place) -> Value {
+        let raw = Value::of_int(Int::Unknown);
+        match self.heap.attr(dataset, Ustr::from("target_transform")).cloned().unwrap_or(Value::None).bare() {
+            Value::None => raw,
+            transform => {
+                let call = Call::with(place, [raw]);
+                self.quietly(|interp| interp.call_value(transform, &call))
+            }
+        }
     }
 
     /// Samples stacked into a batch.

@@ -116,7 +116,10 @@ impl Interp<'_> {
         else {
             return;
         };
-        let Some(Value::Function(backward)) = self.find_attr(class, Ustr::from("backward")) else { return };
+        // One that is inherited passes gradients on for whatever forward, as estimators do on purpose.
+        let Some(Value::Function(backward)) = self.heap.attr(class, Ustr::from("backward")).cloned() else {
+            return;
+        };
         let name = self.params_of(&backward).get(1).map(|param| param.name).unwrap_or_default();
         let incoming = self.fresh_input(name);
         let numbers = Some(Rc::new(Numbers::of(incoming.clone())));
@@ -129,6 +132,14 @@ impl Interp<'_> {
         };
         for (input, gradient) in inputs.iter().zip(returned) {
             let given = gradient.as_tensor().and_then(|gradient| self.formula_of(gradient));
+            // What the forward leaves aside is there for the backward: another slope is wanted.
+            let is_chosen = |given: &Formula| {
+                inputs.iter().filter_map(input_of).any(|other| match other.term() {
+                    Term::Input(other) => given.uses(other.id) && !formula.uses(other.id),
+                    _ => false,
+                })
+            };
+            let given = given.filter(|given| !is_chosen(given));
             if let (Some(input), Some(given)) = (input_of(input), given)
                 && let Some((input, incoming, is_slope)) = judged(&formula, &input, &given, &incoming)
             {

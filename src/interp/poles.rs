@@ -59,10 +59,6 @@ impl Interp<'_> {
         match apply.verb.as_str() {
             "diagonal" => with_relation(result, Relation::Diagonal),
             "finite" => without_hazards(result),
-            "deviation" => {
-                let result = self.note_deviation(apply, call, result);
-                self.note_norm(apply, call, result)
-            }
             "variance" => self.note_deviation(apply, call, result),
             // As a range it says how a norm behaves, as a pole that its gradient has one.
             "norm" if api.pole.is_some() => self.note_norm(apply, call, result),
@@ -73,7 +69,7 @@ impl Interp<'_> {
         }
     }
 
-    /// Of all numbers at once a norm or a deviation is zero in no run.
+    /// Of all numbers at once a norm is zero in no run.
     fn note_norm(&mut self, apply: &Apply, call: &Invocation, result: Value) -> Value {
         match apply.args.first() {
             Some(of) if !is_one(&result) => {
