@@ -1,10 +1,12 @@
 //! Training as the script does it and as it should be, on a small model of ours, with the script's own optimizer
 //! and rate.
 //!
-//! Two questions are asked. With frozen weights and the same batches: does each step apply what it should? That is about
-//! the order of the calls, and one way or the other. And in whole runs: does the model learn worse for it? That
-//! decides where the loss itself is another one, since its gradients are then never the same.
+//! Each fault is looked for where it is: with frozen weights and the same batches, does each step apply what it
+//! should, to all layers; are the same samples the same numbers, in training and in evaluation; what do the best and
+//! the worst answers cost? Whole runs tell what comes of it, and decide only between losses that differ in none of
+//! that.
 
+mod losses;
 mod model;
 mod optimizer;
 mod probe;
@@ -16,6 +18,7 @@ mod words;
 use super::outcome::{Evidence, Line, Picture, Verdict};
 use super::run::Judged;
 use crate::report::replay::{Loss, Step, Training};
+use losses::Losses;
 use model::{FEATURES, HIDDEN, Model, Task};
 use probe::{Probe, probe};
 use rayon::prelude::*;
@@ -61,7 +64,8 @@ impl Pair {
 }
 
 pub fn judge(step: &Step, seed: u64) -> Judged {
-    let probe = probe(step, &Task::new(seed, 0, outputs(step)));
+    let task = Task::new(seed, 0, outputs(step));
+    let probe = probe(step, &task);
     let pairs: Vec<Pair> = (0..RUNS)
         .into_par_iter()
         .map(|number| {
@@ -70,13 +74,16 @@ pub fn judge(step: &Step, seed: u64) -> Judged {
             Pair { script: run(&step.script), repaired: run(&step.repaired) }
         })
         .collect();
-    let (verdict, reason) = verdict(step, &probe, &pairs);
+    // Losses that are not the same never have the same gradients.
+    let is_other = step.script.loss != step.repaired.loss;
+    let losses = is_other.then(|| Losses::of(step, &task));
+    let verdict = verdict(step, &probe, losses.as_ref(), &pairs);
     Judged {
         verdict,
-        evidence: (verdict != Verdict::Inconclusive).then_some(Evidence::StandIn),
-        reason: reason.map(str::to_owned),
+        evidence: Some(Evidence::StandIn),
+        reason: None,
         expr: None,
-        facts: words::facts(step, &probe, &pairs, seed),
+        facts: words::facts(step, &probe, losses.as_ref(), &pairs),
         picture: pairs
             .into_iter()
             .next()
@@ -85,32 +92,24 @@ pub fn judge(step: &Step, seed: u64) -> Judged {
     }
 }
 
-/// Whether both learn by the same loss in the same mode, so that their gradients can be compared.
-fn is_comparable(step: &Step) -> bool {
-    step.script.loss == step.repaired.loss && step.script.modes == step.repaired.modes
-}
-
-fn verdict(step: &Step, probe: &Probe, pairs: &[Pair]) -> (Verdict, Option<&'static str>) {
+fn verdict(step: &Step, probe: &Probe, losses: Option<&Losses>, pairs: &[Pair]) -> Verdict {
     let (script, repaired) = (&step.script, &step.repaired);
     if script == repaired {
-        return (Verdict::NotReproduced, None);
+        return Verdict::NotReproduced;
     }
     // What the framework does then is known beforehand.
     if script.carries != repaired.carries || script.elements != repaired.elements {
-        return (Verdict::Measured, None);
+        return Verdict::Measured;
     }
-    if script.round != repaired.round || script.divisor != repaired.divisor {
-        let verdict = if *probe == Probe::Same { Verdict::NotReproduced } else { Verdict::Confirmed };
-        return (verdict, None);
-    }
-    match pairs.iter().all(|pair| pair.ratio() > WORSE) {
-        true => (Verdict::Confirmed, None),
-        // How much weaker gradients are, and what no answer can go below, are numbers all the same.
-        false if script.loss != repaired.loss => (Verdict::Measured, None),
-        // And which layers nothing reaches.
-        false if script.layers != repaired.layers => (Verdict::Measured, None),
-        // A stand-in that bears it does not speak for the script's model, nor for more steps.
-        false => (Verdict::Inconclusive, Some("the stand-in learns no worse for it")),
+    let Some(losses) = losses else {
+        return if *probe == Probe::Same { Verdict::NotReproduced } else { Verdict::Confirmed };
+    };
+    match losses.is_worse() {
+        Some(true) => Verdict::Confirmed,
+        Some(false) => Verdict::NotReproduced,
+        None if pairs.iter().all(|pair| pair.ratio() > WORSE) => Verdict::Confirmed,
+        // How much weaker gradients are is a number all the same.
+        None => Verdict::Measured,
     }
 }
 
