@@ -47,7 +47,8 @@ impl Losses {
     /// Whether something is wrong with the script's that is right with the other; `None` where they differ in another
     /// way, which may be good or bad.
     pub fn is_worse(&self) -> Option<bool> {
-        if self.floor().is_some() || self.is_unbounded() || self.is_silent() || self.gives_up() {
+        let is_worse = self.is_no_number() || self.is_silent() || self.gives_up();
+        if is_worse || self.floor().is_some() || self.is_unbounded() {
             return Some(true);
         }
         let alike = |one: f64, other: f64| (one - other).abs() <= SAME_SHARE * other.abs();
@@ -59,8 +60,7 @@ impl Losses {
     /// What right answers cost, and should.
     fn floor(&self) -> Option<(f64, f64)> {
         let (script, repaired) = (self.script.right, self.repaired.right);
-        let differs = script.is_nan() || script > repaired + SAME_COST;
-        (differs && repaired.is_finite()).then_some((script, repaired))
+        (script > repaired + SAME_COST).then_some((script, repaired))
     }
 
     fn is_unbounded(&self) -> bool {
@@ -68,17 +68,23 @@ impl Losses {
         falls(&self.script) && !falls(&self.repaired)
     }
 
+    /// What the model gives to begin with has a loss, or a gradient, that is none.
+    fn is_no_number(&self) -> bool {
+        !self.script.first.is_finite() && self.repaired.first.is_finite()
+    }
+
     /// No gradient reaches the model.
     fn is_silent(&self) -> bool {
-        !(self.script.first > NOTHING * self.repaired.first) && self.repaired.first > 0.0
+        self.script.first <= NOTHING * self.repaired.first && self.repaired.first > 0.0
     }
 
     fn gives_up(&self) -> bool {
-        !(self.script.wrong > NOTHING * self.repaired.wrong) && self.repaired.wrong > 0.0
+        self.script.wrong <= NOTHING * self.repaired.wrong && self.repaired.wrong > 0.0
     }
 
     pub fn facts(&self) -> Vec<String> {
         let mut facts = vec![match self.repaired.first / self.script.first {
+            _ if self.is_no_number() => "what the model gives has no gradient that is a number".to_owned(),
             _ if self.is_silent() => "no gradient reaches the model".to_owned(),
             ratio if (ratio - 1.0).abs() <= SAME_SHARE => {
                 "the first gradient is what it should be".to_owned()
