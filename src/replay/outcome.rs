@@ -35,6 +35,9 @@ pub struct Outcome {
     pub message: String,
     pub verdict: Verdict,
     pub evidence: Option<Evidence>,
+    /// What computed it, `cpu` or `cuda`; `None` of what is arithmetic, and of what did not run.
+    #[serde(default)]
+    pub backend: Option<String>,
     /// Why there is no verdict.
     pub reason: Option<String>,
     pub expr: Option<Expression>,

@@ -69,8 +69,10 @@ fn expression(lines: &mut Vec<String>, item: &Outcome, expr: &Expression) {
         lines.push(format!("first: {}", first(failure)));
     }
     if let Some(repaired) = &expr.repaired {
-        let samples = grouped(repaired.samples);
-        lines.push(format!("with the repair: {} of {samples}", grouped(worst(*repaired))));
+        lines.push(match repaired.samples {
+            0 => "with the repair: not replayed, as no time was left".to_owned(),
+            samples => format!("with the repair: {} of {}", grouped(worst(*repaired)), grouped(samples)),
+        });
     }
 }
 

@@ -19,12 +19,14 @@ use std::time::Instant;
 
 mod backend;
 
-pub use backend::{Backend, Cpu, Gone, Measured, Repeated, Trouble};
+pub use backend::{Backend, CPU, CUDA, Cpu, Gone, Measured, Repeated, Trouble};
 
 /// The verdict on an item, and what it rests on.
 pub struct Judged {
     pub verdict: Verdict,
     pub evidence: Option<Evidence>,
+    /// The kind of what computed it.
+    pub backend: Option<&'static str>,
     pub reason: Option<String>,
     pub expr: Option<Expression>,
     pub facts: Vec<String>,
@@ -36,6 +38,7 @@ impl Judged {
         Judged {
             verdict: Verdict::Inconclusive,
             evidence: None,
+            backend: None,
             reason: Some(reason.into()),
             expr: None,
             facts: Vec::new(),
@@ -52,6 +55,7 @@ impl Judged {
             message: item.message.clone(),
             verdict: self.verdict,
             evidence: self.evidence,
+            backend: self.backend.map(str::to_owned),
             reason: self.reason,
             expr: self.expr,
             facts: self.facts,
@@ -72,7 +76,7 @@ pub fn run(item: &Item, seed: u64, deadline: Instant, backend: &mut dyn Backend)
     let start = Instant::now();
     let judged = match &item.work {
         Work::Expr(expr) => run_expr(expr, seed, deadline, backend),
-        Work::Step(step) => Ok(step::judge(step, seed)),
+        Work::Step(step) => step::judge(step, seed, deadline, backend),
         Work::Memory(memory) => Ok(memory::judge(memory, backend.memory())),
     };
     let lost = judged.as_ref().is_err_and(|trouble| trouble.lost);
@@ -109,6 +113,7 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
     Ok(Judged {
         verdict,
         evidence: (verdict != Verdict::Inconclusive).then_some(Evidence::Exact),
+        backend: Some(backend.kind()),
         reason,
         facts,
         picture,
