@@ -64,7 +64,10 @@ pub fn judge(
         return Ok(Judged::inconclusive("out of time in a training"));
     };
     let pairs = pairs(runs);
-    let probe = probe(step, &tasks[0]);
+    let probe = probe(step, &tasks[0], deadline);
+    if Instant::now() >= deadline {
+        return Ok(Judged::inconclusive("out of time in a training"));
+    }
     let (verdict, reason) = verdict(step, &probe, &pairs);
     let mut facts = words::facts(step, &probe, &pairs, seed);
     facts.extend(trained_on(backend, trained_by));
