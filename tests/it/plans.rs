@@ -201,6 +201,9 @@ fn change(dice: &mut Dice, plan: &mut Value) {
     if !wild {
         all.retain(|way| plan.pointer(way).is_some_and(|value| fitting(dice, place(way), value).is_some()));
     }
+    if all.is_empty() {
+        return;
+    }
     let way = &all[dice.below(all.len())];
     let Some(value) = plan.pointer_mut(way) else { return };
     match fitting(dice, place(way), value).filter(|_| !wild) {
