@@ -1,6 +1,6 @@
 //! What steps apply, with frozen weights and the same batches: what differs is the order of the calls.
 
-use super::model::{Task, Weights};
+use super::model::{Model, Task, Weights};
 use super::session::{Applied, Session, Taken, norm};
 use crate::report::replay::{Carried, LAYERS, Step, Training};
 use std::time::Instant;
@@ -35,6 +35,10 @@ pub enum Probe {
     Deeper(u64),
     /// So many graphs are alive after as many rounds.
     Held(u64),
+    /// The same evaluation of the same samples comes to these two losses.
+    Noisy(f64, f64),
+    /// The same samples give the same numbers twice while they are learned from: nothing is dropped.
+    Undropped,
 }
 
 struct Seen {
@@ -46,10 +50,34 @@ struct Seen {
 /// The same batch each time tells best what adds up; what clipping hides of it shows with different ones.
 /// What is cut at the deadline is to be left aside.
 pub fn probe(step: &Step, task: &Task, deadline: Instant) -> Probe {
+    if step.script.modes != step.repaired.modes {
+        return of_modes(step, task);
+    }
     match probe_with(step, task, Taken::First, deadline) {
         Probe::Same => probe_with(step, task, Taken::Each, deadline),
         found => found,
     }
+}
+
+/// What is drawn at random shows where the same is computed twice: in training it should, in evaluation it should not.
+fn of_modes(step: &Step, task: &Task) -> Probe {
+    let twice = |training: &Training| {
+        let (model, batch) = (Model::new(task, training), task.batch(0, &training.loss));
+        let of = |in_training| {
+            [&batch, &batch.again()].map(|batch| model.walk(&task.start, batch, in_training).loss)
+        };
+        (of(training.modes.learns_in_training), of(training.modes.evaluated_in_training))
+    };
+    let ((learned, evaluated), (should_learn, should_evaluate)) =
+        (twice(&step.script), twice(&step.repaired));
+    let differ = |[one, other]: [f64; 2]| one != other;
+    if differ(evaluated) && !differ(should_evaluate) {
+        return Probe::Noisy(evaluated[0], evaluated[1]);
+    }
+    if !differ(learned) && differ(should_learn) {
+        return Probe::Undropped;
+    }
+    Probe::Same
 }
 
 fn probe_with(step: &Step, task: &Task, batch: Taken, deadline: Instant) -> Probe {
