@@ -104,7 +104,9 @@ impl Losses {
             ));
         }
         if self.gives_up() && !self.is_silent() {
-            facts.push("answers that are wrong and sure get no gradient".to_owned());
+            facts.push(
+                "answers that are wrong and sure get less than a millionth of their gradient".to_owned(),
+            );
         }
         facts
     }

@@ -68,7 +68,10 @@ pub fn judge(
         return Ok(Judged::inconclusive("out of time in a training"));
     };
     let pairs = pairs(runs);
-    let probe = probe(step, &tasks[0]);
+    let probe = probe(step, &tasks[0], deadline);
+    if Instant::now() >= deadline {
+        return Ok(Judged::inconclusive("out of time in a training"));
+    }
     // Losses that are not the same never have the same gradients.
     let is_other = step.script.loss != step.repaired.loss;
     let losses = is_other.then(|| Losses::of(step, &tasks[0]));

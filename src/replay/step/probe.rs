@@ -3,6 +3,7 @@
 use super::model::{Model, Task, Weights};
 use super::session::{Applied, Session, Taken, norm};
 use crate::report::replay::{Carried, LAYERS, Step, Training};
+use std::time::Instant;
 
 /// At least so many rounds, and as many as steps take that are made now and then.
 const ROUNDS: u32 = 12;
@@ -47,12 +48,13 @@ struct Seen {
 }
 
 /// The same batch each time tells best what adds up; what clipping hides of it shows with different ones.
-pub fn probe(step: &Step, task: &Task) -> Probe {
+/// What is cut at the deadline is to be left aside.
+pub fn probe(step: &Step, task: &Task, deadline: Instant) -> Probe {
     if step.script.modes != step.repaired.modes {
         return of_modes(step, task);
     }
-    match probe_with(step, task, Taken::First) {
-        Probe::Same => probe_with(step, task, Taken::Each),
+    match probe_with(step, task, Taken::First, deadline) {
+        Probe::Same => probe_with(step, task, Taken::Each, deadline),
         found => found,
     }
 }
@@ -78,9 +80,9 @@ fn of_modes(step: &Step, task: &Task) -> Probe {
     Probe::Same
 }
 
-fn probe_with(step: &Step, task: &Task, batch: Taken) -> Probe {
-    let script = seen(step, &step.script, task, batch);
-    let repaired = seen(step, &step.repaired, task, batch);
+fn probe_with(step: &Step, task: &Task, batch: Taken, deadline: Instant) -> Probe {
+    let script = seen(step, &step.script, task, batch, deadline);
+    let repaired = seen(step, &step.repaired, task, batch, deadline);
     match script.ended {
         Some((round, why)) if repaired.ended.is_none() => return Probe::Ends(round, why),
         _ => {}
@@ -102,12 +104,15 @@ fn probe_with(step: &Step, task: &Task, batch: Taken) -> Probe {
     compared(&script.applied, &repaired.applied)
 }
 
-fn seen(step: &Step, training: &Training, task: &Task, batch: Taken) -> Seen {
+fn seen(step: &Step, training: &Training, task: &Task, batch: Taken, deadline: Instant) -> Seen {
     let mut session = Session::probe(step, training, task, batch);
     let mut ended = None;
     let acts = step.script.round.iter().chain(&step.repaired.round);
     let rarest = acts.map(|act| act.every).max().unwrap_or(1);
     for number in 0..rarest.saturating_mul(3).clamp(ROUNDS, MOST_ROUNDS) {
+        if Instant::now() >= deadline {
+            break;
+        }
         if let Err(why) = session.round(number) {
             ended = Some((number + 1, why));
             break;

@@ -6,6 +6,9 @@ use super::probe::Probe;
 use super::{FEATURES, HIDDEN, Pair, ROUNDS, RUNS, outputs};
 use crate::report::replay::{LAYERS, Loss, Step};
 
+/// What a loss that is this much higher is called worse for, if not by much.
+const LITTLE: f64 = 1.02;
+
 pub fn facts(step: &Step, probe: &Probe, losses: Option<&Losses>, pairs: &[Pair]) -> Vec<String> {
     let mut facts = vec![stand_in(step)];
     match losses {
@@ -34,8 +37,11 @@ fn stand_in(step: &Step) -> String {
         (_, None) => "its default rate",
     };
     let (name, rate, outputs) = (kind(step).name(), learning_rate(step), outputs(step));
+    let drops = step.script.modes.dropout.map_or_else(String::new, |share| {
+        format!(" that drops {} of its hidden numbers in training", share.value())
+    });
     format!(
-        "an {FEATURES}-{HIDDEN}-{HIDDEN}-{outputs} perceptron, {ROUNDS} rounds with {name} at {rate} ({given}), \
+        "an {FEATURES}-{HIDDEN}-{HIDDEN}-{outputs} perceptron{drops}, {ROUNDS} rounds with {name} at {rate} ({given}), \
          {RUNS} runs"
     )
 }
@@ -111,6 +117,8 @@ fn consequence(pairs: &[Pair]) -> String {
     let ends = format!("it ends at a loss of {}, and at {} repaired", short(script), short(repaired));
     if least > super::WORSE {
         format!("{ends}: {} times as much, and {} times at least", short(median), short(least))
+    } else if median > LITTLE {
+        format!("{ends}, which is little worse")
     } else {
         format!("{ends}, which is no worse")
     }
