@@ -75,6 +75,8 @@ pub const RANGES: &[Word] = &[
 /// `pow`, `reciprocal` or `sqrt` has that pole without saying so.
 pub const POLES: &[Word] = &[
     word("arc", 1, 1, "x at one and minus one, and outside"),
+    word("cholesky", 1, 1, "a matrix x that is not positive definite"),
+    word("determinant", 1, 1, "the gradient where the matrix x has no inverse"),
     word(
         "deviation",
         1,
@@ -86,6 +88,7 @@ pub const POLES: &[Word] = &[
     word("finite", 1, 1, "none, and what is not finite in x is replaced"),
     word("inverse", 1, 1, "a matrix x that has no inverse"),
     word("log", 1, 1, "x at zero, and below"),
+    word("log-determinant", 1, 1, "a matrix x that has no inverse"),
     word("moments", 1, 1, "in training, one number in x for each channel"),
     word("none", 1, 1, "its own code leaves x at the pole out"),
     word("norm", 1, 1, "the gradient where all of x is zero"),

@@ -5,6 +5,7 @@ use super::args::{Backend as Wished, WhereArgs, WorkerArgs};
 use super::output::Output;
 use super::{CLEAN, NO_GPU};
 use crate::replay::outcome::Device;
+use crate::replay::plan::Plan;
 use crate::replay::process;
 use crate::replay::run::{Backend, Cpu};
 use anyhow::Context;
@@ -20,8 +21,10 @@ pub struct Chosen {
 }
 
 /// Chooses, or gives the exit code for those who insisted on a GPU and have none.
-pub fn choose(args: &WhereArgs, output: &Output) -> anyhow::Result<Result<Chosen, u8>> {
-    if args.backend == Wished::Cpu {
+pub fn choose(args: &WhereArgs, plan: &Plan, output: &Output) -> anyhow::Result<Result<Chosen, u8>> {
+    // Nothing runs where there is nothing to run, so that only who insists on a GPU waits for a look at it.
+    let is_idle = args.backend == Wished::Auto && plan.items.is_empty();
+    if args.backend == Wished::Cpu || is_idle {
         return Ok(Ok(on_cpu(None)));
     }
     let compilers = if args.fused { compilers(args) } else { Vec::new() };

@@ -20,11 +20,11 @@ use std::time::Instant;
 
 /// Checks, replays, and tells what came of it.
 pub fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8> {
-    let chosen = match backend::choose(&args.place, output)? {
+    let (outcome, plan, places) = made(&args.findings, output)?;
+    let chosen = match backend::choose(&args.place, &plan, output)? {
         Ok(chosen) => chosen,
         Err(code) => return Ok(code),
     };
-    let (outcome, plan, places) = made(&args.findings, output)?;
     let bar = Bar::over("replays", !args.no_progress);
     let results = run(&plan, &plan::write(&plan), &chosen, &bar)?;
     draw(args.html.as_deref(), &results)?;
@@ -57,7 +57,7 @@ pub fn plan(args: &PlanArgs, output: &Output) -> anyhow::Result<u8> {
 pub fn replay(args: &ReplayArgs, output: &Output) -> anyhow::Result<u8> {
     let bytes = read(&args.plan)?;
     let plan = parsed(&bytes, &args.plan)?;
-    let chosen = match backend::choose(&args.place, output)? {
+    let chosen = match backend::choose(&args.place, &plan, output)? {
         Ok(chosen) => chosen,
         Err(code) => return Ok(code),
     };

@@ -142,11 +142,16 @@ impl<'a> Script<'a> {
     /// Functions whose gradient is not the slope of what they compute.
     pub fn wrong_gradients(&self) -> Vec<(&'a At, &'a OwnGradient)> {
         let mut seen = Vec::new();
-        let wrong = |(at, sight): (&'a At, &'a Sight)| match sight {
+        let wrong = self.own_gradients().filter(|(_, own)| !own.is_slope);
+        wrong.filter(|(at, _)| once(&mut seen, at.place)).collect()
+    }
+
+    /// All gradients that a script computes itself, as far as they can be compared with the slope.
+    pub fn own_gradients(&self) -> impl Iterator<Item = (&'a At, &'a OwnGradient)> {
+        self.sightings().filter_map(|(at, sight)| match sight {
             Sight::OwnGradient(own) => Some((at, &**own)),
             _ => None,
-        };
-        self.sightings().filter_map(wrong).filter(|(at, _)| once(&mut seen, at.place)).collect()
+        })
     }
 }
 

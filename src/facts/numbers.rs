@@ -137,7 +137,7 @@ impl Script<'_> {
     }
 
     /// The operand of an operation: the base, the first argument or the receiver.
-    fn operand(&self, hazard: &Hazard) -> Option<Place> {
+    pub(super) fn operand(&self, hazard: &Hazard) -> Option<Place> {
         let module = self.project.module(hazard.place.file);
         let whole = module.tree.expr_at(hazard.place.span)?;
         let is_number =
@@ -162,7 +162,7 @@ impl Script<'_> {
     }
 
     /// An operand as a message names it.
-    fn operand_text(&self, operand: Place, hazard: &Hazard) -> Option<String> {
+    pub(super) fn operand_text(&self, operand: Place, hazard: &Hazard) -> Option<String> {
         let text = self.project.module(operand.file).source.text.get(operand.span.range())?;
         let is_short = text.len() <= MOST_TEXT && !text.contains('\n');
         is_short.then(|| if hazard.plus == 1.0 { format!("1 + {text}") } else { text.to_owned() })
@@ -211,7 +211,7 @@ fn ailment_of(hazard: &Hazard) -> Option<Ailment> {
         HazardKind::Power => Ailment::Power,
         HazardKind::Arc => Ailment::Arc,
         HazardKind::WrittenOut => Ailment::WrittenOut,
-        HazardKind::Inverse => Ailment::Inverse,
+        HazardKind::Inverse(_) => Ailment::Inverse,
         HazardKind::Lone => Ailment::Lone,
         HazardKind::Overflow | HazardKind::Spread => return None,
     })

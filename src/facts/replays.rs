@@ -19,6 +19,11 @@ impl Script<'_> {
     /// What is replayed of a hazard: the computation of the loss where it is followed from there on, else that
     /// of the operation alone. What else is unsafe on the way is taken as repaired, so that a failure is this one.
     pub fn replay_of(&self, loss: &Rc<Tensor>, hazard: &Hazard) -> Option<Program> {
+        match hazard.kind {
+            HazardKind::Inverse(solver) => return self.replay_of_matrix(hazard, solver),
+            HazardKind::Lone => return Some(self.replay_of_lone(hazard)),
+            _ => {}
+        }
         let pole = hazard.recipe.as_ref()?;
         let hazards = loss.hazards.as_deref().unwrap_or_default();
         let is_own = |one: &Hazard| one.recipe.as_ref().is_some_and(|recipe| Rc::ptr_eq(recipe, pole));
@@ -204,7 +209,7 @@ impl<'a> Writer<'a> {
                 let stable = self.logarithm_of_share(nodes[0], place);
                 return stable.unwrap_or_else(|| self.apply(function, nodes, Some(place)));
             }
-            HazardKind::WrittenOut | HazardKind::Inverse | HazardKind::Spread => {
+            HazardKind::WrittenOut | HazardKind::Inverse(_) | HazardKind::Spread => {
                 return self.apply(function, nodes, Some(place));
             }
             _ => {}
@@ -294,7 +299,7 @@ fn mixes(function: Function) -> bool {
     function >= Function::Sum && function < Function::Mse && !plain
 }
 
-fn framework(what: &str) -> Framework {
+pub(super) fn framework(what: &str) -> Framework {
     match what.split('.').next() {
         Some("tensorflow" | "keras" | "tf_keras") => Framework::TensorFlow,
         Some("jax") => Framework::Jax,

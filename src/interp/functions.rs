@@ -6,7 +6,7 @@ use crate::apis::Role;
 use crate::report::{Confidence, Place};
 use crate::syntax::{Param, ParamKind};
 use crate::trace::{OwnGradient, Sight};
-use crate::values::formula::{Term, agree, slopes_agree};
+use crate::values::formula::{Input, Term, agree, slopes_agree};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -130,13 +130,16 @@ impl Interp<'_> {
         for (input, gradient) in inputs.iter().zip(returned) {
             let given = gradient.as_tensor().and_then(|gradient| self.formula_of(gradient));
             if let (Some(input), Some(given)) = (input_of(input), given)
-                && is_wrong(&formula, &input, &given, &incoming)
+                && let Some((input, incoming, is_slope)) = judged(&formula, &input, &given, &incoming)
             {
                 let own = OwnGradient {
                     class: self.own_name(class),
                     forward: formula.clone(),
                     forward_place: self.name_place(forward),
                     gradient: given,
+                    input,
+                    incoming,
+                    is_slope,
                 };
                 let at = self.name_place(&backward);
                 self.see(at, Sight::OwnGradient(Rc::new(own)), Confidence::High);
@@ -188,14 +191,19 @@ fn input_of(value: &Value) -> Option<Formula> {
     value.as_tensor()?.numbers.as_ref()?.formula.clone()
 }
 
-/// A gradient that is not the slope. Where the forward leaves its input as it is, or computes nothing of it,
-/// the backward is the point of the function; where nothing comes back, the gradient is stopped.
-fn is_wrong(forward: &Formula, input: &Formula, gradient: &Formula, incoming: &Formula) -> bool {
-    let (Term::Input(one), Term::Input(coming)) = (input.term(), incoming.term()) else { return false };
+/// Whether a gradient is the slope. Where the forward leaves its input as it is, or computes nothing of it, the
+/// backward is the point of the function; where nothing comes back, the gradient is stopped.
+fn judged(
+    forward: &Formula,
+    input: &Formula,
+    gradient: &Formula,
+    incoming: &Formula,
+) -> Option<(Input, Input, bool)> {
+    let (Term::Input(one), Term::Input(coming)) = (input.term(), incoming.term()) else { return None };
     let stopped = agree(gradient, &Formula::number(0.0)) == Some(true);
     let untouched = agree(forward, input) == Some(true);
-    !stopped
-        && !untouched
-        && forward.uses(one.id)
-        && slopes_agree(forward, one.id, gradient, coming.id) == Some(false)
+    if stopped || untouched || !forward.uses(one.id) {
+        return None;
+    }
+    slopes_agree(forward, one.id, gradient, coming.id).map(|is_slope| (*one, *coming, is_slope))
 }

@@ -151,7 +151,10 @@ fn pole(apply: &Apply, call: &Invocation) -> Option<Pole> {
         }
         "arc" => Singular::Arc,
         "exp" => Singular::Exp,
-        "inverse" => Singular::Inverse,
+        "cholesky" => Singular::Inverse(Solver::Cholesky),
+        "determinant" => Singular::Inverse(Solver::Determinant),
+        "inverse" => Singular::Inverse(Solver::Inverse),
+        "log-determinant" => Singular::Inverse(Solver::LogDeterminant),
         "log" | "log2" | "log10" => Singular::Log { plus: 0.0 },
         "log1p" => Singular::Log { plus: 1.0 },
         "pow" => Singular::Power(operand(1).as_num()?),
@@ -169,8 +172,9 @@ fn hazard_of(operation: Singular, operand: &Rc<Tensor>, place: Place) -> Option<
         return None;
     }
     let is_regular = matches!(operand.relation.as_deref(), Some(Relation::Regular));
-    let matrix = operation == Singular::Inverse && operand.source != Source::Parameter && !is_regular;
-    if operation == Singular::Inverse && !matrix {
+    let inverts = matches!(operation, Singular::Inverse(_));
+    let matrix = inverts && operand.source != Source::Parameter && !is_regular;
+    if inverts && !matrix {
         return None;
     }
     let range = operand.range.or(matrix.then_some(Interval::REAL))?;

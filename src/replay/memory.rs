@@ -55,6 +55,7 @@ fn judge_given(memory: &Memory) -> Judged {
     Judged {
         verdict,
         evidence: (verdict != Verdict::Inconclusive).then_some(Evidence::Capacity),
+        backend: None,
         reason: reason.map(str::to_owned),
         expr: None,
         facts,

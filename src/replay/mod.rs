@@ -13,6 +13,6 @@ pub mod process;
 pub mod run;
 pub mod sample;
 pub mod search;
-mod step;
+pub mod step;
 pub mod text;
 pub mod witness;

@@ -35,6 +35,9 @@ pub struct Outcome {
     pub message: String,
     pub verdict: Verdict,
     pub evidence: Option<Evidence>,
+    /// What computed it, `cpu` or `cuda`; `None` of what is arithmetic, and of what did not run.
+    #[serde(default)]
+    pub backend: Option<String>,
     /// Why there is no verdict.
     pub reason: Option<String>,
     pub expr: Option<Expression>,
@@ -136,6 +139,24 @@ pub struct Expression {
     pub failure: Option<First>,
     /// The same samples with the proposed repair.
     pub repaired: Option<Counts>,
+    /// What was compared, where counts are of results that differ and not of numbers that are not finite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<Compared>,
+}
+
+/// A derivative beside what the script gives for it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Compared {
+    /// The input that it is taken in.
+    pub input: String,
+    /// Of the witness, where they differ.
+    pub differ: Option<Differ>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Differ {
+    pub should: Row,
+    pub gives: Row,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

@@ -1,6 +1,6 @@
 //! Results for people: the verdict first, then what it rests on.
 
-use super::outcome::{Counts, Expression, First, Outcome, Results, Row, Verdict};
+use super::outcome::{Counts, Expression, First, Outcome, Results, Row, Shown, Verdict};
 use crate::facts::units::count;
 use std::fmt::Write;
 
@@ -63,24 +63,46 @@ fn expression(lines: &mut Vec<String>, item: &Outcome, expr: &Expression) {
     if let Some(witness) = &expr.witness {
         let inputs: Vec<String> = witness.inputs.iter().map(|row| shown(row, true)).collect();
         lines.push(format!("witness: {}", inputs.join(", ")));
-        let mut gives = format!("gives {}", numbers(&witness.result));
-        if let Some(gradient) = &witness.gradient {
-            let _ = write!(gives, ", gradient of `{}` {}", clean(&gradient.name), numbers(gradient));
-        }
-        lines.push(gives);
+        lines.extend(given(expr, witness));
     }
     if let Some(failure) = &expr.failure {
         lines.push(format!("first: {}", first(failure)));
     }
     if let Some(repaired) = &expr.repaired {
-        let samples = grouped(repaired.samples);
-        lines.push(format!("with the repair: {} of {samples}", grouped(worst(*repaired))));
+        lines.push(match repaired.samples {
+            0 => "with the repair: not replayed, as no time was left".to_owned(),
+            samples => format!("with the repair: {} of {}", grouped(worst(*repaired)), grouped(samples)),
+        });
     }
+}
+
+/// What comes of the witness.
+fn given(expr: &Expression, witness: &Shown) -> Option<String> {
+    if let Some(compared) = &expr.compared {
+        let differ = compared.differ.as_ref()?;
+        let (input, should, gives) =
+            (clean(&compared.input), numbers(&differ.should), numbers(&differ.gives));
+        return Some(format!("the derivative in `{input}` is {should}, and the backward gives {gives}"));
+    }
+    let mut gives = format!("gives {}", numbers(&witness.result));
+    if let Some(gradient) = &witness.gradient {
+        let _ = write!(gives, ", gradient of `{}` {}", clean(&gradient.name), numbers(gradient));
+    }
+    Some(gives)
 }
 
 fn counted(verdict: Verdict, expr: &Expression) -> String {
     let Counts { samples, forward, gradient } = expr.counts;
     let of = format!("{} samples in {}", grouped(samples), expr.dtype);
+    if expr.compared.is_some() {
+        return match forward {
+            0 => format!("the backward gave the derivative in all of {of}; none found is not safe"),
+            _ => format!(
+                "the backward gives another number than the derivative in {} of {of}",
+                share(forward, samples)
+            ),
+        };
+    }
     match (verdict, forward, gradient) {
         (_, 0, 0) => format!("none of {of} gave a number that is not finite; none found is not safe"),
         (_, 0, gradient) => format!("the gradient is not finite in {} of {of}", share(gradient, samples)),

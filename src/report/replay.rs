@@ -54,8 +54,19 @@ pub struct Program {
     pub framework: Framework,
     pub inputs: Vec<Input>,
     pub nodes: Vec<Node>,
+    /// What is asked, where it is not whether a number or a gradient stays finite.
+    pub claim: Option<Claim>,
     /// The same with the repair that the finding proposes: run with the same samples.
     pub repaired: Option<Box<Program>>,
+}
+
+/// A gradient that the script computes itself: is it the derivative of the output?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The input, which is learned, that the derivative is taken in.
+    pub input: u32,
+    /// The node that gives what the script says it is.
+    pub node: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

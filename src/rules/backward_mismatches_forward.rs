@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
-    replayed: Replayed::Nothing,
+    replayed: Replayed::Expression,
     page: page!("backward-mismatches-forward"),
     check,
 };
@@ -23,6 +23,7 @@ fn check(script: &Script, out: &mut Findings) {
             .finding(RULE.id, RULE.severity, at, message)
             .because(own.forward_place, format!("computes `{}`", own.forward))
             .note("nothing fails: what lies before the function is trained with wrong gradients")
+            .replay(script.replay_of_gradient(own))
             .help("give the gradient of the forward, and try it with `torch.autograd.gradcheck` in float64");
         out.push(finding, at);
     }

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Numerics,
     severity: Severity::Error,
     since: "0.1.0",
-    replayed: Replayed::Nothing,
+    replayed: Replayed::Expression,
     page: page!("single-sample-statistics"),
     check,
 };

@@ -10,6 +10,7 @@ pub use walk::{Protocol, Way, walk};
 use crate::apis::{Expects, LossSpec};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
+use crate::values::formula::Input;
 use crate::values::{DType, Device, Formula, Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -379,6 +380,11 @@ pub struct OwnGradient {
     pub forward: Formula,
     pub forward_place: Place,
     pub gradient: Formula,
+    /// What the gradient is taken in, and the one that comes in.
+    pub input: Input,
+    pub incoming: Input,
+    /// Whether it is the slope of the forward at the points that were looked at.
+    pub is_slope: bool,
 }
 
 /// What a name, or the result of the function, is computed of on either way.

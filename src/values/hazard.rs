@@ -47,7 +47,7 @@ pub enum HazardKind {
     /// A stable form written out: a quotient or a logarithm of what overflows.
     WrittenOut,
     /// The inverse of a matrix, or what is computed through it.
-    Inverse,
+    Inverse(Solver),
     /// The deviation of a single number.
     Lone,
     /// A column met a vector, and every number the other's.
@@ -76,7 +76,16 @@ pub enum Singular {
     Power(f64),
     Arc,
     Exp,
+    Inverse(Solver),
+}
+
+/// What is computed of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Solver {
     Inverse,
+    Cholesky,
+    Determinant,
+    LogDeterminant,
 }
 
 impl Singular {
@@ -90,7 +99,7 @@ impl Singular {
             Singular::Power(_) => HazardKind::Power,
             Singular::Arc => HazardKind::Arc,
             Singular::Exp => HazardKind::Overflow,
-            Singular::Inverse => HazardKind::Inverse,
+            Singular::Inverse(solver) => HazardKind::Inverse(solver),
         }
     }
 
@@ -136,7 +145,7 @@ impl Singular {
                 beyond(outside, 1.0).max(beyond(outside, -1.0))
             }
             Singular::Exp => (range.high == f64::INFINITY).then_some(End::Reached),
-            Singular::Inverse => Some(End::Reached),
+            Singular::Inverse(_) => Some(End::Reached),
         }
     }
 }
@@ -167,7 +176,7 @@ impl Hazard {
             HazardKind::Overflow | HazardKind::WrittenOut => true,
             HazardKind::Division => self.nearness == End::Reached,
             HazardKind::Log => self.nearness == End::Reached && self.range.low >= 0.0,
-            HazardKind::LogOfShare | HazardKind::Inverse | HazardKind::Lone | HazardKind::Spread => false,
+            HazardKind::LogOfShare | HazardKind::Inverse(_) | HazardKind::Lone | HazardKind::Spread => false,
         }
     }
 

@@ -15,7 +15,9 @@ pub mod tensor;
 
 pub use formula::{Formula, Nth, Numbers};
 pub use graph::{Graph, Nodes};
-pub use hazard::{Faded, Hazard, HazardKind, Singular, retain_hazards, union_hazards, without_overflow};
+pub use hazard::{
+    Faded, Hazard, HazardKind, Singular, Solver, retain_hazards, union_hazards, without_overflow,
+};
 pub use heap::Heap;
 pub use int::{Int, Symbol};
 pub use object::*;

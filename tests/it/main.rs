@@ -7,7 +7,7 @@ mod cache;
 mod catalogue;
 mod cli;
 mod config;
-#[cfg(all(unix, feature = "gpu"))]
+#[cfg(all(target_os = "linux", target_env = "gnu", feature = "gpu"))]
 mod cuda;
 mod findings;
 mod fixes;
@@ -24,5 +24,6 @@ mod pages;
 mod pieces;
 mod render;
 mod replay;
+mod right;
 mod services;
 mod staleness;

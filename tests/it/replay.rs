@@ -3,22 +3,12 @@
 use crate::findings::root;
 use crate::harness::Project;
 use serde_json::Value;
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use trainlint::apis::index::Pins;
-use trainlint::engine::analysis::FileReport;
-use trainlint::engine::{self, settings::Settings};
-use trainlint::facts::{Repair, Script};
 use trainlint::replay::outcome::Verdict;
 use trainlint::replay::{plan, process, run};
-use trainlint::report::replay::Replay;
-use trainlint::report::{FileId, Place};
 use trainlint::rules::{self, Replayed, Rule};
-use trainlint::trace::{Effect, visits};
-use trainlint::{interp, names};
 
 const PLAN: &str = r#"{
   "schema": "trainlint-replay/1", "tool": "by hand", "seed": 7,
@@ -259,102 +249,4 @@ fn a_script_without_findings_confirms_nothing() {
     assert!(ran.stdout.starts_with("0 replayed in"), "{ran:?}");
     let plan = project.run(&["plan"]);
     assert!(plan::read(plan.stdout.as_bytes()).is_ok(), "{plan:?}");
-}
-
-/// How many steps a file makes, and what the rounds around them are replayed as.
-fn orders(script: &Script, repair: Repair) -> (usize, Vec<Replay>) {
-    let (mut steps, mut schedules) = (Vec::new(), Vec::new());
-    for entry in &script.rehearsal.entries {
-        let wanted = |effect: &Effect| matches!(effect, Effect::Step { .. } | Effect::Schedule { .. });
-        for visit in visits(&entry.nodes, wanted) {
-            let is_step = matches!(visit.event.effect, Effect::Step { .. });
-            if is_step { &mut steps } else { &mut schedules }.push(visit.event.place);
-        }
-    }
-    let of = |step: &Place| match repair {
-        Repair::Schedule => schedules.iter().find_map(|place| script.replay_of_schedule(*step, *place)),
-        _ => script.replay_of_order(*step, repair),
-    };
-    (steps.len(), steps.iter().filter_map(of).collect())
-}
-
-/// The other way that a replay of an order can come out: scripts that were put right by our own fixes. Their rounds
-/// are followed as those of the faulty ones are; they are what the repair would make of them, or as good.
-#[test]
-fn the_order_of_fixed_scripts_is_not_reproduced() {
-    let rules = [
-        ("clip-before-unscale", Repair::Unscale),
-        ("misplaced-clipping", Repair::Clip),
-        ("misplaced-zero-grad", Repair::Clear),
-        ("missing-zero-grad", Repair::Clear),
-        ("scaler-not-updated", Repair::Update),
-        ("scheduler-before-optimizer", Repair::Schedule),
-        ("step-bypasses-scaler", Repair::StepByScaler),
-    ];
-    let mut seen = 0;
-    for (rule, repair) in rules {
-        let project = fixed(rule);
-        let request = project.request(1);
-        let found = Mutex::new((0, Vec::new()));
-        let analyse = |project: &names::Project, file: FileId, settings: &Settings| {
-            let rehearsal = interp::rehearse(project, settings.tables(), &interp::Settings::default(), file);
-            let pins = Pins::default();
-            let script = Script {
-                project,
-                file,
-                rehearsal: &rehearsal,
-                memory: 1 << 34,
-                card: "a card",
-                pins: &pins,
-                missing: OnceCell::new(),
-            };
-            let path = project.source(file).path.display().to_string();
-            let (steps, orders) = orders(&script, repair);
-            let mut found = found.lock().unwrap();
-            found.0 += steps;
-            found.1.extend(orders.into_iter().map(|replay| (path.clone(), replay)));
-            FileReport::default()
-        };
-        engine::check_with(&request, &engine::Silent, &analyse).unwrap();
-        let mut distinct: Vec<(String, Replay)> = Vec::new();
-        let (steps, orders) = found.into_inner().unwrap();
-        seen += steps;
-        for (path, replay) in orders {
-            if distinct.iter().all(|(_, other)| *other != replay) {
-                distinct.push((path, replay));
-            }
-        }
-        for (path, replay) in distinct {
-            let Replay::Step(step) = replay else { panic!("{path}: {replay:?}") };
-            let (rule, message) = (rule.to_owned(), String::new());
-            let item = plan::Item { rule, at: plan::Spot::default(), message, work: plan::Work::Step(step) };
-            let deadline = Instant::now() + Duration::from_secs(300);
-            let outcome = run::run(&item, plan::SEED, deadline, &mut run::Cpu).outcome;
-            assert_eq!(outcome.verdict, Verdict::NotReproduced, "{path}: {:#?} {item:#?}", outcome.facts);
-        }
-    }
-    assert!(seen >= 20, "{seen}");
-}
-
-/// The faulty fixtures of a rule that a fix puts right, as it leaves them.
-fn fixed(rule: &str) -> Project {
-    let mut project = Project::new();
-    for entry in std::fs::read_dir(root().join("fixtures").join(rule)).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap();
-        if name.starts_with("bad_") {
-            project = project.file(name, std::fs::read_to_string(&path).unwrap());
-        }
-    }
-    let flags = ["--isolated", "--exit-zero", "--fix", "--unsafe-fixes", "--select", rule];
-    let ran = project.run(&[&["check"][..], &flags[..]].concat());
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let left =
-        project.run(&["check", "--isolated", "--exit-zero", "--select", rule, "--output-format", "json"]);
-    let left: Value = serde_json::from_str(&left.stdout).unwrap();
-    for finding in left["findings"].as_array().unwrap() {
-        // What no fix puts right is of no use here; several findings may be in one.
-        let _ = std::fs::remove_file(project.root().join(finding["path"].as_str().unwrap()));
-    }
-    project
 }

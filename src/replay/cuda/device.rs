@@ -3,13 +3,16 @@
 
 use super::driver::{Buffer, Context, Kernel, Module};
 use super::encode::{self, Encoded};
+use super::lessons::Lessons;
 use super::nvrtc::Nvrtc;
 use super::probe::{NoGpu, dotted, probe};
+use super::train::Trainer;
 use super::{INTERPRETER_PTX, fused};
 use crate::replay::ir::Graph;
-use crate::replay::run::{Backend, Measured, Repeated, Trouble};
+use crate::replay::run::{Backend, CUDA, Measured, Repeated, Trouble};
 use crate::replay::sample::Sampler;
 use crate::replay::search::{Count, Found, Search};
+use crate::replay::step::{Lesson, Run};
 use crate::report::replay::Form;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -56,6 +59,8 @@ pub struct Device {
     room: (u64, u64),
     blocks: u32,
     prepared: Option<(Graph, Prepared)>,
+    /// Loaded for the first training.
+    trainer: Option<Trainer>,
     aside: Option<String>,
 }
 
@@ -134,7 +139,17 @@ impl Device {
             nvrtc: nvrtc.as_ref().map(|nvrtc| nvrtc.version),
         };
         let blocks = context.processors()?.max(1) * BLOCKS;
-        Ok(Device { context, interpreter, nvrtc, about, room, blocks, prepared: None, aside: None })
+        Ok(Device {
+            context,
+            interpreter,
+            nvrtc,
+            about,
+            room,
+            blocks,
+            prepared: None,
+            trainer: None,
+            aside: None,
+        })
     }
 
     /// What is here.
@@ -296,8 +311,21 @@ impl Backend for Device {
         }))
     }
 
+    fn train(&mut self, lessons: &[Lesson], deadline: Instant) -> Result<Option<Vec<Run>>, Trouble> {
+        let Some(encoded) = Lessons::of(lessons) else { return Ok(None) };
+        let trainer = match self.trainer.take() {
+            Some(trainer) => trainer,
+            None => Trainer::load(self.context)?,
+        };
+        self.trainer.insert(trainer).train(lessons, &encoded, deadline).map(Some)
+    }
+
     fn name(&self) -> &str {
         &self.about.name
+    }
+
+    fn kind(&self) -> &'static str {
+        CUDA
     }
 
     fn memory(&mut self) -> Option<Measured> {

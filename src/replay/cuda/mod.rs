@@ -6,9 +6,11 @@ mod device;
 mod driver;
 pub mod encode;
 pub mod fused;
+pub mod lessons;
 mod names;
 pub mod nvrtc;
 mod probe;
+mod train;
 
 pub use device::{About, Device};
 pub use nvrtc::candidates;
@@ -26,8 +28,19 @@ pub const INTERPRETER: &str = concat!(
     include_str!("kernels/numbers.cuh"),
     include_str!("kernels/samples.cuh"),
     include_str!("kernels/search.cuh"),
+    include_str!("kernels/machine.cuh"),
     include_str!("kernels/interpreter.cu"),
+);
+
+/// The kernel that trains.
+pub const STEP: &str = concat!(
+    include_str!("kernels/numbers.cuh"),
+    include_str!("kernels/samples.cuh"),
+    include_str!("kernels/machine.cuh"),
+    include_str!("kernels/stand_in.cuh"),
+    include_str!("kernels/step.cu"),
 );
 
 /// The same as PTX of CUDA 11.8 for `sm_60`, which every later driver translates for its GPU.
 pub const INTERPRETER_PTX: &str = include_str!("kernels/interpreter.ptx");
+pub const STEP_PTX: &str = include_str!("kernels/step.ptx");

@@ -147,6 +147,7 @@ mod tests {
 
     fn outcome(message: &str, picture: Option<Picture>) -> Outcome {
         Outcome {
+            backend: None,
             rule: "unsafe-log".to_owned(),
             path: "train.py".to_owned(),
             line: 3,

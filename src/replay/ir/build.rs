@@ -1,8 +1,13 @@
 //! Building a graph: each operation once, with the form and the type that its operands give it.
 
-use super::graph::{Binary, Graph, Id, Node, Op, Origin, Reduce, Unary};
+use super::graph::{Binary, Compared, Graph, Id, Node, Op, Origin, Reduce, Unary};
 use crate::report::replay::{Float, Form, Number};
 use rustc_hash::FxHashMap;
+
+/// What differs by a smaller share than this is the same, computed in another way.
+pub const TOLERANCE: f64 = 1e-2;
+/// And so is what differs by less than this.
+const LEAST_DIFFERENCE: f64 = 1e-6;
 
 pub struct Builder {
     nodes: Vec<Node>,
@@ -23,7 +28,23 @@ impl Builder {
     }
 
     pub fn finish(self, output: Id, gradients: Vec<(u32, Id)>) -> Graph {
-        Graph { nodes: self.nodes, width: self.width, output, gradients }.trimmed()
+        Graph { nodes: self.nodes, width: self.width, output, gradients, compared: None }.trimmed()
+    }
+
+    /// A graph that gives NaN where two values differ by more than rounding, and zero elsewhere. Where one of them is
+    /// not finite there is nothing to compare.
+    pub fn comparing(mut self, should: Id, gives: Id) -> Graph {
+        let difference = self.sub(should, gives);
+        let distance = self.unary(Unary::Abs, difference);
+        let sizes = [should, gives].map(|one| self.unary(Unary::Abs, one));
+        let size = self.binary(Binary::Max, sizes[0], sizes[1]);
+        let bound = self.times(size, TOLERANCE);
+        let bound = self.plus(bound, LEAST_DIFFERENCE);
+        let differs = self.binary(Binary::Gt, distance, bound);
+        let (yes, no) = (self.number(f64::NAN), self.number(0.0));
+        let output = self.choose(differs, yes, no);
+        let compared = Some(Compared { should, gives });
+        Graph { nodes: self.nodes, width: self.width, output, gradients: Vec::new(), compared }.trimmed()
     }
 
     /// What is built from now on belongs to this node of the program, and is rounded to this type.

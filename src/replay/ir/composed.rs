@@ -11,6 +11,8 @@ pub struct Expanded {
     pub nodes: Vec<Term>,
     pub origins: Vec<u32>,
     pub output: u32,
+    /// The node of a claim.
+    pub claimed: Option<u32>,
 }
 
 pub fn expand(program: &Program) -> Expanded {
@@ -29,7 +31,8 @@ pub fn expand(program: &Program) -> Expanded {
         moved.push(at);
     }
     let output = moved.last().copied().unwrap_or(0);
-    Expanded { nodes: writer.nodes, origins: writer.origins, output }
+    let claimed = program.claim.and_then(|claim| moved.get(claim.node as usize).copied());
+    Expanded { nodes: writer.nodes, origins: writer.origins, output, claimed }
 }
 
 struct Writer {

@@ -209,6 +209,15 @@ pub struct Graph {
     pub output: Id,
     /// Gradients of what is learned, by the number of the input.
     pub gradients: Vec<(u32, Id)>,
+    /// What is compared, where the output only marks with NaN that the two differ.
+    pub compared: Option<Compared>,
+}
+
+/// A derivative, and what the script gives for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compared {
+    pub should: Id,
+    pub gives: Id,
 }
 
 impl Graph {
@@ -228,6 +237,9 @@ impl Graph {
         for (_, gradient) in &self.gradients {
             live[gradient.index()] = true;
         }
+        for one in self.compared.iter().flat_map(|pair| [pair.should, pair.gives]) {
+            live[one.index()] = true;
+        }
         for index in (0..self.nodes.len()).rev() {
             let node = &self.nodes[index];
             live[index] |= matches!(node.op, Op::Input(_));
@@ -245,6 +257,9 @@ impl Graph {
         self.output = moved[self.output.index()];
         for (_, gradient) in &mut self.gradients {
             *gradient = moved[gradient.index()];
+        }
+        if let Some(pair) = &mut self.compared {
+            *pair = Compared { should: moved[pair.should.index()], gives: moved[pair.gives.index()] };
         }
         self
     }

@@ -20,6 +20,13 @@ pub fn lower(program: &Program, width: usize) -> Graph {
     };
     (0..expanded.nodes.len()).for_each(|node| lowering.forward(node));
     let gradients = lowering.backward();
+    if let (Some(claim), Some(claimed)) = (program.claim, expanded.claimed) {
+        let gives = lowering.at[claimed as usize];
+        // What the output does not depend on has the derivative zero.
+        let found = gradients.iter().find(|(input, _)| *input == claim.input).map(|(_, id)| *id);
+        let should = found.unwrap_or_else(|| lowering.build.number(0.0));
+        return lowering.build.comparing(should, gives);
+    }
     let output = lowering.at.get(expanded.output as usize).copied().unwrap_or(Id(0));
     lowering.build.finish(output, gradients)
 }

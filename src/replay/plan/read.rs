@@ -6,7 +6,7 @@ mod steps;
 use super::wire::{self, Cell};
 use super::{Expr, Item, Limits, Memory, Plan, SCHEMA, SourceHash, Spot, Work};
 use crate::report::replay::{
-    Demand, Domain, Float, Form, Framework, Function, Input, Node, Number, Program, Term,
+    Claim, Demand, Domain, Float, Form, Framework, Function, Input, Node, Number, Program, Term,
 };
 use std::fmt::Display;
 use thiserror::Error;
@@ -150,7 +150,7 @@ fn expr(path: &str, expr: wire::Expr) -> Read<Expr> {
         None => None,
         Some(list) => {
             let nodes = nodes_of("repaired", list)?;
-            Some(Box::new(Program { dtype, framework, inputs: inputs.clone(), nodes, repaired: None }))
+            Some(Box::new(Program { dtype, framework, inputs: inputs.clone(), nodes, ..Program::default() }))
         }
     };
     let mut spots = vec![None; own.len()];
@@ -161,8 +161,22 @@ fn expr(path: &str, expr: wire::Expr) -> Read<Expr> {
             None => return wrong(at, format!("there are only {} nodes", own.len())),
         }
     }
-    let program = Program { dtype, framework, inputs, nodes: own, repaired };
+    let claim = expr.claim.map(|one| claim(&format!("{path}.claim"), one, &inputs, own.len())).transpose()?;
+    if claim.is_some() && repaired.is_some() {
+        return wrong(format!("{path}.repaired"), "a `claim` has no repair to run beside it");
+    }
+    let program = Program { dtype, framework, inputs, nodes: own, claim, repaired };
     Ok(Expr { program, spots, width: expr.width, samples: expr.samples })
+}
+
+fn claim(path: &str, claim: wire::Claim, inputs: &[Input], nodes: usize) -> Read<Claim> {
+    if !inputs.get(claim.input as usize).is_some_and(|input| input.learned) {
+        return wrong(format!("{path}.input"), format!("{} is no input that is learned", claim.input));
+    }
+    if claim.node as usize >= nodes {
+        return wrong(format!("{path}.node"), format!("there are only {nodes} nodes"));
+    }
+    Ok(Claim { input: claim.input, node: claim.node })
 }
 
 /// One of a list, by its name.

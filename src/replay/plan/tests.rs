@@ -4,8 +4,8 @@ use super::*;
 use crate::replay::outcome::Verdict;
 use crate::replay::run::{Cpu, run};
 use crate::report::replay::{
-    Act, Call, Demand, Domain, Float, Form, Framework, Function, Layer, Loss, Modes, Number, Optimizer,
-    Program, Step, Training,
+    Act, Call, Claim, Demand, Domain, Float, Form, Framework, Function, Layer, Loss, Modes, Number,
+    Optimizer, Program, Step, Training,
 };
 use std::time::{Duration, Instant};
 
@@ -123,6 +123,29 @@ fn what_is_wrong_is_named_by_its_place() {
     }
     assert_eq!(refused("").0, "$");
     assert_eq!(refused("[1, 2]").0, "$.schema");
+}
+
+/// A program whose first node claims to be the derivative of the last.
+#[test]
+fn a_claim_names_an_input_that_is_learned_and_a_node() {
+    let mut plan = plan();
+    let Work::Expr(expr) = &mut plan.items[0].work else { panic!("an expression") };
+    expr.program.repaired = None;
+    expr.program.claim = Some(Claim { input: 1, node: 0 });
+    assert_eq!(read(&write(&plan)).as_ref(), Ok(&plan));
+    let good = String::from_utf8(write(&plan)).unwrap();
+    let claim = "\"claim\":{\"input\":1,\"node\":0}";
+    for (to, path, message) in [
+        (claim.replace(":1", ":0"), "$.items[0].expr.claim.input", "no input that is learned"),
+        (claim.replace(":1", ":9"), "$.items[0].expr.claim.input", "no input that is learned"),
+        (claim.replace(":0", ":4"), "$.items[0].expr.claim.node", "only 4 nodes"),
+        (format!("{claim},\"repaired\":[[\"input\",0]]"), "$.items[0].expr.repaired", "has no repair"),
+    ] {
+        assert!(good.contains(claim), "{good}");
+        let (found, said) = refused(&good.replacen(claim, &to, 1));
+        assert_eq!(found, path, "{said}");
+        assert!(said.contains(message), "{said}");
+    }
 }
 
 /// A linear congruential generator.

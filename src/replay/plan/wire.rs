@@ -76,6 +76,15 @@ pub struct Expr {
     /// The nodes of the repaired program, on the same inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repaired: Option<Vec<Vec<Cell>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    pub input: u32,
+    pub node: u32,
 }
 
 #[derive(Debug, Deserialize, Serialize)]

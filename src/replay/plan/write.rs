@@ -2,7 +2,7 @@
 
 use super::wire::{self, Cell};
 use super::{Expr, Item, Memory, Plan, SCHEMA, Spot, Work};
-use crate::report::replay::{Form, Input, Loss, Number, Program, Step, Term, Training};
+use crate::report::replay::{Claim, Form, Input, Loss, Number, Program, Step, Term, Training};
 
 pub fn write(plan: &Plan) -> Vec<u8> {
     let wire = wire::Plan {
@@ -59,6 +59,7 @@ fn expr(expr: &Expr) -> wire::Expr {
         nodes: nodes(program),
         spots: spots.filter_map(|(node, at)| Some((node as u32, spot(at.as_ref()?)))).collect(),
         repaired: program.repaired.as_deref().map(nodes),
+        claim: program.claim.map(|Claim { input, node }| wire::Claim { input, node }),
     }
 }
 

@@ -3,8 +3,13 @@
 use crate::replay::ir::Graph;
 use crate::replay::sample::Sampler;
 use crate::replay::search::{self, Search};
+use crate::replay::step::{Lesson, Run};
 use crate::replay::witness::Side;
 use std::time::Instant;
+
+/// What backends are called in results.
+pub const CPU: &str = "cpu";
+pub const CUDA: &str = "cuda";
 
 /// Why a backend could not run something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,8 +61,14 @@ pub trait Backend {
     /// Runs a graph on one sample, where this is another machine than the CPU, which has run it already.
     fn repeat(&mut self, graph: &Graph, inputs: &[Vec<f64>]) -> Result<Option<Repeated>, Trouble>;
 
+    /// Makes runs of a training, all at once; `None` of what it has no kernel for, so that the CPU does it.
+    fn train(&mut self, lessons: &[Lesson], deadline: Instant) -> Result<Option<Vec<Run>>, Trouble>;
+
     /// As messages call it.
     fn name(&self) -> &str;
+
+    /// As results call it.
+    fn kind(&self) -> &'static str;
 
     fn memory(&mut self) -> Option<Measured>;
 
@@ -85,8 +96,16 @@ impl Backend for Cpu {
         Ok(None)
     }
 
+    fn train(&mut self, _: &[Lesson], _: Instant) -> Result<Option<Vec<Run>>, Trouble> {
+        Ok(None)
+    }
+
     fn name(&self) -> &str {
         "the CPU"
+    }
+
+    fn kind(&self) -> &'static str {
+        CPU
     }
 
     fn memory(&mut self) -> Option<Measured> {
@@ -114,8 +133,16 @@ impl Backend for Gone {
         Err(self.trouble())
     }
 
+    fn train(&mut self, _: &[Lesson], _: Instant) -> Result<Option<Vec<Run>>, Trouble> {
+        Err(self.trouble())
+    }
+
     fn name(&self) -> &str {
         "a GPU that is gone"
+    }
+
+    fn kind(&self) -> &'static str {
+        CUDA
     }
 
     fn memory(&mut self) -> Option<Measured> {

@@ -6,24 +6,27 @@
 use crate::replay::histogram::histogram;
 use crate::replay::ir::{Graph, lower};
 use crate::replay::outcome::{
-    Counts, Drawn, Evidence, Expression, Figure, First, Outcome, Picture, Row, Shown, Verdict,
+    Compared, Counts, Differ, Drawn, Evidence, Expression, Figure, First, Outcome, Picture, Row, Shown,
+    Verdict,
 };
 use crate::replay::plan::{Expr, Item, Spot, Work};
 use crate::replay::sample::{LARGEST, Sampler};
 use crate::replay::search::{Count, Found, Search, Trace};
 use crate::replay::witness::{Failure, Side, Witness, first_failure};
 use crate::replay::{memory, step};
-use crate::report::replay::{Domain, Float, Program, Term};
+use crate::report::replay::{Domain, Float, Function, Program, Term};
 use std::time::Instant;
 
 mod backend;
 
-pub use backend::{Backend, Cpu, Gone, Measured, Repeated, Trouble};
+pub use backend::{Backend, CPU, CUDA, Cpu, Gone, Measured, Repeated, Trouble};
 
 /// The verdict on an item, and what it rests on.
 pub struct Judged {
     pub verdict: Verdict,
     pub evidence: Option<Evidence>,
+    /// The kind of what computed it.
+    pub backend: Option<&'static str>,
     pub reason: Option<String>,
     pub expr: Option<Expression>,
     pub facts: Vec<String>,
@@ -35,6 +38,7 @@ impl Judged {
         Judged {
             verdict: Verdict::Inconclusive,
             evidence: None,
+            backend: None,
             reason: Some(reason.into()),
             expr: None,
             facts: Vec::new(),
@@ -51,6 +55,7 @@ impl Judged {
             message: item.message.clone(),
             verdict: self.verdict,
             evidence: self.evidence,
+            backend: self.backend.map(str::to_owned),
             reason: self.reason,
             expr: self.expr,
             facts: self.facts,
@@ -71,7 +76,7 @@ pub fn run(item: &Item, seed: u64, deadline: Instant, backend: &mut dyn Backend)
     let start = Instant::now();
     let judged = match &item.work {
         Work::Expr(expr) => run_expr(expr, seed, deadline, backend),
-        Work::Step(step) => Ok(step::judge(step, seed)),
+        Work::Step(step) => step::judge(step, seed, deadline, backend),
         Work::Memory(memory) => Ok(memory::judge(memory, backend.memory())),
     };
     let lost = judged.as_ref().is_err_and(|trouble| trouble.lost);
@@ -98,7 +103,9 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
     let repaired = repaired.transpose()?;
     let again = witness.as_ref().map(|witness| again(&graph, witness, repeated, backend.name()));
     let (verdict, reason) = verdict(expr, &found, again);
-    let failure = witness.as_ref().and_then(|witness| first_failure(&graph, witness));
+    // What differs did not fail in any operation.
+    let failing = witness.as_ref().filter(|_| graph.compared.is_none());
+    let failure = failing.and_then(|witness| first_failure(&graph, witness));
     let picture = failure.as_ref().and_then(|failure| histogram(&graph, &sampler, failure));
     let machines = format!("the witness was computed again on {} and on the CPU", backend.name());
     let mut facts: Vec<String> = repeated.map(|_| machines).into_iter().collect();
@@ -106,6 +113,7 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
     Ok(Judged {
         verdict,
         evidence: (verdict != Verdict::Inconclusive).then_some(Evidence::Exact),
+        backend: Some(backend.kind()),
         reason,
         facts,
         picture,
@@ -117,6 +125,7 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
             witness: witness.as_ref().map(|witness| shown(&expr.program, &graph, witness)),
             failure: failure.map(|failure| first(expr, &failure)),
             repaired,
+            compared: compared(&expr.program, &graph, witness.as_ref()),
         }),
     })
 }
@@ -220,11 +229,22 @@ fn shown(program: &Program, graph: &Graph, witness: &Witness) -> Shown {
     }
 }
 
+fn compared(program: &Program, graph: &Graph, witness: Option<&Witness>) -> Option<Compared> {
+    let (pair, claim) = (graph.compared?, program.claim?);
+    let differ = witness.map(|witness| {
+        let trace = Trace::of(graph, &witness.inputs);
+        let row = |name: &str, id| row(name, trace.of_node(id), graph.node(id).dtype);
+        Differ { should: row("should", pair.should), gives: row("gives", pair.gives) }
+    });
+    Some(Compared { input: program.inputs[claim.input as usize].name.clone(), differ })
+}
+
 fn first(expr: &Expr, failure: &Failure) -> First {
     let dtype = expr.program.dtype;
     let node = failure.origin.node as usize;
+    // Plain arithmetic is part of nothing.
     let function = match &expr.program.nodes[node].term {
-        Term::Apply(function, _) => Some(function.name()),
+        Term::Apply(function, _) if *function > Function::Square => Some(function.name()),
         _ => None,
     };
     let spot: Option<&Spot> = expr.spots.get(node).and_then(Option::as_ref);

@@ -8,41 +8,30 @@
 mod model;
 mod optimizer;
 mod probe;
+mod refusal;
+mod runs;
 mod session;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use super::outcome::{Evidence, Line, Picture, Verdict};
-use super::run::Judged;
-use crate::report::replay::{Loss, Step, Training};
-use model::{FEATURES, HIDDEN, Model, Task};
+use super::run::{Backend, CPU, Judged, Trouble};
+use crate::report::replay::{Loss, Step};
+pub use model::{BATCH, FEATURES, HIDDEN, Task, Weights};
+pub use optimizer::{kind, learning_rate, momentum, weight_decay};
 use probe::{Probe, probe};
 use rayon::prelude::*;
-use session::Session;
+pub use refusal::Refusal;
+pub use runs::{FEW, Lesson, MANY, POINTS, ROUNDS, Run};
+use std::time::Instant;
 
-const ROUNDS: u32 = 300;
 /// Different data and weights each time; where runs decide, all of them have to be worse.
 const RUNS: u32 = 3;
 /// Losses closer than this are the same.
 const WORSE: f64 = 1.2;
 /// How many classes there are where classes are learned.
 pub const CLASSES: usize = 4;
-/// Points of a curve.
-const POINTS: u32 = 50;
-/// Batches that a point, and the end, of a run are judged by.
-const FEW: u32 = 2;
-const MANY: u32 = 24;
-
-/// Where a run came to.
-struct Run {
-    /// On batches that it has not learned from, by the loss as it should be.
-    loss: f64,
-    right: f64,
-    curve: Vec<[f64; 2]>,
-    ended: Option<(u32, String)>,
-}
-
 /// The same run as the script does it, and repaired.
 struct Pair {
     script: Run,
@@ -60,28 +49,68 @@ impl Pair {
     }
 }
 
-pub fn judge(step: &Step, seed: u64) -> Judged {
-    let probe = probe(step, &Task::new(seed, 0, outputs(step)));
-    let pairs: Vec<Pair> = (0..RUNS)
-        .into_par_iter()
-        .map(|number| {
-            let task = Task::new(seed, number, outputs(step));
-            let run = |training| run(step, training, &task, number == 0);
-            Pair { script: run(&step.script), repaired: run(&step.repaired) }
-        })
-        .collect();
+pub fn judge(
+    step: &Step,
+    seed: u64,
+    deadline: Instant,
+    backend: &mut dyn Backend,
+) -> Result<Judged, Trouble> {
+    let tasks = tasks(step, seed);
+    let lessons = lessons(step, &tasks);
+    let there = backend.train(&lessons, deadline)?;
+    let trained_by = if there.is_some() { backend.kind() } else { CPU };
+    let here = || lessons.par_iter().map(|lesson| lesson.run(deadline)).collect();
+    let Some(runs) = there.or_else(here) else {
+        return Ok(Judged::inconclusive("out of time in a training"));
+    };
+    let pairs = pairs(runs);
+    let probe = probe(step, &tasks[0]);
     let (verdict, reason) = verdict(step, &probe, &pairs);
-    Judged {
+    let mut facts = words::facts(step, &probe, &pairs, seed);
+    facts.extend(trained_on(backend, trained_by));
+    Ok(Judged {
         verdict,
         evidence: (verdict != Verdict::Inconclusive).then_some(Evidence::StandIn),
+        backend: Some(trained_by),
         reason: reason.map(str::to_owned),
         expr: None,
-        facts: words::facts(step, &probe, &pairs, seed),
+        facts,
         picture: pairs
             .into_iter()
             .next()
             .filter(|_| step.script.carries == step.repaired.carries)
             .map(picture),
+    })
+}
+
+/// What is learned, with other data and weights each time.
+pub fn tasks(step: &Step, seed: u64) -> Vec<Task> {
+    (0..RUNS).map(|number| Task::new(seed, number, outputs(step))).collect()
+}
+
+/// The runs of all tasks, each as the script makes it and repaired.
+pub fn lessons<'a>(step: &'a Step, tasks: &'a [Task]) -> Vec<Lesson<'a>> {
+    let both = |(number, task)| {
+        [&step.script, &step.repaired].map(|training| Lesson { step, training, task, is_drawn: number == 0 })
+    };
+    tasks.iter().enumerate().flat_map(both).collect()
+}
+
+fn pairs(runs: Vec<Run>) -> Vec<Pair> {
+    let mut runs = runs.into_iter();
+    std::iter::from_fn(|| Some(Pair { script: runs.next()?, repaired: runs.next()? })).collect()
+}
+
+/// Where the runs were made, of a backend that is no CPU.
+fn trained_on(backend: &dyn Backend, trained_by: &str) -> Option<String> {
+    match (backend.kind(), trained_by) {
+        (CPU, _) => None,
+        (_, CPU) => {
+            Some("the runs were made on the CPU, as no kernel of ours makes this training".to_owned())
+        }
+        _ => {
+            Some(format!("the runs were made on {}; frozen weights were compared on the CPU", backend.name()))
+        }
     }
 }
 
@@ -126,26 +155,6 @@ fn outputs(step: &Step) -> usize {
 
 fn is_lone(input: &crate::report::replay::Input) -> bool {
     input.form == crate::report::replay::Form::One
-}
-
-fn run(step: &Step, training: &Training, task: &Task, is_drawn: bool) -> Run {
-    let mut session = Session::new(step, training, task);
-    // One yardstick for both.
-    let yardstick = Model::new(task, &step.repaired);
-    let in_training = training.modes.evaluated_in_training;
-    let mut run = Run { loss: f64::NAN, right: 0.0, curve: Vec::new(), ended: None };
-    for number in 0..ROUNDS {
-        if is_drawn && number.is_multiple_of(ROUNDS / POINTS) {
-            let (loss, _) = session.evaluated(&yardstick, in_training, FEW);
-            run.curve.extend(loss.is_finite().then_some([f64::from(number), loss]));
-        }
-        if let Err(why) = session.round(number) {
-            run.ended = Some((number + 1, why));
-            break;
-        }
-    }
-    (run.loss, run.right) = session.evaluated(&yardstick, in_training, MANY);
-    run
 }
 
 fn picture(pair: Pair) -> Picture {

@@ -20,8 +20,8 @@ pub type Weights = [Vec<f64>; LAYERS];
 
 /// A function to learn, and the weights to begin with.
 pub struct Task {
-    key: [u32; 2],
-    teacher: Vec<f64>,
+    pub key: [u32; 2],
+    pub teacher: Vec<f64>,
     pub start: Weights,
     pub outputs: usize,
 }

@@ -2,6 +2,7 @@
 
 use super::super::ir::Real;
 use super::model::Weights;
+use super::refusal::Refusal;
 use crate::report::replay::{Float, LAYERS, Layer, Optimizer, Step};
 
 /// Where a scaler begins, and what an overflow makes of it (`torch/amp/grad_scaler.py`).
@@ -22,6 +23,28 @@ pub fn kind(step: &Step) -> Optimizer {
     step.optimizer.unwrap_or(Optimizer::Adam)
 }
 
+pub fn momentum(step: &Step) -> f64 {
+    step.momentum.map_or(0.0, |value| value.value())
+}
+
+pub fn weight_decay(step: &Step) -> f64 {
+    let default = if kind(step) == Optimizer::AdamW { 1e-2 } else { 0.0 };
+    step.weight_decay.map_or(default, |value| value.value())
+}
+
+/// By squaring: `powi` promises no bits.
+fn power(mut base: f64, mut exponent: u32) -> f64 {
+    let mut product = 1.0;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            product *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    product
+}
+
 /// What an optimizer remembers.
 pub struct State<'a> {
     step: &'a Step,
@@ -29,7 +52,7 @@ pub struct State<'a> {
     pub rate: f64,
     momentum: f64,
     decay: f64,
-    steps: i32,
+    steps: u32,
     mean: Weights,
     square: Weights,
 }
@@ -37,14 +60,12 @@ pub struct State<'a> {
 impl<'a> State<'a> {
     pub fn new(step: &'a Step, weights: &Weights) -> State<'a> {
         let empty = || weights.clone().map(|layer| vec![0.0; layer.len()]);
-        let optimizer = kind(step);
-        let decay = if optimizer == Optimizer::AdamW { 1e-2 } else { 0.0 };
         State {
             step,
-            optimizer,
+            optimizer: kind(step),
             rate: learning_rate(step),
-            momentum: step.momentum.map_or(0.0, |value| value.value()),
-            decay: step.weight_decay.map_or(decay, |value| value.value()),
+            momentum: momentum(step),
+            decay: weight_decay(step),
             steps: 0,
             mean: empty(),
             square: empty(),
@@ -83,7 +104,7 @@ impl<'a> State<'a> {
             Optimizer::Adam | Optimizer::AdamW => {
                 *mean = 0.9 * *mean + 0.1 * gradient;
                 *square = 0.999 * *square + 0.001 * gradient * gradient;
-                let (first, second) = (1.0 - 0.9_f64.powi(self.steps), 1.0 - 0.999_f64.powi(self.steps));
+                let (first, second) = (1.0 - power(0.9, self.steps), 1.0 - power(0.999, self.steps));
                 *mean / first / ((*square / second).sqrt() + 1e-8)
             }
         };
@@ -111,7 +132,7 @@ impl Scaler {
 
     pub fn unscale(&mut self, held: &mut Weights) -> Result<(), String> {
         if self.unscaled || self.stepped {
-            return Err("gradients are unscaled twice since the last update".to_owned());
+            return Err(Refusal::UnscaledTwice.to_string());
         }
         self.unscaled = true;
         let numbers = || held.iter().flatten();
@@ -124,7 +145,7 @@ impl Scaler {
     /// Whether the step is made: after an overflow it is not.
     pub fn step(&mut self, held: &mut Weights) -> Result<bool, String> {
         if self.stepped {
-            return Err("`step()` has been called since the last `update()`".to_owned());
+            return Err(Refusal::SteppedTwice.to_string());
         }
         if !self.unscaled {
             self.unscale(held)?;
@@ -135,7 +156,7 @@ impl Scaler {
 
     pub fn update(&mut self) -> Result<(), String> {
         if !self.unscaled {
-            return Err("no overflow was looked for before the update".to_owned());
+            return Err(Refusal::NotLooked.to_string());
         }
         let scale = if self.overflowed { self.scale * BACKOFF } else { self.scale };
         *self = Scaler { scale, ..Scaler::new() };

@@ -2,6 +2,7 @@
 
 use super::model::{Batch, Model, Task, Walked, Weights};
 use super::optimizer::{Scaler, State};
+use super::refusal::Refusal;
 use crate::report::replay::{Act, Call, Carried, LAYERS, Layer, Step, Training};
 
 /// What a schedule makes of a rate each time that it goes on.
@@ -113,12 +114,11 @@ impl<'a> Session<'a> {
 
     fn walk(&mut self, scaled: bool) -> Result<f64, String> {
         if self.training.elements > 1 {
-            let elements = self.training.elements;
-            return Err(format!("a loss of {elements} numbers has no gradient unless one is given"));
+            return Err(Refusal::Elements(self.training.elements).to_string());
         }
         self.carried += u64::from(self.training.carries.is_some());
         if self.training.carries == Some(Carried::Freed) && self.carried > 1 {
-            return Err("the graph of the round before is part of this one, and is freed".to_owned());
+            return Err(Refusal::Freed.to_string());
         }
         let batch = self.batch();
         let in_training = self.training.modes.learns_in_training;

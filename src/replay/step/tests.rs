@@ -1,12 +1,20 @@
 //! Known faults of training come out as such, the repaired training does not, and gradients are those of
 //! differences.
 
+use super::model::Model;
 use super::*;
+use crate::replay::run::Cpu;
 use crate::report::replay::{
-    Act, Call, Domain, Form, Function, LAYERS, Layer, Modes, Number, Optimizer, Program,
+    Act, Call, Domain, Form, Function, LAYERS, Layer, Modes, Number, Optimizer, Program, Training,
 };
+use std::time::Duration;
 
 const SEED: u64 = 7;
+
+fn judge(step: &Step, seed: u64) -> Judged {
+    let later = Instant::now() + Duration::from_secs(600);
+    super::judge(step, seed, later, &mut Cpu).unwrap()
+}
 
 fn step(optimizer: Optimizer, rate: f64, script: Training, repaired: Training) -> Step {
     let learning_rate = Some(Number::new(rate));

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use trainlint::replay::cuda::nvrtc::Nvrtc;
-use trainlint::replay::cuda::{INTERPRETER, INTERPRETER_PTX, fused};
+use trainlint::replay::cuda::{INTERPRETER, INTERPRETER_PTX, STEP, STEP_PTX, fused};
 use trainlint::replay::ir::lower;
 use trainlint::replay::plan::hash;
 use trainlint::report::replay::{Float, Program};
@@ -26,20 +26,26 @@ fn said(variable: &str) -> Option<PathBuf> {
     path
 }
 
-fn with_its_source(ptx: &str) -> String {
+/// What the binary holds: a name, the source, and the PTX of it.
+const KERNELS: [(&str, &str, &str); 2] =
+    [("interpreter", INTERPRETER, INTERPRETER_PTX), ("step", STEP, STEP_PTX)];
+
+fn with_its_source(name: &str, source: &str, ptx: &str) -> String {
     format!(
-        "// NVRTC 11.8 made this of `interpreter.cu` and what it includes: {}\n{ptx}",
-        hash(INTERPRETER.as_bytes())
+        "// NVRTC 11.8 made this of `{name}.cu` and what comes before it: {}\n{ptx}",
+        hash(source.as_bytes())
     )
 }
 
 #[test]
 fn the_ptx_belongs_to_its_source() {
-    let first = INTERPRETER_PTX.lines().next().unwrap_or_default();
-    assert!(
-        first.ends_with(&hash(INTERPRETER.as_bytes())),
-        "the kernels have changed since their PTX was made: `UPDATE=1 .ci/kernels` makes it anew"
-    );
+    for (name, source, ptx) in KERNELS {
+        let first = ptx.lines().next().unwrap_or_default();
+        assert!(
+            first.ends_with(&hash(source.as_bytes())),
+            "`{name}` has changed since its PTX was made: `UPDATE=1 .ci/kernels` makes it anew"
+        );
+    }
 }
 
 #[test]
@@ -47,13 +53,16 @@ fn nvrtc_makes_the_same_ptx() {
     let Some(path) = said("TRAINLINT_NVRTC_11_8") else { return };
     let nvrtc = Nvrtc::open(&path).unwrap();
     assert_eq!(nvrtc.version, MADE_BY, "{}", path.display());
-    let ptx = with_its_source(&String::from_utf8(nvrtc.compile(INTERPRETER, LOWEST).unwrap()).unwrap());
-    if std::env::var_os("UPDATE").is_some() {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/replay/cuda/kernels/interpreter.ptx");
-        std::fs::write(file, ptx).unwrap();
-        return;
+    for (name, source, known) in KERNELS {
+        let made = String::from_utf8(nvrtc.compile(source, LOWEST).unwrap()).unwrap();
+        let ptx = with_its_source(name, source, &made);
+        if std::env::var_os("UPDATE").is_some() {
+            let file = format!("src/replay/cuda/kernels/{name}.ptx");
+            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), ptx).unwrap();
+            continue;
+        }
+        assert!(ptx == known, "NVRTC makes another PTX of `{name}`: `UPDATE=1 .ci/kernels` writes it");
     }
-    assert!(ptx == INTERPRETER_PTX, "NVRTC makes another PTX: `UPDATE=1 .ci/kernels` writes it");
 }
 
 /// The assembler of the newest toolkit stands for what drivers do with PTX that is older than they are.
@@ -61,12 +70,17 @@ fn nvrtc_makes_the_same_ptx() {
 fn the_ptx_is_assembled_for_every_gpu() {
     let Some(ptxas) = said("TRAINLINT_PTXAS") else { return };
     let folder = tempfile::TempDir::new().unwrap();
-    let file = folder.path().join("interpreter.ptx");
-    std::fs::write(&file, INTERPRETER_PTX).unwrap();
-    for gpu in GPUS {
-        let ran =
-            Command::new(&ptxas).args(["--gpu-name", gpu, "-o", "/dev/null"]).arg(&file).output().unwrap();
-        assert!(ran.status.success(), "{gpu}: {}", String::from_utf8_lossy(&ran.stderr));
+    for (name, _, ptx) in KERNELS {
+        let file = folder.path().join(name);
+        std::fs::write(&file, ptx).unwrap();
+        for gpu in GPUS {
+            let ran = Command::new(&ptxas)
+                .args(["--gpu-name", gpu, "-o", "/dev/null"])
+                .arg(&file)
+                .output()
+                .unwrap();
+            assert!(ran.status.success(), "{name} for {gpu}: {}", String::from_utf8_lossy(&ran.stderr));
+        }
     }
 }
 
@@ -89,6 +103,7 @@ fn nvrtc_compiles_generated_kernels() {
     functions.retain(|(_, program)| matches!(program.dtype, Float::F32 | Float::F64));
     let single = sources(functions).into_iter().zip(GPUS.iter().cycle());
     all.extend(single.map(|((source, name), gpu)| (source, name, *gpu)));
+    all.extend(GPUS.map(|gpu| (STEP.to_owned(), "the kernel that trains".to_owned(), gpu)));
     all.par_iter().for_each(|(source, name, gpu)| {
         let image = nvrtc.compile(source, gpu).unwrap_or_else(|told| panic!("{name} for {gpu}: {told}"));
         assert!(image.starts_with(b"\x7fELF"), "{name} for {gpu}");

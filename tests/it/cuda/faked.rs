@@ -2,6 +2,7 @@
 //! can go wrong with a driver goes wrong on demand.
 
 use super::host::{build, compiler};
+use super::steps;
 use crate::harness::{Project, Ran};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -54,8 +55,11 @@ impl Driver {
         // The one kernel that graphs of this plan become is the one of its last item.
         let plan = plan::read(PLAN.as_bytes()).unwrap();
         let Work::Expr(expr) = &plan.items[3].work else { unreachable!() };
-        let text =
-            format!("{INTERPRETER}\n{}", fused::kernel(&lower(&expr.program, expr.width), fused::NAME));
+        let text = format!(
+            "{INTERPRETER}\n{}\n{}",
+            fused::kernel(&lower(&expr.program, expr.width), fused::NAME),
+            steps::text()
+        );
         let names = ["interpret_f32", "interpret_f64", fused::NAME].map(str::to_owned);
         let kernels = build(compiler, folder.path(), "kernels", &text, &["-O2"], &names);
         for (source, library) in [("fakecuda.c", "libcuda.so.1"), ("fakenvrtc.c", "libnvrtc.so.12")] {
@@ -107,8 +111,11 @@ struct Replayed {
 
 /// What a run says of each item, which succeeds whatever the verdicts are.
 fn replayed(driver: &Driver, fault: &str) -> Replayed {
-    let project = project();
-    let ran = driver.run(&project, &REPLAY, fault);
+    replayed_of(driver, &project(), fault)
+}
+
+fn replayed_of(driver: &Driver, project: &Project, fault: &str) -> Replayed {
+    let ran = driver.run(project, &REPLAY, fault);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
     let results: Value = serde_json::from_str(&ran.stdout).unwrap();
     let items = results["items"].as_array().unwrap();
@@ -149,6 +156,17 @@ fn a_plan_runs_on_the_device_as_on_the_cpu() {
         ),
         "{memory}"
     );
+}
+
+#[test]
+fn auto_does_not_look_for_a_device_that_has_nothing_to_do() {
+    let Some(driver) = driver() else { return };
+    let project = Project::new().file("train.py", "print(1)\n");
+    let ran = driver.run(&project, &["confirm"], "init=803");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    assert!(!project.path("processes").exists(), "{ran:?}");
+    let ran = driver.run(&project, &["confirm", "--backend", "cuda"], "init=803");
+    assert_eq!(ran.code, 3, "{ran:?}");
 }
 
 #[test]
@@ -228,6 +246,73 @@ fn what_finds_no_memory_costs_its_item_and_no_process() {
     assert_eq!(short.verdicts, ["inconclusive", "confirmed", "confirmed", "not-reproduced"]);
     assert_eq!(short.reasons[0], "the GPU ran out of memory");
     assert_eq!(short.processes, 2);
+}
+
+/// A training that goes wrong, the same repaired, and one that the CPU has to refuse in its second round.
+const TRAININGS: &str = r#"{
+  "schema": "trainlint-replay/1", "tool": "by hand", "seed": 7,
+  "limits": { "item_seconds": 30, "total_seconds": 120 },
+  "items": [
+    { "rule": "missing-zero-grad", "at": { "path": "train.py", "line": 7, "column": 5 }, "message": "again",
+      "step": { "optimizer": "sgd", "learning_rate": "0x3f847ae147ae147b",
+        "script": { "round": [["backward", 1], ["step", 1]], "loss": "squares", "layers": ["learns", "learns", "learns"] },
+        "repaired": { "round": [["clear", 1], ["backward", 1], ["step", 1]], "loss": "squares", "layers": ["learns", "learns", "learns"] } } },
+    { "rule": "misplaced-zero-grad", "at": { "path": "train.py", "line": 9, "column": 5 }, "message": "before",
+      "step": { "optimizer": "adam",
+        "script": { "round": [["backward", 1], ["step", 1], ["clear", 1]], "loss": "squares", "layers": ["learns", "learns", "learns"] },
+        "repaired": { "round": [["clear", 1], ["backward", 1], ["step", 1]], "loss": "squares", "layers": ["learns", "learns", "learns"] } } },
+    { "rule": "scaler-not-updated", "at": { "path": "train.py", "line": 10, "column": 5 }, "message": "stale",
+      "step": { "optimizer": "adamw",
+        "script": { "round": [["clear", 1], ["scaled-backward", 1], ["scaled-step", 1]], "loss": "squares", "layers": ["learns", "learns", "learns"] },
+        "repaired": { "round": [["clear", 1], ["scaled-backward", 1], ["scaled-step", 1], ["update", 1]], "loss": "squares", "layers": ["learns", "learns", "learns"] } } }
+  ]
+}"#;
+
+fn trained(driver: &Driver, fault: &str) -> Replayed {
+    replayed_of(driver, &Project::new().file("plan.json", TRAININGS), fault)
+}
+
+#[test]
+fn trainings_run_on_the_device_as_on_the_cpu() {
+    let Some(driver) = driver() else { return };
+    let there = trained(driver, "");
+    assert_eq!(there.verdicts, ["confirmed", "not-reproduced", "confirmed"], "{:?}", there.reasons);
+    assert_eq!(there.processes, 2);
+    let project = Project::new().file("plan.json", TRAININGS);
+    let here = project.run(&["replay", "plan.json", "--backend", "cpu"]);
+    let here: Value = serde_json::from_str(&here.stdout).unwrap();
+    for item in 0..3 {
+        let (there, here) = (&there.results["items"][item], &here["items"][item]);
+        assert_eq!((there["backend"].as_str(), here["backend"].as_str()), (Some("cuda"), Some("cpu")));
+        let mut facts = there["facts"].as_array().unwrap().clone();
+        let told = facts.pop().unwrap();
+        assert_eq!(told, "the runs were made on Fake GPU; frozen weights were compared on the CPU");
+        assert_eq!(&facts, here["facts"].as_array().unwrap());
+        assert_eq!(points(there), points(here));
+    }
+}
+
+/// How many points each curve has.
+fn points(item: &Value) -> Vec<usize> {
+    let lines = item["picture"]["lines"].as_array().unwrap();
+    lines.iter().map(|line| line["points"].as_array().unwrap().len()).collect()
+}
+
+#[test]
+fn a_fault_in_a_training_costs_that_training() {
+    let Some(driver) = driver() else { return };
+    for (fault, told) in
+        [("illegal=2", "CUDA_ERROR_ILLEGAL_ADDRESS (700)"), ("killed=2", "its process ended with signal: 9")]
+    {
+        let faulty = trained(driver, fault);
+        assert_eq!(faulty.verdicts, ["inconclusive", "inconclusive", "inconclusive"], "{fault}");
+        assert!(faulty.reasons.iter().all(|reason| reason.contains(told)), "{:?}", faulty.reasons);
+        // One looks; each of the others comes to its second launch, and no further.
+        assert_eq!(faulty.processes, 4, "{fault}");
+    }
+    let short = trained(driver, "memory=3");
+    assert_eq!(short.verdicts, ["inconclusive", "not-reproduced", "confirmed"]);
+    assert_eq!((short.reasons[0].as_str(), short.processes), ("the GPU ran out of memory", 2));
 }
 
 /// The last item alone, which is the one whose kernel was built.

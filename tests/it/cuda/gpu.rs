@@ -10,6 +10,8 @@ use trainlint::replay::ir::lower;
 use trainlint::replay::run::Backend;
 use trainlint::replay::sample::Sampler;
 use trainlint::replay::search::search;
+use trainlint::replay::step::{lessons, tasks};
+use trainlint::report::replay::{Number, Optimizer, Step, Training};
 
 const SAMPLES: u64 = 1 << 16;
 
@@ -52,6 +54,33 @@ fn a_gpu_counts_as_the_cpu_does() {
         rate(here),
         rate(there)
     );
+}
+
+/// In a short run that goes well differences of functions in the last place stay small.
+#[test]
+fn a_gpu_trains_as_the_cpu_does() {
+    let Ok(mut device) = Device::open(&[]) else { return };
+    let later = Instant::now() + Duration::from_secs(600);
+    for optimizer in Optimizer::ALL {
+        let step = Step {
+            optimizer: Some(*optimizer),
+            learning_rate: Some(Number::new(1e-3)),
+            momentum: None,
+            weight_decay: None,
+            script: Training::default(),
+            repaired: Training::default(),
+        };
+        let tasks = tasks(&step, 7);
+        let lessons = lessons(&step, &tasks);
+        let start = Instant::now();
+        let there = device.train(&lessons, later).unwrap().unwrap();
+        println!("{}: {} runs in {:?}", optimizer.name(), there.len(), start.elapsed());
+        for (lesson, there) in lessons.iter().zip(there) {
+            let here = lesson.run(later).unwrap();
+            let off = (here.loss - there.loss).abs() / here.loss;
+            assert!(off < 1e-6, "{}: {here:?}, and the GPU {there:?}", optimizer.name());
+        }
+    }
 }
 
 #[test]

@@ -6,3 +6,4 @@ mod faked;
 mod gpu;
 mod host;
 mod programs;
+mod steps;

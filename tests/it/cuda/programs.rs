@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use trainlint::engine::configs::Origin;
 use trainlint::engine::{Request, Silent, check};
 use trainlint::replay::sample::philox;
-use trainlint::report::replay::{Domain, Float, Form, Framework, Function, Program, Replay};
+use trainlint::report::replay::{Domain, Float, Form, Framework, Function, Program, Replay, Step};
 
 use crate::findings::root;
 
@@ -60,21 +60,35 @@ fn of(function: Function, dtype: Float, framework: Framework) -> Program {
 
 /// What the rules attach to findings in all fixtures, and the repairs of that.
 pub fn fixtures() -> Vec<(String, Program)> {
+    let mut programs = Vec::new();
+    for (rule, replay) in attached() {
+        if let Replay::Program(mut program) = replay {
+            let repaired = program.repaired.take();
+            programs.push((format!("{rule} in a fixture"), program));
+            programs.extend(repaired.map(|one| (format!("{rule} repaired"), *one)));
+        }
+    }
+    programs
+}
+
+/// The trainings among them.
+pub fn steps() -> Vec<(String, Step)> {
+    let step = |(rule, replay)| match replay {
+        Replay::Step(step) => Some((rule, *step)),
+        _ => None,
+    };
+    attached().into_iter().filter_map(step).collect()
+}
+
+fn attached() -> Vec<(String, Replay)> {
     let request = Request {
         cwd: root().join("fixtures"),
         paths: vec![PathBuf::from(".")],
         origin: Origin::Isolated,
         ..Request::default()
     };
-    let mut programs = Vec::new();
-    for finding in check(&request, &Silent).unwrap().findings {
-        if let Some(Replay::Program(mut program)) = finding.replay.map(|replay| *replay) {
-            let repaired = program.repaired.take();
-            programs.push((format!("{} in a fixture", finding.rule), program));
-            programs.extend(repaired.map(|one| (format!("{} repaired", finding.rule), *one)));
-        }
-    }
-    programs
+    let findings = check(&request, &Silent).unwrap().findings.into_iter();
+    findings.filter_map(|finding| Some((finding.rule.to_string(), *finding.replay?))).collect()
 }
 
 /// Functions of functions, of inputs of all kinds of domains.

@@ -89,6 +89,10 @@ static void call(void (*kernel)(A...), void** arguments, std::index_sequence<I..
   kernel(*static_cast<A*>(arguments[I])...);
 }
 
+template <class... A> static void call_all(void (*kernel)(A...), void** arguments) {
+  call(kernel, arguments, std::index_sequence_for<A...>());
+}
+
 template <class... A> static void launch(void (*kernel)(A...), void** arguments, unsigned blocks, unsigned threads) {
   gridDim = Dim3{blocks, 1, 1};
   blockDim = Dim3{threads, 1, 1};
@@ -96,7 +100,7 @@ template <class... A> static void launch(void (*kernel)(A...), void** arguments,
     for (unsigned thread = 0; thread < threads; thread++) {
       blockIdx = Dim3{block, 0, 0};
       threadIdx = Dim3{thread, 0, 0};
-      call(kernel, arguments, std::index_sequence_for<A...>());
+      call_all(kernel, arguments);
     }
   }
 }

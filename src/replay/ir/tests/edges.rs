@@ -1,7 +1,7 @@
 //! Faults that people report, in small: what goes wrong must go wrong here, and its repair must not.
 
 use super::{Ran, run};
-use crate::report::replay::{Domain, Float, Form, Framework, Function, Program};
+use crate::report::replay::{Claim, Domain, Float, Form, Framework, Function, Program};
 
 fn bad(numbers: &[f64]) -> bool {
     numbers.iter().any(|number| !number.is_finite())
@@ -119,4 +119,27 @@ fn every_function_is_lowered() {
         let inputs = vec![vec![0.5, 0.25, 0.75, 0.125]; function.arity()];
         assert!(!bad(&run(&program, &inputs).output), "{function:?}");
     }
+}
+
+/// The derivative of `x ** 2` times what comes in, and two claims about it.
+#[test]
+fn a_claim_is_held_against_the_derivative() {
+    let claimed = |factor: f64| {
+        let mut program = Program { dtype: Float::F64, ..Program::default() };
+        let x = program.input("x", Form::One, Domain::REAL, true);
+        let incoming = program.input("grad", Form::One, Domain::REAL, false);
+        let factor = program.number(factor);
+        let scaled = program.apply(Function::Mul, &[factor, x], None);
+        let node = program.apply(Function::Mul, &[scaled, incoming], None);
+        let square = program.apply(Function::Square, &[x], None);
+        program.apply(Function::Mul, &[square, incoming], None);
+        program.claim = Some(Claim { input: 0, node });
+        program
+    };
+    let sample = [vec![3.0], vec![0.5]];
+    assert_eq!(run(&claimed(2.0), &sample).output, [0.0]);
+    assert!(run(&claimed(1.0), &sample).output[0].is_nan());
+    // Where nothing is asked for, both are nothing; beyond all numbers there is nothing to compare.
+    assert_eq!(run(&claimed(1.0), &[vec![0.0], vec![0.5]]).output, [0.0]);
+    assert_eq!(run(&claimed(1.0), &[vec![1e200], vec![1e200]]).output, [0.0]);
 }

@@ -1,0 +1,112 @@
+//! Runs of a training on the device: all of them in one launch, a block each, and so many rounds at a time that a GPU
+//! which also draws a screen is not held up.
+
+use super::driver::{Buffer, Context, Module};
+use super::lessons::{Lessons, STATE, run_of};
+use super::{STEP_PTX, encode};
+use crate::replay::run::Trouble;
+use crate::replay::step::{BATCH, Lesson, ROUNDS, Run};
+use std::time::{Duration, Instant};
+
+const THREADS: u32 = 128;
+/// What a launch should take, and how many rounds the first one has.
+const LAUNCH: Duration = Duration::from_millis(100);
+const FIRST: u32 = 4;
+/// The kernel evaluates after the last round.
+const END: u32 = ROUNDS + 1;
+
+/// The kernel, on the device.
+pub struct Trainer {
+    context: &'static Context,
+    module: Module<'static>,
+}
+
+/// What a launch is called with.
+struct Buffers {
+    runs: Buffer<'static, [u32; 31]>,
+    acts: Buffer<'static, [u32; 2]>,
+    code: Buffer<'static, encode::Instruction>,
+    numbers: Buffer<'static, f64>,
+    states: Buffer<'static, f64>,
+    work: Buffer<'static, f64>,
+}
+
+impl Buffers {
+    fn of(context: &'static Context, lessons: &Lessons) -> Result<Buffers, Trouble> {
+        let work = lessons.slots as usize * BATCH * lessons.runs.len();
+        Ok(Buffers {
+            runs: Buffer::of(context, &lessons.runs)?,
+            acts: Buffer::of(context, &lessons.acts)?,
+            code: Buffer::of(context, &lessons.code)?,
+            numbers: Buffer::of(context, &lessons.numbers)?,
+            states: Buffer::of(context, &lessons.states)?,
+            work: Buffer::new(context, work)?,
+        })
+    }
+}
+
+impl Trainer {
+    pub fn load(context: &'static Context) -> Result<Trainer, Trouble> {
+        Ok(Trainer { context, module: Module::load(context, STEP_PTX.as_bytes())? })
+    }
+
+    /// Makes all runs, or none when there is no time for them.
+    pub fn train(
+        &self,
+        lessons: &[Lesson],
+        encoded: &Lessons,
+        deadline: Instant,
+    ) -> Result<Vec<Run>, Trouble> {
+        let kernel = self.module.kernel("train")?;
+        let buffers = Buffers::of(self.context, encoded)?;
+        let (mut done, mut pace) = (0, FIRST);
+        while done < END {
+            if Instant::now() >= deadline {
+                return Err(out_of_time(done));
+            }
+            let end = (done + pace).min(END);
+            let mut arguments = [
+                buffers.runs.address(),
+                buffers.acts.address(),
+                buffers.code.address(),
+                buffers.numbers.address(),
+                buffers.states.address(),
+                buffers.work.address(),
+                u64::from(encoded.slots),
+                u64::from(done),
+                u64::from(end),
+            ];
+            let start = Instant::now();
+            self.module.launch(kernel, encoded.runs.len() as u32, THREADS, &mut arguments)?;
+            pace = next_pace(end - done, start.elapsed());
+            done = end;
+        }
+        let states = buffers.states.read()?;
+        Ok(lessons.iter().zip(states.chunks(STATE)).map(|(lesson, state)| run_of(lesson, state)).collect())
+    }
+}
+
+fn out_of_time(done: u32) -> Trouble {
+    let reason = format!("out of time after {} of {ROUNDS} rounds", done.min(ROUNDS));
+    Trouble { reason, lost: false, out_of_memory: false }
+}
+
+/// As many rounds as the next launch may have, so that it takes its time and no more.
+fn next_pace(rounds: u32, took: Duration) -> u32 {
+    let factor = LAUNCH.as_secs_f64() / took.as_secs_f64().max(1e-6);
+    ((f64::from(rounds) * factor.min(8.0)) as u32).clamp(1, END)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_grow_to_their_time_and_no_further() {
+        assert_eq!(next_pace(FIRST, Duration::from_micros(10)), FIRST * 8);
+        assert_eq!(next_pace(32, LAUNCH), 32);
+        assert_eq!(next_pace(32, LAUNCH * 4), 8);
+        assert_eq!(next_pace(1, Duration::from_secs(9)), 1);
+        assert_eq!(next_pace(200, Duration::from_micros(1)), END);
+    }
+}
