@@ -5,6 +5,7 @@ use super::ast::*;
 use super::lower::lower_within;
 use crate::source::{Cut, cuts};
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use tree_sitter::{Node, Parser};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
@@ -49,15 +50,21 @@ impl Pieces {
 
     fn piece(&mut self, parser: &mut Parser, text: &str, is_member: bool) -> Option<&Piece> {
         let digest = xxh3_128_with_seed(text.as_bytes(), u64::from(is_member));
-        if !self.known.contains_key(&digest) {
-            let concrete = parser.parse(text, None)?;
-            let tree = lower_within(if is_member { MEMBER_DEPTH } else { 0 }, &concrete, text);
-            let end = if is_member { block_end(concrete.root_node(), text) } else { 0 };
-            self.known.insert(digest, Piece { tree, end, used: 0 });
-        }
-        let piece = self.known.get_mut(&digest)?;
+        let piece = match self.known.entry(digest) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(Piece::of(parser, text, is_member)?),
+        };
         piece.used = self.round;
         Some(piece)
+    }
+}
+
+impl Piece {
+    fn of(parser: &mut Parser, text: &str, is_member: bool) -> Option<Piece> {
+        let concrete = parser.parse(text, None)?;
+        let (depth, end) =
+            if is_member { (MEMBER_DEPTH, block_end(concrete.root_node(), text)) } else { (0, 0) };
+        Some(Piece { tree: lower_within(depth, &concrete, text), end, used: 0 })
     }
 }
 
