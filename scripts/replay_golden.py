@@ -11,6 +11,8 @@ import torch.nn.functional as F
 
 INF, NAN = float("inf"), float("nan")
 EDGES = [[0.0, 0.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0], [0.0, -0.0, 1.0, -1.0], [0.5, -0.25, 3.0, -2.0], [100.0, -100.0, 30.0, -30.0]]
+# What overflows, and what stands for a mask, on either side and alone.
+INFINITE = [[INF, -INF, 1.0, -1.0], [-INF, 2.0, 0.5, 0.0], [INF, INF, INF, INF]]
 UNIT = [[0.0, 1.0, 0.5, 0.25], [1e-12, 1.0 - 6e-8, 0.9, 0.1], [1.0, 1.0, 0.0, 0.0]]
 LABELS = [0.0, 1.0, 1.0, 0.0]
 CLASS = [0.0, 0.0, 1.0, 0.0]
@@ -43,7 +45,8 @@ def of_one():
         "softmax": lambda x: torch.softmax(x, 0), "log-softmax": lambda x: torch.log_softmax(x, 0),
     }
     for name, function in functions.items():
-        for point in EDGES:
+        # With a zero beside an infinity PyTorch multiplies all others, and gives NaN where ours gives zero.
+        for point in EDGES + [point for point in INFINITE if name != "prod" or 0.0 not in point]:
             yield name, function, [learned(point)]
     for name in ["asin", "acos", "atanh"]:
         for point in UNIT:
@@ -62,13 +65,13 @@ def of_two():
         "cosine-similarity": lambda x, y: F.cosine_similarity(x, y, dim=0, eps=1e-8),
     }
     for name, function in functions.items():
-        for point in EDGES:
+        for point in EDGES + INFINITE:
             yield name, function, [learned(point), learned(PAIR)]
             yield name, function, [learned(PAIR), learned(point)]
     for exponent in [0.0, 0.5, 1.0, 2.0, 3.0, -1.0]:
-        for point in EDGES[:4]:
+        for point in EDGES[:4] + INFINITE:
             yield "pow", torch.pow, [learned(point), number(exponent)]
-    for point in EDGES[:4]:
+    for point in EDGES[:4] + INFINITE:
         yield "pow", torch.pow, [learned([0.0, 1.0, 2.0, 0.0]), learned(point)]
         yield "clamp-min", lambda x, y: x.clamp(min=float(y)), [learned(point), number(0.0)]
         yield "clamp-max", lambda x, y: x.clamp(max=float(y)), [learned(point), number(1.0)]
@@ -89,7 +92,7 @@ def losses():
         yield "kl-div", lambda x, y: F.kl_div(x, y, reduction="sum"), [learned(PAIR), given(point)]
         yield "gaussian-nll", lambda x, y, v, e: F.gaussian_nll_loss(x, y, v, eps=float(e)), [
             learned(PAIR), given(EDGES[3]), learned(point), number(1e-6)]
-    for point in EDGES:
+    for point in EDGES + INFINITE:
         yield "bce-with-logits", F.binary_cross_entropy_with_logits, [learned(point), given(LABELS)]
         yield "cross-entropy", lambda x, y: F.cross_entropy(x[None], y.argmax()[None]), [learned(point), given(CLASS)]
         yield "nll", lambda x, y: F.nll_loss(x[None], y.argmax()[None]), [learned(point), given(CLASS)]

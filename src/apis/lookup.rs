@@ -249,6 +249,12 @@ impl Apis {
         self.classes_of(role).first().copied()
     }
 
+    /// Whether a function is of a library whose values are arrays and no tensors.
+    pub fn is_of_arrays(&self, api: &Api) -> bool {
+        let package = |name: Ustr| name.as_str().split('.').next();
+        self.classes_of(Role::Array).iter().any(|class| package(*class) == package(api.name))
+    }
+
     /// Whether a method of this name says that its receiver is a tensor.
     pub fn is_telling(&self, method: Ustr) -> bool {
         self.shared.telling.contains(&method)

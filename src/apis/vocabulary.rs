@@ -49,6 +49,7 @@ pub const RANGES: &[Word] = &[
     word("mul", 2, 2, "x * y"),
     word("neg", 1, 1, "-x"),
     word("norm", 1, 1, "not negative, and zero only where numbers below zero were cut off"),
+    word("normalized", 0, 1, "order: the numbers of vectors of length one"),
     word("optional-max", 2, 2, "x dim: of x, or the larger of two where dim is a tensor"),
     word("optional-min", 2, 2, "x dim: of x, or the smaller of two where dim is a tensor"),
     word("padded", 2, 2, "x padding: of x, and of zero unless the padding is zero"),

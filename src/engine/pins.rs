@@ -49,7 +49,7 @@ impl Pinned {
     fn closest(&self, folder: &Path) -> Arc<Pins> {
         for folder in folder.ancestors().take(ABOVE) {
             let Own { pins, is_root } = self.own(folder);
-            if !pins.is_empty() || is_root {
+            if !pins.is_silent() || is_root {
                 return pins;
             }
         }

@@ -1,5 +1,6 @@
 //! Whether a loss gets what it expects: logits, probabilities, or their logarithms.
 
+use super::heads::Heads;
 use super::{Script, once};
 use crate::apis::{Expects, LossSpec, Mark};
 use crate::report::Place;
@@ -12,6 +13,7 @@ use ustr::Ustr;
 pub struct TaughtLoss<'a> {
     /// Where it is called; of a model that a framework trains, where it is given.
     pub at: At,
+    pub name: Ustr,
     pub spec: LossSpec,
     pub expects: Expects,
     pub input: &'a Tensor,
@@ -28,6 +30,7 @@ pub struct MisfitLoss {
     pub made: Place,
     /// The parameter of the loss that decides what it expects.
     pub flag: Option<Ustr>,
+    pub heads: Option<Heads>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,7 @@ pub struct LoneClass {
     pub at: At,
     /// It happens inside the loss.
     pub in_loss: bool,
+    pub heads: Heads,
 }
 
 impl<'a> Script<'a> {
@@ -61,10 +65,12 @@ impl<'a> Script<'a> {
             if several.contains(&at.place) {
                 return None;
             }
-            let (spec, expects, output, target, place) = match sight {
-                Sight::Loss(loss) => (loss.spec, loss.expects, &loss.input, Some(&loss.target), at.place),
+            let (name, spec, expects, output, target, place) = match sight {
+                Sight::Loss(loss) => {
+                    (loss.loss, loss.spec, loss.expects, &loss.input, Some(&loss.target), at.place)
+                }
                 Sight::Fit { loss: Some(loss), .. } | Sight::Compiled(loss) => {
-                    (loss.spec, loss.expects, &loss.output, None, loss.place)
+                    (loss.loss, loss.spec, loss.expects, &loss.output, None, loss.place)
                 }
                 _ => return None,
             };
@@ -72,7 +78,7 @@ impl<'a> Script<'a> {
             let compiled = target.is_none();
             let at = At { place, confidence: at.confidence.min(input.confidence), ..at.clone() };
             let teaches = compiled || !matches!(input.graph, Graph::None);
-            teaches.then_some(TaughtLoss { at, spec, expects, input, target, compiled })
+            teaches.then_some(TaughtLoss { at, name, spec, expects, input, target, compiled })
         })
     }
 
@@ -131,7 +137,8 @@ impl<'a> Script<'a> {
         for loss in self.taught_losses() {
             let (Some(misfit), Some((_, made))) = (judge(&loss), loss.input.mark) else { continue };
             if once(&mut seen, loss.at.place) {
-                found.push(MisfitLoss { at: loss.at, misfit, made, flag: loss.spec.expects.flag() });
+                let (heads, flag) = (loss.heads(), loss.spec.expects.flag());
+                found.push(MisfitLoss { at: loss.at, misfit, made, flag, heads });
             }
         }
         found
@@ -143,7 +150,7 @@ impl<'a> Script<'a> {
         let mut seen = Vec::new();
         for (at, sight) in self.sightings() {
             if matches!(sight, Sight::LoneClass) && once(&mut seen, at.place) {
-                found.push(LoneClass { at: at.clone(), in_loss: false });
+                found.push(LoneClass { at: at.clone(), in_loss: false, heads: Heads::lone_softmax() });
             }
         }
         for loss in self.taught_losses() {
@@ -151,10 +158,12 @@ impl<'a> Script<'a> {
                 loss.input.mark.filter(|(mark, _)| matches!(mark, Mark::Softmax | Mark::LogSoftmax));
             match softmax {
                 Some((_, place)) if loss.compiled && loss.is_lone() && once(&mut seen, place) => {
-                    found.push(LoneClass { at: At { place, ..loss.at }, in_loss: false });
+                    let heads = loss.heads().unwrap_or(Heads::lone_softmax());
+                    found.push(LoneClass { at: At { place, ..loss.at }, in_loss: false, heads });
                 }
                 None if loss.excludes() && loss.is_lone() && once(&mut seen, loss.at.place) => {
-                    found.push(LoneClass { at: loss.at, in_loss: true });
+                    let heads = loss.heads().unwrap_or(Heads::lone_softmax());
+                    found.push(LoneClass { at: loss.at, in_loss: true, heads });
                 }
                 _ => {}
             }
@@ -174,7 +183,7 @@ impl TaughtLoss<'_> {
     }
 
     /// It is a loss over classes of which one is right.
-    fn excludes(&self) -> bool {
+    pub(super) fn excludes(&self) -> bool {
         match self.expects {
             Expects::Logits => true,
             Expects::Probabilities => self.spec.expects.flag().is_some(),
@@ -183,7 +192,7 @@ impl TaughtLoss<'_> {
     }
 
     /// There is one class only.
-    fn is_lone(&self) -> bool {
+    pub(super) fn is_lone(&self) -> bool {
         self.classes() == Some(Int::Known(1))
     }
 

@@ -47,6 +47,8 @@ pub struct SharedSeed {
     pub at: At,
     /// The generator that all workers have a copy of.
     pub generator: Option<Place>,
+    /// Where the workers seed other generators so.
+    pub others: Vec<Place>,
     pub workers: i64,
     pub workers_place: Option<Place>,
 }
@@ -150,15 +152,15 @@ impl Script<'_> {
         let mut found = Vec::new();
         let mut seen = Vec::new();
         for (at, work) in self.work().filter(|(_, work)| work.workers > 1) {
-            let seeded = work.seeded.iter().map(|place| (*place, None));
-            let drawn =
-                work.drawn.iter().filter(|_| !work.initialised).map(|(place, made)| (*place, Some(*made)));
-            for (place, generator) in seeded.chain(drawn) {
-                // One generator is one mistake, however often numbers are drawn.
+            // One function that seeds is one mistake, and so is one generator, however often numbers are drawn.
+            let seeded = work.seeded.split_first().map(|(place, others)| (*place, None, others.to_vec()));
+            let drawn = work.drawn.iter().filter(|_| !work.initialised);
+            let drawn = drawn.map(|(place, made)| (*place, Some(*made), Vec::new()));
+            for (place, generator, others) in seeded.into_iter().chain(drawn) {
                 if once(&mut seen, generator.unwrap_or(place)) {
                     let at = At { place, calls: Rc::from([]), ..at.clone() };
                     let (workers, workers_place) = (work.workers, work.workers_place);
-                    found.push(SharedSeed { at, generator, workers, workers_place });
+                    found.push(SharedSeed { at, generator, others, workers, workers_place });
                 }
             }
         }

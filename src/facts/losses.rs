@@ -1,5 +1,6 @@
 //! What reaches a loss: its shape, what it went through, and where it lives.
 
+use super::heads::Heads;
 use super::{Script, once};
 use crate::apis::{Expects, Mark};
 use crate::report::{Confidence, Place};
@@ -12,6 +13,7 @@ pub struct SoftmaxedLoss {
     pub softmax: Place,
     /// The loss expects logits because a flag says so.
     pub by_flag: bool,
+    pub heads: Option<Heads>,
 }
 
 pub struct NonScalar {
@@ -38,7 +40,8 @@ impl<'a> Script<'a> {
         for loss in self.taught_losses() {
             let Some((Mark::Softmax, softmax)) = loss.input.mark else { continue };
             if loss.expects == Expects::Logits && once(&mut seen, loss.at.place) {
-                found.push(SoftmaxedLoss { at: loss.at, softmax, by_flag: loss.compiled });
+                let heads = loss.heads();
+                found.push(SoftmaxedLoss { at: loss.at, softmax, by_flag: loss.compiled, heads });
             }
         }
         found

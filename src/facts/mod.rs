@@ -13,8 +13,10 @@ mod feeding;
 pub mod gpus;
 mod gradients;
 mod graphs;
+mod heads;
 mod homes;
 mod kernels;
+pub mod layers;
 mod losses;
 mod made;
 mod matrices;
@@ -47,6 +49,7 @@ pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use graphs::{
     BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,
 };
+pub use heads::{Head, Heads};
 pub use homes::StrandedTensor;
 pub use kernels::{ElementLoop, LossyCast, ShortBuffer};
 pub use losses::{Meeting, NonScalar, SoftmaxedLoss};
@@ -57,7 +60,7 @@ pub use numbers::{Ailment, Unsafe};
 pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
 pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
-pub use stand_ins::{Head, Repair};
+pub use stand_ins::Repair;
 pub use steps::{EarlySchedule, Unapplied, Unstepped};
 pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
 pub use walks::WalkedAgain;

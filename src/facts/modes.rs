@@ -3,7 +3,7 @@
 
 use super::{Script, once, walked};
 use crate::interp::modules::descendants;
-use crate::report::{Confidence, Place};
+use crate::report::{Confidence, Place, replay};
 use crate::trace::{At, Effect, Entry, Event, Forward, LoopId, Node, Over, Protocol, Sight, Way, walk};
 use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, State};
 use std::rc::Rc;
@@ -18,6 +18,7 @@ pub struct StuckInEval {
     pub always: bool,
     /// The innermost loop that trains evaluates, too.
     pub in_same_round: bool,
+    pub modes: replay::Modes,
 }
 
 /// An evaluation in training mode.
@@ -27,6 +28,7 @@ pub struct EvaluatedInTraining {
     /// A layer that does something else in training.
     pub layer: Rc<str>,
     pub layer_is_model: bool,
+    pub modes: replay::Modes,
 }
 
 /// Of more models in one entry only so many are followed.
@@ -250,14 +252,7 @@ impl<'a> Script<'a> {
             if forward.mode != Mode::Train {
                 continue;
             }
-            let evaluates = match self.is_trained(forward.module) {
-                true => self.evaluates(at, forward),
-                false => self.infers(at, forward),
-            };
-            let Some(confidence) = evaluates else { continue };
-            if self.was_put_there(at, forward.module) {
-                continue;
-            }
+            let Some(confidence) = self.evaluation(at, forward) else { continue };
             // One call of `eval` helps all forwards of a function.
             let known = found.iter().any(|other| other.at.calls == at.calls && other.at.loops == at.loops);
             if known || !once(&mut seen, at.place) {
@@ -269,7 +264,48 @@ impl<'a> Script<'a> {
                 model: forward.name.clone(),
                 layer: layer.clone(),
                 layer_is_model: opaque.is_some_and(|module| module.weights == Learned::Opaque),
+                modes: replay::Modes { evaluated_in_training: true, ..self.dropping() },
             });
+        }
+        found
+    }
+
+    /// How sure it is that a forward evaluates, in a mode that nobody chose for it.
+    fn evaluation(&self, at: &At, forward: &Forward) -> Option<Confidence> {
+        let evaluates = match self.is_trained(forward.module) {
+            true => self.evaluates(at, forward),
+            false => self.infers(at, forward),
+        };
+        evaluates.filter(|_| !self.was_put_there(at, forward.module))
+    }
+
+    /// The modes in which the script evaluates models with layers that mind, for replays.
+    pub fn modes_of_evaluations(&self) -> Vec<replay::Modes> {
+        let heap = &self.rehearsal.heap;
+        let sways = |part: ObjId| heap.get(part).module().is_some_and(ModuleState::sways);
+        let mode = |(at, sight): (&At, &Sight)| {
+            let Sight::Forward(forward) = sight else { return None };
+            let minds = descendants(heap, forward.module).iter().any(sways);
+            let known = matches!(forward.mode, Mode::Train | Mode::Eval);
+            (minds && known).then(|| self.evaluation(at, forward)).flatten()?;
+            Some(replay::Modes { evaluated_in_training: forward.in_training.is_some(), ..self.dropping() })
+        };
+        self.sightings().filter_map(mode).collect()
+    }
+
+    /// And in which it trains them, from the second round on.
+    pub fn modes_of_trainings(&self) -> Vec<replay::Modes> {
+        let mut found = Vec::new();
+        for entry in self.rehearsal.entries.iter().filter(|entry| steps(&entry.nodes)) {
+            let mut models = ObjSet::default();
+            trained_models(&entry.nodes, &mut models);
+            let turns = models.iter().take(MOST_MODELS).filter_map(|model| self.turn(entry, model));
+            let turns: Vec<Turn> = turns.collect();
+            let settled = turns.iter().flat_map(|turn| turn.trained.iter().filter(|one| one.settled));
+            found.extend(settled.map(|one| replay::Modes {
+                learns_in_training: one.ran.modes & EVAL == 0,
+                ..self.dropping()
+            }));
         }
         found
     }
@@ -376,6 +412,7 @@ impl Turn<'_, '_> {
                 model: self.script.name_of_module(self.model),
                 eval,
                 always,
+                modes: replay::Modes { learns_in_training: false, ..self.script.dropping() },
                 in_same_round: self.to_eval.iter().any(|(place, loops)| {
                     *place == eval && trained.loops.last().is_some_and(|own| loops.contains(own))
                 }),

@@ -5,8 +5,7 @@ use super::Script;
 use super::shares::optimizers;
 use crate::report::Place;
 use crate::report::replay::{
-    Act, Call, Carried, Domain, Form, Framework, Function, Layer, Loss, Modes, Number, Optimizer, Program,
-    Replay, Step, Training,
+    Act, Call, Carried, Layer, Loss, Modes, Number, Optimizer, Replay, Step, Training,
 };
 use crate::values::{ClassRef, ObjId, ObjSet};
 use ustr::Ustr;
@@ -85,9 +84,14 @@ impl Script<'_> {
 
     /// A model with dropout in another mode than it should be in.
     pub fn replay_of_mode(&self, script: Modes) -> Replay {
-        let dropout = Some(Number::new(DROPOUT));
-        let of = |modes| Training { modes: Modes { dropout, ..modes }, ..Training::default() };
-        self.training(None, of(script), of(Modes::default()))
+        let of = |modes| Training { modes, ..Training::default() };
+        let right = Modes { dropout: script.dropout, ..Modes::default() };
+        self.training(None, of(script), of(right))
+    }
+
+    /// A model that drops some of its numbers while it is in training mode.
+    pub(super) fn dropping(&self) -> Modes {
+        Modes { dropout: Some(Number::new(DROPOUT)), ..Modes::default() }
     }
 
     /// Graphs of earlier rounds in that of this one.
@@ -252,40 +256,5 @@ fn insert_last(round: &mut Vec<Act>, beside: impl Fn(&Act) -> bool, call: Call) 
     if let Some(at) = round.iter().rposition(beside) {
         let every = round[at].every;
         round.insert(at + 1, Act { call, every });
-    }
-}
-
-/// Losses over classes, as programs of what the last layer gives and of the target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
-    /// What is applied before the loss.
-    pub through: Option<Function>,
-    pub loss: Function,
-    pub framework: Framework,
-    /// There is one class only.
-    pub is_lone: bool,
-}
-
-impl Head {
-    pub const fn new(through: Option<Function>, loss: Function) -> Head {
-        Head { through, loss, framework: Framework::Torch, is_lone: false }
-    }
-
-    pub fn lone(self) -> Head {
-        Head { is_lone: true, ..self }
-    }
-
-    pub fn of_keras(self) -> Head {
-        Head { framework: Framework::TensorFlow, ..self }
-    }
-
-    pub fn program(self) -> Loss {
-        let mut program = Program { framework: self.framework, ..Program::default() };
-        let form = if self.is_lone { Form::One } else { Form::Many };
-        let given = program.input("output", form, Domain::REAL, true);
-        let target = program.input("target", form, Domain::LABEL, false);
-        let reached = self.through.map_or(given, |function| program.apply(function, &[given], None));
-        program.apply(self.loss, &[reached, target], None);
-        Loss::Classes(Box::new(program))
     }
 }

@@ -3,6 +3,7 @@
 use super::activations::TaughtLoss;
 use super::{Script, once};
 use crate::apis::{Expects, Pairs};
+use crate::report::replay::Loss;
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Sight};
 use crate::values::{DType, HazardKind, Int, Tensor};
@@ -67,6 +68,20 @@ impl Script<'_> {
         }
         self.spread_by_hand(&mut seen, &mut found);
         found
+    }
+
+    /// What meets in losses that compare number by number: each prediction its own target, or all of them.
+    pub fn meetings(&self) -> Vec<Loss> {
+        let meeting = |loss: TaughtLoss| {
+            loss.spec.pairs?;
+            let target = loss.target?.as_tensor()?;
+            match (spreads(loss.input, target), &loss.input.shape, &target.shape) {
+                (Some(_), ..) => Some(Loss::AllPairs),
+                (None, Some(_), Some(_)) => Some(Loss::Squares),
+                _ => None,
+            }
+        };
+        self.taught_losses().filter_map(meeting).collect()
     }
 
     /// Differences over all pairs that a backward walks.

@@ -190,6 +190,8 @@ impl<'p> Interp<'p> {
         let inputs = call.nth_tensor(0);
         let passed_on = inputs.as_ref().is_some_and(|input| Rc::ptr_eq(input, tensor));
         let mut tensor = (**tensor).clone();
+        // What a library of arrays makes is an array, but of a tensor, which answers itself.
+        tensor.is_array |= inputs.as_ref().is_none_or(|input| input.is_array) && self.apis.is_of_arrays(api);
         if let Some(range) = &api.range {
             // Where what is learned starts says nothing of where it goes.
             let is_learned = tensor.is_leaf && tensor.learned && !passed_on;

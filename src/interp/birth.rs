@@ -29,7 +29,9 @@ const BY_COMPUTED_NAME: [&str; 5] = ["setattr", "_modules", "__setattr__", "__di
 impl<'p> Interp<'p> {
     pub(super) fn begin_birth(&mut self, object: ObjId) {
         // The one that was made at the same place before, and that an optimizer has, is another.
-        self.gathered = self.gathered.iter().filter(|other| *other != object).collect();
+        if self.gathered.contains(object) {
+            self.gathered = self.gathered.iter().filter(|other| *other != object).collect();
+        }
         let class = self.heap.get(object).class;
         let ready = self.heap.get(object).module().is_none()
             || self.has_unseen_base(class)

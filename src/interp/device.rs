@@ -99,10 +99,17 @@ impl<'p> Interp<'p> {
         }
         let mut inputs = Vec::new();
         call.values().for_each(|value| collect_tensors(value, &mut inputs));
-        inputs.retain(|tensor| tensor.device != Device::Unknown);
         let apart = |tensor: &&Rc<Tensor>| {
-            device.differs(tensor.device) && !tensor.is_array && tensor.rank() != Some(0)
+            tensor.device != Device::Unknown
+                && device.differs(tensor.device)
+                && !tensor.is_array
+                && tensor.rank() != Some(0)
         };
+        // A model that is not seen into may want its lengths on the CPU, whatever else it is given.
+        let hidden = here.module().is_some_and(|module| module.weights == Learned::Opaque);
+        if hidden && !inputs.iter().all(|input| apart(&input)) {
+            return;
+        }
         let Some(input) = inputs.iter().find(apart).cloned() else { return };
         let weights = |confidence: Confidence, module: ObjId, interp: &Self| Side {
             device,

@@ -158,7 +158,8 @@ impl<'p> Interp<'p> {
         let Some(object) = receiver.as_obj() else { return Value::Unknown };
         let name = Ustr::from("configure_optimizers");
         let Some(Value::Function(closure)) = self.find_attr(object, name) else { return Value::Unknown };
-        let made = self.inline(&closure, Some(&receiver), &Call::new(call.place));
+        // The framework has called it before the first step, wherever the script asks for what it made.
+        let made = self.quietly(|interp| interp.inline(&closure, Some(&receiver), &Call::new(call.place)));
         match &made {
             // Optimizers and schedulers.
             Value::Tuple(items) => match items.first() {

@@ -111,13 +111,12 @@ impl<'p> Interp<'p> {
 
     /// `x.requires_grad = True` on a tensor that was in no graph: a leaf from here on.
     pub(super) fn asked(&self, receiver: &Value, name: Ustr, flag: &Value) -> Option<Value> {
-        let Value::Tensor(tensor) = receiver else { return None };
-        let asks = name == "requires_grad" && matches!(tensor.graph, Graph::None);
-        if !asks || flag.as_bool() == Some(false) {
-            return None;
+        match receiver {
+            Value::Tensor(tensor) if name == "requires_grad" => {
+                super::transfer::factory::new_leaf(self, tensor, flag.as_bool())
+            }
+            _ => None,
         }
-        let leaf = super::transfer::factory::asking(self, (**tensor).clone(), Some(flag.as_bool()));
-        Some(Value::tensor(leaf))
     }
 
     /// `p.grad = None`, `p.grad = zeros`, on a tensor or on what is not known.

@@ -15,7 +15,10 @@ impl Interp<'_> {
             self.lose_track(value);
             self.reach(value, &mut touched, 3);
         }
-        touched.iter().for_each(|object| self.note_ready(Some(object)));
+        for object in touched.iter() {
+            self.note_ready(Some(object));
+            self.leave_places_open(&Value::Obj(object));
+        }
         if !touched.is_empty() {
             self.event(call.place, Effect::Touch { objects: touched }, Confidence::High);
         }

@@ -4,6 +4,7 @@
 use super::Interp;
 use crate::syntax::*;
 use crate::values::*;
+use ustr::Ustr;
 
 impl<'p> Interp<'p> {
     /// Takes over what a test says of the names in it, on the way where it is true or false.
@@ -19,11 +20,18 @@ impl<'p> Interp<'p> {
                     && matches!(tree.expr(*right).kind, ExprKind::None)
                 {
                     self.refine_none(*first, (*op == CompareOp::Is) == holds);
+                } else if let [(CompareOp::In, listing)] = &**rest
+                    && let Some([listed]) = self.args_of_builtin("dir", *listing)
+                {
+                    self.refine_having(listed.value, *first, holds);
                 } else {
                     self.refine_numbers(*first, rest);
                 }
             }
-            ExprKind::Call { callee, args } => self.refine_checked(*callee, args),
+            ExprKind::Call { callee, args } => match self.args_of_builtin("hasattr", test) {
+                Some([object, name]) => self.refine_having(object.value, name.value, holds),
+                _ => self.refine_checked(*callee, args),
+            },
             ExprKind::Name(_) | ExprKind::Attribute { .. } if holds => self.refine_none(test, false),
             _ => {}
         }
@@ -37,6 +45,28 @@ impl<'p> Interp<'p> {
         if let Value::Maybe(value) = self.eval(target) {
             let refined = if is_none { Value::None } else { (*value).clone() };
             self.assign(target, refined);
+        }
+    }
+
+    /// The arguments of a call of one of Python's own functions.
+    fn args_of_builtin(&self, name: &str, call: ExprId) -> Option<&'p [Arg]> {
+        let tree = self.tree(self.file());
+        let ExprKind::Call { callee, args } = &tree.expr(call).kind else { return None };
+        matches!(tree.expr(*callee).kind, ExprKind::Name(said) if said == name).then_some(&**args)
+    }
+
+    /// `hasattr(x, "name")` of what has no such name as far as we know: it is something else there.
+    fn refine_having(&mut self, target: ExprId, name: ExprId, holds: bool) {
+        let tree = self.tree(self.file());
+        if !holds || !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
+            return;
+        }
+        let ExprKind::Str(name) = &tree.expr(name).kind else { return };
+        let value = self.eval(target);
+        let place = self.place(tree.expr(target).span);
+        let has = |interp: &mut Self| !interp.get_attr(&value, Ustr::from(name), place).is_unknown();
+        if value.as_tensor().is_some() && !self.quietly(has) {
+            self.assign(target, Value::Unknown);
         }
     }
 

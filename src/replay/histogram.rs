@@ -5,6 +5,7 @@ use super::outcome::{Bar, Picture};
 use super::sample::Sampler;
 use super::search::Trace;
 use super::witness::Failure;
+use std::time::Instant;
 
 const SAMPLES: u64 = 6_000;
 /// Sizes are told apart by powers of four, from the first to the last of these.
@@ -12,12 +13,15 @@ const LEAST: i32 = -8;
 const MOST: i32 = 8;
 const BASE: f64 = 4.0;
 
-/// Samples by the operand of a failure, and how many of them fail.
-pub fn histogram(graph: &Graph, sampler: &Sampler, failure: &Failure) -> Option<Picture> {
+/// Samples by the operand of a failure, and how many of them fail; none where there is no time for it.
+pub fn histogram(graph: &Graph, sampler: &Sampler, failure: &Failure, deadline: Instant) -> Option<Picture> {
     let operand = failure.operand?;
     let side = (MOST - LEAST + 1) as usize;
     let mut bars = vec![(0_u64, 0_u64); 2 * side + 1];
     for sample in 0..SAMPLES {
+        if Instant::now() >= deadline {
+            return None;
+        }
         let rows = sampler.sample(sample, graph.width).into_iter();
         let inputs: Vec<Vec<f64>> = rows.map(|row| row.into_iter().map(f64::from).collect()).collect();
         let trace = Trace::of(graph, &inputs);

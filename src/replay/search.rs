@@ -11,8 +11,10 @@ use std::time::Instant;
 const MOST_BLOCK: usize = 256;
 const LEAST_BLOCK: usize = 8;
 const CACHED_NUMBERS: usize = 1 << 16;
-/// And so many are one piece of work, after which the time is looked at.
-const PIECE: u64 = 1 << 14;
+/// And so many are one piece of work, after which the time is looked at; of a large graph fewer.
+const MOST_PIECE: u64 = 1 << 14;
+const LEAST_PIECE: u64 = 64;
+const PIECE_NUMBERS: u64 = 1 << 22;
 
 /// How often something was not finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,12 +86,14 @@ pub fn search(graph: &Graph, sampler: &Sampler, samples: u64, deadline: Instant)
 }
 
 fn search_as<R: Real>(graph: &Graph, sampler: &Sampler, samples: u64, deadline: Instant) -> Search {
-    (0..samples.div_ceil(PIECE))
+    let numbers = (graph.nodes.len() * graph.width).max(1) as u64;
+    let size = (PIECE_NUMBERS / numbers).clamp(LEAST_PIECE, MOST_PIECE);
+    (0..samples.div_ceil(size))
         .into_par_iter()
         .filter(|_| Instant::now() < deadline)
         .map_init(
             || Block::<R>::new(graph),
-            |block, piece| block.piece(sampler, piece * PIECE, samples.min((piece + 1) * PIECE)),
+            |block, piece| block.piece(sampler, piece * size, samples.min((piece + 1) * size)),
         )
         .reduce(Search::default, Search::join)
 }

@@ -5,6 +5,7 @@ use super::ir::{Binary, Graph, Id, Op, Origin, Real, Unary};
 use super::sample::inside;
 use super::search::{Trace, is_number};
 use crate::report::replay::{Float, Input};
+use std::time::Instant;
 
 /// Halving a gap so often reaches neighbouring numbers of any type.
 const HALVINGS: u32 = 200;
@@ -31,11 +32,14 @@ impl Witness {
         fails(graph, self.side, &self.inputs)
     }
 
-    /// Each number nearer to zero, as long as it fails in the same way and stays in its domain.
-    pub fn shrunk(mut self, graph: &Graph, inputs: &[Input]) -> Witness {
-        self.level(graph);
+    /// Each number nearer to zero, as long as it fails in the same way, stays in its domain, and there is time.
+    pub fn shrunk(mut self, graph: &Graph, inputs: &[Input], deadline: Instant) -> Witness {
+        self.level(graph, deadline);
         for (index, input) in inputs.iter().enumerate() {
             for place in 0..self.inputs[index].len() {
+                if Instant::now() >= deadline {
+                    return self;
+                }
                 self.lower(graph, input, index, place);
             }
         }
@@ -43,9 +47,12 @@ impl Witness {
     }
 
     /// One number in all places of a row.
-    fn level(&mut self, graph: &Graph) {
+    fn level(&mut self, graph: &Graph, deadline: Instant) {
         for index in 0..self.inputs.len() {
             for place in 0..self.inputs[index].len() {
+                if Instant::now() >= deadline {
+                    return;
+                }
                 let value = self.inputs[index][place];
                 let row = vec![value; self.inputs[index].len()];
                 let before = std::mem::replace(&mut self.inputs[index], row);

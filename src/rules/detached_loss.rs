@@ -1,9 +1,8 @@
 //! A backward on a value that was cut from its graph.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
+use crate::facts::{Findings, Script, layers};
 use crate::report::Severity;
-use crate::report::replay::Layer;
 
 pub(super) static RULE: Rule = Rule {
     id: "detached-loss",
@@ -35,7 +34,7 @@ fn check(script: &Script, out: &mut Findings) {
         out.push(
             finding
                 .note("the step applies no gradients: the model stays as it was, or the run ends with an error here")
-                .replay(script.replay_of_layers([Layer::Cut; 3]))
+                .replay(script.replay_of_layers(layers::DETACHED))
                 .help("call `backward()` on the loss as it was computed from the model's output"),
             &loss.at,
         );

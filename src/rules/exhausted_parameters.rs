@@ -1,8 +1,7 @@
 //! Parameters from a generator with nothing left in it.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
-use crate::report::replay::Layer;
+use crate::facts::{Findings, Script, layers};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -33,8 +32,7 @@ fn check(script: &Script, out: &mut Findings) {
             .because(spent.made, "can be gone through once")
             .because(spent.first, first);
         // An optimizer without parameters steps none.
-        let replay =
-            script.makes_optimizer(spent.at.place).then(|| script.replay_of_layers([Layer::Unowned; 3]));
+        let replay = script.makes_optimizer(spent.at.place).then(|| script.replay_of_layers(layers::MISSED));
         let fix = script.as_list(spent.made).map(|edits| Fix::safe("keep a list of the parameters", edits));
         out.push(
             finding

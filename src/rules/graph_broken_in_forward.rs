@@ -1,9 +1,8 @@
 //! Parameters whose only way to the loss is cut.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
+use crate::facts::{Findings, Script, layers};
 use crate::report::Severity;
-use crate::report::replay::Layer;
 
 pub(super) static RULE: Rule = Rule {
     id: "graph-broken-in-forward",
@@ -27,7 +26,7 @@ fn check(script: &Script, out: &mut Findings) {
             .finding(RULE.id, RULE.severity, &broken.at, message)
             .because(broken.backward, "this backward does not reach it")
             .note("the optimizer steps it with gradients that are never computed: it stays as it was initialised")
-            .replay(script.replay_of_layers([Layer::Cut, Layer::Learns, Layer::Learns]))
+            .replay(script.replay_of_layers(layers::BROKEN))
             .help("compute on the tensor itself up to the loss, or leave these parameters out of the optimizer");
         out.push(finding, &broken.at);
     }

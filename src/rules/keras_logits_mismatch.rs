@@ -1,9 +1,8 @@
 //! Logits where a Keras loss expects probabilities.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Head, Script};
+use crate::facts::{Findings, Script};
 use crate::report::Severity;
-use crate::report::replay::Function;
 
 pub(super) static RULE: Rule = Rule {
     id: "keras-logits-mismatch",
@@ -28,10 +27,7 @@ fn check(script: &Script, out: &mut Findings) {
             )
             .because(loss.made, "the numbers it gets are made here")
             .note("logits are clipped to [0, 1] as if they were probabilities: where that happens no gradient flows")
-            .replay(script.replay_of_loss(
-                Head::new(None, Function::Bce).of_keras().program(),
-                Head::new(None, Function::BceWithLogits).of_keras().program(),
-            ))
+            .replay(loss.heads.map(|heads| script.replay_of_heads(heads)))
             .help(format!("give the loss `{flag}=True`, or the last layer a softmax or sigmoid"));
         out.push(finding, &loss.at);
     }

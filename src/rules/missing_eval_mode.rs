@@ -2,7 +2,6 @@
 
 use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::replay::Modes;
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -33,7 +32,7 @@ fn check(script: &Script, out: &mut Findings) {
                 .finding(RULE.id, RULE.severity, &forward.at, "this evaluates the model in training mode")
                 .note(note)
                 .fix(fix)
-                .replay(script.replay_of_mode(Modes { evaluated_in_training: true, ..Modes::default() }))
+                .replay(script.replay_of_mode(forward.modes))
                 .help("call `.eval()` on it before, and `.train()` before training goes on"),
             &forward.at,
         );

@@ -1,9 +1,8 @@
 //! A likelihood of something that is no logarithm of probabilities.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Head, Misfit, Script};
+use crate::facts::{Findings, Misfit, Script};
 use crate::report::Severity;
-use crate::report::replay::Function;
 
 pub(super) static RULE: Rule = Rule {
     id: "nll-without-log-softmax",
@@ -30,15 +29,11 @@ fn check(script: &Script, out: &mut Findings) {
                 "minus a logit has no lower bound: the loss falls below zero and on, while the model learns nothing",
             ),
         };
-        let through = (loss.misfit == Misfit::NoLogarithm).then_some(Function::Softmax);
         let finding = script
             .finding(RULE.id, RULE.severity, &loss.at, message)
             .because(loss.made, made)
             .note(note)
-            .replay(script.replay_of_loss(
-                Head::new(through, Function::Nll).program(),
-                Head::new(Some(Function::LogSoftmax), Function::Nll).program(),
-            ))
+            .replay(loss.heads.map(|heads| script.replay_of_heads(heads)))
             .help("apply `log_softmax(x, dim=1)` to the logits, or give them to a cross-entropy");
         out.push(finding, &loss.at);
     }

@@ -1,9 +1,8 @@
 //! A softmax over one class.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Head, Script};
+use crate::facts::{Findings, Script};
 use crate::report::Severity;
-use crate::report::replay::Function;
 
 pub(super) static RULE: Rule = Rule {
     id: "one-class-softmax",
@@ -26,10 +25,7 @@ fn check(script: &Script, out: &mut Findings) {
         let finding = script
             .finding(RULE.id, RULE.severity, &lone.at, message)
             .note("nothing depends on the model any more, so its gradients are zero")
-            .replay(script.replay_of_loss(
-                Head::new(Some(Function::Softmax), Function::Bce).lone().program(),
-                Head::new(None, Function::BceWithLogits).lone().program(),
-            ))
+            .replay(script.replay_of_heads(lone.heads))
             .help("for two classes use one output with a sigmoid and a binary cross-entropy, or two outputs");
         out.push(finding, &lone.at);
     }

@@ -1,9 +1,8 @@
 //! Parameters that came when the optimizer was already built.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
+use crate::facts::{Findings, Script, layers};
 use crate::report::Severity;
-use crate::report::replay::Layer;
 
 pub(super) static RULE: Rule = Rule {
     id: "parameters-replaced-after-optimizer",
@@ -28,7 +27,7 @@ fn check(script: &Script, out: &mut Findings) {
                 )
                 .because(part.gathered, format!("`{}` took the parameters that were there", part.optimizer))
                 .because(part.step, "and steps those only")
-                .replay(script.replay_of_layers([Layer::Learns, Layer::Learns, Layer::Unowned]))
+                .replay(script.replay_of_layers(layers::REPLACED))
                 .help("replace it before the optimizer is built, or call `add_param_group` for it"),
             &part.at,
         );
@@ -46,7 +45,7 @@ fn check(script: &Script, out: &mut Findings) {
             finding = finding
                 .because(gathered, format!("`{}` has the parameters of an earlier one", step.optimizer));
         }
-        finding = finding.replay(script.replay_of_layers([Layer::Unowned; 3]));
+        finding = finding.replay(script.replay_of_layers(layers::MISSED));
         out.push(finding.help("build the optimizer again when the model is made again"), &step.at);
     }
 }

@@ -31,6 +31,9 @@ fn check(script: &Script, out: &mut Findings) {
         if let Some(made) = seed.generator {
             finding = finding.because(made, "made once, and copied into each worker");
         }
+        for other in seed.others {
+            finding = finding.because(other, "and this generator, too");
+        }
         if let Some(place) = seed.workers_place {
             finding = finding.because(place, workers(seed.workers));
         }

@@ -1,9 +1,8 @@
 //! A sigmoid too many before a loss, or none where it needs one.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Head, Misfit, MisfitLoss, Script};
+use crate::facts::{Findings, Misfit, MisfitLoss, Script};
 use crate::report::Severity;
-use crate::report::replay::{Function, Replay};
 
 pub(super) static RULE: Rule = Rule {
     id: "sigmoid-mismatch",
@@ -24,24 +23,9 @@ fn check(script: &Script, out: &mut Findings) {
             .because(loss.made, made)
             .note(note)
             .help(repair(&loss))
-            .replay(replay(script, loss.misfit));
+            .replay(loss.heads.map(|heads| script.replay_of_heads(heads)));
         out.push(finding, &loss.at);
     }
-}
-
-/// The loss as it is, and on what it expects.
-fn replay(script: &Script, misfit: Misfit) -> Replay {
-    let logits = Head::new(None, Function::BceWithLogits);
-    let (faulty, right) = match misfit {
-        Misfit::SigmoidOfSoftmax => (Head { through: Some(Function::Softmax), ..logits }, logits),
-        Misfit::SoftmaxOfSigmoid => {
-            let right = Head::new(None, Function::CrossEntropy);
-            (Head { through: Some(Function::Sigmoid), ..right }, right)
-        }
-        Misfit::NoProbabilities => (Head::new(None, Function::Bce), logits),
-        _ => (Head { through: Some(Function::Sigmoid), ..logits }, logits),
-    };
-    script.replay_of_loss(faulty.program(), right.program())
 }
 
 /// The message, what made the input, and what it does to the run.

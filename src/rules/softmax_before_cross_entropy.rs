@@ -1,8 +1,7 @@
 //! Probabilities where a loss expects logits.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Head, Script};
-use crate::report::replay::Function;
+use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -27,10 +26,7 @@ fn check(script: &Script, out: &mut Findings) {
             )
             .because(loss.softmax, "the softmax it went through")
             .note("with two of them the probabilities stay nearly uniform, and gradients are small")
-            .replay(script.replay_of_loss(
-                Head::new(Some(Function::Softmax), Function::CrossEntropy).program(),
-                Head::new(None, Function::CrossEntropy).program(),
-            ))
+            .replay(loss.heads.map(|heads| script.replay_of_heads(heads)))
             .help(if loss.by_flag {
                 "drop `from_logits=True`, or the softmax"
             } else {

@@ -2,7 +2,6 @@
 
 use super::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::replay::Modes;
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -28,7 +27,7 @@ fn check(script: &Script, out: &mut Findings) {
                 .because(stuck.eval, "puts it into evaluation mode, and nothing puts it back")
                 .note("dropout is off, and batch norm no longer follows the data")
                 .fix(fix)
-                .replay(script.replay_of_mode(Modes { learns_in_training: false, ..Modes::default() }))
+                .replay(script.replay_of_mode(stuck.modes))
                 .help(format!("call `{}.train()` at the head of each epoch", stuck.model)),
             &stuck.at,
         );

@@ -1,8 +1,7 @@
 //! Layers in a plain list, dict or tuple.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
-use crate::report::replay::Layer;
+use crate::facts::{Findings, Script, layers};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -25,7 +24,7 @@ fn check(script: &Script, out: &mut Findings) {
         let part = hidden.part.rsplit('.').next().unwrap_or_default();
         let finding = script
             .finding(RULE.id, RULE.severity, &hidden.at, message)
-            .replay(script.replay_of_layers([Layer::Unowned, Layer::Unowned, Layer::Learns]))
+            .replay(script.replay_of_layers(layers::HIDDEN))
             .note(format!(
                 "each `{part}` in it is left out of `parameters()`, `.to(device)` and `state_dict()`"
             ))

@@ -28,6 +28,8 @@ pub struct Heap {
     members: FxHashMap<ObjId, ObjSet>,
     /// What is joined is what the rounds of a loop leave at its head, one after the other.
     at_head: bool,
+    /// What stands for several, of which the round that is joined left a certain one.
+    renewed: FxHashMap<ObjId, ObjId>,
 }
 
 impl Heap {
@@ -123,17 +125,20 @@ impl Heap {
         self.at_head = true;
         let changed = self.join_in(writes);
         self.at_head = false;
+        self.renewed.clear();
         changed
     }
 
     /// Weakly adds what another way to this point left. Returns whether anything changed.
     pub fn join_in(&mut self, writes: &Writes) -> bool {
         let mut ids: Vec<ObjId> = writes.keys().copied().collect();
-        ids.sort_unstable();
+        // Those that stand for several come last: whoever holds them says what became of them.
+        ids.sort_unstable_by_key(|id| (self.members.contains_key(id), *id));
         let mut changed = false;
         for id in ids {
             let here = self.objects[id.0 as usize].clone();
-            let joined = self.join_objects(&here, &writes[&id]);
+            let left = self.renewed.get(&id).map(|left| self.objects[left.0 as usize].clone());
+            let joined = self.join_objects(&here, left.as_ref().unwrap_or(&writes[&id]));
             if Rc::ptr_eq(&joined, &here) {
                 continue;
             }
@@ -390,6 +395,10 @@ impl Heap {
     fn merge(&mut self, a: ObjId, b: ObjId) -> Option<ObjId> {
         let stands_for = self.stands_for(a).union(&self.stands_for(b));
         if stands_for == self.stands_for(a) {
+            if self.at_head {
+                // What was done to the one of before is gone with it.
+                self.renewed.insert(a, b);
+            }
             return Some(a);
         }
         if stands_for == self.stands_for(b) {

@@ -22,7 +22,7 @@ pub use heap::Heap;
 pub use int::{Int, Symbol};
 pub use object::*;
 pub use parts::{Part, Parts, Unwalked};
-pub use range::{End, Interval};
+pub use range::{End, Interval, Length};
 pub use recipe::{Ingredient, Recipe};
 pub use relation::Relation;
 pub use tensor::{Cut, DType, Device, Home, Scaled, Shape, Source, Tensor};

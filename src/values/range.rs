@@ -15,6 +15,16 @@ pub enum End {
     Reached,
 }
 
+/// How long the vectors are that the numbers are part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    Any,
+    /// One at most, as `normalize` makes them.
+    Unit,
+    /// The products of the numbers of two such: in all no more than one.
+    UnitProducts,
+}
+
 /// `None` in place of an interval means that nothing is known; [`Interval::REAL`] means that any number can come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -22,26 +32,30 @@ pub struct Interval {
     pub high: f64,
     pub low_end: End,
     pub high_end: End,
+    pub length: Length,
 }
 
 impl Interval {
-    pub const REAL: Interval =
-        Interval { low: f64::NEG_INFINITY, high: f64::INFINITY, low_end: End::Open, high_end: End::Open };
-    pub const NON_NEGATIVE: Interval =
-        Interval { low: 0.0, high: f64::INFINITY, low_end: End::Reached, high_end: End::Open };
-    pub const POSITIVE: Interval =
-        Interval { low: 0.0, high: f64::INFINITY, low_end: End::Open, high_end: End::Open };
+    pub const REAL: Interval = Interval::between((f64::NEG_INFINITY, End::Open), (f64::INFINITY, End::Open));
+    pub const NON_NEGATIVE: Interval = Interval::between((0.0, End::Reached), (f64::INFINITY, End::Open));
+    pub const POSITIVE: Interval = Interval::between((0.0, End::Open), (f64::INFINITY, End::Open));
+    /// The numbers of vectors of length one.
+    pub const UNIT: Interval =
+        Interval { length: Length::Unit, ..Interval::between((-1.0, End::Reached), (1.0, End::Reached)) };
     /// What a softmax or a sigmoid makes of any numbers.
-    pub const PROBABILITY: Interval =
-        Interval { low: 0.0, high: 1.0, low_end: End::Underflow, high_end: End::Rounded };
+    pub const PROBABILITY: Interval = Interval::between((0.0, End::Underflow), (1.0, End::Rounded));
+
+    pub const fn between((low, low_end): (f64, End), (high, high_end): (f64, End)) -> Interval {
+        Interval { low, high, low_end, high_end, length: Length::Any }
+    }
 
     pub fn point(value: f64) -> Interval {
-        Interval { low: value, high: value, low_end: End::Reached, high_end: End::Reached }
+        Interval::between((value, End::Reached), (value, End::Reached))
     }
 
     pub fn closed(low: f64, high: f64) -> Interval {
         let end = |value: f64| if value.is_infinite() { End::Open } else { End::Reached };
-        Interval { low, high, low_end: end(low), high_end: end(high) }
+        Interval::between((low, end(low)), (high, end(high)))
     }
 
     pub fn as_point(&self) -> Option<f64> {
@@ -79,7 +93,8 @@ impl Interval {
     pub fn join(&self, other: &Interval) -> Interval {
         let (low, low_end) = lower((self.low, self.low_end), (other.low, other.low_end));
         let (high, high_end) = upper((self.high, self.high_end), (other.high, other.high_end));
-        Interval { low, high, low_end, high_end }
+        let length = if self.length == other.length { self.length } else { Length::Any };
+        Interval { length, ..Interval::between((low, low_end), (high, high_end)) }
     }
 
     /// The numbers that are in both; `None` when there are none.
@@ -88,20 +103,19 @@ impl Interval {
         let met = self.neg();
         let bound = other.neg();
         let (high, high_end) = end_max((met.low, met.low_end), (bound.low, bound.low_end), true);
-        (low <= -high).then_some(Interval { low, high: -high, low_end, high_end })
+        (low <= -high).then_some(Interval::between((low, low_end), (-high, high_end)))
     }
 
     pub fn neg(&self) -> Interval {
-        Interval { low: -self.high, high: -self.low, low_end: self.high_end, high_end: self.low_end }
+        let length = self.length;
+        Interval { length, ..Interval::between((-self.high, self.high_end), (-self.low, self.low_end)) }
     }
 
     pub fn add(&self, other: &Interval) -> Interval {
-        Interval {
-            low: self.low + other.low,
-            high: self.high + other.high,
-            low_end: self.low_end.min(other.low_end),
-            high_end: self.high_end.min(other.high_end),
-        }
+        Interval::between(
+            (self.low + other.low, self.low_end.min(other.low_end)),
+            (self.high + other.high, self.high_end.min(other.high_end)),
+        )
     }
 
     pub fn sub(&self, other: &Interval) -> Interval {
@@ -117,7 +131,9 @@ impl Interval {
         ];
         let (low, low_end) = ends.iter().copied().reduce(lower).unwrap_or((0.0, End::Reached));
         let (high, high_end) = ends.iter().copied().reduce(upper).unwrap_or((0.0, End::Reached));
-        Interval { low, high, low_end, high_end }
+        let of_units = self.length == Length::Unit && other.length == Length::Unit;
+        let length = if of_units { Length::UnitProducts } else { Length::Any };
+        Interval { length, ..Interval::between((low, low_end), (high, high_end)) }
     }
 
     /// The quotient where the divisor is not zero.
@@ -125,19 +141,13 @@ impl Interval {
         if other.contains_zero() || other.crosses_zero() {
             return Interval::REAL;
         }
-        let inverse = Interval {
-            low: 1.0 / other.high,
-            high: if other.low == 0.0 { f64::INFINITY } else { 1.0 / other.low },
-            low_end: other.high_end,
-            high_end: other.low_end,
-        };
+        let inverse = Interval::between(
+            (1.0 / other.high, other.high_end),
+            (if other.low == 0.0 { f64::INFINITY } else { 1.0 / other.low }, other.low_end),
+        );
         if other.high == 0.0 {
-            return self.mul(&Interval {
-                low: f64::NEG_INFINITY,
-                high: 1.0 / other.low,
-                low_end: End::Open,
-                high_end: other.low_end,
-            });
+            return self
+                .mul(&Interval::between((f64::NEG_INFINITY, End::Open), (1.0 / other.low, other.low_end)));
         }
         self.mul(&inverse)
     }
@@ -149,7 +159,7 @@ impl Interval {
             self.neg()
         } else {
             let (high, high_end) = upper((self.high, self.high_end), (-self.low, self.low_end));
-            Interval { low: 0.0, high, low_end: End::Touched, high_end }
+            Interval::between((0.0, End::Touched), (high, high_end))
         }
     }
 
@@ -168,32 +178,24 @@ impl Interval {
         /// Smaller numbers are taken for zero, by the hardware or by what is divided by them.
         const SMALLEST: f64 = f32::MIN_POSITIVE as f64;
         let low = Some(self.low.exp()).filter(|low| *low >= SMALLEST).unwrap_or(0.0);
-        Interval {
-            low,
-            high: self.high.exp(),
-            // Numbers without bound are rarely so low; those with a bound are, now and then.
-            low_end: if self.low.is_infinite() { End::Open } else { self.low_end },
-            high_end: self.high_end,
-        }
+        // Numbers without bound are rarely so low; those with a bound are, now and then.
+        let low_end = if self.low.is_infinite() { End::Open } else { self.low_end };
+        Interval::between((low, low_end), (self.high.exp(), self.high_end))
     }
 
     pub fn log(&self) -> Interval {
         let low = if self.low <= 0.0 { f64::NEG_INFINITY } else { self.low.ln() };
-        Interval {
-            low,
-            high: self.high.max(0.0).ln(),
-            low_end: if low.is_infinite() { End::Open } else { self.low_end },
-            high_end: self.high_end,
-        }
+        Interval::between(
+            (low, if low.is_infinite() { End::Open } else { self.low_end }),
+            (self.high.max(0.0).ln(), self.high_end),
+        )
     }
 
     pub fn sqrt(&self) -> Interval {
-        Interval {
-            low: self.low.max(0.0).sqrt(),
-            high: self.high.max(0.0).sqrt(),
-            low_end: if self.low < 0.0 { End::Reached } else { self.low_end },
-            high_end: self.high_end,
-        }
+        Interval::between(
+            (self.low.max(0.0).sqrt(), if self.low < 0.0 { End::Reached } else { self.low_end }),
+            (self.high.max(0.0).sqrt(), self.high_end),
+        )
     }
 
     /// Raised to a known power.
@@ -204,9 +206,15 @@ impl Interval {
             *self
         } else if exponent > 0.0 && exponent % 2.0 == 0.0 {
             let base = self.abs();
-            Interval { low: base.low.powf(exponent), high: base.high.powf(exponent), ..base }
+            Interval::between(
+                (base.low.powf(exponent), base.low_end),
+                (base.high.powf(exponent), base.high_end),
+            )
         } else if exponent > 0.0 && self.low >= 0.0 {
-            Interval { low: self.low.powf(exponent), high: self.high.powf(exponent), ..*self }
+            Interval::between(
+                (self.low.powf(exponent), self.low_end),
+                (self.high.powf(exponent), self.high_end),
+            )
         } else if exponent < 0.0 && self.low >= 0.0 && !self.contains_zero() {
             Interval::POSITIVE
         } else {
@@ -229,7 +237,7 @@ impl Interval {
     pub fn max(&self, other: &Interval) -> Interval {
         let (low, low_end) = end_max((self.low, self.low_end), (other.low, other.low_end), true);
         let (high, high_end) = end_max((self.high, self.high_end), (other.high, other.high_end), false);
-        Interval { low, high, low_end, high_end }
+        Interval::between((low, low_end), (high, high_end))
     }
 
     pub fn min(&self, other: &Interval) -> Interval {
@@ -238,13 +246,13 @@ impl Interval {
 
     /// Of a sum of an unknown number (at least one) of such numbers.
     pub fn sum(&self) -> Interval {
-        let open_if = |unbounded: bool, end: End| if unbounded { End::Open } else { end };
-        Interval {
-            low: if self.low < 0.0 { f64::NEG_INFINITY } else { self.low },
-            high: if self.high > 0.0 { f64::INFINITY } else { self.high },
-            low_end: open_if(self.low < 0.0, self.low_end),
-            high_end: open_if(self.high > 0.0, self.high_end),
+        if self.length == Length::UnitProducts {
+            return Interval::closed(-1.0, 1.0);
         }
+        Interval::between(
+            if self.low < 0.0 { (f64::NEG_INFINITY, End::Open) } else { (self.low, self.low_end) },
+            if self.high > 0.0 { (f64::INFINITY, End::Open) } else { (self.high, self.high_end) },
+        )
     }
 
     /// The larger of the number and zero.
@@ -269,7 +277,7 @@ impl Interval {
     pub fn tanh(&self) -> Interval {
         let end = |value: f64| if value.abs() > 9.0 { End::Rounded } else { End::Reached };
         let (low_end, high_end) = (end(self.low), end(self.high));
-        Interval { low: self.low.tanh(), high: self.high.tanh(), low_end, high_end }
+        Interval::between((self.low.tanh(), low_end), (self.high.tanh(), high_end))
     }
 
     /// A norm is zero only where all numbers are: that happens where negative ones were cut off at zero,
@@ -379,7 +387,7 @@ mod tests {
 
     #[test]
     fn products_keep_open_ends() {
-        let unit = Interval { low: 0.0, high: 1.0, low_end: End::Open, high_end: End::Open };
+        let unit = Interval::between((0.0, End::Open), (1.0, End::Open));
         assert!(!unit.mul(&unit).contains_zero());
         assert!(unit.sub(&Interval::point(1.0)).neg().contains(0.5));
         assert!(!Interval::point(1.0).sub(&unit).contains_zero());

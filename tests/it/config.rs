@@ -147,3 +147,18 @@ fn the_schema_of_the_configuration_is_current() {
     assert_eq!(keys("/properties"), KEYS, "the schema and the keys that are read");
     assert_eq!(keys("/properties/target/properties"), TARGET_KEYS);
 }
+
+/// A folder that asks for any release of a package is not held to what the folders above it ask for.
+#[test]
+fn the_closest_requirements_decide() {
+    let script = "import torch\nfrom torch import nn\nmodel = torch.compile(nn.Linear(3, 1))\n";
+    let project = Project::new()
+        .file("requirements.txt", "torch==1.13.1\n")
+        .file("old/train.py", script)
+        .file("new/train.py", script)
+        .file("new/requirements.txt", "torch\ntqdm\n");
+    let ran = project.run(&["check", "--isolated", "--exit-zero", "--output-format", "concise"]);
+    let found: Vec<&str> = ran.stdout.lines().filter(|line| line.contains("unknown-api")).collect();
+    assert_eq!(found.len(), 1, "{ran:?}");
+    assert!(found[0].starts_with("old/train.py:3:"), "{found:?}");
+}

@@ -22,6 +22,7 @@ mod marks;
 mod messages;
 mod pages;
 mod pieces;
+mod plans;
 mod render;
 mod replay;
 mod right;

@@ -8,7 +8,11 @@ use std::str::FromStr;
 
 /// What a project says of the releases of its packages.
 #[derive(Clone, Debug, Default)]
-pub struct Pins(FxHashMap<&'static str, Pin>);
+pub struct Pins {
+    wanted: FxHashMap<&'static str, Pin>,
+    /// One of the packages is named, if only to say that any release will do.
+    names_some: bool,
+}
 
 #[derive(Clone, Debug)]
 struct Pin {
@@ -59,9 +63,9 @@ impl Pins {
         let mut own = Pins::default();
         let listed = table.get("dependencies").and_then(toml::Value::as_array)?;
         listed.iter().filter_map(toml::Value::as_str).for_each(|line| own.requirement(line));
-        let others = self.0.iter().filter(|(name, _)| !own.0.contains_key(*name));
+        let others = self.wanted.iter().filter(|(name, _)| !own.wanted.contains_key(*name));
         let others: Vec<_> = others.map(|(name, pin)| (*name, pin.clone())).collect();
-        own.0.extend(others);
+        own.wanted.extend(others);
         Some(own)
     }
 
@@ -69,6 +73,7 @@ impl Pins {
     pub fn pin(&mut self, name: &str, wanted: &str) {
         let name = name.to_ascii_lowercase().replace('_', "-");
         let Some((_, package)) = DISTRIBUTIONS.iter().find(|(known, _)| *known == name) else { return };
+        self.names_some = true;
         let wanted = wanted.trim_matches(['(', ')', '"', '\'', ' ']);
         let is_bare = wanted.starts_with(|c: char| c.is_ascii_digit());
         let is_conda = wanted.starts_with('=') && !wanted.starts_with("==");
@@ -87,23 +92,23 @@ impl Pins {
         }
         // Two files that want different things: neither is believed.
         let pin = Pin { wanted: specifiers, text: format!("{name}{local}") };
-        match self.0.get_mut(package) {
+        match self.wanted.get_mut(package) {
             Some(known) if known.wanted != pin.wanted => known.wanted = VersionSpecifiers::empty(),
             Some(_) => {}
             None => {
-                self.0.insert(package, pin);
+                self.wanted.insert(package, pin);
             }
         }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub fn is_silent(&self) -> bool {
+        !self.names_some
     }
 
     /// The first and the last listed release that a project may run with, and what says so; `None` when it
     /// says nothing, or nothing that the index knows of.
     pub fn releases(&self, package: &str, index: &Index) -> Option<(Span, &str)> {
-        let pin = self.0.get(package).filter(|pin| !pin.wanted.is_empty())?;
+        let pin = self.wanted.get(package).filter(|pin| !pin.wanted.is_empty())?;
         let allowed = |version: &&str| patches(version).any(|version| pin.wanted.contains(&version));
         let first = index.versions.iter().position(&allowed)?;
         let last = index.versions.iter().rposition(allowed)?;

@@ -162,7 +162,13 @@ fn add_argument(interp: &mut Interp, id: ObjId, call: &Call) {
     names.extend(&declared.names);
     // A list of values is not written as one `--set` text.
     let kind = if many { Kind::Any } else { kind };
-    let value = outside(interp, &names, kind, start, place);
+    let value = match (action.and_then(Value::as_str), &start) {
+        // A switch that stores what it holds already: no user can change it.
+        (Some("store_true"), Value::Bool(Some(true))) | (Some("store_false"), Value::Bool(Some(false))) => {
+            start
+        }
+        _ => outside(interp, &names, kind, start, place),
+    };
     set_option(interp, id, &Key::Str(Rc::from(declared.dest.as_str())), value, false);
 }
 

@@ -45,7 +45,8 @@ pub fn to_list(interp: &mut Interp, call: &Invocation) -> Value {
 
 pub fn cast(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    let Some(wanted) = given(call, 1) else { return Value::tensor(kept(interp, &tensor)) };
+    // `x.type()` is the name of its type.
+    let Some(wanted) = given(call, 1) else { return Value::Unknown };
     let cast = with_dtype(&tensor, dtype_of(&wanted));
     let moved = tensor_type_device(&wanted);
     if moved.is_none() && is_same(&tensor, &cast) {
@@ -98,7 +99,8 @@ fn truncated(range: Interval) -> Interval {
 
 /// `tensor.to(…)`: devices, dtypes and other tensors in any order.
 pub fn to(interp: &mut Interp, call: &Invocation) -> Value {
-    let mut moved = (*first(interp, call)).clone();
+    let tensor = first(interp, call);
+    let mut moved = (*tensor).clone();
     let mut wanted: Vec<(&str, Value)> = params_from(call, 1);
     wanted.extend(call.more.iter().map(|(name, passed)| (name.as_str(), passed.value.clone())));
     for (name, value) in wanted {
@@ -109,7 +111,6 @@ pub fn to(interp: &mut Interp, call: &Invocation) -> Value {
             _ => moved = converted(&moved, name, &value),
         }
     }
-    let tensor = first(interp, call);
     if is_same(&tensor, &moved) { Value::Tensor(tensor) } else { Value::tensor(kept(interp, &moved)) }
 }
 

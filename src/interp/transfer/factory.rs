@@ -125,11 +125,14 @@ pub fn sparse(interp: &mut Interp, call: &Invocation) -> Value {
 /// `asking self requires_grad`: the tensor itself, a leaf from here on where it was in no graph.
 pub fn asking_for_gradients(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    let asked = given(call, 1).map_or(Some(true), |flag| flag.as_bool());
-    match (&tensor.graph, asked) {
-        (Graph::None, Some(true) | None) => Value::tensor(asking(interp, (*tensor).clone(), Some(asked))),
-        _ => Value::Tensor(tensor),
-    }
+    let flag = given(call, 1).map_or(Some(true), |flag| flag.as_bool());
+    new_leaf(interp, &tensor, flag).unwrap_or(Value::Tensor(tensor))
+}
+
+/// A tensor that was in no graph, once it asks for gradients.
+pub fn new_leaf(interp: &Interp, tensor: &Tensor, flag: Option<bool>) -> Option<Value> {
+    let joins = matches!(tensor.graph, Graph::None) && flag != Some(false);
+    joins.then(|| Value::tensor(asking(interp, tensor.clone(), Some(flag))))
 }
 
 /// A new tensor, its dtype and device by the call's options, else as of a model, else by default.

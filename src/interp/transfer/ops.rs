@@ -50,6 +50,9 @@ pub fn binary(
         (Some(all), Some(most)) if op == BinaryOp::Sub && most.is_largest_of(all) => {
             Some(Interval::REAL.relu().neg())
         }
+        (Some(a), Some(b)) if op == BinaryOp::Mul && is_masked(a, b) => {
+            range_of(op, x.range, y.range, false).map(|range| rounded(one_by_one(range), held))
+        }
         _ => range_of(op, x.range, y.range, same_operand).map(|range| {
             let squares = op == BinaryOp::Pow || (op == BinaryOp::Mul && same_operand);
             let base = left.as_tensor().filter(|_| squares);
@@ -221,6 +224,20 @@ fn range_of(op: BinaryOp, left: Option<Interval>, right: Option<Interval>, same:
         },
         _ => return None,
     })
+}
+
+/// Whether zeros of a product are those of data alone, such as a mask.
+fn is_masked(a: &Tensor, b: &Tensor) -> bool {
+    let by = |made: &Tensor, data: &Tensor| {
+        made.learned && !data.learned && made.range.is_some_and(|range| !range.contains_zero())
+    };
+    by(a, b) || by(b, a)
+}
+
+/// With a zero end that some numbers come to and others do not.
+fn one_by_one(range: Interval) -> Interval {
+    let end = |value: f64, end: End| if value == 0.0 { end.min(End::Touched) } else { end };
+    Interval { low_end: end(range.low, range.low_end), high_end: end(range.high, range.high_end), ..range }
 }
 
 /// A sum or product with what can be any number can be any number, whatever the other operand is.

@@ -4,7 +4,7 @@ use super::build::is_number;
 use super::ops::with_any;
 use crate::apis::{Apply, RangeSpec};
 use crate::interp::Invocation;
-use crate::values::{End, Interval, Relation, Source, Tensor, Value, interval_of};
+use crate::values::{End, Interval, Length, Relation, Source, Tensor, Value, interval_of};
 
 type Function = fn(&Operands) -> Option<Interval>;
 
@@ -13,7 +13,7 @@ pub fn range(spec: &RangeSpec, call: &Invocation) -> Option<Interval> {
     match spec {
         RangeSpec::Interval { low, low_open, high, high_open } => {
             let end = |open: bool| if open { End::Open } else { End::Reached };
-            Some(Interval { low: *low, high: *high, low_end: end(*low_open), high_end: end(*high_open) })
+            Some(Interval::between((*low, end(*low_open)), (*high, end(*high_open))))
         }
         RangeSpec::Of(apply) => of(apply, call),
     }
@@ -91,6 +91,7 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("mul", |x| with_any(x.interval(0), x.interval(1), Interval::mul)),
     ("neg", |x| Some(x.interval(0)?.neg())),
     ("norm", |x| Some(x.interval(0)?.norm())),
+    ("normalized", normalized),
     ("optional-max", |x| extreme(x, Interval::max)),
     ("optional-min", |x| extreme(x, Interval::min)),
     ("padded", padded),
@@ -165,12 +166,10 @@ fn elu(x: &Operands) -> Option<Interval> {
     if range.low >= 0.0 {
         return Some(range);
     }
-    Some(Interval {
-        low: -alpha,
-        low_end: End::Open,
-        high: range.high.max(0.0),
-        high_end: if range.high < 0.0 { End::Open } else { range.high_end },
-    })
+    Some(Interval::between(
+        (-alpha, End::Open),
+        (range.high.max(0.0), if range.high < 0.0 { End::Open } else { range.high_end }),
+    ))
 }
 
 /// Whether numbers are known to be without bounds. What is learned starts near where it is meant to be, so of a
@@ -191,6 +190,11 @@ fn is_boundless(tensor: &Tensor) -> bool {
 /// Of sums of products of two tensors' numbers.
 pub fn products(a: &Tensor, b: &Tensor) -> Option<Interval> {
     let nothing = Some(Interval::point(0.0));
+    if let (Some(a), Some(b)) = (a.range, b.range)
+        && a.mul(&b).length == Length::UnitProducts
+    {
+        return Some(Interval::closed(-1.0, 1.0));
+    }
     if (is_boundless(a) && b.range != nothing) || (is_boundless(b) && a.range != nothing) {
         return Some(Interval::REAL);
     }
@@ -210,6 +214,12 @@ fn product(x: &Operands) -> Option<Interval> {
         Some(bias) if can_be_any(bias) => Some(Interval::REAL),
         Some(bias) => with_any(range, interval_of(bias), Interval::add),
     }
+}
+
+/// `normalized order`: vectors of length one, by the norm of the order.
+fn normalized(x: &Operands) -> Option<Interval> {
+    let euclidean = x.0.is_empty() || x.number(0) == Some(2.0);
+    Some(if euclidean { Interval::UNIT } else { Interval::closed(-1.0, 1.0) })
 }
 
 /// `leaky x slope`: below zero the slope times `x`.

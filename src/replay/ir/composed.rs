@@ -193,10 +193,19 @@ impl Writer {
         self.apply(Function::Mul, [centred, inverse])
     }
 
+    /// PyTorch's gradient does not look at the side that is not taken, where an infinity would leave NaN behind.
+    fn held_below(&mut self, size: u32, bound: u32) -> u32 {
+        match self.framework {
+            Framework::Torch | Framework::Jax => self.apply(Function::ClampMax, [size, bound]),
+            Framework::TensorFlow => size,
+        }
+    }
+
     fn huber(&mut self, x: u32, y: u32, delta: u32) -> u32 {
         let half = self.number(0.5);
         let size = self.distances(x, y);
-        let square = self.apply(Function::Square, [size]);
+        let held = self.held_below(size, delta);
+        let square = self.apply(Function::Square, [held]);
         let near = self.apply(Function::Mul, [square, half]);
         let bend = self.apply(Function::Mul, [delta, half]);
         let past = self.apply(Function::Sub, [size, bend]);
@@ -209,7 +218,8 @@ impl Writer {
     fn smooth_l1(&mut self, x: u32, y: u32, beta: u32) -> u32 {
         let half = self.number(0.5);
         let size = self.distances(x, y);
-        let square = self.apply(Function::Square, [size]);
+        let held = self.held_below(size, beta);
+        let square = self.apply(Function::Square, [held]);
         let scaled = self.apply(Function::Mul, [square, half]);
         let near = self.apply(Function::Div, [scaled, beta]);
         let bend = self.apply(Function::Mul, [beta, half]);

@@ -87,10 +87,10 @@ pub fn run(item: &Item, seed: u64, deadline: Instant, backend: &mut dyn Backend)
 fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend) -> Result<Judged, Trouble> {
     let graph = lower(&expr.program, expr.width);
     let sampler = Sampler::new(seed, &expr.program.inputs);
-    let found = backend.search(&graph, &sampler, expr.samples, deadline)?;
+    let found = backend.search(&graph, &sampler, expr.samples, half_way(deadline))?;
     let (witness, repeated) = match drawn_witness(expr, &sampler, &found) {
         Some(witness) => {
-            let (witness, repeated) = settled(expr, &graph, witness, backend)?;
+            let (witness, repeated) = settled(expr, &graph, witness, half_way(deadline), backend)?;
             (Some(witness), repeated)
         }
         None => (None, None),
@@ -98,7 +98,7 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
     let repaired = expr.program.repaired.as_deref().filter(|_| witness.is_some());
     let repaired = repaired.map(|program| {
         let graph = lower(program, expr.width);
-        backend.search(&graph, &sampler, expr.samples, deadline).map(|found| counts(found.all))
+        backend.search(&graph, &sampler, expr.samples, half_way(deadline)).map(|found| counts(found.all))
     });
     let repaired = repaired.transpose()?;
     let again = witness.as_ref().map(|witness| again(&graph, witness, repeated, backend.name()));
@@ -106,7 +106,7 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
     // What differs did not fail in any operation.
     let failing = witness.as_ref().filter(|_| graph.compared.is_none());
     let failure = failing.and_then(|witness| first_failure(&graph, witness));
-    let picture = failure.as_ref().and_then(|failure| histogram(&graph, &sampler, failure));
+    let picture = failure.as_ref().and_then(|failure| histogram(&graph, &sampler, failure, deadline));
     let machines = format!("the witness was computed again on {} and on the CPU", backend.name());
     let mut facts: Vec<String> = repeated.map(|_| machines).into_iter().collect();
     facts.extend(backend.aside());
@@ -130,15 +130,22 @@ fn run_expr(expr: &Expr, seed: u64, deadline: Instant, backend: &mut dyn Backend
     })
 }
 
+/// What is cut short leaves time for what comes after it.
+fn half_way(deadline: Instant) -> Instant {
+    let now = Instant::now();
+    now + deadline.saturating_duration_since(now) / 2
+}
+
 /// The witness as small as it becomes, and what the backend says of it. A small one may lie at a threshold, between
 /// two functions that differ in the last place; then the one that was drawn has to do.
 fn settled(
     expr: &Expr,
     graph: &Graph,
     drawn: Witness,
+    deadline: Instant,
     backend: &mut dyn Backend,
 ) -> Result<(Witness, Option<Repeated>), Trouble> {
-    let shrunk = drawn.clone().shrunk(graph, &expr.program.inputs);
+    let shrunk = drawn.clone().shrunk(graph, &expr.program.inputs, deadline);
     let repeated = backend.repeat(graph, &shrunk.inputs)?;
     if repeated.is_none_or(|repeated| repeated.fails(drawn.side)) {
         return Ok((shrunk, repeated));

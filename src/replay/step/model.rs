@@ -33,6 +33,13 @@ pub struct Batch {
     number: u32,
 }
 
+impl Batch {
+    /// The same samples, with other numbers drawn for what is drawn at random.
+    pub fn again(&self) -> Batch {
+        Batch { x: self.x.clone(), y: self.y.clone(), number: self.number ^ 0x8000_0000 }
+    }
+}
+
 impl Task {
     /// `outputs` numbers a sample; of classes, as many as there are.
     pub fn new(seed: u64, run: u32, outputs: usize) -> Task {
@@ -128,7 +135,8 @@ impl<'a> Model<'a> {
                 self.forward(weights, row, in_training.then_some((batch.number, index as u32)))
             })
             .collect();
-        let (loss, slopes) = self.slopes(&samples, batch);
+        let outputs: Vec<f64> = samples.iter().flat_map(|sample| sample.output.iter().copied()).collect();
+        let (loss, slopes) = self.slopes(&outputs, batch);
         let mut gradient = weights.clone().map(|layer| vec![0.0; layer.len()]);
         for (index, sample) in samples.iter().enumerate() {
             let row = &batch.x[index * FEATURES..(index + 1) * FEATURES];
@@ -161,18 +169,21 @@ impl<'a> Model<'a> {
         (0..HIDDEN).map(keeps).collect()
     }
 
-    /// What answers cost that are right, and as sure as that.
-    pub fn of_sure(&self, batch: &Batch, by: f64) -> f64 {
-        let Some(head) = &self.head else { return f64::NAN };
-        let outputs: Vec<f64> = batch.y.iter().map(|y| by * (2.0 * y - 1.0)).collect();
-        through_head(head, &outputs, &batch.y, self.task.outputs).0
+    /// What answers cost, and how large the gradient of that is: of classes right and as sure as that, or wrong where
+    /// it is below zero; of numbers right, or so far off.
+    pub fn answered(&self, batch: &Batch, by: f64) -> (f64, f64) {
+        let answer = |y: &f64| match self.head {
+            Some(_) => by * (2.0 * y - 1.0),
+            None => y + by.min(0.0),
+        };
+        let (loss, slopes) = self.slopes(&batch.y.iter().map(answer).collect::<Vec<_>>(), batch);
+        (loss, slopes.iter().map(|slope| slope * slope).sum::<f64>().sqrt())
     }
 
     /// The mean loss, and its slope in each output.
-    fn slopes(&self, samples: &[Sample], batch: &Batch) -> (f64, Vec<f64>) {
-        let outputs: Vec<f64> = samples.iter().flat_map(|sample| sample.output.iter().copied()).collect();
+    fn slopes(&self, outputs: &[f64], batch: &Batch) -> (f64, Vec<f64>) {
         if let Some(head) = &self.head {
-            return through_head(head, &outputs, &batch.y, self.task.outputs);
+            return through_head(head, outputs, &batch.y, self.task.outputs);
         }
         let count = batch.y.len() as f64;
         let mean = batch.y.iter().sum::<f64>() / count;

@@ -1,8 +1,9 @@
 //! What steps apply, with frozen weights and the same batches: what differs is the order of the calls.
 
-use super::model::{Task, Weights};
+use super::model::{Model, Task, Weights};
 use super::session::{Applied, Session, Taken, norm};
 use crate::report::replay::{Carried, LAYERS, Step, Training};
+use std::time::Instant;
 
 /// At least so many rounds, and as many as steps take that are made now and then.
 const ROUNDS: u32 = 12;
@@ -34,6 +35,10 @@ pub enum Probe {
     Deeper(u64),
     /// So many graphs are alive after as many rounds.
     Held(u64),
+    /// The same evaluation of the same samples comes to these two losses.
+    Noisy(f64, f64),
+    /// The same samples give the same numbers twice while they are learned from: nothing is dropped.
+    Undropped,
 }
 
 struct Seen {
@@ -43,16 +48,41 @@ struct Seen {
 }
 
 /// The same batch each time tells best what adds up; what clipping hides of it shows with different ones.
-pub fn probe(step: &Step, task: &Task) -> Probe {
-    match probe_with(step, task, Taken::First) {
-        Probe::Same => probe_with(step, task, Taken::Each),
+/// What is cut at the deadline is to be left aside.
+pub fn probe(step: &Step, task: &Task, deadline: Instant) -> Probe {
+    if step.script.modes != step.repaired.modes {
+        return of_modes(step, task);
+    }
+    match probe_with(step, task, Taken::First, deadline) {
+        Probe::Same => probe_with(step, task, Taken::Each, deadline),
         found => found,
     }
 }
 
-fn probe_with(step: &Step, task: &Task, batch: Taken) -> Probe {
-    let script = seen(step, &step.script, task, batch);
-    let repaired = seen(step, &step.repaired, task, batch);
+/// What is drawn at random shows where the same is computed twice: in training it should, in evaluation it should not.
+fn of_modes(step: &Step, task: &Task) -> Probe {
+    let twice = |training: &Training| {
+        let (model, batch) = (Model::new(task, training), task.batch(0, &training.loss));
+        let of = |in_training| {
+            [&batch, &batch.again()].map(|batch| model.walk(&task.start, batch, in_training).loss)
+        };
+        (of(training.modes.learns_in_training), of(training.modes.evaluated_in_training))
+    };
+    let ((learned, evaluated), (should_learn, should_evaluate)) =
+        (twice(&step.script), twice(&step.repaired));
+    let differ = |[one, other]: [f64; 2]| one != other;
+    if differ(evaluated) && !differ(should_evaluate) {
+        return Probe::Noisy(evaluated[0], evaluated[1]);
+    }
+    if !differ(learned) && differ(should_learn) {
+        return Probe::Undropped;
+    }
+    Probe::Same
+}
+
+fn probe_with(step: &Step, task: &Task, batch: Taken, deadline: Instant) -> Probe {
+    let script = seen(step, &step.script, task, batch, deadline);
+    let repaired = seen(step, &step.repaired, task, batch, deadline);
     match script.ended {
         Some((round, why)) if repaired.ended.is_none() => return Probe::Ends(round, why),
         _ => {}
@@ -74,12 +104,15 @@ fn probe_with(step: &Step, task: &Task, batch: Taken) -> Probe {
     compared(&script.applied, &repaired.applied)
 }
 
-fn seen(step: &Step, training: &Training, task: &Task, batch: Taken) -> Seen {
+fn seen(step: &Step, training: &Training, task: &Task, batch: Taken, deadline: Instant) -> Seen {
     let mut session = Session::probe(step, training, task, batch);
     let mut ended = None;
     let acts = step.script.round.iter().chain(&step.repaired.round);
     let rarest = acts.map(|act| act.every).max().unwrap_or(1);
     for number in 0..rarest.saturating_mul(3).clamp(ROUNDS, MOST_ROUNDS) {
+        if Instant::now() >= deadline {
+            break;
+        }
         if let Err(why) = session.round(number) {
             ended = Some((number + 1, why));
             break;

@@ -1,23 +1,25 @@
 //! What was measured of a training, in sentences.
 
-use super::model::{Model, Task};
+use super::losses::Losses;
 use super::optimizer::{kind, learning_rate};
 use super::probe::Probe;
-use super::session::norm;
-use super::{FEATURES, HIDDEN, Pair, ROUNDS, RUNS, is_comparable, outputs};
+use super::{FEATURES, HIDDEN, Pair, ROUNDS, RUNS, outputs};
 use crate::report::replay::{LAYERS, Loss, Step};
 
-/// Outputs of a model that is right and sure.
-const SURE: f64 = 30.0;
-/// And of one that is surer than any.
-const SURER: f64 = 1e4;
+/// What a loss that is this much higher is called worse for, if not by much.
+const LITTLE: f64 = 1.02;
 
-pub fn facts(step: &Step, probe: &Probe, pairs: &[Pair], seed: u64) -> Vec<String> {
+pub fn facts(step: &Step, probe: &Probe, losses: Option<&Losses>, pairs: &[Pair]) -> Vec<String> {
     let mut facts = vec![stand_in(step)];
-    if is_comparable(step) {
-        facts.extend(probed(probe));
-    } else {
-        facts.extend(of_loss(step, seed));
+    match losses {
+        Some(losses) => facts.extend(losses.facts()),
+        None if step.script.modes != step.repaired.modes && *probe == Probe::Same => {
+            facts.push(
+                "the same samples give the same numbers where they should, and others where they should"
+                    .to_owned(),
+            );
+        }
+        None => facts.extend(probed(probe)),
     }
     if let Some((round, why)) = pairs.iter().find_map(|pair| pair.script.ended.as_ref()) {
         facts.push(format!("the run ends in round {round}: {why}"));
@@ -35,8 +37,11 @@ fn stand_in(step: &Step) -> String {
         (_, None) => "its default rate",
     };
     let (name, rate, outputs) = (kind(step).name(), learning_rate(step), outputs(step));
+    let drops = step.script.modes.dropout.map_or_else(String::new, |share| {
+        format!(" that drops {} of its hidden numbers in training", share.value())
+    });
     format!(
-        "an {FEATURES}-{HIDDEN}-{HIDDEN}-{outputs} perceptron, {ROUNDS} rounds with {name} at {rate} ({given}), \
+        "an {FEATURES}-{HIDDEN}-{HIDDEN}-{outputs} perceptron{drops}, {ROUNDS} rounds with {name} at {rate} ({given}), \
          {RUNS} runs"
     )
 }
@@ -75,6 +80,13 @@ fn probed(probe: &Probe) -> Option<String> {
             )
         }
         Probe::Forgets => "each step is made by an optimizer that remembers nothing".to_owned(),
+        Probe::Noisy(one, other) => {
+            let (one, other) = (short(*one), short(*other));
+            format!("with frozen weights, two evaluations of the same samples come to {one} and to {other}")
+        }
+        Probe::Undropped => {
+            "while it learns, the same samples give the same numbers twice: nothing is dropped".to_owned()
+        }
         Probe::Held(graphs) => {
             format!("after {graphs} rounds the graphs of {graphs} rounds are alive, and one more each round")
         }
@@ -84,40 +96,6 @@ fn probed(probe: &Probe) -> Option<String> {
             )
         }
     })
-}
-
-/// What the two losses are to begin with, and at the end of all learning.
-fn of_loss(step: &Step, seed: u64) -> Vec<String> {
-    let task = Task::new(seed, 0, outputs(step));
-    let batch = task.batch(0, &step.script.loss);
-    let models = [&step.script, &step.repaired].map(|training| Model::new(&task, training));
-    let size = |model: &Model| norm(&model.walk(&task.start, &batch, true).gradient);
-    let (script, repaired) = (size(&models[0]), size(&models[1]));
-    let mut facts = Vec::new();
-    if step.script.loss != step.repaired.loss {
-        facts.push(match repaired / script {
-            ratio if !ratio.is_finite() => "no gradient reaches the model".to_owned(),
-            ratio if ratio >= 1.0 => {
-                format!("the first gradient is {} times weaker than it should be", short(ratio))
-            }
-            ratio => format!("the first gradient is {} times stronger than it should be", short(1.0 / ratio)),
-        });
-    }
-    if matches!(step.script.loss, Loss::Classes(_)) {
-        let sure = |model: &Model, by: f64| model.of_sure(&batch, by);
-        let (least, further) = (sure(&models[0], SURE), sure(&models[0], SURER));
-        let should = sure(&models[1], SURE);
-        if further < least - 1.0 {
-            facts.push("the loss has no lower bound".to_owned());
-        } else if !least.is_nan() && (least - should).abs() > 1e-3 {
-            facts.push(format!(
-                "answers that are right and sure cost {}, and should cost {}",
-                short(least),
-                short(should)
-            ));
-        }
-    }
-    facts
 }
 
 fn consequence(pairs: &[Pair]) -> String {
@@ -139,6 +117,8 @@ fn consequence(pairs: &[Pair]) -> String {
     let ends = format!("it ends at a loss of {}, and at {} repaired", short(script), short(repaired));
     if least > super::WORSE {
         format!("{ends}: {} times as much, and {} times at least", short(median), short(least))
+    } else if median > LITTLE {
+        format!("{ends}, which is little worse")
     } else {
         format!("{ends}, which is no worse")
     }
@@ -152,7 +132,7 @@ fn answers(step: &Step, pairs: &[Pair]) -> Option<String> {
     })
 }
 
-fn short(number: f64) -> String {
+pub fn short(number: f64) -> String {
     match number.abs() {
         size if !size.is_finite() => if number.is_nan() { "NaN" } else { "infinitely many" }.to_owned(),
         0.0 => "0".to_owned(),

@@ -276,7 +276,6 @@ DEVICE void backward_first(const Trainer& trainer) {
     }
     state.gradient[index] = sum;
   }
-  __syncthreads();
 }
 
 // The loss of a batch, and its gradient in all layers that it reaches.

@@ -1,4 +1,4 @@
-//! What PyTorch computed at ordinary points and at the edges (1.13.0, CPU build), written by
+//! What PyTorch computed at ordinary points and at the edges (1.13.1, on a CPU), written by
 //! `scripts/replay_golden.py`.
 
 use super::run;
