@@ -105,7 +105,8 @@ fn measure(program: &str, script: &str, edits: usize) -> Result<Value, Failure> 
     let mut typist = Typist { queue: Vec::new(), state: 7 };
     // What is reserved once is reserved before the first measurement.
     let warm = (edits / 10).clamp(1, 200);
-    let (mut all, mut parses, mut broken) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut all, mut parses, mut broken, mut work) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut worked = server.work()?;
     let mut memory = Vec::new();
     for index in 0..edits {
         let edit = typist.next(&text);
@@ -119,9 +120,12 @@ fn measure(program: &str, script: &str, edits: usize) -> Result<Value, Failure> 
             .tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": change }))?;
         server.pull(&uri)?;
         let took = start.elapsed();
+        // What is left of the key before, such as giving back its memory, counts here.
+        let before = std::mem::replace(&mut worked, server.work()?);
         let (parsed, is_broken) = bare.edit(&edit, from, to, &text)?;
         if index >= warm {
             all.push(took);
+            work.push(worked.saturating_sub(before));
             parses.push(parsed);
             if is_broken {
                 broken.push(took);
@@ -136,7 +140,7 @@ fn measure(program: &str, script: &str, edits: usize) -> Result<Value, Failure> 
     Ok(json!({
         "script": script, "lines": text.lines().count(), "edits": edits, "open_ms": ms(opened),
         "findings": [first, last],
-        "keystroke_ms": spread(&mut all), "broken_ms": spread(&mut broken), "bare_parse_ms": spread(&mut parses),
+        "keystroke_ms": spread(&mut all), "cpu_ms": spread(&mut work), "broken_ms": spread(&mut broken), "bare_parse_ms": spread(&mut parses),
         "resident_kib": memory,
     }))
 }
@@ -245,6 +249,16 @@ impl Server {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
         Ok(line.trim().trim_end_matches(" kB").parse()?)
+    }
+
+    /// The CPU time of its threads; those that have ended are not among them.
+    fn work(&self) -> Result<Duration, Failure> {
+        let mut nanoseconds = 0;
+        for thread in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let times = std::fs::read_to_string(thread?.path().join("schedstat"))?;
+            nanoseconds += times.split(' ').next().unwrap_or_default().parse::<u64>()?;
+        }
+        Ok(Duration::from_nanos(nanoseconds))
     }
 
     fn stop(mut self) -> Result<(), Failure> {

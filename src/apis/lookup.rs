@@ -277,7 +277,7 @@ impl Apis {
     }
 
     /// Pairs of a text that a file holds and one that it lacks, which make it worth rehearsing, too.
-    pub fn lacking(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn lacking(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.shared.telltale.iter().filter_map(|text| text.as_str().split_once(WITHOUT))
     }
 

@@ -87,16 +87,17 @@ pub enum Loaded {
 /// A file of so many bytes is parsed at once.
 const SHORT: usize = 3000;
 
-/// What makes a file worth parsing; built once for all files with the same tables.
-pub struct Gate<'a> {
-    frameworks: Vec<&'a str>,
+/// What makes a file worth parsing; built once for all files with the same settings.
+#[derive(Debug)]
+pub struct Gate {
+    frameworks: Vec<&'static str>,
     telltales: Option<AhoCorasick>,
     /// Texts that tell where another one is missing.
-    lacking: Vec<(&'a str, &'a str)>,
+    lacking: Vec<(&'static str, &'static str)>,
 }
 
-impl<'a> Gate<'a> {
-    pub fn new(tables: &'a Apis) -> Gate<'a> {
+impl Gate {
+    pub fn new(tables: &Apis) -> Gate {
         Gate {
             frameworks: tables.frameworks().iter().map(|name| name.as_str()).collect(),
             // Without an automaton every file is rehearsed.

@@ -10,21 +10,24 @@ pub mod discovery;
 mod disk;
 pub mod fingerprint;
 pub mod fix;
+mod memory;
 mod merge;
 mod pins;
 mod roots;
 mod run;
+mod seen;
 pub mod selection;
 pub mod settings;
 pub mod silence;
 pub mod suggest;
 
 pub use disk::absolute;
+pub use memory::Memory;
 pub use roots::Roots;
 pub use run::{check, check_with, files, guarded, settings_for};
 
 use crate::report::{Diagnostic, FileId};
-use analysis::{Library, SourceFile};
+use analysis::SourceFile;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -39,7 +42,7 @@ pub struct Request {
     pub paths: Vec<PathBuf>,
     /// A script that came through a pipe, under the name it goes by.
     pub stdin: Option<(PathBuf, Vec<u8>)>,
-    /// A script that an editor holds, in the library; it need not be on the disk.
+    /// A script that an editor holds, in the memory's library; it need not be on the disk.
     pub buffer: Option<PathBuf>,
     /// What files hold in place of what the disk says, by absolute path.
     pub contents: FxHashMap<PathBuf, Arc<[u8]>>,
@@ -51,7 +54,7 @@ pub struct Request {
     /// Where results are kept from run to run; nowhere without.
     pub cache: Option<cache::Place>,
     /// What outlives the run, in a process that makes many.
-    pub library: Option<Arc<Library>>,
+    pub memory: Option<Arc<Memory>>,
 }
 
 /// Told how far a run is; called from many threads.
@@ -99,7 +102,7 @@ pub struct Outcome {
     /// How often a file has a finding of a rule, selected or not, by path.
     pub tally: BTreeMap<(PathBuf, &'static str), usize>,
     pub roots: Roots,
-    /// Every file that was reached, of a run with a library.
+    /// Every file that was reached, of a run with a memory.
     pub reached: Vec<PathBuf>,
 }
 

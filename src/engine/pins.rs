@@ -3,6 +3,7 @@
 
 use crate::apis::index::Pins;
 use crate::engine::disk;
+use crate::engine::seen::Seen;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +19,8 @@ pub struct Pinned {
     in_force: Mutex<FxHashMap<PathBuf, Arc<Pins>>>,
     /// What the files in the very folder say.
     own: Mutex<FxHashMap<PathBuf, Own>>,
+    /// The folders that were listed, and the files that were read.
+    seen: Seen,
 }
 
 #[derive(Clone, Debug)]
@@ -27,6 +30,11 @@ struct Own {
 }
 
 impl Pinned {
+    /// Whether the disk says what it said.
+    pub fn is_current(&self) -> bool {
+        self.seen.is_current()
+    }
+
     pub fn of_folder(&self, folder: &Path) -> Arc<Pins> {
         let known = || self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pins) = known().get(folder) {
@@ -53,10 +61,11 @@ impl Pinned {
         if let Some(own) = known().get(folder) {
             return own.clone();
         }
+        self.seen.note(folder);
         let names = disk::names_in(folder);
         let mut pins = Pins::default();
         for name in &names {
-            read(&folder.join(name), name, &mut pins);
+            read(&folder.join(name), name, &mut pins, &self.seen);
         }
         let is_root = names.iter().any(|name| ROOTS.contains(&name.as_str()));
         let own = Own { pins: Arc::new(pins), is_root };
@@ -65,7 +74,7 @@ impl Pinned {
     }
 }
 
-fn read(path: &Path, name: &str, pins: &mut Pins) {
+fn read(path: &Path, name: &str, pins: &mut Pins, seen: &Seen) {
     let is_requirements = name.contains("requirements") && name.ends_with(".txt");
     let is_conda = matches!(name, "environment.yml" | "environment.yaml" | "conda.yml" | "conda.yaml");
     let reader: fn(&str, &mut Pins) = match name {
@@ -75,6 +84,7 @@ fn read(path: &Path, name: &str, pins: &mut Pins) {
         _ if is_conda => conda,
         _ => return,
     };
+    seen.note(path);
     if let Ok(text) = disk::read_text(path) {
         reader(&text, pins);
     }

@@ -1,8 +1,9 @@
 //! Files in, outcome out: reads and rehearses in parallel, catches what breaks, and keeps the
 //! order of the files whatever the threads do.
 
-use crate::engine::analysis::{self, Analyse, FileReport, Gate, Loaded, Project};
+use crate::engine::analysis::{self, Analyse, FileReport, Loaded, Project};
 use crate::engine::cache::Cache;
+use crate::engine::config::ConfigError;
 use crate::engine::configs::Configs;
 use crate::engine::discovery::{self, Asked, DiscoveryError};
 use crate::engine::settings::Settings;
@@ -10,7 +11,7 @@ use crate::engine::{FileCounts, Outcome, Problem, Progress, Request, RunError, d
 use crate::report::FileId;
 use crate::source::recorded;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rayon::{ThreadPool, ThreadPoolBuildError};
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ pub fn check(request: &Request, progress: &dyn Progress) -> Result<Outcome, RunE
 
 /// The files that a run would look at (`--show-files`).
 pub fn files(request: &Request) -> Result<Vec<Asked>, RunError> {
-    let configs = Configs::new(&request.cwd, &request.origin, request.overrides.clone())?;
+    let configs = configs(request)?;
     let mut files = discovery::discover(&request.cwd, &request.paths, &configs)?;
     if let Some(name) = request.not_on_disk() {
         let path = disk::absolute(&request.cwd, name);
@@ -41,11 +42,33 @@ pub fn files(request: &Request) -> Result<Vec<Asked>, RunError> {
 
 /// What is in force for the first of the paths (`--show-settings`).
 pub fn settings_for(request: &Request) -> Result<Arc<Settings>, RunError> {
-    let configs = Configs::new(&request.cwd, &request.origin, request.overrides.clone())?;
+    let configs = configs(request)?;
     let given = request.not_on_disk().or(request.paths.first());
     let path = given.map_or_else(|| request.cwd.clone(), |path| disk::absolute(&request.cwd, path));
     let folder = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(&request.cwd) };
     Ok(configs.of_folder(folder).map_err(DiscoveryError::from)?)
+}
+
+/// What applies where, as it was read before where there is a memory.
+fn configs(request: &Request) -> Result<Arc<Configs>, ConfigError> {
+    match &request.memory {
+        Some(memory) => memory.configs(request),
+        None => Configs::new(&request.cwd, &request.origin, request.overrides.clone()).map(Arc::new),
+    }
+}
+
+/// A single script should not pay for threads that it can't use.
+fn pool(request: &Request, files: usize) -> Result<Arc<ThreadPool>, ThreadPoolBuildError> {
+    let most = if files < 2 { 1 } else { request.threads };
+    match &request.memory {
+        Some(memory) if most == 1 => memory.thread(),
+        _ => threads(most).map(Arc::new),
+    }
+}
+
+/// Zero for as many as the machine has.
+pub fn threads(count: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
+    rayon::ThreadPoolBuilder::new().num_threads(count).stack_size(STACK).build()
 }
 
 /// Runs the engine on a rehearsal of the caller's choice.
@@ -58,13 +81,11 @@ pub fn check_with(
     for file in &asked {
         file.settings.read_tables().map_err(RunError::Tables)?;
     }
-    // A single script should not pay for threads that it can't use.
-    let most = if asked.len() < 2 { 1 } else { request.threads };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(most).stack_size(STACK).build()?;
-    let project = request.library.clone().map_or_else(Project::new, Project::from_library);
+    let pool = pool(request, asked.len())?;
+    let library = request.memory.as_ref().map(|memory| memory.library.clone());
+    let project = library.map_or_else(Project::new, Project::from_library);
     let (mut counts, mut problems) = (FileCounts::default(), Vec::new());
-    let gates = gates(&asked);
-    let load = |file: &Asked| load(request, file, &gates[&(Arc::as_ptr(&file.settings) as usize)]);
+    let load = |file: &Asked| load(request, file);
     let loaded = pool.install(|| asked.par_iter().map(load).collect::<Vec<_>>());
     let mut entries = Vec::new();
     for (file, loaded) in asked.iter().zip(loaded) {
@@ -110,7 +131,7 @@ pub fn check_with(
     }
     let mut outcome = merge::merge(&request.cwd, &project, &asked, done);
     (outcome.files, outcome.problems) = (counts, problems);
-    if request.library.is_some() {
+    if request.memory.is_some() {
         outcome.reached = project.paths();
     }
     Ok(outcome)
@@ -125,7 +146,7 @@ impl Request {
 
 /// Contents that no disk holds are not worth remembering.
 fn open_cache(request: &Request) -> Option<Cache> {
-    let is_on_disk = request.stdin.is_none() && request.library.is_none() && request.contents.is_empty();
+    let is_on_disk = request.stdin.is_none() && request.memory.is_none() && request.contents.is_empty();
     request.cache.as_ref().filter(|_| is_on_disk).map(Cache::open)
 }
 
@@ -147,21 +168,12 @@ fn rehearse(
     Ok(report)
 }
 
-/// What lets a file in, for each of the settings in force, by its address.
-fn gates(asked: &[Asked]) -> FxHashMap<usize, Gate<'_>> {
-    let mut gates = FxHashMap::default();
-    for file in asked {
-        let key = Arc::as_ptr(&file.settings) as usize;
-        gates.entry(key).or_insert_with(|| Gate::new(file.settings.tables()));
-    }
-    gates
-}
-
-fn load(request: &Request, file: &Asked, gate: &Gate<'_>) -> Loaded {
+fn load(request: &Request, file: &Asked) -> Loaded {
+    let gate = file.settings.gate();
     if let Some(bytes) = request.contents.get(&file.path) {
         return analysis::load_changed(&file.path, bytes);
     }
-    let held = || request.library.as_ref()?.held(&file.path);
+    let held = || request.memory.as_ref()?.library.held(&file.path);
     if request.buffer.is_some()
         && let Some(source) = held()
     {

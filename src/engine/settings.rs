@@ -2,8 +2,10 @@
 //! line, folded into one. Reads nothing; `configs` says which layers apply where.
 
 use crate::apis::{Apis, Literal};
+use crate::engine::analysis::Gate;
 use crate::engine::config::{Config, Target};
 use crate::engine::pins::Pinned;
+use crate::engine::seen::Seen;
 use crate::engine::selection::RuleSet;
 use crate::report::{Confidence, Diagnostic, Severity};
 use crate::source::read_text;
@@ -52,6 +54,9 @@ pub struct Settings {
     tables: OnceLock<Apis>,
     /// Stands for the texts of the tables.
     tables_digest: OnceLock<u128>,
+    /// The files that they were read from.
+    seen: Seen,
+    gate: OnceLock<Gate>,
     digest: OnceLock<u128>,
     pub target: Target,
     /// How many cards the run has.
@@ -73,6 +78,7 @@ impl Settings {
         let mut texts = Vec::new();
         for path in &self.apis {
             let name = path.display().to_string();
+            self.seen.note(path);
             let text = read_text(path).ok_or_else(|| format!("{name}: this table of APIs can't be read"))?;
             texts.push((name, text));
         }
@@ -90,13 +96,24 @@ impl Settings {
         self.tables.get().unwrap_or_else(|| Apis::builtin())
     }
 
+    /// What lets a file in.
+    pub fn gate(&self) -> &Gate {
+        self.gate.get_or_init(|| Gate::new(self.tables()))
+    }
+
+    /// Whether what was read on behalf of them is as it was.
+    pub fn is_current(&self) -> bool {
+        self.seen.is_current() && self.pinned.is_current()
+    }
+
     /// Stands for the settings that a rehearsal heeds; selection and display come after it. Takes them apart
     /// field by field, so that a new one has to be thought of.
     pub fn digest(&self) -> u128 {
         #[rustfmt::skip]
         let Settings {
             values, target, gpus, tables_digest, digest, rules: _, per_file_ignores: _, exclude: _,
-            force_exclude: _, min_confidence: _, pedantic: _, apis: _, tables: _, baseline: _, pinned: _, files: _,
+            force_exclude: _, min_confidence: _, pedantic: _, apis: _, tables: _, seen: _, gate: _,
+            baseline: _, pinned: _, files: _,
         } = self;
         let heeded = || format!("{values:?} {target:?} {gpus} {:?}", tables_digest.get());
         *digest.get_or_init(|| xxh3_128(heeded().as_bytes()))
@@ -120,6 +137,8 @@ impl Settings {
             pedantic,
             tables: OnceLock::new(),
             tables_digest: OnceLock::new(),
+            seen: Seen::default(),
+            gate: OnceLock::new(),
             digest: OnceLock::new(),
             apis: layers.iter().flat_map(|layer| layer.apis.iter().cloned()).collect(),
             baseline: layers.iter().rev().find_map(|layer| layer.baseline.clone()),

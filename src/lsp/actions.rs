@@ -1,17 +1,14 @@
 //! What can be done about findings: the fix of one, all that are safe, or a comment that ignores one.
 
-use super::client::{Answer, error};
-use super::documents::{Body, Document, code_of};
+use super::client::Answer;
+use super::documents::Document;
 use super::edits::Changes;
 use super::findings::View;
 use super::server::Server;
-use crate::engine::fix::fix;
-use crate::engine::{Request, Silent, analysis};
 use crate::report::{Applicability, Diagnostic as Finding, Span};
 use crate::source::{Seat, SourceFile, logical_lines};
 use gen_lsp_types::{CodeAction, CodeActionKind, CodeActionParams, Range};
-use lsp_server::ErrorCode;
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub const FIX_ALL: &str = "source.fixAll.trainlint";
 /// What some clients run over a whole notebook when it is saved.
@@ -34,7 +31,7 @@ impl Server {
         // A light bulb is no place for what costs several checks, unless it can wait until it is wanted.
         let kind = kind.or_else(|| (only.is_none() && self.client.can.resolves).then_some(FIX_ALL));
         if let Some(kind) = kind.filter(|_| has_safe_fix(view)) {
-            actions.extend(self.fix_all_action(seat.document, kind));
+            actions.push(fix_all(seat.document, kind));
         }
         Ok(json!(actions))
     }
@@ -76,62 +73,15 @@ impl Server {
         }
         actions
     }
-
-    fn fix_all_action(&self, document: &Document, kind: &str) -> Option<CodeAction> {
-        let data = json!({ "fixAll": document.uri, "edits": document.edits });
-        let action = CodeAction {
-            title: "Fix everything that trainlint can fix safely".to_owned(),
-            kind: Some(CodeActionKind::from(kind.to_owned())),
-            ..CodeAction::default()
-        };
-        if self.client.can.resolves {
-            return Some(CodeAction { data: Some(data), ..action });
-        }
-        let edit = self.fix_all(document).ok()??;
-        Some(CodeAction { edit: Some(edit), ..action })
-    }
-
-    /// An action with the edit that it lacks.
-    pub fn resolve(&self, mut action: Value) -> Answer {
-        let Some(uri) = action.pointer("/data/fixAll").and_then(Value::as_str) else { return Ok(action) };
-        let document = self.documents.get(uri);
-        let edits = action.pointer("/data/edits").and_then(Value::as_u64);
-        let Some(document) = document.filter(|document| Some(document.edits) == edits) else {
-            return Err(error(ErrorCode::ContentModified, "the text has changed"));
-        };
-        let edit = self.fix_all(document).map_err(|why| error(ErrorCode::RequestFailed, why))?;
-        action["edit"] = edit.map_or_else(|| json!({ "changes": {} }), |edit| json!(edit));
-        Ok(action)
-    }
-
-    /// What `trainlint check --fix` would make of the document.
-    fn fix_all(&self, document: &Document) -> Result<Option<gen_lsp_types::WorkspaceEdit>, String> {
-        let path = document.path.as_deref().ok_or("the document has no place")?;
-        let source = self.library.held(path).ok_or("the document has no Python")?;
-        let Some(request) = self.request(path) else { return Ok(None) };
-        let request = Request { stdin: Some((path.to_owned(), bytes(document))), buffer: None, ..request };
-        let repaired = fix(&request, Applicability::Safe, &Silent, &analysis::analyse)
-            .map_err(|error| error.to_string())?;
-        let Some(file) = repaired.files.iter().find(|file| file.path == path) else { return Ok(None) };
-        let after = SourceFile::from_bytes(path, &file.after).map_err(|error| error.to_string())?;
-        let changes = Changes { document, source: &source, can: &self.client.can };
-        Ok(changes.rewrite(&after))
-    }
 }
 
-/// The bytes of a file that would hold the document. A byte order mark makes them UTF-8, whatever they declare.
-fn bytes(document: &Document) -> Vec<u8> {
-    match &document.body {
-        Body::Script(text) => format!("\u{feff}{}", text.text.trim_start_matches('\u{feff}')).into_bytes(),
-        Body::Notebook { cells, texts } => {
-            let codes = code_of(cells, texts);
-            let code = |index: u32| codes.iter().find(|(at, _)| *at == index).map(|(_, text)| *text);
-            let cells = (1..).zip(cells).map(|(index, _)| match code(index) {
-                Some(text) => json!({ "cell_type": "code", "source": text }),
-                None => json!({ "cell_type": "markdown", "source": "" }),
-            });
-            json!({ "nbformat": 4, "cells": cells.collect::<Vec<_>>() }).to_string().into_bytes()
-        }
+/// Its edit is made when it is wanted, or before the answer is sent.
+fn fix_all(document: &Document, kind: &str) -> CodeAction {
+    CodeAction {
+        title: "Fix everything that trainlint can fix safely".to_owned(),
+        kind: Some(CodeActionKind::from(kind.to_owned())),
+        data: Some(json!({ "fixAll": document.uri, "edits": document.edits })),
+        ..CodeAction::default()
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Abilities {
     pub links_codes: bool,
     pub tags: bool,
     pub markdown: bool,
+    /// Shows tables of Markdown as tables.
+    pub tables: bool,
     /// A hover stands beside the diagnostics of its place, so that it need not say what they say.
     pub hovers_beside_diagnostics: bool,
     /// Edits that name the version of the document.
@@ -45,6 +47,10 @@ impl Abilities {
             is(&format!("textDocument/publishDiagnostics/{ability}"))
                 || is(&format!("textDocument/diagnostic/{ability}"))
         };
+        let states = |option: &str| {
+            let stated = params.pointer(&format!("/initializationOptions/{option}"));
+            stated.and_then(Value::as_bool).unwrap_or(false)
+        };
         Abilities {
             encoding: Encoding::of_client(get("general/positionEncodings")),
             pulls,
@@ -55,10 +61,8 @@ impl Abilities {
             tags: get("textDocument/publishDiagnostics/tagSupport").is_some_and(Value::is_object)
                 || get("textDocument/diagnostic/tagSupport").is_some_and(Value::is_object),
             markdown: lists("textDocument/hover/contentFormat", "markdown"),
-            hovers_beside_diagnostics: params
-                .pointer("/initializationOptions/hoversBesideDiagnostics")
-                .and_then(Value::as_bool)
-                .unwrap_or(false),
+            tables: states("rendersTables"),
+            hovers_beside_diagnostics: states("hoversBesideDiagnostics"),
             versioned_edits: is("workspace/workspaceEdit/documentChanges"),
             resolves: is("textDocument/codeAction/dataSupport")
                 && lists("textDocument/codeAction/resolveSupport/properties", "edit"),

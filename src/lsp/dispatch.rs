@@ -87,10 +87,7 @@ impl Server {
                 let uri = target.uri.clone();
                 self.ask_of(id, &uri, Question::Confirm(target), Value::Null);
             }
-            "codeAction/resolve" => {
-                let answer = self.resolve(params);
-                self.client.respond(id, answer);
-            }
+            "codeAction/resolve" => self.repair(id, params, None),
             other => return Err(error(ErrorCode::MethodNotFound, format!("{other} is not known here"))),
         }
         Ok(())
@@ -145,7 +142,7 @@ impl Server {
             }
             "textDocument/didSave" | "notebookDocument/didSave" => {
                 // Whatever lies on the disk may depend on it.
-                self.library.forget();
+                self.memory.forget();
                 self.saved(&params);
             }
             "textDocument/didClose" => {
@@ -174,7 +171,7 @@ impl Server {
             "workspace/didChangeConfiguration" => self.settings_changed(&params),
             "workspace/didChangeWatchedFiles" => {
                 let _: DidChangeWatchedFilesParams = parsed(params)?;
-                self.library.forget();
+                self.memory.forget();
                 self.all_changed();
             }
             "workspace/didChangeWorkspaceFolders" => {

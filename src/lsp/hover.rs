@@ -6,7 +6,7 @@ use super::plain;
 use super::server::Server;
 use crate::engine::selection::find_rule;
 use crate::render::{self, help_uri};
-use crate::report::{Applicability, Diagnostic as Finding, Label, Place};
+use crate::report::{Applicability, Diagnostic as Finding, Place};
 use crate::source::SourceFile;
 use gen_lsp_types::{HoverParams, Range};
 use serde_json::{Value, json};
@@ -66,9 +66,10 @@ fn told(view: &View<'_>, finding: &Finding) -> String {
     if is_alone {
         text.push_str(&format!("\n\n{}", finding.message));
     }
-    let rows = steps(view, finding);
-    if rows.len() > 1 {
-        text.push_str(&format!("\n\n| where | code | what |\n| --- | --- | --- |\n{}", rows.join("\n")));
+    let steps = steps(view, finding);
+    if steps.len() > 1 {
+        text.push_str("\n\n");
+        text.push_str(&if view.can.tables { table(&steps) } else { list(&steps) });
     }
     for note in &finding.notes {
         text.push_str(&format!("\n\n{note}"));
@@ -99,16 +100,38 @@ fn advice(finding: &Finding) -> String {
     text
 }
 
-/// The places that lead to a finding, and its own: what stands there, and what happens.
-fn steps(view: &View<'_>, finding: &Finding) -> Vec<String> {
-    let own = Label { place: finding.place, message: String::new() };
-    let is_named = finding.related.iter().any(|label| label.place == finding.place);
-    let own = (!is_named).then_some(&own);
-    let row = |label: &Label| {
-        let what = if label.message.is_empty() { finding.message.as_str() } else { label.message.as_str() };
-        Some(format!("| {} | {} | {} |", view.spelled(label.place)?, code(view, label.place)?, cell(what)))
+/// A place on the way to a finding.
+struct Step<'a> {
+    place: String,
+    code: String,
+    what: &'a str,
+}
+
+fn table(steps: &[Step<'_>]) -> String {
+    let row = |step: &Step<'_>| format!("\n| {} | {} | {} |", step.place, cell(&step.code), cell(step.what));
+    let rows: String = steps.iter().map(row).collect();
+    format!("| where | code | what |\n| --- | --- | --- |{rows}")
+}
+
+/// Reads well as it is, too.
+fn list(steps: &[Step<'_>]) -> String {
+    let line = |(number, step): (usize, &Step<'_>)| {
+        let code = if step.code.is_empty() { String::new() } else { format!(" {}", step.code) };
+        format!("{number}. {}{code}: {}", step.place, step.what.replace('\n', " "))
     };
-    finding.related.iter().chain(own).filter_map(row).collect()
+    (1..).zip(steps).map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The places that lead to a finding, and its own: what stands there, and what happens.
+fn steps<'a>(view: &View<'_>, finding: &'a Finding) -> Vec<Step<'a>> {
+    let is_named = finding.related.iter().any(|label| label.place == finding.place);
+    let own = (!is_named).then_some((finding.place, ""));
+    let related = finding.related.iter().map(|label| (label.place, label.message.as_str()));
+    let step = |(place, said): (Place, &'a str)| {
+        let what = if said.is_empty() { finding.message.as_str() } else { said };
+        Some(Step { place: view.spelled(place)?, code: code(view, place)?, what })
+    };
+    related.chain(own).filter_map(step).collect()
 }
 
 /// What stands at a place, the first line of it.
@@ -120,7 +143,7 @@ fn code(view: &View<'_>, place: Place) -> Option<String> {
     let cut: String = line.chars().take(MOST).collect();
     let more = if cut.len() < line.len() || said.lines().nth(1).is_some() { " …" } else { "" };
     // A code span of Markdown can't hold its own mark.
-    Some(if cut.is_empty() { String::new() } else { format!("`{}{more}`", cell(&cut.replace('`', "'"))) })
+    Some(if cut.is_empty() { String::new() } else { format!("`{}{more}`", cut.replace('`', "'")) })
 }
 
 /// The text of a cell of a table.

@@ -13,6 +13,7 @@ mod hover;
 mod initialize;
 mod plain;
 mod position;
+mod repairs;
 mod server;
 mod settings;
 mod stdio;

@@ -6,10 +6,10 @@ use super::client::{Abilities, Answer, Client, error, outdated_pull};
 use super::confirm::{Confirmed, Finished, Replaying, Target};
 use super::documents::Documents;
 use super::findings::{Names, View, file_uri};
+use super::repairs::{self, Repairs};
 use super::settings::{Run, Settings, section};
 use super::{Checked, Host, uri};
-use crate::engine::analysis::Library;
-use crate::engine::{Request, settings_for};
+use crate::engine::{Memory, Request, settings_for};
 use crate::report::Diagnostic as Finding;
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use gen_lsp_types::{MessageType, PublishDiagnosticsParams, Uri};
@@ -55,7 +55,7 @@ pub struct Server {
     pub documents: Documents,
     pub folders: Vec<Folder>,
     pub host: Host,
-    pub library: Arc<Library>,
+    pub memory: Arc<Memory>,
     /// For all folders, and then for some of them by their URIs.
     pub settings: Settings,
     pub by_folder: FxHashMap<String, Settings>,
@@ -70,6 +70,7 @@ pub struct Server {
     pub finished: Sender<Finished>,
     replays: Receiver<Finished>,
     pub verdicts: Vec<Confirmed>,
+    pub repairs: Repairs,
     /// What was complained of last, so that it is not said with every keystroke.
     complaint: String,
 }
@@ -89,7 +90,7 @@ impl Server {
             documents: Documents::default(),
             folders: folders(params),
             host,
-            library: Arc::default(),
+            memory: Arc::default(),
             settings: Settings::default(),
             by_folder: FxHashMap::default(),
             shut_down: false,
@@ -102,6 +103,7 @@ impl Server {
             finished,
             replays,
             verdicts: Vec::new(),
+            repairs: Repairs::default(),
             complaint: String::new(),
         };
         server.settings = server.read_settings(params.get("initializationOptions").unwrap_or(&Value::Null));
@@ -111,6 +113,7 @@ impl Server {
     /// Until the client says that it goes, or is gone; whether it said so in the right order.
     pub fn run(&mut self, messages: &Receiver<Message>) -> bool {
         let (done, replays) = (self.analyst.done.clone(), self.replays.clone());
+        let repairs = self.repairs.finished.clone();
         loop {
             select! {
                 recv(messages) -> message => match message {
@@ -119,6 +122,7 @@ impl Server {
                 },
                 recv(done) -> done => if let Ok(done) = done { self.done(done) },
                 recv(replays) -> finished => if let Ok(finished) = finished { self.replayed(finished) },
+                recv(repairs) -> repaired => if let Ok(repaired) = repaired { self.repaired(repaired) },
             }
             // What is there already is heard before the next check begins: it may make it idle.
             while let Ok(message) = messages.try_recv() {
@@ -184,7 +188,11 @@ impl Server {
             return self.confirm(id, document, &target);
         }
         let answer = self.answer(document, &question);
-        self.client.respond(id, answer);
+        let unfinished = answer.as_ref().ok().and_then(repairs::lacking);
+        match (answer, unfinished) {
+            (Ok(actions), Some(_)) if !self.client.can.resolves => self.repair(id, actions, unfinished),
+            (answer, _) => self.client.respond(id, answer),
+        }
     }
 
     pub fn checked(&self, document: &str) -> Option<&Checked> {
@@ -242,8 +250,8 @@ impl Server {
     /// Has the text of a document stand for its file.
     fn hold(&self, uri: &str, path: &Path) {
         match self.documents.get(uri).and_then(|document| document.source()) {
-            Some(Ok(source)) => self.library.hold(path.to_owned(), source),
-            Some(Err(_)) | None => self.library.release(path),
+            Some(Ok(source)) => self.memory.library.hold(path.to_owned(), source),
+            Some(Err(_)) | None => self.memory.library.release(path),
         }
     }
 
@@ -298,7 +306,7 @@ impl Server {
         self.checked.remove(uri);
         self.verdicts.retain(|known| !known.is_of(uri));
         if let Some(path) = self.documents.close(uri).and_then(|document| document.path) {
-            self.library.release(&path);
+            self.memory.library.release(&path);
             self.depend_on(&path, uri);
         }
     }
@@ -308,6 +316,8 @@ impl Server {
         if let Some(at) = self.waiting.iter().position(|waiting| waiting.id == *id) {
             let Waiting { id, .. } = self.waiting.remove(at);
             self.client.respond(id, Err(error(ErrorCode::RequestCanceled, "cancelled")));
+        } else if self.repairs.take(id) {
+            self.client.respond(id.clone(), Err(error(ErrorCode::RequestCanceled, "cancelled")));
         } else {
             self.cancel_replay(id);
         }
@@ -334,7 +344,7 @@ impl Server {
     /// What `trainlint check FILE` would be asked; none for what is not to be checked.
     pub fn request(&self, path: &Path) -> Option<Request> {
         let settings = self.settings_of(path);
-        self.library.held(path).filter(|_| settings.enable)?;
+        self.memory.library.held(path).filter(|_| settings.enable)?;
         let root = self.folder_of(path).map(|folder| folder.path.as_path()).or(path.parent())?;
         let request = Request {
             cwd: root.to_owned(),
@@ -342,7 +352,7 @@ impl Server {
             origin: settings.origin(),
             overrides: settings.layer(root),
             threads: 1,
-            library: Some(self.library.clone()),
+            memory: Some(self.memory.clone()),
             ..Request::default()
         };
         (!self.is_of_others(path, &request)).then_some(request)
@@ -373,7 +383,7 @@ impl Server {
         }
         let path = document.path.clone().unwrap_or_default();
         let mut checked = Checked::nothing(path.clone(), done.edits);
-        checked.source = self.library.held(&path);
+        checked.source = self.memory.library.held(&path);
         match done.result {
             Ok(outcome) => {
                 let said: Vec<_> =

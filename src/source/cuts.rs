@@ -1,6 +1,7 @@
-//! Where a text can be cut so that its pieces can be parsed apart: between statements of the module. In a
-//! valid text a cut never falls into a statement. In a broken one a piece ends at the latest where a function or
-//! class begins at the margin, so that what is broken breaks no more than its own piece.
+//! Where a text can be cut so that its pieces can be parsed apart: between statements of the module, and of the
+//! classes in it. In a valid text a cut never falls into a statement. In a broken one a piece ends at the latest
+//! where a function or class begins at the margin or among a class's members, so that what is broken breaks no
+//! more than its own piece.
 
 use super::logical::{after_string, line_end};
 use memchr::memmem;
@@ -13,18 +14,40 @@ const COMPOUND: [&[u8]; 9] = [b"@", b"async", b"class", b"def", b"for", b"if", b
 /// Words that go on with a compound statement.
 const CLAUSES: [&[u8]; 5] = [b"case", b"elif", b"else", b"except", b"finally"];
 
+/// Where a piece begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    pub start: usize,
+    /// It holds more members of the class that began last.
+    pub is_member: bool,
+}
+
 /// Where pieces begin, in order; the first begins with the text.
-pub fn cuts(text: &str) -> Vec<usize> {
+pub fn cuts(text: &str) -> Vec<Cut> {
     let bytes = text.as_bytes();
     // A string that never ends says that quotes are not what they seem.
-    Scan::new(bytes, true).run().or_else(|| Scan::new(bytes, false).run()).unwrap_or_else(|| vec![0])
+    let cuts = Scan::new(bytes, true).run().or_else(|| Scan::new(bytes, false).run());
+    cuts.unwrap_or_else(|| vec![START])
+}
+
+const START: Cut = Cut { start: 0, is_member: false };
+
+/// The class at the margin that a line may be in.
+#[derive(Clone, Copy)]
+enum Class<'a> {
+    None,
+    /// Its first member has not come yet.
+    Begun,
+    /// What its members are indented by.
+    Indented(&'a [u8]),
 }
 
 struct Scan<'a> {
     bytes: &'a [u8],
     trusts_quotes: bool,
-    cuts: Vec<usize>,
+    cuts: Vec<Cut>,
     depth: u32,
+    class: Class<'a>,
     /// The line before ended with a backslash.
     is_continued: bool,
     /// A decorator waits for what it decorates.
@@ -33,11 +56,19 @@ struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     fn new(bytes: &'a [u8], trusts_quotes: bool) -> Scan<'a> {
-        Scan { bytes, trusts_quotes, cuts: vec![0], depth: 0, is_continued: false, is_decorated: false }
+        Scan {
+            bytes,
+            trusts_quotes,
+            cuts: vec![START],
+            depth: 0,
+            class: Class::None,
+            is_continued: false,
+            is_decorated: false,
+        }
     }
 
     /// None when quotes are trusted, and should not be.
-    fn run(mut self) -> Option<Vec<usize>> {
+    fn run(mut self) -> Option<Vec<Cut>> {
         let mut at = 0;
         while at < self.bytes.len() {
             self.begin(at);
@@ -46,25 +77,57 @@ impl<'a> Scan<'a> {
         Some(self.cuts)
     }
 
-    /// At the margin, outside of strings.
+    /// A line that does not begin within a string.
     fn begin(&mut self, at: usize) {
         let is_continued = std::mem::take(&mut self.is_continued);
-        let head = head(&self.bytes[at..]);
-        if head.is_empty() {
+        let (indent, line) = indented(&self.bytes[at..]);
+        if matches!(line.first(), None | Some(b'#' | b'\r' | b'\n')) {
             return;
         }
         let is_within = self.depth > 0 || is_continued;
-        if is_within && !begins_definition(&self.bytes[at..]) {
+        if is_within && !(self.is_level(indent) && begins_definition(line)) {
             return;
         }
+        match self.class {
+            _ if indent.is_empty() => self.statement(at, line),
+            Class::Begun => {
+                self.class = Class::Indented(indent);
+                self.is_decorated = head(line) == b"@";
+            }
+            Class::Indented(own) if own == indent => self.member(at, line),
+            _ => {}
+        }
+    }
+
+    /// Whether statements that are cut apart stand so far from the margin.
+    fn is_level(&self, indent: &[u8]) -> bool {
+        indent.is_empty() || matches!(self.class, Class::Indented(own) if own == indent)
+    }
+
+    /// A statement of the module begins, or a clause of one.
+    fn statement(&mut self, at: usize, line: &[u8]) {
+        let is_after_members = self.cuts.last().is_some_and(|cut| cut.is_member);
+        self.is_decorated &= matches!(self.class, Class::None);
+        if self.may_cut(at, line) || is_after_members {
+            self.cuts.push(Cut { start: at, is_member: false });
+        }
+        self.class = if head(line) == b"class" { Class::Begun } else { Class::None };
+    }
+
+    fn member(&mut self, at: usize, line: &[u8]) {
+        if self.may_cut(at, line) {
+            self.cuts.push(Cut { start: at, is_member: true });
+        }
+    }
+
+    fn may_cut(&mut self, at: usize, line: &[u8]) -> bool {
         self.depth = 0;
+        let head = head(line);
         let is_compound = COMPOUND.contains(&head);
         let is_decorated = std::mem::replace(&mut self.is_decorated, head == b"@");
         let is_part = CLAUSES.contains(&head) || (is_decorated && is_compound);
-        let last = self.cuts.last().copied().unwrap_or_default();
-        if at > last && !is_part && (is_compound || at - last > LONG) {
-            self.cuts.push(at);
-        }
+        let last = self.cuts.last().map_or(0, |cut| cut.start);
+        at > last && !is_part && !head.is_empty() && (is_compound || at - last > LONG)
     }
 
     /// To the beginning of the next line that does not begin within a string.
@@ -73,7 +136,7 @@ impl<'a> Scan<'a> {
         while at < self.bytes.len() {
             at = match self.bytes[at] {
                 b'\n' => return Some(at + 1),
-                // Where quotes are not trusted, a string ends at the margin, too.
+                // Where quotes are not trusted, a string ends before a definition, too.
                 b'"' | b'\'' if self.strays(at) => return self.string(at),
                 b'#' => line_end(self.bytes, at),
                 b'"' | b'\'' => self.string(at)?,
@@ -110,14 +173,23 @@ impl<'a> Scan<'a> {
         !self.trusts_quotes && self.stray(at, after_string(self.bytes, at).min(self.bytes.len())).is_some()
     }
 
-    /// The first definition at the margin within a string.
+    /// The first definition within a string that stands where definitions do.
     fn stray(&self, at: usize, end: usize) -> Option<usize> {
         let feeds = memmem::find_iter(&self.bytes[at..end], b"\n");
-        feeds.map(|feed| at + feed + 1).find(|line| begins_definition(&self.bytes[*line..]))
+        feeds.map(|feed| at + feed + 1).find(|line| {
+            let (indent, rest) = indented(&self.bytes[*line..]);
+            self.is_level(indent) && begins_definition(rest)
+        })
     }
 }
 
-/// The word, or the mark of a decorator, that a line begins with at the margin; empty for any other line.
+/// What a line begins with, and the rest.
+fn indented(line: &[u8]) -> (&[u8], &[u8]) {
+    let blanks = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    line.split_at(blanks)
+}
+
+/// The word, or the mark of a decorator, that a statement begins with; empty for any other.
 fn head(line: &[u8]) -> &[u8] {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
     match line.first() {
@@ -138,7 +210,7 @@ mod tests {
     use super::*;
 
     fn pieces(text: &str) -> Vec<&str> {
-        let mut ends = cuts(text);
+        let mut ends: Vec<usize> = cuts(text).iter().map(|cut| cut.start).collect();
         ends.push(text.len());
         ends.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect()
     }
@@ -153,6 +225,19 @@ mod tests {
             "class A: pass\n",
         ];
         assert_eq!(pieces(&whole.concat()), whole);
+    }
+
+    #[test]
+    fn classes_are_cut_between_members() {
+        let whole = [
+            "@c\nclass A(\n    B\n):\n    # a\n    @d\n    def e(self): pass\n\n",
+            "    @property\n    def f(self):\n        def g(): pass\n# b\n",
+            "    if x:\n        def h(self): pass\n    else:\n        y = 2\n",
+            "(a, b) = 1, 2\nclass C: pass\n",
+        ];
+        let members: Vec<bool> = cuts(&whole.concat()).iter().map(|cut| cut.is_member).collect();
+        assert_eq!(pieces(&whole.concat())[..3], whole[..3]);
+        assert_eq!(members, [false, true, true, false, false]);
     }
 
     #[test]
@@ -179,5 +264,14 @@ mod tests {
         assert_eq!(pieces("x = f(a,\n\ndef g():\n    pass\n"), ["x = f(a,\n\n", "def g():\n    pass\n"]);
         let text = "def f():\n    \"\"\"\n    x\n\ndef g():\n    \"\"\"doc\"\"\"\n\nclass A:\n    pass\n";
         assert_eq!(pieces(text).len(), 3, "{:?}", pieces(text));
+        let class =
+            ["class A:\n    x = 1\n", "    def f(self):\n        g([\n", "    def h(self):\n        pass\n"];
+        assert_eq!(pieces(&class.concat()), class);
+        let class = [
+            "class A:\n    x = 1\n",
+            "    def f(self):\n        \'\'\'x\n",
+            "    def h(self):\n        pass\n",
+        ];
+        assert_eq!(pieces(&class.concat()), class);
     }
 }

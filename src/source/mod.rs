@@ -31,7 +31,7 @@ use std::sync::{Arc, OnceLock};
 use xxhash_rust::xxh3::Xxh3;
 
 pub use buffer::Before;
-pub use cuts::cuts;
+pub use cuts::{Cut, cuts};
 pub use error::ReadError;
 pub use listing::{absolute, list_dir};
 pub use logical::{bare_code, logical_lines};

@@ -57,13 +57,13 @@ impl Tree {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Expr {
     pub kind: ExprKind,
     pub span: Span,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum ExprKind {
     Name(Ustr),
     Attribute {
@@ -141,7 +141,7 @@ pub enum ExprKind {
     Missing,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Arg {
     pub kind: ArgKind,
     pub value: ExprId,
@@ -164,7 +164,7 @@ pub enum ComprehensionKind {
     Generator,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Comprehension {
     pub kind: ComprehensionKind,
     /// The element, or the key of a dict comprehension.
@@ -175,7 +175,7 @@ pub struct Comprehension {
 }
 
 /// `for target in iter if … if …`
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Clause {
     pub target: ExprId,
     pub iter: ExprId,
@@ -221,13 +221,13 @@ pub enum CompareOp {
     NotIn,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Stmt {
     pub kind: StmtKind,
     pub span: Span,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum StmtKind {
     Expr(ExprId),
     /// `a = b = value` has two targets.
@@ -298,7 +298,7 @@ pub enum StmtKind {
     },
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ImportItem {
     /// Dotted.
     pub name: Ustr,
@@ -306,19 +306,19 @@ pub struct ImportItem {
     pub span: Span,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum ImportNames {
     Star,
     Items(Box<[ImportItem]>),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WithItem {
     pub context: ExprId,
     pub target: Option<ExprId>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Handler {
     pub exception: Option<ExprId>,
     pub name: Option<Ustr>,
@@ -326,7 +326,7 @@ pub struct Handler {
     pub span: Span,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Case {
     /// Names that the pattern binds.
     pub binds: Box<[Ustr]>,
@@ -336,7 +336,7 @@ pub struct Case {
     pub body: Block,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Function {
     /// `<lambda>` for a lambda.
     pub name: Ustr,
@@ -355,7 +355,7 @@ pub struct Function {
     pub span: Span,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum FunctionBody {
     Block(Block),
     Expr(ExprId),
@@ -370,7 +370,7 @@ pub enum ParamKind {
     DoubleStar,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Param {
     pub name: Ustr,
     pub kind: ParamKind,
@@ -379,7 +379,7 @@ pub struct Param {
     pub span: Span,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Class {
     pub name: Ustr,
     pub name_span: Span,

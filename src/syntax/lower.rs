@@ -65,21 +65,18 @@ pub fn parse_with(parser: &mut Parser, text: &str) -> Tree {
 
 /// Lowers an already parsed tree of `text`.
 pub fn lower(concrete: &tree_sitter::Tree, text: &str) -> Tree {
-    lower_all(&[concrete.root_node()], text)
+    lower_within(0, concrete, text)
 }
 
-/// Lowers the trees of the pieces of `text`, in order, as one module.
-pub(super) fn lower_all(roots: &[Node], text: &str) -> Tree {
-    let Some(first) = roots.first() else { return Tree::default() };
-    let mut lowering = Lowering::new(*first, text);
-    for root in roots {
-        lowering.cursor = root.walk();
-        lowering.each(Lowering::statement);
-    }
-    lowering.tree.body = lowering.take_stmts(0);
+/// Lowers what stands so many levels deep in a module.
+pub(super) fn lower_within(depth: u32, concrete: &tree_sitter::Tree, text: &str) -> Tree {
+    let root = concrete.root_node();
+    let mut lowering = Lowering::new(root, text);
+    lowering.depth = depth;
+    lowering.tree.body = lowering.block();
     let mut tree = lowering.tree;
-    for root in roots.iter().filter(|root| root.has_error()) {
-        tree.errors.extend(errors(*root));
+    if root.has_error() {
+        tree.errors = errors(root);
     }
     // Broken code is the only reason for disorder; a node visited twice gives doubles.
     for spans in [&mut tree.comments, &mut tree.lines] {

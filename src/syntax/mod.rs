@@ -1,6 +1,7 @@
 //! tree-sitter's concrete tree lowered into a typed arena. Never fails: broken code
 //! gives fewer nodes.
 
+mod append;
 pub mod ast;
 #[cfg(test)]
 mod dump;

@@ -120,6 +120,7 @@ export class Server implements vscode.Disposable {
       initializationOptions: {
         settings: vscode.workspace.getConfiguration(SECTION),
         hoversBesideDiagnostics: true,
+        rendersTables: true,
       },
       synchronize: { configurationSection: SECTION },
       diagnosticPullOptions: { onChange: onType, onSave: !onType },

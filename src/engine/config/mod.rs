@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 /// One layer: everything optional.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
     /// The folder that globs and paths are relative to.
     pub base: PathBuf,

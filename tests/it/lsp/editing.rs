@@ -201,3 +201,31 @@ fn a_notebook_is_one_script_in_many_cells() {
     assert_eq!(client.pull(&last), Vec::<Value>::new());
     assert_eq!(client.pull(&first), Vec::<Value>::new());
 }
+
+#[test]
+fn settings_are_read_again_when_their_files_change() {
+    let mut client =
+        Client::new(Project::new().file("pyproject.toml", "[project]\nname = \"a\"\n"), pulling());
+    let uri = client.uri("sub/train.py");
+    client.open(&uri, FAULTY);
+    assert_eq!(rules(&client.pull(&uri)), ["missing-zero-grad"]);
+    // Nobody says that a file has come, changed or gone: the next check sees it.
+    let steps = [
+        ("trainlint.toml", Some("ignore = [\"missing-zero-grad\"]\n"), 0),
+        ("sub/trainlint.toml", Some("extend = \"../shared.toml\"\n"), 1),
+        ("shared.toml", Some(""), 1),
+        ("shared.toml", Some("ignore = [\"gradients\"]\n"), 0),
+        ("sub/trainlint.toml", None, 0),
+        ("trainlint.toml", None, 1),
+    ];
+    for (version, (path, text, findings)) in (2..).zip(steps) {
+        match text {
+            Some(text) => client.project.write(path, text),
+            None => client.project.remove(path),
+        }
+        client.replace(&uri, version, &format!("{FAULTY}# {version}\n"));
+        if path != "sub/trainlint.toml" || text.is_none() {
+            assert_eq!(client.pull(&uri).len(), findings, "{path} {text:?}");
+        }
+    }
+}

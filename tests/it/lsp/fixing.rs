@@ -57,6 +57,22 @@ fn everything_safe_is_fixed_at_once() {
 }
 
 #[test]
+fn a_client_that_cannot_ask_for_edits_later_has_them_at_once() {
+    let text = format!("{ROOT}y = 1  # trainlint: ignore[unsafe-log]\n");
+    let mut abilities = pulling();
+    abilities["textDocument"]["codeAction"] = json!({});
+    let mut client = Client::new(Project::new(), abilities);
+    let uri = client.uri("a.py");
+    client.open(&uri, &text);
+    let all = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 0 } });
+    let actions = client.actions(&uri, &all, Some("source.fixAll"));
+    assert_eq!(actions.len(), 1, "{actions:?}");
+    let fixed = edited(&text, &edits_of(&actions[0]["edit"], &uri));
+    assert_eq!(fixed, text.replace("  # trainlint: ignore[unsafe-log]", ""));
+    assert_eq!(actions[0]["data"], Value::Null);
+}
+
+#[test]
 fn hovers_say_why() {
     let mut client = Client::new(Project::new(), pulling());
     let uri = client.uri("train.py");
@@ -65,7 +81,8 @@ fn hovers_say_why() {
     let text = hover["contents"]["value"].as_str().unwrap();
     assert_eq!(hover["contents"]["kind"], "markdown");
     assert!(text.starts_with("**missing-zero-grad** · error, high confidence\n\n"), "{text}");
-    assert!(text.contains("| line 11 |"), "{text}");
+    let steps = "\n1. line 11 `loss.backward()`: adds to the gradients that are still in place\n2. line 12 `";
+    assert!(text.contains(steps), "{text}");
     assert_eq!(hover["range"]["start"]["line"], 11);
     assert_eq!(client.hover(&uri, &json!({ "line": 0, "character": 1 })), Value::Null);
 
@@ -77,7 +94,7 @@ fn hovers_say_why() {
 
 #[test]
 fn a_hover_beside_the_diagnostic_does_not_repeat_it() {
-    let options = json!({ "settings": {}, "hoversBesideDiagnostics": true });
+    let options = json!({ "settings": {}, "hoversBesideDiagnostics": true, "rendersTables": true });
     let mut client = Client::with_options(Project::new(), pulling(), options);
     let uri = client.uri("train.py");
     client.open(&uri, FAULTY);

@@ -1,0 +1,161 @@
+//! Fix all: what `trainlint check --fix` would make of a document. It takes several checks, so a thread of its own
+//! does it, while the server goes on answering.
+
+use super::client::error;
+use super::documents::{Body, Document, code_of};
+use super::edits::Changes;
+use super::server::Server;
+use crate::engine::fix::fix;
+use crate::engine::{Request, Silent, analysis, guarded};
+use crate::report::Applicability;
+use crate::source::SourceFile;
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use gen_lsp_types::WorkspaceEdit;
+use lsp_server::{ErrorCode, RequestId};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::thread;
+
+/// The requests that wait for a repair.
+pub struct Repairs {
+    waiting: Vec<RequestId>,
+    done: Sender<Repaired>,
+    pub finished: Receiver<Repaired>,
+}
+
+impl Default for Repairs {
+    fn default() -> Repairs {
+        let (done, finished) = unbounded();
+        Repairs { waiting: Vec::new(), done, finished }
+    }
+}
+
+/// What is to be answered when it is done.
+pub struct Pending {
+    id: RequestId,
+    uri: String,
+    edits: u64,
+    /// An action, or a list of them.
+    answer: Value,
+    /// Which of the list lacks its edit.
+    index: Option<usize>,
+}
+
+pub struct Repaired {
+    pending: Pending,
+    before: Arc<SourceFile>,
+    /// The repaired text; none where nothing is to be repaired.
+    after: Result<Option<SourceFile>, String>,
+}
+
+impl Repairs {
+    /// Whether the request waited.
+    pub fn take(&mut self, id: &RequestId) -> bool {
+        let at = self.waiting.iter().position(|waiting| waiting == id);
+        at.map(|at| self.waiting.remove(at)).is_some()
+    }
+}
+
+/// The action of a list that lacks its edit.
+pub fn lacking(answer: &Value) -> Option<usize> {
+    answer.as_array()?.iter().position(|action| action.pointer("/data/fixAll").is_some())
+}
+
+impl Server {
+    /// Answers with the action, or the list of actions, once the one of them that repairs all has its edit.
+    pub fn repair(&mut self, id: RequestId, answer: Value, index: Option<usize>) {
+        let action = index.map_or(&answer, |index| &answer[index]);
+        let Some(uri) = action.pointer("/data/fixAll").and_then(Value::as_str).map(str::to_owned) else {
+            return self.client.respond(id, Ok(answer));
+        };
+        let asked = action.pointer("/data/edits").and_then(Value::as_u64);
+        let Some(document) = self.documents.get(&uri).filter(|document| Some(document.edits) == asked) else {
+            return self.client.respond(id, Err(error(ErrorCode::ContentModified, "the text has changed")));
+        };
+        let edits = document.edits;
+        match self.to_repair(document) {
+            Ok((request, before)) => {
+                self.repairs.waiting.push(id.clone());
+                let done = self.repairs.done.clone();
+                let pending = Pending { id, uri, edits, answer, index };
+                thread::spawn(move || {
+                    let after = guarded(|| repaired(&request)).and_then(|after| after);
+                    // Nobody waits any more when the server has ended.
+                    let _ = done.send(Repaired { pending, before, after });
+                });
+            }
+            Err(why) => self.client.respond(id, Err(error(ErrorCode::RequestFailed, why))),
+        }
+    }
+
+    /// What `trainlint check --fix` would be asked of a document, and its text.
+    fn to_repair(&self, document: &Document) -> Result<(Request, Arc<SourceFile>), &'static str> {
+        let path = document.path.as_deref().ok_or("the document has no place")?;
+        let source = self.memory.library.held(path).ok_or("the document has no Python")?;
+        let request = self.request(path).ok_or("the document is not checked")?;
+        let stdin = Some((path.to_owned(), bytes(document)));
+        Ok((Request { stdin, buffer: None, ..request }, source))
+    }
+
+    /// A repair is done.
+    pub fn repaired(&mut self, repaired: Repaired) {
+        let Repaired { pending, before, after } = repaired;
+        let Pending { id, uri, edits, answer, index } = pending;
+        // It may have been cancelled.
+        if !self.repairs.take(&id) {
+            return;
+        }
+        let document = self.documents.get(&uri).filter(|document| document.edits == edits);
+        let answer = match (document, after) {
+            (None, _) => Err(error(ErrorCode::ContentModified, "the text has changed")),
+            (Some(_), Err(why)) => Err(error(ErrorCode::RequestFailed, why)),
+            (Some(document), Ok(after)) => {
+                let changes = Changes { document, source: &before, can: &self.client.can };
+                Ok(filled(answer, index, after.and_then(|after| changes.rewrite(&after))))
+            }
+        };
+        self.client.respond(id, answer);
+    }
+}
+
+/// Of the document that stands for stdin.
+fn repaired(request: &Request) -> Result<Option<SourceFile>, String> {
+    let Some((path, _)) = &request.stdin else { return Ok(None) };
+    let repaired =
+        fix(request, Applicability::Safe, &Silent, &analysis::analyse).map_err(|error| error.to_string())?;
+    let file = repaired.files.iter().find(|file| file.path == *path);
+    file.map(|file| SourceFile::from_bytes(path, &file.after)).transpose().map_err(|error| error.to_string())
+}
+
+/// With the edit; an action of a list that has none to make is not offered.
+fn filled(mut answer: Value, index: Option<usize>, edit: Option<WorkspaceEdit>) -> Value {
+    match (index, edit) {
+        (None, edit) => {
+            answer["edit"] = edit.map_or_else(|| json!({ "changes": {} }), |edit| json!(edit));
+        }
+        (Some(index), Some(edit)) => {
+            answer[index]["edit"] = json!(edit);
+            answer[index].as_object_mut().map(|action| action.remove("data"));
+        }
+        (Some(index), None) => {
+            answer.as_array_mut().map(|actions| actions.remove(index));
+        }
+    }
+    answer
+}
+
+/// The bytes of a file that would hold the document. A byte order mark makes them UTF-8, whatever they declare.
+fn bytes(document: &Document) -> Vec<u8> {
+    match &document.body {
+        Body::Script(text) => format!("\u{feff}{}", text.text.trim_start_matches('\u{feff}')).into_bytes(),
+        Body::Notebook { cells, texts } => {
+            let codes = code_of(cells, texts);
+            let code = |index: u32| codes.iter().find(|(at, _)| *at == index).map(|(_, text)| *text);
+            let cells = (1..).zip(cells).map(|(index, _)| match code(index) {
+                Some(text) => json!({ "cell_type": "code", "source": text }),
+                None => json!({ "cell_type": "markdown", "source": "" }),
+            });
+            json!({ "nbformat": 4, "cells": cells.collect::<Vec<_>>() }).to_string().into_bytes()
+        }
+    }
+}
