@@ -151,6 +151,7 @@ impl Life<'_, '_> {
                 self.note(Kind::Unscale, event, way, before);
                 state.grads = map(before.grads, |one| if one & MULTIPLIED != 0 { UNSCALED } else { one });
             }
+            ScalerAct::Unscale(of) if self.share.may_be(of) => self.note(Kind::Read, event, way, before),
             ScalerAct::Unscale(_) => {}
             ScalerAct::Update => {
                 self.note(Kind::Update(scaler), event, way, before);

@@ -89,6 +89,12 @@ impl Share<'_, '_> {
         self.alone
     }
 
+    /// Whether another optimizer may be this one: of one of them not all is seen that it owns.
+    pub fn may_be(&self, other: ObjId) -> bool {
+        let other = self.script.rehearsal.heap.get(other).optimizer();
+        other.is_some_and(|other| other.others || self.state.others)
+    }
+
     /// Whether another optimizer applies the same gradients.
     pub fn is_of(&self, other: ObjId) -> bool {
         let State::Optimizer(other) = &self.script.rehearsal.heap.get(other).state else { return false };

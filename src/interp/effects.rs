@@ -25,11 +25,12 @@ impl<'p> Interp<'p> {
                     self.schedule(&arg(0), to_epoch, call.place);
                 }
                 Verb::Unscale => {
+                    // One that is not known may be any.
                     let optimizer = self.optimizer_within(&arg(1));
-                    self.scaler(&arg(0), optimizer.map(ScalerAct::Unscale), call);
+                    self.scaler(&arg(0), optimizer.map_or(ScalerAct::Read, ScalerAct::Unscale), call);
                 }
-                Verb::UpdateScale => self.scaler(&arg(0), Some(ScalerAct::Update), call),
-                Verb::ReadScale => self.scaler(&arg(0), Some(ScalerAct::Read), call),
+                Verb::UpdateScale => self.scaler(&arg(0), ScalerAct::Update, call),
+                Verb::ReadScale => self.scaler(&arg(0), ScalerAct::Read, call),
                 Verb::Clip => self.clip(&arg(0), &arg(1), call.place),
                 Verb::Clear => self.clear(&arg(0), call.place),
                 Verb::Train => {

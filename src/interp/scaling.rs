@@ -44,8 +44,8 @@ impl<'p> Interp<'p> {
         held.find(is_optimizer)
     }
 
-    pub(super) fn scaler(&mut self, scaler: &Value, act: Option<ScalerAct>, call: &Invocation) {
-        let (Some(scaler), Some(act)) = (self.working_scaler(scaler), act) else { return };
+    pub(super) fn scaler(&mut self, scaler: &Value, act: ScalerAct, call: &Invocation) {
+        let Some(scaler) = self.working_scaler(scaler) else { return };
         let confidence = self.heap.get(scaler).confidence;
         self.event(call.place, Effect::Scaler { scaler, act }, confidence);
     }
