@@ -387,18 +387,21 @@ impl<'p> Interp<'p> {
             && (has(Role::Optimizer) || self.apis.role_by_use(&[attribute], false) == Some(Role::Optimizer))
     }
 
-    /// A value known only by its role.
+    /// A value known only by its role: of each name another one.
     pub(super) fn of_role(&mut self, role: Role, place: Place, name: Ustr, value: Value) -> Value {
-        let key = Place::new(place.file, Span::new(place.span.start ^ name_hash(name), place.span.end));
+        python::aside(self, name.precomputed_hash(), |interp| interp.made_of_role(role, place, value))
+    }
+
+    fn made_of_role(&mut self, role: Role, place: Place, value: Value) -> Value {
         match role {
             Role::Module => {
                 let device = value.as_tensor().map_or(Device::Unknown, |tensor| tensor.device);
-                Value::Obj(self.opaque_module(key, device))
+                Value::Obj(self.opaque_module(place, device))
             }
             Role::Optimizer => {
                 let state = OptimizerState { others: true, ..OptimizerState::default() };
                 let class = self.apis.class_of(Role::Optimizer).map_or(ClassRef::Builtin, ClassRef::Api);
-                Value::Obj(self.alloc_as(key, class, State::Optimizer(state), Confidence::Medium))
+                Value::Obj(self.alloc_as(place, class, State::Optimizer(state), Confidence::Medium))
             }
             Role::Tensor if value.is_unknown() => {
                 Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() })
@@ -406,7 +409,7 @@ impl<'p> Interp<'p> {
             Role::Scaler | Role::Scheduler | Role::Engine => match self.apis.class_of(role) {
                 Some(class) => {
                     let state = if role == Role::Scaler { State::Scaler } else { State::Plain };
-                    Value::Obj(self.alloc_as(key, ClassRef::Api(class), state, Confidence::Medium))
+                    Value::Obj(self.alloc_as(place, ClassRef::Api(class), state, Confidence::Medium))
                 }
                 None => value,
             },
@@ -497,8 +500,4 @@ fn deciding(tree: &Tree, stmt: StmtId) -> StmtId {
     let Some(top) = after.checked_sub(1).map(|at| tree.body[at]) else { return stmt };
     let decides = matches!(tree.stmt(top).kind, StmtKind::If { .. } | StmtKind::Try { .. });
     if decides && tree.stmt(top).span.contains(span) { top } else { stmt }
-}
-
-fn name_hash(name: Ustr) -> u32 {
-    (name.precomputed_hash() as u32) | 0x8000_0000
 }

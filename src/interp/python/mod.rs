@@ -167,9 +167,9 @@ pub(super) fn alloc_part(
 }
 
 /// Does something as if on a way of its own, so that objects it makes are not taken for those of a place.
-fn aside<T>(interp: &mut Interp, nth: u64, work: impl FnOnce(&mut Interp) -> T) -> T {
+pub(super) fn aside<T>(interp: &mut Interp, nth: u64, work: impl FnOnce(&mut Interp) -> T) -> T {
     let path = interp.path;
-    interp.path = path.rotate_left(7) ^ (nth + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    interp.path = path.rotate_left(7) ^ nth.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let result = work(interp);
     interp.path = path;
     result
