@@ -16,6 +16,8 @@ pub(super) struct Birth {
     ready: bool,
     /// The first attribute that needed it earlier.
     first: Option<(Place, Ustr)>,
+    /// Its constructor was followed to its end.
+    whole: bool,
 }
 
 /// Containers inside containers are looked into so deep.
@@ -37,12 +39,12 @@ impl<'p> Interp<'p> {
             || self.has_unseen_base(class)
             || self.owns(class, "constructing")
             || ["__new__", "__setattr__"].iter().any(|name| self.is_of_project(object, name));
-        self.watch.births.push(Birth { object, ready, first: None });
+        self.watch.births.push(Birth { object, ready, first: None, whole: true });
     }
 
     pub(super) fn end_birth(&mut self, constructor: Option<Place>) {
         let Some(mut birth) = self.watch.births.pop() else { return };
-        if self.heap.get(birth.object).module().is_none() {
+        if !birth.whole || self.heap.get(birth.object).module().is_none() {
             return;
         }
         let until = self.heap.len() as u32;
@@ -67,6 +69,16 @@ impl<'p> Interp<'p> {
             let attribute = birth.first.map(|(_, name)| name);
             self.watch.unready.push((place, Sight::Unready { class, attribute }));
         }
+    }
+
+    /// A constructor, or what it calls, was not followed to its end: what it has made so far says nothing.
+    pub(super) fn leave_unborn(&mut self, receiver: Option<&Value>) {
+        let Some(object) = receiver.and_then(Value::as_obj) else { return };
+        self.watch
+            .births
+            .iter_mut()
+            .filter(|birth| birth.object == object)
+            .for_each(|birth| birth.whole = false);
     }
 
     /// The framework's constructor runs for an instance, or something that may call it.

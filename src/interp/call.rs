@@ -322,6 +322,7 @@ impl<'p> Interp<'p> {
             // What it did not come to do may undo what it did: nothing of it counts.
             self.starved.insert(key);
             self.out.sightings.truncate(seen);
+            self.leave_unborn(receiver);
             self.havoc_with(call, receiver);
             return Value::Unknown;
         }
