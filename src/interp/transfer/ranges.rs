@@ -4,7 +4,7 @@ use super::build::is_number;
 use super::ops::with_any;
 use crate::apis::{Apply, RangeSpec};
 use crate::interp::Invocation;
-use crate::values::{End, Interval, Length, Relation, Source, Tensor, Value, interval_of};
+use crate::values::{End, Interval, Relation, Source, Tensor, Value, interval_of};
 
 type Function = fn(&Operands) -> Option<Interval>;
 
@@ -190,11 +190,6 @@ fn is_boundless(tensor: &Tensor) -> bool {
 /// Of sums of products of two tensors' numbers.
 pub fn products(a: &Tensor, b: &Tensor) -> Option<Interval> {
     let nothing = Some(Interval::point(0.0));
-    if let (Some(a), Some(b)) = (a.range, b.range)
-        && a.mul(&b).length == Length::UnitProducts
-    {
-        return Some(Interval::closed(-1.0, 1.0));
-    }
     if (is_boundless(a) && b.range != nothing) || (is_boundless(b) && a.range != nothing) {
         return Some(Interval::REAL);
     }
