@@ -4,6 +4,7 @@
 use super::{
     Call, Frame, Interp, Passed, Scope,
     branch::{Arm, Boxed},
+    call_path::Hop,
     python,
     stmt::Flow,
 };
@@ -21,11 +22,6 @@ const LEAST_RATION: u32 = 10_000;
 const DEEPEST: u32 = 24;
 /// A function may be on the way so often: recursion is cut.
 const RECURSION: usize = 2;
-
-/// Folds a call site into the path that names objects.
-pub(super) fn mix(path: u64, start: u32, index: u32) -> u64 {
-    (path ^ (u64::from(start) << 20) ^ u64::from(index)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23)
-}
 
 impl<'p> Interp<'p> {
     pub fn call_value(&mut self, callee: &Value, call: &Call) -> Value {
@@ -282,8 +278,7 @@ impl<'p> Interp<'p> {
         self.scopes.insert(env, scope);
         let receiver = if closure.wrap.is_static { None } else { receiver };
         self.bind_arguments(env, closure, receiver, call);
-        let path = self.path;
-        self.path = mix(path, call.place.span.start, call.place.file.0);
+        let path = self.enter_path(Hop::Call(call.place));
         self.depth += 1;
         self.push_frame(env, closure.file, Some(closure.function), Some((call.place, function.name)));
         if let Some(frame) = self.frames.last_mut() {

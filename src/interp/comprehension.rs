@@ -1,7 +1,7 @@
 //! Comprehensions and generator expressions: their clauses are loops and branches like any other, and what
 //! they gather is a container.
 
-use super::{Interp, expr::key_of};
+use super::{Interp, call_path::Hop, expr::key_of};
 use crate::syntax::*;
 use crate::values::*;
 
@@ -79,7 +79,8 @@ impl<'p> Interp<'p> {
         };
         let path = self.path;
         for (index, value) in values.into_iter().enumerate() {
-            self.path = super::call::mix(path, place.span.start, index as u32 + 1);
+            self.path = path;
+            self.enter_path(Hop::Nth(place, index as u32));
             self.assign(clause.target, value);
             let mut keep = true;
             for condition in &clause.conditions {

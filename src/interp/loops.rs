@@ -1,7 +1,7 @@
 //! Loops: a body runs until what it leaves no longer changes what it starts with; a short sequence of
 //! known values is run value by value.
 
-use super::{ActiveLoop, Interp, branch::Arm, stmt::Flow};
+use super::{ActiveLoop, Interp, branch::Arm, call_path::Hop, stmt::Flow};
 use crate::report::{Place, Span};
 use crate::syntax::*;
 use crate::trace::{Exit, LoopId, LoopInfo, Node, Over};
@@ -99,7 +99,8 @@ impl<'p> Interp<'p> {
     fn unrolled(&mut self, place: Place, target: ExprId, values: Vec<Value>, body: &'p [StmtId]) -> Flow {
         let path = self.path;
         for (index, value) in values.into_iter().enumerate() {
-            self.path = super::call::mix(path, place.span.start, index as u32 + 1);
+            self.path = path;
+            self.enter_path(Hop::Nth(place, index as u32));
             self.assign(target, value);
             self.trace.push(Vec::new());
             let flow = self.block(body);

@@ -12,6 +12,7 @@ mod birth;
 mod branch;
 mod builtins;
 mod call;
+mod call_path;
 mod class;
 mod comprehension;
 mod context;
@@ -61,6 +62,7 @@ pub mod transfer;
 mod watch;
 mod workers;
 
+use call_path::{CallPath, CallPaths};
 use device::own_gpu;
 pub use feeding::is_held_in_order;
 pub use invocation::{Call, Invocation, Passed};
@@ -120,9 +122,10 @@ pub struct Interp<'p> {
     symbolic: bool,
     /// Calls of modules that are running and were made outside of any forward.
     forwards: Vec<device::OpenForward>,
-    /// Stands for the call sites and unrolled iterations around us, so that a site has an object for each.
-    path: u64,
-    sites: FxHashMap<(u64, FileId, u32), ObjId>,
+    /// The call sites and unrolled iterations around us, so that a site has an object for each.
+    path: CallPath,
+    paths: CallPaths,
+    sites: FxHashMap<(CallPath, Place), ObjId>,
     scopes: FxHashMap<ObjId, Scope>,
     modules: FxHashMap<FileId, ModuleFrame>,
     /// Names that a module's stars were asked for, in vain or not yet to the end.
@@ -133,7 +136,7 @@ pub struct Interp<'p> {
     stars: u32,
     length_symbols: FxHashMap<ObjId, Symbol>,
     /// Ids of graphs that are followed, by where that began.
-    followed: FxHashMap<(u64, Place), u32>,
+    followed: FxHashMap<(CallPath, Place), u32>,
     /// Instances of classes whose methods nothing called.
     instances: FxHashMap<ObjId, Value>,
     seeded: Option<FnKey>,
@@ -145,7 +148,7 @@ pub struct Interp<'p> {
     /// Everything that optimizers have gathered so far.
     gathered: ObjSet,
     /// Where iterators were gone through: by the way that led there, and the place.
-    endings: Vec<(u64, Place)>,
+    endings: Vec<(CallPath, Place)>,
     /// The object that knows which parts of graphs are left to walk.
     walks: Option<ObjId>,
     /// Ids of graphs that something keeps over iterations.
@@ -215,7 +218,7 @@ struct Around<'p> {
     /// The statement's further contexts.
     rest: &'p [WithItem],
     body: &'p [StmtId],
-    path: u64,
+    path: CallPath,
     /// How the body ended, once it ran.
     flow: Option<stmt::Flow>,
 }
@@ -296,7 +299,7 @@ impl<'p> Interp<'p> {
             epoch: self.epoch,
             confidence: self.trust,
         };
-        let key = (self.path, place.file, place.span.start.wrapping_mul(31).wrapping_add(place.span.end));
+        let key = (self.path, place);
         if let Some(id) = self.sites.get(&key).copied()
             && std::mem::discriminant(&self.heap.get(id).state) == std::mem::discriminant(&object.state)
             && !self.active.is_empty()

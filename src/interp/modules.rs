@@ -1,6 +1,6 @@
 //! Modules: what their calls do and give, their mode, and what lies inside them.
 
-use super::{Call, Interp, Invocation, class::Base, parameters::is_parameter};
+use super::{Call, Interp, Invocation, call_path::Hop, class::Base, parameters::is_parameter};
 use crate::apis::{Api, Mark};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
@@ -267,8 +267,7 @@ impl<'p> Interp<'p> {
                 // A symbolic input in front says what shape comes.
                 continue;
             }
-            let path = self.path;
-            self.path = super::call::mix(path, call.place.span.start, index as u32 + 1);
+            let path = self.enter_path(Hop::Nth(call.place, index as u32));
             let seen = self.out.sightings.len();
             value = self.call_value(child, &Call::with(call.place, [value]));
             self.path = path;

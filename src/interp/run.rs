@@ -1,6 +1,6 @@
 //! The rehearsal of one file: its body as a script, then every function that nothing called.
 
-use super::{Call, Interp, Passed, Settings};
+use super::{Call, CallPath, CallPaths, Interp, Passed, Settings};
 use crate::apis::{Apis, Role};
 use crate::names::Project;
 use crate::report::{Confidence, FileId, Place, Span};
@@ -47,7 +47,8 @@ impl<'p> Interp<'p> {
             epoch: 1,
             grad: Some(true),
             contexts: Vec::new(),
-            path: 0,
+            path: CallPath::default(),
+            paths: CallPaths::default(),
             sites: FxHashMap::default(),
             scopes: FxHashMap::default(),
             modules: FxHashMap::default(),

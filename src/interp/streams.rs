@@ -1,7 +1,7 @@
 //! Datasets that are streams, and parts of datasets: slices of arrays, batches, prefixes, splits.
 //! An element of a stream is one abstract sample, beside how many there are.
 
-use super::{Interp, Invocation};
+use super::{Interp, Invocation, call_path::Hop};
 use crate::apis::{Literal, Role};
 use crate::report::Place;
 use crate::trace::Sight;
@@ -132,8 +132,7 @@ impl<'p> Interp<'p> {
     }
 
     fn part_of(&mut self, call: &Invocation, index: u32, length: Int) -> Value {
-        let path = self.path;
-        self.path = super::call::mix(path, call.place.span.start, index);
+        let path = self.enter_path(Hop::Nth(call.place, index));
         let class = self.apis.class_of(Role::Dataset).map_or(ClassRef::Builtin, ClassRef::Api);
         let object = self.alloc(call.place, class, State::Plain);
         self.path = path;

@@ -1,6 +1,6 @@
 //! Flags of `absl` and TensorFlow, and the options of `click` and `typer`.
 
-use super::super::{Call, Interp};
+use super::super::{Call, CallPath, Interp};
 use super::Table;
 use super::outside::{Kind, outside};
 use crate::report::{FileId, Place, Span};
@@ -17,7 +17,8 @@ const FLAGS: &str = "absl.flags.FlagValues";
 
 /// The one object that holds the flags of a run.
 pub(super) fn flags(interp: &mut Interp) -> ObjId {
-    let key = (u64::MAX, FileId(u32::MAX), 0);
+    // A place in no file: nothing else is made there.
+    let key = (CallPath::default(), Place::new(FileId(u32::MAX), Span::default()));
     if let Some(id) = interp.sites.get(&key) {
         return *id;
     }

@@ -31,7 +31,7 @@ pub use numbers::{augment, binary, compare, unary};
 pub use outside::parse_any as parse_scalar;
 pub use stdlib::constant;
 
-use super::{Call, Interp};
+use super::{Call, Interp, call_path::Hop};
 use crate::report::Place;
 use crate::values::{ClassRef, ObjId, State, Value};
 use rustc_hash::FxHashMap;
@@ -168,8 +168,7 @@ pub(super) fn alloc_part(
 
 /// Does something as if on a way of its own, so that objects it makes are not taken for those of a place.
 pub(super) fn aside<T>(interp: &mut Interp, nth: u64, work: impl FnOnce(&mut Interp) -> T) -> T {
-    let path = interp.path;
-    interp.path = path.rotate_left(7) ^ nth.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let path = interp.enter_path(Hop::Aside(nth));
     let result = work(interp);
     interp.path = path;
     result
