@@ -7,7 +7,7 @@ use super::{CLEAN, FAILURE, FINDINGS, fix};
 use crate::engine::baseline::Baseline;
 use crate::engine::silence::silence;
 use crate::engine::{self, Outcome, Request, Silent};
-use crate::facts::units::plural;
+use crate::report::units::plural;
 use anyhow::{Context, anyhow};
 use std::path::Path;
 

@@ -4,8 +4,8 @@ use super::CLEAN;
 use super::output::Output;
 use crate::engine::settings::Settings;
 use crate::engine::{self, Request, shown_path};
-use crate::facts::units;
 use crate::render;
+use crate::report::units;
 use std::fmt::Write;
 
 pub fn files(request: &Request, output: &Output) -> anyhow::Result<u8> {

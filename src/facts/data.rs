@@ -1,7 +1,7 @@
 //! Where the data of a training run is: all of it on the GPU, or all of it in one batch.
 
-use super::{Script, once, units};
-use crate::report::{Place, Severity};
+use super::{Script, once};
+use crate::report::{Place, Severity, units};
 use crate::trace::{At, Effect, Forward, LoopId, Node, Over, Sight};
 use crate::values::{Graph, Int, ObjId, Source, State, Tensor, Value};
 use rustc_hash::FxHashSet;

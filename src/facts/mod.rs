@@ -34,7 +34,6 @@ mod slopes;
 mod stand_ins;
 mod steps;
 mod targets;
-pub mod units;
 mod walks;
 
 pub use accumulation::FullSize;

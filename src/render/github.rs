@@ -4,7 +4,7 @@
 use super::words::explanation;
 use super::{Position, severity};
 use crate::engine::Outcome;
-use crate::facts::units::plural;
+use crate::report::units::plural;
 use crate::report::{Diagnostic, Severity};
 use std::cmp::Reverse;
 use std::fmt::Write;

@@ -3,7 +3,7 @@
 use super::{BOLD, paint, severity, severity_code};
 use crate::engine::Outcome;
 use crate::engine::selection::find_rule;
-use crate::facts::units::plural;
+use crate::report::units::plural;
 use crate::report::{Applicability, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 

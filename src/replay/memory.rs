@@ -4,7 +4,7 @@
 use super::outcome::{Evidence, Limit, Line, Picture, Verdict};
 use super::plan::Memory;
 use super::run::{Judged, Measured};
-use crate::facts::units::{bytes, count};
+use crate::report::units::{bytes, count};
 
 const GB: f64 = 1e9;
 /// Points of a line that is straight but for rounding.

@@ -1,7 +1,7 @@
 //! Results for people: the verdict first, then what it rests on.
 
 use super::outcome::{Counts, Expression, First, Outcome, Results, Row, Shown, Verdict};
-use crate::facts::units::count;
+use crate::report::units::count;
 use std::fmt::Write;
 
 /// More numbers of a row are not repeated.

@@ -1,6 +1,7 @@
 //! What a finding is: plain data. Knows no rule, no file format and no framework.
 
 pub mod replay;
+pub mod units;
 
 use replay::Replay;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! A tensor on the GPU that is computed number by number.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script, units};
-use crate::report::Severity;
+use crate::facts::{Findings, Script};
+use crate::report::{Severity, units};
 
 pub(super) static RULE: Rule = Rule {
     id: "element-loop-on-gpu",

@@ -1,9 +1,9 @@
 //! A batch that is the whole dataset.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script, units};
+use crate::facts::{Findings, Script};
 use crate::report::replay::{Demand, Replay};
-use crate::report::{Fix, Severity};
+use crate::report::{Fix, Severity, units};
 
 pub(super) static RULE: Rule = Rule {
     id: "full-dataset-batch",

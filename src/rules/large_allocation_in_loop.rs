@@ -1,9 +1,9 @@
 //! A large tensor that is allocated again and again.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script, units};
-use crate::report::Severity;
+use crate::facts::{Findings, Script};
 use crate::report::replay::{Demand, Replay};
+use crate::report::{Severity, units};
 
 pub(super) static RULE: Rule = Rule {
     id: "large-allocation-in-loop",

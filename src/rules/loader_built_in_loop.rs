@@ -1,8 +1,8 @@
 //! A loader whose workers start again in each epoch.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script, units};
-use crate::report::Severity;
+use crate::facts::{Findings, Script};
+use crate::report::{Severity, units};
 
 pub(super) static RULE: Rule = Rule {
     id: "loader-built-in-loop",

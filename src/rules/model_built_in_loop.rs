@@ -1,8 +1,8 @@
 //! Models that are built in a loop, in a framework that keeps them.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script, units};
-use crate::report::Severity;
+use crate::facts::{Findings, Script};
+use crate::report::{Severity, units};
 
 pub(super) static RULE: Rule = Rule {
     id: "model-built-in-loop",

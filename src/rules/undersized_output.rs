@@ -1,8 +1,8 @@
 //! A buffer that is smaller than what is computed for it.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script, units};
-use crate::report::Severity;
+use crate::facts::{Findings, Script};
+use crate::report::{Severity, units};
 
 pub(super) static RULE: Rule = Rule {
     id: "undersized-output",

@@ -1,8 +1,8 @@
 //! An array that becomes a constant as a whole.
 
 use super::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script, units};
-use crate::report::Severity;
+use crate::facts::{Findings, Script};
+use crate::report::{Severity, units};
 
 pub(super) static RULE: Rule = Rule {
     id: "whole-array-constant",

@@ -10,8 +10,8 @@ pub use schema::schema;
 
 use crate::apis::Literal;
 use crate::engine::selection::Selector;
-use crate::facts::{gpus, units};
-use crate::report::Confidence;
+use crate::facts::gpus;
+use crate::report::{Confidence, units};
 use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;

@@ -5,6 +5,7 @@ use super::optimizer::{kind, learning_rate};
 use super::probe::Probe;
 use super::{FEATURES, HIDDEN, Pair, ROUNDS, RUNS, outputs};
 use crate::report::replay::{LAYERS, Loss, Step};
+use crate::report::units::ordinal;
 
 /// What a loss that is this much higher is called worse for, if not by much.
 const LITTLE: f64 = 1.02;
@@ -91,8 +92,9 @@ fn probed(probe: &Probe) -> Option<String> {
             format!("after {graphs} rounds the graphs of {graphs} rounds are alive, and one more each round")
         }
         Probe::Deeper(graphs) => {
+            let round = ordinal(*graphs);
             format!(
-                "the backward pass of the {graphs}th round goes through {graphs} graphs, and one more each round"
+                "the backward pass of the {round} round goes through {graphs} graphs, and one more each round"
             )
         }
     })

@@ -86,6 +86,18 @@ pub fn plural(number: usize, noun: &str) -> String {
     format!("{} {noun}{s}", count(i64::try_from(number).unwrap_or(i64::MAX)))
 }
 
+/// `1st`, `2nd`, `3rd`, `11th`, `21st`.
+pub fn ordinal(number: u64) -> String {
+    let ending = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,5 +151,13 @@ mod tests {
         assert_eq!(rounded(812), "812");
         assert_eq!(plural(1, "error"), "1 error");
         assert_eq!(plural(1_200, "finding"), "1,200 findings");
+    }
+    #[test]
+    fn ordinals_have_the_ending_of_their_last_word() {
+        let numbers = [0, 1, 2, 3, 4, 11, 12, 13, 21, 22, 40, 101, 111, 113];
+        let endings = ["th", "st", "nd", "rd", "th", "th", "th", "th", "st", "nd", "th", "st", "th", "th"];
+        for (number, ending) in numbers.into_iter().zip(endings) {
+            assert_eq!(ordinal(number), format!("{number}{ending}"));
+        }
     }
 }
