@@ -151,7 +151,7 @@ pub fn run_of(lesson: &Lesson, state: &[f64]) -> Run {
         loss,
         right,
         curve: drawn.map(|(point, loss)| [f64::from(point * (ROUNDS / POINTS)), *loss]).collect(),
-        ended: refusal(why as u32, lesson.training).map(|why| (round as u32, why.to_string())),
+        ended: refusal(why as u32, lesson.training).map(|why| (round as u32, why)),
     }
 }
 

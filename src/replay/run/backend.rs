@@ -59,10 +59,14 @@ pub trait Backend {
     ) -> Result<Search, Trouble>;
 
     /// Runs a graph on one sample, where this is another machine than the CPU, which has run it already.
-    fn repeat(&mut self, graph: &Graph, inputs: &[Vec<f64>]) -> Result<Option<Repeated>, Trouble>;
+    fn repeat(&mut self, _: &Graph, _: &[Vec<f64>]) -> Result<Option<Repeated>, Trouble> {
+        Ok(None)
+    }
 
     /// Makes runs of a training, all at once; `None` of what it has no kernel for, so that the CPU does it.
-    fn train(&mut self, lessons: &[Lesson], deadline: Instant) -> Result<Option<Vec<Run>>, Trouble>;
+    fn train(&mut self, _: &[Lesson], _: Instant) -> Result<Option<Vec<Run>>, Trouble> {
+        Ok(None)
+    }
 
     /// As messages call it.
     fn name(&self) -> &str;
@@ -70,7 +74,10 @@ pub trait Backend {
     /// As results call it.
     fn kind(&self) -> &'static str;
 
-    fn memory(&mut self) -> Option<Measured>;
+    /// Of a card only.
+    fn memory(&mut self) -> Option<Measured> {
+        None
+    }
 
     /// What did not go as it was asked to, once.
     fn aside(&mut self) -> Option<String> {
@@ -92,24 +99,12 @@ impl Backend for Cpu {
         Ok(search::search(graph, sampler, samples, deadline))
     }
 
-    fn repeat(&mut self, _: &Graph, _: &[Vec<f64>]) -> Result<Option<Repeated>, Trouble> {
-        Ok(None)
-    }
-
-    fn train(&mut self, _: &[Lesson], _: Instant) -> Result<Option<Vec<Run>>, Trouble> {
-        Ok(None)
-    }
-
     fn name(&self) -> &str {
         "the CPU"
     }
 
     fn kind(&self) -> &'static str {
         CPU
-    }
-
-    fn memory(&mut self) -> Option<Measured> {
-        None
     }
 }
 
@@ -143,9 +138,5 @@ impl Backend for Gone {
 
     fn kind(&self) -> &'static str {
         CUDA
-    }
-
-    fn memory(&mut self) -> Option<Measured> {
-        None
     }
 }

@@ -130,9 +130,9 @@ impl Scaler {
         (gradient * self.scale).rounded(Float::F16)
     }
 
-    pub fn unscale(&mut self, held: &mut Weights) -> Result<(), String> {
+    pub fn unscale(&mut self, held: &mut Weights) -> Result<(), Refusal> {
         if self.unscaled || self.stepped {
-            return Err(Refusal::UnscaledTwice.to_string());
+            return Err(Refusal::UnscaledTwice);
         }
         self.unscaled = true;
         let numbers = || held.iter().flatten();
@@ -143,9 +143,9 @@ impl Scaler {
     }
 
     /// Whether the step is made: after an overflow it is not.
-    pub fn step(&mut self, held: &mut Weights) -> Result<bool, String> {
+    pub fn step(&mut self, held: &mut Weights) -> Result<bool, Refusal> {
         if self.stepped {
-            return Err(Refusal::SteppedTwice.to_string());
+            return Err(Refusal::SteppedTwice);
         }
         if !self.unscaled {
             self.unscale(held)?;
@@ -154,9 +154,9 @@ impl Scaler {
         Ok(!self.overflowed)
     }
 
-    pub fn update(&mut self) -> Result<(), String> {
+    pub fn update(&mut self) -> Result<(), Refusal> {
         if !self.unscaled {
-            return Err(Refusal::NotLooked.to_string());
+            return Err(Refusal::NotLooked);
         }
         let scale = if self.overflowed { self.scale * BACKOFF } else { self.scale };
         *self = Scaler { scale, ..Scaler::new() };

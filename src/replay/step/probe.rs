@@ -1,6 +1,7 @@
 //! What steps apply, with frozen weights and the same batches: what differs is the order of the calls.
 
 use super::model::{Model, Task, Weights};
+use super::refusal::Refusal;
 use super::session::{Applied, Session, Taken, norm};
 use crate::report::replay::{Carried, LAYERS, Step, Training};
 use std::time::Instant;
@@ -18,7 +19,7 @@ const SAME: f64 = 1e-5;
 pub enum Probe {
     Same,
     /// The run ends in this round.
-    Ends(u32, String),
+    Ends(u32, Refusal),
     /// No step is made.
     NoStep,
     /// Nothing reaches these layers, counted from the input.
@@ -43,7 +44,7 @@ pub enum Probe {
 
 struct Seen {
     applied: Vec<Applied>,
-    ended: Option<(u32, String)>,
+    ended: Option<(u32, Refusal)>,
     depth: u64,
 }
 

@@ -1,6 +1,7 @@
 //! Whole runs of a training, and what they come to. The CPU makes them one after the other; a GPU makes all at once.
 
 use super::model::{Model, Task};
+use super::refusal::Refusal;
 use super::session::Session;
 use crate::report::replay::{Step, Training};
 use std::time::Instant;
@@ -31,7 +32,7 @@ pub struct Run {
     pub right: f64,
     pub curve: Vec<[f64; 2]>,
     /// In which round a framework ended it, and why.
-    pub ended: Option<(u32, String)>,
+    pub ended: Option<(u32, Refusal)>,
 }
 
 impl Lesson<'_> {

@@ -76,7 +76,7 @@ impl<'a> Session<'a> {
     }
 
     /// One round; gives the loss of its last batch, or what ended the run.
-    pub fn round(&mut self, number: u32) -> Result<f64, String> {
+    pub fn round(&mut self, number: u32) -> Result<f64, Refusal> {
         let mut loss = f64::NAN;
         for Act { call, every } in &self.training.round {
             if (number + 1).is_multiple_of(*every) {
@@ -86,7 +86,7 @@ impl<'a> Session<'a> {
         Ok(loss)
     }
 
-    fn make(&mut self, call: Call) -> Result<Option<f64>, String> {
+    fn make(&mut self, call: Call) -> Result<Option<f64>, Refusal> {
         match call {
             Call::Clear => self.clear(),
             Call::Backward => return self.walk(false).map(Some),
@@ -112,13 +112,13 @@ impl<'a> Session<'a> {
         self.task.batch(number, &self.training.loss)
     }
 
-    fn walk(&mut self, scaled: bool) -> Result<f64, String> {
+    fn walk(&mut self, scaled: bool) -> Result<f64, Refusal> {
         if self.training.elements > 1 {
-            return Err(Refusal::Elements(self.training.elements).to_string());
+            return Err(Refusal::Elements(self.training.elements));
         }
         self.carried += u64::from(self.training.carries.is_some());
         if self.training.carries == Some(Carried::Freed) && self.carried > 1 {
-            return Err(Refusal::Freed.to_string());
+            return Err(Refusal::Freed);
         }
         let batch = self.batch();
         let in_training = self.training.modes.learns_in_training;
