@@ -10,6 +10,7 @@ mod changes;
 mod check;
 mod explain;
 mod fix;
+mod formats;
 mod hints;
 mod manual;
 mod output;

@@ -21,10 +21,9 @@ pub use summary::{fixes, statistics, summary};
 use crate::engine::selection::find_rule;
 use crate::engine::{Outcome, Sources};
 use crate::report::{Applicability, Confidence, Place, Severity};
-use clap::ValueEnum;
 
 /// How findings are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// With the code and everything that explains it.
     #[default]
