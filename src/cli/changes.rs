@@ -4,8 +4,9 @@ mod diff;
 mod git;
 
 use crate::engine::configs::Origin;
-use crate::engine::{Outcome, Request, absolute};
+use crate::engine::{Outcome, Request};
 use crate::report::Diagnostic;
+use crate::source::absolute_from;
 use anyhow::{Context, anyhow, bail};
 use diff::Diff;
 use git::Repository;
@@ -173,7 +174,7 @@ impl Before {
     /// What was asked for, and what of it was somewhere else.
     fn paths(&self, now: &Request) -> Vec<PathBuf> {
         let here = self.top.join(&self.prefix);
-        let asked: Vec<PathBuf> = now.paths.iter().map(|path| absolute(&here, path)).collect();
+        let asked: Vec<PathBuf> = now.paths.iter().map(|path| absolute_from(&here, path)).collect();
         let moved = |path: &PathBuf| Some(self.root.join(path.strip_prefix(&self.top).ok()?));
         let mut paths: Vec<PathBuf> = asked.iter().filter_map(moved).collect();
         for (new, old) in &self.renamed {

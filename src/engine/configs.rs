@@ -5,6 +5,7 @@ use crate::engine::config::{self, Config, ConfigError};
 use crate::engine::disk;
 use crate::engine::seen::Seen;
 use crate::engine::settings::Settings;
+use crate::source::absolute_from;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,7 +45,7 @@ impl Configs {
             Origin::Closest => None,
             Origin::Isolated => Some(default.clone()),
             Origin::File(path) => Some(
-                settings(&disk::absolute(cwd, path), &overrides, &seen)?
+                settings(&absolute_from(cwd, path), &overrides, &seen)?
                     .ok_or_else(|| failure(path, "has no section `[tool.trainlint]`"))?,
             ),
         };
@@ -100,7 +101,7 @@ fn settings(path: &Path, overrides: &Config, seen: &Seen) -> Result<Option<Arc<S
     let Some(own) = read(path, seen)? else { return Ok(None) };
     let (mut layers, mut files) = (vec![own], vec![path.to_owned()]);
     while let Some(next) = layers.last().and_then(|layer| layer.extend.clone()) {
-        let next = disk::absolute(Path::new("/"), &next);
+        let next = absolute_from(Path::new("/"), &next);
         let place = files.last().unwrap_or(&next).clone();
         if files.contains(&next) {
             return Err(failure(&place, format!("`extend` leads back to {}", next.display())));

@@ -6,6 +6,7 @@ use crate::engine::configs::Configs;
 use crate::engine::disk;
 use crate::engine::settings::Settings;
 use crate::engine::suggest::nearest;
+use crate::source::absolute_from;
 use ignore::{DirEntry, WalkBuilder};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +35,7 @@ pub enum DiscoveryError {
 pub fn discover(cwd: &Path, paths: &[PathBuf], configs: &Configs) -> Result<Vec<Asked>, DiscoveryError> {
     let mut files = Vec::new();
     for given in paths {
-        let path = disk::absolute(cwd, given);
+        let path = absolute_from(cwd, given);
         if path.is_dir() {
             walk(&path, configs, &mut files)?;
         } else if path.exists() {

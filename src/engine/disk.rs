@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "this module is the engine's edge to the file system")]
 
 use std::io::Write;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 /// The text of a configuration file, or why it can't be had.
 pub fn read_text(path: &Path) -> Result<String, String> {
@@ -54,36 +54,8 @@ pub fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// `path` from the root on, without `.` and `..`, and without asking the disk: what a symbolic
-/// link is called stays what the user called it.
-pub fn absolute(base: &Path, path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in base.join(path).components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            other => plain.push(other),
-        }
-    }
-    plain
-}
-
 /// The closest folder from `folder` up that holds a repository; a worktree and a submodule have a
 /// file where others have a folder.
 pub fn repository(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|ancestor| ancestor.join(".git").exists())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_made_plain() {
-        assert_eq!(absolute(Path::new("/a/b"), Path::new("../c/./d.py")), Path::new("/a/c/d.py"));
-        assert_eq!(absolute(Path::new("/a"), Path::new("/x/y")), Path::new("/x/y"));
-        assert_eq!(absolute(Path::new("/a"), Path::new("../../..")), Path::new("/"));
-    }
 }

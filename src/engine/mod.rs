@@ -21,7 +21,6 @@ pub mod settings;
 pub mod silence;
 pub mod suggest;
 
-pub use disk::absolute;
 pub use memory::Memory;
 pub use roots::Roots;
 pub use run::{check, check_with, files, guarded, settings_for};

@@ -2,6 +2,7 @@
 //! services that review code want them from the root of the repository on.
 
 use crate::engine::disk;
+use crate::source::absolute_from;
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, Default)]
@@ -18,7 +19,7 @@ impl Roots {
 
     /// A path as it is shown, from the repository's root on; one outside of it stays absolute.
     pub fn in_repository(&self, shown: &str) -> String {
-        super::shown_path(&self.repository, &disk::absolute(&self.cwd, Path::new(shown)))
+        super::shown_path(&self.repository, &absolute_from(&self.cwd, Path::new(shown)))
     }
 }
 

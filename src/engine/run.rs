@@ -7,9 +7,9 @@ use crate::engine::config::ConfigError;
 use crate::engine::configs::Configs;
 use crate::engine::discovery::{self, Asked, DiscoveryError};
 use crate::engine::settings::Settings;
-use crate::engine::{FileCounts, Outcome, Problem, Progress, Request, RunError, disk, merge, shown_path};
+use crate::engine::{FileCounts, Outcome, Problem, Progress, Request, RunError, merge, shown_path};
 use crate::report::FileId;
-use crate::source::recorded;
+use crate::source::{absolute_from, recorded};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError};
 use std::cell::RefCell;
@@ -30,7 +30,7 @@ pub fn files(request: &Request) -> Result<Vec<Asked>, RunError> {
     let configs = configs(request)?;
     let mut files = discovery::discover(&request.cwd, &request.paths, &configs)?;
     if let Some(name) = request.not_on_disk() {
-        let path = disk::absolute(&request.cwd, name);
+        let path = absolute_from(&request.cwd, name);
         let settings = configs.of_folder(path.parent().unwrap_or(&request.cwd))?;
         if !(settings.force_exclude && settings.exclude.matches_below(&request.cwd, &path)) {
             files.retain(|file| file.path != path);
@@ -44,7 +44,7 @@ pub fn files(request: &Request) -> Result<Vec<Asked>, RunError> {
 pub fn settings_for(request: &Request) -> Result<Arc<Settings>, RunError> {
     let configs = configs(request)?;
     let given = request.not_on_disk().or(request.paths.first());
-    let path = given.map_or_else(|| request.cwd.clone(), |path| disk::absolute(&request.cwd, path));
+    let path = given.map_or_else(|| request.cwd.clone(), |path| absolute_from(&request.cwd, path));
     let folder = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(&request.cwd) };
     Ok(configs.of_folder(folder).map_err(DiscoveryError::from)?)
 }
@@ -179,7 +179,7 @@ fn load(request: &Request, file: &Asked) -> Loaded {
     {
         return gate.pass(source);
     }
-    let piped = request.stdin.as_ref().filter(|(name, _)| disk::absolute(&request.cwd, name) == file.path);
+    let piped = request.stdin.as_ref().filter(|(name, _)| absolute_from(&request.cwd, name) == file.path);
     analysis::load(&file.path, piped.map(|(_, bytes)| bytes.as_slice()), gate)
 }
 

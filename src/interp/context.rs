@@ -176,9 +176,4 @@ impl<'p> Interp<'p> {
             self.call_value(&bound, &call);
         }
     }
-
-    /// Whether a framework decides when steps and clears are real.
-    pub fn is_accumulating(&self) -> bool {
-        self.contexts.contains(&ContextKind::Accumulate)
-    }
 }

@@ -198,12 +198,6 @@ impl<'a> Invocation<'a> {
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.bound.iter().map(|(_, passed)| &passed.value).chain(&self.rest)
     }
-
-    pub fn has_unknown(&self) -> bool {
-        self.open
-            || self.bound.iter().any(|(_, passed)| passed.value.is_unknown())
-            || self.rest.iter().any(Value::is_unknown)
-    }
 }
 
 pub fn literal(literal: &Literal) -> Value {

@@ -24,6 +24,7 @@ impl NameSet {
     }
 
     /// In alphabetical order, the same in every run.
+    #[cfg(test)]
     pub fn to_sorted(&self) -> Vec<Ustr> {
         let mut names = self.0.to_vec();
         names.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));

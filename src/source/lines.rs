@@ -15,10 +15,6 @@ impl LineIndex {
         LineIndex { starts, len: text.len() }
     }
 
-    pub(super) fn count(&self) -> usize {
-        self.starts.len()
-    }
-
     /// The line that holds the offset, from 0.
     pub(super) fn line_of(&self, offset: usize) -> usize {
         self.starts.partition_point(|&start| start as usize <= offset) - 1

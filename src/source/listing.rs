@@ -1,7 +1,7 @@
 //! The names in a directory, and paths made absolute: what resolving imports needs of the disk.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The entries of a directory as (name, is a directory), links followed; `None` when it can't
 /// be listed. Names that are no UTF-8 are left out: no import can say them.
@@ -19,18 +19,39 @@ pub fn list_dir(path: &Path) -> Option<Vec<(String, bool)>> {
     Some(entries)
 }
 
-/// `path` from the root of the file system, without `.` and `..`; links are kept.
+/// `path` from the root of the file system, as [`absolute_from`] the working folder.
 pub fn absolute(path: &Path) -> PathBuf {
-    let full = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    plain(&std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()))
+}
+
+/// `path` from the root on, as seen from the folder `base`, without `.` and `..`, and without asking the disk:
+/// what a symbolic link is called stays what the user called it.
+pub fn absolute_from(base: &Path, path: &Path) -> PathBuf {
+    plain(&base.join(path))
+}
+
+fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
-    for part in full.components() {
-        match part {
-            std::path::Component::ParentDir => {
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
                 plain.pop();
             }
-            std::path::Component::CurDir => {}
-            part => plain.push(part),
+            other => plain.push(other),
         }
     }
     plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_made_plain() {
+        assert_eq!(absolute_from(Path::new("/a/b"), Path::new("../c/./d.py")), Path::new("/a/c/d.py"));
+        assert_eq!(absolute_from(Path::new("/a"), Path::new("/x/y")), Path::new("/x/y"));
+        assert_eq!(absolute_from(Path::new("/a"), Path::new("../../..")), Path::new("/"));
+    }
 }

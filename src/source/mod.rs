@@ -24,7 +24,7 @@ use lines::LineIndex;
 use notebook::CellMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Read};
+use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -33,7 +33,7 @@ use xxhash_rust::xxh3::Xxh3;
 pub use buffer::Before;
 pub use cuts::{Cut, cuts};
 pub use error::ReadError;
-pub use listing::{absolute, list_dir};
+pub use listing::{absolute, absolute_from, list_dir};
 pub use logical::{bare_code, logical_lines};
 pub use patch::PatchError;
 pub use prefilter::mentions_framework;
@@ -112,13 +112,6 @@ impl SourceFile {
         SourceFile::from_bytes(path, &bytes)
     }
 
-    /// Reads standard input to its end; `path` is the name it goes by and decides its kind.
-    pub fn read_stdin(path: &Path) -> Result<SourceFile, ReadError> {
-        let limit = kind_or_script(path).limit();
-        let bytes = read_limited(io::stdin().lock(), 0, limit)?;
-        SourceFile::from_bytes(path, &bytes)
-    }
-
     /// Decodes what was read elsewhere: standard input, an editor's buffer, a test.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<SourceFile, ReadError> {
         let kind = kind_or_script(path);
@@ -189,11 +182,6 @@ impl SourceFile {
         let lines = self.lines();
         let (start, end) = (lines.start(line), lines.start(line + 1));
         start.min(self.text.len())..end.min(self.text.len())
-    }
-
-    /// How many physical lines the text has; an empty text has one.
-    pub fn line_count(&self) -> usize {
-        self.lines().count()
     }
 
     fn char_start(&self, offset: u32) -> usize {

@@ -6,9 +6,9 @@ mod choose;
 pub use choose::Chosen;
 
 use crate::engine::analysis::Analyse;
-use crate::engine::{Outcome, Progress, Request, RunError, Silent, check_with, disk};
+use crate::engine::{Outcome, Progress, Request, RunError, Silent, check_with};
 use crate::report::Applicability;
-use crate::source::{self, SourceFile};
+use crate::source::{self, SourceFile, absolute_from};
 use crate::syntax;
 use choose::choose;
 use rustc_hash::FxHashSet;
@@ -169,7 +169,7 @@ impl Bench<'_> {
             return Ok(bytes.clone());
         }
         let piped = self.request.stdin.as_ref();
-        if let Some((_, bytes)) = piped.filter(|(name, _)| disk::absolute(&self.request.cwd, name) == *path) {
+        if let Some((_, bytes)) = piped.filter(|(name, _)| absolute_from(&self.request.cwd, name) == *path) {
             return Ok(Arc::from(bytes.as_slice()));
         }
         source::read_bytes(path).map(Arc::from).map_err(|error| error.to_string())

@@ -20,18 +20,6 @@ impl<'a> Draft<'a> {
         blocks.into_iter().find_map(|block| Some((block, block.iter().position(|other| *other == stmt)?)))
     }
 
-    /// Of several places the statements of one block that they are part of, if there is such a block: the
-    /// innermost one.
-    pub fn in_one_block(&self, places: &[Span]) -> Option<Vec<StmtId>> {
-        let chains: Vec<Vec<StmtId>> = places.iter().map(|span| self.statements_around(*span)).collect();
-        let first = chains.first()?;
-        first.iter().rev().find_map(|stmt| {
-            let (block, _) = self.beside(*stmt)?;
-            let of = |chain: &Vec<StmtId>| chain.iter().copied().find(|id| block.contains(id));
-            chains.iter().map(of).collect::<Option<Vec<_>>>()
-        })
-    }
-
     /// Whether statements in a stretch of the file bind a name.
     pub fn binds(&self, stretch: Span, name: Ustr) -> bool {
         let tree = &self.module.tree;
