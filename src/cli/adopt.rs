@@ -2,8 +2,9 @@
 
 use super::args::CheckArgs;
 use super::changes::Changes;
+use super::finish::{refuse, write};
 use super::output::Output;
-use super::{CLEAN, FAILURE, FINDINGS, fix};
+use super::{CLEAN, FAILURE, FINDINGS};
 use crate::engine::baseline::Baseline;
 use crate::engine::silence::silence;
 use crate::engine::{self, Outcome, Request, Silent};
@@ -51,8 +52,8 @@ pub fn write_baseline(path: &Path, outcome: &Outcome, output: &Output) -> anyhow
 /// Writes a comment beside each finding, and says how many there are.
 pub fn add_ignores(reason: &str, outcome: &Outcome, output: &Output) -> anyhow::Result<u8> {
     let silenced = silence(outcome, Some(reason).filter(|reason| !reason.is_empty()));
-    fix::refuse(&silenced.refused, "ignored", output);
-    let all_written = fix::write(&silenced.files, output);
+    refuse(&silenced.refused, "ignored", output);
+    let all_written = write(&silenced.files, output);
     let findings = plural(silenced.silenced, "finding");
     let files = plural(silenced.files.len(), "file");
     output.out(format!("ignored {findings} in {files}\n").as_bytes())?;

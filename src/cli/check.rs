@@ -1,13 +1,13 @@
 //! `trainlint check`: flags into a request, the outcome into text and an exit code.
 
 use super::args::CheckArgs;
+use super::finish::{complain, finish};
 use super::output::Output;
 use super::progress::Bar;
-use super::{CLEAN, FAILURE, FINDINGS, adopt, cache, fix, reports, show};
+use super::{adopt, cache, fix, show};
 use crate::engine::config::{Config, Target};
 use crate::engine::configs::Origin;
-use crate::engine::{self, Outcome, Request};
-use crate::render;
+use crate::engine::{self, Request};
 use anyhow::{Context, bail};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -33,47 +33,7 @@ pub fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
     if let Some(reason) = args.add_ignore.as_ref().filter(|_| !outcome.failed()) {
         return adopt::add_ignores(reason, &outcome, output);
     }
-    output.out(&report(&args, &outcome, None, output)?)?;
-    Ok(verdict(&args, &outcome))
-}
-
-pub fn complain(outcome: &Outcome, output: &Output) {
-    for problem in &outcome.problems {
-        let level = if problem.fatal { "error" } else { "warning" };
-        output.complain(level, &format!("{}: {}", problem.path, problem.message));
-    }
-}
-
-pub fn verdict(args: &CheckArgs, outcome: &Outcome) -> u8 {
-    if outcome.failed() {
-        FAILURE
-    } else if outcome.findings.is_empty() || args.exit_zero {
-        CLEAN
-    } else {
-        FINDINGS
-    }
-}
-
-/// What a run says, in the format asked for; `fixed` is how many findings it has fixed, if it was to fix any.
-/// What is to go into files goes there.
-pub fn report(
-    args: &CheckArgs,
-    outcome: &Outcome,
-    fixed: Option<usize>,
-    output: &Output,
-) -> anyhow::Result<Vec<u8>> {
-    reports::write(&args.report, args.output_format, outcome)?;
-    if !args.output_format.is_for_people() {
-        return Ok(render::findings(outcome, args.output_format, false));
-    }
-    let mut text = if args.statistics {
-        render::statistics(outcome, output.color).into_bytes()
-    } else {
-        render::findings(outcome, args.output_format, output.color)
-    };
-    text.extend(render::summary(outcome, output.color).into_bytes());
-    text.extend(render::fixes(outcome, fixed, args.unsafe_fixes).into_bytes());
-    Ok(text)
+    finish(&args, &outcome, None, output)
 }
 
 pub fn request(args: &CheckArgs) -> anyhow::Result<Request> {

@@ -2,16 +2,14 @@
 
 use super::adopt::hide_known;
 use super::args::CheckArgs;
-use super::check::{complain, report, verdict};
+use super::finish::{Fixed, complain, finish, refuse, write};
 use super::output::Output;
 use super::progress::Bar;
 use super::{CLEAN, FAILURE, FINDINGS};
 use crate::engine::analysis::analyse;
-use crate::engine::fix::{Refused, Repaired, Rewritten, fix};
+use crate::engine::fix::{Repaired, Rewritten, fix};
 use crate::engine::{Outcome, Request};
-use crate::render;
 use crate::report::Applicability;
-use crate::source::rewrite;
 use similar::TextDiff;
 
 pub fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyhow::Result<u8> {
@@ -23,43 +21,13 @@ pub fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyhow::Resu
     if args.diff {
         return show(&repaired, output);
     }
-    let said = match args.fix_only {
-        true => render::fixes(&repaired.outcome, Some(repaired.fixed), args.unsafe_fixes).into_bytes(),
-        false => report(args, &repaired.outcome, Some(repaired.fixed), output)?,
-    };
-    if let Some((_, script)) = &request.stdin {
-        output.out(repaired.files.first().map_or(script, |file| &file.after))?;
-        output.aside(&said);
-    } else {
-        output.out(&said)?;
-    }
-    let all_written = request.stdin.is_some() || write(&repaired.files, output);
-    Ok(match verdict(args, &repaired.outcome) {
-        _ if !all_written => FAILURE,
-        FINDINGS if args.fix_only => CLEAN,
-        verdict => verdict,
-    })
-}
-
-/// Says what could not be done.
-pub fn refuse(refused: &[Refused], done: &str, output: &Output) {
-    for one in refused {
-        let cell = one.cell.map_or(String::new(), |cell| format!(":cell {cell}"));
-        let place = format!("{}{cell}:{}", one.path, one.line);
-        output.complain("warning", &format!("{place}: {} was not {done}: {}", one.rule, one.why));
-    }
-}
-
-/// Whether all files could be written.
-pub fn write(files: &[Rewritten], output: &Output) -> bool {
-    let mut all_written = true;
-    for file in files {
-        if let Err(error) = rewrite(&file.path, &file.before, &file.after) {
-            output.complain("error", &format!("{}: {error}", file.shown));
-            all_written = false;
-        }
-    }
-    all_written
+    let script = request.stdin.as_ref().map(|(_, script)| match repaired.files.first() {
+        Some(file) => &*file.after,
+        None => &**script,
+    });
+    let code = finish(args, &repaired.outcome, Some(&Fixed { count: repaired.fixed, script }), output)?;
+    let all_written = script.is_some() || write(&repaired.files, output);
+    Ok(if all_written { code } else { FAILURE })
 }
 
 /// The diff, and the exit code that says whether there is one.

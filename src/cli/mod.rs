@@ -9,6 +9,7 @@ mod cache;
 mod changes;
 mod check;
 mod explain;
+mod finish;
 mod fix;
 mod formats;
 mod hints;

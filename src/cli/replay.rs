@@ -6,7 +6,7 @@ use super::args::{
 use super::backend::{self, Chosen};
 use super::output::Output;
 use super::progress::Bar;
-use super::{CLEAN, FAILURE, FINDINGS, check};
+use super::{CLEAN, FAILURE, FINDINGS, check, finish};
 use crate::engine::{self, Outcome, Progress};
 use crate::render;
 use crate::replay::outcome::{Results, SCHEMA, Verdict};
@@ -154,7 +154,7 @@ fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan, V
     })?;
     let target = engine::settings_for(&request)?.target.clone();
     let outcome = engine::check(&request, &engine::Silent)?;
-    check::complain(&outcome, output);
+    finish::complain(&outcome, output);
     let settings =
         Settings { seed, samples, limits: Limits::default(), capacity: target.memory, card: target.name };
     let (plan, places) = plan::placed(&outcome, &settings);
