@@ -2,7 +2,7 @@
 //! its suppressions. The rest of the engine knows these only through this module.
 
 use crate::apis::{Apis, Literal};
-use crate::engine::settings::Settings;
+use crate::engine::settings::Ready;
 use crate::facts::{Findings, Script};
 use crate::interp;
 pub use crate::names::{Library, Project, Target};
@@ -31,11 +31,11 @@ pub struct FileReport {
 }
 
 /// Rehearses a file. What it finds may depend on the file, on what `source::recorded` records, on the pins of
-/// its folder and on what [`Settings::digest`] covers, and on nothing else: results are taken over from
+/// its folder and on what [`Ready::digest`] covers, and on nothing else: results are taken over from
 /// earlier runs on these grounds. A plain function, so that tests can run the engine on another.
-pub type Analyse<'a> = &'a (dyn Fn(&Project, FileId, &Settings) -> FileReport + Sync);
+pub type Analyse<'a> = &'a (dyn Fn(&Project, FileId, &Ready) -> FileReport + Sync);
 
-pub fn analyse(project: &Project, file: FileId, settings: &Settings) -> FileReport {
+pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport {
     let values = settings.values.iter().map(|(name, value)| (name.clone(), text(value))).collect();
     let stated = interp::Settings { values, fuel: None };
     let rehearsal = interp::rehearse(project, settings.tables(), &stated, file);

@@ -4,11 +4,20 @@
 
 use std::io::Write;
 use std::path::Path;
+use thiserror::Error;
 
-/// The text of a configuration file, or why it can't be had.
-pub fn read_text(path: &Path) -> Result<String, String> {
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
+/// Why the text of a configuration file can't be had.
+#[derive(Debug, Error)]
+pub enum TextError {
+    #[error(transparent)]
+    Unreadable(#[from] std::io::Error),
+    #[error("is not UTF-8")]
+    Encoding(#[from] std::string::FromUtf8Error),
+}
+
+/// The text of a configuration file.
+pub fn read_text(path: &Path) -> Result<String, TextError> {
+    let text = String::from_utf8(std::fs::read(path)?)?;
     Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned))
 }
 

@@ -23,7 +23,7 @@ pub mod suggest;
 
 pub use memory::Memory;
 pub use roots::Roots;
-pub use run::{check, check_with, files, guarded, settings_for};
+pub use run::{Panicked, check, check_with, files, guarded, settings_for};
 
 use crate::report::{Diagnostic, FileId};
 use analysis::SourceFile;
@@ -79,8 +79,8 @@ pub enum RunError {
     Discovery(#[from] discovery::DiscoveryError),
     #[error(transparent)]
     Config(#[from] config::ConfigError),
-    #[error("{0}")]
-    Tables(String),
+    #[error(transparent)]
+    Tables(#[from] settings::TableError),
     #[error("the threads could not be started")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }

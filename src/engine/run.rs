@@ -6,7 +6,7 @@ use crate::engine::cache::Cache;
 use crate::engine::config::ConfigError;
 use crate::engine::configs::Configs;
 use crate::engine::discovery::{self, Asked, DiscoveryError};
-use crate::engine::settings::Settings;
+use crate::engine::settings::{Ready, Settings, TableError};
 use crate::engine::{FileCounts, Outcome, Problem, Progress, Request, RunError, merge, shown_path};
 use crate::report::FileId;
 use crate::source::{absolute_from, recorded};
@@ -16,6 +16,7 @@ use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::{Arc, Once};
+use thiserror::Error;
 
 /// A rehearsal follows calls into calls, each a few frames deep.
 const STACK: usize = 64 << 20;
@@ -78,33 +79,18 @@ pub fn check_with(
     analyse: Analyse<'_>,
 ) -> Result<Outcome, RunError> {
     let asked = files(request)?;
-    for file in &asked {
-        file.settings.read_tables().map_err(RunError::Tables)?;
-    }
-    let pool = pool(request, asked.len())?;
+    let jobs = jobs(&asked)?;
+    let pool = pool(request, jobs.len())?;
     let library = request.memory.as_ref().map(|memory| memory.library.clone());
     let project = library.map_or_else(Project::new, Project::from_library);
-    let (mut counts, mut problems) = (FileCounts::default(), Vec::new());
-    let load = |file: &Asked| load(request, file);
-    let loaded = pool.install(|| asked.par_iter().map(load).collect::<Vec<_>>());
-    let mut entries = Vec::new();
-    for (file, loaded) in asked.iter().zip(loaded) {
-        match loaded {
-            Loaded::Source(source) => entries.push((project.add(source), file)),
-            Loaded::Skipped => counts.skipped += 1,
-            Loaded::Quiet => counts.checked += 1,
-            Loaded::Unreadable(error) => problems.push(Problem {
-                path: shown_path(&request.cwd, &file.path),
-                message: error.to_string(),
-                fatal: file.explicit,
-            }),
-        }
-    }
+    let mut run = Run { request, project, counts: FileCounts::default(), problems: Vec::new() };
+    let loaded = pool.install(|| jobs.par_iter().map(|job| load(request, job)).collect());
+    let entries = run.admit(&jobs, loaded);
     let cache = open_cache(request);
     progress.start(entries.len());
-    let reports: Vec<Result<FileReport, String>> = pool.install(|| {
-        let one = |(id, file): &(FileId, &Asked)| {
-            let report = rehearse(cache.as_ref(), &project, *id, file, analyse);
+    let reports = pool.install(|| {
+        let one = |(id, job): &(FileId, &Job)| {
+            let report = rehearse(cache.as_ref(), &run.project, *id, job, analyse);
             progress.step();
             report
         };
@@ -112,29 +98,77 @@ pub fn check_with(
     });
     progress.finish();
     if let Some(cache) = cache {
-        cache.save(&project);
+        cache.save(&run.project);
     }
-    let mut done = Vec::new();
-    for ((id, file), report) in entries.iter().zip(reports) {
-        match report {
-            Ok(report) => {
-                counts.checked += 1;
-                counts.incomplete += usize::from(report.out_of_fuel);
-                done.push((*id, report));
+    let done = run.collect(&entries, reports);
+    Ok(run.outcome(&asked, done))
+}
+
+/// A file that was asked for, with what its rehearsal needs of its settings.
+struct Job<'a> {
+    file: &'a Asked,
+    settings: Ready,
+}
+
+fn jobs(asked: &[Asked]) -> Result<Vec<Job<'_>>, TableError> {
+    asked.iter().map(|file| Ok(Job { file, settings: file.settings.ready()? })).collect()
+}
+
+/// What has become of the files so far.
+struct Run<'a> {
+    request: &'a Request,
+    project: Project,
+    counts: FileCounts,
+    problems: Vec<Problem>,
+}
+
+impl Run<'_> {
+    /// The files that are to be rehearsed.
+    fn admit<'a>(&mut self, jobs: &'a [Job<'a>], loaded: Vec<Loaded>) -> Vec<(FileId, &'a Job<'a>)> {
+        let mut entries = Vec::new();
+        for (job, loaded) in jobs.iter().zip(loaded) {
+            match loaded {
+                Loaded::Source(source) => entries.push((self.project.add(source), job)),
+                Loaded::Skipped => self.counts.skipped += 1,
+                Loaded::Quiet => self.counts.checked += 1,
+                Loaded::Unreadable(error) => self.complain(job.file, error.to_string(), job.file.explicit),
             }
-            Err(message) => problems.push(Problem {
-                path: shown_path(&request.cwd, &file.path),
-                message: format!("internal error, please report it: {message}"),
-                fatal: true,
-            }),
         }
+        entries
     }
-    let mut outcome = merge::merge(&request.cwd, &project, &asked, done);
-    (outcome.files, outcome.problems) = (counts, problems);
-    if request.memory.is_some() {
-        outcome.reached = project.paths();
+
+    /// The reports of the rehearsals that came to an end.
+    fn collect(
+        &mut self,
+        entries: &[(FileId, &Job)],
+        reports: Vec<Result<FileReport, Panicked>>,
+    ) -> Vec<(FileId, FileReport)> {
+        let mut done = Vec::new();
+        for ((id, job), report) in entries.iter().zip(reports) {
+            match report {
+                Ok(report) => {
+                    self.counts.checked += 1;
+                    self.counts.incomplete += usize::from(report.out_of_fuel);
+                    done.push((*id, report));
+                }
+                Err(panicked) => self.complain(job.file, panicked.to_string(), true),
+            }
+        }
+        done
     }
-    Ok(outcome)
+
+    fn complain(&mut self, file: &Asked, message: String, fatal: bool) {
+        self.problems.push(Problem { path: shown_path(&self.request.cwd, &file.path), message, fatal });
+    }
+
+    fn outcome(self, asked: &[Asked], done: Vec<(FileId, FileReport)>) -> Outcome {
+        let mut outcome = merge::merge(&self.request.cwd, &self.project, asked, done);
+        (outcome.files, outcome.problems) = (self.counts, self.problems);
+        if self.request.memory.is_some() {
+            outcome.reached = self.project.paths();
+        }
+        outcome
+    }
 }
 
 impl Request {
@@ -155,32 +189,32 @@ fn rehearse(
     cache: Option<&Cache>,
     project: &Project,
     id: FileId,
-    file: &Asked,
+    job: &Job,
     analyse: Analyse<'_>,
-) -> Result<FileReport, String> {
-    let Some(cache) = cache else { return guarded(|| analyse(project, id, &file.settings)) };
-    if let Some(report) = cache.find(project, id, &file.settings) {
+) -> Result<FileReport, Panicked> {
+    let Some(cache) = cache else { return guarded(|| analyse(project, id, &job.settings)) };
+    if let Some(report) = cache.find(project, id, &job.settings) {
         return Ok(report);
     }
-    let (report, reads) = recorded(|| guarded(|| analyse(project, id, &file.settings)));
+    let (report, reads) = recorded(|| guarded(|| analyse(project, id, &job.settings)));
     let report = report?;
-    cache.keep(project, id, &file.settings, &report, reads);
+    cache.keep(project, id, &job.settings, &report, reads);
     Ok(report)
 }
 
-fn load(request: &Request, file: &Asked) -> Loaded {
-    let gate = file.settings.gate();
-    if let Some(bytes) = request.contents.get(&file.path) {
-        return analysis::load_changed(&file.path, bytes);
+fn load(request: &Request, job: &Job) -> Loaded {
+    let (path, gate) = (&job.file.path, job.settings.gate());
+    if let Some(bytes) = request.contents.get(path) {
+        return analysis::load_changed(path, bytes);
     }
-    let held = || request.memory.as_ref()?.library.held(&file.path);
+    let held = || request.memory.as_ref()?.library.held(path);
     if request.buffer.is_some()
         && let Some(source) = held()
     {
         return gate.pass(source);
     }
-    let piped = request.stdin.as_ref().filter(|(name, _)| absolute_from(&request.cwd, name) == file.path);
-    analysis::load(&file.path, piped.map(|(_, bytes)| bytes.as_slice()), gate)
+    let piped = request.stdin.as_ref().filter(|(name, _)| absolute_from(&request.cwd, name) == *path);
+    analysis::load(path, piped.map(|(_, bytes)| bytes.as_slice()), gate)
 }
 
 thread_local! {
@@ -188,8 +222,15 @@ thread_local! {
     static LAST_WORDS: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs a piece of work; a panic becomes its message and place, and nothing is printed.
-pub fn guarded<T>(rehearse: impl FnOnce() -> T) -> Result<T, String> {
+/// A piece of work that has panicked: its message and place, for whoever is to repair it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("internal error, please report it: {what}")]
+pub struct Panicked {
+    pub what: String,
+}
+
+/// Runs a piece of work; a panic becomes an error, and nothing is printed.
+pub fn guarded<T>(rehearse: impl FnOnce() -> T) -> Result<T, Panicked> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = panic::take_hook();
@@ -205,5 +246,5 @@ pub fn guarded<T>(rehearse: impl FnOnce() -> T) -> Result<T, String> {
     LAST_WORDS.set(Some(String::new()));
     let result = panic::catch_unwind(AssertUnwindSafe(rehearse));
     let words = LAST_WORDS.take();
-    result.map_err(|_| words.unwrap_or_default())
+    result.map_err(|_| Panicked { what: words.unwrap_or_default() })
 }

@@ -1,7 +1,7 @@
 //! What is in force for a file: the defaults, then the configuration files, then the command
 //! line, folded into one. Reads nothing; `configs` says which layers apply where.
 
-use crate::apis::{Apis, Literal};
+use crate::apis::{ApiError, Apis, Literal};
 use crate::engine::analysis::Gate;
 use crate::engine::config::{Config, Target};
 use crate::engine::pins::Pinned;
@@ -11,8 +11,10 @@ use crate::report::{Confidence, Diagnostic, Severity};
 use crate::source::read_text;
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Left out of every walk, unless `exclude` says otherwise: what tools write and what others wrote.
@@ -50,14 +52,10 @@ pub struct Settings {
     pub apis: Vec<PathBuf>,
     /// Findings that are known and not to be reported, in a file.
     pub baseline: Option<PathBuf>,
-    /// Those tables, read once, over the project's own.
-    tables: OnceLock<Apis>,
-    /// Stands for the texts of the tables.
-    tables_digest: OnceLock<u128>,
+    /// Those tables over the project's own, once they are read.
+    tables: OnceLock<Arc<Tables>>,
     /// The files that they were read from.
     seen: Seen,
-    gate: OnceLock<Gate>,
-    digest: OnceLock<u128>,
     pub target: Target,
     /// How many cards the run has.
     pub gpus: u32,
@@ -70,35 +68,14 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the user's tables, once.
-    pub fn read_tables(&self) -> Result<(), String> {
-        if self.apis.is_empty() || self.tables.get().is_some() {
-            return Ok(());
+    /// Reads the tables that they name, once for all files that share them.
+    pub fn ready(self: &Arc<Settings>) -> Result<Ready, TableError> {
+        if let Some(tables) = self.tables.get() {
+            return Ok(Ready { settings: self.clone(), tables: tables.clone() });
         }
-        let mut texts = Vec::new();
-        for path in &self.apis {
-            let name = path.display().to_string();
-            self.seen.note(path);
-            let text = read_text(path).ok_or_else(|| format!("{name}: this table of APIs can't be read"))?;
-            texts.push((name, text));
-        }
-        let texts: Vec<(&str, &str)> =
-            texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-        let tables = Apis::load(&texts).map_err(|error| error.to_string())?;
+        let tables = Arc::new(Tables::read(self)?);
         // Another thread may have been faster with the same tables.
-        let _ = self.tables_digest.set(xxh3_128(format!("{texts:?}").as_bytes()));
-        let _ = self.tables.set(tables);
-        Ok(())
-    }
-
-    /// What calls do, the user's tables included.
-    pub fn tables(&self) -> &Apis {
-        self.tables.get().unwrap_or_else(|| Apis::builtin())
-    }
-
-    /// What lets a file in.
-    pub fn gate(&self) -> &Gate {
-        self.gate.get_or_init(|| Gate::new(self.tables()))
+        Ok(Ready { settings: self.clone(), tables: self.tables.get_or_init(|| tables).clone() })
     }
 
     /// Whether what was read on behalf of them is as it was.
@@ -106,17 +83,15 @@ impl Settings {
         self.seen.is_current() && self.pinned.is_current()
     }
 
-    /// Stands for the settings that a rehearsal heeds; selection and display come after it. Takes them apart
+    /// What of them a rehearsal heeds, its tables aside; selection and display come after it. Takes them apart
     /// field by field, so that a new one has to be thought of.
-    pub fn digest(&self) -> u128 {
+    fn heeded(&self) -> String {
         #[rustfmt::skip]
         let Settings {
-            values, target, gpus, tables_digest, digest, rules: _, per_file_ignores: _, exclude: _,
-            force_exclude: _, min_confidence: _, pedantic: _, apis: _, tables: _, seen: _, gate: _,
-            baseline: _, pinned: _, files: _,
+            values, target, gpus, rules: _, per_file_ignores: _, exclude: _, force_exclude: _,
+            min_confidence: _, pedantic: _, apis: _, tables: _, seen: _, baseline: _, pinned: _, files: _,
         } = self;
-        let heeded = || format!("{values:?} {target:?} {gpus} {:?}", tables_digest.get());
-        *digest.get_or_init(|| xxh3_128(heeded().as_bytes()))
+        format!("{values:?} {target:?} {gpus}")
     }
 
     /// Folds layers, each over those before it.
@@ -136,10 +111,7 @@ impl Settings {
             min_confidence: layers.iter().rev().find_map(|layer| layer.min_confidence).unwrap_or(usual),
             pedantic,
             tables: OnceLock::new(),
-            tables_digest: OnceLock::new(),
             seen: Seen::default(),
-            gate: OnceLock::new(),
-            digest: OnceLock::new(),
             apis: layers.iter().flat_map(|layer| layer.apis.iter().cloned()).collect(),
             baseline: layers.iter().rev().find_map(|layer| layer.baseline.clone()),
             target: layers.iter().rev().find_map(|layer| layer.target.clone()).unwrap_or_default(),
@@ -160,6 +132,73 @@ impl Settings {
     pub fn shows(&self, finding: &Diagnostic) -> bool {
         let severe = self.pedantic || finding.severity > Severity::Note;
         severe && finding.confidence >= self.min_confidence
+    }
+}
+
+/// Settings whose tables are read: what a rehearsal needs. [`Settings::ready`] is the only way to one, so that no
+/// script is rehearsed with the project's own tables because the user's were forgotten.
+#[derive(Clone)]
+pub struct Ready {
+    settings: Arc<Settings>,
+    tables: Arc<Tables>,
+}
+
+impl Ready {
+    /// What calls do, the user's tables included.
+    pub fn tables(&self) -> &Apis {
+        self.tables.apis.as_ref().unwrap_or_else(|| Apis::builtin())
+    }
+
+    /// What lets a file in.
+    pub fn gate(&self) -> &Gate {
+        self.tables.gate.get_or_init(|| Gate::new(self.tables()))
+    }
+
+    /// Stands for all that a rehearsal heeds.
+    pub fn digest(&self) -> u128 {
+        self.tables.digest
+    }
+}
+
+impl Deref for Ready {
+    type Target = Settings;
+
+    fn deref(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+#[derive(Debug)]
+struct Tables {
+    /// None where the user has no tables, so that the project's own are all there are.
+    apis: Option<Apis>,
+    /// Stands for their texts, and for what else a rehearsal heeds of the settings that name them.
+    digest: u128,
+    gate: OnceLock<Gate>,
+}
+
+/// Why the tables of the user can't be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TableError {
+    #[error("{}: this table of APIs can't be read", .0.display())]
+    Unreadable(PathBuf),
+    #[error(transparent)]
+    Wrong(#[from] ApiError),
+}
+
+impl Tables {
+    fn read(settings: &Settings) -> Result<Tables, TableError> {
+        let mut texts = Vec::new();
+        for path in &settings.apis {
+            settings.seen.note(path);
+            let text = read_text(path).ok_or_else(|| TableError::Unreadable(path.clone()))?;
+            texts.push((path.display().to_string(), text));
+        }
+        let digest = xxh3_128(format!("{} {texts:?}", settings.heeded()).as_bytes());
+        let borrowed: Vec<(&str, &str)> =
+            texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let apis = if borrowed.is_empty() { None } else { Some(Apis::load(&borrowed)?) };
+        Ok(Tables { apis, digest, gate: OnceLock::new() })
     }
 }
 
@@ -291,5 +330,24 @@ mod tests {
         assert_eq!(Settings::fold(&[&config], Vec::new()).min_confidence, Confidence::Low);
         config.min_confidence = Some(Confidence::High);
         assert_eq!(Settings::fold(&[&config], Vec::new()).min_confidence, Confidence::High);
+    }
+    #[test]
+    fn tables_that_cannot_be_read_make_no_settings_ready() {
+        let mut config = layer("/p");
+        config.apis = vec![PathBuf::from("/p/no/such/table.toml")];
+        let settings = Arc::new(Settings::fold(&[&config], Vec::new()));
+        let missing = TableError::Unreadable(PathBuf::from("/p/no/such/table.toml"));
+        assert_eq!(settings.ready().err(), Some(missing));
+        assert!(Arc::new(Settings::fold(&[&layer("/p")], Vec::new())).ready().is_ok());
+    }
+
+    #[test]
+    fn what_a_rehearsal_heeds_is_in_the_digest_and_what_is_shown_is_not() {
+        let digest = |config: &Config| {
+            Arc::new(Settings::fold(&[config], Vec::new())).ready().ok().map(|ready| ready.digest())
+        };
+        let plain = digest(&layer("/p"));
+        assert_eq!(digest(&Config { pedantic: Some(true), ..layer("/p") }), plain);
+        assert_ne!(digest(&Config { gpus: Some(8), ..layer("/p") }), plain);
     }
 }

@@ -1,8 +1,9 @@
 //! The thread that checks: one job after another, while the server goes on answering.
 
-use crate::engine::{self, Outcome, Request, RunError, guarded};
+use crate::engine::{self, Outcome, Panicked, Request, RunError, guarded};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::thread;
+use thiserror::Error;
 
 /// A document to check.
 pub struct Job {
@@ -15,7 +16,16 @@ pub struct Job {
 pub struct Done {
     pub uri: String,
     pub edits: u64,
-    pub result: Result<Outcome, String>,
+    pub result: Result<Outcome, Failure>,
+}
+
+/// Why there are no findings of a document.
+#[derive(Debug, Error)]
+pub enum Failure {
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error(transparent)]
+    Panic(#[from] Panicked),
 }
 
 pub struct Analyst {
@@ -45,11 +55,7 @@ impl Analyst {
 }
 
 fn check(job: Job) -> Done {
-    let result = guarded(|| engine::check(&job.request, &engine::Silent).map_err(explained));
-    let result = result.unwrap_or_else(|panic| Err(format!("internal error, please report it: {panic}")));
+    let result = guarded(|| engine::check(&job.request, &engine::Silent));
+    let result = result.map_err(Failure::from).and_then(|checked| checked.map_err(Failure::from));
     Done { uri: job.uri, edits: job.edits, result }
-}
-
-fn explained(error: RunError) -> String {
-    error.to_string()
 }

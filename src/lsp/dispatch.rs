@@ -38,9 +38,8 @@ impl Server {
             Ok(Ok(())) => return,
             Ok(Err(error)) => error,
             Err(panic) => {
-                self.client
-                    .log(MessageType::Error, &format!("{method}: internal error, please report it: {panic}"));
-                error(ErrorCode::InternalError, format!("internal error: {panic}"))
+                self.client.log(MessageType::Error, &format!("{method}: {panic}"));
+                error(ErrorCode::InternalError, format!("internal error: {}", panic.what))
             }
         };
         self.client.respond(id, Err(answer));
@@ -117,7 +116,7 @@ impl Server {
         let why = match guarded(|| self.notified(notification)) {
             Ok(Ok(())) => return,
             Ok(Err(error)) => error.message,
-            Err(panic) => format!("internal error, please report it: {panic}"),
+            Err(panic) => panic.to_string(),
         };
         self.client.log(MessageType::Error, &format!("{method}: {why}"));
     }

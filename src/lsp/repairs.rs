@@ -6,15 +6,16 @@ use super::documents::{Body, Document, code_of};
 use super::edits::Changes;
 use super::server::Server;
 use crate::engine::fix::fix;
-use crate::engine::{Request, Silent, analysis, guarded};
+use crate::engine::{Panicked, Request, RunError, Silent, analysis, guarded};
 use crate::report::Applicability;
-use crate::source::SourceFile;
+use crate::source::{ReadError, SourceFile};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use gen_lsp_types::WorkspaceEdit;
 use lsp_server::{ErrorCode, RequestId};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::thread;
+use thiserror::Error;
 
 /// The requests that wait for a repair.
 pub struct Repairs {
@@ -45,7 +46,18 @@ pub struct Repaired {
     pending: Pending,
     before: Arc<SourceFile>,
     /// The repaired text; none where nothing is to be repaired.
-    after: Result<Option<SourceFile>, String>,
+    after: Result<Option<SourceFile>, Failure>,
+}
+
+/// Why a document could not be repaired.
+#[derive(Debug, Error)]
+pub enum Failure {
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Panic(#[from] Panicked),
 }
 
 impl Repairs {
@@ -79,7 +91,7 @@ impl Server {
                 let done = self.repairs.done.clone();
                 let pending = Pending { id, uri, edits, answer, index };
                 thread::spawn(move || {
-                    let after = guarded(|| repaired(&request)).and_then(|after| after);
+                    let after = guarded(|| repaired(&request)).map_err(Failure::from).flatten();
                     // Nobody waits any more when the server has ended.
                     let _ = done.send(Repaired { pending, before, after });
                 });
@@ -108,7 +120,7 @@ impl Server {
         let document = self.documents.get(&uri).filter(|document| document.edits == edits);
         let answer = match (document, after) {
             (None, _) => Err(error(ErrorCode::ContentModified, "the text has changed")),
-            (Some(_), Err(why)) => Err(error(ErrorCode::RequestFailed, why)),
+            (Some(_), Err(why)) => Err(error(ErrorCode::RequestFailed, why.to_string())),
             (Some(document), Ok(after)) => {
                 let changes = Changes { document, source: &before, can: &self.client.can };
                 Ok(filled(answer, index, after.and_then(|after| changes.rewrite(&after))))
@@ -119,12 +131,11 @@ impl Server {
 }
 
 /// Of the document that stands for stdin.
-fn repaired(request: &Request) -> Result<Option<SourceFile>, String> {
+fn repaired(request: &Request) -> Result<Option<SourceFile>, Failure> {
     let Some((path, _)) = &request.stdin else { return Ok(None) };
-    let repaired =
-        fix(request, Applicability::Safe, &Silent, &analysis::analyse).map_err(|error| error.to_string())?;
+    let repaired = fix(request, Applicability::Safe, &Silent, &analysis::analyse)?;
     let file = repaired.files.iter().find(|file| file.path == *path);
-    file.map(|file| SourceFile::from_bytes(path, &file.after)).transpose().map_err(|error| error.to_string())
+    Ok(file.map(|file| SourceFile::from_bytes(path, &file.after)).transpose()?)
 }
 
 /// With the edit; an action of a list that has none to make is not offered.

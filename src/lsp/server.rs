@@ -391,7 +391,7 @@ impl Server {
                 self.complain(&said.join("\n"), MessageType::Warning);
                 checked.outcome = outcome;
             }
-            Err(why) => self.complain(&why, MessageType::Error),
+            Err(why) => self.complain(&why.to_string(), MessageType::Error),
         }
         self.settle(&done.uri, checked);
     }

@@ -8,7 +8,7 @@ use trainlint::engine::analysis::{FileReport, Project as Scripts, analyse, sourc
 use trainlint::engine::config::Config;
 use trainlint::engine::configs::Origin;
 use trainlint::engine::fix::{Repaired, fix};
-use trainlint::engine::settings::Settings;
+use trainlint::engine::settings::Ready;
 use trainlint::engine::{Request, Silent};
 use trainlint::report::{Applicability, Diagnostic, Edit, FileId, Fix, Place, Severity, Span};
 
@@ -220,7 +220,7 @@ fn what_does_harm_is_taken_back_and_the_rest_stays() {
         .file("b.py", "import torch\nTORN\n")
         .file("c.py", "import torch\nGOOD\n");
     let request = project.request(2);
-    let analyse = |scripts: &Scripts, file: FileId, _: &Settings| made_up(scripts, file);
+    let analyse = |scripts: &Scripts, file: FileId, _: &Ready| made_up(scripts, file);
     let repaired = fix(&request, Applicability::Safe, &Silent, &analyse).unwrap();
     let why: Vec<_> = repaired.refused.iter().map(|one| (one.path.as_str(), one.line, &*one.why)).collect();
     assert_eq!(

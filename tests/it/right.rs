@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use trainlint::apis::index::Pins;
 use trainlint::engine::analysis::FileReport;
-use trainlint::engine::{self, settings::Settings};
+use trainlint::engine::{self, settings::Ready};
 use trainlint::facts::{Repair, Script};
 use trainlint::replay::outcome::{Outcome, Verdict};
 use trainlint::replay::{plan, run};
@@ -21,7 +21,7 @@ use trainlint::{interp, names};
 /// What can be replayed of the scripts of a project, and the script that it is of.
 fn replays(project: &Project, of: impl Fn(&Script) -> Vec<Replay> + Sync) -> Vec<(String, Replay)> {
     let found = Mutex::new(Vec::new());
-    let analyse = |project: &names::Project, file: FileId, settings: &Settings| {
+    let analyse = |project: &names::Project, file: FileId, settings: &Ready| {
         let rehearsal = interp::rehearse(project, settings.tables(), &interp::Settings::default(), file);
         let pins = Pins::default();
         let script = Script {

@@ -9,7 +9,7 @@ mod writing;
 
 use crate::engine::analysis::{FileReport, Project, Target};
 use crate::engine::disk;
-use crate::engine::settings::Settings;
+use crate::engine::settings::{Ready, Settings};
 use crate::report::FileId;
 use crate::source::{Reads, read_text};
 use rustc_hash::FxHashMap;
@@ -66,7 +66,7 @@ impl Cache {
     }
 
     /// What a run found in a script, if it would find the same now.
-    pub fn find(&self, project: &Project, file: FileId, settings: &Settings) -> Option<FileReport> {
+    pub fn find(&self, project: &Project, file: FileId, settings: &Ready) -> Option<FileReport> {
         let path = project.path(file).to_str()?.to_owned();
         let script = &self.store.scripts[*self.scripts.get(&(path, settings.digest()))?];
         let mut files = Vec::with_capacity(script.reads.len());
@@ -83,14 +83,7 @@ impl Cache {
     }
 
     /// Remembers what a rehearsal found and read.
-    pub fn keep(
-        &self,
-        project: &Project,
-        file: FileId,
-        settings: &Settings,
-        found: &FileReport,
-        reads: Reads,
-    ) {
+    pub fn keep(&self, project: &Project, file: FileId, settings: &Ready, found: &FileReport, reads: Reads) {
         let mut files = vec![file];
         files.extend(reads.files.iter().copied().filter(|read| *read != file));
         let (Some(path), Some(report)) = (project.path(file).to_str(), report::to_bytes(found, &files))
