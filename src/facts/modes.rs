@@ -314,10 +314,9 @@ impl<'a> Script<'a> {
     fn was_put_there(&self, at: &At, model: ObjId) -> bool {
         let parts = descendants(&self.rehearsal.heap, model);
         let mut since = Since { script: self, place: at.place, parts, on_purpose: false };
-        for entry in self.rehearsal.entries.iter().filter(|entry| entry.function == at.seeded) {
-            walk(&mut since, &entry.nodes, TRAINED);
-        }
-        since.on_purpose
+        let mut entries = self.rehearsal.entries.iter().filter(|entry| entry.function == at.seeded);
+        let settles = entries.all(|entry| walk(&mut since, &entry.nodes, TRAINED));
+        since.on_purpose || !settles
     }
 
     /// Whether gradients of the script's optimizers reach a model.

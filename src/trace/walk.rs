@@ -1,9 +1,14 @@
-//! Path questions: a protocol is a small automaton that is walked along every way through the tree,
-//! loops to their fixpoint, and told when an event is seen for good.
+//! Path questions: a protocol is a small automaton that is walked along every way through the tree, loops to
+//! their fixpoint, and told when an event is seen for good. The first walk finds the state at the head of each
+//! loop, once for each state that the loop is entered in; the second sees every event once.
 
 use super::{Event, Exit, LoopId, Node, When};
 use crate::report::Place;
+use rustc_hash::FxHashMap;
 use ustr::Ustr;
+
+#[cfg(test)]
+mod tests;
 
 /// An automaton over the events of a trace.
 pub trait Protocol {
@@ -12,7 +17,8 @@ pub trait Protocol {
     /// What is known where two ways meet.
     fn join(&self, a: &Self::State, b: &Self::State) -> Self::State;
 
-    /// One event. `way.settled` is true once for each event in each context, when loops have settled.
+    /// One event. `way.settled` is true once for each event in each context, when loops have settled. What
+    /// becomes of the state does not depend on it.
     fn event(&mut self, state: &mut Self::State, event: &Event, way: &Way);
 
     /// Whether a loop's head is what came before it or what came round; if not, it is what came round.
@@ -51,7 +57,42 @@ pub struct Way {
     pub settled: bool,
 }
 
-/// States at the ends of a sequence.
+/// A loop settles in as many passes as its states form a chain; protocols have short ones.
+const MOST_PASSES: usize = 6;
+
+/// So often a node may be visited before loops have settled, as a mean over the trace. Each loop takes a few
+/// passes for each state that it is entered in, of which protocols know a handful.
+const MOST_VISITS: usize = 256;
+
+/// Walks a sequence from a state. Where its loops do not settle in the visits that a walk may take, nothing of it
+/// is ever settled, and the result is false.
+pub fn walk<P: Protocol>(protocol: &mut P, nodes: &[Node], start: P::State) -> bool {
+    let fuel = MOST_VISITS * count(nodes);
+    let once = protocol.first_round_only();
+    let mut walker = Walker { protocol, way: Way::default(), fixpoints: FxHashMap::default(), fuel };
+    if !once {
+        walker.sequence(nodes, start.clone());
+    }
+    if walker.is_exhausted() {
+        return false;
+    }
+    walker.way.settled = true;
+    walker.sequence(nodes, start);
+    true
+}
+
+/// How many nodes a sequence has, and one more.
+fn count(nodes: &[Node]) -> usize {
+    let inside = |node: &Node| match node {
+        Node::Loop { body, .. } | Node::Call { body, .. } => count(body),
+        Node::Branch { arms, .. } => arms.iter().map(|arm| count(arm)).sum(),
+        Node::Event(_) | Node::Exit(_) => 1,
+    };
+    1 + nodes.iter().map(inside).sum::<usize>()
+}
+
+/// States at the ends of a sequence, each once.
+#[derive(Clone)]
 struct Ends<S> {
     next: Option<S>,
     breaks: Vec<S>,
@@ -59,131 +100,173 @@ struct Ends<S> {
     returns: Vec<S>,
 }
 
-impl<S> Ends<S> {
+impl<S: PartialEq> Ends<S> {
     fn new(next: S) -> Ends<S> {
         Ends { next: Some(next), breaks: Vec::new(), continues: Vec::new(), returns: Vec::new() }
     }
-}
 
-/// A loop settles in as many passes as its states form a chain; protocols have short ones.
-const MOST_PASSES: usize = 6;
-
-/// Walks a sequence from a state; gives the state at its end, if that is reached.
-pub fn walk<P: Protocol>(protocol: &mut P, nodes: &[Node], start: P::State) -> Option<P::State> {
-    let mut way = Way { settled: true, ..Way::default() };
-    let ends = sequence(protocol, nodes, start, &mut way);
-    merge(protocol, ends.next.into_iter().chain(ends.returns))
-}
-
-fn merge<P: Protocol>(protocol: &P, states: impl IntoIterator<Item = P::State>) -> Option<P::State> {
-    states.into_iter().reduce(|a, b| protocol.join(&a, &b))
-}
-
-fn sequence<P: Protocol>(protocol: &mut P, nodes: &[Node], start: P::State, way: &mut Way) -> Ends<P::State> {
-    let mut ends = Ends::new(start);
-    for node in nodes {
-        let Some(state) = ends.next.take() else { break };
-        step(protocol, node, state, way, &mut ends);
+    /// Takes over the exits of a sequence inside, but for its returns.
+    fn extend(&mut self, breaks: Vec<S>, continues: Vec<S>) {
+        breaks.into_iter().for_each(|state| add(&mut self.breaks, state));
+        continues.into_iter().for_each(|state| add(&mut self.continues, state));
     }
-    ends
 }
 
-fn step<P: Protocol>(
-    protocol: &mut P,
-    node: &Node,
-    mut state: P::State,
-    way: &mut Way,
-    ends: &mut Ends<P::State>,
-) {
-    match node {
-        Node::Event(event) => {
-            protocol.event(&mut state, event, way);
-            ends.next = Some(state);
+/// A state that is there already adds nothing where all of them are joined.
+fn add<S: PartialEq>(states: &mut Vec<S>, state: S) {
+    if !states.contains(&state) {
+        states.push(state);
+    }
+}
+
+/// What a loop comes to when it is entered in a state.
+#[derive(Clone)]
+struct Fixpoint<S> {
+    /// The state at its head, once it has settled.
+    head: S,
+    /// The ends of an iteration from there.
+    ends: Ends<S>,
+}
+
+struct Walker<'w, P: Protocol> {
+    protocol: &'w mut P,
+    way: Way,
+    /// Of each loop, by the states that it was entered in.
+    fixpoints: FxHashMap<*const Node, Vec<(P::State, Fixpoint<P::State>)>>,
+    /// Visits that are left until loops have settled.
+    fuel: usize,
+}
+
+impl<P: Protocol> Walker<'_, P> {
+    fn is_exhausted(&self) -> bool {
+        self.fuel == 0
+    }
+
+    fn burn(&mut self, visits: usize) {
+        if !self.way.settled {
+            self.fuel = self.fuel.saturating_sub(visits);
         }
-        Node::Exit(Exit::Return) => ends.returns.push(state),
-        Node::Exit(Exit::Break) => ends.breaks.push(state),
-        Node::Exit(Exit::Continue) => ends.continues.push(state),
-        Node::Exit(Exit::Raise) => {}
-        Node::Call { site, name, body } => {
-            way.calls.push((*site, *name));
-            let inner = sequence(protocol, body, state, way);
-            way.calls.pop();
-            // The body of a `with` statement runs inside the generator that is its context.
-            ends.breaks.extend(inner.breaks);
-            ends.continues.extend(inner.continues);
-            ends.next = merge(protocol, inner.next.into_iter().chain(inner.returns));
-        }
-        Node::Branch { when, arms } => {
-            let mut nexts = Vec::new();
-            for arm in arms {
-                protocol.enter_arm(*when);
-                let inner = sequence(protocol, arm, state.clone(), way);
-                protocol.leave_arm(*when);
-                nexts.extend(inner.next);
-                ends.breaks.extend(inner.breaks);
-                ends.continues.extend(inner.continues);
-                ends.returns.extend(inner.returns);
+    }
+
+    fn merge(&self, states: impl IntoIterator<Item = P::State>) -> Option<P::State> {
+        states.into_iter().reduce(|a, b| self.protocol.join(&a, &b))
+    }
+
+    fn sequence(&mut self, nodes: &[Node], start: P::State) -> Ends<P::State> {
+        let mut ends = Ends::new(start);
+        for node in nodes {
+            self.burn(1);
+            if self.is_exhausted() {
+                ends.next = None;
             }
-            ends.next = if nexts.len() == arms.len() {
-                protocol.branch(*when, &state, nexts)
-            } else {
-                merge(protocol, nexts)
-            };
+            let Some(state) = ends.next.take() else { break };
+            self.node(node, state, &mut ends);
         }
-        Node::Loop { id, body } => {
-            ends.next = Some(run_loop(protocol, *id, body, state, way, &mut ends.returns));
-        }
+        ends
     }
-}
 
-fn first_round<P: Protocol>(
-    protocol: &mut P,
-    id: LoopId,
-    body: &[Node],
-    start: P::State,
-    way: &mut Way,
-    returns: &mut Vec<P::State>,
-) -> P::State {
-    way.loops.push(id);
-    let ends = sequence(protocol, body, start.clone(), way);
-    way.loops.pop();
-    returns.extend(ends.returns);
-    let out = ends.next.into_iter().chain(ends.continues).chain(ends.breaks);
-    let mut state = merge(protocol, out).unwrap_or(start);
-    protocol.leave(&mut state, id);
-    state
-}
-
-fn run_loop<P: Protocol>(
-    protocol: &mut P,
-    id: LoopId,
-    body: &[Node],
-    mut start: P::State,
-    way: &mut Way,
-    returns: &mut Vec<P::State>,
-) -> P::State {
-    protocol.enter(&mut start, id);
-    if protocol.first_round_only() {
-        return first_round(protocol, id, body, start, way, returns);
-    }
-    way.loops.push(id);
-    let settled = std::mem::replace(&mut way.settled, false);
-    let mut head = start.clone();
-    for _ in 0..MOST_PASSES {
-        let ends = sequence(protocol, body, head.clone(), way);
-        let Some(end) = merge(protocol, ends.next.into_iter().chain(ends.continues)) else { break };
-        let joined = if protocol.joins_entry() { protocol.join(&head, &end) } else { end };
-        if joined == head {
-            break;
+    fn node(&mut self, node: &Node, mut state: P::State, ends: &mut Ends<P::State>) {
+        match node {
+            Node::Event(event) => {
+                self.protocol.event(&mut state, event, &self.way);
+                ends.next = Some(state);
+            }
+            Node::Exit(Exit::Return) => add(&mut ends.returns, state),
+            Node::Exit(Exit::Break) => add(&mut ends.breaks, state),
+            Node::Exit(Exit::Continue) => add(&mut ends.continues, state),
+            Node::Exit(Exit::Raise) => {}
+            Node::Call { site, name, body } => {
+                self.way.calls.push((*site, *name));
+                let inner = self.sequence(body, state);
+                self.way.calls.pop();
+                ends.next = self.merge(inner.next.into_iter().chain(inner.returns));
+                // The body of a `with` statement runs inside the generator that is its context.
+                ends.extend(inner.breaks, inner.continues);
+            }
+            Node::Branch { when, arms } => self.branch(*when, arms, state, ends),
+            Node::Loop { id, body } => ends.next = Some(self.run_loop(node, *id, body, state, ends)),
         }
-        head = joined;
     }
-    way.settled = settled;
-    let ends = sequence(protocol, body, head.clone(), way);
-    way.loops.pop();
-    returns.extend(ends.returns);
-    let out = ends.next.into_iter().chain(ends.continues).chain(ends.breaks).chain([head]);
-    let mut state = merge(protocol, out).unwrap_or(start);
-    protocol.leave(&mut state, id);
-    state
+
+    fn branch(&mut self, when: When, arms: &[Vec<Node>], state: P::State, ends: &mut Ends<P::State>) {
+        let mut nexts = Vec::new();
+        for arm in arms {
+            self.protocol.enter_arm(when);
+            let inner = self.sequence(arm, state.clone());
+            self.protocol.leave_arm(when);
+            nexts.extend(inner.next);
+            ends.extend(inner.breaks, inner.continues);
+            inner.returns.into_iter().for_each(|state| add(&mut ends.returns, state));
+        }
+        ends.next = if nexts.len() == arms.len() {
+            self.protocol.branch(when, &state, nexts)
+        } else {
+            self.merge(nexts)
+        };
+    }
+
+    /// The state behind a loop.
+    fn run_loop(
+        &mut self,
+        node: &Node,
+        id: LoopId,
+        body: &[Node],
+        mut start: P::State,
+        around: &mut Ends<P::State>,
+    ) -> P::State {
+        self.protocol.enter(&mut start, id);
+        let (ends, skipped) = if self.protocol.first_round_only() {
+            (self.iteration(id, body, start.clone()), None)
+        } else {
+            let Fixpoint { head, ends } = self.fixpoint(node, id, body, &start);
+            let ends = if self.way.settled { self.iteration(id, body, head.clone()) } else { ends };
+            (ends, Some(head))
+        };
+        ends.returns.into_iter().for_each(|state| add(&mut around.returns, state));
+        let out = ends.next.into_iter().chain(ends.continues).chain(ends.breaks).chain(skipped);
+        let mut state = self.merge(out).unwrap_or(start);
+        self.protocol.leave(&mut state, id);
+        state
+    }
+
+    fn iteration(&mut self, id: LoopId, body: &[Node], head: P::State) -> Ends<P::State> {
+        self.way.loops.push(id);
+        let ends = self.sequence(body, head);
+        self.way.loops.pop();
+        ends
+    }
+
+    /// What a loop comes to from a state, which is found out once: loops in loops take no more passes for it.
+    fn fixpoint(&mut self, node: &Node, id: LoopId, body: &[Node], start: &P::State) -> Fixpoint<P::State> {
+        let known = self.fixpoints.entry(std::ptr::from_ref(node)).or_default();
+        if let Some((_, known)) = known.iter().find(|(entered, _)| entered == start) {
+            return known.clone();
+        }
+        let entered = known.len();
+        self.burn(entered);
+        let settled = std::mem::replace(&mut self.way.settled, false);
+        let found = self.settle(id, body, start.clone());
+        self.way.settled = settled;
+        let known = self.fixpoints.entry(std::ptr::from_ref(node)).or_default();
+        known.push((start.clone(), found.clone()));
+        found
+    }
+
+    fn settle(&mut self, id: LoopId, body: &[Node], start: P::State) -> Fixpoint<P::State> {
+        let mut head = start;
+        for _ in 0..MOST_PASSES {
+            let ends = self.iteration(id, body, head.clone());
+            let round = ends.next.iter().chain(&ends.continues).cloned();
+            let next = self.merge(round).map(|end| match self.protocol.joins_entry() {
+                true => self.protocol.join(&head, &end),
+                false => end,
+            });
+            match next {
+                Some(next) if next != head => head = next,
+                _ => return Fixpoint { head, ends },
+            }
+        }
+        let ends = self.iteration(id, body, head.clone());
+        Fixpoint { head, ends }
+    }
 }

@@ -62,6 +62,29 @@ fn what_leads_back_to_itself_ends() {
     );
 }
 
+/// A function whose loops lie in each other, with a step of training in the innermost.
+fn nested(name: &str, levels: usize, inside: &str) -> String {
+    let indent = |level: usize| "  ".repeat(level);
+    let loops = (0..levels).map(|level| format!("{}for i{level} in range(3):\n", indent(level + 1)));
+    let step =
+        ["opt.zero_grad()", "loss = F.cross_entropy(model(x), y)", "loss.backward()", "opt.step()", inside];
+    let step = step.map(|line| format!("{}{line}\n", indent(levels + 1)));
+    format!("def {name}(model, opt, x, y):\n{}{}", loops.collect::<String>(), step.concat())
+}
+
+#[test]
+fn loops_in_loops_end() {
+    let head = "import torch.nn.functional as F\n";
+    let script = "model = nn.Linear(8, 4)\nopt = torch.optim.SGD(model.parameters(), lr=0.1)\nx = torch.randn(16, 8)\ny = torch.randint(0, 4, (16,))\n";
+    let call = "f(model, opt, x, y)";
+    survives("loops", &format!("{head}{}{script}{call}", nested("f", 30, "pass")));
+    let called = nested("g", 14, "pass") + &nested("f", 14, "g(model, opt, x, y)");
+    survives("loops that call loops", &format!("{head}{called}{script}{call}"));
+    let chain = (1..8).map(|at| nested(&format!("f{at}"), 4, &format!("f{}(model, opt, x, y)", at - 1)));
+    let chain = nested("f0", 4, "pass") + &chain.collect::<String>();
+    survives("a chain of calls in loops", &format!("{head}{chain}{script}f7(model, opt, x, y)"));
+}
+
 #[test]
 fn thousands_of_names_end() {
     let each = |line: &dyn Fn(usize) -> String| (0..5_000).map(line).collect::<String>();
