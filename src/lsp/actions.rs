@@ -1,6 +1,5 @@
 //! What can be done about findings: the fix of one, all that are safe, or a comment that ignores one.
 
-use super::client::Answer;
 use super::documents::Document;
 use super::edits::Changes;
 use super::findings::View;
@@ -15,10 +14,10 @@ pub const FIX_ALL: &str = "source.fixAll.trainlint";
 pub const FIX_NOTEBOOK: &str = "notebook.source.fixAll.trainlint";
 
 impl Server {
-    pub fn actions(&self, view: &View<'_>, params: &CodeActionParams) -> Answer {
+    pub fn actions(&self, view: &View<'_>, params: &CodeActionParams) -> Vec<CodeAction> {
         let uri = &params.text_document.uri.0;
         let (Some(seat), Some(source)) = (self.documents.seat(uri), &view.checked.source) else {
-            return Ok(json!([]));
+            return Vec::new();
         };
         let only = params.context.only.as_deref();
         let mut actions = Vec::new();
@@ -33,7 +32,7 @@ impl Server {
         if let Some(kind) = kind.filter(|_| has_safe_fix(view)) {
             actions.push(fix_all(seat.document, kind));
         }
-        Ok(json!(actions))
+        actions
     }
 
     /// The fix of a finding, and the comment.

@@ -1,7 +1,7 @@
 //! `trainlint.confirm`: the finding under the cursor is run in a process of its own, and the verdict shown. The
 //! process is `trainlint replay`, so that a verdict here is one of the command line.
 
-use super::client::{Answer, Client, error};
+use super::client::{Client, error};
 use super::findings::View;
 use super::server::Server;
 use crate::engine::{Outcome, settings_for};
@@ -10,12 +10,12 @@ use crate::replay::plan::{self, Limits, Plan, SAMPLES, SEED, Settings};
 use crate::replay::text;
 use crate::report::{Diagnostic as Finding, Span};
 use crossbeam_channel::Sender;
-use gen_lsp_types::{ExecuteCommandParams, MessageType, Position};
+use gen_lsp_types::{CodeLens, Command, ExecuteCommandParams, MessageType, Position};
 use lsp_server::{ErrorCode, RequestId, ResponseError};
 use serde_json::{Value, json};
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{self, Child, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -172,10 +172,10 @@ impl Server {
     }
 
     /// A lens over every finding of a document that can be run.
-    pub fn lenses(&self, view: &View<'_>, uri: &str) -> Answer {
-        let Some(seat) = self.documents.seat(uri) else { return Ok(json!([])) };
+    pub fn lenses(&self, view: &View<'_>, uri: &str) -> Vec<CodeLens> {
+        let Some(seat) = self.documents.seat(uri) else { return Vec::new() };
         if !self.settings_of(&view.checked.path).code_lens {
-            return Ok(json!([]));
+            return Vec::new();
         }
         let lens = |(finding, range): (&Finding, gen_lsp_types::Range)| {
             let title = match self.verdict_of(view, finding) {
@@ -183,13 +183,11 @@ impl Server {
                 None => format!("Confirm {} by running it", finding.rule),
             };
             let argument = json!({ "uri": uri, "position": range.start });
-            json!({
-                "range": range,
-                "command": { "title": title, "command": CONFIRM, "arguments": [argument] },
-            })
+            let command = Command::new(title, None, CONFIRM.to_owned(), Some(vec![argument]));
+            CodeLens::new(range, Some(command), None)
         };
         let runnable = view.of_cell(seat.cell).filter(|(finding, _)| finding.replay.is_some());
-        Ok(Value::Array(runnable.map(lens).collect()))
+        runnable.map(lens).collect()
     }
 }
 
@@ -214,7 +212,7 @@ fn spawn(program: &Path, plan: &Plan, finished: Sender<Finished>) -> io::Result<
     let mut file = tempfile::Builder::new().prefix("trainlint-").suffix(".json").tempfile()?;
     file.write_all(&plan::write(plan))?;
     file.flush()?;
-    let mut command = Command::new(program);
+    let mut command = process::Command::new(program);
     command.arg("replay").arg(file.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     let (output, errors) = (child.stdout.take(), child.stderr.take());

@@ -1,6 +1,5 @@
 //! What is shown under the pointer: why there is a finding, or what a suppression is about.
 
-use super::client::Answer;
 use super::findings::View;
 use super::plain;
 use super::server::Server;
@@ -8,17 +7,13 @@ use crate::engine::selection::find_rule;
 use crate::render::{self, help_uri};
 use crate::report::{Applicability, Diagnostic as Finding, Place};
 use crate::source::SourceFile;
-use gen_lsp_types::{HoverParams, Range};
-use serde_json::{Value, json};
+use gen_lsp_types::{Hover, HoverParams, MarkupContent, MarkupKind, Range};
 
 impl Server {
-    pub fn hover(&self, view: &View<'_>, params: &HoverParams) -> Answer {
+    pub fn hover(&self, view: &View<'_>, params: &HoverParams) -> Option<Hover> {
         let asked = &params.text_document_position_params;
-        let (Some(seat), Some(source)) =
-            (self.documents.seat(&asked.text_document.uri.0), &view.checked.source)
-        else {
-            return Ok(Value::Null);
-        };
+        let (seat, source) =
+            (self.documents.seat(&asked.text_document.uri.0)?, view.checked.source.as_ref()?);
         let at = asked.position;
         let here = view.of_cell(seat.cell).filter(|(_, range)| range.start <= at && at <= range.end);
         let found: Vec<(&Finding, Range)> = here.collect();
@@ -28,13 +23,13 @@ impl Server {
             texts.extend(offset.and_then(|offset| suppressed(source, offset)));
         }
         if texts.is_empty() {
-            return Ok(Value::Null);
+            return None;
         }
         let range = found
             .iter()
             .map(|(_, range)| *range)
             .min_by_key(|range| (range.end.line - range.start.line, range.end));
-        Ok(self.shown(&texts.join("\n\n---\n\n"), range))
+        Some(Hover { contents: self.shown(&texts.join("\n\n---\n\n")).into(), range })
     }
 
     /// A finding, and what a replay of it came to.
@@ -46,14 +41,10 @@ impl Server {
         }
     }
 
-    fn shown(&self, markdown: &str, range: Option<Range>) -> Value {
-        let (kind, value) = match self.client.can.markdown {
-            true => ("markdown", markdown.to_owned()),
-            false => ("plaintext", plain::text(markdown)),
-        };
-        match range {
-            Some(range) => json!({ "contents": { "kind": kind, "value": value }, "range": range }),
-            None => json!({ "contents": { "kind": kind, "value": value } }),
+    fn shown(&self, markdown: &str) -> MarkupContent {
+        match self.client.can.markdown {
+            true => MarkupContent::new(MarkupKind::Markdown, markdown.to_owned()),
+            false => MarkupContent::new(MarkupKind::PlainText, plain::text(markdown)),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! What needs the findings of a text waits for them; what waits for a text that has changed is told so.
 
 use super::analyst::{Analyst, Done, Job};
-use super::client::{Abilities, Answer, Client, error, outdated_pull};
+use super::client::{Abilities, Client, error, outdated_pull};
 use super::confirm::{Confirmed, Finished, Replaying, Target};
 use super::documents::Documents;
 use super::findings::{Names, View, file_uri};
@@ -15,7 +15,7 @@ use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use gen_lsp_types::{MessageType, PublishDiagnosticsParams, Uri};
 use lsp_server::{Connection, ErrorCode, Message, RequestId};
 use rustc_hash::FxHashMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -188,10 +188,9 @@ impl Server {
             return self.confirm(id, document, &target);
         }
         let answer = self.answer(document, &question);
-        let unfinished = answer.as_ref().ok().and_then(repairs::lacking);
-        match (answer, unfinished) {
-            (Ok(actions), Some(_)) if !self.client.can.resolves => self.repair(id, actions, unfinished),
-            (answer, _) => self.client.respond(id, answer),
+        match repairs::lacking(&answer) {
+            Some(unfinished) if !self.client.can.resolves => self.repair(id, answer, Some(unfinished)),
+            _ => self.client.respond(id, Ok(answer)),
         }
     }
 
@@ -199,16 +198,16 @@ impl Server {
         self.checked.get(document)
     }
 
-    fn answer(&self, document: &str, question: &Question) -> Answer {
-        let Some(checked) = self.checked.get(document) else { return Ok(Value::Null) };
+    fn answer(&self, document: &str, question: &Question) -> Value {
+        let Some(checked) = self.checked.get(document) else { return Value::Null };
         let view = View { checked, can: &self.client.can, names: self };
         match question {
-            Question::Pull { uri, previous } => self.pulled(&view, uri, previous.as_deref()),
-            Question::Hover(params) => self.hover(&view, params),
-            Question::Actions(params) => self.actions(&view, params),
-            Question::Lenses { uri } => self.lenses(&view, uri),
+            Question::Pull { uri, previous } => json!(self.pulled(&view, uri, previous.as_deref())),
+            Question::Hover(params) => json!(self.hover(&view, params)),
+            Question::Actions(params) => json!(self.actions(&view, params)),
+            Question::Lenses { uri } => json!(self.lenses(&view, uri)),
             // It is answered when it has run.
-            Question::Confirm(_) => Ok(Value::Null),
+            Question::Confirm(_) => Value::Null,
         }
     }
 
