@@ -44,6 +44,9 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.S | re.M)
 #: Exit codes of a run that came to its end: nothing found, something found, nothing there that can be checked.
 ENDED = (0, 1, 2)
 
+#: What the columns of the table are.
+HEAD = "folder\tfiles\tbefore\tafter\tgained\tlost\treworded\tseconds before\tseconds after"
+
 #: At most so many lines of a difference in something else than findings.
 LINES = 20
 
@@ -85,9 +88,7 @@ def main() -> int:
     options = arguments()
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(options.jobs) as pool:
         folders = [*options.folders, *([write_pages(Path(work))] if options.pages else [])]
-        compared = list(shown(pool.map(lambda one: compare(options, *one), enumerate(folders))))
-    if options.table:
-        options.table.write_text("".join(rows(compared)), encoding="utf-8")
+        compared = list(shown(pool.map(lambda one: compare(options, *one), enumerate(folders)), options.table))
     print(summary(compared))
     return int(any(one.differences for one in compared))
 
@@ -132,13 +133,16 @@ def write_pages(work: Path) -> Path:
     return into
 
 
-def shown(results: Iterator[Compared]) -> Iterator[Compared]:
-    """The same results, each printed as soon as it is there if something differs."""
-    for one in results:
-        if one.differences:
-            print(f"{one.name}: {one.before} findings before, {one.after} after")
-            print("".join(f"  {line}\n" for line in one.differences), end="", flush=True)
-        yield one
+def shown(results: Iterator[Compared], table: Path | None) -> Iterator[Compared]:
+    """The same results, each written as soon as it is there: a run that is broken off was not for nothing."""
+    with open(table or os.devnull, "w", encoding="utf-8") as figures:
+        print(HEAD, file=figures, flush=True)
+        for one in results:
+            print(row(one), file=figures, flush=True)
+            if one.differences:
+                print(f"{one.name}: {one.before} findings before, {one.after} after")
+                print("".join(f"  {line}\n" for line in one.differences), end="", flush=True)
+            yield one
 
 
 # One folder
@@ -288,10 +292,9 @@ def printable(line: str) -> str:
 # All folders
 
 
-def rows(compared: list[Compared]) -> Iterator[str]:
-    yield "folder\tfiles\tbefore\tafter\tgained\tlost\treworded\tseconds before\tseconds after\n"
-    for one in compared:
-        yield f"{one.name}\t{one.files}\t{one.before}\t{one.after}\t{one.gained}\t{one.lost}\t{one.reworded}\t{one.seconds[0]:.2f}\t{one.seconds[1]:.2f}\n"
+def row(one: Compared) -> str:
+    numbers = (one.files, one.before, one.after, one.gained, one.lost, one.reworded)
+    return "\t".join([one.name, *map(str, numbers), *(f"{seconds:.2f}" for seconds in one.seconds)])
 
 
 def summary(compared: list[Compared]) -> str:
