@@ -6,6 +6,7 @@
 #![deny(unsafe_code)]
 
 pub mod apis;
+pub mod checks;
 pub mod cli;
 pub mod engine;
 pub mod facts;
@@ -15,7 +16,6 @@ pub mod names;
 pub mod render;
 pub mod replay;
 pub mod report;
-pub mod rules;
 pub mod source;
 pub mod syntax;
 pub mod trace;

@@ -3,9 +3,9 @@
 use super::CLEAN;
 use super::args::{Args, CompletionsArgs, ManArgs};
 use super::output::Output;
+use crate::checks::Group;
 use crate::engine::selection::known_rules;
 use crate::engine::suggest::did_you_mean;
-use crate::rules::Group;
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};

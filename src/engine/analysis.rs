@@ -2,12 +2,12 @@
 //! its suppressions. The rest of the engine knows these only through this module.
 
 use crate::apis::{Apis, Literal};
+use crate::checks;
 use crate::engine::settings::Ready;
 use crate::facts::{Findings, Script};
 use crate::interp;
 pub use crate::names::{Library, Project, Target};
 use crate::report::{Diagnostic, FileId, Span};
-use crate::rules;
 use crate::source::Kind;
 pub use crate::source::SourceFile;
 use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework, mentions_suppression};
@@ -38,7 +38,7 @@ pub type Analyse<'a> = &'a (dyn Fn(&Project, FileId, &Ready) -> FileReport + Syn
 pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport {
     let values = settings.values.iter().map(|(name, value)| (name.clone(), text(value))).collect();
     let stated = interp::Settings { values, fuel: None };
-    let rehearsal = interp::rehearse(project, settings.tables(), &stated, file);
+    let rehearsal = interp::rehearse(project, settings.tables(), checks::hooks(), &stated, file);
     let path = crate::source::absolute(&project.source(file).path);
     let pins = settings.pinned.of_folder(path.parent().unwrap_or(&path));
     let inline = pins.inline(&project.source(file).text);
@@ -52,7 +52,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         missing: OnceCell::new(),
     };
     let mut findings = Findings::default();
-    for rule in rules::all() {
+    for rule in checks::all() {
         (rule.check)(&script, &mut findings);
     }
     let key = |key: crate::trace::FnKey| (key.file, key.function.0);

@@ -1,9 +1,9 @@
 //! Which rules are on: ids, group names and `ALL`, layered from the defaults over the
 //! configuration to the command line. Knows the list of rules, not what they do.
 
+use crate::checks::{self, Group, Replayed, Rule};
 use crate::engine::suggest::did_you_mean;
 use crate::report::Severity;
-use crate::rules::{self, Group, Replayed, Rule};
 use rustc_hash::FxHashSet;
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub static UNUSED_SUPPRESSION: Rule = Rule {
 
 /// Every rule a user can name, sorted by id.
 pub fn known_rules() -> Vec<&'static Rule> {
-    let mut known: Vec<&'static Rule> = rules::all().to_vec();
+    let mut known: Vec<&'static Rule> = checks::all().to_vec();
     known.push(&UNUSED_SUPPRESSION);
     known.sort_by_key(|rule| rule.id);
     known

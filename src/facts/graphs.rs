@@ -15,23 +15,6 @@ pub struct DroppedResult {
     pub receiver: Rc<str>,
 }
 
-pub struct UnreadyModule {
-    pub at: At,
-    pub class: Rc<str>,
-    /// The attribute that is assigned too early; `None` where the framework's constructor never runs.
-    pub attribute: Option<Ustr>,
-}
-
-pub struct HiddenParts {
-    pub at: At,
-    pub class: Rc<str>,
-    pub attribute: Ustr,
-    pub container: &'static str,
-    pub part: Rc<str>,
-    /// The items of the container are all modules, or all parameters.
-    pub alike: bool,
-}
-
 pub struct ConstantDropout {
     pub at: At,
     pub by: Ustr,
@@ -80,31 +63,6 @@ impl<'a> Script<'a> {
             }
         }
         found
-    }
-
-    pub fn unready_modules(&self) -> Vec<UnreadyModule> {
-        let sightings = self.sightings().filter_map(|(at, sight)| match sight {
-            Sight::Unready { class, attribute } => {
-                Some(UnreadyModule { at: at.clone(), class: class.clone(), attribute: *attribute })
-            }
-            _ => None,
-        });
-        sightings.collect()
-    }
-
-    pub fn hidden_parts(&self) -> Vec<HiddenParts> {
-        let sightings = self.sightings().filter_map(|(at, sight)| match sight {
-            Sight::Hidden { class, attribute, container, parts, alike } => Some(HiddenParts {
-                at: at.clone(),
-                class: class.clone(),
-                attribute: *attribute,
-                container,
-                part: parts.clone(),
-                alike: *alike,
-            }),
-            _ => None,
-        });
-        sightings.collect()
     }
 
     pub fn constant_dropouts(&self) -> Vec<ConstantDropout> {

@@ -7,7 +7,7 @@ mod apis;
 mod compiled;
 mod data;
 mod dtypes;
-mod edits;
+pub(crate) mod edits;
 mod engines;
 mod feeding;
 pub mod gpus;
@@ -45,9 +45,7 @@ pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use engines::RawBackward;
 pub use feeding::{GpuInWorker, SameEpochs, SharedSeed, Undivided, Unshuffled};
 pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
-pub use graphs::{
-    BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, HiddenParts, UnreadyModule, WrongArity,
-};
+pub use graphs::{BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, WrongArity};
 pub use heads::{Head, Heads};
 pub use homes::StrandedTensor;
 pub use kernels::{ElementLoop, LossyCast, ShortBuffer};
@@ -59,6 +57,7 @@ pub use numbers::{Ailment, Unsafe};
 pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
 pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
+pub(crate) use shares::optimizers;
 pub use stand_ins::Repair;
 pub use steps::{EarlySchedule, Unapplied, Unstepped};
 pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
@@ -67,7 +66,7 @@ pub use walks::WalkedAgain;
 use crate::apis::index::Pins;
 use crate::names::Project;
 use crate::report::{Applicability, Confidence, Diagnostic, FileId, Place, Severity};
-use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight, Sighting};
+use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight};
 use crate::values::ObjId;
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -145,8 +144,13 @@ impl<'a> Script<'a> {
         }
     }
 
-    fn sightings(&self) -> impl Iterator<Item = (&'a At, &'a Sight)> {
-        self.rehearsal.sightings.iter().map(|Sighting { at, sight }| (at, sight))
+    /// All that was seen of one type, in the order of the rehearsal.
+    pub fn observed<T: std::any::Any>(&self) -> impl Iterator<Item = (&'a At, &'a T)> + use<'a, T> {
+        self.rehearsal.observed()
+    }
+
+    pub(crate) fn sightings(&self) -> impl Iterator<Item = (&'a At, &'a Sight)> {
+        self.rehearsal.observed()
     }
 
     /// What a module is called where it is kept, else its class.
@@ -159,7 +163,7 @@ impl<'a> Script<'a> {
 
     /// The name a variable or attribute had where an object was kept; else its class.
     /// The name a variable or attribute had where an optimizer was kept.
-    fn name_of(&self, object: ObjId) -> String {
+    pub(crate) fn name_of(&self, object: ObjId) -> String {
         self.name_or(object, "optimizer")
     }
 

@@ -142,7 +142,7 @@ fn owned_parts(state: &OptimizerState, parts: Parts) -> Vec<ObjSet> {
 }
 
 /// The optimizers that step in a sequence.
-pub(super) fn optimizers(nodes: &[Node], found: &mut ObjSet) {
+pub(crate) fn optimizers(nodes: &[Node], found: &mut ObjSet) {
     for node in nodes {
         match node {
             Node::Event(Event { effect: Effect::Step { optimizer, .. }, .. }) => found.insert(*optimizer),

@@ -69,7 +69,7 @@ impl<'p> Interp<'p> {
 
     /// The standard library, or a package that the tables do not know.
     fn call_outside(&mut self, name: Ustr, call: &Call) -> Value {
-        call.values().filter_map(Value::as_obj).for_each(|object| self.note_ready(Some(object)));
+        call.values().filter_map(Value::as_obj).for_each(|object| self.on_escape(object));
         if let Some(value) = python::call(self, &name, call) {
             return value;
         }

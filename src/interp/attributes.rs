@@ -1,7 +1,7 @@
 //! Attributes: of objects through their classes, of parameters, of the frameworks' classes, through `super()`;
 //! bound methods; and writing and deleting them.
 
-use super::{Call, Interp, class::Base, python};
+use super::{AttributeWrite, Call, Interp, class::Base, python};
 use crate::report::{Confidence, Place};
 use crate::trace::Sight;
 use crate::values::*;
@@ -227,7 +227,7 @@ impl<'p> Interp<'p> {
         match (frame.receiver.as_ref().and_then(Value::as_obj), frame.class) {
             (Some(instance), Some(after)) => Value::Super { instance, after },
             _ => {
-                self.note_ready(None);
+                self.on_base_constructed(None);
                 Value::Unknown
             }
         }
@@ -242,7 +242,7 @@ impl<'p> Interp<'p> {
             Some(found) => {
                 let receiver = Value::Obj(instance);
                 if name == "__init__" && !matches!(found, Value::Function(_)) {
-                    self.note_ready(Some(instance));
+                    self.on_base_constructed(Some(instance));
                 }
                 match &found {
                     Value::Function(closure) if !closure.wrap.is_property => {
@@ -253,7 +253,7 @@ impl<'p> Interp<'p> {
             }
             // `super().__init__()` of a framework's class sets nothing that we follow.
             None => {
-                self.note_ready(Some(instance));
+                self.on_base_constructed(Some(instance));
                 Value::Builtin(Ustr::from("object.__init__"))
             }
         }
@@ -267,7 +267,7 @@ impl<'p> Interp<'p> {
                 self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
                 self.note_replaced(*object, name, &value, place);
-                self.note_assigned(*object, name, &value, place);
+                self.on_attribute_write(&AttributeWrite { object: *object, name, value: &value, place });
                 self.heap.get_mut(*object).set_attr(name, value);
             }
             Value::Module(file) => {

@@ -230,7 +230,7 @@ impl<'p> Interp<'p> {
             let mut arms: Vec<Arm<'_, 'p>> = vec![&mut main];
             arms.extend(handling.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>));
             let before = self.trace.last().map_or(0, Vec::len);
-            let seen = self.out.sightings.len();
+            let seen = self.out.observations.len();
             let flow = self.branch(When::Exception, &mut arms);
             self.note_swallowed(handlers, seen, before);
             flow

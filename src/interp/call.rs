@@ -2,7 +2,7 @@
 //! have touched whatever it was given.
 
 use super::{
-    Call, Frame, Interp, Passed, Scope,
+    Abandoned, Call, Frame, Interp, Passed, Scope,
     branch::{Arm, Boxed},
     call_path::Hop,
     python,
@@ -267,7 +267,7 @@ impl<'p> Interp<'p> {
             return Value::Unknown;
         }
         let floor = self.ration(closure.file);
-        let seen = self.out.sightings.len();
+        let seen = self.out.observations.len();
         if self.seeded.is_none() {
             self.out.called.insert(key);
         }
@@ -316,8 +316,8 @@ impl<'p> Interp<'p> {
         if starved {
             // What it did not come to do may undo what it did: nothing of it counts.
             self.starved.insert(key);
-            self.out.sightings.truncate(seen);
-            self.leave_unborn(receiver);
+            self.out.observations.truncate(seen);
+            self.on_abandoned(&Abandoned { receiver });
             self.havoc_with(call, receiver);
             return Value::Unknown;
         }
@@ -348,7 +348,7 @@ impl<'p> Interp<'p> {
             FunctionBody::Block(block) => {
                 let flow = self.block(block);
                 if flow == Flow::Stop(Exit::Raise) {
-                    self.note_refused();
+                    self.on_always_raised(());
                 }
                 let Some(frame) = self.frames.last_mut() else { return Value::Unknown };
                 let (returned, yielded) = (frame.returned.take(), frame.yielded.take());
@@ -429,6 +429,7 @@ impl<'p> Interp<'p> {
                     Value::Obj(self.heap.alloc(Object {
                         class: ClassRef::Builtin,
                         attrs: Vec::new(),
+                        notes: Vec::new(),
                         state: State::Dict(entries),
                         site: call.place,
                         epoch: self.epoch,

@@ -1,6 +1,6 @@
 //! Classes: inheritance, instances, dataclasses, `isinstance`.
 
-use super::{Call, Interp, Passed, python};
+use super::{Call, Constructed, Interp, Passed, python};
 use crate::apis::Role;
 use crate::report::Place;
 use crate::syntax::*;
@@ -14,13 +14,13 @@ const MOST_BASES: usize = 32;
 
 /// What a class inherits from, nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Base {
+pub(crate) enum Base {
     Project(ObjId),
     Api(Ustr),
     Unknown,
 }
 
-type Lineage = SmallVec<[Base; 8]>;
+pub(crate) type Lineage = SmallVec<[Base; 8]>;
 
 /// `abc.ABCMeta` and `type` leave instances alone.
 fn is_usual_metaclass(value: &Value) -> bool {
@@ -80,7 +80,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The class and what it inherits from, in the order attributes are looked up.
-    pub(super) fn lineage(&self, class: ClassRef) -> Lineage {
+    pub(crate) fn lineage(&self, class: ClassRef) -> Lineage {
         let mut found = Lineage::new();
         match class {
             ClassRef::Project(object) => self.collect_bases(object, &mut found),
@@ -107,7 +107,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The role that a class has from a framework.
-    pub(super) fn role_of(&self, class: ClassRef) -> Option<Role> {
+    pub(crate) fn role_of(&self, class: ClassRef) -> Option<Role> {
         self.lineage(class).into_iter().find_map(|base| match base {
             Base::Api(name) => self.apis.role(name),
             _ => None,
@@ -146,10 +146,12 @@ impl<'p> Interp<'p> {
         let init = Ustr::from("__init__");
         match self.find_attr(object, init) {
             Some(Value::Function(closure)) => {
-                self.begin_birth(object);
-                self.inline(&closure, Some(&value), call);
+                self.forget_gathered(object);
                 let name = self.tree(closure.file).function(closure.function).name_span;
-                self.end_birth(Some(Place::new(closure.file, name)));
+                let constructed = Constructed { object, constructor: Place::new(closure.file, name) };
+                self.on_construct(&constructed);
+                self.inline(&closure, Some(&value), call);
+                self.on_constructed(&constructed);
             }
             Some(method) => {
                 let bound = self.bind(&value, &method, init, call.place);
@@ -239,7 +241,7 @@ impl<'p> Interp<'p> {
     }
 
     /// An attribute as it is stored, on the instance or its classes; methods are not bound yet.
-    pub(super) fn find_attr(&mut self, object: ObjId, name: Ustr) -> Option<Value> {
+    pub(crate) fn find_attr(&mut self, object: ObjId, name: Ustr) -> Option<Value> {
         if let Some(value) = self.heap.attr(object, name) {
             return Some(value.clone());
         }

@@ -1,6 +1,6 @@
 //! Datasets and loaders: how many samples there are, what one of them is, and the batches made of them.
 
-use super::{Call, Interp, Invocation};
+use super::{Call, Interp, Invocation, streams::SAMPLES_IN_PART};
 use crate::apis::{Api, Literal};
 use crate::report::Place;
 use crate::trace::Sight;
@@ -79,11 +79,11 @@ impl<'p> Interp<'p> {
 
     /// Runs something that must leave nothing in the trace.
     pub(super) fn quietly<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
-        let seen = self.out.sightings.len();
+        let seen = self.out.observations.len();
         self.trace.push(Vec::new());
         let result = run(self);
         self.trace.pop();
-        self.out.sightings.truncate(seen);
+        self.out.observations.truncate(seen);
         result
     }
 
@@ -227,7 +227,7 @@ impl<'p> Interp<'p> {
             return samples.map(|(_, samples)| Int::Known(*samples));
         }
         let attr = |interp: &Self, name: &str| interp.heap.attr(object, Ustr::from(name)).cloned();
-        if let Some(part) = attr(self, "samples in part") {
+        if let Some(part) = self.heap.noted(object, SAMPLES_IN_PART).cloned() {
             return part.as_int().cloned().filter(|length| !length.is_unknown());
         }
         for name in ["tensors", "dataset"] {

@@ -140,7 +140,7 @@ impl<'p> Interp<'p> {
             }
         };
         let sight = Sight::Meet { one, other, operation: Rc::from("a forward") };
-        self.out.sightings.push(crate::trace::Sighting { at, sight });
+        self.out.observations.push(crate::trace::Observation::new(at, sight));
         self.forwards.iter_mut().for_each(|open| open.failed = true);
     }
 

@@ -92,10 +92,9 @@ impl<'p> Interp<'p> {
 
     /// What nobody has written into a buffer is an input, too.
     fn name_content(&mut self, numbers: &Numbers, name: Ustr) {
-        let content = Ustr::from(super::elements::CONTENT);
         if let Some(buffer) = numbers.buffer
             && numbers.formula.is_none()
-            && self.heap.attr(buffer, content).is_none()
+            && self.heap.noted(buffer, super::elements::CONTENT).is_none()
         {
             let input = self.fresh_input(name);
             self.fill(buffer, input);

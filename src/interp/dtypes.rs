@@ -3,7 +3,7 @@
 
 use super::{Interp, Invocation, transfer};
 use crate::report::{Confidence, Place};
-use crate::trace::{At, Sight, Sighting};
+use crate::trace::{At, Observation, Sight};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -132,7 +132,7 @@ impl<'p> Interp<'p> {
         lookup: bool,
     ) {
         let sight = Sight::Mistyped { what, made, gets, wants, lookup };
-        self.out.sightings.push(Sighting { at, sight });
+        self.out.observations.push(Observation::new(at, sight));
     }
 
     /// The factors of a matrix product, which are of one dtype.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 /// The attribute of a buffer's object that holds what is in it.
-pub(super) const CONTENT: &str = "content";
+pub(super) const CONTENT: Note = Note::new("content");
 
 /// Transfers that make a tensor nobody has written into.
 const MAKING: [&str; 4] = ["array-factory", "factory", "factory-like", "new-factory"];
@@ -85,6 +85,7 @@ impl Interp<'_> {
         let buffer = self.heap.alloc(Object {
             class: ClassRef::Builtin,
             attrs: Vec::new(),
+            notes: Vec::new(),
             state: State::Plain,
             site: place,
             epoch: self.epoch,
@@ -97,7 +98,7 @@ impl Interp<'_> {
     pub(super) fn fill(&mut self, buffer: ObjId, formula: Formula) {
         let numbers = Some(Rc::new(Numbers::of(formula)));
         let content = Value::tensor(Tensor { numbers, ..Tensor::default() });
-        self.heap.get_mut(buffer).set_attr(Ustr::from(CONTENT), content);
+        self.heap.note(buffer, CONTENT, content);
     }
 
     /// What an index picks: single numbers at the indices of loops keep their formula, other parts lose it.

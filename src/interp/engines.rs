@@ -30,9 +30,9 @@ impl<'p> Interp<'p> {
         let wrapper = ModuleState { weights: Learned::Nothing, modal: false, parts, scatters, ..state };
         let outer = self.alloc(call.place, class, State::Module(wrapper));
         // The wrapper answers like the module itself, and has it as `.module`.
-        let attrs = self.heap.get(object).attrs.clone();
+        let original = self.heap.get(object).clone();
         let wrapper = self.heap.get_mut(outer);
-        wrapper.attrs = attrs;
+        (wrapper.attrs, wrapper.notes) = (original.attrs, original.notes);
         wrapper.set_attr(Ustr::from("module"), Value::Obj(object));
         Value::Obj(outer)
     }

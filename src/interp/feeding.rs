@@ -1,7 +1,7 @@
 //! How loaders are fed: in which order samples come, which process gets which, and whether the order in
 //! which a dataset holds them means anything. Knows samplers and datasets by what the tables say of them.
 
-use super::{Interp, Invocation, class::Base};
+use super::{Interp, Invocation, class::Base, streams::SAMPLES_IN_PART};
 use crate::apis::{Api, Order, Role, Verb};
 use crate::report::{Confidence, Place};
 use crate::trace::Sight;
@@ -12,7 +12,7 @@ use ustr::Ustr;
 const DEEPEST: usize = 4;
 
 /// The attribute of a stream that says how its source holds the samples, while nothing shuffled them.
-const HELD: &str = "held in order";
+const HELD: Note = Note::new("held in order");
 
 impl<'p> Interp<'p> {
     pub(super) fn sampler_state(&mut self, api: &Api, call: &Invocation) -> SamplerState {
@@ -83,7 +83,7 @@ impl<'p> Interp<'p> {
     fn holds(&mut self, dataset: &Value, place: Place, depth: usize) -> Holds {
         let Some(object) = dataset.as_obj().filter(|_| depth < DEEPEST) else { return Holds::Unknown };
         let attr = |interp: &Self, name: &str| interp.heap.attr(object, Ustr::from(name)).cloned();
-        if attr(self, "samples in part").is_some() {
+        if self.heap.noted(object, SAMPLES_IN_PART).is_some() {
             return Holds::Unknown;
         }
         if let Some(tensors) = attr(self, "tensors") {
@@ -133,22 +133,22 @@ impl<'p> Interp<'p> {
             && !self.orders_itself(&Value::Unknown)
             && let Some(object) = stream.as_obj()
         {
-            self.heap.get_mut(object).set_attr(Ustr::from(HELD), Value::Bool(Some(true)));
+            self.heap.note(object, HELD, Value::Bool(Some(true)));
         }
     }
 
     /// What is made of a stream comes in the same order.
     pub(super) fn keep_held(&mut self, made: &Value, source: &Value) {
-        let held = source.as_obj().and_then(|source| self.heap.attr(source, Ustr::from(HELD)).cloned());
+        let held = source.as_obj().and_then(|source| self.heap.noted(source, HELD).cloned());
         if let (Some(object), Some(held)) = (made.as_obj(), held) {
-            self.heap.get_mut(object).set_attr(Ustr::from(HELD), held);
+            self.heap.note(object, HELD, held);
         }
     }
 
     pub(super) fn stream_shuffled(&mut self, call: &Invocation) -> Value {
         let stream = call.nth(0);
         if let Some(object) = stream.as_obj() {
-            self.heap.get_mut(object).set_attr(Ustr::from(HELD), Value::Bool(Some(false)));
+            self.heap.note(object, HELD, Value::Bool(Some(false)));
         }
         stream
     }
@@ -176,5 +176,5 @@ impl<'p> Interp<'p> {
 
 /// Whether a stream gives what its source holds in the order in which it is held.
 pub fn is_held_in_order(heap: &Heap, stream: ObjId) -> bool {
-    heap.attr(stream, Ustr::from(HELD)).and_then(Value::as_bool) == Some(true)
+    heap.noted(stream, HELD).and_then(Value::as_bool) == Some(true)
 }

@@ -27,7 +27,7 @@ impl Interp<'_> {
         if numbers.formula.is_some() {
             return numbers.formula.clone();
         }
-        let content = self.heap.attr(numbers.buffer?, Ustr::from(super::elements::CONTENT))?;
+        let content = self.heap.noted(numbers.buffer?, super::elements::CONTENT)?;
         content.as_tensor()?.numbers.as_ref()?.formula.clone()
     }
 

@@ -10,6 +10,13 @@ use crate::values::*;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
+    /// The one that was made at the same place before, and that an optimizer has, is another.
+    pub(super) fn forget_gathered(&mut self, object: ObjId) {
+        if self.gathered.contains(object) {
+            self.gathered = self.gathered.iter().filter(|other| *other != object).collect();
+        }
+    }
+
     /// An optimizer has gathered the parameters that are there now.
     pub(super) fn note_gathered(&mut self, optimizer: ObjId, remembers: bool, place: Place) {
         let Some(state) = self.heap.get(optimizer).optimizer() else { return };

@@ -34,8 +34,8 @@ impl<'p> Interp<'p> {
 
     /// The first work on a device that was seen from here on.
     fn work_since(&self, seen: usize) -> Option<Place> {
-        self.out.sightings.get(seen..)?.iter().find_map(|sighting| match &sighting.sight {
-            Sight::Resident { .. } | Sight::Forward(_) | Sight::Fit { .. } => Some(sighting.at.place),
+        self.out.observations.get(seen..)?.iter().find_map(|seen| match seen.get()? {
+            Sight::Resident { .. } | Sight::Forward(_) | Sight::Fit { .. } => Some(seen.at.place),
             _ => None,
         })
     }

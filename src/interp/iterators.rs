@@ -1,5 +1,5 @@
 //! Iterators that can be gone through once: who goes through them to the end, and who comes too late.
-//! How much is left of one is an attribute of it: nothing said yet is `None`, gone through is the number of
+//! How much is left of one is noted on it: nothing said yet is `None`, gone through is the number of
 //! the place, and the lattice joins the ways.
 
 use super::{Call, Interp, loops};
@@ -11,9 +11,9 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 /// Where an iterator was gone through.
-const SPENT: &str = "spent";
+const SPENT: Note = Note::new("spent");
 /// The iterator that it draws from.
-const SOURCE: &str = "source";
+const SOURCE: Note = Note::new("source");
 /// Iterators of iterators are followed so deep.
 const DEEPEST: u32 = 4;
 
@@ -48,9 +48,9 @@ impl<'p> Interp<'p> {
             other => return other,
         };
         let object = self.heap.get_mut(stream);
-        object.set_attr(Ustr::from(SPENT), Value::None);
+        object.note(SPENT, Value::None);
         if let Some(source) = source {
-            object.set_attr(Ustr::from(SOURCE), source);
+            object.note(SOURCE, source);
         }
         value
     }
@@ -63,7 +63,7 @@ impl<'p> Interp<'p> {
             _ => return None,
         };
         let here = self.heap.get(object);
-        here.attr(Ustr::from(SPENT)).map(|_| object)
+        here.noted(SPENT).map(|_| object)
     }
 
     /// Somebody goes through a value to its end.
@@ -81,7 +81,7 @@ impl<'p> Interp<'p> {
             return;
         };
         let number = self.ending(place);
-        let before = self.heap.attr(stream, Ustr::from(SPENT)).cloned().unwrap_or_default();
+        let before = self.heap.noted(stream, SPENT).cloned().unwrap_or_default();
         if let Some(first) = self.spent_at(&before, number)
             && self.holds_parameters(value)
         {
@@ -90,9 +90,9 @@ impl<'p> Interp<'p> {
         }
         // Who came first stays: the head of a loop knows no second one.
         if !matches!(before, Value::Int(_)) {
-            self.heap.get_mut(stream).set_attr(Ustr::from(SPENT), Value::int(number));
+            self.heap.note(stream, SPENT, Value::int(number));
         }
-        if let Some(source) = self.heap.attr(stream, Ustr::from(SOURCE)).cloned() {
+        if let Some(source) = self.heap.noted(stream, SOURCE).cloned() {
             self.spend_deep(&source, place, depth - 1);
         }
     }
@@ -138,8 +138,8 @@ impl<'p> Interp<'p> {
         let mut next = Some(value.clone());
         for _ in 0..DEEPEST {
             let Some(stream) = next.and_then(|value| self.stream_of(&value)) else { return };
-            self.heap.get_mut(stream).set_attr(Ustr::from(SPENT), Value::Unknown);
-            next = self.heap.attr(stream, Ustr::from(SOURCE)).cloned();
+            self.heap.note(stream, SPENT, Value::Unknown);
+            next = self.heap.noted(stream, SOURCE).cloned();
         }
     }
 

@@ -145,10 +145,10 @@ impl<'p> Interp<'p> {
             escapes: false,
             written: Vec::new(),
         });
-        let seen = self.out.sightings.len();
+        let seen = self.out.observations.len();
         for pass in 1..=MOST_PASSES {
             self.epoch += 1;
-            self.out.sightings.truncate(seen);
+            self.out.observations.truncate(seen);
             if let Some(active) = self.active.last_mut() {
                 active.since = self.epoch;
                 active.breaks.clear();
@@ -176,7 +176,7 @@ impl<'p> Interp<'p> {
                 self.heap.apply(head);
                 continue;
             }
-            self.out.loops[id.0 as usize].changed = writes.keys().copied().collect();
+            self.out.loops[id.0 as usize].changed = writes.objects().collect();
             self.heap.apply(if at_least_once { writes } else { head });
             self.push(Node::Loop { id, body: nodes });
             break;

@@ -8,7 +8,6 @@ mod around;
 mod assign;
 mod attributes;
 mod batches;
-mod birth;
 mod branch;
 mod builtins;
 mod call;
@@ -35,6 +34,7 @@ mod gathered;
 mod grad;
 mod handlers;
 mod homes;
+mod hooks;
 pub mod invocation;
 mod items;
 mod iterators;
@@ -59,20 +59,24 @@ mod scope;
 mod stmt;
 mod streams;
 pub mod transfer;
+mod unconstructed;
 mod watch;
 mod workers;
 
 use call_path::{CallPath, CallPaths};
+pub(crate) use class::Base;
 use device::own_gpu;
 pub use feeding::is_held_in_order;
+pub use hooks::{Abandoned, AttributeWrite, Checker, Constructed, Hooks};
 pub use invocation::{Call, Invocation, Passed};
+pub(crate) use parameters::is_parameter;
 pub use run::rehearse;
 
 use crate::apis::Apis;
 use crate::names::{Module, Project};
 use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::{ExprId, FnId, StmtId, Tree, WithItem};
-use crate::trace::{At, Event, FnKey, LoopId, Node, Rehearsal, Sight, Sighting};
+use crate::trace::{At, Event, FnKey, LoopId, Node, Rehearsal, Sight};
 use crate::values::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
@@ -96,6 +100,9 @@ pub struct Interp<'p> {
     pub project: &'p Project,
     pub apis: &'p Apis,
     pub settings: &'p Settings,
+    /// Who listens to the rehearsal, and what they remember.
+    hooks: &'p Hooks,
+    memories: hooks::Memories,
     pub heap: Heap,
     pub out: Rehearsal,
     /// Open sequences of the trace, innermost last.
@@ -149,8 +156,6 @@ pub struct Interp<'p> {
     gathered: ObjSet,
     /// Where iterators were gone through: by the way that led there, and the place.
     endings: Vec<(CallPath, Place)>,
-    /// The object that knows which parts of graphs are left to walk.
-    walks: Option<ObjId>,
     /// Ids of graphs that something keeps over iterations.
     retained: Vec<u32>,
     /// Objects from here on were made since a function began to be rehearsed without its callers.
@@ -294,6 +299,7 @@ impl<'p> Interp<'p> {
         let object = Object {
             class,
             attrs: Vec::new(),
+            notes: Vec::new(),
             state,
             site: place,
             epoch: self.epoch,
@@ -346,8 +352,7 @@ impl<'p> Interp<'p> {
 
     /// Writes down something seen here.
     pub fn see(&mut self, place: Place, sight: Sight, confidence: Confidence) {
-        let at = self.at(place, confidence);
-        self.out.sightings.push(Sighting { at, sight });
+        self.observe(place, sight, confidence);
     }
 
     pub fn at(&self, place: Place, confidence: Confidence) -> At {
@@ -361,7 +366,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether the running call, or the script itself, has no fuel left: what it did so far proves nothing.
-    fn is_starved(&self) -> bool {
+    pub(crate) fn is_starved(&self) -> bool {
         self.fuel <= self.floor
     }
 

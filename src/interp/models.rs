@@ -9,6 +9,9 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// What a model from elsewhere calls its last layer.
+pub(super) const NAME_OF_HEAD: Note = Note::new("name of the head");
+
 impl<'p> Interp<'p> {
     /// A module whose layers we do not see, with the name of its last one.
     pub(super) fn made_elsewhere(&mut self, call: &Invocation, head: &Value) -> Value {
@@ -32,7 +35,7 @@ impl<'p> Interp<'p> {
         self.made(call.place, object);
         self.put_in_scope(object);
         if let Value::Str(Some(_)) = head {
-            self.heap.get_mut(object).set_attr(Ustr::from("name of the head"), head.clone());
+            self.heap.note(object, NAME_OF_HEAD, head.clone());
         }
         Value::Obj(object)
     }

@@ -90,7 +90,7 @@ impl<'p> Interp<'p> {
         })
     }
 
-    pub(super) fn project_forward(&mut self, object: ObjId) -> Option<Rc<Closure>> {
+    pub(crate) fn project_forward(&mut self, object: ObjId) -> Option<Rc<Closure>> {
         FORWARDS.iter().find_map(|name| match self.find_attr(object, Ustr::from(name)) {
             Some(Value::Function(closure)) => Some(closure),
             _ => None,
@@ -268,7 +268,7 @@ impl<'p> Interp<'p> {
                 continue;
             }
             let path = self.enter_path(Hop::Nth(call.place, index as u32));
-            let seen = self.out.sightings.len();
+            let seen = self.out.observations.len();
             value = self.call_value(child, &Call::with(call.place, [value]));
             self.path = path;
             value = self.marked_at(child, call.place, value, seen);
@@ -279,9 +279,9 @@ impl<'p> Interp<'p> {
     /// What a stacked layer made of its input, it made where it was put into the stack.
     fn marked_at(&mut self, layer: &Value, stack: Place, value: Value, seen: usize) -> Value {
         let Some(site) = layer.as_obj().map(|layer| self.heap.get(layer).site) else { return value };
-        for sighting in &mut self.out.sightings[seen..] {
-            if matches!(sighting.sight, Sight::LoneClass) && sighting.at.place == stack {
-                sighting.at.place = site;
+        for seen in &mut self.out.observations[seen..] {
+            if matches!(seen.get(), Some(Sight::LoneClass)) && seen.at.place == stack {
+                seen.at.place = site;
             }
         }
         match value.as_tensor() {
@@ -398,7 +398,7 @@ impl<'p> Interp<'p> {
 
     /// The last layer of a model that we do not see into, where the script has put one of its own there.
     fn head(&self, model: ObjId) -> Option<ObjId> {
-        let name = self.heap.attr(model, Ustr::from("name of the head"))?.as_str().map(Ustr::from)?;
+        let name = self.heap.noted(model, super::models::NAME_OF_HEAD)?.as_str().map(Ustr::from)?;
         let head = self.heap.attr(model, name)?.as_obj()?;
         self.heap.get(head).module().is_some().then_some(head)
     }
@@ -430,7 +430,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether any parameter inside a module asks for gradients.
-    pub(super) fn learns(&self, object: ObjId) -> Option<bool> {
+    pub(crate) fn learns(&self, object: ObjId) -> Option<bool> {
         let mut doubt = false;
         for part in self.descendants(object).iter() {
             let Some(module) = self.heap.get(part).module() else { continue };

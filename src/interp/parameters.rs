@@ -145,6 +145,6 @@ impl<'p> Interp<'p> {
 }
 
 /// A tensor that asks for gradients and belongs to a module by being its attribute.
-pub(super) fn is_parameter(value: &Value) -> bool {
+pub(crate) fn is_parameter(value: &Value) -> bool {
     value.as_tensor().is_some_and(|tensor| tensor.graph.is_live() && tensor.is_parameter())
 }

@@ -34,15 +34,11 @@ impl<'p> Interp<'p> {
     }
 
     fn unwalked(&mut self, change: impl FnOnce(&mut Unwalked)) {
-        let Some(object) = self.walks else { return };
-        if let State::Unwalked(unwalked) = &mut self.heap.get_mut(object).state {
-            change(unwalked);
-        }
+        self.heap.update(change);
     }
 
     fn is_unwalked(&self, id: u32) -> bool {
-        let state = self.walks.map(|object| &self.heap.get(object).state);
-        !matches!(state, Some(State::Unwalked(unwalked)) if !unwalked.contains(id))
+        self.heap.state::<Unwalked>().is_some_and(|unwalked| unwalked.contains(id))
     }
 
     /// The graph of a module's output: what its layers recorded since it was called is one part.

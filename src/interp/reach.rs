@@ -16,7 +16,7 @@ impl Interp<'_> {
             self.reach(value, &mut touched, 3);
         }
         for object in touched.iter() {
-            self.note_ready(Some(object));
+            self.on_escape(object);
             self.leave_places_open(&Value::Obj(object));
         }
         if !touched.is_empty() {
@@ -60,12 +60,13 @@ impl Interp<'_> {
         if matches!(here.state, State::Sampler(_) | State::Loader(_)) {
             found.insert(object);
         }
-        self.burn_over(here.attrs.len() + here.state.held() + 1);
+        self.burn_over(here.attrs.len() + here.notes.len() + here.state.held() + 1);
         if depth == 0 || self.is_starved() {
             return;
         }
         let here = self.heap.get(object);
         let mut values: Vec<Value> = here.attrs.iter().map(|(_, value)| value.clone()).collect();
+        values.extend(here.notes.iter().map(|(_, value)| value.clone()));
         match &here.state {
             State::List(items) => {
                 values.extend(items.exact.iter().flatten().cloned());

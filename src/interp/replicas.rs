@@ -9,7 +9,7 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 /// The attribute of an object that says in which strategy's scope it was made.
-const SCOPE: &str = "strategy of";
+const SCOPE: Note = Note::new("strategy of");
 
 impl<'p> Interp<'p> {
     /// What is made in the scope of a strategy has a copy on each of its devices.
@@ -19,7 +19,7 @@ impl<'p> Interp<'p> {
             _ => None,
         });
         if let Some(strategy) = scope {
-            self.heap.get_mut(object).set_attr(Ustr::from(SCOPE), Value::Obj(strategy));
+            self.heap.note(object, SCOPE, Value::Obj(strategy));
         }
     }
 
@@ -58,7 +58,7 @@ impl<'p> Interp<'p> {
     /// An optimizer applies gradients: it, or what it updates, may have been made in a strategy's scope.
     pub(super) fn update(&mut self, optimizer: &Value, variables: &Value, place: Place) {
         let Some(optimizer) = optimizer.as_obj() else { return };
-        let in_scope = |interp: &Self, object: ObjId| interp.heap.attr(object, Ustr::from(SCOPE)).is_some();
+        let in_scope = |interp: &Self, object: ObjId| interp.heap.noted(object, SCOPE).is_some();
         let made = if in_scope(self, optimizer) {
             Some(optimizer)
         } else {

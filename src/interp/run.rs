@@ -1,6 +1,6 @@
 //! The rehearsal of one file: its body as a script, then every function that nothing called.
 
-use super::{Call, CallPath, CallPaths, Interp, Passed, Settings};
+use super::{Call, CallPath, CallPaths, Hooks, Interp, Passed, Settings};
 use crate::apis::{Apis, Role};
 use crate::names::Project;
 use crate::report::{Confidence, FileId, Place, Span};
@@ -21,24 +21,37 @@ const FUEL: u32 = 300_000;
 const FUEL_A_FUNCTION: u32 = 30_000;
 
 /// Rehearses a file of the project.
-pub fn rehearse(project: &Project, apis: &Apis, settings: &Settings, file: FileId) -> Rehearsal {
-    let mut interp = Interp::new(project, apis, settings);
+pub fn rehearse(
+    project: &Project,
+    apis: &Apis,
+    hooks: &Hooks,
+    settings: &Settings,
+    file: FileId,
+) -> Rehearsal {
+    let mut interp = Interp::new(project, apis, hooks, settings);
     interp.script(file);
     interp.uncalled(file);
     interp.derivatives(file);
-    interp.unborn(file);
+    interp.unconstructed(file);
     interp.making_forwards(file);
-    interp.report_births();
+    interp.on_end(());
     interp.out.heap = interp.heap;
     interp.out
 }
 
 impl<'p> Interp<'p> {
-    pub(super) fn new(project: &'p Project, apis: &'p Apis, settings: &'p Settings) -> Interp<'p> {
+    pub(super) fn new(
+        project: &'p Project,
+        apis: &'p Apis,
+        hooks: &'p Hooks,
+        settings: &'p Settings,
+    ) -> Interp<'p> {
         Interp {
             project,
             apis,
             settings,
+            hooks,
+            memories: super::hooks::Memories::default(),
             heap: Heap::default(),
             out: Rehearsal::default(),
             trace: Vec::new(),
@@ -71,7 +84,6 @@ impl<'p> Interp<'p> {
             carried: 0,
             gathered: ObjSet::default(),
             endings: Vec::new(),
-            walks: None,
             retained: Vec::new(),
             seeded_from: 0,
             returning: false,
@@ -98,10 +110,6 @@ impl<'p> Interp<'p> {
 
     fn script(&mut self, file: FileId) {
         let env = self.open_module(file, true);
-        let place = Place::new(file, Span::new(0, 0));
-        let state = State::Unwalked(Unwalked::default());
-        let (class, attrs, epoch, confidence) = (ClassRef::Builtin, Vec::new(), 0, Confidence::High);
-        self.walks = Some(self.heap.alloc(Object { class, attrs, state, site: place, epoch, confidence }));
         self.push_frame(env, file, None, None);
         self.trace.push(Vec::new());
         let body = &self.tree(file).body;
@@ -116,7 +124,7 @@ impl<'p> Interp<'p> {
         self.frames.pop();
         if self.is_starved() {
             // What was not reached may have cleared, walked or moved anything.
-            self.out.sightings.clear();
+            self.out.observations.clear();
             self.out.out_of_fuel = true;
             return;
         }

@@ -107,6 +107,7 @@ impl<'p> Interp<'p> {
         self.heap.alloc(Object {
             class: ClassRef::Builtin,
             attrs: Vec::new(),
+            notes: Vec::new(),
             state: State::Frame,
             site,
             epoch: self.epoch,

@@ -9,6 +9,9 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// How many samples a part of a dataset has.
+pub(super) const SAMPLES_IN_PART: Note = Note::new("samples in part");
+
 impl<'p> Interp<'p> {
     /// Arrays that become slices are copied whole to where the framework computes.
     pub(super) fn note_slices(&mut self, data: &Value, call: &Invocation) {
@@ -57,6 +60,7 @@ impl<'p> Interp<'p> {
         let inner = self.heap.alloc(Object {
             class: ClassRef::Builtin,
             attrs: Vec::new(),
+            notes: Vec::new(),
             state: State::List(items),
             site: call.place,
             epoch: self.epoch,
@@ -138,7 +142,7 @@ impl<'p> Interp<'p> {
         self.path = path;
         let part = self.heap.get_mut(object);
         part.set_attr(Ustr::from("dataset"), call.nth(0));
-        part.set_attr(Ustr::from("samples in part"), Value::of_int(length));
+        part.note(SAMPLES_IN_PART, Value::of_int(length));
         Value::Obj(object)
     }
 

@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn pages_have_no_marks_left_but_code() {
-        for rule in crate::rules::all() {
+        for rule in crate::checks::all() {
             for line in text(rule.page).lines().filter(|line| !line.starts_with("    ")) {
                 let mut said = line.split('`').step_by(2);
                 assert!(said.all(|words| !words.contains("**")), "{}: {line}", rule.id);

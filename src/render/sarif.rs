@@ -4,11 +4,11 @@ mod model;
 
 use super::line_hash::line_hashes;
 use super::{Position, confidence, help_uri, json_line, severity, uri};
+use crate::checks::Rule;
 use crate::engine::fingerprint::{Fingerprint, Occurrences, fingerprints};
 use crate::engine::selection::known_rules;
 use crate::engine::{Outcome, Problem};
 use crate::report::{Confidence, Diagnostic, Fix, Label, Place, Severity};
-use crate::rules::Rule;
 use crate::source::Kind;
 use model::*;
 use rustc_hash::FxHashMap;

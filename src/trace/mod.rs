@@ -1,9 +1,11 @@
 //! What a rehearsal leaves behind: a tree of effects in the order they happen, and the things seen on
 //! the way. Plain data; `walk` answers path questions about it. Knows no rule and no framework.
 
+pub mod observation;
 pub mod visit;
 pub mod walk;
 
+pub use observation::Observation;
 pub use visit::{Visit, visits};
 pub use walk::{Protocol, Way, walk};
 
@@ -179,12 +181,6 @@ pub struct At {
 }
 
 #[derive(Clone, Debug)]
-pub struct Sighting {
-    pub at: At,
-    pub sight: Sight,
-}
-
-#[derive(Clone, Debug)]
 pub enum Sight {
     /// A loss was computed.
     Loss(Rc<Loss>),
@@ -301,11 +297,6 @@ pub enum Sight {
     Stranded(Rc<Stranded>),
     /// A method gave a new tensor, and the statement dropped it.
     Dropped { method: Ustr, receiver: Rc<str> },
-    /// An instance of a module's class needed the framework's own constructor before it ran.
-    Unready { class: Rc<str>, attribute: Option<Ustr> },
-    /// Modules or parameters are kept where the framework does not look for them.
-    /// All in the container are `alike` where these are its items, and all modules or all parameters.
-    Hidden { class: Rc<str>, attribute: Ustr, container: &'static str, parts: Rc<str>, alike: bool },
     /// Numbers are dropped in a forward, whatever mode the model is in.
     Drops { by: Ustr, is_layer: bool, class: Rc<str> },
     /// A `return` of a hand-written backward gives another number of gradients than there are inputs.
@@ -492,7 +483,7 @@ pub struct Rehearsal {
     /// One sequence for each entry: the module's body, then each function nobody called.
     pub entries: Vec<Entry>,
     pub loops: Vec<LoopInfo>,
-    pub sightings: Vec<Sighting>,
+    pub observations: Vec<Observation>,
     /// Ids of carried graphs that a backward walked, or that left for where we cannot see.
     pub consumed: rustc_hash::FxHashSet<u32>,
     /// Ids of graphs that a function rehearsed without its callers returned: they may walk them.
@@ -525,6 +516,11 @@ pub struct Entry {
 }
 
 impl Rehearsal {
+    /// All that was seen of one type, in the order of the rehearsal.
+    pub fn observed<T: std::any::Any>(&self) -> impl Iterator<Item = (&At, &T)> {
+        self.observations.iter().filter_map(|seen| Some((&seen.at, seen.get()?)))
+    }
+
     pub fn loop_info(&self, id: LoopId) -> &LoopInfo {
         &self.loops[id.0 as usize]
     }

@@ -2,7 +2,7 @@
 //! at the price of what it wrote.
 
 use super::object::*;
-use super::{Num, Tag, Value};
+use super::{FlowState, FlowStates, Note, Num, Tag, Value};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -10,19 +10,38 @@ use ustr::Ustr;
 /// More objects than this are not told apart from anything.
 const MOST_MERGED: usize = 8;
 
-type Journal = FxHashMap<ObjId, Rc<Object>>;
+/// An open run: what has to be put back to take it back.
+struct Journal {
+    /// The objects as they were before their first write.
+    before: FxHashMap<ObjId, Rc<Object>>,
+    /// How many objects there were.
+    len: usize,
+    states: FlowStates,
+}
 
-/// What a run wrote: the objects as it left them.
-pub type Writes = FxHashMap<ObjId, Rc<Object>>;
+/// What a run wrote: the objects, and the states of analyses, as it left them.
+#[derive(Clone, Default)]
+pub struct Writes {
+    objects: FxHashMap<ObjId, Rc<Object>>,
+    /// `None` where it left them as they were.
+    states: Option<FlowStates>,
+}
+
+impl Writes {
+    pub fn objects(&self) -> impl Iterator<Item = ObjId> + '_ {
+        self.objects.keys().copied()
+    }
+}
 
 /// The open runs of a heap while they are suspended.
-pub struct Journals(Vec<(Journal, usize)>);
+pub struct Journals(Vec<Journal>);
 
 #[derive(Default)]
 pub struct Heap {
     objects: Vec<Rc<Object>>,
-    /// For each open run, the objects as they were before their first write, and how many there were.
-    journals: Vec<(Journal, usize)>,
+    /// What analyses know at this point of the script.
+    states: FlowStates,
+    journals: Vec<Journal>,
     /// The object that stands for any of several, and the other way round.
     merged: FxHashMap<ObjSet, ObjId>,
     members: FxHashMap<ObjId, ObjSet>,
@@ -37,6 +56,16 @@ impl Heap {
         &self.objects[id.0 as usize]
     }
 
+    /// What an analysis knows at this point; `None` while nothing was said to it.
+    pub fn state<S: FlowState>(&self) -> Option<&S> {
+        self.states.get()
+    }
+
+    /// Changes what an analysis knows from this point on.
+    pub fn update<S: FlowState, R>(&mut self, change: impl FnOnce(&mut S) -> R) -> R {
+        self.states.update(change)
+    }
+
     pub fn alloc(&mut self, object: Object) -> ObjId {
         let id = ObjId(self.objects.len() as u32);
         self.objects.push(Rc::new(object));
@@ -45,10 +74,10 @@ impl Heap {
 
     pub fn get_mut(&mut self, id: ObjId) -> &mut Object {
         let slot = &mut self.objects[id.0 as usize];
-        if let Some((journal, before)) = self.journals.last_mut()
-            && (id.0 as usize) < *before
+        if let Some(journal) = self.journals.last_mut()
+            && (id.0 as usize) < journal.len
         {
-            journal.entry(id).or_insert_with(|| slot.clone());
+            journal.before.entry(id).or_insert_with(|| slot.clone());
         }
         Rc::make_mut(slot)
     }
@@ -73,7 +102,8 @@ impl Heap {
 
     /// From here on writes can be taken back.
     pub fn begin(&mut self) {
-        self.journals.push((Journal::default(), self.objects.len()));
+        let (len, states) = (self.objects.len(), self.states.clone());
+        self.journals.push(Journal { before: FxHashMap::default(), len, states });
     }
 
     /// From here on writes stay, until `resume`.
@@ -87,37 +117,43 @@ impl Heap {
 
     /// Takes the writes since `begin` back and hands them over.
     pub fn rollback(&mut self) -> Writes {
-        let Some((journal, _)) = self.journals.pop() else { return Writes::default() };
-        let mut writes = Writes::default();
-        for (id, before) in journal {
+        let Some(journal) = self.journals.pop() else { return Writes::default() };
+        let mut objects = FxHashMap::default();
+        for (id, before) in journal.before {
             let after = std::mem::replace(&mut self.objects[id.0 as usize], before);
-            writes.insert(id, after);
+            objects.insert(id, after);
         }
-        writes
+        let after = std::mem::replace(&mut self.states, journal.states);
+        let states = (!after.same(&self.states)).then_some(after);
+        Writes { objects, states }
     }
 
     /// Makes the writes of a run that was taken back.
     pub fn apply(&mut self, writes: Writes) {
-        for (id, object) in writes {
+        for (id, object) in writes.objects {
             self.get_mut(id);
             self.objects[id.0 as usize] = object;
+        }
+        if let Some(states) = writes.states {
+            self.states = states;
         }
     }
 
     /// Goes on with what either of two runs left.
-    pub fn join_writes(&mut self, mut first: Writes, second: Writes) {
-        let mut ids: Vec<ObjId> = first.keys().chain(second.keys()).copied().collect();
+    pub fn join_writes(&mut self, mut first: Writes, mut second: Writes) {
+        let mut ids: Vec<ObjId> = first.objects().chain(second.objects()).collect();
         ids.sort_unstable();
         ids.dedup();
-        let mut second = second;
         for id in ids {
             let before = self.objects[id.0 as usize].clone();
-            let a = first.remove(&id).unwrap_or_else(|| before.clone());
-            let b = second.remove(&id).unwrap_or(before);
+            let a = first.objects.remove(&id).unwrap_or_else(|| before.clone());
+            let b = second.objects.remove(&id).unwrap_or(before);
             let joined = self.join_objects(&a, &b);
             self.get_mut(id);
             self.objects[id.0 as usize] = joined;
         }
+        let of = |writes: Writes, here: &FlowStates| writes.states.unwrap_or_else(|| here.clone());
+        self.states = of(first, &self.states).join(&of(second, &self.states));
     }
 
     /// Adds to the head of a loop what a round left. Returns whether anything changed.
@@ -131,24 +167,24 @@ impl Heap {
 
     /// Weakly adds what another way to this point left. Returns whether anything changed.
     pub fn join_in(&mut self, writes: &Writes) -> bool {
-        let mut ids: Vec<ObjId> = writes.keys().copied().collect();
+        if let Some(states) = &writes.states {
+            self.states = self.states.join(states);
+        }
+        let mut ids: Vec<ObjId> = writes.objects().collect();
         // Those that stand for several come last: whoever holds them says what became of them.
         ids.sort_unstable_by_key(|id| (self.members.contains_key(id), *id));
         let mut changed = false;
         for id in ids {
             let here = self.objects[id.0 as usize].clone();
             let left = self.renewed.get(&id).map(|left| self.objects[left.0 as usize].clone());
-            let joined = self.join_objects(&here, left.as_ref().unwrap_or(&writes[&id]));
+            let joined = self.join_objects(&here, left.as_ref().unwrap_or(&writes.objects[&id]));
             if Rc::ptr_eq(&joined, &here) {
                 continue;
             }
-            // What is left to walk is taken over, and is no reason for another round.
-            let quiet = matches!(joined.state, State::Unwalked(_));
-            let differs = !quiet && !same_object(&joined, &here);
-            if quiet || differs {
+            if !same_object(&joined, &here) {
                 self.get_mut(id);
                 self.objects[id.0 as usize] = joined;
-                changed |= differs;
+                changed = true;
             }
         }
         changed
@@ -158,17 +194,8 @@ impl Heap {
         if Rc::ptr_eq(a, b) {
             return a.clone();
         }
-        let mut attrs: Attrs = Vec::with_capacity(a.attrs.len());
-        for (at, (name, value)) in a.attrs.iter().enumerate() {
-            // A name that only one way binds keeps that value: reading it on the other way would be an error.
-            let other = nth_or(&b.attrs, at, name, || b.attr(*name));
-            attrs.push((*name, other.map_or_else(|| value.clone(), |other| self.join(value, other))));
-        }
-        for (at, (name, value)) in b.attrs.iter().enumerate() {
-            if nth_or(&a.attrs, at, name, || a.attr(*name)).is_none() {
-                attrs.push((*name, value.clone()));
-            }
-        }
+        let attrs = self.join_pairs(&a.attrs, &b.attrs);
+        let notes = self.join_pairs(&a.notes, &b.notes);
         let state = self.join_states(&a.state, &b.state);
         Rc::new(Object {
             // Optimizers, and scalers, of two classes answer to the same methods; models of two classes answer as their parts do.
@@ -177,6 +204,7 @@ impl Heap {
                 _ => ClassRef::Builtin,
             },
             attrs,
+            notes,
             state,
             site: a.site,
             epoch: a.epoch.min(b.epoch),
@@ -184,10 +212,22 @@ impl Heap {
         })
     }
 
+    /// What either way keeps under its names.
+    fn join_pairs<K: Clone + PartialEq>(&mut self, a: &[(K, Value)], b: &[(K, Value)]) -> Vec<(K, Value)> {
+        let mut joined = Vec::with_capacity(a.len());
+        for (at, (name, value)) in a.iter().enumerate() {
+            // A name that only one way binds keeps that value: reading it on the other way would be an error.
+            let other = nth(b, at, name);
+            joined.push((name.clone(), other.map_or_else(|| value.clone(), |other| self.join(value, other))));
+        }
+        let new = b.iter().enumerate().filter(|(at, (name, _))| nth(a, *at, name).is_none());
+        joined.extend(new.map(|(_, pair)| pair.clone()));
+        joined
+    }
+
     fn join_states(&mut self, a: &State, b: &State) -> State {
         match (a, b) {
             (State::Frame, State::Frame) => State::Frame,
-            (State::Unwalked(a), State::Unwalked(b)) => State::Unwalked(a.join(b)),
             (State::Scaler, State::Scaler) => State::Scaler,
             (State::Class(class), State::Class(_)) => State::Class(class.clone()),
             (State::List(a), State::List(b)) => State::List(self.join_items(a, b)),
@@ -263,18 +303,8 @@ impl Heap {
     }
 
     fn join_entries(&mut self, a: &Entries, b: &Entries) -> Entries {
-        let mut result = Entries::default();
-        for (at, (key, value)) in a.known.iter().enumerate() {
-            let other = nth_or(&b.known, at, key, || b.get(key));
-            result
-                .known
-                .push((key.clone(), other.map_or_else(|| value.clone(), |other| self.join(value, other))));
-        }
-        for (at, (key, value)) in b.known.iter().enumerate() {
-            if nth_or(&a.known, at, key, || a.get(key)).is_none() {
-                result.known.push((key.clone(), value.clone()));
-            }
-        }
+        let known = self.join_pairs(&a.known, &b.known);
+        let mut result = Entries { known, other: None };
         result.other = match (&a.other, &b.other) {
             (Some(a), Some(b)) => Some(self.join(a, b)),
             (one, other) => one.clone().or_else(|| other.clone()),
@@ -440,6 +470,14 @@ impl Heap {
     pub fn attr(&self, id: ObjId, name: Ustr) -> Option<&Value> {
         self.get(id).attr(name)
     }
+
+    pub fn noted(&self, id: ObjId, note: Note) -> Option<&Value> {
+        self.get(id).noted(note)
+    }
+
+    pub fn note(&mut self, id: ObjId, note: Note, value: Value) {
+        self.get_mut(id).note(note, value);
+    }
 }
 
 /// How many children a container of modules has.
@@ -447,17 +485,16 @@ fn children(object: &Object) -> usize {
     object.attrs.iter().filter(|(name, _)| name.parse::<usize>().is_ok()).count()
 }
 
-/// What stands under a name: most often at the same place as in the other list, else `find` looks for it.
-fn nth_or<'a, K: PartialEq>(
-    pairs: &'a [(K, Value)],
-    at: usize,
-    name: &K,
-    find: impl FnOnce() -> Option<&'a Value>,
-) -> Option<&'a Value> {
+/// What stands under a name: most often at the same place as in the other list.
+fn nth<'a, K: PartialEq>(pairs: &'a [(K, Value)], at: usize, name: &K) -> Option<&'a Value> {
     match pairs.get(at) {
         Some((known, value)) if known == name => Some(value),
-        _ => find(),
+        _ => pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value),
     }
+}
+
+fn same_pairs<K: PartialEq>(a: &[(K, Value)], b: &[(K, Value)]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|((n, x), (m, y))| n == m && x.same(y))
 }
 
 /// One of two texts: where both name devices, the one that the script runs on.
@@ -469,8 +506,8 @@ fn chosen(a: super::Device, b: super::Device) -> Value {
 }
 
 fn same_object(a: &Object, b: &Object) -> bool {
-    a.attrs.len() == b.attrs.len()
-        && a.attrs.iter().zip(&b.attrs).all(|((n, x), (m, y))| n == m && x.same(y))
+    same_pairs(&a.attrs, &b.attrs)
+        && same_pairs(&a.notes, &b.notes)
         && match (&a.state, &b.state) {
             (State::List(x), State::List(y)) => match (&x.exact, &y.exact) {
                 (Some(x), Some(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.same(y)),
@@ -478,8 +515,7 @@ fn same_object(a: &Object, b: &Object) -> bool {
                 _ => false,
             },
             (State::Dict(x), State::Dict(y)) => {
-                x.known.len() == y.known.len()
-                    && x.known.iter().zip(&y.known).all(|((k, x), (l, y))| k == l && x.same(y))
+                same_pairs(&x.known, &y.known)
                     && match (&x.other, &y.other) {
                         (Some(x), Some(y)) => x.same(y),
                         (None, None) => true,

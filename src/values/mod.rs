@@ -1,11 +1,13 @@
 //! The lattice: what the interpreter knows of a Python value. `Unknown` is its top.
 //! Knows no framework; what calls do comes from `apis`.
 
+pub mod flow;
 pub mod formula;
 pub mod graph;
 pub mod hazard;
 pub mod heap;
 pub mod int;
+pub mod notes;
 pub mod object;
 pub mod parts;
 pub mod range;
@@ -13,6 +15,7 @@ pub mod recipe;
 pub mod relation;
 pub mod tensor;
 
+pub use flow::{FlowState, FlowStates};
 pub use formula::{Formula, Nth, Numbers};
 pub use graph::{Graph, Nodes};
 pub use hazard::{
@@ -20,6 +23,7 @@ pub use hazard::{
 };
 pub use heap::Heap;
 pub use int::{Int, Symbol};
+pub use notes::{Note, Notes};
 pub use object::*;
 pub use parts::{Part, Parts, Unwalked};
 pub use range::{End, Interval, Length};

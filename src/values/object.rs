@@ -1,7 +1,7 @@
 //! Objects with an identity: instances, containers, modules, optimizers, frames.
 
 use super::tensor::{DType, Device};
-use super::{Num, Value};
+use super::{Note, Notes, Num, Value};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::ClassId;
 use smallvec::SmallVec;
@@ -83,6 +83,7 @@ pub type Attrs = Vec<(Ustr, Value)>;
 pub struct Object {
     pub class: ClassRef,
     pub attrs: Attrs,
+    pub notes: Notes,
     pub state: State,
     /// Where it was made.
     pub site: Place,
@@ -103,8 +104,6 @@ pub enum State {
     Optimizer(OptimizerState),
     Loader(Rc<LoaderState>),
     Sampler(SamplerState),
-    /// The parts of graphs that are left to walk; one object of a rehearsal.
-    Unwalked(super::Unwalked),
     /// A scaler of gradients.
     Scaler,
 }
@@ -351,6 +350,18 @@ impl Object {
         match self.attrs.iter_mut().find(|(known, _)| *known == name) {
             Some((_, slot)) => *slot = value,
             None => self.attrs.push((name, value)),
+        }
+    }
+
+    /// What an analysis noted of it.
+    pub fn noted(&self, note: Note) -> Option<&Value> {
+        self.notes.iter().find(|(known, _)| *known == note).map(|(_, value)| value)
+    }
+
+    pub fn note(&mut self, note: Note, value: Value) {
+        match self.notes.iter_mut().find(|(known, _)| *known == note) {
+            Some((_, slot)) => *slot = value,
+            None => self.notes.push((note, value)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Parts of a graph: what single calls of layers recorded, so that we can tell whether two backward passes
 //! walk the same of it.
 
+use super::FlowState;
 use std::rc::Rc;
 
 /// One part, by its number; numbers grow in the order of the rehearsal.
@@ -102,9 +103,11 @@ impl Unwalked {
             self.ids.remove(at);
         }
     }
+}
 
+impl FlowState for Unwalked {
     /// What is left on one way or on the other.
-    pub fn join(&self, other: &Unwalked) -> Unwalked {
+    fn join(&self, other: &Unwalked) -> Unwalked {
         let mut ids: Vec<u32> = self.ids.iter().chain(&other.ids).copied().collect();
         ids.sort_unstable();
         ids.dedup();

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use crate::findings::{listed_rules, root};
 use crate::fixtures::of_rules;
 use crate::pages::pages;
+use trainlint::checks::Group;
 use trainlint::engine::selection::known_rules;
 use trainlint::render;
-use trainlint::rules::Group;
 
 #[test]
 fn every_rule_has_a_page_and_fixtures() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::findings::root;
 
 const ORDER: [&str; 15] = [
-    "report", "source", "syntax", "names", "apis", "values", "trace", "interp", "facts", "rules", "engine",
+    "report", "source", "syntax", "names", "apis", "values", "trace", "interp", "facts", "checks", "engine",
     "render", "replay", "lsp", "cli",
 ];
 

@@ -6,9 +6,9 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use trainlint::checks::{self, Replayed, Rule};
 use trainlint::replay::outcome::Verdict;
 use trainlint::replay::{plan, process, run};
-use trainlint::rules::{self, Replayed, Rule};
 
 const PLAN: &str = r#"{
   "schema": "trainlint-replay/1", "tool": "by hand", "seed": 7,
@@ -196,7 +196,7 @@ const KNOWN_BEFOREHAND: [&str; 3] = ["non-scalar-backward", "retained-graph", "u
 #[test]
 fn findings_are_confirmed_and_their_repairs_are_not() {
     let mut wrong = Vec::new();
-    for rule in rules::all() {
+    for rule in checks::all() {
         let plan = replayed_in_fixtures(rule);
         let items = plan["items"].as_array().unwrap().len();
         if (items > 0) != (rule.replayed != Replayed::Nothing) {

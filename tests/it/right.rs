@@ -16,13 +16,14 @@ use trainlint::replay::{plan, run};
 use trainlint::report::replay::{Loss, Node, Program, Replay};
 use trainlint::report::{FileId, Place};
 use trainlint::trace::{Effect, visits};
-use trainlint::{interp, names};
+use trainlint::{checks, interp, names};
 
 /// What can be replayed of the scripts of a project, and the script that it is of.
 fn replays(project: &Project, of: impl Fn(&Script) -> Vec<Replay> + Sync) -> Vec<(String, Replay)> {
     let found = Mutex::new(Vec::new());
     let analyse = |project: &names::Project, file: FileId, settings: &Ready| {
-        let rehearsal = interp::rehearse(project, settings.tables(), &interp::Settings::default(), file);
+        let rehearsal =
+            interp::rehearse(project, settings.tables(), checks::hooks(), &interp::Settings::default(), file);
         let pins = Pins::default();
         let script = Script {
             project,
@@ -173,7 +174,7 @@ fn layers_that_learn_are_not_reproduced() {
         "unregistered-submodule",
     ];
     let layers = |script: &Script| {
-        let layers = script.layers().into_iter();
+        let layers = checks::layers::layers(script).into_iter();
         layers.map(|layers| script.replay_of_layers(layers)).collect()
     };
     let mut seen = 0;

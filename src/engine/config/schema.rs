@@ -1,9 +1,9 @@
 //! The JSON schema of a configuration file, for editors that complete and check as one types. Lists
 //! the rules and cards that this version knows; `read` has the last word.
 
+use crate::checks::Group;
 use crate::engine::selection::known_rules;
 use crate::facts::gpus::GPUS;
-use crate::rules::Group;
 use serde_json::{Map, Value, json};
 
 /// The text of `trainlint.schema.json`.

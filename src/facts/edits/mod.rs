@@ -40,32 +40,32 @@ impl<'a> Draft<'a> {
         self.replace(Span::new(at, at), text)
     }
 
-    pub(super) fn expr(&self, id: ExprId) -> &'a Expr {
+    pub(crate) fn expr(&self, id: ExprId) -> &'a Expr {
         self.module.tree.expr(id)
     }
 
-    pub(super) fn statement(&self, id: StmtId) -> &'a Stmt {
+    pub(crate) fn statement(&self, id: StmtId) -> &'a Stmt {
         self.module.tree.stmt(id)
     }
 
     /// The function whose local a name is; `None` for the module's.
-    pub(super) fn owner(&self, function: Option<FnId>, name: Ustr) -> Option<FnId> {
+    pub(crate) fn owner(&self, function: Option<FnId>, name: Ustr) -> Option<FnId> {
         self.module.names.owner(&self.module.tree, function, name)
     }
 
     /// What is written for an expression.
-    pub(super) fn written(&self, id: ExprId) -> &'a str {
+    pub(crate) fn written(&self, id: ExprId) -> &'a str {
         self.text(self.expr(id).span)
     }
 
     /// The outermost expression that covers exactly this span.
-    pub(super) fn expr_at(&self, span: Span) -> Option<ExprId> {
+    pub(crate) fn expr_at(&self, span: Span) -> Option<ExprId> {
         let exprs = &self.module.tree.exprs;
         exprs.iter().rposition(|expr| expr.span == span).map(|at| ExprId(at as u32))
     }
 
     /// The innermost function around a place; `None` for the module's body.
-    pub(super) fn function_around(&self, span: Span) -> Option<FnId> {
+    pub(crate) fn function_around(&self, span: Span) -> Option<FnId> {
         let functions = self.module.tree.functions.iter().enumerate();
         let around = functions.filter(|(_, function)| {
             let is_lambda = function.name.as_str() == "<lambda>";
@@ -76,7 +76,7 @@ impl<'a> Draft<'a> {
 
     /// The parameter of the function around a place whose value an expression says something of: its position,
     /// and whether the function is a method.
-    pub(super) fn parameter_in(&self, span: Span, expr: ExprId) -> Option<(usize, bool)> {
+    pub(crate) fn parameter_in(&self, span: Span, expr: ExprId) -> Option<(usize, bool)> {
         let function = self.module.tree.function(self.function_around(span)?);
         let inside = self.expr(expr).span;
         let names = self.module.tree.exprs.iter().filter(|one| inside.contains(one.span));
@@ -92,32 +92,32 @@ impl<'a> Draft<'a> {
     }
 
     /// What the method around a place calls its object: `self`.
-    pub(super) fn receiver_of_method(&self, span: Span) -> Option<&'a str> {
+    pub(crate) fn receiver_of_method(&self, span: Span) -> Option<&'a str> {
         let function = self.module.tree.function(self.function_around(span)?);
         let first = function.params.first().filter(|_| function.class.is_some())?;
         Some(first.name.as_str())
     }
 
-    pub(super) fn function(&self, function: FnId) -> &'a Function {
+    pub(crate) fn function(&self, function: FnId) -> &'a Function {
         self.module.tree.function(function)
     }
 
     /// From `def` on, without decorators.
-    pub(super) fn function_span(&self, function: FnId) -> Span {
+    pub(crate) fn function_span(&self, function: FnId) -> Span {
         self.function(function).span
     }
 
-    pub(super) fn name_of_function(&self, function: FnId) -> &'a str {
+    pub(crate) fn name_of_function(&self, function: FnId) -> &'a str {
         self.module.tree.function(function).name.as_str()
     }
 
     /// Whether two places are in the body of one function, or both in the module's.
-    pub(super) fn same_function(&self, one: Span, other: Span) -> bool {
+    pub(crate) fn same_function(&self, one: Span, other: Span) -> bool {
         self.function_around(one) == self.function_around(other)
     }
 
     /// The statements around a place, outermost first; the last is the one that it is part of.
-    pub(super) fn statements_around(&self, span: Span) -> Vec<StmtId> {
+    pub(crate) fn statements_around(&self, span: Span) -> Vec<StmtId> {
         let stmts = self.module.tree.stmts.iter().enumerate();
         let mut around: Vec<StmtId> =
             stmts.filter(|(_, stmt)| stmt.span.contains(span)).map(|(at, _)| StmtId(at as u32)).collect();
@@ -126,25 +126,25 @@ impl<'a> Draft<'a> {
         around
     }
 
-    pub(super) fn statements(&self) -> impl Iterator<Item = &'a StmtKind> {
+    pub(crate) fn statements(&self) -> impl Iterator<Item = &'a StmtKind> {
         self.module.tree.stmts.iter().map(|stmt| &stmt.kind)
     }
 
     /// What a class is derived from, keywords included.
-    pub(super) fn bases(&self, class: ClassId) -> &'a [Arg] {
+    pub(crate) fn bases(&self, class: ClassId) -> &'a [Arg] {
         &self.module.tree.class(class).bases
     }
 
-    pub(super) fn exprs_within(&self, span: Span) -> impl Iterator<Item = &'a Expr> {
+    pub(crate) fn exprs_within(&self, span: Span) -> impl Iterator<Item = &'a Expr> {
         self.module.tree.exprs.iter().filter(move |expr| span.contains(expr.span))
     }
 
-    pub(super) fn statements_within(&self, span: Span) -> impl Iterator<Item = &'a StmtKind> {
+    pub(crate) fn statements_within(&self, span: Span) -> impl Iterator<Item = &'a StmtKind> {
         let stmts = self.module.tree.stmts.iter().filter(move |stmt| span.contains(stmt.span));
         stmts.map(|stmt| &stmt.kind)
     }
 
-    pub(super) fn statement_at(&self, span: Span) -> Option<StmtId> {
+    pub(crate) fn statement_at(&self, span: Span) -> Option<StmtId> {
         self.statements_around(span).pop()
     }
 
@@ -182,7 +182,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Whether an expression has parentheses of its own around it, or is an argument as a whole.
-    pub(super) fn stands_apart(&self, span: Span) -> bool {
+    pub(crate) fn stands_apart(&self, span: Span) -> bool {
         let is_argument = |expr: &Expr| match &expr.kind {
             ExprKind::Call { args, .. } => args.iter().any(|arg| self.expr(arg.value).span == span),
             _ => false,

@@ -1,12 +1,10 @@
 //! Statements that are missing, or that should not be there.
 
-use crate::facts::edits::{Draft, Line};
-use crate::facts::{EmptiedCache, SameEpochs, Script, StaleTraining, UnreadyModule};
-use crate::names::Target;
-use crate::report::{Edit, Place, Span};
-use crate::syntax::{ArgKind, ExprId, ExprKind, FunctionBody, StmtId, StmtKind};
+use crate::facts::edits::Line;
+use crate::facts::{EmptiedCache, SameEpochs, Script, StaleTraining};
+use crate::report::{Edit, Span};
+use crate::syntax::{ExprKind, StmtKind};
 use crate::trace::Over;
-use ustr::Ustr;
 
 impl<'a> Script<'a> {
     /// A call of the sampler's `method` with the number of the epoch, at the head of the loop over epochs.
@@ -35,40 +33,6 @@ impl<'a> Script<'a> {
         }
         let code = format!("{}.{method}({})", draft.plain(name)?, draft.written(*target));
         Some(vec![draft.insert_before(draft.line(*body.first()?)?, &code)])
-    }
-
-    /// A call of the framework's constructor as the first statement of a class's own.
-    pub fn constructed_first(&self, module: &UnreadyModule) -> Option<Vec<Edit>> {
-        let place = module.at.place;
-        let draft = self.draft(place.file);
-        let function = draft.function(draft.function_around(place.span)?);
-        let class = function.class.filter(|_| function.name == "__init__")?;
-        let [base] = draft.bases(class) else { return None };
-        if base.kind != ArgKind::Positional || !self.is_of_a_package(place, draft, base.value) {
-            return None;
-        }
-        let FunctionBody::Block(body) = &function.body else { return None };
-        let is_docstring = |stmt: &StmtId| match draft.statement(*stmt).kind {
-            StmtKind::Expr(expr) => matches!(draft.expr(expr).kind, ExprKind::Str(_)),
-            _ => false,
-        };
-        let first = body.iter().find(|stmt| !is_docstring(stmt))?;
-        let first = draft.line(*first)?;
-        match body.iter().find(|stmt| draft.calls_super(**stmt)) {
-            Some(late) => draft.move_before(draft.line(*late)?, first),
-            None if draft.constructs_base(function.span) => None,
-            None => Some(vec![draft.insert_before(first, "super().__init__()")]),
-        }
-    }
-
-    /// Whether a base class is a package's, whose constructor wants nothing.
-    fn is_of_a_package(&self, place: Place, draft: Draft<'a>, base: ExprId) -> bool {
-        /// Classes that are there to be derived from, as the frameworks call them.
-        const PLAIN: [&str; 4] = ["Layer", "LightningModule", "Model", "Module"];
-        let Some(path) = draft.qualified(base) else { return false };
-        let (top, last) = (path.split('.').next().unwrap_or_default(), path.rsplit('.').next());
-        last.is_some_and(|last| PLAIN.contains(&last))
-            && self.project.resolve(place.file, 0, Some(Ustr::from(top))) == Target::Outside
     }
 
     /// The statements that hand memory back removed, all of one iteration.
@@ -106,24 +70,5 @@ impl<'a> Script<'a> {
         let together = draft.same_function(compiled.span, fitted.span);
         (same_model && reusable && together)
             .then(|| vec![draft.insert_before(training, draft.text(line.code))])
-    }
-}
-
-impl<'a> Draft<'a> {
-    /// A statement that calls the constructor of the base class, with nothing that is computed before it.
-    fn calls_super(&self, stmt: StmtId) -> bool {
-        let StmtKind::Expr(expr) = self.statement(stmt).kind else { return false };
-        let Some(call) = self.call(expr).filter(|call| call.args.is_empty()) else { return false };
-        let Some((receiver, "__init__")) = self.receiver(call) else { return false };
-        self.written(receiver).starts_with("super(")
-    }
-
-    /// Whether anything in a stretch is a constructor's name: the base class may be constructed in another way.
-    fn constructs_base(&self, span: Span) -> bool {
-        self.exprs_within(span).any(|expr| match &expr.kind {
-            ExprKind::Attribute { name, .. } => name == "__init__",
-            ExprKind::Name(name) => name == "super",
-            _ => false,
-        })
     }
 }

@@ -16,7 +16,7 @@ use crate::report::Place;
 use crate::trace::Effect;
 
 /// A statement of a step, and what it calls the optimizer and the scaler.
-pub(super) struct WrittenStep<'a> {
+pub(crate) struct WrittenStep<'a> {
     pub place: Place,
     pub line: Line<'a>,
     pub call: Call<'a>,
@@ -26,7 +26,7 @@ pub(super) struct WrittenStep<'a> {
 
 impl<'a> Script<'a> {
     /// The step at a place, as the script writes it.
-    pub(super) fn written_step(&self, place: Place) -> Option<WrittenStep<'a>> {
+    pub(crate) fn written_step(&self, place: Place) -> Option<WrittenStep<'a>> {
         let draft = self.draft(place.file);
         let call = draft.call_at(place.span)?;
         let (receiver, _) = draft.receiver(call)?;
@@ -48,7 +48,7 @@ impl<'a> Script<'a> {
 
 impl<'a> Draft<'a> {
     /// A name, or an attribute or item of one, as it is written; not what would be computed twice.
-    pub(super) fn plain(&self, expr: crate::syntax::ExprId) -> Option<&'a str> {
+    pub(crate) fn plain(&self, expr: crate::syntax::ExprId) -> Option<&'a str> {
         self.root(expr).map(|_| self.written(expr))
     }
 }

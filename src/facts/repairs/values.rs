@@ -2,7 +2,7 @@
 
 use crate::apis::index::{self, Answer};
 use crate::facts::edits::Draft;
-use crate::facts::{HiddenParts, RetainedGraph, Script};
+use crate::facts::{RetainedGraph, Script};
 use crate::report::{Edit, Place, Span};
 use crate::syntax::{BinaryOp, Expr, ExprId, ExprKind, StmtKind};
 use crate::trace::{At, Carry};
@@ -149,35 +149,6 @@ impl<'a> Script<'a> {
         Some(vec![draft.insert(line.code.start, format!("{} = ", draft.plain(receiver)?))])
     }
 
-    /// The container of layers as one that the framework looks into, and what it is called here.
-    pub fn registered(&self, hidden: &HiddenParts) -> Option<(String, Vec<Edit>)> {
-        let kind = if hidden.part.ends_with("Parameter") { "Parameter" } else { "Module" };
-        let shape = if hidden.container == "dict" { "Dict" } else { "List" };
-        let place = hidden.at.place;
-        let draft = self.draft(place.file);
-        let (said, mut edits) = draft.say(&format!("torch.nn.{kind}{shape}")).filter(|_| hidden.alike)?;
-        let container = match hidden.container {
-            // A tuple has no place of its own: the first part has.
-            "tuple" => draft.expr(draft.assigned_value(place.span)?),
-            _ => draft.expr(draft.expr_at(place.span)?),
-        };
-        let text = draft.text(container.span);
-        let is_empty = match &container.kind {
-            ExprKind::List(items) | ExprKind::Tuple(items) => items.is_empty(),
-            ExprKind::Dict(items) => items.is_empty(),
-            ExprKind::Call { .. } | ExprKind::Comprehension(_) | ExprKind::Binary { .. } => false,
-            _ => return None,
-        };
-        if is_empty {
-            edits.push(draft.replace(container.span, format!("{said}()")));
-        } else if matches!(container.kind, ExprKind::Tuple(_)) && !text.starts_with('(') {
-            edits.extend(draft.wrap(container.span, &format!("{said}(("), "))"));
-        } else {
-            edits.extend(draft.wrap(container.span, &format!("{said}("), ")"));
-        }
-        Some((said, edits))
-    }
-
     /// What is kept of an iteration, with something behind it that lets the graph go.
     pub fn let_go(&self, kept: &RetainedGraph, suffix: &str) -> Option<Vec<Edit>> {
         let place = kept.at.place;
@@ -239,7 +210,7 @@ impl<'a> Draft<'a> {
     }
 
     /// What the statement of a place assigns to one target.
-    fn assigned_value(&self, span: Span) -> Option<ExprId> {
+    pub(crate) fn assigned_value(&self, span: Span) -> Option<ExprId> {
         match &self.statement(self.statement_at(span)?).kind {
             StmtKind::Assign { targets, value } if targets.len() == 1 => Some(*value),
             StmtKind::AnnAssign { value, .. } => *value,

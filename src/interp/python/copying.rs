@@ -21,8 +21,9 @@ fn shallow(interp: &mut Interp, call: &Call) -> Value {
     let Some(id) = value.as_obj().filter(|id| is_copied(interp, *id)) else { return value };
     let original = interp.heap.get(id).clone();
     let copy = interp.alloc(call.place, original.class, original.state);
-    let attrs = original.attrs.into_iter().filter(|(name, _)| *name != dicts::VARS_OF).collect();
-    interp.heap.get_mut(copy).attrs = attrs;
+    let object = interp.heap.get_mut(copy);
+    (object.attrs, object.notes) = (original.attrs, original.notes);
+    object.attrs.retain(|(name, _)| *name != dicts::VARS_OF);
     Value::Obj(copy)
 }
 
@@ -80,9 +81,11 @@ impl Copier<'_, '_> {
         self.copies.insert(id, copy);
         let attrs =
             original.attrs.iter().map(|(name, value)| (*name, self.value(value, depth + 1))).collect();
+        let notes =
+            original.notes.iter().map(|(note, value)| (*note, self.value(value, depth + 1))).collect();
         let state = self.state(&original.state, depth + 1);
         let object = self.interp.heap.get_mut(copy);
-        object.attrs = attrs;
+        (object.attrs, object.notes) = (attrs, notes);
         object.state = state;
         copy
     }

@@ -235,9 +235,10 @@ fn access(interp: &mut Interp, id: ObjId, name: &str, call: &Call) -> Option<Val
 
 fn copy_attrs(interp: &mut Interp, from: ObjId, to: &Value) {
     if let Some(to) = to.as_obj() {
-        let mut attrs = interp.heap.get(from).attrs.clone();
-        attrs.retain(|(name, _)| *name != VARS_OF);
-        interp.heap.get_mut(to).attrs = attrs;
+        let original = interp.heap.get(from).clone();
+        let copy = interp.heap.get_mut(to);
+        (copy.attrs, copy.notes) = (original.attrs, original.notes);
+        copy.attrs.retain(|(name, _)| *name != VARS_OF);
     }
 }
 

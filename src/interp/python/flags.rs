@@ -25,6 +25,7 @@ pub(super) fn flags(interp: &mut Interp) -> ObjId {
     let object = Object {
         class: ClassRef::Api(ustr(FLAGS)),
         attrs: Vec::new(),
+        notes: Vec::new(),
         state: State::Plain,
         site: Place::new(FileId(0), Span::default()),
         epoch: 0,

@@ -24,7 +24,8 @@ fn with(settings: &[(&str, &str)], test: impl FnOnce(&mut Interp)) {
     project.add(SourceFile::from_bytes(Path::new("script.py"), b"").expect("an empty script"));
     let values = settings.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
     let settings = Settings { values, fuel: Some(1000) };
-    let mut interp = Interp::new(&project, Apis::builtin(), &settings);
+    let hooks = crate::interp::Hooks::default();
+    let mut interp = Interp::new(&project, Apis::builtin(), &hooks, &settings);
     test(&mut interp);
 }
 

@@ -134,7 +134,7 @@ fn copy_with(interp: &mut Interp, id: ObjId, call: &Call) -> Value {
     let original = interp.heap.get(id).clone();
     let copy = interp.alloc(call.place, original.class, original.state);
     let object = interp.heap.get_mut(copy);
-    object.attrs = original.attrs;
+    (object.attrs, object.notes) = (original.attrs, original.notes);
     for (name, Passed { value, .. }) in &call.keywords {
         object.set_attr(*name, value.clone());
     }

@@ -1,0 +1,24 @@
+//! Loaders: the order of samples, the share of each process, and what workers do.
+
+mod cuda_in_worker;
+mod full_dataset_batch;
+mod loader_built_in_loop;
+mod missing_distributed_sampler;
+mod missing_set_epoch;
+mod shared_worker_seed;
+mod unshuffled_training_data;
+
+use crate::checks::Concern;
+
+pub(super) static CONCERN: Concern = Concern {
+    rules: &[
+        &cuda_in_worker::RULE,
+        &full_dataset_batch::RULE,
+        &loader_built_in_loop::RULE,
+        &missing_distributed_sampler::RULE,
+        &missing_set_epoch::RULE,
+        &shared_worker_seed::RULE,
+        &unshuffled_training_data::RULE,
+    ],
+    checkers: &[],
+};

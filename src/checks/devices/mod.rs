@@ -1,0 +1,18 @@
+//! Where tensors are, and of which dtype: operands of one operation that do not fit.
+
+mod cpu_tensor_in_forward;
+mod device_mismatch;
+mod dtype_mismatch;
+mod swallowed_gpu_error;
+
+use crate::checks::Concern;
+
+pub(super) static CONCERN: Concern = Concern {
+    rules: &[
+        &cpu_tensor_in_forward::RULE,
+        &device_mismatch::RULE,
+        &dtype_mismatch::RULE,
+        &swallowed_gpu_error::RULE,
+    ],
+    checkers: &[],
+};

@@ -1,0 +1,36 @@
+//! A handler that lets the training go on after a failure of the device.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "swallowed-gpu-error",
+    summary: "an error of the GPU is printed, and nothing is done about it",
+    group: Group::Tensorflow,
+    severity: Severity::Warning,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("swallowed-gpu-error"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for error in script.swallowed_errors() {
+        let goes_on = error.severity > Severity::Note;
+        let (message, note) = if goes_on {
+            (
+                "a step that fails is skipped, and the training goes on",
+                "a failing GPU fails in every step from then on, and the run ends without having trained",
+            )
+        } else {
+            ("an error of the GPU is told and forgotten here", "what comes after it runs without the result")
+        };
+        let finding = script
+            .finding(RULE.id, error.severity, &error.at, message)
+            .because(error.work, "its errors end up here")
+            .note(note)
+            .help("catch what can be repaired, and `raise` the rest");
+        out.push(finding, &error.at);
+    }
+}

@@ -1,0 +1,34 @@
+//! A hand-written backward that returns too few or too many gradients.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "backward-arity",
+    summary: "a backward returns another number of gradients than its forward has inputs",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("backward-arity"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for arity in script.wrong_arities() {
+        let inputs = match (arity.fewest, arity.most) {
+            (1, 1) => "1 input".to_owned(),
+            (fewest, most) if fewest == most => format!("{most} inputs"),
+            (fewest, most) => format!("{fewest} to {most} inputs"),
+        };
+        let gradients = if arity.given == 1 { "gradient" } else { "gradients" };
+        let message = format!("this backward returns {} {gradients} for a forward of {inputs}", arity.given);
+        let finding = script
+            .finding(RULE.id, RULE.severity, &arity.at, message)
+            .because(arity.forward, "one gradient is due for each input after `ctx`")
+            .note("the first backward through it ends with an error")
+            .help("return `None` for inputs that need no gradient");
+        out.push(finding, &arity.at);
+    }
+}

@@ -1,0 +1,33 @@
+//! Parameters whose only way to the loss is cut.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script, layers};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "graph-broken-in-forward",
+    summary: "a cut in the forward leaves parameters without gradients",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Step,
+    page: page!("graph-broken-in-forward"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for broken in script.broken_graphs() {
+        let by = match broken.by {
+            Some(by) => format!("`{}` cuts the graph", by.rsplit('.').next().unwrap_or_default()),
+            None => "gradients are not recorded".to_owned(),
+        };
+        let message = format!("{by} here: {} gets no gradient from any loss", broken.part);
+        let finding = script
+            .finding(RULE.id, RULE.severity, &broken.at, message)
+            .because(broken.backward, "this backward does not reach it")
+            .note("the optimizer steps it with gradients that are never computed: it stays as it was initialised")
+            .replay(script.replay_of_layers(layers::BROKEN))
+            .help("compute on the tensor itself up to the loss, or leave these parameters out of the optimizer");
+        out.push(finding, &broken.at);
+    }
+}

@@ -1,0 +1,30 @@
+//! Computation graphs: what backpropagates where, what is detached, and what is kept alive for too long.
+
+mod backward_arity;
+mod checkpoint_without_reentrant_choice;
+mod detached_loss;
+mod dropped_result;
+mod graph_broken_in_forward;
+mod needless_retain_graph;
+mod non_scalar_backward;
+mod raw_backward;
+mod retained_graph;
+mod undetached_hidden_state;
+
+use crate::checks::Concern;
+
+pub(super) static CONCERN: Concern = Concern {
+    rules: &[
+        &backward_arity::RULE,
+        &checkpoint_without_reentrant_choice::RULE,
+        &detached_loss::RULE,
+        &dropped_result::RULE,
+        &graph_broken_in_forward::RULE,
+        &needless_retain_graph::RULE,
+        &non_scalar_backward::RULE,
+        &raw_backward::RULE,
+        &retained_graph::RULE,
+        &undetached_hidden_state::RULE,
+    ],
+    checkers: &[],
+};

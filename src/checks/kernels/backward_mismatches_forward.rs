@@ -1,0 +1,30 @@
+//! A function whose gradient is not that of what it computes.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "backward-mismatches-forward",
+    summary: "the backward of a function is not the gradient of its forward",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Expression,
+    page: page!("backward-mismatches-forward"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, own) in script.wrong_gradients() {
+        let message =
+            format!("`{}` computes `{}`, and its backward gives `{}`", own.class, own.forward, own.gradient);
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .because(own.forward_place, format!("computes `{}`", own.forward))
+            .note("nothing fails: what lies before the function is trained with wrong gradients")
+            .replay(script.replay_of_gradient(own))
+            .help("give the gradient of the forward, and try it with `torch.autograd.gradcheck` in float64");
+        out.push(finding, at);
+    }
+}

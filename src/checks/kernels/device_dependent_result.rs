@@ -1,0 +1,29 @@
+//! A branch on the device whose ways compute different things.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "device-dependent-result",
+    summary: "the code for the GPU computes something else than the code for the CPU",
+    group: Group::Kernels,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("device-dependent-result"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, diverging) in script.diverging_ways() {
+        let what = diverging.name.map_or_else(|| "the result".to_owned(), |name| format!("`{name}`"));
+        let message =
+            format!("{what} is `{}` on one device and `{}` on the other", diverging.one, diverging.other);
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .note("a model that was trained on one of them gives other results on the other")
+            .help("compute the same on both, or choose by a setting of the model and not by the machine");
+        out.push(finding, at);
+    }
+}

@@ -1,0 +1,44 @@
+//! Which layers of a model learn: what is known of the graphs that backward passes walk, and of what the optimizers
+//! beside them have, as the layers of a stand-in.
+
+use super::modules;
+use crate::facts::layers::{BROKEN, DETACHED, HIDDEN, LEARNS, MISSED, REPLACED};
+use crate::facts::{Script, optimizers};
+use crate::report::replay::{LAYERS, Layer};
+use crate::trace::Sight;
+use crate::values::{ObjId, ObjSet};
+
+/// The layers of a stand-in for each optimizer that steps, by what is known of it.
+pub fn layers(script: &Script) -> Vec<[Layer; LAYERS]> {
+    let mut stepping = ObjSet::default();
+    script.rehearsal.entries.iter().for_each(|entry| optimizers(&entry.nodes, &mut stepping));
+    let (detached, broken) = (script.detached_losses(), script.broken_graphs());
+    let (replaced, abandoned) = (script.replaced_parts(), script.abandoned_models());
+    let of = |optimizer: ObjId| {
+        let name = script.name_of(optimizer);
+        if detached.iter().any(|loss| loss.optimizer == name) {
+            DETACHED
+        } else if is_built_of_nothing(script, optimizer) || abandoned.iter().any(|one| one.optimizer == name)
+        {
+            MISSED
+        } else if replaced.iter().any(|part| part.optimizer == name) {
+            REPLACED
+        } else if !broken.is_empty() {
+            BROKEN
+        } else if modules::has_unregistered_parts(script) {
+            HIDDEN
+        } else {
+            [LEARNS; LAYERS]
+        }
+    };
+    stepping.iter().map(of).collect()
+}
+
+/// The generator that an optimizer was given had nothing left.
+fn is_built_of_nothing(script: &Script, optimizer: ObjId) -> bool {
+    let site = script.rehearsal.heap.get(optimizer).site;
+    script.sightings().any(|(at, sight)| {
+        let inside = at.place.file == site.file && site.span.contains(at.place.span);
+        matches!(sight, Sight::Exhausted { .. }) && inside
+    })
+}

@@ -1,0 +1,18 @@
+//! Training and evaluation: modes of modules, and passes that need no gradients.
+
+mod always_on_dropout;
+mod missing_eval_mode;
+mod missing_no_grad;
+mod stuck_in_eval;
+
+use crate::checks::Concern;
+
+pub(super) static CONCERN: Concern = Concern {
+    rules: &[
+        &always_on_dropout::RULE,
+        &missing_eval_mode::RULE,
+        &missing_no_grad::RULE,
+        &stuck_in_eval::RULE,
+    ],
+    checkers: &[],
+};

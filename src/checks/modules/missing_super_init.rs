@@ -1,0 +1,94 @@
+//! A module whose constructor leaves out the constructor of the framework.
+
+use super::construction::UnreadyModule;
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::edits::Draft;
+use crate::facts::{Findings, Script};
+use crate::names::Target;
+use crate::report::{Edit, Fix, Place, Severity, Span};
+use crate::syntax::{ArgKind, ExprId, ExprKind, FunctionBody, StmtId, StmtKind};
+use ustr::Ustr;
+
+pub(super) static RULE: Rule = Rule {
+    id: "missing-super-init",
+    summary: "a module is used before the constructor of its base class ran",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("missing-super-init"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, module) in script.observed::<UnreadyModule>() {
+        let class = &module.class;
+        let (message, help) = match module.attribute {
+            Some(name) => (
+                format!("`self.{name}` is assigned before `{class}` has called `super().__init__()`"),
+                "call `super().__init__()` first in `__init__`",
+            ),
+            None => (
+                format!("`{class}` never calls `super().__init__()`"),
+                "call `super().__init__()` in the first line of `__init__`",
+            ),
+        };
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .note("the base class has no place for parameters and submodules yet: the run ends with an error")
+            .help(help);
+        let fix = constructed_first(script, at.place);
+        let fix = fix.map(|edits| Fix::safe("call `super().__init__()` first", edits));
+        out.push(finding.fix(fix), at);
+    }
+}
+
+/// A call of the framework's constructor as the first statement of a class's own.
+fn constructed_first(script: &Script, place: Place) -> Option<Vec<Edit>> {
+    let draft = script.draft(place.file);
+    let function = draft.function(draft.function_around(place.span)?);
+    let class = function.class.filter(|_| function.name == "__init__")?;
+    let [base] = draft.bases(class) else { return None };
+    if base.kind != ArgKind::Positional || !is_of_a_package(script, place, draft, base.value) {
+        return None;
+    }
+    let FunctionBody::Block(body) = &function.body else { return None };
+    let is_docstring = |stmt: &StmtId| match draft.statement(*stmt).kind {
+        StmtKind::Expr(expr) => matches!(draft.expr(expr).kind, ExprKind::Str(_)),
+        _ => false,
+    };
+    let first = body.iter().find(|stmt| !is_docstring(stmt))?;
+    let first = draft.line(*first)?;
+    match body.iter().find(|stmt| calls_super(draft, **stmt)) {
+        Some(late) => draft.move_before(draft.line(*late)?, first),
+        None if constructs_base(draft, function.span) => None,
+        None => Some(vec![draft.insert_before(first, "super().__init__()")]),
+    }
+}
+
+/// Whether a base class is a package's, whose constructor wants nothing.
+fn is_of_a_package(script: &Script, place: Place, draft: Draft<'_>, base: ExprId) -> bool {
+    /// Classes that are there to be derived from, as the frameworks call them.
+    const PLAIN: [&str; 4] = ["Layer", "LightningModule", "Model", "Module"];
+    let Some(path) = draft.qualified(base) else { return false };
+    let (top, last) = (path.split('.').next().unwrap_or_default(), path.rsplit('.').next());
+    last.is_some_and(|last| PLAIN.contains(&last))
+        && script.project.resolve(place.file, 0, Some(Ustr::from(top))) == Target::Outside
+}
+
+/// A statement that calls the constructor of the base class, with nothing that is computed before it.
+fn calls_super(draft: Draft<'_>, stmt: StmtId) -> bool {
+    let StmtKind::Expr(expr) = draft.statement(stmt).kind else { return false };
+    let Some(call) = draft.call(expr).filter(|call| call.args.is_empty()) else { return false };
+    let Some((receiver, "__init__")) = draft.receiver(call) else { return false };
+    draft.written(receiver).starts_with("super(")
+}
+
+/// Whether anything in a stretch is a constructor's name: the base class may be constructed in another way.
+fn constructs_base(draft: Draft<'_>, span: Span) -> bool {
+    draft.exprs_within(span).any(|expr| match &expr.kind {
+        ExprKind::Attribute { name, .. } => name == "__init__",
+        ExprKind::Name(name) => name == "super",
+        _ => false,
+    })
+}

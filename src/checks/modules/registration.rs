@@ -1,0 +1,218 @@
+//! Modules and parameters that only a plain list, dict or tuple holds: neither an optimizer nor `.to()` finds
+//! them there.
+
+use super::construction;
+use crate::apis::Role;
+use crate::interp::{Base, Interp, is_parameter};
+use crate::report::{Confidence, Place};
+use crate::syntax::FnId;
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// Containers inside containers are looked into so deep.
+const DEEPEST: usize = 3;
+
+/// Methods by which a class may say itself what belongs to it.
+const OWN_WAYS: [&str; 5] = ["parameters", "named_parameters", "named_modules", "_apply", "__setattr__"];
+/// Names that register what has a computed name.
+const BY_COMPUTED_NAME: [&str; 5] = ["setattr", "_modules", "__setattr__", "__dict__", "_parameters"];
+
+/// Parts of a module that the framework does not know.
+pub(super) struct UnregisteredParts {
+    pub class: Rc<str>,
+    pub attribute: Ustr,
+    pub container: &'static str,
+    /// The class of the first of them.
+    pub part: Rc<str>,
+    /// The items of the container are all modules, or all parameters.
+    pub alike: bool,
+}
+
+/// Looks through instances of the project's modules, each with the number of objects when its constructor had run.
+pub(super) fn unregistered(cx: &mut Interp<'_>, constructed: &[(ObjId, u32)]) {
+    let mut registered = None;
+    let mut seen = Vec::new();
+    for (object, until) in constructed {
+        unregistered_in(cx, *object, *until, &mut registered, &mut seen);
+    }
+}
+
+/// Parts that only a plain list, dict or tuple holds.
+fn unregistered_in(
+    cx: &mut Interp<'_>,
+    object: ObjId,
+    until: u32,
+    registered: &mut Option<ObjSet>,
+    seen: &mut Vec<Place>,
+) {
+    let attrs = cx.heap.get(object).attrs.clone();
+    for (name, value) in &attrs {
+        let Some((container, site)) = plain_container(cx, value) else { continue };
+        let mut parts = Vec::new();
+        if !parts_within(cx, value, DEEPEST, &mut parts)
+            || parts.is_empty()
+            || parts.len() == 1 && is_single(&cx.heap, value)
+        {
+            continue;
+        }
+        let here = |part: &ObjId| part.0 > object.0 && part.0 < until;
+        let Some(site) = site.or_else(|| parts.first().map(|part| cx.heap.get(*part).site)) else {
+            continue;
+        };
+        if !parts.iter().all(here) || seen.contains(&site) || registers_itself(cx, object, *name) {
+            continue;
+        }
+        let known = registered.get_or_insert_with(|| registered_parts(&cx.heap));
+        let bare = is_bare_parameter(cx, parts[0]);
+        let alike = parts.iter().all(|part| is_bare_parameter(cx, *part) == bare)
+            && parts_within(cx, value, 1, &mut Vec::new());
+        let lost: Vec<ObjId> = parts.into_iter().filter(|part| !known.contains(*part)).collect();
+        if lost.is_empty() || !lost.iter().any(|part| is_learnt(cx, *part)) {
+            continue;
+        }
+        seen.push(site);
+        let (class, part) = (cx.class_name(object), cx.class_name(lost[0]));
+        // Where nothing is trained, bare parameters may be set by hand.
+        let by_hand = is_bare_parameter(cx, lost[0]) && !trains(cx);
+        let confidence = if by_hand { Confidence::Low } else { cx.heap.get(object).confidence };
+        cx.observe(site, UnregisteredParts { class, attribute: *name, container, part, alike }, confidence);
+    }
+}
+
+fn is_bare_parameter(cx: &Interp<'_>, part: ObjId) -> bool {
+    let class = cx.apis.class_of(Role::Parameter).map(ClassRef::Api);
+    Some(cx.heap.get(part).class) == class
+}
+
+fn trains(cx: &Interp<'_>) -> bool {
+    (0..cx.heap.len() as u32).any(|object| cx.heap.get(ObjId(object)).optimizer().is_some())
+}
+
+fn plain_container(cx: &Interp<'_>, value: &Value) -> Option<(&'static str, Option<Place>)> {
+    match value.bare() {
+        Value::Tuple(items) if !items.is_empty() => Some(("tuple", None)),
+        Value::Obj(object) => match cx.heap.get(*object).state {
+            State::List(_) => Some(("list", Some(cx.heap.get(*object).site))),
+            State::Dict(_) => Some(("dict", Some(cx.heap.get(*object).site))),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Collects modules and parameters in containers; false when anything else is in there.
+fn parts_within(cx: &Interp<'_>, value: &Value, depth: usize, parts: &mut Vec<ObjId>) -> bool {
+    let mut all = |values: &mut dyn Iterator<Item = &Value>| -> bool {
+        for value in values {
+            if depth == 0 || !parts_within(cx, value, depth - 1, parts) {
+                return false;
+            }
+        }
+        true
+    };
+    match value.bare() {
+        Value::None | Value::Str(_) | Value::Int(_) => true,
+        Value::Tuple(items) => all(&mut items.iter()),
+        Value::Tensor(tensor) if is_parameter(value) => {
+            if let Graph::Live(nodes) = &tensor.graph {
+                parts.extend(nodes.leaves.iter());
+            }
+            true
+        }
+        Value::Obj(object) => match &cx.heap.get(*object).state {
+            State::Module(_) => {
+                parts.push(*object);
+                true
+            }
+            State::List(Items { exact: Some(items), .. }) => all(&mut items.iter()),
+            State::List(items) => all(&mut std::iter::once(&items.any)),
+            State::Dict(entries) => {
+                let known = entries.known.iter().map(|(_, value)| value);
+                all(&mut known.chain(&entries.other))
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether anything asks for gradients in what an optimizer would have to be given.
+fn is_learnt(cx: &Interp<'_>, part: ObjId) -> bool {
+    let own = cx
+        .heap
+        .get(part)
+        .module()
+        .is_some_and(|module| matches!(module.weights, Learned::Own(_)) && module.frozen == Some(false));
+    own || cx.learns(part) == Some(true)
+}
+
+/// A class that says itself what its parts are, in a way that is not followed, or whose methods other
+/// than the constructor never look at the attribute.
+fn registers_itself(cx: &mut Interp<'_>, object: ObjId, attribute: Ustr) -> bool {
+    let class = cx.heap.get(object).class;
+    if construction::registers_any_attribute(cx, object)
+        || cx.has_unseen_base(class)
+        || OWN_WAYS.iter().any(|name| cx.is_of_project(object, name))
+    {
+        return true;
+    }
+    let opaque = cx.heap.get(object).attrs.iter().any(|(_, value)| {
+        let Some(part) = value.as_obj() else { return false };
+        let here = cx.heap.get(part);
+        matches!(here.class, ClassRef::Api(_))
+            && here.module().is_some_and(|module| module.weights == Learned::Opaque)
+    });
+    let mut used = false;
+    for base in cx.lineage(cx.heap.get(object).class) {
+        let Base::Project(class) = base else { continue };
+        let State::Class(state) = &cx.heap.get(class).state else { continue };
+        let module = cx.module(state.file);
+        for (index, scope) in module.names.scopes.iter().enumerate() {
+            let function = module.tree.function(FnId(index as u32));
+            if function.class != Some(state.class) {
+                continue;
+            }
+            if BY_COMPUTED_NAME.iter().any(|name| scope.mentions.contains(Ustr::from(name))) {
+                return true;
+            }
+            used |= function.name != "__init__" && scope.mentions.contains(attribute);
+        }
+    }
+    opaque || !used
+}
+
+/// A container written around one module: the usual way to keep it from being registered.
+fn is_single(heap: &Heap, value: &Value) -> bool {
+    match value.bare() {
+        Value::Tuple(items) => items.len() == 1,
+        Value::Obj(object) => match &heap.get(*object).state {
+            State::List(items) => items.exact.as_ref().is_some_and(|items| items.len() == 1),
+            State::Dict(entries) => entries.known.len() == 1 && entries.other.is_none(),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// What is an attribute of some module itself, or what an optimizer was given.
+fn registered_parts(heap: &Heap) -> ObjSet {
+    let mut all: Vec<ObjId> = Vec::new();
+    for index in 0..heap.len() {
+        let here = heap.get(ObjId(index as u32));
+        match &here.state {
+            State::Module(module) => {
+                all.extend(module.parts.iter());
+                all.extend(here.attrs.iter().filter_map(|(_, value)| value.as_obj()));
+                for (_, value) in here.attrs.iter().filter(|(_, value)| is_parameter(value)) {
+                    if let Some(Graph::Live(nodes)) = value.as_tensor().map(|tensor| &tensor.graph) {
+                        all.extend(nodes.leaves.iter());
+                    }
+                }
+            }
+            State::Optimizer(optimizer) => all.extend(optimizer.owns.iter()),
+            _ => {}
+        }
+    }
+    all.into_iter().collect()
+}

@@ -1,0 +1,68 @@
+//! Layers in a plain list, dict or tuple.
+
+use super::registration::UnregisteredParts;
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script, layers};
+use crate::report::{Edit, Fix, Place, Severity};
+use crate::syntax::ExprKind;
+
+pub(super) static RULE: Rule = Rule {
+    id: "unregistered-submodule",
+    summary: "layers are kept where no optimizer and no `.to()` finds them",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Step,
+    page: page!("unregistered-submodule"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, hidden) in script.observed::<UnregisteredParts>() {
+        let (class, attribute, container) = (&hidden.class, hidden.attribute, hidden.container);
+        let message =
+            format!("`{class}` does not know the layers in `self.{attribute}`: it is a plain {container}");
+        let instead = if container == "dict" { "nn.ModuleDict" } else { "nn.ModuleList" };
+        let part = hidden.part.rsplit('.').next().unwrap_or_default();
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .replay(script.replay_of_layers(layers::HIDDEN))
+            .note(format!(
+                "each `{part}` in it is left out of `parameters()`, `.to(device)` and `state_dict()`"
+            ))
+            .help(format!(
+                "wrap it: `self.{attribute} = {instead}(...)` (`nn.ParameterList` for parameters)"
+            ));
+        let fix = registered(script, at.place, hidden);
+        let fix = fix.map(|(said, edits)| Fix::guess(format!("wrap the {container} into `{said}`"), edits));
+        out.push(finding.fix(fix), at);
+    }
+}
+
+/// The container of layers as one that the framework looks into, and what it is called here.
+fn registered(script: &Script, place: Place, hidden: &UnregisteredParts) -> Option<(String, Vec<Edit>)> {
+    let kind = if hidden.part.ends_with("Parameter") { "Parameter" } else { "Module" };
+    let shape = if hidden.container == "dict" { "Dict" } else { "List" };
+    let draft = script.draft(place.file);
+    let (said, mut edits) = draft.say(&format!("torch.nn.{kind}{shape}")).filter(|_| hidden.alike)?;
+    let container = match hidden.container {
+        // A tuple has no place of its own: the first part has.
+        "tuple" => draft.expr(draft.assigned_value(place.span)?),
+        _ => draft.expr(draft.expr_at(place.span)?),
+    };
+    let text = draft.text(container.span);
+    let is_empty = match &container.kind {
+        ExprKind::List(items) | ExprKind::Tuple(items) => items.is_empty(),
+        ExprKind::Dict(items) => items.is_empty(),
+        ExprKind::Call { .. } | ExprKind::Comprehension(_) | ExprKind::Binary { .. } => false,
+        _ => return None,
+    };
+    if is_empty {
+        edits.push(draft.replace(container.span, format!("{said}()")));
+    } else if matches!(container.kind, ExprKind::Tuple(_)) && !text.starts_with('(') {
+        edits.extend(draft.wrap(container.span, &format!("{said}(("), "))"));
+    } else {
+        edits.extend(draft.wrap(container.span, &format!("{said}("), ")"));
+    }
+    Some((said, edits))
+}

@@ -1,0 +1,9 @@
+//! Names and arguments that a release of a framework does not have.
+
+mod removed_api;
+mod unknown_api;
+
+use crate::checks::Concern;
+
+pub(super) static CONCERN: Concern =
+    Concern { rules: &[&removed_api::RULE, &unknown_api::RULE], checkers: &[] };

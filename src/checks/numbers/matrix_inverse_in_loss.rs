@@ -1,0 +1,32 @@
+//! The inverse, factorisation or determinant of a matrix that a model computes.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Ailment, Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "matrix-inverse-in-loss",
+    summary: "a matrix that may have no inverse is inverted in the loss",
+    group: Group::Numerics,
+    severity: Severity::Warning,
+    since: "0.1.0",
+    replayed: Replayed::Expression,
+    page: page!("matrix-inverse-in-loss"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for number in script.unsafe_numbers(Ailment::Inverse) {
+        let subject = number.subject("this matrix");
+        let finding = script
+            .unsafe_finding(
+                RULE.id,
+                Severity::Warning,
+                &number,
+                format!("{subject} may be singular, and the loss with it infinite or an error"),
+            )
+            .note("rounding alone makes a matrix that a model computes singular or indefinite now and then")
+            .help("add a jitter, `A + 1e-4 * torch.eye(n)`, and solve, `torch.linalg.solve(A, b)`, where the inverse is only multiplied");
+        out.push(finding, &number.at);
+    }
+}

@@ -1,0 +1,32 @@
+//! Numbers that become NaN or infinite.
+
+mod log_of_softmax;
+mod matrix_inverse_in_loss;
+mod nan_through_where;
+mod single_sample_statistics;
+mod unsafe_arccos;
+mod unsafe_division;
+mod unsafe_exponential;
+mod unsafe_log;
+mod unsafe_power;
+mod unsafe_root;
+mod vanishing_epsilon;
+
+use crate::checks::Concern;
+
+pub(super) static CONCERN: Concern = Concern {
+    rules: &[
+        &log_of_softmax::RULE,
+        &matrix_inverse_in_loss::RULE,
+        &nan_through_where::RULE,
+        &single_sample_statistics::RULE,
+        &unsafe_arccos::RULE,
+        &unsafe_division::RULE,
+        &unsafe_exponential::RULE,
+        &unsafe_log::RULE,
+        &unsafe_power::RULE,
+        &unsafe_root::RULE,
+        &vanishing_epsilon::RULE,
+    ],
+    checkers: &[],
+};

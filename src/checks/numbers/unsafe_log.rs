@@ -1,0 +1,40 @@
+//! A logarithm of something that can be zero or negative, in what reaches the loss.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Ailment, Findings, Script};
+use crate::report::{Fix, Severity};
+
+pub(super) static RULE: Rule = Rule {
+    id: "unsafe-log",
+    summary: "a logarithm in the loss is taken of what can be zero or negative",
+    group: Group::Numerics,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Expression,
+    page: page!("unsafe-log"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for number in script.unsafe_numbers(Ailment::Log) {
+        let subject = number.subject("the operand");
+        let negative = number.range.low < 0.0;
+        let (severity, message) = if negative {
+            (Severity::Error, format!("{subject} can be negative, and its logarithm NaN"))
+        } else {
+            (Severity::Warning, format!("{subject} can be zero, and its logarithm -∞"))
+        };
+        let help = if negative {
+            "keep it positive before the logarithm: `softplus(x)`, `exp(x)`, or `clamp(min=1e-6)` where a floor is right"
+        } else {
+            "take the logarithm of `x.clamp(min=1e-6)`, or of `x + 1e-6`"
+        };
+        let finding = script
+            .unsafe_finding(RULE.id, severity, &number, message)
+            .note(format!("{subject} can be {}", number.range()))
+            .help(help);
+        let fix = script.kept_from_zero(&number, "1e-6").filter(|_| number.range.low >= 0.0);
+        let finding = finding.fix(fix.map(|edits| Fix::guess("add `1e-6` to the operand", edits)));
+        out.push(finding, &number.at);
+    }
+}

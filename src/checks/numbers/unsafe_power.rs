@@ -1,0 +1,40 @@
+//! A negative or fractional power of a base that can be zero or negative, in what reaches the loss.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Ailment, Findings, Script};
+use crate::report::{Fix, Severity};
+
+pub(super) static RULE: Rule = Rule {
+    id: "unsafe-power",
+    summary: "a power in the loss is taken of a base that can be zero or negative",
+    group: Group::Numerics,
+    severity: Severity::Warning,
+    since: "0.1.0",
+    replayed: Replayed::Expression,
+    page: page!("unsafe-power"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for number in script.unsafe_numbers(Ailment::Power) {
+        let subject = number.subject("the base");
+        let (severity, message) = if number.range.low < 0.0 {
+            (
+                Severity::Error,
+                format!("{subject} can be negative, and a power that is no whole number of it NaN"),
+            )
+        } else {
+            (
+                Severity::Warning,
+                format!("{subject} can be zero, where this power or its gradient is infinite"),
+            )
+        };
+        let finding = script
+            .unsafe_finding(RULE.id, severity, &number, message)
+            .note(format!("{subject} can be {}", number.range()))
+            .help("keep the base above zero: `x.clamp(min=1e-6) ** p`");
+        let fix = script.kept_from_zero(&number, "1e-6").filter(|_| number.range.low >= 0.0);
+        let finding = finding.fix(fix.map(|edits| Fix::guess("add `1e-6` to the base", edits)));
+        out.push(finding, &number.at);
+    }
+}

@@ -1,0 +1,42 @@
+//! A square root, a norm or a deviation of what can be zero, in what reaches the loss.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Ailment, Findings, Script};
+use crate::report::{Fix, Severity};
+
+pub(super) static RULE: Rule = Rule {
+    id: "unsafe-root",
+    summary: "the gradient of a square root in the loss is infinite at zero",
+    group: Group::Numerics,
+    severity: Severity::Warning,
+    since: "0.1.0",
+    replayed: Replayed::Expression,
+    page: page!("unsafe-root"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for number in script.unsafe_numbers(Ailment::Root) {
+        let subject = number.subject("the operand");
+        let (severity, message) = if number.of_gradient {
+            (Severity::Warning, format!("{subject} can be zero, where the gradient of its root is infinite"))
+        } else {
+            (Severity::Error, format!("{subject} can be negative, and its root NaN"))
+        };
+        let help = if number.of_gradient {
+            "add an epsilon under the root: `sqrt(x + 1e-8)`; outside of it, it changes nothing"
+        } else {
+            "keep it positive under the root: `clamp(min=1e-8)`, or a square, `softplus` or `exp` of it"
+        };
+        let finding = script
+            .unsafe_finding(RULE.id, severity, &number, message)
+            .note(format!(
+                "{subject} can be {}; one zero makes the gradients of the whole batch NaN",
+                number.range()
+            ))
+            .help(help);
+        let fix = script.kept_from_zero(&number, "1e-8").filter(|_| number.of_gradient);
+        let finding = finding.fix(fix.map(|edits| Fix::guess("add `1e-8` under the root", edits)));
+        out.push(finding, &number.at);
+    }
+}

@@ -1,0 +1,60 @@
+//! A guard against zero that the dtype cannot hold, or that works against its purpose.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Ailment, Findings, Script};
+use crate::report::Severity;
+use crate::values::{DType, Faded};
+
+pub(super) static RULE: Rule = Rule {
+    id: "vanishing-epsilon",
+    summary: "an epsilon is lost to rounding, or on the wrong side",
+    group: Group::Numerics,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Expression,
+    page: page!("vanishing-epsilon"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for number in script.unsafe_numbers(Ailment::LostGuard) {
+        let subject = number.subject("the operand");
+        let (message, help) = match number.faded {
+            Some(faded) => (
+                format!("this guard guards nothing: {} is {} in {}", written(faded.number), faded.dtype.round(faded.number), faded.dtype.name()),
+                format!("choose a number that {} tells apart, such as {}", faded.dtype.name(), distinct(faded)),
+            ),
+            None => (
+                format!("this epsilon is on the wrong side: {subject} can be negative"),
+                "add the epsilon to what the logarithm or root is taken of, as the last operation: `log(1 - p + eps)`".to_owned(),
+            ),
+        };
+        let finding = script.unsafe_finding(RULE.id, Severity::Error, &number, message);
+        let finding = match number.faded {
+            Some(faded) if faded.place != number.at.place => {
+                finding.because(faded.place, "the guard that is lost")
+            }
+            _ => finding,
+        };
+        out.push(finding.note(format!("{subject} can be {}", number.range())).help(help), &number.at);
+    }
+}
+
+/// Small numbers are written as scripts write them.
+fn written(number: f64) -> String {
+    if number.abs() < 1e-3 { format!("{number:e}") } else { format!("{number}") }
+}
+
+/// A bound near the one that was meant, and far enough from where it is rounded to.
+fn distinct(faded: Faded) -> f64 {
+    let step: f64 = match faded.dtype {
+        // At 0.001 half precision has no room for the gradient of a quotient, which is a million.
+        DType::Float16 | DType::BFloat16 => 1e-2,
+        _ => 1e-6,
+    };
+    match faded.number.abs() {
+        small if small < 0.5 => step,
+        below if below < 1.0 => faded.number.signum() * (1.0 - step),
+        _ => faded.number.signum() * (1.0 + step),
+    }
+}

@@ -1,0 +1,28 @@
+//! The life of an optimizer: what is cleared, accumulated, clipped and stepped, in which order.
+
+mod backward_without_step;
+mod exhausted_parameters;
+mod misplaced_clipping;
+mod misplaced_zero_grad;
+mod missing_zero_grad;
+mod optimizer_built_in_loop;
+mod parameters_replaced_after_optimizer;
+mod scheduler_before_optimizer;
+mod unscaled_accumulation;
+
+use crate::checks::Concern;
+
+pub(super) static CONCERN: Concern = Concern {
+    rules: &[
+        &backward_without_step::RULE,
+        &exhausted_parameters::RULE,
+        &misplaced_clipping::RULE,
+        &misplaced_zero_grad::RULE,
+        &missing_zero_grad::RULE,
+        &optimizer_built_in_loop::RULE,
+        &parameters_replaced_after_optimizer::RULE,
+        &scheduler_before_optimizer::RULE,
+        &unscaled_accumulation::RULE,
+    ],
+    checkers: &[],
+};

@@ -1,0 +1,71 @@
+//! Classes that nothing instantiates: their constructors are rehearsed, too. And what the bases of a class say
+//! of its instances.
+
+use super::{Interp, class::Base};
+use crate::apis::Role;
+use crate::report::{FileId, Place};
+use crate::syntax::{ClassId, FnId, Function};
+use crate::trace::FnKey;
+use crate::values::*;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// Whether a class inherits from something of which nobody knows what it does.
+    pub(crate) fn has_unseen_base(&self, class: ClassRef) -> bool {
+        self.lineage(class).into_iter().any(|base| match base {
+            Base::Project(_) => false,
+            Base::Api(name) => self.apis.class(name).is_none(),
+            Base::Unknown => true,
+        })
+    }
+
+    /// Whether a framework does by itself a part of what others leave to the script.
+    pub(crate) fn owns(&self, class: ClassRef, part: &str) -> bool {
+        self.lineage(class).into_iter().any(|base| match base {
+            Base::Api(name) => self.apis.owns(name).iter().any(|owned| owned == part),
+            _ => false,
+        })
+    }
+
+    /// Whether a class of the project defines a method by this name.
+    pub(crate) fn is_of_project(&mut self, object: ObjId, name: &str) -> bool {
+        matches!(self.find_attr(object, Ustr::from(name)), Some(Value::Function(_)))
+    }
+
+    /// Classes that nothing instantiates, and whose constructors name no other.
+    pub(super) fn unconstructed(&mut self, file: FileId) {
+        let tree = self.tree(file);
+        let calls = [Ustr::from("super"), Ustr::from("__init__")];
+        for (index, function) in tree.functions.iter().enumerate() {
+            let Some(class) = function.class.filter(|_| function.name == "__init__") else { continue };
+            let scope = self.module(file).names.scope(FnId(index as u32));
+            let ran = self.out.called.contains(&FnKey { file, function: FnId(index as u32) });
+            let skipped = ran || calls.iter().any(|name| scope.mentions.contains(*name));
+            if !skipped && tree.class(class).parent.is_none() && !self.is_starved() {
+                self.construct_once(file, class, function);
+            }
+        }
+    }
+
+    fn construct_once(&mut self, file: FileId, class: ClassId, constructor: &Function) {
+        let Some(env) = self.modules.get(&file).map(|module| module.env) else { return };
+        let name = self.tree(file).class(class).name;
+        let Some(object) = self.heap.attr(env, name).and_then(Value::as_obj) else { return };
+        let own = ClassRef::Project(object);
+        if self.role_of(own) == Some(Role::Module) && !self.owns(own, "constructing") {
+            self.push_frame(env, file, None, None);
+            self.seeded_receiver(file, class, Place::new(file, constructor.name_span));
+            self.frames.pop();
+        }
+    }
+
+    /// `add_module(name, part)` under a name that is not known.
+    pub(super) fn register_unnamed(&mut self, module: ObjId, part: &Value) {
+        let Some(part) = part.as_obj() else { return };
+        if let State::Module(state) = &mut self.heap.get_mut(module).state
+            && !state.parts.contains(&part)
+        {
+            state.parts.push(part);
+        }
+    }
+}
