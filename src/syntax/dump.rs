@@ -61,41 +61,43 @@ fn stmt(tree: &Tree, id: StmtId) -> String {
             format!("for {} in {} {{{}}}{}", e(target), e(iter), b(body), suite(tree, "else", otherwise))
         }
         StmtKind::With { items, body } => {
-            let items: Vec<_> = items
-                .iter()
-                .map(|item| match &item.target {
-                    Some(target) => format!("{} as {}", e(&item.context), e(target)),
-                    None => e(&item.context),
-                })
-                .collect();
+            let items: Vec<_> = items.iter().map(|item| with_item(tree, item)).collect();
             format!("with {} {{{}}}", items.join(", "), b(body))
         }
         StmtKind::Try { body, handlers, otherwise, finally } => {
-            let mut out = format!("try {{{}}}", b(body));
-            for handler in handlers {
-                let name = handler.name.map_or(String::new(), |name| format!(" as {name}"));
-                out += &format!(" except{}{name} {{{}}}", after(tree, &handler.exception), b(&handler.body));
-            }
+            let handlers: String = handlers.iter().map(|handler| handled(tree, handler)).collect();
+            let out = format!("try {{{}}}{handlers}", b(body));
             out + &suite(tree, "else", otherwise) + &suite(tree, "finally", finally)
         }
         StmtKind::Function(id) => function(tree, *id),
-        StmtKind::Class(id) => {
-            let class = tree.class(*id);
-            let decorators: String = class.decorators.iter().map(|d| format!("@{} ", e(d))).collect();
-            format!("{decorators}class {}({}) {{{}}}", class.name, args(tree, &class.bases), b(&class.body))
-        }
+        StmtKind::Class(id) => class(tree, *id),
         StmtKind::Match { subject, cases } => {
-            let cases: Vec<_> = cases
-                .iter()
-                .map(|case| {
-                    let guard = case.guard.map_or(String::new(), |guard| format!(" if {}", e(&guard)));
-                    let any = if case.irrefutable { "!" } else { "" };
-                    format!("case{any} [{}]{guard} {{{}}}", words(&case.binds), b(&case.body))
-                })
-                .collect();
+            let cases: Vec<_> = cases.iter().map(|one| case(tree, one)).collect();
             format!("match {} {{{}}}", e(subject), cases.join(" "))
         }
     }
+}
+
+fn with_item(tree: &Tree, item: &WithItem) -> String {
+    let target = item.target.map_or(String::new(), |target| format!(" as {}", expr(tree, target)));
+    expr(tree, item.context) + &target
+}
+
+fn handled(tree: &Tree, handler: &Handler) -> String {
+    let name = handler.name.map_or(String::new(), |name| format!(" as {name}"));
+    format!(" except{}{name} {{{}}}", after(tree, &handler.exception), block(tree, &handler.body))
+}
+
+fn class(tree: &Tree, id: ClassId) -> String {
+    let class = tree.class(id);
+    let decorators: String = class.decorators.iter().map(|d| format!("@{} ", expr(tree, *d))).collect();
+    format!("{decorators}class {}({}) {{{}}}", class.name, args(tree, &class.bases), block(tree, &class.body))
+}
+
+fn case(tree: &Tree, case: &Case) -> String {
+    let guard = case.guard.map_or(String::new(), |guard| format!(" if {}", expr(tree, guard)));
+    let any = if case.irrefutable { "!" } else { "" };
+    format!("case{any} [{}]{guard} {{{}}}", words(&case.binds), block(tree, &case.body))
 }
 
 fn function(tree: &Tree, id: FnId) -> String {
