@@ -10,6 +10,7 @@
 #[allow(dead_code)]
 #[path = "src/apis"]
 mod apis {
+    pub mod effects;
     pub mod error;
     pub mod index {
         pub mod pack;
@@ -17,11 +18,14 @@ mod apis {
         pub mod text;
     }
     pub mod model;
+    pub mod numbers;
     pub mod pack;
     pub mod parse;
+    pub mod slots;
     pub mod terms;
     pub mod transfers;
     pub mod vocabulary;
+    pub mod words;
 }
 
 use std::error::Error;

@@ -2,17 +2,26 @@
 //! Knows the format, not one framework; `rules/apis/README.md` explains it to authors.
 //! The build script packs the project's own tables, with the same parser that reads a user's.
 
+mod effects;
 mod error;
 pub mod index;
 mod lookup;
 mod memo;
 mod model;
+mod numbers;
 mod pack;
 mod parse;
+mod slots;
 mod terms;
 mod transfers;
-pub mod vocabulary;
+mod vocabulary;
+mod words;
 
+pub use effects::Verb;
 pub use error::ApiError;
 pub use lookup::Apis;
 pub use model::*;
+pub use numbers::{Computed, PoleKind, RangeFunction};
+pub use slots::Slot;
+pub use transfers::Transfer;
+pub use words::{Vocabulary, Word};

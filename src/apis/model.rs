@@ -3,6 +3,10 @@
 use serde::{Deserialize, Serialize};
 use ustr::Ustr;
 
+use super::effects::Verb;
+use super::numbers::{Computed, PoleKind, RangeFunction};
+use super::transfers::Transfer;
+
 /// One function, method or class of a framework.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Api {
@@ -11,13 +15,13 @@ pub struct Api {
     /// In order; a default that is no literal stands as none. Of a method the first is the receiver, of a class the first is the first of `__init__` after `self`.
     pub params: Box<[ParamSpec]>,
     /// What a call evaluates to. Of a class: what a call of an *instance* evaluates to.
-    pub gives: Option<Apply>,
+    pub gives: Option<Apply<Transfer>>,
     /// The interval of the numbers in the result.
     pub range: Option<RangeSpec>,
-    /// `root x`: where the operation has a pole, if its range does not say so; `vocabulary::POLES` is the list.
-    pub pole: Option<Apply>,
-    /// `softmax input`: the function that a replay computes, if its range does not say so; `vocabulary::COMPUTED` is the list.
-    pub computes: Option<Apply>,
+    /// `root x`: where the operation has a pole, if its range does not say so.
+    pub pole: Option<Apply<PoleKind>>,
+    /// `softmax input`: the function that a replay computes, if its range does not say so.
+    pub computes: Option<Apply<Computed>>,
     /// The normalisation that the result has been through.
     pub mark: Option<Mark>,
     pub effects: Box<[EffectSpec]>,
@@ -29,6 +33,21 @@ pub struct Api {
     pub property: bool,
     /// Address of the page that says so.
     pub source: Box<str>,
+}
+
+impl Api {
+    /// The transfer that says what a call gives.
+    pub fn transfer(&self) -> Option<Transfer> {
+        self.gives.as_ref().map(|apply| apply.verb)
+    }
+
+    /// The function that the interval of the result is.
+    pub fn range_function(&self) -> Option<RangeFunction> {
+        match &self.range {
+            Some(RangeSpec::Of(apply)) => Some(apply.verb),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,11 +77,10 @@ pub enum Literal {
     Str(Ustr),
 }
 
-/// A named function of the interpreter and what it is applied to.
+/// A word of a vocabulary, which stands for a function of the interpreter, and what it is applied to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Apply {
-    /// The name of a transfer function; `vocabulary::TRANSFERS` is the list.
-    pub verb: Ustr,
+pub struct Apply<W> {
+    pub verb: W,
     pub args: Box<[Operand]>,
 }
 
@@ -77,8 +95,8 @@ pub enum Operand {
 pub enum RangeSpec {
     /// `[0, 1]`, `(0, inf)`, with `(` and `)` for an end that is never reached.
     Interval { low: f64, low_open: bool, high: f64, high_open: bool },
-    /// `abs input`, `clamp input min max`: a named range function; `vocabulary::RANGES` is the list.
-    Of(Apply),
+    /// `abs input`, `clamp input min max`: a named range function.
+    Of(Apply<RangeFunction>),
 }
 
 /// What a value has been through, as far as losses care.
@@ -93,101 +111,7 @@ pub enum Mark {
 }
 
 /// A verb of the training protocol and what it acts on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EffectSpec {
-    pub verb: Verb,
-    pub args: Box<[Operand]>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Verb {
-    /// `backward loss [gradient] [retain_graph] [create_graph]`: walks the graph and accumulates into its parameters.
-    Backward,
-    /// `walk loss [gradient] [retain_graph] [create_graph]`: walks the graph, accumulates into nothing.
-    Walk,
-    /// `step optimizer [closure] [scaler]`: applies gradients, through a scaler that divides them by its scale.
-    Step,
-    /// `schedule scheduler [epoch]`: goes on to the next learning rate, or to that of an epoch.
-    Schedule,
-    /// `unscale scaler optimizer`: the gradients of an optimizer are divided by the scale.
-    Unscale,
-    /// `update-scale scaler`: the scaler chooses its next scale.
-    UpdateScale,
-    /// `read-scale scaler`: the script learns the scale.
-    ReadScale,
-    /// `clip parameters [bound]`: bounds their gradients; a bound of infinity changes nothing.
-    Clip,
-    /// `clear x`: the gradients of an optimizer, module or parameters become none or zero.
-    Clear,
-    /// `train module [flag]`
-    Train,
-    /// `eval module`
-    Eval,
-    /// `requires-grad x flag`
-    RequiresGrad,
-    /// `detach x`: in place.
-    Detach,
-    /// `move x device`: in place (a module).
-    Move,
-    /// `call f [args]`: calls back.
-    Call,
-    /// `fit model data batch_size`: the framework runs the whole loop.
-    Fit,
-    /// `compile model optimizer loss module`: a model learns what it is trained with; losses given by name are in the module.
-    Compile,
-    /// `add-layer model layer`
-    AddLayer,
-    /// `grad-mode flag`: sets the mode from here on.
-    /// From here on factories and layers are on this device.
-    DefaultDevice,
-    GradMode,
-    /// `add-params optimizer group`: an optimizer owns more parameters.
-    AddParams,
-    /// `spawn f [args]`: calls back in processes of their own, with the rank in front of the arguments.
-    Spawn,
-    /// `zero x`: the numbers of a tensor become zero, in place; clears where x is a gradient.
-    Zero,
-    /// `register module name value`: value becomes the attribute of that name.
-    Register,
-    /// `set-epoch sampler`: from here on another order.
-    SetEpoch,
-    /// `replicate module`: each process has a copy of it, with gradients of all.
-    Replicate,
-    /// `seed x`: random numbers begin anew from x.
-    Seed,
-    /// `start-method name`: how processes are started from here on.
-    StartMethod,
-    /// `worker-info`: the caller learns which worker of a loader it is.
-    WorkerInfo,
-    /// `empty cache`, `empty garbage`: memory that is free is looked for and handed back.
-    Empty,
-    /// `restore x`: the parameters get values from elsewhere.
-    Restore,
-    /// `exhaust x`: goes through an iterator to its end.
-    Exhaust,
-    /// `recompute [reentrant]`: a part of the model runs again on the way back, in one way or another.
-    Recompute,
-    /// `drop p [training]`: numbers are dropped with this probability, unless the flag is off.
-    Drop,
-    /// `train-batch model data`: the framework takes one step.
-    TrainBatch,
-    /// `trainable x flag`: from the next compilation on these learn, or do not.
-    Trainable,
-    /// `copy x [when]`: an array becomes a tensor as a whole; with `'traced'` that matters in a traced function only.
-    Copy,
-    /// `update optimizer vars`: an optimizer applies gradients to these.
-    Update,
-    /// `differentiate loss`: a tape walks what it recorded on the way to a loss, or to what a function gives.
-    Differentiate,
-    /// `clear-session`: the framework forgets the models that it keeps.
-    ClearSession,
-    /// `refuse-autocast x`: ends the run where x is on the GPU and autocast is on.
-    RefuseAutocast,
-    /// `default-dtype d`: new tensors and layers hold numbers of this kind.
-    DefaultDType,
-    /// `unknown x`: may do anything to x.
-    Unknown,
-}
+pub type EffectSpec = Apply<Verb>;
 
 /// What `with api(...)` or `@api(...)` puts in force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -206,7 +130,6 @@ pub enum Context {
     Recording,
     /// `traced`: the function is recorded once as a graph.
     Traced,
-    /// Autocast and others that change nothing we follow.
     /// `autocast device enabled dtype`: operations choose their dtypes by themselves.
     Autocast(Operand, Operand, Operand),
     /// Others that change nothing we follow.
@@ -281,7 +204,7 @@ pub struct ClassSpec {
     /// The parameters of an instance call, where `call` names no function.
     pub call_params: Box<[ParamSpec]>,
     /// What constructing evaluates to, where that is not simply an instance (`torch.nn.Parameter(data)`).
-    pub makes: Option<Apply>,
+    pub makes: Option<Apply<Transfer>>,
     /// Whether a layer does something else in training than in evaluation.
     pub modal: Option<Modal>,
     /// In which order a sampler goes through a dataset, or a dataset holds its samples.

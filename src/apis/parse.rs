@@ -7,7 +7,7 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{
-    Api, Apply, ClassSpec, DatasetSpec, Literal, LossSpec, Modal, Operand, Order, ParamKind, ParamSpec, Role,
+    Api, ClassSpec, DatasetSpec, Literal, LossSpec, Modal, Operand, Order, ParamKind, ParamSpec, Role,
     Weights,
 };
 use super::terms::{Term, literal};
@@ -208,15 +208,15 @@ impl<'a> Reader<'a> {
         let term = |key| keys.get(key).map(|value| self.string(value)).transpose();
         let api = Api {
             name: ustr(name),
-            gives: term("gives")?.map(|term| term.transfer(&names)).transpose()?,
+            gives: term("gives")?.map(|term| term.apply(&names)).transpose()?,
             range: term("range")?.map(|term| term.range(&names)).transpose()?,
-            pole: term("pole")?.map(|term| term.pole(&names)).transpose()?,
-            computes: term("computes")?.map(|term| term.computes(&names)).transpose()?,
+            pole: term("pole")?.map(|term| term.apply(&names)).transpose()?,
+            computes: term("computes")?.map(|term| term.apply(&names)).transpose()?,
             mark: term("mark")?.map(|term| self.one_of("mark", term, MARKS)).transpose()?,
             effects: self
                 .terms(keys.get("effects"))?
                 .iter()
-                .map(|term| term.effect(&names))
+                .map(|term| term.apply(&names))
                 .collect::<Result<_, _>>()?,
             context: term("context")?.map(|term| term.context(&names)).transpose()?,
             loss: keys.get("loss").map(|value| self.loss(value, &names)).transpose()?,
@@ -290,12 +290,8 @@ impl<'a> Reader<'a> {
         class.modal = keys.get("modal").map(|value| self.modal(value, &names)).transpose()?;
         class.order = keys.get("order").map(|value| self.order(value, &names)).transpose()?;
         class.proportional = self.flag(keys.get("proportional"))?;
-        class.makes = keys.get("makes").map(|value| self.makes(value, &names)).transpose()?;
+        class.makes = keys.get("makes").map(|value| self.string(value)?.apply(&names)).transpose()?;
         Ok(Some(class))
-    }
-
-    fn makes(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Apply, ApiError> {
-        self.string(value)?.transfer(names)
     }
 
     fn remembers(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Operand, ApiError> {

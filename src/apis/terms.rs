@@ -5,9 +5,10 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{
-    Apply, Context, EffectSpec, Expects, Literal, LossSpec, Operand, ParamKind, ParamSpec, RangeSpec, Weights,
+    Apply, Context, Expects, Literal, LossSpec, Operand, ParamKind, ParamSpec, RangeSpec, Weights,
 };
-use super::vocabulary::{COMPUTED, CONTEXTS, EXPECTATIONS, POLES, RANGES, TRANSFERS, VERBS, Word};
+use super::vocabulary::{CONTEXTS, EXPECTATIONS};
+use super::words::Vocabulary;
 
 /// A string of the table and where it begins.
 #[derive(Clone, Copy)]
@@ -93,17 +94,19 @@ impl<'a> Term<'a> {
     }
 
     /// The first word from a closed list, and the operands that follow it.
-    fn apply(&self, what: &str, words: &[Word], names: &[Ustr]) -> Result<Apply, ApiError> {
+    pub fn apply<W: Vocabulary>(&self, names: &[Ustr]) -> Result<Apply<W>, ApiError> {
         let tokens = self.tokens();
-        let Some((&(at, verb), operands)) = tokens.split_first() else {
-            return Err(self.error(0, format!("a {what} is missing here")));
+        let Some((&(at, name), operands)) = tokens.split_first() else {
+            return Err(self.error(0, format!("the {} is missing here", W::KIND)));
         };
-        let Some(word) = words.iter().find(|word| word.name == verb) else {
-            return Err(self.input.unknown(self.offset + at, what, verb, words.iter().map(|w| w.name)));
+        let Some(verb) = W::named(name) else {
+            let known = W::ALL.iter().map(|word| word.name());
+            return Err(self.input.unknown(self.offset + at, W::KIND, name, known));
         };
-        self.count(verb, operands.len(), word.min, word.max)?;
+        let word = verb.word();
+        self.count(name, operands.len(), word.required.len(), word.most().unwrap_or(usize::MAX))?;
         let args = operands.iter().map(|&token| self.operand(token, names)).collect::<Result<_, _>>()?;
-        Ok(Apply { verb: ustr(verb), args })
+        Ok(Apply { verb, args })
     }
 
     fn count(&self, word: &str, given: usize, min: usize, max: usize) -> Result<(), ApiError> {
@@ -116,23 +119,11 @@ impl<'a> Term<'a> {
         }
     }
 
-    pub fn transfer(&self, names: &[Ustr]) -> Result<Apply, ApiError> {
-        self.apply("transfer", TRANSFERS, names)
-    }
-
     pub fn range(&self, names: &[Ustr]) -> Result<RangeSpec, ApiError> {
         if self.text.starts_with(['[', '(']) {
             return self.interval();
         }
-        Ok(RangeSpec::Of(self.apply("range function", RANGES, names)?))
-    }
-
-    pub fn pole(&self, names: &[Ustr]) -> Result<Apply, ApiError> {
-        self.apply("pole", POLES, names)
-    }
-
-    pub fn computes(&self, names: &[Ustr]) -> Result<Apply, ApiError> {
-        self.apply("function", COMPUTED, names)
+        Ok(RangeSpec::Of(self.apply(names)?))
     }
 
     fn interval(&self) -> Result<RangeSpec, ApiError> {
@@ -150,19 +141,6 @@ impl<'a> Term<'a> {
             return Err(bad());
         }
         Ok(RangeSpec::Interval { low, low_open, high, high_open })
-    }
-
-    pub fn effect(&self, names: &[Ustr]) -> Result<EffectSpec, ApiError> {
-        let tokens = self.tokens();
-        let Some((&(at, word), operands)) = tokens.split_first() else {
-            return Err(self.error(0, "an effect is missing here"));
-        };
-        let Some(&(_, verb, min, max)) = VERBS.iter().find(|(name, ..)| *name == word) else {
-            return Err(self.input.unknown(self.offset + at, "effect", word, VERBS.iter().map(|v| v.0)));
-        };
-        self.count(word, operands.len(), min, max)?;
-        let args = operands.iter().map(|&token| self.operand(token, names)).collect::<Result<_, _>>()?;
-        Ok(EffectSpec { verb, args })
     }
 
     pub fn context(&self, names: &[Ustr]) -> Result<Context, ApiError> {

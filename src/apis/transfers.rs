@@ -1,310 +1,239 @@
-//! What a call may give: the names of the interpreter's transfer functions, with their operands.
-//! Those in brackets may be left out.
+//! What a call may give: the transfer functions of the interpreter, with their operands. The interpreter gives
+//! each its function, and does not compile without one.
 
-use super::vocabulary::{MANY, Word, word};
+use super::words::vocabulary;
 
-/// What a call may give, sorted.
-pub const TRANSFERS: &[Word] = &[
-    word("activated", 2, 2, "inputs activation: derived, then a Keras activation given by name"),
-    word("activation-layer", 2, 2, "inputs activation: a Keras activation given by name"),
-    word("added-weight", 1, 3, "shape [dtype trainable]: a new parameter of this layer"),
-    word(
-        "apply-function",
-        3,
-        3,
-        "cls args context: the forward of a class, with a context object of that class",
-    ),
-    word("arange", 3, 6, "start end step [dtype device requires_grad]: one dimension, counted"),
-    word("argmax", 2, 3, "x dim [keepdim]: int64, no graph"),
-    word("array-factory", 1, 2, "size [dtype]: a new numpy array; float64 without a dtype"),
-    word("array-of", 1, 2, "x [dtype]: a numpy array of Python numbers, arrays or a tensor"),
-    word("array-range", 3, 4, "start stop step [dtype]: one dimension, counted"),
-    word("array-unknown", 0, 0, "a numpy array of unknown shape"),
-    word(
-        "as-tensor",
-        2,
-        3,
-        "x dtype ['automatic']: the same numbers, graph and all; an array becomes a tensor",
-    ),
-    word("asking", 1, 2, "self [requires_grad]: the tensor itself, a leaf from here on"),
-    word("attention", 3, 3, "q k v: shape of q with the last dimension of v"),
-    word("attention-pair", 3, 3, "q k v: the result of attention, and weights of unknown shape"),
-    word("bool", 0, MANY, "a Python bool: the one that is quoted, else either"),
-    word("broadcast", 2, MANY, "x y ...: elementwise on several, shapes broadcast"),
-    word(
-        "bunch",
-        4,
-        4,
-        "n features dtype return_X_y: a small set with `data` and `target`, or both as a pair",
-    ),
-    word("call-result", 1, 2, "f [args]: what calling f with these gives"),
-    word("cast", 2, 2, "x dtype: the same numbers in another dtype"),
-    word("cat", 2, 2, "tensors dim: joined along a dimension"),
-    word("children", 1, 1, "self: the submodules"),
-    word("chunk", 3, 3, "x n dim: a tuple of n parts"),
-    word("closure-result", 1, 1, "closure: what the closure gives, else None"),
-    word("compare", 1, 2, "x [y]: a bool tensor, broadcast, no graph"),
-    word("compiled-optimizer", 1, 1, "model: what it was compiled with"),
-    word("compose", 2, 2, "functions x: what calling them one after another gives"),
-    word("concat-datasets", 1, 1, "datasets: a dataset of all their samples"),
-    word("conv", 7, 7, "x out_channels kernel_size stride padding dilation rank"),
-    word(
-        "conv-keras",
-        7,
-        7,
-        "inputs filters kernel_size strides padding rank activation: channels last, padding by name",
-    ),
-    word("conv-transpose", 8, 8, "x out_channels kernel_size stride padding output_padding dilation rank"),
-    word("copy-module", 1, 1, "module: another module with the same layers, no gradients wanted"),
-    word(
-        "dataset-arrays",
-        0,
-        0,
-        "((x_train, y_train), (x_test, y_test)), of the sizes in the entry's `dataset`",
-    ),
-    word("dataset-batch", 2, 2, "self n: a dataset of batches"),
-    word("dataset-map", 2, 2, "self f: a dataset of what f gives"),
-    word(
-        "dataset-rows",
-        5,
-        5,
-        "self a b c holder: all samples as stored, bytes of these sizes; 'array' or 'tensor'",
-    ),
-    word("dataset-same", 1, 1, "self: the same samples (prefetch, cache, repeat)"),
-    word("dataset-shuffled", 1, 1, "self: the same samples in another order"),
-    word("dataset-skip", 2, 2, "self n: all but the first n samples"),
-    word("dataset-slices", 1, 1, "x: a dataset of slices along the first dimension"),
-    word("dataset-take", 2, 2, "self n: at most n samples"),
-    word("deep-copy", 1, 1, "x: an equal value of its own; parameters of a module are other parameters"),
-    word(
-        "deepspeed",
-        4,
-        4,
-        "model optimizer data scheduler: (engine, optimizer, loader, scheduler); the engine is a module and steps its optimizer",
-    ),
-    word("dense", 2, 3, "inputs units [activation]: last dimension becomes units"),
-    word(
-        "derivative-of",
-        3,
-        4,
-        "f argnums has_aux ['value']: a function that gives the derivative of what f gives, beside its value",
-    ),
-    word(
-        "derived",
-        1,
-        MANY,
-        "x ...: a tensor computed from these (or from a sequence of them), on their device and in their graph; shape unknown",
-    ),
-    word("detach", 1, 1, "x: the same numbers, no graph"),
-    word("device", 1, 1, "x: the device a tensor is on, or that a name says"),
-    word("dict-of", 0, MANY, "a dict (of the keyword arguments, if a `**` parameter is named)"),
-    word("dist-rsample", 1, 2, "x [shape]: a sample that keeps the graph of the parameters"),
-    word("dist-sample", 1, 2, "x [shape]: a sample without graph"),
-    word("drawn-samples", 4, 4, "n features targets dtype: a pair of arrays, features and targets"),
-    word("dtype", 1, 1, "x: the dtype of a tensor"),
-    word("either", 3, 3, "f g args: what one of the two gives"),
-    word("embedding", 3, 3, "x num_embeddings embedding_dim: a dimension more"),
-    word("enumerate", 1, 1, "x: pairs of a counter and an element"),
-    word("expand", 2, 2, "x sizes: a view of these sizes, -1 keeps one"),
-    word("factory", 1, 4, "size [dtype device requires_grad]: a new tensor"),
-    word("factory-like", 1, 4, "x [dtype device requires_grad]: a new tensor of x's shape, dtype and device"),
-    word("file", 0, 1, "an open file"),
-    word("flatten", 3, 3, "x start end: dimensions start to end become one"),
-    word("float", 0, MANY, "a Python float"),
-    word(
-        "from-data",
-        1,
-        4,
-        "data [dtype device requires_grad]: a new tensor of Python numbers or arrays, no graph",
-    ),
-    word("gather", 3, 3, "x dim index: the shape of index, numbers of x"),
-    word("generator", 0, 1, "a random generator"),
-    word(
-        "global-pool",
-        3,
-        3,
-        "x output_size rank: the last `rank` dimensions become output_size; None keeps one",
-    ),
-    word("global-pool-keras", 3, 3, "inputs keepdims rank: `rank` dimensions before the last removed"),
-    word("grad", 1, 1, "x: the gradient that x has accumulated"),
-    word("gradients", 2, 3, "target sources [create_graph]: a tuple of gradients; nothing is accumulated"),
-    word("index", 2, 3, "x index [dim]: picked along a dimension"),
-    word("inner-result", 2, 2, "self args: what the function gives that an object was made of, its `f`"),
-    word(
-        "instance",
-        1,
-        MANY,
-        "cls [places …]: an instance of the class that this was called on, on the CPU unless one of the others is given",
-    ),
-    word("int", 0, MANY, "a Python int"),
-    word("item", 1, 1, "x: a Python number out of a tensor"),
-    word("iterable", 1, 1, "x: the same iterable (progress bars)"),
-    word("layer-of", 1, 3, "model [name index]: one of its layers"),
-    word("layered", 1, 2, "x [activation]: by weights that no object holds, then an activation"),
-    word("layers-of", 1, 1, "model: its layers"),
-    word(
-        "legacy-tensor",
-        3,
-        3,
-        "data dtype device: `torch.FloatTensor(3, 4)` by sizes, or from one sequence of numbers",
-    ),
-    word("len", 1, 1, "x: the first dimension, or the number of elements"),
-    word("like", 1, 1, "x: elementwise; shape, dtype, device and graph of x, new numbers"),
-    word("linear", 2, 2, "x out_features: last dimension becomes out_features"),
-    word("linear-weight", 2, 2, "x weight: last dimension becomes the first of weight"),
-    word("list-of", 1, 1, "x: a list of the elements"),
-    word("loader", 2, 2, "dataset batch_size: batches of a dataset"),
-    word("loss", 3, 3, "x y reduction: a scalar unless reduction is 'none'"),
-    word("managed", 1, 1, "args: the same values, a tuple when several, now in an engine's care"),
-    word("managed-device", 1, 1, "x: the same value, on the device of an engine"),
-    word("managed-device-name", 0, 0, "the device that an engine has chosen"),
-    word("managed-first", 2, 2, "x rest: as managed, x in front of the tuple rest"),
-    word("managed-pair", 2, 2, "models optimizers: both, as a tuple; models alone without optimizers"),
-    word("mapped", 1, 1, "f: a function that runs f over a batch"),
-    word("matmul", 2, 2, "x y: matrix product, batched"),
-    word("max-pair", 2, 2, "x y: elementwise, the larger"),
-    word("merge", 1, 1, "inputs: elementwise on a list"),
-    word("min-pair", 2, 2, "x y: elementwise, the smaller"),
-    word("mode-flag", 1, 1, "self: whether a module is in training, not known here"),
-    word(
-        "model-output",
-        2,
-        2,
-        "args kwargs: an object of tensors (loss, logits, ...) in the graph of a model, also a tuple",
-    ),
-    word("model-output-of", 1, 1, "model: what it gives, as a symbolic value"),
-    word("module-optimizers", 1, 1, "self: what `configure_optimizers` returned"),
-    word("module-result", 2, 2, "module args: what calling it gives, its parameters handed to it"),
-    word("modules", 1, 1, "self: the module and all below it"),
-    word("moved", 1, 4, "self [args device dtype]: a module in place, to a device or dtype; gives itself"),
-    word("named-children", 1, 1, "self: pairs of a name and a submodule"),
-    word("named-modules", 1, 1, "self: pairs of a name and a module, itself and all below"),
-    word("named-parameters", 1, 1, "self: pairs of a name and a parameter"),
-    word("ndim", 1, 1, "x: how many dimensions"),
-    word(
-        "new-factory",
-        2,
-        5,
-        "x size [dtype device requires_grad]: a new tensor of this size, else with dtype and device of x",
-    ),
-    word("none", 0, 0, "None"),
-    word("numel", 1, 1, "x: how many numbers, a Python int"),
-    word("numpy", 1, 1, "x: a numpy array, no graph"),
-    word("on-gpu", 0, 1, "as `bool`, of a question for the device that decides what a script computes where"),
-    word("one-hot", 2, 2, "x num_classes: a dimension more"),
-    word(
-        "opaque-module",
-        0,
-        2,
-        "[class head]: a module whose layers are unknown, that learns; its last one, if that is set, is `head`, and it is in training mode",
-    ),
-    word(
-        "optional-reduce",
-        2,
-        3,
-        "x dim [keepdim]: a scalar; (values, indices) when dim is given; elementwise with dim when that is a tensor (max, min)",
-    ),
-    word(
-        "pad",
-        2,
-        3,
-        "x padding [rank]: the trailing dimensions grow, innermost first; an integer pads all of `rank`",
-    ),
-    word("padded-pair", 1, 1, "x: what x packs, and int64 lengths"),
-    word("param-groups", 1, 1, "optimizer: a list of dicts, whose `params` are what it steps"),
-    word("parameter", 1, 2, "data [requires_grad]: a leaf that learns, data's shape and device"),
-    word("parameters", 1, 1, "self: the parameters of a module"),
-    word("permute", 2, 2, "x dims: dimensions in another order"),
-    word("place", 2, 2, "x device: a tensor on this device; an integer counts CUDA devices"),
-    word("pool", 5, 5, "x kernel_size stride padding rank"),
-    word("pool-keras", 5, 5, "inputs pool_size strides padding rank: channels last, padding by name"),
-    word(
-        "randint",
-        3,
-        6,
-        "low high size [dtype device requires_grad]: integers; with high left out, from zero to low",
-    ),
-    word("range", 1, 1, "args: as the builtin"),
-    word("record", 1, 1, "cls: an object whose attributes are the arguments"),
-    word(
-        "recurrent",
-        5,
-        6,
-        "x hidden_size num_layers batch_first bidirectional [kind]: output and state ('lstm' has a pair)",
-    ),
-    word("recurrent-cell", 2, 3, "x hidden_size [kind]: the state ('lstm' gives a pair)"),
-    word("recurrent-keras", 4, 4, "inputs units return_sequences return_state"),
-    word(
-        "reduce",
-        1,
-        5,
-        "x [dim keepdim dim keepdim]: dimensions removed, all without dim; older names of both may follow",
-    ),
-    word("reduce-pair", 2, 3, "x dim [keepdim]: (values, indices)"),
-    word("repeat", 2, 2, "x sizes: tiled"),
-    word("replica-result", 2, 4, "strategy f [args kwargs]: what f gives in one of its replicas"),
-    word("reshape", 2, 2, "x shape: one -1 is filled in"),
-    word("reshape-batched", 2, 2, "inputs shape: the first dimension stays"),
-    word("same", 1, 1, "x: the same value"),
-    word("scaled", 2, 2, "scaler x: the same numbers times the scale of a scaler of gradients"),
-    word("scanned", 3, 3, "f init xs: the state that f carries from row to row, and what it gives for each"),
-    word("self", 0, 1, "the receiver itself, changed in place"),
-    word("sequential", 1, 1, "x: the children called in order"),
-    word("shape", 1, 1, "x: the sizes, a tuple"),
-    word("size", 1, 2, "x [dim]: the sizes, or one"),
-    word("sort", 2, 2, "x dim: (values, indices) of x's shape"),
-    word("sparse", 1, 5, "values [size dtype device requires_grad]: what holds the values, where they are"),
-    word("split", 3, 3, "x size dim: a tuple of parts of this size"),
-    word("split-arrays", 1, 1, "arrays: of each array a part to train on and a part to test on"),
-    word("split-dataset", 2, 2, "dataset lengths: a tuple of datasets; lengths below one are fractions"),
-    word("squeeze", 1, 2, "x [dim]: dimensions of one removed"),
-    word("stack", 2, 2, "tensors dim: joined along a new dimension"),
-    word("stacked-layers", 1, 1, "layers: a model that calls its layers in order"),
-    word("state-dict", 1, 1, "self: tensors of a module or optimizer by name, no graph"),
-    word("str", 0, MANY, "a Python str"),
-    word("sum-of", 1, 1, "x: the sum of a Python iterable"),
-    word("symbolic-input", 1, 2, "shape [batch_size]: a symbolic tensor with a batch dimension in front"),
-    word("symbolic-model", 2, 2, "inputs outputs: a model from symbolic tensors"),
-    word(
-        "table",
-        0,
-        1,
-        "[delimiter]: an array of rows and columns; of unknown shape where the delimiter is left out",
-    ),
-    word("table-column", 1, 1, "x: one number for each row"),
-    word("table-rows", 1, 3, "x [axis columns]: another number of rows, or of columns along axis 1"),
-    word("take-samples", 1, 2, "dataset [indices]: fewer samples of a dataset"),
-    word("tensor-dataset", 1, 1, "tensors: a dataset of rows, as long as the first dimension"),
-    word(
-        "to",
-        2,
-        4,
-        "x args [device dtype]: a tensor on another device, in another dtype, or both, as the arguments say",
-    ),
-    word("tolist", 1, 1, "x: nested lists of Python numbers"),
-    word("topk", 3, 3, "x k dim: (values, indices), k long"),
-    word("traced", 1, 1, "f: the same function, recorded as a graph"),
-    word("transpose", 3, 3, "x a b: two dimensions swapped"),
-    word("tuple-of", 1, MANY, "x ...: a tuple of these"),
-    word("unbind", 2, 2, "x dim: a tuple along a dimension"),
-    word("unflatten", 3, 3, "x dim sizes: one dimension becomes several"),
-    word("unfold", 4, 4, "x dim size step: windows"),
-    word("unknown", 0, MANY, "nothing is known"),
-    word("unsqueeze", 2, 2, "x dim: a dimension of one more"),
-    word("upsample", 2, 3, "x size [scale_factor]: the trailing dimensions grow"),
-    word(
-        "variable",
-        1,
-        3,
-        "data [requires_grad volatile]: the tensor itself, as a leaf where requires_grad is true",
-    ),
-    word("view", 2, MANY, "x shape ...: the same numbers in this shape"),
-    word("where", 3, 3, "c x y: x where c holds, else y"),
-    word(
-        "wrap",
-        1,
-        3,
-        "module [devices device]: the module itself, wrapped; inputs go to the devices unless they are None, the module to the device",
-    ),
-    word("zip", 1, 1, "args: tuples of elements"),
-];
+vocabulary! {
+    /// What a call gives, sorted by name.
+    Transfer "transfer"
+    classes {
+        /// Puts numbers on a device where they were not before.
+        places,
+        /// The operands have to be on one device.
+        meets,
+        /// Leaves each number what it is, or what is left of them.
+        keeps_values,
+        /// Leaves each number where it is, as what it is but for its dtype.
+        keeps_layout,
+        /// Computes each number of the result from the numbers in its place.
+        elementwise,
+        /// The result is a function made of the first operand.
+        makes_function,
+        /// The result is a tensor that nobody has written into.
+        allocates,
+        /// The result is the first operand in another form: who calls a method of this kind wants that form.
+        reforms,
+        /// Moves or converts at most: of what holds tensors this may happen in place.
+        converts,
+        /// Makes one tensor of several.
+        combines,
+    }
+    Activated "activated" (Inputs Activation) "derived, then a Keras activation given by name";
+    ActivationLayer "activation-layer" (Inputs Activation) "a Keras activation given by name";
+    AddedWeight "added-weight" (Shape [Dtype Trainable]) "a new parameter of this layer";
+    ApplyFunction "apply-function" (Cls Args Context)
+        "the forward of a class, with a context object of that class";
+    Arange "arange" (Start End Step [Dtype Device RequiresGrad]) [places] "one dimension, counted";
+    Argmax "argmax" (X Dim [Keepdim]) "int64, no graph";
+    ArrayFactory "array-factory" (Size [Dtype]) [allocates] "a new numpy array; float64 without a dtype";
+    ArrayOf "array-of" (X [Dtype]) "a numpy array of Python numbers, arrays or a tensor";
+    ArrayRange "array-range" (Start Stop Step [Dtype]) "one dimension, counted";
+    ArrayUnknown "array-unknown" () "a numpy array of unknown shape";
+    AsTensor "as-tensor" (X Dtype [Word]) [places]
+        "the same numbers, graph and all; an array becomes a tensor, with 'automatic' where the framework puts it";
+    Asking "asking" (Receiver [RequiresGrad]) "the tensor itself, a leaf from here on";
+    Attention "attention" (Q K V) [meets] "shape of q with the last dimension of v";
+    AttentionPair "attention-pair" (Q K V) "the result of attention, and weights of unknown shape";
+    Bool "bool" (; Word) "a Python bool: the one that is quoted, else either";
+    Broadcast "broadcast" (X Y; Y) [meets elementwise reforms combines]
+        "elementwise on several, shapes broadcast";
+    Bunch "bunch" (N Features Dtype ReturnXY) "a small set with `data` and `target`, or both as a pair";
+    CallResult "call-result" (F [Args]) "what calling f with these gives";
+    Cast "cast" (X Dtype) [keeps_layout reforms converts] "the same numbers in another dtype";
+    Cat "cat" (Tensors Dim) [meets combines] "joined along a dimension";
+    Children "children" (Receiver) "the submodules";
+    Chunk "chunk" (X N Dim) "a tuple of n parts";
+    ClosureResult "closure-result" (Closure) "what the closure gives, else None";
+    Compare "compare" (X [Y]) [meets elementwise] "a bool tensor, broadcast, no graph";
+    CompiledOptimizer "compiled-optimizer" (Model) "what it was compiled with";
+    Compose "compose" (Functions X) "what calling them one after another gives";
+    ConcatDatasets "concat-datasets" (Datasets) "a dataset of all their samples";
+    Conv "conv" (X OutChannels KernelSize Stride Padding Dilation Rank) "a convolution";
+    ConvKeras "conv-keras" (Inputs Filters KernelSize Strides Padding Rank Activation)
+        "a convolution; channels last, padding by name";
+    ConvTranspose "conv-transpose" (X OutChannels KernelSize Stride Padding OutputPadding Dilation Rank)
+        "a transposed convolution";
+    CopyModule "copy-module" (Module) "another module with the same layers, no gradients wanted";
+    DatasetArrays "dataset-arrays" ()
+        "((x_train, y_train), (x_test, y_test)), of the sizes in the entry's `dataset`";
+    DatasetBatch "dataset-batch" (Receiver N) "a dataset of batches";
+    DatasetMap "dataset-map" (Receiver F) "a dataset of what f gives";
+    DatasetRows "dataset-rows" (Receiver A B C Holder)
+        "all samples as stored, bytes of these sizes; 'array' or 'tensor'";
+    DatasetSame "dataset-same" (Receiver) "the same samples (prefetch, cache, repeat)";
+    DatasetShuffled "dataset-shuffled" (Receiver) "the same samples in another order";
+    DatasetSkip "dataset-skip" (Receiver N) "all but the first n samples";
+    DatasetSlices "dataset-slices" (X) "a dataset of slices along the first dimension";
+    DatasetTake "dataset-take" (Receiver N) "at most n samples";
+    DeepCopy "deep-copy" (X) "an equal value of its own; parameters of a module are other parameters";
+    Deepspeed "deepspeed" (Model Optimizer Data Scheduler)
+        "(engine, optimizer, loader, scheduler); the engine is a module and steps its optimizer";
+    Dense "dense" (Inputs Units [Activation]) "last dimension becomes units";
+    DerivativeOf "derivative-of" (F Argnums HasAux [Word]) [makes_function]
+        "a function that gives the derivative of what f gives, with 'value' beside its value";
+    Derived "derived" (X; X)
+        "a tensor computed from these (or from a sequence of them), on their device and in their graph; shape unknown";
+    Detach "detach" (X) [keeps_values keeps_layout reforms converts] "the same numbers, no graph";
+    Device "device" (X) "the device a tensor is on, or that a name says";
+    DictOf "dict-of" (; X) "a dict (of the keyword arguments, if a `**` parameter is named)";
+    DistRsample "dist-rsample" (X [Shape]) "a sample that keeps the graph of the parameters";
+    DistSample "dist-sample" (X [Shape]) "a sample without graph";
+    DrawnSamples "drawn-samples" (N Features Targets Dtype) "a pair of arrays, features and targets";
+    Dtype "dtype" (X) "the dtype of a tensor";
+    Either "either" (F G Args) "what one of the two gives";
+    Embedding "embedding" (X NumEmbeddings EmbeddingDim) "a dimension more";
+    Enumerate "enumerate" (X) "pairs of a counter and an element";
+    Expand "expand" (X Sizes) [keeps_values reforms] "a view of these sizes, -1 keeps one";
+    Factory "factory" (Size [Dtype Device RequiresGrad]) [places allocates] "a new tensor";
+    FactoryLike "factory-like" (X [Dtype Device RequiresGrad]) [places allocates]
+        "a new tensor of x's shape, dtype and device";
+    File "file" ([Name]) "an open file";
+    Flatten "flatten" (X Start End) [keeps_values keeps_layout reforms] "dimensions start to end become one";
+    Float "float" (; X) "a Python float";
+    FromData "from-data" (Data [Dtype Device RequiresGrad]) [places]
+        "a new tensor of Python numbers or arrays, no graph";
+    Gather "gather" (X Dim Index) [meets reforms] "the shape of index, numbers of x";
+    Generator "generator" ([Seed]) "a random generator";
+    GlobalPool "global-pool" (X OutputSize Rank)
+        "the last `rank` dimensions become output_size; None keeps one";
+    GlobalPoolKeras "global-pool-keras" (Inputs Keepdims Rank) "`rank` dimensions before the last removed";
+    Grad "grad" (X) "the gradient that x has accumulated";
+    Gradients "gradients" (Target Sources [CreateGraph]) "a tuple of gradients; nothing is accumulated";
+    Index "index" (X Index [Dim]) "picked along a dimension";
+    InnerResult "inner-result" (Receiver Args) "what the function gives that an object was made of, its `f`";
+    Instance "instance" (Cls; Places)
+        "an instance of the class that this was called on, on the CPU unless one of the others is given";
+    Int "int" (; X) "a Python int";
+    Item "item" (X) [keeps_values keeps_layout] "a Python number out of a tensor";
+    Iterable "iterable" (X) "the same iterable (progress bars)";
+    LayerOf "layer-of" (Model [Name Index]) "one of its layers";
+    Layered "layered" (X [Activation]) "by weights that no object holds, then an activation";
+    LayersOf "layers-of" (Model) "its layers";
+    LegacyTensor "legacy-tensor" (Data Dtype Device) [places]
+        "`torch.FloatTensor(3, 4)` by sizes, or from one sequence of numbers";
+    Len "len" (X) "the first dimension, or the number of elements";
+    Like "like" (X) [elementwise reforms] "elementwise; shape, dtype, device and graph of x, new numbers";
+    Linear "linear" (X OutFeatures) "last dimension becomes out_features";
+    LinearWeight "linear-weight" (X Weight) [meets] "last dimension becomes the first of weight";
+    ListOf "list-of" (X) "a list of the elements";
+    Loader "loader" (Dataset BatchSize) "batches of a dataset";
+    Loss "loss" (X Y Reduction) "a scalar unless reduction is 'none'";
+    Managed "managed" (Args) "the same values, a tuple when several, now in an engine's care";
+    ManagedDevice "managed-device" (X) "the same value, on the device of an engine";
+    ManagedDeviceName "managed-device-name" () "the device that an engine has chosen";
+    ManagedFirst "managed-first" (X Rest) "as managed, x in front of the tuple rest";
+    ManagedPair "managed-pair" (Models Optimizers) "both, as a tuple; models alone without optimizers";
+    Mapped "mapped" (F) [makes_function] "a function that runs f over a batch";
+    Matmul "matmul" (X Y) [meets] "matrix product, batched";
+    MaxPair "max-pair" (X Y) [meets elementwise] "elementwise, the larger";
+    Merge "merge" (Inputs) "elementwise on a list";
+    MinPair "min-pair" (X Y) [meets elementwise] "elementwise, the smaller";
+    ModeFlag "mode-flag" (Receiver) "whether a module is in training, not known here";
+    ModelOutput "model-output" (Args Kwargs)
+        "an object of tensors (loss, logits, ...) in the graph of a model, also a tuple";
+    ModelOutputOf "model-output-of" (Model) "what it gives, as a symbolic value";
+    ModuleOptimizers "module-optimizers" (Receiver) "what `configure_optimizers` returned";
+    ModuleResult "module-result" (Module Args) "what calling it gives, its parameters handed to it";
+    Modules "modules" (Receiver) "the module and all below it";
+    Moved "moved" (Receiver [Args Device Dtype]) "a module in place, to a device or dtype; gives itself";
+    NamedChildren "named-children" (Receiver) "pairs of a name and a submodule";
+    NamedModules "named-modules" (Receiver) "pairs of a name and a module, itself and all below";
+    NamedParameters "named-parameters" (Receiver) "pairs of a name and a parameter";
+    Ndim "ndim" (X) "how many dimensions";
+    NewFactory "new-factory" (X Size [Dtype Device RequiresGrad]) [places allocates]
+        "a new tensor of this size, else with dtype and device of x";
+    None "none" () "None";
+    Numel "numel" (X) "how many numbers, a Python int";
+    Numpy "numpy" (X) "a numpy array, no graph";
+    OnGpu "on-gpu" ([Word])
+        "as `bool`, of a question for the device that decides what a script computes where";
+    OneHot "one-hot" (X NumClasses) "a dimension more";
+    OpaqueModule "opaque-module" ([Class Head])
+        "a module whose layers are unknown, that learns; its last one, if that is set, is `head`, and it is in training mode";
+    OptionalReduce "optional-reduce" (X Dim [Keepdim])
+        "a scalar; (values, indices) when dim is given; elementwise with dim when that is a tensor (max, min)";
+    Pad "pad" (X Padding [Rank]) [reforms]
+        "the trailing dimensions grow, innermost first; an integer pads all of `rank`";
+    PaddedPair "padded-pair" (X) "what x packs, and int64 lengths";
+    ParamGroups "param-groups" (Optimizer) "a list of dicts, whose `params` are what it steps";
+    Parameter "parameter" (Data [RequiresGrad]) "a leaf that learns, data's shape and device";
+    Parameters "parameters" (Receiver) "the parameters of a module";
+    Permute "permute" (X Dims) [keeps_values reforms] "dimensions in another order";
+    Place "place" (X Device) [places keeps_values keeps_layout reforms converts]
+        "a tensor on this device; an integer counts CUDA devices";
+    Pool "pool" (X KernelSize Stride Padding Rank) "pooling; the stride is the kernel where it is left out";
+    PoolKeras "pool-keras" (Inputs PoolSize Strides Padding Rank) "channels last, padding by name";
+    Randint "randint" (Low High Size [Dtype Device RequiresGrad]) [places]
+        "integers; with high left out, from zero to low";
+    Range "range" (Args) "as the builtin";
+    Record "record" (Cls) "an object whose attributes are the arguments";
+    Recurrent "recurrent" (X HiddenSize NumLayers BatchFirst Bidirectional [Kind])
+        "output and state ('lstm' has a pair)";
+    RecurrentCell "recurrent-cell" (X HiddenSize [Kind]) "the state ('lstm' gives a pair)";
+    RecurrentKeras "recurrent-keras" (Inputs Units ReturnSequences ReturnState)
+        "the last output or all of them, with the state where it is asked for";
+    Reduce "reduce" (X [Dim Keepdim OldDim OldKeepdim])
+        "dimensions removed, all without dim; older names of both may follow";
+    ReducePair "reduce-pair" (X Dim [Keepdim]) "(values, indices)";
+    Repeat "repeat" (X Sizes) [reforms] "tiled";
+    ReplicaResult "replica-result" (Strategy F [Args Kwargs]) "what f gives in one of its replicas";
+    Reshape "reshape" (X Shape) [keeps_values reforms] "one -1 is filled in";
+    ReshapeBatched "reshape-batched" (Inputs Shape) "the first dimension stays";
+    Same "same" (X) [keeps_values converts] "the same value";
+    Scaled "scaled" (Scaler X) "the same numbers times the scale of a scaler of gradients";
+    Scanned "scanned" (F Init Xs) "the state that f carries from row to row, and what it gives for each";
+    Itself "self" ([X]) [keeps_values keeps_layout]
+        "the receiver itself, or x where it is named, changed in place";
+    Sequential "sequential" (X) "the children called in order";
+    Shape "shape" (X) "the sizes, a tuple";
+    Size "size" (X [Dim]) "the sizes, or one";
+    Sort "sort" (X Dim) "(values, indices) of x's shape";
+    Sparse "sparse" (Values [Size Dtype Device RequiresGrad]) "what holds the values, where they are";
+    Split "split" (X Size Dim) "a tuple of parts of this size";
+    SplitArrays "split-arrays" (Arrays) "of each array a part to train on and a part to test on";
+    SplitDataset "split-dataset" (Dataset Lengths) "a tuple of datasets; lengths below one are fractions";
+    Squeeze "squeeze" (X [Dim]) [keeps_values reforms] "dimensions of one removed";
+    Stack "stack" (Tensors Dim) [meets combines] "joined along a new dimension";
+    StackedLayers "stacked-layers" (Layers) "a model that calls its layers in order";
+    StateDict "state-dict" (Receiver) "tensors of a module or optimizer by name, no graph";
+    Str "str" (; X) "a Python str";
+    SumOf "sum-of" (X) "the sum of a Python iterable";
+    SymbolicInput "symbolic-input" (Shape [BatchSize]) "a symbolic tensor with a batch dimension in front";
+    SymbolicModel "symbolic-model" (Inputs Outputs) "a model from symbolic tensors";
+    Table "table" ([Delimiter])
+        "an array of rows and columns; of unknown shape where the delimiter is left out";
+    TableColumn "table-column" (X) "one number for each row";
+    TableRows "table-rows" (X [Axis Columns]) "another number of rows, or of columns along axis 1";
+    TakeSamples "take-samples" (Dataset [Indices]) "fewer samples of a dataset";
+    TensorDataset "tensor-dataset" (Tensors) "a dataset of rows, as long as the first dimension";
+    To "to" (X Args [Device Dtype]) [places keeps_values keeps_layout reforms converts]
+        "a tensor on another device, in another dtype, or both, as the arguments say";
+    Tolist "tolist" (X) "nested lists of Python numbers";
+    Topk "topk" (X K Dim) "(values, indices), k long";
+    Traced "traced" (F) "the same function, recorded as a graph";
+    Transpose "transpose" (X A B) [keeps_values reforms] "two dimensions swapped";
+    TupleOf "tuple-of" (X; X) "a tuple of these";
+    Unbind "unbind" (X Dim) "a tuple along a dimension";
+    Unflatten "unflatten" (X Dim Sizes) [reforms] "one dimension becomes several";
+    Unfold "unfold" (X Dim Size Step) "windows";
+    Unknown "unknown" (; X) "nothing is known";
+    Unsqueeze "unsqueeze" (X Dim) [keeps_values reforms] "a dimension of one more";
+    Upsample "upsample" (X Size [ScaleFactor]) [reforms] "the trailing dimensions grow";
+    Variable "variable" (Data [RequiresGrad Volatile]) [keeps_values keeps_layout]
+        "the tensor itself, as a leaf where requires_grad is true";
+    View "view" (X Shape; Shape) [keeps_values reforms] "the same numbers in this shape";
+    Where "where" (C X Y) [meets elementwise reforms] "x where c holds, else y";
+    Wrap "wrap" (Module [Devices Device])
+        "the module itself, wrapped; inputs go to the devices unless they are None, the module to the device";
+    Zip "zip" (Args) "tuples of elements";
+}

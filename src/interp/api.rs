@@ -1,26 +1,12 @@
 //! Calls of the frameworks: what the tables say of them is done to the heap and written into the trace.
 
 use super::{Call, Interp, Invocation, python, transfer};
-use crate::apis::{Api, Context, Expects, Mark, RangeSpec, Role};
+use crate::apis::{Api, Context, Expects, Mark, RangeFunction, Role, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::{Loss, Sight};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
-
-/// Transfers that put numbers where they were not before.
-const PLACING: [&str; 10] = [
-    "arange",
-    "as-tensor",
-    "factory",
-    "factory-like",
-    "from-data",
-    "legacy-tensor",
-    "new-factory",
-    "place",
-    "randint",
-    "to",
-];
 
 impl<'p> Interp<'p> {
     pub(super) fn call_api(&mut self, name: Ustr, call: &Call) -> Value {
@@ -88,7 +74,7 @@ impl<'p> Interp<'p> {
         }
         self.note_draw(call);
         self.meet_operands(call);
-        let value = self.given(api, call);
+        let value = transfer::apply(self, call);
         let value = self.finish(api, call, value);
         let value = self.note_cut(api, call, value);
         self.note_loss(api, call);
@@ -97,91 +83,6 @@ impl<'p> Interp<'p> {
             call.tensors().iter().for_each(|tensor| self.let_go(tensor));
         }
         value
-    }
-
-    fn given(&mut self, api: &'p Api, call: &Invocation) -> Value {
-        let Some(apply) = call.gives else { return Value::Unknown };
-        match apply.verb.as_str() {
-            "parameters" if api.property => self.parameters(&call.nth(0)),
-            "param-groups" => self.param_groups(call),
-            "parameters" => {
-                let params = self.parameters(&call.nth(0));
-                self.one_shot(params, None, call.place)
-            }
-            "named-parameters" => {
-                let params = self.parameters(&call.nth(0));
-                let pairs = self.list_of(call.place, Value::tuple(vec![Value::Str(None), params]));
-                self.one_shot(pairs, None, call.place)
-            }
-            "children" => self.children(call, false),
-            "named-children" => self.children(call, true),
-            "state-dict" => self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
-            "moved" => self.moved(call),
-            "wrap" => self.wrap(call),
-            "managed" => self.managed(call),
-            "sequential" => Value::Unknown,
-            "modules" | "named-modules" => {
-                let parts = call
-                    .nth(0)
-                    .as_obj()
-                    .map(|object| self.descendants(object).iter().map(Value::Obj).collect());
-                self.module_list(call, parts.unwrap_or_default(), apply.verb == "named-modules")
-            }
-            "loader" => self.loader(api, call),
-            "opaque-module" => self.made_elsewhere(call, &call.nth(1)),
-            "instance" => self.instance_made_elsewhere(call),
-            "model-output-of" => self.model_output(call),
-            "layer-of" => self.layer_of_model(call),
-            "layers-of" => self.layers_of_model(call),
-            "compiled-optimizer" => self.compiled_optimizer(call),
-            "traced" => self.traced(&call.nth(0)),
-            "replica-result" => self.replica_result(call),
-            "managed-device" => {
-                let moved = call.nth(0);
-                self.place_parts(&moved, Device::Accelerator);
-                self.on_device(&moved, Device::Accelerator)
-            }
-            "managed-device-name" => Value::Device(Device::Accelerator),
-            "apply-function" => self.applied_function(call),
-            "on-gpu" => {
-                self.devices_asked += 1;
-                transfer::apply(self, "bool", call)
-            }
-            "managed-first" | "managed-pair" => self.managed_several(call),
-            "module-optimizers" => self.module_optimizers(call),
-            "call-result" => {
-                let args = match call.nth(1) {
-                    Value::Tuple(items) => items.to_vec(),
-                    Value::Unknown => Vec::new(),
-                    one => vec![one],
-                };
-                self.call_value(&call.nth(0), &Call::with(call.place, args))
-            }
-            "derivative-of" => self.derivative_of(call),
-            "mapped" => self.mapped(call),
-            "scanned" => self.scanned(call),
-            "either" => self.either_result(call),
-            "module-result" => self.module_result(call),
-            "inner-result" => self.inner_result(call),
-            "record" => self.recorded_arguments(call),
-            "copy-module" | "deep-copy" => self.by_the_language("copy.deepcopy", call),
-            "range" => self.by_the_language("range", call),
-            "added-weight" => self.parameter(call),
-            "enumerate" | "iterable" | "zip" => self.iterable(apply.verb.as_str(), call),
-            "gradients" => self.gradients(call),
-            "scaled" => self.scaled(call),
-            "grad" => Value::Unknown,
-            "mode-flag" => self.mode_flag(call),
-            "parameter" => self.parameter(call),
-            "compose" | "dataset-rows" | "dataset-slices" | "dataset-batch" | "dataset-map"
-            | "dataset-same" | "dataset-shuffled" | "take-samples" | "dataset-arrays" | "dataset-skip"
-            | "dataset-take" | "tensor-dataset" | "split-dataset" | "concat-datasets" | "symbolic-input"
-            | "symbolic-model" | "stacked-layers" | "activation-layer" => {
-                self.dataset_or_model(apply.verb.as_str(), call)
-            }
-            "dict-of" => self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
-            verb => transfer::apply(self, verb, call),
-        }
     }
 
     /// Range, mark and place of a result.
@@ -215,8 +116,8 @@ impl<'p> Interp<'p> {
             tensor.recipe = self.recipe_given(api, call, &tensor);
         }
         tensor.numbers = self.numbers_given(api, call, tensor.numbers.take(), tensor.dtype);
-        if let Some(gives) = &api.gives {
-            self.buffered(gives.verb.as_str(), call.place, &mut tensor);
+        if let Some(transfer) = api.transfer() {
+            self.buffered(transfer, call.place, &mut tensor);
         }
         tensor.averaged |= tensor.rank() == Some(0) && self.averages(api, call);
         if tensor.device.is_gpu() {
@@ -232,7 +133,7 @@ impl<'p> Interp<'p> {
     fn averages(&self, api: &Api, call: &Invocation) -> bool {
         let said = |name: &&str| !matches!(call.get(name), Value::None | Value::Unknown);
         let old = ["size_average", "reduce"].iter().any(said);
-        let by_mean = || matches!(&api.range, Some(RangeSpec::Of(apply)) if apply.verb == "mean");
+        let by_mean = || api.range_function() == Some(RangeFunction::Mean);
         match api.loss {
             Some(_) => !old && call.get("reduction").as_str() == Some("mean"),
             None => by_mean(),
@@ -250,7 +151,7 @@ impl<'p> Interp<'p> {
     /// A tensor of known size that comes to the GPU here.
     fn note_resident(&mut self, api: &Api, before: Option<&Tensor>, tensor: &Tensor, place: Place) {
         let was_there = before.is_some_and(|before| before.device.is_gpu());
-        let places = api.gives.as_ref().is_some_and(|gives| PLACING.contains(&gives.verb.as_str()));
+        let places = api.transfer().is_some_and(Transfer::places);
         if was_there || !places || tensor.bytes().is_none() || tensor.is_leaf {
             return;
         }
@@ -305,7 +206,7 @@ impl<'p> Interp<'p> {
         let Some(class) = api.class.as_ref() else { return Value::Unknown };
         if let Some(makes) = &class.makes {
             let invocation = invocation.applying(makes);
-            let value = self.given(api, &invocation);
+            let value = transfer::apply(self, &invocation);
             return self.finish_made(api, &invocation, value);
         }
         let role = self.apis.role(api.name);
@@ -318,7 +219,7 @@ impl<'p> Interp<'p> {
                     weights: if open { Learned::Opaque } else { own },
                     open,
                     modal: self.is_modal(api, &invocation),
-                    recurrent: api.gives.as_ref().is_some_and(|gives| gives.verb == "recurrent"),
+                    recurrent: api.transfer() == Some(Transfer::Recurrent),
                     device: self.device_in_force(&invocation),
                     dtype: self.dtype_in_force(&invocation),
                     frozen: Some(false),
@@ -420,26 +321,8 @@ impl<'p> Interp<'p> {
         if items.iter().any(is_module) && items.iter().all(is_step) { items } else { Vec::new() }
     }
 
-    fn children(&mut self, call: &Invocation, named: bool) -> Value {
-        let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
-        let is_module =
-            |value: &&Value| value.as_obj().is_some_and(|child| self.heap.get(child).module().is_some());
-        let parts =
-            self.heap.get(object).attrs.iter().map(|(_, value)| value).filter(is_module).cloned().collect();
-        self.module_list(call, parts, named)
-    }
-
-    /// A list of modules, or of pairs with their names.
-    fn module_list(&mut self, call: &Invocation, parts: Vec<Value>, named: bool) -> Value {
-        let parts = if named {
-            parts.into_iter().map(|part| Value::tuple(vec![Value::Str(None), part])).collect()
-        } else {
-            parts
-        };
-        if parts.is_empty() { self.list_of(call.place, Value::Unknown) } else { self.list(call.place, parts) }
-    }
-
-    fn by_the_language(&mut self, name: &str, call: &Invocation) -> Value {
+    /// As the function of the language that has this name.
+    pub(super) fn by_the_language(&mut self, name: &str, call: &Invocation) -> Value {
         let call = Call::with(
             call.place,
             (0..call.api.params.len()).map(|index| call.nth(index)).filter(|v| !v.is_unknown()),
@@ -447,20 +330,28 @@ impl<'p> Interp<'p> {
         python::call(self, name, &call).unwrap_or_default()
     }
 
-    fn iterable(&mut self, verb: &str, call: &Invocation) -> Value {
-        let inner = call.nth(0);
-        if verb == "iterable" {
-            return match inner {
-                Value::Unknown | Value::None => Value::Unknown,
-                inner => self.wrapped_iterable(&inner, call.place),
-            };
+    /// A wrapper around an iterable, such as a progress bar.
+    pub(super) fn iterable(&mut self, call: &Invocation) -> Value {
+        match call.nth(0) {
+            Value::Unknown | Value::None => Value::Unknown,
+            inner => self.wrapped_iterable(&inner, call.place),
         }
+    }
+
+    /// `enumerate` or `zip`, of what else was given and then the operand.
+    pub(super) fn paired(&mut self, name: &str, call: &Invocation) -> Value {
+        let inner = call.nth(0);
         let call = Call::with(call.place, call.rest.iter().cloned().chain([inner]).collect::<Vec<_>>());
-        python::call(self, verb, &call).unwrap_or_default()
+        python::call(self, name, &call).unwrap_or_default()
+    }
+
+    /// A dict of which nothing is known.
+    pub(super) fn unknown_dict(&mut self, call: &Invocation) -> Value {
+        self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) })
     }
 
     /// Gradients as values; the entry's effects say that the graph is walked.
-    fn gradients(&mut self, call: &Invocation) -> Value {
+    pub(super) fn gradients(&mut self, call: &Invocation) -> Value {
         let Some(tensor) = call.nth_tensor(0) else { return Value::Unknown };
         // With `create_graph` the gradients have a graph themselves.
         let graph = match self.truth(&call.nth(2)) {
@@ -471,7 +362,7 @@ impl<'p> Interp<'p> {
     }
 
     /// `nn.Parameter(data)`: a leaf of its own.
-    fn parameter(&mut self, call: &Invocation) -> Value {
+    pub(super) fn parameter(&mut self, call: &Invocation) -> Value {
         let data = call.nth_tensor(0);
         let learns = self.truth(&call.nth(1)) != Some(false);
         let class = self.apis.class_of(Role::Parameter).map_or(ClassRef::Builtin, ClassRef::Api);

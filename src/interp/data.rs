@@ -10,7 +10,7 @@ use ustr::Ustr;
 
 impl<'p> Interp<'p> {
     /// A loader: what its batches look like, and how large they are.
-    pub(super) fn loader(&mut self, api: &'p Api, call: &Invocation) -> Value {
+    pub(super) fn loader(&mut self, api: &Api, call: &Invocation) -> Value {
         let dataset = call.get("dataset");
         let batch_size = call.get("batch_size");
         let (batch_size, length) =
@@ -243,61 +243,38 @@ impl<'p> Interp<'p> {
         None
     }
 
-    /// Verbs of datasets and of models that are built layer by layer.
-    pub(super) fn dataset_or_model(&mut self, verb: &str, call: &Invocation) -> Value {
-        match verb {
-            "dataset-slices" => {
-                let data = call.nth(0);
-                self.note_slices(&data, call);
-                let sliced = self.slices(&data, call.place);
-                let sample = self.on_device(&sliced, Device::Automatic);
-                let length = self.slices_length(&data, call.place);
-                let made = self.stream(call, sample, length);
-                self.note_held(&made, &data);
-                made
-            }
-            "dataset-batch" => self.stream_batch(call),
-            "dataset-rows" => self.dataset_rows(call),
-            "compose" => {
-                let steps = self.iterate(&call.nth(0), call.place).exact;
-                steps.map_or(Value::Unknown, |steps| {
-                    let apply = |value, step: &Value| self.call_value(step, &Call::with(call.place, [value]));
-                    steps.iter().fold(call.nth(1), apply)
-                })
-            }
-            "dataset-map" => {
-                let Some((sample, length)) = self.stream_parts(&call.nth(0)) else { return Value::Unknown };
-                let args: Vec<Value> = match &sample {
-                    Value::Tuple(items) => items.to_vec(),
-                    other => vec![other.clone()],
-                };
-                let mapped =
-                    self.quietly(|interp| interp.call_value(&call.nth(1), &Call::with(call.place, args)));
-                let batched = call.nth(0).as_obj().and_then(|source| self.loader_of(&Value::Obj(source)));
-                let made = self.stream(call, mapped, length);
-                self.keep_held(&made, &call.nth(0));
-                if let (Some(object), Some(loader)) = (made.as_obj(), batched) {
-                    self.heap.get_mut(object).set_attr(Ustr::from("batched"), Value::Obj(loader));
-                }
-                made
-            }
-            "dataset-shuffled" => self.stream_shuffled(call),
-            "dataset-same" | "dataset-skip" | "dataset-take" => call.nth(0),
-            "tensor-dataset" => self.dataset_of(call, "tensors"),
-            "concat-datasets" => self.dataset_of(call, "datasets"),
-            "split-dataset" => self.split(call),
-            "take-samples" => self.taken(call),
-            "dataset-arrays" => self.arrays(call),
-            "symbolic-input" => self.symbolic_input(call),
-            "stacked-layers" => self.stacked_layers(call),
-            "symbolic-model" => self.symbolic_model(call),
-            "activation-layer" => self.activation(&call.nth(0), &call.nth(1), call.place),
-            _ => Value::Unknown,
+    /// A dataset of slices along the first dimension.
+    pub(super) fn dataset_slices(&mut self, call: &Invocation) -> Value {
+        let data = call.nth(0);
+        self.note_slices(&data, call);
+        let sliced = self.slices(&data, call.place);
+        let sample = self.on_device(&sliced, Device::Automatic);
+        let length = self.slices_length(&data, call.place);
+        let made = self.stream(call, sample, length);
+        self.note_held(&made, &data);
+        made
+    }
+
+    /// A dataset of what a function gives of each sample.
+    pub(super) fn dataset_map(&mut self, call: &Invocation) -> Value {
+        let source = call.nth(0);
+        let Some((sample, length)) = self.stream_parts(&source) else { return Value::Unknown };
+        let args: Vec<Value> = match &sample {
+            Value::Tuple(items) => items.to_vec(),
+            other => vec![other.clone()],
+        };
+        let mapped = self.quietly(|interp| interp.call_value(&call.nth(1), &Call::with(call.place, args)));
+        let batched = source.as_obj().and_then(|source| self.loader_of(&Value::Obj(source)));
+        let made = self.stream(call, mapped, length);
+        self.keep_held(&made, &source);
+        if let (Some(object), Some(loader)) = (made.as_obj(), batched) {
+            self.heap.get_mut(object).set_attr(Ustr::from("batched"), Value::Obj(loader));
         }
+        made
     }
 
     /// A dataset that holds others, or tensors, in an attribute.
-    fn dataset_of(&mut self, call: &Invocation, name: &str) -> Value {
+    pub(super) fn dataset_of(&mut self, call: &Invocation, name: &str) -> Value {
         let object = self.alloc(call.place, ClassRef::Api(call.api.name), State::Plain);
         self.heap.get_mut(object).set_attr(Ustr::from(name), call.nth(0));
         Value::Obj(object)

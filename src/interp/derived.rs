@@ -3,7 +3,7 @@
 //! is one, too.
 
 use super::{Call, Interp, Invocation, class::Base};
-use crate::apis::Apply;
+use crate::apis::{Api, Transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::Param;
 use crate::trace::Sight;
@@ -22,9 +22,6 @@ const SETTINGS: usize = 4;
 /// Parameters in deeper structures than this stay what they are.
 const DEEPEST: usize = 6;
 
-/// Transfers whose result is a function made of the first operand.
-const MAKING: [&str; 2] = ["derivative-of", "mapped"];
-
 impl<'p> Interp<'p> {
     /// `derivative-of f argnums has_aux ['value']`
     pub(super) fn derivative_of(&mut self, call: &Invocation) -> Value {
@@ -38,10 +35,26 @@ impl<'p> Interp<'p> {
         bound_to(MAPPED, vec![call.nth(0)])
     }
 
+    /// `call-result f args`
+    pub(super) fn call_result(&mut self, call: &Invocation) -> Value {
+        let args = match call.nth(1) {
+            Value::Tuple(items) => items.to_vec(),
+            Value::Unknown => Vec::new(),
+            one => vec![one],
+        };
+        self.call_value(&call.nth(0), &Call::with(call.place, args))
+    }
+
+    /// `compose functions x`
+    pub(super) fn composed(&mut self, call: &Invocation) -> Value {
+        let Some(steps) = self.iterate(&call.nth(0), call.place).exact else { return Value::Unknown };
+        let apply = |value, step: &Value| self.call_value(step, &Call::with(call.place, [value]));
+        steps.iter().fold(call.nth(1), apply)
+    }
+
     /// Whether calling a function of the frameworks makes a function of what it is given.
     pub(super) fn makes_function(&self, name: Ustr) -> bool {
-        let is_making = |apply: &Apply| MAKING.contains(&apply.verb.as_str());
-        self.apis.get(name).is_some_and(|api| api.gives.as_ref().is_some_and(is_making))
+        self.apis.get(name).and_then(Api::transfer).is_some_and(Transfer::makes_function)
     }
 
     /// A call of what a transfer made; `None` of other functions.

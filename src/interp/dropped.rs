@@ -1,37 +1,13 @@
 //! Results that are dropped: a method that gives a new tensor, called as a statement.
 
 use super::{Call, Interp, watch::Latest};
-use crate::apis::Api;
+use crate::apis::{Api, Transfer};
 use crate::report::{Confidence, Span};
 use crate::syntax::*;
 use crate::trace::Sight;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
-
-/// Transfers whose result is the receiver in another form: who calls one wants that form.
-const REFORMING: [&str; 20] = [
-    "broadcast",
-    "cast",
-    "detach",
-    "expand",
-    "flatten",
-    "like",
-    "pad",
-    "permute",
-    "place",
-    "repeat",
-    "reshape",
-    "squeeze",
-    "to",
-    "transpose",
-    "unflatten",
-    "unsqueeze",
-    "upsample",
-    "view",
-    "where",
-    "gather",
-];
 
 /// A comment that begins a cell, in a script that was exported from a notebook.
 const CELL_COMMENTS: [&str; 3] = ["# In[", "# %%", "#%%"];
@@ -40,7 +16,7 @@ impl<'p> Interp<'p> {
     /// Remembers a method of a tensor that does nothing but give a new one.
     pub(super) fn note_method(&mut self, api: &Api, receiver: &Value, call: &Call) {
         let Value::Tensor(tensor) = receiver.bare() else { return };
-        let reforms = api.gives.as_ref().is_some_and(|gives| REFORMING.contains(&gives.verb.as_str()));
+        let reforms = api.transfer().is_some_and(Transfer::reforms);
         let guessed = tensor.confidence < Confidence::High && !self.is_surely_a_tensor(tensor);
         let in_place = guessed || api.name.ends_with('_') || call.keyword("out").is_some() || call.open;
         if reforms && api.effects.is_empty() && !in_place && !api.property && !tensor.is_array {
@@ -52,10 +28,9 @@ impl<'p> Interp<'p> {
     /// A guess from how a name is used, or what a model from elsewhere gives, may be a record that changes in
     /// place, and so may what was only moved.
     fn is_surely_a_tensor(&self, tensor: &Tensor) -> bool {
-        let moves = |verb: &str| matches!(verb, "to" | "place" | "cast" | "detach" | "same");
         let computes = |name: Ustr| {
-            let gives = self.apis.get(name).and_then(|api| api.gives.as_ref());
-            gives.is_some_and(|gives| !moves(gives.verb.as_str()))
+            let transfer = self.apis.get(name).and_then(Api::transfer);
+            transfer.is_some_and(|transfer| !transfer.converts())
         };
         tensor.source == Source::Data || tensor.what.is_some_and(computes)
     }

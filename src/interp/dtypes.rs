@@ -2,11 +2,11 @@
 //! it, or where the framework's default is known to hold.
 
 use super::{Interp, Invocation, transfer};
+use crate::apis::Transfer;
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Observation, Sight};
 use crate::values::*;
 use std::rc::Rc;
-use ustr::Ustr;
 
 /// What a layer asks of its input's dtype.
 #[derive(Clone, Copy, PartialEq)]
@@ -19,13 +19,16 @@ enum Asks {
     Whole,
 }
 
-fn asks(verb: &str) -> Option<Asks> {
-    match verb {
-        "linear" | "conv" | "conv-transpose" | "recurrent" | "recurrent-cell" | "attention-pair" => {
-            Some(Asks::Same)
-        }
-        "like" => Some(Asks::Floats),
-        "embedding" => Some(Asks::Whole),
+fn asks(transfer: Transfer) -> Option<Asks> {
+    match transfer {
+        Transfer::Linear
+        | Transfer::Conv
+        | Transfer::ConvTranspose
+        | Transfer::Recurrent
+        | Transfer::RecurrentCell
+        | Transfer::AttentionPair => Some(Asks::Same),
+        Transfer::Like => Some(Asks::Floats),
+        Transfer::Embedding => Some(Asks::Whole),
         _ => None,
     }
 }
@@ -70,8 +73,8 @@ impl<'p> Interp<'p> {
     }
 
     /// A layer, and numbers of a dtype that it does not take.
-    pub(super) fn meet_weights(&mut self, object: ObjId, verb: Ustr, call: &Invocation) {
-        let Some(asks) = asks(&verb).filter(|_| !self.apis.is_copying(call.api.name)) else { return };
+    pub(super) fn meet_weights(&mut self, object: ObjId, transfer: Transfer, call: &Invocation) {
+        let Some(asks) = asks(transfer).filter(|_| !self.apis.is_copying(call.api.name)) else { return };
         let Some(input) = call.nth_tensor(0).filter(|input| !input.is_array) else { return };
         let here = self.heap.get(object);
         let Some(module) = here.module().filter(|module| !module.managed) else { return };

@@ -2,6 +2,7 @@
 //! at them. A loop that writes each number of a buffer computes the buffer.
 
 use super::Interp;
+use crate::apis::Transfer;
 use crate::report::Place;
 use crate::trace::{Counted, ElementRead, ElementWrite, LoopId, Sight};
 use crate::values::*;
@@ -11,9 +12,6 @@ use ustr::Ustr;
 
 /// The attribute of a buffer's object that holds what is in it.
 pub(super) const CONTENT: Note = Note::new("content");
-
-/// Transfers that make a tensor nobody has written into.
-const MAKING: [&str; 4] = ["array-factory", "factory", "factory-like", "new-factory"];
 
 type Indices = SmallVec<[Nth; 2]>;
 
@@ -78,8 +76,8 @@ impl Interp<'_> {
     }
 
     /// A tensor that nobody has written into gets an object that holds what is.
-    pub(super) fn buffered(&mut self, verb: &str, place: Place, tensor: &mut Tensor) {
-        if !MAKING.contains(&verb) || tensor.numbers.is_some() {
+    pub(super) fn buffered(&mut self, transfer: Transfer, place: Place, tensor: &mut Tensor) {
+        if !transfer.allocates() || tensor.numbers.is_some() {
             return;
         }
         let buffer = self.heap.alloc(Object {

@@ -81,6 +81,13 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// The same value, on the device of an engine.
+    pub(super) fn managed_device(&mut self, call: &Invocation) -> Value {
+        let moved = call.nth(0);
+        self.place_parts(&moved, Device::Accelerator);
+        self.on_device(&moved, Device::Accelerator)
+    }
+
     /// Several values that an engine takes in one call, given back as a tuple.
     pub(super) fn managed_several(&mut self, call: &Invocation) -> Value {
         let count = call.gives.map_or(0, |apply| apply.args.len());

@@ -2,17 +2,12 @@
 //! were given one are followed; everywhere else this costs a look.
 
 use super::{Call, Interp, Invocation};
-use crate::apis::{Api, Mark, RangeSpec};
+use crate::apis::{Api, Mark, RangeFunction, RangeSpec, Transfer, Vocabulary};
 use crate::syntax::{BinaryOp, ExprId, ExprKind};
 use crate::values::formula::Function;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
-
-/// Transfers that leave each number what and where it is.
-const KEEPING: [&str; 8] = ["cast", "detach", "flatten", "item", "place", "self", "to", "variable"];
-/// Those that compute each number of the result of the numbers in its place.
-const ELEMENTWISE: [&str; 6] = ["broadcast", "compare", "like", "max-pair", "min-pair", "where"];
 
 impl Interp<'_> {
     /// A new input, under the name that messages give it.
@@ -78,23 +73,23 @@ impl Interp<'_> {
     ) -> Option<Rc<Numbers>> {
         let followed: Vec<Value> =
             call.tensors().into_iter().filter(|tensor| tensor.numbers.is_some()).map(Value::Tensor).collect();
-        let verb = api.gives.as_ref().map_or("", |gives| gives.verb.as_str());
+        let transfer = api.transfer().unwrap_or(Transfer::Unknown);
         if followed.is_empty() {
-            return kept.filter(|_| verb.contains("factory"));
+            return kept.filter(|_| transfer.allocates());
         }
         let refs: Vec<&Value> = followed.iter().collect();
         let at = place_of_all(&refs);
         let formula = match self.function_of(api, call) {
             Some(formula) => Some(formula),
             // Copies are told from the same by this verb alone, and what is taken for a copy is not changed with it.
-            None if verb == "same" => Some(self.formula_of(call.nth(0).as_tensor()?)?.copied()),
-            None if verb == "self" && !keeps_numbers(api) => Some(Formula::other()),
-            None if matches!(verb, "cast" | "to") && changes_numbers(call, dtype) => {
+            None if transfer == Transfer::Same => Some(self.formula_of(call.nth(0).as_tensor()?)?.copied()),
+            None if transfer == Transfer::Itself && !keeps_numbers(api) => Some(Formula::other()),
+            None if matches!(transfer, Transfer::Cast | Transfer::To) && changes_numbers(call, dtype) => {
                 let operand = self.formula_of(call.nth(0).as_tensor()?)?;
                 Some(Formula::apply(Function::Truncate, [operand]))
             }
-            None if KEEPING.contains(&verb) || is_flat(call, verb) => return kept,
-            None if ELEMENTWISE.contains(&verb) => Some(Formula::other()),
+            None if transfer.keeps_layout() || is_flat(call, transfer) => return kept,
+            None if transfer.elementwise() => Some(Formula::other()),
             None => None,
         };
         Some(Rc::new(Numbers { formula: Some(formula?), buffer: None, at: at? }))
@@ -119,10 +114,10 @@ impl Interp<'_> {
             return None;
         }
         let first = operands.first()?.clone();
-        Some(match apply.verb.as_str() {
-            "square" => Formula::apply(Function::Mul, [first.clone(), first]),
-            "reciprocal" => Formula::apply(Function::Div, [Formula::number(1.0), first]),
-            verb => Formula::apply(Function::named(verb)?, operands),
+        Some(match apply.verb {
+            RangeFunction::Square => Formula::apply(Function::Mul, [first.clone(), first]),
+            RangeFunction::Reciprocal => Formula::apply(Function::Div, [Formula::number(1.0), first]),
+            word => Formula::apply(Function::named(word.name())?, operands),
         })
     }
 
@@ -229,15 +224,15 @@ fn keeps_numbers(api: &Api) -> bool {
         None => true,
         Some(RangeSpec::Of(range)) => {
             let operand = api.gives.as_ref().and_then(|gives| gives.args.first());
-            range.verb == "same" && range.args.first() == operand
+            range.verb == RangeFunction::Same && range.args.first() == operand
         }
         Some(_) => false,
     }
 }
 
 /// Whether all numbers are laid out in one row, in the order they have.
-fn is_flat(call: &Invocation, verb: &str) -> bool {
-    matches!(verb, "view" | "reshape") && call.rest.len() <= 1 && {
+fn is_flat(call: &Invocation, transfer: Transfer) -> bool {
+    matches!(transfer, Transfer::View | Transfer::Reshape) && call.rest.len() <= 1 && {
         let sizes = call.nth(1);
         let only = match sizes.bare() {
             Value::Tuple(items) if items.len() == 1 => items[0].as_known_int(),

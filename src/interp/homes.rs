@@ -1,28 +1,13 @@
 //! Tensors that a forward makes where nobody said a device: they are on the CPU, and the model may not be.
 
 use super::{Call, Interp, Invocation, device::collect_tensors};
-use crate::apis::Role;
+use crate::apis::{Role, Transfer};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{FnId, Function};
 use crate::trace::{Sight, Stranded};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
-
-/// Transfers whose operands have to be on one device.
-const MEETING: [&str; 11] = [
-    "attention",
-    "broadcast",
-    "cat",
-    "compare",
-    "gather",
-    "linear-weight",
-    "matmul",
-    "max-pair",
-    "min-pair",
-    "stack",
-    "where",
-];
 
 /// Methods that records and batches have as tensors do.
 const SHARED: [&str; 7] = ["copy", "data", "index", "items", "to", "type", "values"];
@@ -105,7 +90,7 @@ impl<'p> Interp<'p> {
 
     /// The operands of an operation that needs them on one device.
     pub(super) fn meet_operands(&mut self, call: &Invocation) {
-        if !call.gives.is_some_and(|gives| MEETING.contains(&gives.verb.as_str())) {
+        if !call.gives.is_some_and(|gives| gives.verb.meets()) {
             return;
         }
         let mut operands = call.tensors();
@@ -116,7 +101,7 @@ impl<'p> Interp<'p> {
                 items.exact.iter().flatten().for_each(|item| collect_tensors(item, &mut operands));
             }
         }
-        let compares = call.gives.is_some_and(|gives| gives.verb == "compare");
+        let compares = call.gives.is_some_and(|gives| gives.verb == Transfer::Compare);
         if compares && operands.iter().any(|tensor| may_stay_on_purpose(tensor)) {
             return;
         }

@@ -1,6 +1,6 @@
 //! A call's arguments: as they are written, and bound to the parameters of an API entry.
 
-use crate::apis::{Api, Apply, Literal, Operand, ParamKind, ParamSpec};
+use crate::apis::{Api, Apply, Literal, Operand, ParamKind, ParamSpec, Transfer};
 use crate::report::Place;
 use crate::values::{Tensor, Value};
 use std::rc::Rc;
@@ -66,7 +66,7 @@ impl Call {
 pub struct Invocation<'a> {
     pub api: &'a Api,
     /// What is applied: the entry's `gives`, or another part of it.
-    pub gives: Option<&'a Apply>,
+    pub gives: Option<&'a Apply<Transfer>>,
     pub place: Place,
     bound: Vec<(Ustr, Passed)>,
     /// What `*args` takes.
@@ -120,7 +120,7 @@ impl<'a> Invocation<'a> {
     }
 
     /// The same arguments for another part of the entry than its `gives`.
-    pub fn applying(mut self, apply: &'a Apply) -> Invocation<'a> {
+    pub fn applying(mut self, apply: &'a Apply<Transfer>) -> Invocation<'a> {
         self.gives = Some(apply);
         self
     }

@@ -1,7 +1,7 @@
 //! Modules: what their calls do and give, their mode, and what lies inside them.
 
 use super::{Call, Interp, Invocation, call_path::Hop, class::Base, parameters::is_parameter};
-use crate::apis::{Api, Mark};
+use crate::apis::{Api, Mark, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
 use crate::values::tensor::union_cuts;
@@ -222,11 +222,11 @@ impl<'p> Interp<'p> {
         for (name, value) in self.heap.get(object).attrs.clone() {
             invocation.fill(name, value);
         }
-        let verb = target.gives.as_ref().map(|apply| apply.verb);
-        if verb.is_some_and(|verb| verb == "model-output") {
+        let transfer = target.transfer();
+        if transfer == Some(Transfer::ModelOutput) {
             return None;
         }
-        if verb.is_some_and(|verb| verb == "sequential") {
+        if transfer == Some(Transfer::Sequential) {
             let opaque =
                 self.heap.get(object).module().is_some_and(|module| module.weights == Learned::Opaque);
             if opaque && self.indexed_children(object).is_none() {
@@ -234,8 +234,8 @@ impl<'p> Interp<'p> {
             }
             return Some(self.sequence(object, call));
         }
-        if let Some(verb) = verb {
-            self.meet_weights(object, verb, &invocation);
+        if let Some(transfer) = transfer {
+            self.meet_weights(object, transfer, &invocation);
         }
         // `F.dropout(training=)` and its kin take the layer's own mode.
         let training = self.heap.get(object).module().map_or(Mode::Unknown, |module| module.mode);
@@ -246,7 +246,7 @@ impl<'p> Interp<'p> {
         let around = self.watch.layer.replace(object);
         let value = self.apply(target, &invocation);
         self.watch.layer = around;
-        let scales = target.gives.as_ref().is_some_and(|apply| apply.verb == "like");
+        let scales = transfer == Some(Transfer::Like);
         let learns = self.heap.get(object).module().is_some_and(|module| module.weights != Learned::Nothing);
         match &value {
             // A learned scale and offset can make any number of anything.

@@ -1,7 +1,7 @@
 //! Statistics of a single number: it has a mean and no spread.
 
 use super::{Interp, Invocation, transfer};
-use crate::apis::{Api, Apply};
+use crate::apis::{Api, Apply, PoleKind};
 use crate::report::Confidence;
 use crate::trace::Sight;
 use crate::values::*;
@@ -9,7 +9,7 @@ use crate::values::*;
 impl Interp<'_> {
     /// A layer that normalises by the statistics of a batch, in training: with one number a channel it fails.
     pub(super) fn note_normalised(&mut self, api: &Api, call: &Invocation, mode: Mode) {
-        let normalises = api.pole.as_ref().is_some_and(|pole| pole.verb == "moments");
+        let normalises = api.pole.as_ref().is_some_and(|pole| pole.verb == PoleKind::Moments);
         if !normalises || mode != Mode::Train {
             return;
         }
@@ -25,7 +25,12 @@ impl Interp<'_> {
     }
 
     /// The deviation of one number is no number.
-    pub(super) fn note_deviation(&mut self, apply: &Apply, call: &Invocation, result: Value) -> Value {
+    pub(super) fn note_deviation(
+        &mut self,
+        apply: &Apply<PoleKind>,
+        call: &Invocation,
+        result: Value,
+    ) -> Value {
         let operand = |at: usize| apply.args.get(at).map_or(Value::None, |arg| call.operand(arg));
         let (Some(of), Some(tensor)) = (operand(0).as_tensor().cloned(), result.as_tensor()) else {
             return result;

@@ -87,6 +87,46 @@ impl<'p> Interp<'p> {
         OptimizerState { owns: params.owners, others: params.others, ..OptimizerState::default() }
     }
 
+    /// The parameters of a module: as a value where they are a property, else for one pass only.
+    pub(super) fn all_parameters(&mut self, call: &Invocation) -> Value {
+        let params = self.parameters(&call.nth(0));
+        if call.api.property { params } else { self.one_shot(params, None, call.place) }
+    }
+
+    /// Pairs of a name and a parameter, for one pass only.
+    pub(super) fn named_parameters(&mut self, call: &Invocation) -> Value {
+        let params = self.parameters(&call.nth(0));
+        let pairs = self.list_of(call.place, Value::tuple(vec![Value::Str(None), params]));
+        self.one_shot(pairs, None, call.place)
+    }
+
+    /// A module and all below it, alone or in pairs with their names.
+    pub(super) fn modules_below(&mut self, call: &Invocation, named: bool) -> Value {
+        let object = call.nth(0).as_obj();
+        let parts = object.map(|object| self.descendants(object).iter().map(Value::Obj).collect());
+        self.module_list(call, parts.unwrap_or_default(), named)
+    }
+
+    /// The submodules, alone or in pairs with their names.
+    pub(super) fn children(&mut self, call: &Invocation, named: bool) -> Value {
+        let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
+        let is_module =
+            |value: &&Value| value.as_obj().is_some_and(|child| self.heap.get(child).module().is_some());
+        let parts =
+            self.heap.get(object).attrs.iter().map(|(_, value)| value).filter(is_module).cloned().collect();
+        self.module_list(call, parts, named)
+    }
+
+    /// A list of modules, or of pairs with their names.
+    fn module_list(&mut self, call: &Invocation, parts: Vec<Value>, named: bool) -> Value {
+        let parts = if named {
+            parts.into_iter().map(|part| Value::tuple(vec![Value::Str(None), part])).collect()
+        } else {
+            parts
+        };
+        if parts.is_empty() { self.list_of(call.place, Value::Unknown) } else { self.list(call.place, parts) }
+    }
+
     /// `optimizer.param_groups`: what they hold together; which of them holds what is not known.
     pub(super) fn param_groups(&mut self, call: &Invocation) -> Value {
         let owner = call.nth(0).as_obj();

@@ -1,7 +1,7 @@
 //! Operations with a pole: what comes of one stays with the value, until it reaches a loss.
 
 use super::{Interp, Invocation};
-use crate::apis::{Api, Apply, Operand, RangeSpec};
+use crate::apis::{Api, Apply, Operand, PoleKind, RangeFunction, RangeSpec};
 use crate::report::replay::Function;
 use crate::report::{Confidence, Place};
 use crate::values::recipe::Step;
@@ -52,17 +52,26 @@ impl Interp<'_> {
 
     /// What an entry of the tables says of poles: in words of its own, or by its range.
     pub(super) fn note_poles_of(&mut self, api: &Api, call: &Invocation, result: Value) -> Value {
-        let apply = match (&api.pole, &api.range) {
-            (Some(apply), _) | (None, Some(RangeSpec::Of(apply))) => apply,
-            _ => return result,
-        };
-        match apply.verb.as_str() {
-            "diagonal" => with_relation(result, Relation::Diagonal),
-            "finite" => without_hazards(result),
-            "variance" => self.note_deviation(apply, call, result),
-            // As a range it says how a norm behaves, as a pole that its gradient has one.
-            "norm" if api.pole.is_some() => self.note_norm(apply, call, result),
-            _ => match pole(apply, call) {
+        match (&api.pole, &api.range) {
+            (Some(apply), _) => self.note_said_pole(apply, call, result),
+            (None, Some(RangeSpec::Of(apply))) => {
+                let operands = Operands { args: &apply.args, call };
+                match pole_of_range(apply.verb, &operands) {
+                    Some(pole) => self.note_operation(pole, result),
+                    None => result,
+                }
+            }
+            _ => result,
+        }
+    }
+
+    fn note_said_pole(&mut self, apply: &Apply<PoleKind>, call: &Invocation, result: Value) -> Value {
+        match apply.verb {
+            PoleKind::Diagonal => with_relation(result, Relation::Diagonal),
+            PoleKind::Finite => without_hazards(result),
+            PoleKind::Variance => self.note_deviation(apply, call, result),
+            PoleKind::Norm => self.note_norm(apply, call, result),
+            kind => match pole(kind, &Operands { args: &apply.args, call }) {
                 Some(pole) => self.note_operation(pole, result),
                 None => result,
             },
@@ -70,7 +79,7 @@ impl Interp<'_> {
     }
 
     /// Of all numbers at once a norm is zero in no run.
-    fn note_norm(&mut self, apply: &Apply, call: &Invocation, result: Value) -> Value {
+    fn note_norm(&mut self, apply: &Apply<PoleKind>, call: &Invocation, result: Value) -> Value {
         match apply.args.first() {
             Some(of) if !is_one(&result) => {
                 self.note_pole(Singular::Norm, &call.operand(of), call.place, result)
@@ -97,7 +106,7 @@ impl Interp<'_> {
         let is_sum = below
             .what
             .and_then(|what| self.apis.get(what))
-            .is_some_and(|api| matches!(&api.range, Some(RangeSpec::Of(apply)) if apply.verb == "sum"));
+            .is_some_and(|api| api.range_function() == Some(RangeFunction::Sum));
         let is_above = |other: &Hazard| {
             above.as_tensor().is_some_and(|above| overflows(above).any(|hazard| is_same(hazard, other)))
         };
@@ -128,37 +137,70 @@ impl Interp<'_> {
     }
 }
 
-/// The operation with a pole that a word of the tables stands for.
-fn pole(apply: &Apply, call: &Invocation) -> Option<Pole> {
-    let operand = |at: usize| apply.args.get(at).map_or(Value::Unknown, |arg| call.operand(arg));
-    let place_of = |at: usize| match apply.args.get(at) {
-        Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
-        _ => call.place,
+/// The operands of a word of the tables, in a call.
+struct Operands<'a> {
+    args: &'a [Operand],
+    call: &'a Invocation<'a>,
+}
+
+impl Operands<'_> {
+    fn value(&self, at: usize) -> Value {
+        self.args.get(at).map_or(Value::Unknown, |arg| self.call.operand(arg))
+    }
+
+    fn place(&self, at: usize) -> Place {
+        match self.args.get(at) {
+            Some(Operand::Param(name)) => self.call.place_of(name).unwrap_or(self.call.place),
+            _ => self.call.place,
+        }
+    }
+
+    fn pole(&self, operation: Singular) -> Pole {
+        Pole { operation, operand: self.value(0), above: Value::Unknown, place: self.call.place }
+    }
+
+    /// A division is shown where its denominator stands.
+    fn quotient(&self, above: Value, below: usize) -> Pole {
+        let operation = Singular::Divide;
+        Pole { operation, operand: self.value(below), above, place: self.place(below) }
+    }
+}
+
+/// The operation that an entry says has a pole.
+fn pole(kind: PoleKind, operands: &Operands) -> Option<Pole> {
+    let operation = match kind {
+        PoleKind::Div => return Some(operands.quotient(operands.value(0), 1)),
+        PoleKind::Arc => Singular::Arc,
+        PoleKind::Cholesky => Singular::Inverse(Solver::Cholesky),
+        PoleKind::Determinant => Singular::Inverse(Solver::Determinant),
+        PoleKind::Inverse => Singular::Inverse(Solver::Inverse),
+        PoleKind::LogDeterminant => Singular::Inverse(Solver::LogDeterminant),
+        PoleKind::Log => Singular::Log { plus: 0.0 },
+        PoleKind::Root => Singular::Root,
+        PoleKind::Rsqrt => Singular::Power(-0.5),
+        PoleKind::Diagonal
+        | PoleKind::Finite
+        | PoleKind::Moments
+        | PoleKind::None
+        | PoleKind::Norm
+        | PoleKind::Variance => return None,
     };
-    let operation = match apply.verb.as_str() {
-        // A division is shown where its denominator stands.
-        "div" => {
-            let operation = Singular::Divide;
-            return Some(Pole { operation, operand: operand(1), above: operand(0), place: place_of(1) });
-        }
-        "reciprocal" => {
-            let operation = Singular::Divide;
-            return Some(Pole { operation, operand: operand(0), above: Value::int(1), place: place_of(0) });
-        }
-        "arc" => Singular::Arc,
-        "exp" => Singular::Exp,
-        "cholesky" => Singular::Inverse(Solver::Cholesky),
-        "determinant" => Singular::Inverse(Solver::Determinant),
-        "inverse" => Singular::Inverse(Solver::Inverse),
-        "log-determinant" => Singular::Inverse(Solver::LogDeterminant),
-        "log" | "log2" | "log10" => Singular::Log { plus: 0.0 },
-        "log1p" => Singular::Log { plus: 1.0 },
-        "pow" => Singular::Power(operand(1).as_num()?),
-        "root" | "sqrt" => Singular::Root,
-        "rsqrt" => Singular::Power(-0.5),
+    Some(operands.pole(operation))
+}
+
+/// The operation with a pole that has this range.
+fn pole_of_range(word: RangeFunction, operands: &Operands) -> Option<Pole> {
+    let operation = match word {
+        RangeFunction::Div => return Some(operands.quotient(operands.value(0), 1)),
+        RangeFunction::Reciprocal => return Some(operands.quotient(Value::int(1), 0)),
+        RangeFunction::Exp => Singular::Exp,
+        RangeFunction::Log | RangeFunction::Log2 | RangeFunction::Log10 => Singular::Log { plus: 0.0 },
+        RangeFunction::Log1p => Singular::Log { plus: 1.0 },
+        RangeFunction::Pow => Singular::Power(operands.value(1).as_num()?),
+        RangeFunction::Sqrt => Singular::Root,
         _ => return None,
     };
-    Some(Pole { operation, operand: operand(0), above: Value::Unknown, place: call.place })
+    Some(operands.pole(operation))
 }
 
 /// What threatens an operation on this operand. Masks, counts and data are what they are; what a model makes

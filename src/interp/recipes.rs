@@ -2,7 +2,7 @@
 //! `report::replay`. What is not known by such a word is left out, and what comes after begins anew.
 
 use super::{Interp, Invocation};
-use crate::apis::{Api, Apply, Mark, Operand, RangeSpec};
+use crate::apis::{Api, Computed, Mark, Operand, RangeFunction, RangeSpec, Transfer, Vocabulary};
 use crate::report::Place;
 use crate::report::replay::Function;
 use crate::syntax::{BinaryOp, CompareOp};
@@ -11,25 +11,6 @@ use crate::values::*;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// Transfers that leave each number what it is, or what is left of them.
-const KEEPING: [&str; 16] = [
-    "detach",
-    "expand",
-    "flatten",
-    "item",
-    "movedim",
-    "permute",
-    "place",
-    "reshape",
-    "same",
-    "self",
-    "squeeze",
-    "to",
-    "transpose",
-    "unsqueeze",
-    "variable",
-    "view",
-];
 /// So many numbers of `softplus` are those of its usual form.
 const USUAL_SOFTPLUS: [f64; 2] = [1.0, 20.0];
 
@@ -133,22 +114,26 @@ fn computed(api: &Api, call: &Invocation) -> Option<Step> {
     if call.api.params.iter().any(|param| param.name == "alpha" && call.is_given("alpha")) {
         return None;
     }
-    let operands = |apply: &Apply| -> Vec<Value> { apply.args.iter().map(|arg| call.operand(arg)).collect() };
+    let operands = |args: &[Operand]| -> Vec<Value> { args.iter().map(|arg| call.operand(arg)).collect() };
     if let Some(apply) = &api.computes {
-        return said(apply.verb.as_str(), &operands(apply));
+        return said(apply.verb, &operands(&apply.args));
     }
     if let Some(function) = api.mark.and_then(marked) {
         return step(function, &[call.nth(0)]);
     }
     let Some(RangeSpec::Of(apply)) = &api.range else { return None };
     let operand = |at: usize| apply.args.get(at).map_or(Value::Unknown, |arg: &Operand| call.operand(arg));
-    match apply.verb.as_str() {
-        "filled" => step(Function::Where, &[operand(1), operand(2), operand(0)]),
-        "chosen" => step(Function::Where, &operands(apply)),
-        "clamp" => clamped(&operand(0), &operand(1), &operand(2), call.place),
-        "optional-max" if matches!(operand(1), Value::None) => step(Function::Amax, &[operand(0)]),
-        "optional-min" if matches!(operand(1), Value::None) => step(Function::Amin, &[operand(0)]),
-        verb => step(ranged(verb)?, &operands(apply)),
+    match apply.verb {
+        RangeFunction::Filled => step(Function::Where, &[operand(1), operand(2), operand(0)]),
+        RangeFunction::Chosen => step(Function::Where, &operands(&apply.args)),
+        RangeFunction::Clamp => clamped(&operand(0), &operand(1), &operand(2), call.place),
+        RangeFunction::OptionalMax if matches!(operand(1), Value::None) => {
+            step(Function::Amax, &[operand(0)])
+        }
+        RangeFunction::OptionalMin if matches!(operand(1), Value::None) => {
+            step(Function::Amin, &[operand(0)])
+        }
+        word => step(ranged(word)?, &operands(&apply.args)),
     }
 }
 
@@ -168,23 +153,20 @@ fn marked(mark: Mark) -> Option<Function> {
 }
 
 /// Functions on intervals that say which function on numbers it is.
-fn ranged(verb: &str) -> Option<Function> {
-    Some(match verb {
-        "ceil-at" => Function::ClampMax,
-        "floor-at" => Function::ClampMin,
-        "abs" | "add" | "cos" | "div" | "exp" | "log" | "log1p" | "max" | "mean" | "min" | "mul" | "neg"
-        | "pow" | "prod" | "reciprocal" | "relu" | "sin" | "sqrt" | "square" | "sub" | "sum" | "tanh" => {
-            Function::named(verb)?
-        }
-        _ => return None,
-    })
+fn ranged(word: RangeFunction) -> Option<Function> {
+    match word {
+        RangeFunction::CeilAt => Some(Function::ClampMax),
+        RangeFunction::FloorAt => Some(Function::ClampMin),
+        word if word.replayed() => Function::named(word.name()),
+        _ => None,
+    }
 }
 
-fn said(verb: &str, operands: &[Value]) -> Option<Step> {
+fn said(word: Computed, operands: &[Value]) -> Option<Step> {
     let number = |at: usize| operands.get(at).and_then(Value::as_num);
     let first = operands.first()?.clone();
-    match verb {
-        "norm" => {
+    match word {
+        Computed::Norm => {
             let by_default =
                 matches!(operands[1].as_str(), Some("fro")) || matches!(operands[1], Value::None);
             match number(1) {
@@ -194,21 +176,23 @@ fn said(verb: &str, operands: &[Value]) -> Option<Step> {
                 _ => None,
             }
         }
-        "normalize" if number(1) == Some(2.0) => step(Function::Normalize, &[first, operands[2].clone()]),
-        "softplus" if [number(1), number(2)] == USUAL_SOFTPLUS.map(Some) => {
+        Computed::Normalize if number(1) == Some(2.0) => {
+            step(Function::Normalize, &[first, operands[2].clone()])
+        }
+        Computed::Softplus if [number(1), number(2)] == USUAL_SOFTPLUS.map(Some) => {
             step(Function::Softplus, &[first])
         }
-        "normalize" | "softplus" => None,
-        "std" | "var" => {
+        Computed::Normalize | Computed::Softplus => None,
+        Computed::Std | Computed::Var => {
             let correction = match operands[1].as_bool() {
                 Some(false) => 0.0,
                 _ => number(2)?,
             };
-            let function = if verb == "std" { Function::Std } else { Function::Var };
+            let function = if word == Computed::Std { Function::Std } else { Function::Var };
             let operands = SmallVec::from_vec(vec![ingredient(&first)?, Ingredient::Number(correction)]);
             Some(Step::Apply(function, operands))
         }
-        verb => step(Function::named(verb)?, operands),
+        word => step(Function::named(word.name())?, operands),
     }
 }
 
@@ -235,15 +219,15 @@ fn with_range(tensor: &Tensor, range: Option<Interval>) -> Tensor {
 
 /// The same numbers; of a half type they are rounded.
 fn kept(api: &Api, call: &Invocation) -> Option<Step> {
-    let verb = api.gives.as_ref()?.verb.as_str();
+    let transfer = api.transfer()?;
     let same_range = match &api.range {
         None => true,
-        Some(RangeSpec::Of(apply)) => apply.verb == "same",
+        Some(RangeSpec::Of(apply)) => apply.verb == RangeFunction::Same,
         Some(RangeSpec::Interval { .. }) => false,
     };
-    (KEEPING.contains(&verb) && same_range).then_some(())?;
+    (transfer.keeps_values() && same_range).then_some(())?;
     let tensor = call.nth_tensor(0)?;
-    if verb == "detach" {
+    if transfer == Transfer::Detach {
         return Some(Step::Apply(Function::Detach, SmallVec::from_vec(vec![Ingredient::Tensor(tensor)])));
     }
     Some(Step::Same(tensor))

@@ -2,6 +2,7 @@
 
 use super::modules::mark_graph;
 use super::{Call, Interp, python};
+use crate::apis::{Api, Transfer};
 use crate::report::Place;
 use crate::syntax::*;
 use crate::trace::{Carry, Sight};
@@ -120,8 +121,7 @@ impl<'p> Interp<'p> {
             },
             _ => return false,
         };
-        let gives = self.apis.get(name).and_then(|api| api.gives.as_ref());
-        gives.is_some_and(|apply| matches!(apply.verb.as_str(), "broadcast" | "cat" | "stack"))
+        self.apis.get(name).and_then(Api::transfer).is_some_and(Transfer::combines)
     }
 
     /// The outermost of the running loops whose iteration is younger than this, by its place among them.

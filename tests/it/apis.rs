@@ -1,10 +1,14 @@
 //! The tables are sorted, sourced and consistent, and mistakes in them are told with a place.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use trainlint::apis::{Api, Apis, Expects, Literal, Operand, RangeSpec, Role, Verb, Weights, vocabulary};
-use ustr::{Ustr, ustr};
+use trainlint::apis::{
+    Api, Apis, Computed, Expects, Literal, Operand, PoleKind, RangeFunction, RangeSpec, Role, Slot, Transfer,
+    Verb, Vocabulary, Weights,
+};
+use ustr::ustr;
 
 fn tables() -> Vec<(PathBuf, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/apis");
@@ -108,24 +112,92 @@ fn every_name_that_an_entry_mentions_exists() {
     }
 }
 
-/// The parser refuses words of no list; this keeps the lists themselves in order and in use.
-#[test]
-fn words_are_sorted_and_used() {
-    for words in [vocabulary::TRANSFERS, vocabulary::RANGES] {
-        let names: Vec<&str> = words.iter().map(|word| word.name).collect();
-        assert!(names.is_sorted(), "{names:?}");
-    }
-    let mut used: Vec<Ustr> = Vec::new();
-    for api in Apis::builtin().entries() {
-        used.extend(api.gives.as_ref().map(|apply| apply.verb));
-        used.extend(api.class.as_ref().and_then(|class| class.makes.as_ref()).map(|apply| apply.verb));
-        if let Some(RangeSpec::Of(apply)) = &api.range {
-            used.push(apply.verb);
+/// The parser refuses words of no list; this keeps the lists themselves in order.
+fn is_in_order<W: Vocabulary>() {
+    let names: Vec<&str> = W::ALL.iter().map(|word| word.name()).collect();
+    assert!(names.is_sorted(), "{names:?}");
+    for word in W::ALL.iter().map(|word| word.word()) {
+        let slots: Vec<Slot> = word.required.iter().chain(word.optional).copied().collect();
+        for (index, slot) in slots.iter().enumerate() {
+            assert_eq!(word.position(*slot), Some(index), "`{}` has two operands of a name", word.name);
         }
     }
-    for word in vocabulary::TRANSFERS.iter().chain(vocabulary::RANGES) {
-        assert!(used.contains(&ustr(word.name)), "no entry uses `{}`", word.name);
+}
+
+#[test]
+fn words_are_sorted_and_their_operands_differ() {
+    is_in_order::<Transfer>();
+    is_in_order::<RangeFunction>();
+    is_in_order::<PoleKind>();
+    is_in_order::<Computed>();
+    is_in_order::<Verb>();
+}
+
+fn slots_of<W: Vocabulary>() -> impl Iterator<Item = Slot> {
+    W::ALL
+        .iter()
+        .map(|word| word.word())
+        .flat_map(|word| word.required.iter().chain(word.optional).copied().chain(word.further))
+}
+
+#[test]
+fn every_name_of_an_operand_is_used() {
+    let numbers = slots_of::<RangeFunction>().chain(slots_of::<PoleKind>()).chain(slots_of::<Computed>());
+    let used: Vec<Slot> = numbers.chain(slots_of::<Transfer>()).chain(slots_of::<Verb>()).collect();
+    for slot in Slot::ALL {
+        assert!(used.contains(slot), "no word has an operand `{}`", slot.name());
     }
+}
+
+/// Other words may be for the tables of users only: our own say a pole by the range, and move nothing in place.
+#[test]
+fn every_transfer_and_range_is_used() {
+    fn all_of<W: Vocabulary>(used: &[W]) {
+        for word in W::ALL.iter() {
+            assert!(used.contains(word), "no entry uses the {} `{}`", W::KIND, word.name());
+        }
+    }
+    let entries: Vec<&Api> = Apis::builtin().entries().collect();
+    let makes = |api: &Api| Some(api.class.as_ref()?.makes.as_ref()?.verb);
+    all_of::<Transfer>(
+        &entries.iter().flat_map(|api| api.transfer().into_iter().chain(makes(api))).collect::<Vec<_>>(),
+    );
+    all_of::<RangeFunction>(&entries.iter().filter_map(|api| api.range_function()).collect::<Vec<_>>());
+}
+
+/// Between these the page about the tables is written by the test below.
+const FIRST: &str =
+    "<!-- Written by `UPDATE=1 cargo test the_words`; edit the declarations in src/apis instead. -->\n";
+const LAST: &str = "<!-- The end of what is written. -->\n";
+
+fn table_of<W: Vocabulary>(title: &str, heading: &str) -> String {
+    let mut table = format!("\n### {title}\n\n| {heading} | meaning |\n| --- | --- |\n");
+    for word in W::ALL.iter().map(|word| word.word()) {
+        writeln!(table, "| `{}` | {} |", word.usage(), word.meaning.replace('|', "\\|")).unwrap();
+    }
+    table
+}
+
+#[test]
+fn the_words_of_the_tables_are_documented() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/apis/README.md");
+    let current = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = current.split_once(FIRST).expect("the words begin somewhere");
+    let (_, after) = rest.split_once(LAST).expect("the words end somewhere");
+    let words = [
+        table_of::<Transfer>("Transfers: `gives`, `makes`", "transfer"),
+        table_of::<Verb>("Effects: `effects`", "effect"),
+        table_of::<RangeFunction>("Functions on intervals: `range`", "function"),
+        table_of::<PoleKind>("Poles: `pole`", "pole"),
+        table_of::<Computed>("Functions of a replay: `computes`", "function"),
+    ]
+    .concat();
+    let wanted = format!("{before}{FIRST}{words}\n{LAST}{after}");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &wanted).unwrap();
+    }
+    let current = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(current, wanted, "rules/apis/README.md is old; `UPDATE=1 cargo test the_words` writes it");
 }
 
 /// A receiver is a parameter like others, so a method without any cannot be called.

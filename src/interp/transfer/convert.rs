@@ -30,6 +30,12 @@ pub fn truth(_interp: &mut Interp, call: &Invocation) -> Value {
     }
 }
 
+/// The same, of a question for the device: a script that asks decides by it what it computes where.
+pub fn truth_of_device(interp: &mut Interp, call: &Invocation) -> Value {
+    interp.devices_asked += 1;
+    truth(interp, call)
+}
+
 /// `tolist`: a number, or a list of what the rows become.
 pub fn to_list(interp: &mut Interp, call: &Invocation) -> Value {
     match first(interp, call).rank() {

@@ -2,7 +2,7 @@
 
 use super::build::*;
 use super::dims::broadcast_shapes;
-use crate::apis::{Mark, RangeSpec};
+use crate::apis::{Mark, RangeFunction, RangeSpec};
 use crate::interp::{Interp, Invocation};
 use crate::report::{Confidence, Place};
 use crate::values::*;
@@ -23,21 +23,15 @@ pub fn same(_interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// Whether integers stay integers: an operation that stretches numbers makes floats of them.
-fn keeps_integers(range: &Option<RangeSpec>) -> bool {
-    const KEEPING: [&str; 9] =
-        ["abs", "ceil-at", "clamp", "clip", "floor-at", "neg", "relu", "same", "square"];
-    matches!(range, Some(RangeSpec::Of(apply)) if KEEPING.contains(&apply.verb.as_str()))
+fn keeps_integers(range: Option<RangeFunction>) -> bool {
+    range.is_some_and(RangeFunction::keeps_integers)
 }
 
 /// Whether autocast computes an operation in single precision, whatever it is given.
 fn widens(call: &Invocation) -> bool {
-    const WIDE: [&str; 6] = ["exp", "log", "log1p", "norm", "pow", "reciprocal"];
-    let wide = matches!(&call.api.range, Some(RangeSpec::Of(apply)) if WIDE.contains(&apply.verb.as_str()));
+    let wide = call.api.range_function().is_some_and(RangeFunction::widens);
     wide || matches!(call.api.mark, Some(Mark::Softmax | Mark::LogSoftmax))
 }
-
-/// Ranges of operations that only keep numbers between bounds.
-const CLAMPS: [&str; 4] = ["clamp", "clip", "ceil-at", "floor-at"];
 
 /// New numbers in the same shape.
 pub fn like(interp: &mut Interp, call: &Invocation) -> Value {
@@ -45,14 +39,14 @@ pub fn like(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = tensor_of(interp, &operand);
     let mut result = result(interp, call.place, &[&tensor]);
     result.shape = tensor.shape.clone();
-    if !keeps_integers(&call.api.range) {
+    if !keeps_integers(call.api.range_function()) {
         result.dtype = result.dtype.filter(|dtype| dtype.is_float());
     }
     result.last = tensor.last.clone();
     result.cast = tensor.cast.filter(|_| !widens(call));
     result.relation = faded(call, &tensor);
-    if let Some(RangeSpec::Of(apply)) = &call.api.range {
-        result.mark = tensor.mark.and_then(|(mark, place)| Some((kept_mark(&apply.verb, mark)?, place)));
+    if let Some(range) = call.api.range_function() {
+        result.mark = tensor.mark.and_then(|(mark, place)| Some((kept_mark(range, mark)?, place)));
     }
     Value::tensor(result)
 }
@@ -64,7 +58,7 @@ fn faded(call: &Invocation, tensor: &Tensor) -> Option<Rc<Relation>> {
         return before.cloned();
     }
     let Some(RangeSpec::Of(apply)) = &call.api.range else { return None };
-    let dtype = tensor.dtype.or(tensor.cast).filter(|_| CLAMPS.contains(&apply.verb.as_str()))?;
+    let dtype = tensor.dtype.or(tensor.cast).filter(|_| apply.verb.clamps())?;
     let bounds = apply.args.iter().skip(1).filter_map(|bound| call.operand(bound).as_num());
     let lost = |number: &f64| number.fract() != 0.0 && dtype.round(*number).fract() == 0.0;
     let number = bounds.into_iter().find(lost)?;
@@ -72,15 +66,15 @@ fn faded(call: &Invocation, tensor: &Tensor) -> Option<Rc<Relation>> {
 }
 
 /// What an operation whose range is this function leaves of a normalisation.
-fn kept_mark(range: &str, mark: Mark) -> Option<Mark> {
+fn kept_mark(range: RangeFunction, mark: Mark) -> Option<Mark> {
     match (range, mark) {
-        ("log", Mark::Softmax) => Some(Mark::LogSoftmax),
-        ("log", Mark::Sigmoid) => Some(Mark::LogSigmoid),
+        (RangeFunction::Log, Mark::Softmax) => Some(Mark::LogSoftmax),
+        (RangeFunction::Log, Mark::Sigmoid) => Some(Mark::LogSigmoid),
         // Dropout bounds nothing.
-        ("scaled", Mark::Raw) => Some(mark),
+        (RangeFunction::Scaled, Mark::Raw) => Some(mark),
         // Clamping is how scripts guard a logarithm: the numbers are still those of the softmax.
         (clamp, Mark::Softmax | Mark::LogSoftmax | Mark::Sigmoid | Mark::LogSigmoid) => {
-            CLAMPS.contains(&clamp).then_some(mark)
+            clamp.clamps().then_some(mark)
         }
         _ => None,
     }

@@ -2,7 +2,7 @@
 
 use super::build::is_number;
 use super::ops::with_any;
-use crate::apis::{Apply, RangeSpec};
+use crate::apis::{Apply, RangeFunction, RangeSpec};
 use crate::interp::Invocation;
 use crate::values::{End, Interval, Relation, Source, Tensor, Value, interval_of};
 
@@ -19,15 +19,9 @@ pub fn range(spec: &RangeSpec, call: &Invocation) -> Option<Interval> {
     }
 }
 
-fn of(apply: &Apply, call: &Invocation) -> Option<Interval> {
-    let at = FUNCTIONS.binary_search_by_key(&apply.verb.as_str(), |(name, _)| name).ok()?;
+fn of(apply: &Apply<RangeFunction>, call: &Invocation) -> Option<Interval> {
     let operands = Operands(apply.args.iter().map(|operand| call.operand(operand)).collect());
-    (FUNCTIONS[at].1)(&operands)
-}
-
-/// The names that a table's `range` may use.
-pub fn range_functions() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().map(|(name, _)| *name)
+    function(apply.verb)(&operands)
 }
 
 /// The values that a range function is applied to.
@@ -61,58 +55,66 @@ fn share(x: &Operands) -> Option<Interval> {
     Some(x.interval(0).unwrap_or(Interval::REAL).share())
 }
 
-/// Sorted by name.
-static FUNCTIONS: &[(&str, Function)] = &[
-    ("abs", |x| x.squares(x.interval(0)?.abs())),
-    ("add", |x| with_any(x.interval(0), x.interval(1), Interval::add)),
-    ("any", |x| x.0.iter().any(can_be_any).then_some(Interval::REAL)),
-    ("ceil-at", |x| bounded(x, None, Some(1))),
-    ("chosen", chosen),
-    ("clamp", |x| bounded(x, Some(1), Some(2))),
-    ("clip", clip),
-    ("cos", |_| Some(Interval::closed(-1.0, 1.0))),
-    ("div", |x| Some(x.interval(0)?.div(&x.interval(1)?))),
-    ("elu", elu),
-    ("exp", |x| Some(x.interval(0)?.exp())),
-    ("expm1", |x| Some(x.interval(0)?.exp().sub(&Interval::point(1.0)))),
-    ("filled", filled),
-    ("floor-at", |x| bounded(x, Some(1), None)),
-    ("largest", |x| x.interval(0)),
-    ("leaky", leaky),
-    ("log", |x| Some(x.interval(0)?.log())),
-    ("log10", |x| Some(x.interval(0)?.log().mul(&Interval::point(std::f64::consts::LOG10_E)))),
-    ("log1p", |x| Some(x.interval(0)?.add(&Interval::point(1.0)).log())),
-    ("log2", |x| Some(x.interval(0)?.log().mul(&Interval::point(std::f64::consts::LOG2_E)))),
+/// One function for each word; a word without one does not compile.
+macro_rules! functions {
+    ($($word:ident => $function:expr,)*) => {
+        fn function(word: RangeFunction) -> Function {
+            match word { $(RangeFunction::$word => $function,)* }
+        }
+    };
+}
+
+functions! {
+    Abs => |x| x.squares(x.interval(0)?.abs()),
+    Add => |x| with_any(x.interval(0), x.interval(1), Interval::add),
+    Any => |x| x.0.iter().any(can_be_any).then_some(Interval::REAL),
+    CeilAt => |x| bounded(x, None, Some(1)),
+    Chosen => chosen,
+    Clamp => |x| bounded(x, Some(1), Some(2)),
+    Clip => clip,
+    Cos => |_| Some(Interval::closed(-1.0, 1.0)),
+    Div => |x| Some(x.interval(0)?.div(&x.interval(1)?)),
+    Elu => elu,
+    Exp => |x| Some(x.interval(0)?.exp()),
+    Expm1 => |x| Some(x.interval(0)?.exp().sub(&Interval::point(1.0))),
+    Filled => filled,
+    FloorAt => |x| bounded(x, Some(1), None),
+    Largest => |x| x.interval(0),
+    Leaky => leaky,
+    Log => |x| Some(x.interval(0)?.log()),
+    Log10 => |x| Some(x.interval(0)?.log().mul(&Interval::point(std::f64::consts::LOG10_E))),
+    Log1p => |x| Some(x.interval(0)?.add(&Interval::point(1.0)).log()),
+    Log2 => |x| Some(x.interval(0)?.log().mul(&Interval::point(std::f64::consts::LOG2_E))),
     // At least the largest number, more by the logarithm of how many there are.
-    ("logsumexp", |x| Some(x.interval(0)?.add(&Interval::NON_NEGATIVE))),
-    ("max", |x| Some(x.interval(0)?.max(&x.interval(1)?))),
-    ("mean", |x| x.interval(0).map(of_many)),
-    ("min", |x| Some(x.interval(0)?.min(&x.interval(1)?))),
-    ("mul", |x| with_any(x.interval(0), x.interval(1), Interval::mul)),
-    ("neg", |x| Some(x.interval(0)?.neg())),
-    ("norm", |x| Some(x.interval(0)?.norm())),
-    ("normalized", normalized),
-    ("optional-max", |x| extreme(x, Interval::max)),
-    ("optional-min", |x| extreme(x, Interval::min)),
-    ("padded", padded),
-    ("pow", pow),
-    ("prod", |x| Some(x.interval(0)?.product())),
-    ("product", product),
-    ("quotient-or-zero", quotient_or_zero),
-    ("reciprocal", |x| Some(Interval::point(1.0).div(&x.interval(0)?))),
-    ("relu", |x| Some(x.interval(0)?.relu())),
-    ("same", |x| x.interval(0)),
-    ("scaled", |x| Some(x.interval(0)?.join(&Interval::point(0.0)).sum())),
-    ("scattered", scattered),
-    ("share", share),
-    ("sin", |_| Some(Interval::closed(-1.0, 1.0))),
-    ("sqrt", |x| Some(x.interval(0)?.sqrt())),
-    ("square", |x| x.squares(x.interval(0)?.square())),
-    ("sub", |x| with_any(x.interval(0), x.interval(1), Interval::sub)),
-    ("sum", sum),
-    ("tanh", |x| Some(x.interval(0).unwrap_or(Interval::REAL).tanh())),
-    ("union", |x| (0..x.0.len()).map(|at| x.interval(at)).reduce(|a, b| Some(a?.join(&b?))).flatten()),
-];
+    Logsumexp => |x| Some(x.interval(0)?.add(&Interval::NON_NEGATIVE)),
+    Max => |x| Some(x.interval(0)?.max(&x.interval(1)?)),
+    Mean => |x| x.interval(0).map(of_many),
+    Min => |x| Some(x.interval(0)?.min(&x.interval(1)?)),
+    Mul => |x| with_any(x.interval(0), x.interval(1), Interval::mul),
+    Neg => |x| Some(x.interval(0)?.neg()),
+    Norm => |x| Some(x.interval(0)?.norm()),
+    Normalized => normalized,
+    OptionalMax => |x| extreme(x, Interval::max),
+    OptionalMin => |x| extreme(x, Interval::min),
+    Padded => padded,
+    Pow => pow,
+    Prod => |x| Some(x.interval(0)?.product()),
+    Product => product,
+    QuotientOrZero => quotient_or_zero,
+    Reciprocal => |x| Some(Interval::point(1.0).div(&x.interval(0)?)),
+    Relu => |x| Some(x.interval(0)?.relu()),
+    Same => |x| x.interval(0),
+    Scaled => |x| Some(x.interval(0)?.join(&Interval::point(0.0)).sum()),
+    Scattered => scattered,
+    Share => share,
+    Sin => |_| Some(Interval::closed(-1.0, 1.0)),
+    Sqrt => |x| Some(x.interval(0)?.sqrt()),
+    Square => |x| x.squares(x.interval(0)?.square()),
+    Sub => |x| with_any(x.interval(0), x.interval(1), Interval::sub),
+    Sum => sum,
+    Tanh => |x| Some(x.interval(0).unwrap_or(Interval::REAL).tanh()),
+    Union => |x| (0..x.0.len()).map(|at| x.interval(at)).reduce(|a, b| Some(a?.join(&b?))).flatten(),
+}
 
 /// Between bounds at these operands, numbers or tensors, which may be left out.
 fn bounded(x: &Operands, low: Option<usize>, high: Option<usize>) -> Option<Interval> {
@@ -275,9 +277,8 @@ mod tests {
     use super::*;
     use crate::values::Tensor;
 
-    fn apply(name: &str, operands: Vec<Value>) -> Option<Interval> {
-        let at = FUNCTIONS.binary_search_by_key(&name, |(name, _)| name).ok()?;
-        (FUNCTIONS[at].1)(&Operands(operands))
+    fn apply(word: RangeFunction, operands: Vec<Value>) -> Option<Interval> {
+        function(word)(&Operands(operands))
     }
 
     fn ranged(range: Interval) -> Value {
@@ -285,39 +286,43 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_sorted() {
-        assert!(FUNCTIONS.is_sorted_by_key(|(name, _)| *name));
-    }
-
-    #[test]
     fn clamps_guard_only_with_known_bounds() {
         let any = ranged(Interval::REAL);
         let eps = Value::Float(Some(1e-6));
-        let guarded = apply("clamp", vec![any.clone(), eps.clone(), Value::None]);
+        let guarded = apply(RangeFunction::Clamp, vec![any.clone(), eps.clone(), Value::None]);
         assert!(guarded.is_some_and(|range| !range.contains_zero()));
-        assert_eq!(apply("clamp", vec![any.clone(), Value::Unknown, Value::None]), None);
-        assert_eq!(apply("clamp", vec![Value::Unknown, eps.clone(), Value::None]), None);
+        assert_eq!(apply(RangeFunction::Clamp, vec![any.clone(), Value::Unknown, Value::None]), None);
+        assert_eq!(apply(RangeFunction::Clamp, vec![Value::Unknown, eps.clone(), Value::None]), None);
         assert!(
-            apply("floor-at", vec![any.clone(), eps.clone()]).is_some_and(|range| !range.contains_zero())
+            apply(RangeFunction::FloorAt, vec![any.clone(), eps.clone()])
+                .is_some_and(|range| !range.contains_zero())
         );
-        assert!(apply("ceil-at", vec![any.clone(), eps.clone()]).is_some_and(|range| range.contains_zero()));
-        let above = apply("clamp", vec![any, Value::None, eps]);
+        assert!(
+            apply(RangeFunction::CeilAt, vec![any.clone(), eps.clone()])
+                .is_some_and(|range| range.contains_zero())
+        );
+        let above = apply(RangeFunction::Clamp, vec![any, Value::None, eps]);
         assert!(above.is_some_and(|range| range.contains_zero()));
     }
 
     #[test]
     fn activations_bound_their_results() {
         let any = || ranged(Interval::REAL);
-        assert_eq!(apply("relu", vec![any()]), Some(Interval::NON_NEGATIVE));
-        assert_eq!(apply("elu", vec![any(), Value::Float(Some(2.0))]).map(|range| range.low), Some(-2.0));
+        assert_eq!(apply(RangeFunction::Relu, vec![any()]), Some(Interval::NON_NEGATIVE));
+        assert_eq!(
+            apply(RangeFunction::Elu, vec![any(), Value::Float(Some(2.0))]).map(|range| range.low),
+            Some(-2.0)
+        );
         let squares = Interval { low_end: End::Touched, ..Interval::NON_NEGATIVE };
-        assert_eq!(apply("square", vec![any()]), Some(squares));
-        assert_eq!(apply("pow", vec![any(), Value::int(2)]), Some(squares));
-        assert_eq!(apply("sum", vec![ranged(squares)]), Some(Interval::POSITIVE));
-        assert_eq!(apply("pow", vec![any(), Value::Unknown]), None);
-        assert_eq!(apply("scaled", vec![ranged(Interval::closed(1.0, 2.0))]), Some(Interval::NON_NEGATIVE));
-        assert_eq!(apply("relu", vec![Value::Unknown]), None);
-        assert_eq!(apply("no such function", vec![any()]), None);
+        assert_eq!(apply(RangeFunction::Square, vec![any()]), Some(squares));
+        assert_eq!(apply(RangeFunction::Pow, vec![any(), Value::int(2)]), Some(squares));
+        assert_eq!(apply(RangeFunction::Sum, vec![ranged(squares)]), Some(Interval::POSITIVE));
+        assert_eq!(apply(RangeFunction::Pow, vec![any(), Value::Unknown]), None);
+        assert_eq!(
+            apply(RangeFunction::Scaled, vec![ranged(Interval::closed(1.0, 2.0))]),
+            Some(Interval::NON_NEGATIVE)
+        );
+        assert_eq!(apply(RangeFunction::Relu, vec![Value::Unknown]), None);
     }
 
     #[test]
@@ -325,35 +330,38 @@ mod tests {
         let weight =
             || Value::tensor(Tensor { learned: true, source: Source::Parameter, ..Tensor::default() });
         let data = || Value::tensor(Tensor::default());
-        assert_eq!(apply("product", vec![data(), weight()]), Some(Interval::REAL));
-        assert_eq!(apply("product", vec![Value::Unknown, weight()]), Some(Interval::REAL));
-        assert_eq!(apply("product", vec![data(), data()]), None);
-        assert_eq!(apply("product", vec![ranged(Interval::point(0.0)), weight()]), None);
+        assert_eq!(apply(RangeFunction::Product, vec![data(), weight()]), Some(Interval::REAL));
+        assert_eq!(apply(RangeFunction::Product, vec![Value::Unknown, weight()]), Some(Interval::REAL));
+        assert_eq!(apply(RangeFunction::Product, vec![data(), data()]), None);
+        assert_eq!(apply(RangeFunction::Product, vec![ranged(Interval::point(0.0)), weight()]), None);
         let shares = || ranged(Interval::closed(0.0, 1.0));
-        assert_eq!(apply("product", vec![shares(), shares()]), Some(Interval::NON_NEGATIVE));
-        assert_eq!(apply("product", vec![shares(), shares(), weight()]), Some(Interval::REAL));
-        assert_eq!(apply("product", vec![shares(), shares(), Value::None]), Some(Interval::NON_NEGATIVE));
-        assert_eq!(apply("any", vec![data(), weight()]), Some(Interval::REAL));
-        assert_eq!(apply("any", vec![shares(), data()]), None);
+        assert_eq!(apply(RangeFunction::Product, vec![shares(), shares()]), Some(Interval::NON_NEGATIVE));
+        assert_eq!(apply(RangeFunction::Product, vec![shares(), shares(), weight()]), Some(Interval::REAL));
+        assert_eq!(
+            apply(RangeFunction::Product, vec![shares(), shares(), Value::None]),
+            Some(Interval::NON_NEGATIVE)
+        );
+        assert_eq!(apply(RangeFunction::Any, vec![data(), weight()]), Some(Interval::REAL));
+        assert_eq!(apply(RangeFunction::Any, vec![shares(), data()]), None);
     }
 
     #[test]
     fn what_is_put_into_zeros_is_there() {
         let zeros = || ranged(Interval::point(0.0));
         assert_eq!(
-            apply("scattered", vec![zeros(), Value::int(1), Value::None]),
+            apply(RangeFunction::Scattered, vec![zeros(), Value::int(1), Value::None]),
             Some(Interval::closed(0.0, 1.0))
         );
         assert_eq!(
-            apply("scattered", vec![zeros(), Value::None, Value::int(2)]),
+            apply(RangeFunction::Scattered, vec![zeros(), Value::None, Value::int(2)]),
             Some(Interval::closed(0.0, 2.0))
         );
-        assert_eq!(apply("scattered", vec![zeros(), Value::Unknown, Value::None]), None);
+        assert_eq!(apply(RangeFunction::Scattered, vec![zeros(), Value::Unknown, Value::None]), None);
     }
 
     #[test]
     fn the_side_below_zero_is_leaky() {
-        let leaks = |range| apply("leaky", vec![ranged(range), Value::Float(Some(0.5))]);
+        let leaks = |range| apply(RangeFunction::Leaky, vec![ranged(range), Value::Float(Some(0.5))]);
         assert_eq!(leaks(Interval::REAL), Some(Interval::REAL));
         assert_eq!(leaks(Interval::closed(-2.0, 3.0)), Some(Interval::closed(-1.0, 3.0)));
         assert_eq!(leaks(Interval::closed(1.0, 3.0)), Some(Interval::closed(1.0, 3.0)));
@@ -362,38 +370,50 @@ mod tests {
 
     #[test]
     fn logarithms_of_sums_and_other_bases() {
-        let sum = apply("logsumexp", vec![ranged(Interval::closed(1.0, 2.0))]);
+        let sum = apply(RangeFunction::Logsumexp, vec![ranged(Interval::closed(1.0, 2.0))]);
         assert!(sum.is_some_and(|range| range.low == 1.0 && range.high.is_infinite()));
-        assert_eq!(apply("logsumexp", vec![ranged(Interval::REAL)]), Some(Interval::REAL));
-        let bits = apply("log2", vec![ranged(Interval::closed(1.0, 4.0))]);
+        assert_eq!(apply(RangeFunction::Logsumexp, vec![ranged(Interval::REAL)]), Some(Interval::REAL));
+        let bits = apply(RangeFunction::Log2, vec![ranged(Interval::closed(1.0, 4.0))]);
         assert!(bits.is_some_and(|range| range.low == 0.0 && (range.high - 2.0).abs() < 1e-12));
     }
 
     #[test]
     fn a_quotient_without_a_pole() {
         let positive = || ranged(Interval::NON_NEGATIVE);
-        assert_eq!(apply("quotient-or-zero", vec![positive(), positive()]), Some(Interval::NON_NEGATIVE));
-        assert_eq!(apply("quotient-or-zero", vec![positive(), ranged(Interval::REAL)]), Some(Interval::REAL));
+        assert_eq!(
+            apply(RangeFunction::QuotientOrZero, vec![positive(), positive()]),
+            Some(Interval::NON_NEGATIVE)
+        );
+        assert_eq!(
+            apply(RangeFunction::QuotientOrZero, vec![positive(), ranged(Interval::REAL)]),
+            Some(Interval::REAL)
+        );
     }
 
     #[test]
     fn unions_and_extremes_follow_their_operands() {
         let unit = || ranged(Interval::closed(0.0, 1.0));
-        assert_eq!(apply("union", vec![Value::int(-1), Value::int(3)]), Some(Interval::closed(-1.0, 3.0)));
-        assert_eq!(apply("union", vec![unit(), Value::Unknown]), None);
+        assert_eq!(
+            apply(RangeFunction::Union, vec![Value::int(-1), Value::int(3)]),
+            Some(Interval::closed(-1.0, 3.0))
+        );
+        assert_eq!(apply(RangeFunction::Union, vec![unit(), Value::Unknown]), None);
         let two = ranged(Interval::closed(2.0, 3.0));
-        assert_eq!(apply("optional-max", vec![unit(), two]), Some(Interval::closed(2.0, 3.0)));
-        assert_eq!(apply("optional-max", vec![unit(), Value::int(-1)]), Some(Interval::closed(0.0, 1.0)));
-        assert_eq!(apply("optional-min", vec![unit(), Value::Unknown]), None);
-        assert_eq!(apply("prod", vec![unit()]), Some(Interval::NON_NEGATIVE));
-        assert_eq!(apply("prod", vec![ranged(Interval::REAL)]), Some(Interval::REAL));
+        assert_eq!(apply(RangeFunction::OptionalMax, vec![unit(), two]), Some(Interval::closed(2.0, 3.0)));
+        assert_eq!(
+            apply(RangeFunction::OptionalMax, vec![unit(), Value::int(-1)]),
+            Some(Interval::closed(0.0, 1.0))
+        );
+        assert_eq!(apply(RangeFunction::OptionalMin, vec![unit(), Value::Unknown]), None);
+        assert_eq!(apply(RangeFunction::Prod, vec![unit()]), Some(Interval::NON_NEGATIVE));
+        assert_eq!(apply(RangeFunction::Prod, vec![ranged(Interval::REAL)]), Some(Interval::REAL));
     }
 
     #[test]
     fn sums_of_positive_numbers_are_positive() {
-        let sum = apply("sum", vec![ranged(Interval::POSITIVE)]);
+        let sum = apply(RangeFunction::Sum, vec![ranged(Interval::POSITIVE)]);
         assert_eq!(sum, Some(Interval::POSITIVE));
-        assert_eq!(apply("sum", vec![Value::int(3)]), Some(Interval::point(3.0)));
-        assert_eq!(apply("sum", vec![Value::Unknown]), None);
+        assert_eq!(apply(RangeFunction::Sum, vec![Value::int(3)]), Some(Interval::point(3.0)));
+        assert_eq!(apply(RangeFunction::Sum, vec![Value::Unknown]), None);
     }
 }

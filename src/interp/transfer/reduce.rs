@@ -3,7 +3,7 @@
 use super::build::*;
 use super::dims;
 use super::elementwise::broadcast_all;
-use crate::apis::{Expects, Mark, RangeSpec};
+use crate::apis::{Expects, Mark, RangeFunction};
 use crate::interp::{Interp, Invocation};
 use crate::values::*;
 use std::rc::Rc;
@@ -51,18 +51,19 @@ pub fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// Of a maximum, whose it is.
 fn largest(call: &Invocation, of: &Rc<Tensor>) -> Option<Rc<Relation>> {
-    let is_maximum = matches!(&call.api.range, Some(RangeSpec::Of(apply)) if matches!(apply.verb.as_str(), "largest" | "optional-max"));
+    let is_maximum =
+        matches!(call.api.range_function(), Some(RangeFunction::Largest | RangeFunction::OptionalMax));
     is_maximum.then(|| Rc::new(Relation::Largest(of.clone())))
 }
 
 /// What sums or averages any numbers gives any number.
 fn averages(call: &Invocation) -> bool {
-    matches!(&call.api.range, Some(RangeSpec::Of(apply)) if matches!(apply.verb.as_str(), "mean" | "sum"))
+    matches!(call.api.range_function(), Some(RangeFunction::Mean | RangeFunction::Sum))
 }
 
 /// Means of integers are no integers.
 fn is_mean(call: &Invocation) -> bool {
-    !matches!(&call.api.range, Some(RangeSpec::Of(apply)) if apply.verb == "sum" || apply.verb == "prod")
+    !matches!(call.api.range_function(), Some(RangeFunction::Sum | RangeFunction::Prod))
 }
 
 /// `reduce-pair x dim`: the numbers and where they were.

@@ -1,0 +1,58 @@
+//! What a call does: the verbs of the training protocol, with what they act on.
+
+use super::words::vocabulary;
+
+vocabulary! {
+    /// A verb of the training protocol, sorted by name.
+    Verb "effect"
+    classes {}
+    AddLayer "add-layer" (Model Layer) "a model grows by a layer";
+    AddParams "add-params" (Optimizer Group) "an optimizer owns more parameters";
+    Backward "backward" (Loss [Gradient RetainGraph CreateGraph])
+        "walks the graph and accumulates into its parameters";
+    Call "call" (F; Args) "calls back";
+    Clear "clear" (X) "the gradients of an optimizer, module or parameters become none or zero";
+    ClearSession "clear-session" () "the framework forgets the models that it keeps";
+    Clip "clip" (Parameters [Bound]) "bounds their gradients; a bound of infinity only measures them";
+    Compile "compile" (Model Optimizer [Loss Module])
+        "a model learns what it is trained with; a loss given by its name is in the module";
+    Copy "copy" (X [Word])
+        "an array becomes a tensor as a whole; with 'traced' that matters in a traced function only";
+    DefaultDevice "default-device" (Device) "from here on factories and layers are on this device";
+    DefaultDType "default-dtype" (Dtype) "from here on new tensors and layers are of this dtype";
+    Detach "detach" (X) "leaves the graph, in place";
+    Differentiate "differentiate" (Loss)
+        "a tape walks what it recorded on the way to a loss, or to what a function gives";
+    Drop "drop" (P [Training]) "numbers are dropped with this probability, unless the flag is off";
+    Empty "empty" (Word) "free memory is looked for and handed back: 'cache' or 'garbage'";
+    Eval "eval" (Module) "sets the mode to evaluation";
+    Exhaust "exhaust" (Iterator) "goes through an iterator to its end";
+    Fit "fit" (Model [Data BatchSize]) "the framework runs the whole loop";
+    GradMode "grad-mode" (Flag) "sets whether gradients are recorded, from here on";
+    Move "move" (X Device) "goes to a device, in place (a module)";
+    ReadScale "read-scale" (Scaler) "the script learns the scale";
+    Recompute "recompute" (Reentrant)
+        "a part of the model runs again in the backward pass; a parameter that is not given leaves open how";
+    RefuseAutocast "refuse-autocast" (X) "ends the run where x is on the GPU and autocast is on";
+    Register "register" (Module Name Value) "value becomes the attribute of that name";
+    Replicate "replicate" (Module) "each process has a copy, and they train together";
+    RequiresGrad "requires-grad" (X Flag) "whether gradients are wanted, in place";
+    Restore "restore" (X) "its parameters get values from elsewhere";
+    Schedule "schedule" (Scheduler [Epoch]) "goes on to the next learning rate, or to that of an epoch";
+    Seed "seed" (X) "random numbers begin anew from x";
+    SetEpoch "set-epoch" (Sampler) "from here on another order";
+    Spawn "spawn" (F [Args]) "calls back in processes of their own, with the rank in front of the arguments";
+    StartMethod "start-method" (Name) "how processes are started from here on";
+    Step "step" (Optimizer [Closure Scaler])
+        "applies gradients, through a scaler that divides them by its scale";
+    Train "train" (Module [Flag]) "sets the mode to training, or as the flag says";
+    TrainBatch "train-batch" (Model [Data]) "the framework takes one step";
+    Trainable "trainable" (X Flag) "from the next compilation on its parts learn, or do not";
+    Unknown "unknown" (X) "may do anything to x";
+    Unscale "unscale" (Scaler Optimizer) "the gradients of an optimizer are divided by the scale, in place";
+    Update "update" (Optimizer Variables) "gradients are applied to these, in whichever replica";
+    UpdateScale "update-scale" (Scaler) "the scaler chooses its next scale";
+    Walk "walk" (Loss [Gradient RetainGraph CreateGraph]) "walks the graph, accumulates into nothing";
+    WorkerInfo "worker-info" () "the caller learns which worker of a loader it is";
+    Zero "zero" (X) "the numbers of a tensor become zero, in place; clears where x is a gradient";
+}
