@@ -68,6 +68,7 @@ ORDER = [
             ("Contributing", "CONTRIBUTING.md"),
             ("Adding a rule", "docs/adding-a-rule.md"),
             ("Architecture", "docs/architecture.md"),
+            ("Anatomy of a finding", "docs/anatomy-of-a-finding.md"),
             ("Style", "docs/style.md"),
             ("The index of names", "rules/index/README.md"),
         ],
