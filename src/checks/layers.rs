@@ -2,16 +2,15 @@
 //! beside them have, as the layers of a stand-in.
 
 use super::modules;
+use crate::facts::Script;
 use crate::facts::layers::{BROKEN, DETACHED, HIDDEN, LEARNS, MISSED, REPLACED};
-use crate::facts::{Script, optimizers};
 use crate::report::replay::{LAYERS, Layer};
 use crate::trace::Sight;
-use crate::values::{ObjId, ObjSet};
+use crate::values::ObjId;
 
 /// The layers of a stand-in for each optimizer that steps, by what is known of it.
 pub fn layers(script: &Script) -> Vec<[Layer; LAYERS]> {
-    let mut stepping = ObjSet::default();
-    script.rehearsal.entries.iter().for_each(|entry| optimizers(&entry.nodes, &mut stepping));
+    let stepping = script.stepping_optimizers();
     let (detached, broken) = (script.detached_losses(), script.broken_graphs());
     let (replaced, abandoned) = (script.replaced_parts(), script.abandoned_models());
     let of = |optimizer: ObjId| {

@@ -50,6 +50,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         card: &settings.target.name,
         pins: inline.as_ref().unwrap_or(&pins),
         missing: OnceCell::new(),
+        timelines: Default::default(),
     };
     let mut findings = Findings::default();
     for rule in checks::all() {

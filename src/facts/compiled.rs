@@ -58,6 +58,7 @@ impl Survey {
 
 impl Protocol for Survey {
     type State = ();
+    type Event = Event;
 
     fn join(&self, _: &(), _: &()) {}
 
@@ -134,6 +135,7 @@ impl<'h> Life<'h> {
 
 impl Protocol for Life<'_> {
     type State = Training;
+    type Event = Event;
 
     /// Where ways out of a loop meet: a loop over layers is never run through in vain.
     fn join(&self, a: &Training, b: &Training) -> Training {

@@ -1,7 +1,6 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
-mod accumulation;
 mod activations;
 mod apis;
 mod compiled;
@@ -9,9 +8,9 @@ mod data;
 mod dtypes;
 pub(crate) mod edits;
 mod engines;
+mod exhausted;
 mod feeding;
 pub mod gpus;
-mod gradients;
 mod graphs;
 mod heads;
 mod homes;
@@ -23,28 +22,23 @@ mod matrices;
 mod memory;
 mod modes;
 mod numbers;
+pub mod optimizer;
 mod repairs;
-mod replaced;
 mod replays;
-mod rounds;
 mod runs;
-mod scaling;
-mod shares;
 mod slopes;
 mod stand_ins;
-mod steps;
 mod targets;
 mod walks;
 
-pub use accumulation::FullSize;
 pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use apis::{MissingName, Why};
 pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
 pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use engines::RawBackward;
+pub use exhausted::SpentIterator;
 pub use feeding::{GpuInWorker, SameEpochs, SharedSeed, Undivided, Unshuffled};
-pub use gradients::{ClearedEarly, Misplaced, UnclearedStep};
 pub use graphs::{BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, WrongArity};
 pub use heads::{Head, Heads};
 pub use homes::StrandedTensor;
@@ -54,12 +48,12 @@ pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, R
 pub use memory::{IdleGraph, RetainedGraph};
 pub use modes::{EvaluatedInTraining, StuckInEval};
 pub use numbers::{Ailment, Unsafe};
-pub use replaced::{Abandoned, ReplacedPart, SpentIterator};
+pub use optimizer::{
+    Abandoned, BypassedScaler, ClearedEarly, EarlySchedule, FullSize, IdleClipping, Misplaced, ReplacedPart,
+    ScaledClipping, Stale, StaleScale, Unapplied, UnclearedStep, UnscaledBackward, Unstepped,
+};
 pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
-pub use scaling::{BypassedScaler, IdleClipping, ScaledClipping, Stale, StaleScale, UnscaledBackward};
-pub(crate) use shares::optimizers;
 pub use stand_ins::Repair;
-pub use steps::{EarlySchedule, Unapplied, Unstepped};
 pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
 pub use walks::WalkedAgain;
 
@@ -87,6 +81,8 @@ pub struct Script<'a> {
     pub pins: &'a Pins,
     /// Asked by two rules, and looked up once.
     pub missing: OnceCell<Vec<MissingName>>,
+    /// Of the optimizers, as far as they were asked for.
+    pub timelines: optimizer::Timelines,
 }
 
 /// What the rules found, each with the function that was rehearsed without its callers, if that is what it rests on.

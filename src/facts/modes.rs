@@ -124,6 +124,7 @@ impl Turn<'_, '_> {
 
 impl Protocol for Turn<'_, '_> {
     type State = Now;
+    type Event = Event;
 
     fn join(&self, a: &Now, b: &Now) -> Now {
         let ran = match (&a.ran, &b.ran) {
@@ -177,6 +178,7 @@ const TRAINED: u8 = 2;
 
 impl Protocol for Since<'_, '_> {
     type State = u8;
+    type Event = Event;
 
     fn join(&self, a: &u8, b: &u8) -> u8 {
         a | b

@@ -2,12 +2,11 @@
 //! calls, its loss; and what of it the finding would have otherwise.
 
 use super::Script;
-use super::shares::optimizers;
 use crate::report::Place;
 use crate::report::replay::{
     Act, Call, Carried, Layer, Loss, Modes, Number, Optimizer, Replay, Step, Training,
 };
-use crate::values::{ClassRef, ObjId, ObjSet};
+use crate::values::{ClassRef, ObjId};
 use ustr::Ustr;
 
 /// What a layer drops that is not told otherwise (`torch.nn.Dropout`).
@@ -39,13 +38,13 @@ pub enum Repair {
 impl Script<'_> {
     /// A training with the script's order of calls around a step, against one in which they are repaired.
     pub fn replay_of_order(&self, step: Place, repair: Repair) -> Option<Replay> {
-        let (optimizer, round) = self.round_at(&[step])?;
+        let (optimizer, round) = self.step_order_at(&[step])?;
         self.order(optimizer, round, repair)
     }
 
     /// The same of a schedule, which may go on in a loop around the one that steps.
     pub fn replay_of_schedule(&self, step: Place, schedule: Place) -> Option<Replay> {
-        let (optimizer, round) = self.round_at(&[step, schedule])?;
+        let (optimizer, round) = self.step_order_at(&[step, schedule])?;
         self.order(optimizer, round, Repair::Schedule)
     }
 
@@ -55,7 +54,7 @@ impl Script<'_> {
         let is_it =
             |object: &ObjId| heap.get(*object).optimizer().is_some() && heap.get(*object).site == made;
         let optimizer = (0..heap.len()).map(|index| ObjId(index as u32)).find(is_it)?;
-        let round = self.round_of(optimizer, &[backward])?;
+        let round = self.step_order_of(optimizer, &[backward])?;
         self.order(optimizer, round, Repair::Step)
     }
 
@@ -144,9 +143,8 @@ impl Script<'_> {
 
     /// The one optimizer that steps in the script.
     fn only_optimizer(&self) -> Option<ObjId> {
-        let mut found = ObjSet::default();
-        self.rehearsal.entries.iter().for_each(|entry| optimizers(&entry.nodes, &mut found));
-        let mut found = found.iter();
+        let stepping = self.stepping_optimizers();
+        let mut found = stepping.iter();
         found.next().filter(|_| found.next().is_none())
     }
 }

@@ -28,22 +28,23 @@ pub struct FnKey {
     pub function: FnId,
 }
 
+/// The tree of what happens; a projection of it has events of its own.
 #[derive(Debug)]
-pub enum Node {
-    Event(Event),
+pub enum Node<E = Event> {
+    Event(E),
     Loop {
         id: LoopId,
-        body: Vec<Node>,
+        body: Vec<Node<E>>,
     },
     Branch {
         when: When,
-        arms: Vec<Vec<Node>>,
+        arms: Vec<Vec<Node<E>>>,
     },
     /// The body of an inlined call.
     Call {
         site: Place,
         name: Ustr,
-        body: Vec<Node>,
+        body: Vec<Node<E>>,
     },
     Exit(Exit),
 }

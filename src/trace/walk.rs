@@ -2,7 +2,7 @@
 //! their fixpoint, and told when an event is seen for good. The first walk finds the state at the head of each
 //! loop, once for each state that the loop is entered in; the second sees every event once.
 
-use super::{Event, Exit, LoopId, Node, When};
+use super::{Exit, LoopId, Node, When};
 use crate::report::Place;
 use rustc_hash::FxHashMap;
 use ustr::Ustr;
@@ -13,13 +13,15 @@ mod tests;
 /// An automaton over the events of a trace.
 pub trait Protocol {
     type State: Clone + PartialEq;
+    /// What stands in the tree: the events of the trace, or of a projection of it.
+    type Event;
 
     /// What is known where two ways meet.
     fn join(&self, a: &Self::State, b: &Self::State) -> Self::State;
 
     /// One event. `way.settled` is true once for each event in each context, when loops have settled. What
     /// becomes of the state does not depend on it.
-    fn event(&mut self, state: &mut Self::State, event: &Event, way: &Way);
+    fn event(&mut self, state: &mut Self::State, event: &Self::Event, way: &Way);
 
     /// Whether a loop's head is what came before it or what came round; if not, it is what came round.
     fn joins_entry(&self) -> bool {
@@ -66,7 +68,7 @@ const MOST_VISITS: usize = 256;
 
 /// Walks a sequence from a state. Where its loops do not settle in the visits that a walk may take, nothing of it
 /// is ever settled, and the result is false.
-pub fn walk<P: Protocol>(protocol: &mut P, nodes: &[Node], start: P::State) -> bool {
+pub fn walk<P: Protocol>(protocol: &mut P, nodes: &[Node<P::Event>], start: P::State) -> bool {
     let fuel = MOST_VISITS * count(nodes);
     let once = protocol.first_round_only();
     let mut walker = Walker { protocol, way: Way::default(), fixpoints: FxHashMap::default(), fuel };
@@ -82,8 +84,8 @@ pub fn walk<P: Protocol>(protocol: &mut P, nodes: &[Node], start: P::State) -> b
 }
 
 /// How many nodes a sequence has, and one more.
-fn count(nodes: &[Node]) -> usize {
-    let inside = |node: &Node| match node {
+fn count<E>(nodes: &[Node<E>]) -> usize {
+    let inside = |node: &Node<E>| match node {
         Node::Loop { body, .. } | Node::Call { body, .. } => count(body),
         Node::Branch { arms, .. } => arms.iter().map(|arm| count(arm)).sum(),
         Node::Event(_) | Node::Exit(_) => 1,
@@ -132,7 +134,7 @@ struct Walker<'w, P: Protocol> {
     protocol: &'w mut P,
     way: Way,
     /// Of each loop, by the states that it was entered in.
-    fixpoints: FxHashMap<*const Node, Vec<(P::State, Fixpoint<P::State>)>>,
+    fixpoints: FxHashMap<*const Node<P::Event>, Vec<(P::State, Fixpoint<P::State>)>>,
     /// Visits that are left until loops have settled.
     fuel: usize,
 }
@@ -152,7 +154,7 @@ impl<P: Protocol> Walker<'_, P> {
         states.into_iter().reduce(|a, b| self.protocol.join(&a, &b))
     }
 
-    fn sequence(&mut self, nodes: &[Node], start: P::State) -> Ends<P::State> {
+    fn sequence(&mut self, nodes: &[Node<P::Event>], start: P::State) -> Ends<P::State> {
         let mut ends = Ends::new(start);
         for node in nodes {
             self.burn(1);
@@ -165,7 +167,7 @@ impl<P: Protocol> Walker<'_, P> {
         ends
     }
 
-    fn node(&mut self, node: &Node, mut state: P::State, ends: &mut Ends<P::State>) {
+    fn node(&mut self, node: &Node<P::Event>, mut state: P::State, ends: &mut Ends<P::State>) {
         match node {
             Node::Event(event) => {
                 self.protocol.event(&mut state, event, &self.way);
@@ -188,7 +190,13 @@ impl<P: Protocol> Walker<'_, P> {
         }
     }
 
-    fn branch(&mut self, when: When, arms: &[Vec<Node>], state: P::State, ends: &mut Ends<P::State>) {
+    fn branch(
+        &mut self,
+        when: When,
+        arms: &[Vec<Node<P::Event>>],
+        state: P::State,
+        ends: &mut Ends<P::State>,
+    ) {
         let mut nexts = Vec::new();
         for arm in arms {
             self.protocol.enter_arm(when);
@@ -208,9 +216,9 @@ impl<P: Protocol> Walker<'_, P> {
     /// The state behind a loop.
     fn run_loop(
         &mut self,
-        node: &Node,
+        node: &Node<P::Event>,
         id: LoopId,
-        body: &[Node],
+        body: &[Node<P::Event>],
         mut start: P::State,
         around: &mut Ends<P::State>,
     ) -> P::State {
@@ -229,7 +237,7 @@ impl<P: Protocol> Walker<'_, P> {
         state
     }
 
-    fn iteration(&mut self, id: LoopId, body: &[Node], head: P::State) -> Ends<P::State> {
+    fn iteration(&mut self, id: LoopId, body: &[Node<P::Event>], head: P::State) -> Ends<P::State> {
         self.way.loops.push(id);
         let ends = self.sequence(body, head);
         self.way.loops.pop();
@@ -237,7 +245,13 @@ impl<P: Protocol> Walker<'_, P> {
     }
 
     /// What a loop comes to from a state, which is found out once: loops in loops take no more passes for it.
-    fn fixpoint(&mut self, node: &Node, id: LoopId, body: &[Node], start: &P::State) -> Fixpoint<P::State> {
+    fn fixpoint(
+        &mut self,
+        node: &Node<P::Event>,
+        id: LoopId,
+        body: &[Node<P::Event>],
+        start: &P::State,
+    ) -> Fixpoint<P::State> {
         let known = self.fixpoints.entry(std::ptr::from_ref(node)).or_default();
         if let Some((_, known)) = known.iter().find(|(entered, _)| entered == start) {
             return known.clone();
@@ -252,7 +266,7 @@ impl<P: Protocol> Walker<'_, P> {
         found
     }
 
-    fn settle(&mut self, id: LoopId, body: &[Node], start: P::State) -> Fixpoint<P::State> {
+    fn settle(&mut self, id: LoopId, body: &[Node<P::Event>], start: P::State) -> Fixpoint<P::State> {
         let mut head = start;
         for _ in 0..MOST_PASSES {
             let ends = self.iteration(id, body, head.clone());

@@ -33,6 +33,7 @@ fn replays(project: &Project, of: impl Fn(&Script) -> Vec<Replay> + Sync) -> Vec
             card: "a card",
             pins: &pins,
             missing: OnceCell::new(),
+            timelines: Default::default(),
         };
         let path = project.source(file).path.display().to_string();
         found.lock().unwrap().extend(of(&script).into_iter().map(|replay| (path.clone(), replay)));

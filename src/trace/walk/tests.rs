@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::report::{Confidence, FileId, Span};
-use crate::trace::{Effect, Emptied};
+use crate::trace::{Effect, Emptied, Event};
 
 type Letters = u32;
 const START: Letters = 1 << 31;
@@ -27,6 +27,7 @@ struct Spelling {
 
 impl Protocol for Spelling {
     type State = Letters;
+    type Event = Event;
 
     fn join(&self, a: &Letters, b: &Letters) -> Letters {
         a | b
@@ -223,6 +224,7 @@ struct Counting {
 
 impl Protocol for Counting {
     type State = u64;
+    type Event = Event;
 
     fn join(&self, a: &u64, b: &u64) -> u64 {
         *a.max(b)

@@ -1,0 +1,115 @@
+//! The states of an optimizer's gradients: cleared, accumulated, applied. What the rules on `zero_grad` ask.
+
+use super::automaton::{Automaton, LoopHead, Moment};
+use super::powerset::{Powerset, states};
+use super::timeline::{Kind, OptimizerEvent};
+use super::view::Certainty;
+use crate::report::Place;
+use crate::trace::{LoopId, When};
+
+states! {
+    /// What the gradients of one optimizer are.
+    enum Gradients {
+        Clean,
+        /// Accumulated since the last clearing.
+        Fresh,
+        /// Applied, and still in place.
+        Applied,
+        /// New ones on top of applied ones.
+        Mixed,
+        /// Somebody we cannot see may have done anything.
+        Foreign,
+        /// Cleared before anything used them.
+        Lost,
+        /// Accumulated, and past the branch that steps every so often.
+        Skipped,
+    }
+}
+use Gradients::*;
+
+/// Two iterations of accumulating, applying and clearing gradients.
+pub(super) struct GradientCycle;
+
+pub(super) type GradientMoment = Moment<Powerset<Gradients>>;
+
+impl Automaton for GradientCycle {
+    type State = Powerset<Gradients>;
+
+    const LOOP_HEAD: LoopHead = LoopHead::BackEdge;
+
+    fn start() -> Powerset<Gradients> {
+        Powerset::one(Clean)
+    }
+
+    fn next(before: Powerset<Gradients>, event: &OptimizerEvent) -> Powerset<Gradients> {
+        match &event.kind {
+            Kind::Backward { certainty: Certainty::Must, .. } => before.map(accumulated),
+            Kind::Backward { certainty: Certainty::May, .. } => before.union(before.map(accumulated)),
+            Kind::Step { .. } => before.map(applied),
+            // Parameters that are cleared one by one, in a loop of their own, are lost once.
+            Kind::Clear { certainty: Certainty::Must, .. } if is_unused(before) => Powerset::one(Lost),
+            Kind::Clear { certainty: Certainty::Must, .. } | Kind::Made(Certainty::Must) => {
+                Powerset::one(Clean)
+            }
+            Kind::Clear { certainty: Certainty::May, .. } | Kind::Made(Certainty::May) => before.with(Clean),
+            Kind::Touched(touched) if touched.gradients => Powerset::one(Foreign),
+            _ => before,
+        }
+    }
+
+    fn join(a: &Powerset<Gradients>, b: &Powerset<Gradients>) -> Powerset<Gradients> {
+        a.union(*b)
+    }
+
+    /// Where one arm applies every so often, the other passes its gradients on.
+    fn arms(
+        when: When,
+        before: &Powerset<Gradients>,
+        arms: Vec<Powerset<Gradients>>,
+    ) -> Vec<Powerset<Gradients>> {
+        let steps = when == When::Phase
+            && before.may_be(&[Fresh])
+            && arms.iter().any(|arm| !arm.may_be(&[Fresh, Mixed]));
+        let passed_on = |arm: Powerset<Gradients>| {
+            if steps && arm.must_be(&[Fresh]) { Powerset::one(Skipped) } else { arm }
+        };
+        arms.into_iter().map(passed_on).collect()
+    }
+}
+
+fn accumulated(before: Gradients) -> Gradients {
+    match before {
+        Clean | Lost | Skipped => Fresh,
+        Applied => Mixed,
+        Fresh | Mixed | Foreign => before,
+    }
+}
+
+/// A step: what was cleared stays clear, for nothing is applied.
+fn applied(before: Gradients) -> Gradients {
+    match before {
+        Clean | Lost => Clean,
+        Fresh | Applied | Mixed | Foreign | Skipped => Applied,
+    }
+}
+
+/// Accumulated on every path, and not applied on any.
+pub(super) fn is_unused(states: Powerset<Gradients>) -> bool {
+    states.must_be(&[Fresh, Lost])
+}
+
+impl OptimizerEvent {
+    pub fn is_backward(&self) -> bool {
+        matches!(self.kind, Kind::Backward { .. })
+    }
+
+    pub fn is_in(&self, iteration: LoopId) -> bool {
+        self.loops.contains(&iteration)
+    }
+}
+
+/// Where gradients are added in an iteration.
+pub(super) fn backwards_in(iteration: LoopId, moments: &[GradientMoment]) -> Vec<Place> {
+    let backwards = moments.iter().map(|moment| &moment.event);
+    backwards.filter(|event| event.is_backward() && event.is_in(iteration)).map(|event| event.place).collect()
+}

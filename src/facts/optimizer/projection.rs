@@ -1,0 +1,244 @@
+//! From the trace to the timeline of one optimizer: each effect becomes the events that it is for this optimizer,
+//! and what neither holds an event nor changes the way is left out.
+
+use super::timeline::{Kind, OptimizerEvent, Pace, Touched};
+use super::view::OptimizerView;
+use crate::report::Place;
+use crate::trace::{Effect, Event, Exit, LoopId, Node, ScalerAct, When};
+use crate::values::{ObjId, ObjSet};
+use std::rc::Rc;
+use ustr::Ustr;
+
+type Projected = Node<Rc<OptimizerEvent>>;
+
+pub(super) struct Projection<'v, 'h> {
+    view: &'v OptimizerView<'h>,
+    loops: Vec<LoopId>,
+    calls: Vec<(Place, Ustr)>,
+    /// The same, as the events beside each other share them.
+    context: Option<Context>,
+    /// Of the branch that comes next.
+    coming: Option<Rc<OptimizerEvent>>,
+    /// Of the branches around.
+    pace: Option<Pace>,
+    conditional: bool,
+}
+
+type Context = (Rc<[LoopId]>, Rc<[(Place, Ustr)]>);
+
+/// Where paths through a part of the tree lead, and whether they meet an event.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Paths {
+    has_events: bool,
+    next: bool,
+    breaks: bool,
+    continues: bool,
+    returns: bool,
+}
+
+impl Paths {
+    fn through() -> Paths {
+        Paths { next: true, ..Paths::default() }
+    }
+
+    fn exit(exit: Exit) -> Paths {
+        Paths {
+            breaks: exit == Exit::Break,
+            continues: exit == Exit::Continue,
+            returns: exit == Exit::Return,
+            ..Paths::default()
+        }
+    }
+
+    fn or(self, other: Paths) -> Paths {
+        Paths {
+            has_events: self.has_events || other.has_events,
+            next: self.next || other.next,
+            breaks: self.breaks || other.breaks,
+            continues: self.continues || other.continues,
+            returns: self.returns || other.returns,
+        }
+    }
+
+    /// These, and from where they lead on those of what follows.
+    fn then(self, after: Paths) -> Paths {
+        let after =
+            if self.next { after } else { Paths { has_events: after.has_events, ..Paths::default() } };
+        Paths { next: after.next, ..self.or(after) }
+    }
+
+    /// Leaving it out changes nothing.
+    fn is_inert(self) -> bool {
+        self.next && !(self.has_events || self.breaks || self.continues || self.returns)
+    }
+}
+
+impl<'v, 'h> Projection<'v, 'h> {
+    pub fn new(view: &'v OptimizerView<'h>) -> Projection<'v, 'h> {
+        Projection {
+            view,
+            loops: Vec::new(),
+            calls: Vec::new(),
+            context: None,
+            coming: None,
+            pace: None,
+            conditional: false,
+        }
+    }
+
+    pub fn sequence(&mut self, nodes: &[Node]) -> (Vec<Projected>, Paths) {
+        let mut out = Vec::new();
+        let mut paths = Paths::through();
+        for node in nodes {
+            let own = self.node(node, &mut out);
+            paths = paths.then(own);
+        }
+        (out, paths)
+    }
+
+    fn node(&mut self, node: &Node, out: &mut Vec<Projected>) -> Paths {
+        match node {
+            Node::Event(event) => self.event(event, out),
+            Node::Exit(exit) => {
+                out.push(Node::Exit(*exit));
+                Paths::exit(*exit)
+            }
+            Node::Loop { id, body } => {
+                self.loops.push(*id);
+                let (body, inner) = self.inside(body);
+                self.loops.pop();
+                self.context = None;
+                let paths = Paths { next: true, breaks: false, continues: false, ..inner };
+                keep(Node::Loop { id: *id, body }, paths, out)
+            }
+            Node::Call { site, name, body } => {
+                self.calls.push((*site, *name));
+                let (body, inner) = self.inside(body);
+                self.calls.pop();
+                self.context = None;
+                let paths = Paths { next: inner.next || inner.returns, returns: false, ..inner };
+                keep(Node::Call { site: *site, name: *name, body }, paths, out)
+            }
+            Node::Branch { when, arms } => self.branch(*when, arms, out),
+        }
+    }
+
+    fn inside(&mut self, body: &[Node]) -> (Vec<Projected>, Paths) {
+        self.context = None;
+        self.sequence(body)
+    }
+
+    fn branch(&mut self, when: When, arms: &[Vec<Node>], out: &mut Vec<Projected>) -> Paths {
+        let counted = matches!(when, When::Phase | When::Counter);
+        let paced = self.coming.take().filter(|_| counted);
+        let around = (self.pace.clone(), self.conditional);
+        if let Some(Kind::Paced(pace)) = paced.as_ref().map(|event| &event.kind) {
+            self.pace = Some(pace.clone());
+        }
+        self.conditional |= when != When::Unknown;
+        let mut paths = Paths::default();
+        let mut projected = Vec::with_capacity(arms.len());
+        for arm in arms {
+            let (arm, inner) = self.sequence(arm);
+            projected.push(arm);
+            paths = paths.or(inner);
+        }
+        (self.pace, self.conditional) = around;
+        if !paths.is_inert() {
+            out.extend(paced.map(Node::Event));
+        }
+        keep(Node::Branch { when, arms: projected }, paths, out)
+    }
+
+    fn event(&mut self, event: &Event, out: &mut Vec<Projected>) -> Paths {
+        if let Effect::Paced { every, given } = &event.effect {
+            let pace = Pace { every: every.clone(), given: *given };
+            self.coming = Some(self.placed(Kind::Paced(pace), event));
+            return Paths::through();
+        }
+        let kind = self.view.kind(&event.effect);
+        let paths = Paths { has_events: kind.is_some(), ..Paths::through() };
+        out.extend(kind.map(|kind| Node::Event(self.placed(kind, event))));
+        paths
+    }
+
+    fn placed(&mut self, kind: Kind, event: &Event) -> Rc<OptimizerEvent> {
+        let (loops, calls) =
+            self.context.get_or_insert_with(|| (self.loops.as_slice().into(), self.calls.as_slice().into()));
+        Rc::new(OptimizerEvent {
+            kind,
+            place: event.place,
+            confidence: event.confidence,
+            loops: loops.clone(),
+            calls: calls.clone(),
+            pace: self.pace.clone(),
+            conditional: self.conditional,
+        })
+    }
+}
+
+/// What can be left out is.
+fn keep(node: Projected, paths: Paths, out: &mut Vec<Projected>) -> Paths {
+    if paths.is_inert() {
+        return Paths::through();
+    }
+    out.push(node);
+    paths
+}
+
+impl OptimizerView<'_> {
+    /// What an effect is for the optimizer.
+    fn kind(&self, effect: &Effect) -> Option<Kind> {
+        match effect {
+            Effect::Backward { leaves, others, scaled } => {
+                let certainty = self.accumulates(leaves, *others)?;
+                Some(Kind::Backward { certainty, scaled: *scaled })
+            }
+            Effect::Step { optimizer, scaler } => {
+                Some(Kind::Step { whose: self.whose(*optimizer)?, scaler: *scaler })
+            }
+            Effect::NamedStep { optimizer } => (*optimizer == self.optimizer).then_some(Kind::NamedStep),
+            Effect::UnseenStep => Some(Kind::UnseenStep),
+            Effect::Clear { targets, whole } => Some(match self.clears(targets, *whole) {
+                Some(certainty) => Kind::Clear { certainty, own: targets.contains(self.optimizer) },
+                None => Kind::ClearOther,
+            }),
+            Effect::Made { object } => self.is_renewed_by(*object).map(Kind::Made),
+            Effect::Clip { targets, whole } => self.clips(targets, *whole).map(Kind::Clip),
+            Effect::Scaler { scaler, act } => self.scaled(*scaler, *act),
+            Effect::Schedule { scheduler, optimizer } => {
+                let whose = self.whose_or_alone(*optimizer)?;
+                Some(Kind::Schedule { scheduler: *scheduler, whose })
+            }
+            Effect::Touch { objects } => self.touched(objects),
+            Effect::Read { objects } => Some(Kind::Read(self.reads(objects))),
+            Effect::Gather { optimizer, parts, .. } => {
+                let own = *optimizer == self.optimizer;
+                Some(Kind::Gathered { own, parts: Rc::new(parts.clone()) })
+            }
+            Effect::Replace { owner, part } => Some(Kind::Replaced { owner: *owner, part: *part }),
+            _ => None,
+        }
+    }
+
+    fn scaled(&self, scaler: ObjId, act: ScalerAct) -> Option<Kind> {
+        match act {
+            ScalerAct::Unscale(of) => match self.whose(of) {
+                Some(whose) => Some(Kind::Unscale(whose)),
+                None => self.may_be(of).then_some(Kind::MayUnscale),
+            },
+            ScalerAct::Update => Some(Kind::Update { scaler }),
+            ScalerAct::Scale => Some(Kind::Scale),
+            ScalerAct::Read => Some(Kind::ReadScale),
+        }
+    }
+
+    fn touched(&self, objects: &ObjSet) -> Option<Kind> {
+        let touched = Touched {
+            optimizer: objects.contains(self.optimizer),
+            gradients: self.may_be_touched_by(objects),
+            scaler: objects.iter().any(|object| self.is_scaler(object)),
+        };
+        (touched.gradients || touched.scaler).then_some(Kind::Touched(touched))
+    }
+}

@@ -1,0 +1,210 @@
+//! The timeline of one optimizer: the tree of a trace without whatever does not concern it, its effects as typed
+//! events. Everything that is said of an optimizer is read off it; it is made once and kept by the script.
+
+use super::projection::Projection;
+use super::view::{Certainty, OptimizerView, Parts, Whose, owned_parts, whose};
+use crate::facts::Script;
+use crate::report::{Confidence, Place};
+use crate::trace::{At, Effect, FnKey, LoopId, Node};
+use crate::values::{Int, ObjId, ObjSet, OptimizerState, Scaled};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// What happens to one optimizer in one entry of a rehearsal.
+pub(super) struct Timeline {
+    /// The entry, by its place among those of the rehearsal.
+    pub entry: usize,
+    /// The function whose body the entry is, if nothing called it.
+    pub seeded: Option<FnKey>,
+    pub optimizer: ObjId,
+    /// What it owns, or the part of that whose timeline this is.
+    pub state: OptimizerState,
+    pub nodes: Vec<Node<Rc<OptimizerEvent>>>,
+}
+
+/// Something that happens to the optimizer, or to the gradients that it applies.
+#[derive(Debug)]
+pub(super) struct OptimizerEvent {
+    pub kind: Kind,
+    pub place: Place,
+    pub confidence: Confidence,
+    /// Loops around it, outermost first, across calls.
+    pub loops: Rc<[LoopId]>,
+    /// Call sites that led there, outermost first.
+    pub calls: Rc<[(Place, Ustr)]>,
+    /// How often the branch around it is taken that a counter decides.
+    pub pace: Option<Pace>,
+    /// A counter, or an exception, decides whether the first iteration comes here.
+    pub conditional: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pace {
+    pub every: Int,
+    /// The user says how often.
+    pub given: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// Adds to the gradients.
+    Backward { certainty: Certainty, scaled: Scaled },
+    /// Applies the gradients, through a scaler or not.
+    Step { whose: Whose, scaler: Option<ObjId> },
+    /// The step is named and not called.
+    NamedStep,
+    /// Something steps that is not known.
+    UnseenStep,
+    /// The gradients are cleared, by the optimizer's own method or through what it owns.
+    Clear { certainty: Certainty, own: bool },
+    /// Gradients are cleared, and none of this optimizer's.
+    ClearOther,
+    /// What it owns was made anew, without gradients.
+    Made(Certainty),
+    /// The gradients are clipped.
+    Clip(Certainty),
+    /// A scaler divides the gradients by the scale.
+    Unscale(Whose),
+    /// It divides those of an optimizer that may be this one.
+    MayUnscale,
+    /// A scaler chooses the scale of the next iteration.
+    Update { scaler: ObjId },
+    /// A scaler multiplies a loss.
+    Scale,
+    /// The script learns the scale.
+    ReadScale,
+    /// A schedule of learning rates goes on.
+    Schedule { scheduler: ObjId, whose: Whose },
+    /// The branch that follows is taken every so often.
+    Paced(Pace),
+    /// A call that is not understood got hold of something.
+    Touched(Touched),
+    /// Gradients were looked at: its own, or else some that may be.
+    Read(Certainty),
+    /// An optimizer took these parameters as they were then.
+    Gathered { own: bool, parts: Rc<ObjSet> },
+    /// A part of a module was replaced.
+    Replaced { owner: ObjId, part: ObjId },
+}
+
+/// What a call that is not understood got hold of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Touched {
+    /// The optimizer itself.
+    pub optimizer: bool,
+    /// The optimizer, or something through which its gradients may be reached.
+    pub gradients: bool,
+    /// A scaler of gradients.
+    pub scaler: bool,
+}
+
+impl Timeline {
+    /// Whether anything of a kind happens.
+    pub fn any(&self, wanted: impl Fn(&Kind) -> bool) -> bool {
+        any(&self.nodes, &|event: &OptimizerEvent| wanted(&event.kind))
+    }
+
+    pub fn at(&self, event: &OptimizerEvent, confidence: Confidence) -> At {
+        At {
+            place: event.place,
+            loops: event.loops.clone(),
+            calls: event.calls.clone(),
+            seeded: self.seeded,
+            confidence: confidence.min(event.confidence),
+        }
+    }
+}
+
+/// Whether an event is in a part of a timeline.
+pub(super) fn any(nodes: &[Node<Rc<OptimizerEvent>>], wanted: &dyn Fn(&OptimizerEvent) -> bool) -> bool {
+    nodes.iter().any(|node| match node {
+        Node::Event(event) => wanted(event),
+        Node::Loop { body, .. } | Node::Call { body, .. } => any(body, wanted),
+        Node::Branch { arms, .. } => arms.iter().any(|arm| any(arm, wanted)),
+        Node::Exit(_) => false,
+    })
+}
+
+/// The timelines that were asked for so far.
+#[derive(Default)]
+pub struct Timelines(RefCell<FxHashMap<Key, Rc<Timeline>>>);
+
+/// What a timeline is made of.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    entry: usize,
+    optimizer: ObjId,
+    owns: ObjSet,
+    alone: bool,
+}
+
+impl Script<'_> {
+    /// The timelines of the optimizers that step in an entry, of all entries.
+    pub(super) fn timelines(&self, parts: Parts) -> Vec<Rc<Timeline>> {
+        let entries = self.rehearsal.entries.iter().enumerate();
+        let of = |(entry, body): (usize, &crate::trace::Entry)| {
+            self.timelines_in(entry, &stepping(&body.nodes), parts)
+        };
+        entries.flat_map(of).collect()
+    }
+
+    /// The timelines of several optimizers in one entry, among which a call has to be told.
+    pub(super) fn timelines_in(&self, entry: usize, among: &ObjSet, parts: Parts) -> Vec<Rc<Timeline>> {
+        let heap = &self.rehearsal.heap;
+        let mut all = Vec::new();
+        for optimizer in among.iter() {
+            let Some(state) = heap.get(optimizer).optimizer() else { continue };
+            for owns in owned_parts(state, parts) {
+                let state = OptimizerState { owns, ..state.clone() };
+                // Another that owns the same takes part in all that is done to this one.
+                let alone = among.iter().all(|other| whose(heap, optimizer, &state, other).is_some());
+                all.push(self.timeline(entry, optimizer, state, alone));
+            }
+        }
+        all
+    }
+
+    fn timeline(&self, entry: usize, optimizer: ObjId, state: OptimizerState, alone: bool) -> Rc<Timeline> {
+        let key = Key { entry, optimizer, owns: state.owns.clone(), alone };
+        if let Some(known) = self.timelines.0.borrow().get(&key) {
+            return known.clone();
+        }
+        let body = &self.rehearsal.entries[entry];
+        let view = OptimizerView::new(&self.rehearsal.heap, optimizer, state, alone);
+        let nodes = Projection::new(&view).sequence(&body.nodes).0;
+        let OptimizerView { state, .. } = view;
+        let made = Rc::new(Timeline { entry, seeded: body.function, optimizer, state, nodes });
+        self.timelines.0.borrow_mut().insert(key, made.clone());
+        made
+    }
+
+    /// The optimizers that step anywhere.
+    pub(crate) fn stepping_optimizers(&self) -> ObjSet {
+        let entries = self.rehearsal.entries.iter();
+        entries.fold(ObjSet::default(), |all, entry| all.union(&stepping(&entry.nodes)))
+    }
+}
+
+/// The optimizers that step in a sequence.
+fn stepping(nodes: &[Node]) -> ObjSet {
+    let mut found = ObjSet::default();
+    each_effect(nodes, &mut |_, effect| {
+        if let Effect::Step { optimizer, .. } = effect {
+            found.insert(*optimizer);
+        }
+    });
+    found
+}
+
+pub(super) fn each_effect(nodes: &[Node], see: &mut dyn FnMut(Place, &Effect)) {
+    for node in nodes {
+        match node {
+            Node::Event(event) => see(event.place, &event.effect),
+            Node::Loop { body, .. } | Node::Call { body, .. } => each_effect(body, see),
+            Node::Branch { arms, .. } => arms.iter().for_each(|arm| each_effect(arm, see)),
+            Node::Exit(_) => {}
+        }
+    }
+}

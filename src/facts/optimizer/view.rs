@@ -1,0 +1,152 @@
+//! What one optimizer owns, and which effects of a trace concern it. Whether an effect must reach it or only may
+//! is decided here and nowhere else.
+
+use crate::interp::modules::descendants;
+use crate::values::{Heap, ObjId, ObjSet, OptimizerState, State};
+
+/// Whether something happens to what an optimizer owns on every run, or on some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Certainty {
+    May,
+    Must,
+}
+
+/// Whose call it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Whose {
+    Own,
+    /// Another optimizer's, which applies the same gradients.
+    Shared,
+}
+
+/// Whether the parts of an optimizer are followed one by one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parts {
+    Together,
+    Apart,
+}
+
+/// One optimizer with all that it owns, or with a part of it.
+pub(super) struct OptimizerView<'h> {
+    heap: &'h Heap,
+    pub optimizer: ObjId,
+    pub state: OptimizerState,
+    /// The modules and parameters that it owns, with what is inside them.
+    owned: ObjSet,
+    /// No other optimizer could be meant.
+    alone: bool,
+}
+
+impl<'h> OptimizerView<'h> {
+    pub fn new(heap: &'h Heap, optimizer: ObjId, state: OptimizerState, alone: bool) -> OptimizerView<'h> {
+        let owned = with_submodules(heap, &state.owns);
+        OptimizerView { heap, optimizer, state, owned, alone }
+    }
+
+    fn overlaps(&self, objects: &ObjSet) -> bool {
+        let inside = with_submodules(self.heap, objects);
+        inside.iter().any(|object| self.owned.contains(object))
+            || self.state.owns.iter().any(|owner| inside.contains(owner))
+    }
+
+    /// Whether a backward pass adds to the gradients.
+    pub fn accumulates(&self, leaves: &ObjSet, others: bool) -> Option<Certainty> {
+        if self.overlaps(leaves) {
+            return Some(Certainty::Must);
+        }
+        let must = self.alone && (others || self.state.owns.is_empty());
+        (others || self.state.others).then_some(if must { Certainty::Must } else { Certainty::May })
+    }
+
+    /// Whether gradients of these are the optimizer's; they may be where no other optimizer could be meant.
+    pub fn clips(&self, targets: &ObjSet, whole: bool) -> Option<Certainty> {
+        if self.overlaps(targets) {
+            return Some(Certainty::Must);
+        }
+        (self.alone && (self.state.others || !whole)).then_some(Certainty::May)
+    }
+
+    pub fn clears(&self, targets: &ObjSet, whole: bool) -> Option<Certainty> {
+        if targets.contains(self.optimizer) {
+            return Some(Certainty::Must);
+        }
+        if targets.is_empty() {
+            return Some(Certainty::May);
+        }
+        let inside = with_submodules(self.heap, targets);
+        let covers =
+            !self.state.owns.is_empty() && self.state.owns.iter().all(|owner| inside.contains(owner));
+        if covers && !self.state.others {
+            return Some(if whole { Certainty::Must } else { Certainty::May });
+        }
+        (self.state.others || self.overlaps(targets)).then_some(Certainty::May)
+    }
+
+    /// Whether a new module or parameter takes the place of what the optimizer owns. Of parameters that we did
+    /// not see it may be all.
+    pub fn is_renewed_by(&self, object: ObjId) -> Option<Certainty> {
+        if self.state.owns.contains(object) {
+            return Some(Certainty::Must);
+        }
+        (self.state.others || self.owned.contains(object)).then_some(Certainty::May)
+    }
+
+    /// Whether the gradients of these are the optimizer's, or may be.
+    pub fn reads(&self, objects: &ObjSet) -> Certainty {
+        if self.overlaps(objects) { Certainty::Must } else { Certainty::May }
+    }
+
+    /// Whether a call that got hold of these may have touched the optimizer's gradients. Parameters that we
+    /// did not see may be in any module.
+    pub fn may_be_touched_by(&self, objects: &ObjSet) -> bool {
+        let is_module = |object: ObjId| self.heap.get(object).module().is_some();
+        objects.contains(self.optimizer)
+            || self.overlaps(objects)
+            || (self.state.others && objects.iter().any(is_module))
+    }
+
+    /// Whose call one on an optimizer is, where it concerns this one.
+    pub fn whose(&self, optimizer: ObjId) -> Option<Whose> {
+        whose(self.heap, self.optimizer, &self.state, optimizer)
+    }
+
+    /// Whose call one is that may name no optimizer.
+    pub fn whose_or_alone(&self, optimizer: Option<ObjId>) -> Option<Whose> {
+        optimizer.map_or(self.alone.then_some(Whose::Own), |optimizer| self.whose(optimizer))
+    }
+
+    /// Whether another optimizer may be this one: of one of them not all is seen that it owns.
+    pub fn may_be(&self, other: ObjId) -> bool {
+        let other = self.heap.get(other).optimizer();
+        other.is_some_and(|other| other.others || self.state.others)
+    }
+
+    pub fn is_scaler(&self, object: ObjId) -> bool {
+        self.heap.get(object).state.is_scaler()
+    }
+}
+
+/// Whose call one on `called` is for an optimizer: what a second one owns as well, both apply.
+pub(super) fn whose(heap: &Heap, optimizer: ObjId, state: &OptimizerState, called: ObjId) -> Option<Whose> {
+    if called == optimizer {
+        return Some(Whose::Own);
+    }
+    let State::Optimizer(other) = &heap.get(called).state else { return None };
+    let same =
+        !state.owns.is_empty() && !state.others && state.owns.iter().all(|owner| other.owns.contains(owner));
+    same.then_some(Whose::Shared)
+}
+
+/// What an optimizer owns, part by part: each may be cleared by itself.
+pub(super) fn owned_parts(state: &OptimizerState, parts: Parts) -> Vec<ObjSet> {
+    /// Of more parts only the whole is followed.
+    const MOST: usize = 8;
+    if parts == Parts::Together || state.others || !(2..=MOST).contains(&state.owns.len()) {
+        return vec![state.owns.clone()];
+    }
+    state.owns.iter().map(ObjSet::one).collect()
+}
+
+fn with_submodules(heap: &Heap, objects: &ObjSet) -> ObjSet {
+    objects.iter().fold(objects.clone(), |all, object| all.union(&descendants(heap, object)))
+}
