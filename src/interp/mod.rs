@@ -53,6 +53,7 @@ mod recipes;
 mod refine;
 mod replicas;
 mod retained;
+pub mod reveal;
 mod run;
 mod scaling;
 mod scope;
@@ -193,6 +194,8 @@ pub struct Interp<'p> {
     /// What was returned on one device, until the other returns.
     returned: Option<divergence::Returned>,
     watch: watch::Watch,
+    /// What is to be told of a line, when somebody asks.
+    probe: Option<Box<reveal::Probe>>,
 }
 
 /// The frame of a running function or module.

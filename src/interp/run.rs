@@ -29,17 +29,21 @@ pub fn rehearse(
     file: FileId,
 ) -> Rehearsal {
     let mut interp = Interp::new(project, apis, hooks, settings);
-    interp.script(file);
-    interp.uncalled(file);
-    interp.derivatives(file);
-    interp.unconstructed(file);
-    interp.making_forwards(file);
-    interp.on_end(());
+    interp.run(file);
     interp.out.heap = interp.heap;
     interp.out
 }
 
 impl<'p> Interp<'p> {
+    pub(super) fn run(&mut self, file: FileId) {
+        self.script(file);
+        self.uncalled(file);
+        self.derivatives(file);
+        self.unconstructed(file);
+        self.making_forwards(file);
+        self.on_end(());
+    }
+
     pub(super) fn new(
         project: &'p Project,
         apis: &'p Apis,
@@ -105,6 +109,7 @@ impl<'p> Interp<'p> {
             device_flags: FxHashSet::default(),
             returned: None,
             watch: super::watch::Watch::default(),
+            probe: None,
         }
     }
 
@@ -140,7 +145,7 @@ impl<'p> Interp<'p> {
             let key = FnKey { file, function };
             let definition = tree.function(function);
             let nested = definition.parent.is_some();
-            let matters = matters || self.is_hook(file, definition);
+            let matters = matters || self.is_hook(file, definition) || self.is_asked_about(key);
             if nested || self.out.called.contains(&key) || !matters {
                 continue;
             }

@@ -32,6 +32,7 @@ impl<'p> Interp<'p> {
         let tree = self.tree(self.file());
         let stmt = tree.stmt(id);
         match &stmt.kind {
+            StmtKind::Expr(expr) if self.probe.is_some() && self.reveal_call(*expr) => {}
             StmtKind::Expr(expr) => {
                 self.watch.latest.clear();
                 let value = self.eval(*expr);

@@ -156,6 +156,26 @@ impl Int {
     pub fn join(&self, other: &Int) -> Int {
         if self == other { self.clone() } else { Int::Unknown }
     }
+
+    /// As a formula, `2·batch + 1`, with names for the symbols; `None` where nothing is known.
+    pub fn written(&self, name: impl Fn(Symbol) -> String) -> Option<String> {
+        let mut text = String::new();
+        // Symbols come before the constant, as people write it.
+        for (monomial, coefficient) in self.terms()?.iter().rev() {
+            let mut factors: Vec<String> = monomial.iter().map(|symbol| name(*symbol)).collect();
+            if coefficient.unsigned_abs() != 1 || factors.is_empty() {
+                factors.insert(0, coefficient.unsigned_abs().to_string());
+            }
+            text.push_str(match (text.is_empty(), *coefficient < 0) {
+                (true, false) => "",
+                (true, true) => "-",
+                (false, false) => " + ",
+                (false, true) => " - ",
+            });
+            text.push_str(&factors.join("·"));
+        }
+        Some(if text.is_empty() { "0".to_owned() } else { text })
+    }
 }
 
 fn insert(terms: &mut SmallVec<[(Monomial, i64); 2]>, monomial: Monomial, coefficient: i64) -> Option<()> {
@@ -193,6 +213,21 @@ mod tests {
         assert_eq!(batch.add(&Int::Known(1)).div_floor(&length), Int::Unknown);
         assert_eq!(batch.div_floor(&batch), Int::Known(1));
         assert_ne!(batch, length);
+    }
+
+    #[test]
+    fn formulas_are_written_as_people_write_them() {
+        let name = |symbol: Symbol| ["batch", "length"][symbol.0 as usize].to_owned();
+        let batch = Int::symbol(Symbol(0));
+        let length = Int::symbol(Symbol(1));
+        let written = |int: &Int| int.written(name).unwrap_or_default();
+        assert_eq!(
+            written(&batch.mul(&length).mul(&Int::Known(2)).sub(&Int::Known(1))),
+            "2·batch·length - 1"
+        );
+        assert_eq!(written(&batch.neg().add(&Int::Known(3))), "-batch + 3");
+        assert_eq!((written(&Int::Known(0)), written(&Int::Known(-7))), ("0".to_owned(), "-7".to_owned()));
+        assert_eq!(Int::Unknown.written(name), None);
     }
 
     #[test]

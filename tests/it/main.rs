@@ -25,6 +25,7 @@ mod pieces;
 mod plans;
 mod render;
 mod replay;
+mod reveal;
 mod right;
 mod services;
 mod staleness;
