@@ -2,10 +2,10 @@
 //! beside them have, as the layers of a stand-in.
 
 use super::modules;
+use super::optimizer::SpentIterator;
 use crate::facts::Script;
 use crate::facts::layers::{BROKEN, DETACHED, HIDDEN, LEARNS, MISSED, REPLACED};
 use crate::report::replay::{LAYERS, Layer};
-use crate::trace::Sight;
 use crate::values::ObjId;
 
 /// The layers of a stand-in for each optimizer that steps, by what is known of it.
@@ -36,8 +36,8 @@ pub fn layers(script: &Script) -> Vec<[Layer; LAYERS]> {
 /// The generator that an optimizer was given had nothing left.
 fn is_built_of_nothing(script: &Script, optimizer: ObjId) -> bool {
     let site = script.rehearsal.heap.get(optimizer).site;
-    script.sightings().any(|(at, sight)| {
+    script.observed::<SpentIterator>().any(|(at, _)| {
         let inside = at.place.file == site.file && site.span.contains(at.place.span);
-        matches!(sight, Sight::Exhausted { .. }) && inside
+        inside
     })
 }

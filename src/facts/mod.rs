@@ -8,7 +8,6 @@ mod data;
 mod dtypes;
 pub(crate) mod edits;
 mod engines;
-mod exhausted;
 mod feeding;
 pub mod gpus;
 mod graphs;
@@ -37,7 +36,6 @@ pub use compiled::StaleTraining;
 pub use data::{FullBatch, ResidentData};
 pub use dtypes::{Mistyped, RefusedByAutocast};
 pub use engines::RawBackward;
-pub use exhausted::SpentIterator;
 pub use feeding::{GpuInWorker, SameEpochs, SharedSeed, Undivided, Unshuffled};
 pub use graphs::{BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, WrongArity};
 pub use heads::{Head, Heads};
@@ -143,6 +141,12 @@ impl<'a> Script<'a> {
     /// All that was seen of one type, in the order of the rehearsal.
     pub fn observed<T: std::any::Any>(&self) -> impl Iterator<Item = (&'a At, &'a T)> + use<'a, T> {
         self.rehearsal.observed()
+    }
+
+    /// What was seen of one type, each place once.
+    pub fn observed_once<T: std::any::Any>(&self) -> impl Iterator<Item = (&'a At, &'a T)> + use<'a, T> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        self.observed().filter(move |(at, _)| seen.insert(at.place))
     }
 
     pub(crate) fn sightings(&self) -> impl Iterator<Item = (&'a At, &'a Sight)> {

@@ -63,6 +63,8 @@ events! {
     on_always_raised(());
     /// An attribute of an object is about to be written.
     on_attribute_write(&AttributeWrite<'_>);
+    /// An iterator is gone through that has nothing left.
+    on_exhausted(&Exhausted<'_>);
     /// All of the script was rehearsed.
     on_end(());
 }
@@ -85,6 +87,15 @@ pub struct AttributeWrite<'e> {
     pub name: Ustr,
     pub value: &'e Value,
     pub place: Place,
+}
+
+/// An iterator that is gone through once more.
+pub struct Exhausted<'e> {
+    pub iterator: &'e Value,
+    /// Where it is gone through now, where it was to its end, and where it was made.
+    pub place: Place,
+    pub first: Place,
+    pub made: Place,
 }
 
 /// What checkers remember over a whole rehearsal, whatever path is taken: one value of each type, which only

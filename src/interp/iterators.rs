@@ -2,10 +2,10 @@
 //! How much is left of one is noted on it: nothing said yet is `None`, gone through is the number of
 //! the place, and the lattice joins the ways.
 
-use super::{Call, Interp, loops};
-use crate::report::{Confidence, Place};
+use super::{Call, Exhausted, Interp, loops};
+use crate::report::Place;
 use crate::syntax::{Comprehension, ComprehensionKind};
-use crate::trace::{Node, Sight};
+use crate::trace::Node;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -82,11 +82,9 @@ impl<'p> Interp<'p> {
         };
         let number = self.ending(place);
         let before = self.heap.noted(stream, SPENT).cloned().unwrap_or_default();
-        if let Some(first) = self.spent_at(&before, number)
-            && self.holds_parameters(value)
-        {
+        if let Some(first) = self.spent_at(&before, number) {
             let made = self.heap.get(stream).site;
-            self.see(place, Sight::Exhausted { first, made }, Confidence::High);
+            self.on_exhausted(&Exhausted { iterator: value, place, first, made });
         }
         // Who came first stays: the head of a loop knows no second one.
         if !matches!(before, Value::Int(_)) {
@@ -140,26 +138,6 @@ impl<'p> Interp<'p> {
             let Some(stream) = next.and_then(|value| self.stream_of(&value)) else { return };
             self.heap.note(stream, SPENT, Value::Unknown);
             next = self.heap.noted(stream, SOURCE).cloned();
-        }
-    }
-
-    /// Whether parameters are among the items of an iterator.
-    fn holds_parameters(&mut self, value: &Value) -> bool {
-        let item = match value.bare() {
-            Value::Params(_) => return true,
-            Value::Obj(object) => match self.heap.get(*object).state.clone() {
-                State::List(items) => self.heap.any_of(&items).unwrap_or_default(),
-                _ => return false,
-            },
-            _ => return false,
-        };
-        let is_parameter = |value: &Value| match value.bare() {
-            Value::Params(_) => true,
-            other => super::parameters::is_parameter(other),
-        };
-        match &item {
-            Value::Tuple(items) => items.iter().any(is_parameter),
-            item => is_parameter(item),
         }
     }
 

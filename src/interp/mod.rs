@@ -68,7 +68,7 @@ use call_path::{CallPath, CallPaths};
 pub(crate) use class::Base;
 use device::own_gpu;
 pub use feeding::is_held_in_order;
-pub use hooks::{Abandoned, AttributeWrite, Checker, Constructed, Hooks};
+pub use hooks::{Abandoned, AttributeWrite, Checker, Constructed, Exhausted, Hooks};
 pub use invocation::{Call, Invocation, Passed};
 pub(crate) use parameters::is_parameter;
 pub use run::rehearse;

@@ -288,8 +288,6 @@ pub enum Sight {
     Parallel { module: ObjId },
     /// What the workers of a loader do.
     Work(Rc<Work>),
-    /// An iterator over parameters was gone through once more.
-    Exhausted { first: Place, made: Place },
     /// A part of the model is to run again on the way back, and nothing says in which way.
     Recompute { function: Ustr },
     /// Operands on two devices met.

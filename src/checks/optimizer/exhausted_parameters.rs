@@ -2,7 +2,9 @@
 
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, layers};
-use crate::report::{Fix, Severity};
+use crate::interp::{Checker, Exhausted, Interp, is_parameter};
+use crate::report::{Confidence, Edit, Fix, Place, Severity};
+use crate::values::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "exhausted-parameters",
@@ -15,9 +17,26 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+pub(super) static CHECKER: Checker = Checker { on_exhausted: Some(on_exhausted), ..Checker::SILENT };
+
+/// An iterator over parameters with nothing left in it.
+pub(in crate::checks) struct SpentIterator {
+    /// Where it was gone through.
+    first: Place,
+    /// Where it comes from.
+    made: Place,
+}
+
+fn on_exhausted(cx: &mut Interp<'_>, exhausted: &Exhausted<'_>) {
+    if holds_parameters(cx, exhausted.iterator) {
+        let Exhausted { place, first, made, .. } = *exhausted;
+        cx.observe(place, SpentIterator { first, made }, Confidence::High);
+    }
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for spent in script.spent_iterators() {
-        let first = if spent.first == spent.at.place {
+    for (at, spent) in script.observed_once::<SpentIterator>() {
+        let first = if spent.first == at.place {
             "the iteration before has used it up here"
         } else {
             "this has gone through it to its end"
@@ -26,21 +45,60 @@ fn check(script: &Script, out: &mut Findings) {
             .finding(
                 RULE.id,
                 RULE.severity,
-                &spent.at,
+                at,
                 "nothing is left of these parameters: the generator is used up",
             )
             .because(spent.made, "can be gone through once")
             .because(spent.first, first);
         // An optimizer without parameters steps none.
-        let replay = script.makes_optimizer(spent.at.place).then(|| script.replay_of_layers(layers::MISSED));
-        let fix = script.as_list(spent.made).map(|edits| Fix::safe("keep a list of the parameters", edits));
+        let replay = script.makes_optimizer(at.place).then(|| script.replay_of_layers(layers::MISSED));
+        let fix = as_list(script, spent.made).map(|edits| Fix::safe("keep a list of the parameters", edits));
         out.push(
             finding
                 .fix(fix)
                 .replay(replay)
                 .note("an empty list of parameters is stepped, clipped or counted without a word, or refused")
                 .help("keep a list, `list(model.parameters())`, or ask for the parameters again"),
-            &spent.at,
+            at,
         );
+    }
+}
+
+/// Whether parameters are among the items of an iterator.
+fn holds_parameters(cx: &mut Interp<'_>, value: &Value) -> bool {
+    let item = match value.bare() {
+        Value::Params(_) => return true,
+        Value::Obj(object) => match cx.heap.get(*object).state.clone() {
+            State::List(items) => cx.heap.any_of(&items).unwrap_or_default(),
+            _ => return false,
+        },
+        _ => return false,
+    };
+    let are_parameters = |value: &Value| match value.bare() {
+        Value::Params(_) => true,
+        other => is_parameter(other),
+    };
+    match &item {
+        Value::Tuple(items) => items.iter().any(are_parameters),
+        item => are_parameters(item),
+    }
+}
+
+/// A list of what a generator gives, where it gets its name.
+fn as_list(script: &Script, made: Place) -> Option<Vec<Edit>> {
+    /// What gives one thing after the other, of another such thing.
+    const LAZY: [&str; 5] = ["filter", "map", "chain", "zip", "enumerate"];
+    let draft = script.draft(made.file);
+    let value = draft.assigned_value(made.span)?;
+    let span = draft.expr(value).span;
+    if span != made.span {
+        let callee = draft.written(draft.call(value)?.callee);
+        let name = callee.rsplit('.').next().unwrap_or_default();
+        LAZY.contains(&name).then_some(())?;
+    }
+    let has_parentheses = draft.text(span).starts_with('(');
+    match has_parentheses {
+        true => Some(vec![draft.insert(span.start, "list")]),
+        false => Some(draft.wrap(span, "list(", ")")),
     }
 }

@@ -12,6 +12,8 @@ mod unscaled_accumulation;
 
 use crate::checks::Concern;
 
+pub(super) use exhausted_parameters::SpentIterator;
+
 pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &backward_without_step::RULE,
@@ -24,5 +26,5 @@ pub(super) static CONCERN: Concern = Concern {
         &scheduler_before_optimizer::RULE,
         &unscaled_accumulation::RULE,
     ],
-    checkers: &[],
+    checkers: &[&exhausted_parameters::CHECKER],
 };

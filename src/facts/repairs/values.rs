@@ -118,25 +118,6 @@ impl<'a> Script<'a> {
         matches!(named.kind, ExprKind::Attribute { .. }).then(|| vec![draft.insert(place.span.end, "()")])
     }
 
-    /// A list of what a generator gives, where it gets its name.
-    pub fn as_list(&self, made: Place) -> Option<Vec<Edit>> {
-        /// What gives one thing after the other, of another such thing.
-        const LAZY: [&str; 5] = ["filter", "map", "chain", "zip", "enumerate"];
-        let draft = self.draft(made.file);
-        let value = draft.assigned_value(made.span)?;
-        let span = draft.expr(value).span;
-        if span != made.span {
-            let callee = draft.written(draft.call(value)?.callee);
-            let name = callee.rsplit('.').next().unwrap_or_default();
-            LAZY.contains(&name).then_some(())?;
-        }
-        let has_parentheses = draft.text(span).starts_with('(');
-        match has_parentheses {
-            true => Some(vec![draft.insert(span.start, "list")]),
-            false => Some(draft.wrap(span, "list(", ")")),
-        }
-    }
-
     /// `x.to(device)` as a statement becomes `x = x.to(device)`, where that binds the same `x`.
     pub fn assigned_back(&self, place: Place) -> Option<Vec<Edit>> {
         let draft = self.draft(place.file);
