@@ -2,23 +2,9 @@
 
 use super::{Script, once};
 use crate::report::{Confidence, Place};
-use crate::trace::{At, Carry, LoopId, Over, Sight};
-use crate::values::{Graph, Mode, Value};
+use crate::trace::{At, LoopId, Over, Sight};
+use crate::values::{Mode, Value};
 use std::rc::Rc;
-
-pub struct RetainedGraph {
-    pub at: At,
-    pub into: Rc<str>,
-    pub by: Carry,
-    pub container: Option<Place>,
-    /// What is kept is the tensor itself, and not something that holds it.
-    pub is_tensor: bool,
-    /// A backward has walked graphs of the same model.
-    pub is_walked: bool,
-    /// What the forwards of one iteration keep, at least, and how many iterations there are.
-    pub kept: u64,
-    pub steps: Option<u64>,
-}
 
 pub struct IdleGraph {
     pub at: At,
@@ -30,46 +16,6 @@ pub struct IdleGraph {
 }
 
 impl Script<'_> {
-    pub fn retained_graphs(&self) -> Vec<RetainedGraph> {
-        let mut found = Vec::new();
-        let mut seen = Vec::new();
-        for (at, sight) in self.sightings() {
-            let Sight::Carried { id, into, into_place, by, outlives, value, bare } = sight else { continue };
-            if self.rehearsal.consumed.contains(id) || !once(&mut seen, at.place) {
-                continue;
-            }
-            let Graph::Live(nodes) = &value.graph else { continue };
-            if nodes.leaves.is_empty() {
-                continue;
-            }
-            let outlived = &at.loops[(*outlives).min(at.loops.len())..];
-            let over_batches = outlived.iter().any(|id| self.trains_in(*id) || self.loads_in(*id));
-            if !over_batches && !outlived.iter().any(|id| self.evaluates_in(*id)) {
-                continue;
-            }
-            let is_walked = nodes.leaves.iter().any(|leaf| self.rehearsal.walked.contains(leaf));
-            // What was walked in its own iteration is of no more use to a caller.
-            let spent = is_walked && at.loops.last().is_some_and(|own| self.trains_in(*own));
-            if self.rehearsal.returned.contains(id) && !spent {
-                continue;
-            }
-            found.push(RetainedGraph {
-                at: if over_batches { doubted_in_tests(at) } else { doubted_uncalled(at) },
-                into: into.clone(),
-                by: *by,
-                container: *into_place,
-                is_tensor: *bare,
-                is_walked,
-                kept: self.kept_around(at),
-                steps: at
-                    .loops
-                    .last()
-                    .and_then(|round| u64::try_from(self.rehearsal.loop_info(*round).count.known()?).ok()),
-            });
-        }
-        found
-    }
-
     /// What a forward in the same round keeps for the way back, at least.
     pub fn kept_around(&self, place: &At) -> u64 {
         let kept = self.sightings().filter_map(|(at, sight)| match sight {
@@ -82,18 +28,18 @@ impl Script<'_> {
     }
 
     /// Whether a backward runs in a loop.
-    pub(super) fn trains_in(&self, id: LoopId) -> bool {
+    pub(crate) fn trains_in(&self, id: LoopId) -> bool {
         self.sightings().any(|(at, sight)| matches!(sight, Sight::Backward { .. }) && at.loops.contains(&id))
     }
 
     /// Whether a loop calls models on the batches of a loader.
-    fn loads_in(&self, id: LoopId) -> bool {
+    pub(crate) fn loads_in(&self, id: LoopId) -> bool {
         matches!(self.rehearsal.loop_info(id).over, Over::Loader(_)) && self.calls_models_in(id, |_| true)
     }
 
     /// Whether a loop calls models in evaluation mode. A model that goes along a sequence calls its parts, and
     /// what it collects is its output.
-    fn evaluates_in(&self, id: LoopId) -> bool {
+    pub(crate) fn evaluates_in(&self, id: LoopId) -> bool {
         !self.rehearsal.loop_info(id).of_model && self.calls_models_in(id, |mode| mode == Mode::Eval)
     }
 
@@ -136,14 +82,8 @@ impl Script<'_> {
     }
 }
 
-/// Steps of a search that nothing calls: its callers may have switched gradients off.
-fn doubted_uncalled(at: &At) -> At {
-    let confidence = if at.seeded.is_some() { Confidence::Low } else { at.confidence };
-    At { confidence, ..at.clone() }
-}
-
 /// A test that nothing calls runs a few small batches: what it wastes is worth a word to few.
-pub(super) fn doubted_in_tests(at: &At) -> At {
+pub(crate) fn doubted_in_tests(at: &At) -> At {
     let by_a_runner = at.seeded.is_some()
         && at.calls.first().is_some_and(|(_, name)| name.trim_start_matches('_').starts_with("test_"));
     At { confidence: if by_a_runner { Confidence::Low } else { at.confidence }, ..at.clone() }

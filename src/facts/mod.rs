@@ -43,7 +43,8 @@ pub use homes::StrandedTensor;
 pub use kernels::{ElementLoop, LossyCast, ShortBuffer};
 pub use losses::{Meeting, NonScalar, SoftmaxedLoss};
 pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};
-pub use memory::{IdleGraph, RetainedGraph};
+pub use memory::IdleGraph;
+pub(crate) use memory::doubted_in_tests;
 pub use modes::{EvaluatedInTraining, StuckInEval};
 pub use numbers::{Ailment, Unsafe};
 pub use optimizer::{

@@ -1,10 +1,11 @@
 //! Assignments: targets of every form, unpacking, annotations, deletion.
 //! A number that gets a name remembers the name and the place.
 
-use super::Interp;
+use super::{Assignment, Interp, Update};
 use crate::report::Place;
 use crate::syntax::*;
 use crate::values::*;
+use std::cell::RefCell;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
@@ -14,14 +15,27 @@ impl<'p> Interp<'p> {
         let result = self.eval(value);
         for target in targets {
             self.note_device_flag(*target, asked, &result);
-            let result = self.note_carried_sum(*target, value, result.clone());
+            let result = self.followed_assignment(*target, value, &result);
             let named = self.named(*target, value, result);
             self.assign(*target, named);
         }
     }
 
+    fn followed_assignment(&mut self, target: ExprId, value: ExprId, result: &Value) -> Value {
+        let assignment = Assignment { target, value, result: RefCell::new(result.clone()) };
+        self.on_assign(&assignment);
+        assignment.result.into_inner()
+    }
+
+    /// What a name or item becomes of what it was.
+    pub(super) fn followed_update(&mut self, target: ExprId, before: &Value, result: Value) -> Value {
+        let update = Update { target, before, result: RefCell::new(result) };
+        self.on_update(&update);
+        update.result.into_inner()
+    }
+
     /// Whether two expressions are the same name or attribute path.
-    pub(super) fn same_target(&self, a: ExprId, b: ExprId) -> bool {
+    pub(crate) fn same_target(&self, a: ExprId, b: ExprId) -> bool {
         let tree = self.tree(self.file());
         match (&tree.expr(a).kind, &tree.expr(b).kind) {
             (ExprKind::Name(x), ExprKind::Name(y)) => x == y,
@@ -42,7 +56,7 @@ impl<'p> Interp<'p> {
         let mut result = self.binary(op, &before, &operand, place, self.same_target(target, value));
         result = self.replaced_in_place(&before, result);
         if matches!(op, BinaryOp::Add | BinaryOp::Sub) {
-            result = self.carried_sum(target, &before, &result);
+            result = self.followed_update(target, &before, result);
         }
         // A number that is added to in a loop counts.
         if let (Value::Int(num), true) = (&result, self.in_loop() && op == BinaryOp::Add) {

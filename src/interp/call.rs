@@ -113,6 +113,19 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// `losses.append(loss)`
+    fn put_into_list(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Option<Value> {
+        let object = receiver.as_obj()?;
+        let puts = matches!(name.as_str(), "append" | "extend" | "insert" | "appendleft" | "add");
+        if !self.in_loop() || !puts || !matches!(self.heap.get(object).state, State::List(_)) {
+            return None;
+        }
+        let mut call = call.clone();
+        let passed = call.positional.last_mut()?;
+        passed.value = self.followed_into(object, passed.value.clone(), base, call.place);
+        Some(self.language_method(receiver, name, &call))
+    }
+
     fn result_of_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
         if let Value::Unknown = receiver {
             return self.method_of_unknown(name, call, base);
@@ -120,7 +133,7 @@ impl<'p> Interp<'p> {
         if let Some(alternatives) = self.heap.alternatives(receiver) {
             return self.call_alternatives(&alternatives, name, call, base);
         }
-        if let Some(value) = self.append_in_loop(receiver, name, call, base) {
+        if let Some(value) = self.put_into_list(receiver, name, call, base) {
             return value;
         }
         let method = self.get_attr(receiver, name, call.place);

@@ -13,7 +13,7 @@ use ustr::Ustr;
 const MOST_KEYWORDS: usize = 1024;
 
 impl<'p> Interp<'p> {
-    pub(super) fn eval(&mut self, id: ExprId) -> Value {
+    pub(crate) fn eval(&mut self, id: ExprId) -> Value {
         if !self.burn(1) {
             return Value::Unknown;
         }

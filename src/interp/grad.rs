@@ -9,6 +9,17 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
+    /// An id for a graph that is followed from this place on.
+    pub(crate) fn graph_id(&mut self, place: Place) -> u32 {
+        let key = (self.path, place);
+        if let Some(id) = self.followed.get(&key) {
+            return *id;
+        }
+        self.carried += 1;
+        self.followed.insert(key, self.carried);
+        self.carried
+    }
+
     pub(super) fn backward(
         &mut self,
         loss: &Value,
@@ -27,7 +38,7 @@ impl<'p> Interp<'p> {
                 self.follow_away(tensor);
                 self.walk_parts(tensor, place, retains);
                 if matches!(tensor.graph, Graph::Unknown) {
-                    self.let_all_go();
+                    self.unknown_backward();
                     self.walk_blindly(place);
                 }
                 self.out.walked = self.out.walked.union(&leaves);
@@ -44,7 +55,7 @@ impl<'p> Interp<'p> {
             _ => {
                 let mut reached = ObjSet::default();
                 self.reach(loss, &mut reached, 2);
-                self.let_all_go();
+                self.unknown_backward();
                 self.walk_blindly(place);
                 self.event(
                     place,
@@ -53,6 +64,12 @@ impl<'p> Interp<'p> {
                 );
             }
         }
+    }
+
+    /// A backward through a graph of which nothing is known.
+    fn unknown_backward(&mut self) {
+        self.out.walks_unknown = true;
+        self.on_unknown_backward(());
     }
 
     /// A loss whose gradients are taken as values.
@@ -83,7 +100,7 @@ impl<'p> Interp<'p> {
     }
 
     /// An expression as it is written, for messages.
-    pub(super) fn written(&self, expr: ExprId) -> Rc<str> {
+    pub(crate) fn written(&self, expr: ExprId) -> Rc<str> {
         let file = self.file();
         let module = self.module(file);
         let span = module.tree.expr(expr).span;

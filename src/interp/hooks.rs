@@ -4,9 +4,11 @@
 
 use super::Interp;
 use crate::report::{Confidence, Place};
+use crate::syntax::ExprId;
 use crate::trace::Observation;
 use crate::values::*;
 use std::any::{Any, TypeId};
+use std::cell::RefCell;
 use ustr::Ustr;
 
 /// Declares the kinds of events: one field for each in [`Checker`] and in [`Hooks`].
@@ -63,6 +65,14 @@ events! {
     on_always_raised(());
     /// An attribute of an object is about to be written.
     on_attribute_write(&AttributeWrite<'_>);
+    /// `target = value` was evaluated, and is about to be bound.
+    on_assign(&Assignment);
+    /// `target += …`, or a write into an item of a tensor, was computed, and is about to be bound.
+    on_update(&Update<'_>);
+    /// A value is about to be put into a list or dict, under no key of its own.
+    on_container_write(&ContainerWrite<'_>);
+    /// A backward goes through a graph of which nothing is known.
+    on_unknown_backward(());
     /// An iterator is gone through that has nothing left.
     on_exhausted(&Exhausted<'_>);
     /// All of the script was rehearsed.
@@ -87,6 +97,29 @@ pub struct AttributeWrite<'e> {
     pub name: Ustr,
     pub value: &'e Value,
     pub place: Place,
+}
+
+/// `target = value`.
+pub struct Assignment {
+    pub target: ExprId,
+    pub value: ExprId,
+    /// A checker may follow it under a mark of its own.
+    pub result: RefCell<Value>,
+}
+
+/// `target += …`
+pub struct Update<'e> {
+    pub target: ExprId,
+    pub before: &'e Value,
+    pub result: RefCell<Value>,
+}
+
+/// `into.append(value)`, `into[computed] = value`, `into += values`
+pub struct ContainerWrite<'e> {
+    pub container: ObjId,
+    pub into: ExprId,
+    pub place: Place,
+    pub value: &'e RefCell<Value>,
 }
 
 /// An iterator that is gone through once more.

@@ -1,11 +1,12 @@
 //! Containers: indexing, iterating, and what is kept in them over iterations.
 
-use super::{Call, Interp, expr::key_of, python, transfer};
+use super::{Call, ContainerWrite, Interp, expr::key_of, python, transfer};
 use crate::apis::Role;
 use crate::report::{Confidence, Place};
 use crate::syntax::ExprId;
 use crate::trace::Effect;
 use crate::values::*;
+use std::cell::RefCell;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
@@ -195,7 +196,7 @@ impl<'p> Interp<'p> {
                     _ => None,
                 };
                 joined.mark = None;
-                let joined = self.carried_sum(base, &Value::Tensor(tensor), &Value::tensor(joined));
+                let joined = self.followed_update(base, &Value::Tensor(tensor), Value::tensor(joined));
                 self.assign(base, joined);
             }
             Value::Obj(object) => self.set_object_item(base, *object, index, value, place),
@@ -212,11 +213,8 @@ impl<'p> Interp<'p> {
         let key = key_of(index);
         let mut value = value;
         // Under a key of its own each iteration's value stays.
-        if key.is_none()
-            && matches!(self.heap.get(object).state, State::Dict(_) | State::List(_))
-            && let Some(marked) = self.retain(object, &value, base, place)
-        {
-            value = marked;
+        if key.is_none() && matches!(self.heap.get(object).state, State::Dict(_) | State::List(_)) {
+            value = self.followed_into(object, value, base, place);
         }
         self.burn_over(self.heap.get(object).state.held());
         if let (State::Dict(_), Some(key)) = (&self.heap.get(object).state, &key) {
@@ -293,6 +291,19 @@ impl<'p> Interp<'p> {
         (is_container && (!children.is_empty() || here.attr(Ustr::from("0")).is_some())).then_some(children)
     }
 
+    /// A value that is put into a container.
+    pub(super) fn followed_into(
+        &mut self,
+        container: ObjId,
+        value: Value,
+        into: ExprId,
+        place: Place,
+    ) -> Value {
+        let value = RefCell::new(value);
+        self.on_container_write(&ContainerWrite { container, into, place, value: &value });
+        value.into_inner()
+    }
+
     /// `list += values` in place, as Python does it.
     pub(super) fn extend_in_place(&mut self, list: &Value, more: &Value, target: ExprId) -> bool {
         let Some(object) = list.as_obj() else { return false };
@@ -301,7 +312,7 @@ impl<'p> Interp<'p> {
         }
         let place = self.heap.get(object).site;
         let at = self.expr_place(target);
-        let more = self.retain(object, more, target, at).unwrap_or_else(|| more.clone());
+        let more = self.followed_into(object, more.clone(), target, at);
         let call = Call::with(place, [more]);
         python::method(self, list, "extend", &call).is_some()
     }

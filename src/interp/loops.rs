@@ -194,6 +194,11 @@ impl<'p> Interp<'p> {
         self.active.last().map_or(0, |active| active.since)
     }
 
+    /// The outermost of the running loops whose iteration is younger than this, by its place among them.
+    pub(crate) fn outlived(&self, age: u32) -> Option<usize> {
+        self.active.iter().position(|active| active.since > age)
+    }
+
     pub fn in_loop(&self) -> bool {
         !self.active.is_empty()
     }

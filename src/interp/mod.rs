@@ -52,7 +52,6 @@ mod reach;
 mod recipes;
 mod refine;
 mod replicas;
-mod retained;
 pub mod reveal;
 mod run;
 mod scaling;
@@ -68,9 +67,13 @@ use call_path::{CallPath, CallPaths};
 pub(crate) use class::Base;
 use device::own_gpu;
 pub use feeding::is_held_in_order;
-pub use hooks::{Abandoned, AttributeWrite, Checker, Constructed, Exhausted, Hooks};
+pub use hooks::{
+    Abandoned, Assignment, AttributeWrite, Checker, Constructed, ContainerWrite, Exhausted, Hooks, Update,
+};
 pub use invocation::{Call, Invocation, Passed};
+pub(crate) use modules::mark_graph;
 pub(crate) use parameters::is_parameter;
+pub(crate) use python::is_bounded;
 pub use run::rehearse;
 
 use crate::apis::Apis;
@@ -147,7 +150,7 @@ pub struct Interp<'p> {
     followed: FxHashMap<(CallPath, Place), u32>,
     /// Instances of classes whose methods nothing called.
     instances: FxHashMap<ObjId, Value>,
-    seeded: Option<FnKey>,
+    pub(crate) seeded: Option<FnKey>,
     /// The confidence of what is being rehearsed: low where parameters were typed by their names.
     trust: Confidence,
     /// A `with` statement whose context is being called.
@@ -157,10 +160,8 @@ pub struct Interp<'p> {
     gathered: ObjSet,
     /// Where iterators were gone through: by the way that led there, and the place.
     endings: Vec<(CallPath, Place)>,
-    /// Ids of graphs that something keeps over iterations.
-    retained: Vec<u32>,
     /// Objects from here on were made since a function began to be rehearsed without its callers.
-    seeded_from: u32,
+    pub(crate) seeded_from: u32,
     /// What is let go of goes to a caller that we do not see.
     returning: bool,
     /// Bytes that the layers of the running forward gave, and that its graph keeps.
@@ -270,6 +271,11 @@ impl<'p> Interp<'p> {
     /// The file of the running frame.
     pub fn file(&self) -> FileId {
         self.frames.last().map_or(FileId(0), |frame| frame.file)
+    }
+
+    /// The functions of a file that are running.
+    pub(crate) fn running_functions(&self, file: FileId) -> Vec<FnId> {
+        self.frames.iter().filter(|frame| frame.file == file).filter_map(|frame| frame.function).collect()
     }
 
     pub fn place(&self, span: Span) -> Place {

@@ -508,7 +508,7 @@ pub fn descendants(heap: &Heap, object: ObjId) -> ObjSet {
 }
 
 /// Adds an id to the graph of a value, so that we learn whether a backward walks it.
-pub(super) fn mark_graph(value: &Value, id: u32) -> Value {
+pub(crate) fn mark_graph(value: &Value, id: u32) -> Value {
     match value {
         Value::Tensor(tensor) => match &tensor.graph {
             Graph::Live(nodes) => {

@@ -88,7 +88,6 @@ impl<'p> Interp<'p> {
             carried: 0,
             gathered: ObjSet::default(),
             endings: Vec::new(),
-            retained: Vec::new(),
             seeded_from: 0,
             returning: false,
             kept: 0,

@@ -205,18 +205,6 @@ pub enum Sight {
     WalkedAgain { recorded: Place, kept: bool },
     /// A backward is told to keep its graph, all of which was recorded in the same iteration.
     Retaining,
-    /// A value with a live graph was added to something older than this iteration.
-    Carried {
-        id: u32,
-        into: Rc<str>,
-        into_place: Option<Place>,
-        by: Carry,
-        /// The loops around it from this one on are outlived.
-        outlives: usize,
-        value: Rc<Tensor>,
-        /// What is kept is the tensor itself, and not something that holds it.
-        bare: bool,
-    },
     /// A module ran.
     Forward(Rc<Forward>),
     /// A tensor was placed on the GPU.
@@ -300,14 +288,6 @@ pub enum Sight {
     Drops { by: Ustr, is_layer: bool, class: Rc<str> },
     /// A `return` of a hand-written backward gives another number of gradients than there are inputs.
     Arity { given: usize, fewest: usize, most: usize, forward: Place },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carry {
-    /// `total += loss`
-    Sum,
-    /// `losses.append(loss)`
-    Append,
 }
 
 #[derive(Clone, Debug)]

@@ -9,6 +9,7 @@ mod needless_retain_graph;
 mod non_scalar_backward;
 mod raw_backward;
 mod retained_graph;
+mod retention;
 mod undetached_hidden_state;
 
 use crate::checks::Concern;
@@ -26,5 +27,5 @@ pub(super) static CONCERN: Concern = Concern {
         &retained_graph::RULE,
         &undetached_hidden_state::RULE,
     ],
-    checkers: &[],
+    checkers: &[&retention::CHECKER],
 };

@@ -1,10 +1,17 @@
 //! A graph that is kept alive from iteration to iteration.
 
+use super::retention::{Carried, Carry};
 use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::doubted_in_tests;
+use crate::facts::edits::Draft;
 use crate::facts::{Findings, Script};
-use crate::report::replay::{Carried, Demand, Replay};
-use crate::report::{Fix, Severity};
-use crate::trace::Carry;
+use crate::report::replay::{self, Demand, Replay};
+use crate::report::{Confidence, Edit, Fix, Place, Severity};
+use crate::syntax::{BinaryOp, Expr, ExprId, ExprKind, StmtKind};
+use crate::trace::At;
+use crate::values::Graph;
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "retained-graph",
@@ -18,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for kept in script.retained_graphs() {
+    for kept in retained_graphs(script) {
         // A backward frees the activations; what is left of the graph is small, and grows.
         let (severity, cost) = if kept.is_walked {
             (
@@ -43,9 +50,9 @@ fn check(script: &Script, out: &mut Findings) {
                 steps: kept.steps,
                 ..Demand::of("what is kept", 0)
             }),
-            _ => script.replay_of_carried(Carried::Held),
+            _ => script.replay_of_carried(replay::Carried::Held),
         };
-        let fix = script.let_go(&kept, ".detach()").map(|edits| Fix::safe("add `.detach()`", edits));
+        let fix = let_go(script, &kept, ".detach()").map(|edits| Fix::safe("add `.detach()`", edits));
         out.push(
             finding
                 .fix(fix)
@@ -55,4 +62,126 @@ fn check(script: &Script, out: &mut Findings) {
             &kept.at,
         );
     }
+}
+
+struct RetainedGraph {
+    at: At,
+    into: Rc<str>,
+    by: Carry,
+    container: Option<Place>,
+    /// What is kept is the tensor itself, and not something that holds it.
+    is_tensor: bool,
+    /// A backward has walked graphs of the same model.
+    is_walked: bool,
+    /// What the forwards of one iteration keep, at least, and how many iterations there are.
+    kept: u64,
+    steps: Option<u64>,
+}
+
+fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
+    let mut found = Vec::new();
+    let mut seen = FxHashSet::default();
+    for (at, carried) in script.observed::<Carried>() {
+        if script.rehearsal.consumed.contains(&carried.id) || !seen.insert(at.place) {
+            continue;
+        }
+        let Graph::Live(nodes) = &carried.value.graph else { continue };
+        if nodes.leaves.is_empty() {
+            continue;
+        }
+        let outlived = &at.loops[carried.outlives.min(at.loops.len())..];
+        let over_batches = outlived.iter().any(|id| script.trains_in(*id) || script.loads_in(*id));
+        if !over_batches && !outlived.iter().any(|id| script.evaluates_in(*id)) {
+            continue;
+        }
+        let is_walked = nodes.leaves.iter().any(|leaf| script.rehearsal.walked.contains(leaf));
+        // What was walked in its own iteration is of no more use to a caller.
+        let spent = is_walked && at.loops.last().is_some_and(|own| script.trains_in(*own));
+        if script.rehearsal.returned.contains(&carried.id) && !spent {
+            continue;
+        }
+        found.push(RetainedGraph {
+            at: if over_batches { doubted_in_tests(at) } else { doubted_uncalled(at) },
+            into: carried.into.clone(),
+            by: carried.by,
+            container: carried.into_place,
+            is_tensor: carried.bare,
+            is_walked,
+            kept: script.kept_around(at),
+            steps: at
+                .loops
+                .last()
+                .and_then(|round| u64::try_from(script.rehearsal.loop_info(*round).count.known()?).ok()),
+        });
+    }
+    found
+}
+
+/// Steps of a search that nothing calls: its callers may have switched gradients off.
+fn doubted_uncalled(at: &At) -> At {
+    let confidence = if at.seeded.is_some() { Confidence::Low } else { at.confidence };
+    At { confidence, ..at.clone() }
+}
+
+/// What is kept of an iteration, with something behind it that lets the graph go.
+fn let_go(script: &Script, kept: &RetainedGraph, suffix: &str) -> Option<Vec<Edit>> {
+    let place = kept.at.place;
+    let draft = script.draft(place.file);
+    let added = match kept.by {
+        Carry::Append => {
+            let call = draft.call_at(place.span).filter(|_| kept.is_tensor)?;
+            call.args.last()?.value
+        }
+        Carry::Sum => match &draft.statement(draft.statement_at(place.span)?).kind {
+            StmtKind::AugAssign { value, .. } => *value,
+            StmtKind::Assign { targets, value } => {
+                let [target] = **targets else { return None };
+                other_summand(draft, *value, draft.written(target))?
+            }
+            _ => return None,
+        },
+    };
+    let (draft, added) = where_it_is_given(script, &kept.at, draft, added)?;
+    let added = draft.expr(added);
+    if is_display(added) { None } else { draft.append(added.span, suffix) }
+}
+
+/// An expression of a function's own parameter as the argument of the call that led there: the function may
+/// be called with something else elsewhere, a number in place of a tensor.
+fn where_it_is_given<'a>(
+    script: &Script<'a>,
+    at: &At,
+    draft: Draft<'a>,
+    expr: ExprId,
+) -> Option<(Draft<'a>, ExprId)> {
+    let Some((position, is_method)) = draft.parameter_in(at.place.span, expr) else {
+        return Some((draft, expr));
+    };
+    let (site, _) = at.calls.last()?;
+    let draft = script.draft(site.file);
+    let call = draft.call_at(site.span)?;
+    let given = draft.positional(call, position.checked_sub(usize::from(is_method))?)?;
+    Some((draft, given.value))
+}
+
+/// Of `total + loss` or `loss + total` what is added to `total`.
+fn other_summand(draft: Draft<'_>, sum: ExprId, total: &str) -> Option<ExprId> {
+    let ExprKind::Binary { op: BinaryOp::Add, left, right } = draft.expr(sum).kind else { return None };
+    match (draft.written(left) == total, draft.written(right) == total) {
+        (true, false) => Some(right),
+        (false, true) => Some(left),
+        _ => None,
+    }
+}
+
+/// A display of a list or tuple keeps each of its items.
+fn is_display(expr: &Expr) -> bool {
+    matches!(
+        expr.kind,
+        ExprKind::List(_)
+            | ExprKind::Tuple(_)
+            | ExprKind::Dict(_)
+            | ExprKind::Set(_)
+            | ExprKind::Comprehension(_)
+    )
 }

@@ -1,11 +1,11 @@
 //! One expression changed where it stands: something behind it, around it, or beside it in a call.
 
 use crate::apis::index::{self, Answer};
+use crate::facts::Script;
 use crate::facts::edits::Draft;
-use crate::facts::{RetainedGraph, Script};
 use crate::report::{Edit, Place, Span};
-use crate::syntax::{BinaryOp, Expr, ExprId, ExprKind, StmtKind};
-use crate::trace::{At, Carry};
+use crate::syntax::{ExprId, ExprKind, StmtKind};
+
 use ustr::Ustr;
 
 impl<'a> Script<'a> {
@@ -129,55 +129,9 @@ impl<'a> Script<'a> {
         };
         Some(vec![draft.insert(line.code.start, format!("{} = ", draft.plain(receiver)?))])
     }
-
-    /// What is kept of an iteration, with something behind it that lets the graph go.
-    pub fn let_go(&self, kept: &RetainedGraph, suffix: &str) -> Option<Vec<Edit>> {
-        let place = kept.at.place;
-        let draft = self.draft(place.file);
-        let added = match kept.by {
-            Carry::Append => {
-                let call = draft.call_at(place.span).filter(|_| kept.is_tensor)?;
-                call.args.last()?.value
-            }
-            Carry::Sum => match &draft.statement(draft.statement_at(place.span)?).kind {
-                StmtKind::AugAssign { value, .. } => *value,
-                StmtKind::Assign { targets, value } => {
-                    let [target] = **targets else { return None };
-                    draft.other_summand(*value, draft.written(target))?
-                }
-                _ => return None,
-            },
-        };
-        let (draft, added) = self.where_it_is_given(&kept.at, draft, added)?;
-        let added = draft.expr(added);
-        if is_display(added) { None } else { draft.append(added.span, suffix) }
-    }
-
-    /// An expression of a function's own parameter as the argument of the call that led there: the function may
-    /// be called with something else elsewhere, a number in place of a tensor.
-    fn where_it_is_given(&self, at: &At, draft: Draft<'a>, expr: ExprId) -> Option<(Draft<'a>, ExprId)> {
-        let Some((position, is_method)) = draft.parameter_in(at.place.span, expr) else {
-            return Some((draft, expr));
-        };
-        let (site, _) = at.calls.last()?;
-        let draft = self.draft(site.file);
-        let call = draft.call_at(site.span)?;
-        let given = draft.positional(call, position.checked_sub(usize::from(is_method))?)?;
-        Some((draft, given.value))
-    }
 }
 
 impl<'a> Draft<'a> {
-    /// Of `total + loss` or `loss + total` what is added to `total`.
-    fn other_summand(&self, sum: ExprId, total: &str) -> Option<ExprId> {
-        let ExprKind::Binary { op: BinaryOp::Add, left, right } = self.expr(sum).kind else { return None };
-        match (self.written(left) == total, self.written(right) == total) {
-            (true, false) => Some(right),
-            (false, true) => Some(left),
-            _ => None,
-        }
-    }
-
     /// The name of what an expression asks for its size: `x` of `x.size(0)` and `x.shape[0]`.
     fn sized_by(&self, expr: ExprId) -> Option<&'a str> {
         match &self.expr(expr).kind {
@@ -204,15 +158,4 @@ impl<'a> Draft<'a> {
         let here = self.function_around(span);
         self.owner(here, name) == here
     }
-}
-
-fn is_display(expr: &Expr) -> bool {
-    matches!(
-        expr.kind,
-        ExprKind::List(_)
-            | ExprKind::Tuple(_)
-            | ExprKind::Dict(_)
-            | ExprKind::Set(_)
-            | ExprKind::Comprehension(_)
-    )
 }

@@ -1,0 +1,250 @@
+//! What keeps its graph over iterations: sums and containers that are older than the iteration.
+
+use crate::apis::{Api, Transfer};
+use crate::interp::{Assignment, Checker, ContainerWrite, Interp, Update, is_bounded, mark_graph};
+use crate::report::Place;
+use crate::syntax::*;
+use crate::values::*;
+use std::rc::Rc;
+
+/// Containers inside what is kept are looked into so deep.
+const DEEPEST: u32 = 2;
+
+pub(super) static CHECKER: Checker = Checker {
+    on_update: Some(on_update),
+    on_assign: Some(on_assign),
+    on_container_write: Some(on_container_write),
+    on_unknown_backward: Some(on_unknown_backward),
+    ..Checker::SILENT
+};
+
+/// A value with a live graph was added to something older than this iteration.
+pub(super) struct Carried {
+    /// The graph, as the core follows it.
+    pub id: u32,
+    pub into: Rc<str>,
+    pub into_place: Option<Place>,
+    pub by: Carry,
+    /// The loops around it from this one on are outlived.
+    pub outlives: usize,
+    pub value: Rc<Tensor>,
+    /// What is kept is the tensor itself, and not something that holds it.
+    pub bare: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Carry {
+    /// `total += loss`
+    Sum,
+    /// `losses.append(loss)`
+    Append,
+}
+
+/// Graphs that something keeps over iterations.
+#[derive(Default)]
+struct Retained(Vec<u32>);
+
+fn follow(cx: &mut Interp<'_>, id: u32) {
+    cx.remember(|retained: &mut Retained| {
+        if !retained.0.contains(&id) {
+            retained.0.push(id);
+        }
+    });
+}
+
+/// A graph was backpropagated through of which we know nothing: it may be any of those that were kept.
+fn on_unknown_backward(cx: &mut Interp<'_>, (): ()) {
+    let kept = cx.remember(|retained: &mut Retained| retained.0.clone());
+    cx.out.consumed.extend(kept);
+}
+
+/// `total += loss`, and what is written into an item of `total`.
+fn on_update(cx: &mut Interp<'_>, update: &Update<'_>) {
+    let result = carried_sum(cx, update.target, update.before, &update.result.borrow());
+    update.result.replace(result);
+}
+
+/// `x = x + loss`, `x = a * x + b * loss`, `x = torch.cat([x, loss])` carry a graph as `x += loss` does.
+fn on_assign(cx: &mut Interp<'_>, assignment: &Assignment) {
+    let tree = cx.tree(cx.file());
+    let target = assignment.target;
+    let nameable = matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. });
+    let live = assignment.result.borrow().as_tensor().is_some_and(|tensor| tensor.graph.is_live());
+    if !cx.in_loop() || !nameable || !live || !builds_on(cx, assignment.value, target) {
+        return;
+    }
+    let before = cx.eval(target);
+    let result = carried_sum(cx, target, &before, &assignment.result.borrow());
+    assignment.result.replace(result);
+}
+
+/// `total += loss`: does the sum keep the graphs of earlier iterations?
+fn carried_sum(cx: &mut Interp<'_>, target: ExprId, before: &Value, result: &Value) -> Value {
+    let (Some(old), Some(sum)) = (before.as_tensor(), result.as_tensor()) else { return result.clone() };
+    let Graph::Live(nodes) = &old.graph else { return result.clone() };
+    if !sum.graph.is_live() || cx.grad != Some(true) {
+        return result.clone();
+    }
+    // Both the value and its graph come from an earlier iteration.
+    let age = nodes.oldest.max(old.born);
+    let Some(outlives) = cx.outlived(age) else { return result.clone() };
+    let place = cx.expr_place(target);
+    let confidence = sum.confidence.min(old.confidence);
+    let id = cx.graph_id(place);
+    follow(cx, id);
+    if is_read_elsewhere(cx, target) {
+        cx.out.consumed.insert(id);
+    }
+    let into = cx.written(target);
+    let (value, by) = (sum.clone(), Carry::Sum);
+    cx.observe(place, Carried { id, into, into_place: None, by, outlives, value, bare: true }, confidence);
+    mark_graph(result, id)
+}
+
+/// Whether an expression computes its value from another one, by arithmetic or the framework's functions.
+fn builds_on(cx: &mut Interp<'_>, expr: ExprId, target: ExprId) -> bool {
+    if cx.same_target(expr, target) {
+        return true;
+    }
+    let tree = cx.tree(cx.file());
+    match &tree.expr(expr).kind {
+        ExprKind::Binary { left, right, .. } => builds_on(cx, *left, target) || builds_on(cx, *right, target),
+        ExprKind::Unary { operand, .. } => builds_on(cx, *operand, target),
+        ExprKind::Conditional { then, otherwise, .. } => {
+            builds_on(cx, *then, target) || builds_on(cx, *otherwise, target)
+        }
+        ExprKind::Tuple(items) | ExprKind::List(items) => {
+            items.iter().any(|item| builds_on(cx, *item, target))
+        }
+        ExprKind::Call { callee, args } => {
+            let of_receiver = match &tree.expr(*callee).kind {
+                ExprKind::Attribute { base, .. } => builds_on(cx, *base, target),
+                _ => false,
+            };
+            let mentioned = of_receiver || args.iter().any(|arg| builds_on(cx, arg.value, target));
+            mentioned && is_combining(cx, *callee)
+        }
+        _ => false,
+    }
+}
+
+/// A function or tensor method of a framework that makes one tensor of several.
+fn is_combining(cx: &mut Interp<'_>, callee: ExprId) -> bool {
+    let tree = cx.tree(cx.file());
+    let mut root = callee;
+    while let ExprKind::Attribute { base, .. } = tree.expr(root).kind {
+        root = base;
+    }
+    if !matches!(tree.expr(root).kind, ExprKind::Name(_)) {
+        return false;
+    }
+    let name = match cx.eval(callee) {
+        Value::Api(name) => name,
+        Value::Bound(bound) => match bound.method {
+            Method::Api(name) => name,
+            _ => return false,
+        },
+        _ => return false,
+    };
+    cx.apis.get(name).and_then(Api::transfer).is_some_and(Transfer::combines)
+}
+
+/// A value is put into a container.
+fn on_container_write(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) {
+    if let Some(marked) = kept_in(cx, write) {
+        write.value.replace(marked);
+    }
+}
+
+/// The value marked, when its graph outlives the iteration in the container.
+fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
+    let ContainerWrite { container, into, place, .. } = *write;
+    let value = &*write.value.borrow();
+    if !cx.in_loop() || cx.grad != Some(true) {
+        return None;
+    }
+    if is_bounded(cx, &Value::Obj(container)) {
+        return None;
+    }
+    let here = cx.heap.get(container);
+    let site = here.site;
+    let outlives = cx.outlived(here.epoch)?;
+    let tensor = live_within(cx, value, DEEPEST)?;
+    let id = cx.graph_id(place);
+    follow(cx, id);
+    if is_read_elsewhere(cx, into) || is_anothers(cx, container, into) {
+        cx.out.consumed.insert(id);
+    }
+    let into = cx.written(into);
+    let confidence = tensor.confidence;
+    let bare = matches!(value.bare(), Value::Tensor(_));
+    let (into_place, by) = (Some(site), Carry::Append);
+    cx.observe(place, Carried { id, into, into_place, by, outlives, value: tensor, bare }, confidence);
+    Some(mark_within(cx, value, id, DEEPEST))
+}
+
+/// In a method that was rehearsed without its callers: other methods may do anything with the attribute.
+fn is_read_elsewhere(cx: &Interp<'_>, target: ExprId) -> bool {
+    let Some(seeded) = cx.seeded else { return false };
+    let file = cx.file();
+    let ExprKind::Attribute { name, .. } = cx.tree(file).expr(target).kind else { return false };
+    let here = cx.running_functions(file);
+    let scopes = &cx.module(file).names.scopes;
+    scopes.iter().enumerate().any(|(index, scope)| {
+        let function = FnId(index as u32);
+        let running = here.contains(&function) || function == seeded.function;
+        !running && scope.mentions.contains(name)
+    })
+}
+
+/// A container that a function rehearsed without its callers was given.
+fn is_anothers(cx: &Interp<'_>, container: ObjId, into: ExprId) -> bool {
+    let file = cx.file();
+    let own = matches!(cx.tree(file).expr(into).kind, ExprKind::Attribute { .. });
+    cx.seeded.is_some() && container.0 < cx.seeded_from && !own
+}
+
+/// The first tensor with a graph in a value.
+fn live_within(cx: &Interp<'_>, value: &Value, depth: u32) -> Option<Rc<Tensor>> {
+    match value.bare() {
+        Value::Tensor(tensor) => tensor.graph.is_live().then(|| tensor.clone()),
+        Value::Tuple(items) if depth > 0 => items.iter().find_map(|item| live_within(cx, item, depth - 1)),
+        Value::Obj(object) if depth > 0 => match &cx.heap.get(*object).state {
+            State::List(Items { exact: Some(items), .. }) => {
+                items.iter().find_map(|item| live_within(cx, item, depth - 1))
+            }
+            State::List(items) => live_within(cx, &items.any, depth - 1),
+            State::Dict(entries) => {
+                entries.known.iter().find_map(|(_, value)| live_within(cx, value, depth - 1))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Marks the graphs of all tensors in a value.
+fn mark_within(cx: &mut Interp<'_>, value: &Value, id: u32, depth: u32) -> Value {
+    let Some(object) = value.as_obj() else { return mark_graph(value, id) };
+    if depth == 0 {
+        return value.clone();
+    }
+    let state = match cx.heap.get(object).state.clone() {
+        State::List(items) => State::List(Items {
+            exact: items
+                .exact
+                .map(|all| all.iter().map(|item| mark_within(cx, item, id, depth - 1)).collect()),
+            any: mark_within(cx, &items.any, id, depth - 1),
+            len: items.len,
+        }),
+        State::Dict(mut entries) => {
+            for (_, value) in &mut entries.known {
+                *value = mark_within(cx, value, id, depth - 1);
+            }
+            State::Dict(entries)
+        }
+        _ => return value.clone(),
+    };
+    cx.heap.get_mut(object).state = state;
+    value.clone()
+}
