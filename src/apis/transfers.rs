@@ -33,7 +33,7 @@ vocabulary! {
     AddedWeight "added-weight" (Shape [Dtype Trainable]) "a new parameter of this layer";
     ApplyFunction "apply-function" (Cls Args Context)
         "the forward of a class, with a context object of that class";
-    Arange "arange" (Start End Step [Dtype Device RequiresGrad]) [places] "one dimension, counted";
+    Arange "arange" (Start Stop Step [Dtype Device RequiresGrad]) [places] "one dimension, counted";
     Argmax "argmax" (X Dim [Keepdim]) "int64, no graph";
     ArrayFactory "array-factory" (Size [Dtype]) [allocates] "a new numpy array; float64 without a dtype";
     ArrayOf "array-of" (X [Dtype]) "a numpy array of Python numbers, arrays or a tensor";
@@ -59,7 +59,7 @@ vocabulary! {
     Compose "compose" (Functions X) "what calling them one after another gives";
     ConcatDatasets "concat-datasets" (Datasets) "a dataset of all their samples";
     Conv "conv" (X OutChannels KernelSize Stride Padding Dilation Rank) "a convolution";
-    ConvKeras "conv-keras" (Inputs Filters KernelSize Strides Padding Rank Activation)
+    ConvKeras "conv-keras" (X OutChannels KernelSize Stride Padding Rank Activation)
         "a convolution; channels last, padding by name";
     ConvTranspose "conv-transpose" (X OutChannels KernelSize Stride Padding OutputPadding Dilation Rank)
         "a transposed convolution";
@@ -78,7 +78,7 @@ vocabulary! {
     DeepCopy "deep-copy" (X) "an equal value of its own; parameters of a module are other parameters";
     Deepspeed "deepspeed" (Model Optimizer Data Scheduler)
         "(engine, optimizer, loader, scheduler); the engine is a module and steps its optimizer";
-    Dense "dense" (Inputs Units [Activation]) "last dimension becomes units";
+    Dense "dense" (X OutFeatures [Activation]) "last dimension becomes out_features";
     DerivativeOf "derivative-of" (F Argnums HasAux [Word]) [makes_function]
         "a function that gives the derivative of what f gives, with 'value' beside its value";
     Derived "derived" (X; X)
@@ -106,7 +106,7 @@ vocabulary! {
     Generator "generator" ([Seed]) "a random generator";
     GlobalPool "global-pool" (X OutputSize Rank)
         "the last `rank` dimensions become output_size; None keeps one";
-    GlobalPoolKeras "global-pool-keras" (Inputs Keepdims Rank) "`rank` dimensions before the last removed";
+    GlobalPoolKeras "global-pool-keras" (X Keepdim Rank) "`rank` dimensions before the last removed";
     Grad "grad" (X) "the gradient that x has accumulated";
     Gradients "gradients" (Target Sources [CreateGraph]) "a tuple of gradients; nothing is accumulated";
     Index "index" (X Index [Dim]) "picked along a dimension";
@@ -172,7 +172,7 @@ vocabulary! {
     Place "place" (X Device) [places keeps_values keeps_layout reforms converts]
         "a tensor on this device; an integer counts CUDA devices";
     Pool "pool" (X KernelSize Stride Padding Rank) "pooling; the stride is the kernel where it is left out";
-    PoolKeras "pool-keras" (Inputs PoolSize Strides Padding Rank) "channels last, padding by name";
+    PoolKeras "pool-keras" (X KernelSize Stride Padding Rank) "channels last, padding by name";
     Randint "randint" (Low High Size [Dtype Device RequiresGrad]) [places]
         "integers; with high left out, from zero to low";
     Range "range" (Args) "as the builtin";

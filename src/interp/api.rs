@@ -1,7 +1,7 @@
 //! Calls of the frameworks: what the tables say of them is done to the heap and written into the trace.
 
 use super::{Call, Interp, Invocation, python, transfer};
-use crate::apis::{Api, Context, Expects, Mark, RangeFunction, Role, Transfer};
+use crate::apis::{Api, Context, Expects, Mark, RangeFunction, Role, Slot, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::{Loss, Sight};
 use crate::values::*;
@@ -354,7 +354,7 @@ impl<'p> Interp<'p> {
     pub(super) fn gradients(&mut self, call: &Invocation) -> Value {
         let Some(tensor) = call.nth_tensor(0) else { return Value::Unknown };
         // With `create_graph` the gradients have a graph themselves.
-        let graph = match self.truth(&call.nth(2)) {
+        let graph = match self.truth(&call.operand(Slot::CreateGraph)) {
             Some(false) => Graph::None,
             _ => tensor.graph.clone(),
         };

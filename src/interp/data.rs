@@ -1,7 +1,7 @@
 //! Datasets and loaders: how many samples there are, what one of them is, and the batches made of them.
 
 use super::{Call, Interp, Invocation, streams::SAMPLES_IN_PART};
-use crate::apis::{Api, Literal};
+use crate::apis::{Api, Literal, Slot};
 use crate::report::Place;
 use crate::trace::Sight;
 use crate::values::*;
@@ -263,7 +263,8 @@ impl<'p> Interp<'p> {
             Value::Tuple(items) => items.to_vec(),
             other => vec![other.clone()],
         };
-        let mapped = self.quietly(|interp| interp.call_value(&call.nth(1), &Call::with(call.place, args)));
+        let mapped =
+            self.quietly(|interp| interp.call_value(&call.operand(Slot::F), &Call::with(call.place, args)));
         let batched = source.as_obj().and_then(|source| self.loader_of(&Value::Obj(source)));
         let made = self.stream(call, mapped, length);
         self.keep_held(&made, &source);

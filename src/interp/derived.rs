@@ -3,7 +3,7 @@
 //! is one, too.
 
 use super::{Call, Interp, Invocation, class::Base};
-use crate::apis::{Api, Transfer};
+use crate::apis::{Api, Slot, Transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::Param;
 use crate::trace::Sight;
@@ -25,8 +25,9 @@ const DEEPEST: usize = 6;
 impl<'p> Interp<'p> {
     /// `derivative-of f argnums has_aux ['value']`
     pub(super) fn derivative_of(&mut self, call: &Invocation) -> Value {
-        let with_value = Value::Bool(Some(matches!(call.nth(3), Value::Str(_))));
-        let settings = vec![call.nth(0), call.nth(1), call.nth(2), with_value];
+        let with_value = Value::Bool(Some(matches!(call.operand(Slot::Word), Value::Str(_))));
+        let settings =
+            vec![call.operand(Slot::F), call.operand(Slot::Argnums), call.operand(Slot::HasAux), with_value];
         bound_to(DERIVATIVE, settings)
     }
 
@@ -37,19 +38,21 @@ impl<'p> Interp<'p> {
 
     /// `call-result f args`
     pub(super) fn call_result(&mut self, call: &Invocation) -> Value {
-        let args = match call.nth(1) {
+        let args = match call.operand(Slot::Args) {
             Value::Tuple(items) => items.to_vec(),
             Value::Unknown => Vec::new(),
             one => vec![one],
         };
-        self.call_value(&call.nth(0), &Call::with(call.place, args))
+        self.call_value(&call.operand(Slot::F), &Call::with(call.place, args))
     }
 
     /// `compose functions x`
     pub(super) fn composed(&mut self, call: &Invocation) -> Value {
-        let Some(steps) = self.iterate(&call.nth(0), call.place).exact else { return Value::Unknown };
+        let Some(steps) = self.iterate(&call.operand(Slot::Functions), call.place).exact else {
+            return Value::Unknown;
+        };
         let apply = |value, step: &Value| self.call_value(step, &Call::with(call.place, [value]));
-        steps.iter().fold(call.nth(1), apply)
+        steps.iter().fold(call.operand(Slot::X), apply)
     }
 
     /// Whether calling a function of the frameworks makes a function of what it is given.
@@ -117,12 +120,12 @@ impl<'p> Interp<'p> {
 
     /// `scanned f init xs`: the state that is carried on, and what each step gave.
     pub(super) fn scanned(&mut self, call: &Invocation) -> Value {
-        let row = match call.nth(2) {
+        let row = match call.operand(Slot::Xs) {
             Value::None => Value::None,
             rows => without_shape(&self.iterate(&rows, call.place).any),
         };
-        let step = Call::with(call.place, [call.nth(1), row]);
-        match self.call_value(&call.nth(0), &step) {
+        let step = Call::with(call.place, [call.operand(Slot::Init), row]);
+        match self.call_value(&call.operand(Slot::F), &step) {
             Value::Tuple(items) if items.len() == 2 => {
                 Value::tuple(vec![items[0].clone(), without_shape(&items[1])])
             }
@@ -133,8 +136,8 @@ impl<'p> Interp<'p> {
     /// `either f g args`: what one of two functions gives.
     pub(super) fn either_result(&mut self, call: &Invocation) -> Value {
         let inner = Call::with(call.place, call.rest.iter().cloned());
-        let one = self.call_value(&call.nth(0), &inner);
-        let other = self.call_value(&call.nth(1), &inner);
+        let one = self.call_value(&call.operand(Slot::F), &inner);
+        let other = self.call_value(&call.operand(Slot::G), &inner);
         self.heap.join(&one, &other)
     }
 

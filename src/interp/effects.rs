@@ -11,7 +11,7 @@ use ustr::Ustr;
 impl<'p> Interp<'p> {
     pub(super) fn effects(&mut self, api: &'p Api, call: &Invocation) {
         for effect in &api.effects {
-            let arg = |index: usize| effect.args.get(index).map_or(Value::None, |arg| call.operand(arg));
+            let arg = |index: usize| effect.args.get(index).map_or(Value::None, |arg| call.value_of(arg));
             match effect.verb {
                 Verb::Backward => {
                     let gradient = effect.args.get(1).is_some_and(|gradient| is_passed(gradient, call));
@@ -86,7 +86,7 @@ impl<'p> Interp<'p> {
 
     /// Numbers are dropped at random, unless the parameter that says whether this is training is off.
     fn drop_numbers(&mut self, effect: &EffectSpec, call: &Invocation) {
-        let probability = effect.args.first().map_or(Value::Unknown, |arg| call.operand(arg));
+        let probability = effect.args.first().map_or(Value::Unknown, |arg| call.value_of(arg));
         let flag = effect.args.get(1);
         let says = |operand: &Operand| matches!(operand, Operand::Param(name) if call.is_given(name));
         // Where there is no flag, a probability that is not known may be zero outside of training.

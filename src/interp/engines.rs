@@ -2,7 +2,7 @@
 //! device of the run, or bound to each other.
 
 use super::{Call, Interp, Invocation, transfer};
-use crate::apis::{Role, Verb};
+use crate::apis::{Role, Slot, Verb};
 use crate::report::{Confidence, Place};
 use crate::trace::Sight;
 use crate::values::*;
@@ -17,14 +17,14 @@ impl<'p> Interp<'p> {
             return inner;
         };
         if call.gives.is_some_and(|apply| apply.args.len() > 2) {
-            self.place_parts(&inner, transfer::device_named(&call.nth(2)));
+            self.place_parts(&inner, transfer::device_named(&call.operand(Slot::Device)));
         }
         let state = self.heap.get(object).module().cloned().unwrap_or_default();
         let class = self.heap.get(object).class;
         // A second operand says to which devices the wrapper moves its inputs.
         let scatters = match call.gives.map_or(0, |apply| apply.args.len()) {
             0 | 1 => state.scatters,
-            _ => !matches!(call.nth(1), Value::None),
+            _ => !matches!(call.operand(Slot::Devices), Value::None),
         };
         let parts = [object].into_iter().collect();
         let wrapper = ModuleState { weights: Learned::Nothing, modal: false, parts, scatters, ..state };

@@ -107,7 +107,7 @@ impl Interp<'_> {
         let Some(RangeSpec::Of(apply)) = &api.range else { return None };
         let mut operands = Vec::new();
         for operand in &apply.args {
-            operands.push(self.operand_formula(&call.operand(operand))?);
+            operands.push(self.operand_formula(&call.value_of(operand))?);
         }
         // What scales an operand besides is not among those that are listed.
         if call.api.params.iter().any(|param| param.name == "alpha" && call.is_given("alpha")) {

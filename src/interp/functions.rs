@@ -2,7 +2,7 @@
 //! backward is run beside it and compared with the slope.
 
 use super::{Call, Interp, Invocation};
-use crate::apis::Role;
+use crate::apis::{Role, Slot};
 use crate::report::{Confidence, Place};
 use crate::syntax::{Param, ParamKind};
 use crate::trace::{OwnGradient, Sight};
@@ -14,7 +14,8 @@ use ustr::Ustr;
 impl Interp<'_> {
     /// `apply-function cls args context`
     pub(super) fn applied_function(&mut self, call: &Invocation) -> Value {
-        let (Some(class), Some(context)) = (call.nth(0).as_obj(), call.nth(2).as_str().map(Ustr::from))
+        let (Some(class), Some(context)) =
+            (call.operand(Slot::Cls).as_obj(), call.operand(Slot::Context).as_str().map(Ustr::from))
         else {
             return Value::Unknown;
         };

@@ -30,8 +30,8 @@ impl<'p> Interp<'p> {
     pub(super) fn remembers(&mut self, class: &ClassSpec, call: &Invocation) -> bool {
         match &class.remembers {
             None => false,
-            Some(operand @ Operand::Literal(_)) => self.truth(&call.operand(operand)) == Some(true),
-            Some(operand) => call.operand(operand).as_num().is_some_and(|number| number != 0.0),
+            Some(operand @ Operand::Literal(_)) => self.truth(&call.value_of(operand)) == Some(true),
+            Some(operand) => call.value_of(operand).as_num().is_some_and(|number| number != 0.0),
         }
     }
 

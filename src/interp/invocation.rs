@@ -1,6 +1,6 @@
 //! A call's arguments: as they are written, and bound to the parameters of an API entry.
 
-use crate::apis::{Api, Apply, Literal, Operand, ParamKind, ParamSpec, Transfer};
+use crate::apis::{Api, Apply, Literal, Operand, ParamKind, ParamSpec, Slot, Transfer, Vocabulary};
 use crate::report::Place;
 use crate::values::{Tensor, Value};
 use std::rc::Rc;
@@ -157,17 +157,28 @@ impl<'a> Invocation<'a> {
         self.bound.iter().find(|(known, _)| *known == name).map(|(_, passed)| passed.place)
     }
 
-    pub fn operand(&self, operand: &Operand) -> Value {
+    /// What an operand of the entry is in this call.
+    pub fn value_of(&self, operand: &Operand) -> Value {
         match operand {
             Operand::Param(name) => self.get(name.as_str()),
             Operand::Literal(value) => literal(value),
         }
     }
 
+    /// The operand of the entry's `gives` by its name, `Unknown` when there is none.
+    pub fn operand(&self, slot: Slot) -> Value {
+        self.position(slot).map_or(Value::Unknown, |index| self.nth(index))
+    }
+
+    /// Where the transfer has an operand of this name.
+    pub fn position(&self, slot: Slot) -> Option<usize> {
+        self.gives?.verb.word().position(slot)
+    }
+
     /// The operand at an index of the entry's `gives`, `Unknown` when there is none.
     pub fn nth(&self, index: usize) -> Value {
         let operand = self.gives.and_then(|apply| apply.args.get(index));
-        operand.map_or(Value::Unknown, |operand| self.operand(operand))
+        operand.map_or(Value::Unknown, |operand| self.value_of(operand))
     }
 
     pub fn nth_tensor(&self, index: usize) -> Option<Rc<Tensor>> {

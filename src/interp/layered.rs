@@ -2,7 +2,7 @@
 //! which of them learn, and what their compilation holds fast.
 
 use super::{Call, Interp, Invocation, class::Base};
-use crate::apis::Operand;
+use crate::apis::{Operand, Slot};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Sight};
 use crate::values::*;
@@ -154,7 +154,7 @@ impl<'p> Interp<'p> {
     /// `model.get_layer(name, index)`
     pub(super) fn layer_of_model(&mut self, call: &Invocation) -> Value {
         let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };
-        let (wanted, index) = (call.nth(1), call.nth(2));
+        let (wanted, index) = (call.operand(Slot::Name), call.operand(Slot::Index));
         let children = self.indexed_children(object).unwrap_or_else(|| {
             let module = self.heap.get(object).module();
             module
@@ -192,7 +192,7 @@ impl<'p> Interp<'p> {
     /// `model.train_on_batch(x)`
     pub(super) fn train_batch(&mut self, call: &Invocation, operands: &[Operand]) {
         if let Some(model) = operands.first() {
-            self.fitted(&call.operand(model), true, call.place);
+            self.fitted(&call.value_of(model), true, call.place);
         }
     }
 

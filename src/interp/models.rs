@@ -2,7 +2,7 @@
 //! the memory of one batch, found out by running it.
 
 use super::{Call, Interp, Invocation, Passed, transfer};
-use crate::apis::{Operand, Role};
+use crate::apis::{Operand, Role, Slot};
 use crate::report::Place;
 use crate::trace::{CompiledLoss, Sight};
 use crate::values::*;
@@ -84,7 +84,7 @@ impl<'p> Interp<'p> {
 
     pub(super) fn symbolic_model(&mut self, call: &Invocation) -> Value {
         let object = self.model_object(call);
-        let output = call.nth(1);
+        let output = call.operand(Slot::Outputs);
         self.keep_layers(object, &output);
         self.heap.get_mut(object).set_attr(Ustr::from("output"), output);
         Value::Obj(object)
@@ -125,7 +125,7 @@ impl<'p> Interp<'p> {
 
     /// `model.compile(optimizer, loss)`; `losses` is the module where a loss given by its name is.
     pub(super) fn compile(&mut self, call: &Invocation, operands: &[Operand]) {
-        let arg = |index: usize| operands.get(index).map_or(Value::None, |operand| call.operand(operand));
+        let arg = |index: usize| operands.get(index).map_or(Value::None, |operand| call.value_of(operand));
         let Some(object) = arg(0).as_obj() else { return };
         let place = match operands.get(2) {
             Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
@@ -163,7 +163,7 @@ impl<'p> Interp<'p> {
 
     /// `model.fit(data, batch_size=…)`: what the framework will train on.
     pub(super) fn fit(&mut self, call: &Invocation, operands: &[Operand]) {
-        let arg = |index: usize| operands.get(index).map_or(Value::None, |operand| call.operand(operand));
+        let arg = |index: usize| operands.get(index).map_or(Value::None, |operand| call.value_of(operand));
         let name = |index: usize| match operands.get(index) {
             Some(Operand::Param(name)) => name.as_str(),
             _ => "",

@@ -31,7 +31,7 @@ impl Interp<'_> {
         call: &Invocation,
         result: Value,
     ) -> Value {
-        let operand = |at: usize| apply.args.get(at).map_or(Value::None, |arg| call.operand(arg));
+        let operand = |at: usize| apply.args.get(at).map_or(Value::None, |arg| call.value_of(arg));
         let (Some(of), Some(tensor)) = (operand(0).as_tensor().cloned(), result.as_tensor()) else {
             return result;
         };

@@ -162,7 +162,7 @@ impl<'p> Interp<'p> {
                     let mut sum = Some(0i64);
                     for term in terms {
                         let product = term.iter().try_fold(1i64, |all, factor| {
-                            all.checked_mul(call.operand(factor).as_known_int()?)
+                            all.checked_mul(call.value_of(factor).as_known_int()?)
                         });
                         sum = sum.zip(product).and_then(|(a, b)| a.checked_add(b));
                     }

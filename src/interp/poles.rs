@@ -82,7 +82,7 @@ impl Interp<'_> {
     fn note_norm(&mut self, apply: &Apply<PoleKind>, call: &Invocation, result: Value) -> Value {
         match apply.args.first() {
             Some(of) if !is_one(&result) => {
-                self.note_pole(Singular::Norm, &call.operand(of), call.place, result)
+                self.note_pole(Singular::Norm, &call.value_of(of), call.place, result)
             }
             _ => result,
         }
@@ -145,7 +145,7 @@ struct Operands<'a> {
 
 impl Operands<'_> {
     fn value(&self, at: usize) -> Value {
-        self.args.get(at).map_or(Value::Unknown, |arg| self.call.operand(arg))
+        self.args.get(at).map_or(Value::Unknown, |arg| self.call.value_of(arg))
     }
 
     fn place(&self, at: usize) -> Place {

@@ -114,7 +114,7 @@ fn computed(api: &Api, call: &Invocation) -> Option<Step> {
     if call.api.params.iter().any(|param| param.name == "alpha" && call.is_given("alpha")) {
         return None;
     }
-    let operands = |args: &[Operand]| -> Vec<Value> { args.iter().map(|arg| call.operand(arg)).collect() };
+    let operands = |args: &[Operand]| -> Vec<Value> { args.iter().map(|arg| call.value_of(arg)).collect() };
     if let Some(apply) = &api.computes {
         return said(apply.verb, &operands(&apply.args));
     }
@@ -122,7 +122,7 @@ fn computed(api: &Api, call: &Invocation) -> Option<Step> {
         return step(function, &[call.nth(0)]);
     }
     let Some(RangeSpec::Of(apply)) = &api.range else { return None };
-    let operand = |at: usize| apply.args.get(at).map_or(Value::Unknown, |arg: &Operand| call.operand(arg));
+    let operand = |at: usize| apply.args.get(at).map_or(Value::Unknown, |arg: &Operand| call.value_of(arg));
     match apply.verb {
         RangeFunction::Filled => step(Function::Where, &[operand(1), operand(2), operand(0)]),
         RangeFunction::Chosen => step(Function::Where, &operands(&apply.args)),

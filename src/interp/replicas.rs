@@ -2,6 +2,7 @@
 //! are recorded as graphs. Also arrays that such a graph, or a device, takes in as a whole.
 
 use super::{Call, Interp, Invocation};
+use crate::apis::Slot;
 use crate::report::{Confidence, Place};
 use crate::trace::Sight;
 use crate::values::*;
@@ -26,7 +27,7 @@ impl<'p> Interp<'p> {
     /// `strategy.run(f, args, kwargs)`: what a replica does, and what it gives.
     pub(super) fn replica_result(&mut self, call: &Invocation) -> Value {
         let mut inner = Call::new(call.place);
-        match call.nth(2).bare() {
+        match call.operand(Slot::Args).bare() {
             Value::Tuple(items) => inner = Call::with(call.place, items.iter().cloned()),
             Value::None => {}
             Value::Obj(object) => {
@@ -35,9 +36,9 @@ impl<'p> Interp<'p> {
             }
             _ => inner.open = true,
         }
-        self.add_keywords(&mut inner, &call.nth(3));
+        self.add_keywords(&mut inner, &call.operand(Slot::Kwargs));
         let before = self.push_context(ContextKind::Replica);
-        let result = self.call_value(&call.nth(1), &inner);
+        let result = self.call_value(&call.operand(Slot::F), &inner);
         self.pop_context(before);
         result
     }

@@ -2,6 +2,7 @@
 //! A scaler that is known to be switched off does nothing.
 
 use super::{Interp, Invocation};
+use crate::apis::Slot;
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, ScalerAct};
 use crate::values::*;
@@ -19,8 +20,8 @@ impl<'p> Interp<'p> {
 
     /// `scaler.scale(loss)`: the same numbers times the scale, one by one where they are several.
     pub(super) fn scaled(&mut self, call: &Invocation) -> Value {
-        let scaler = self.working_scaler(&call.nth(0));
-        let known = matches!(call.nth(0).as_obj(), Some(object) if self.heap.get(object).state.is_scaler());
+        let scaler = self.working_scaler(&call.operand(Slot::Scaler));
+        let known = matches!(call.operand(Slot::Scaler).as_obj(), Some(object) if self.heap.get(object).state.is_scaler());
         let scaled = match scaler {
             Some(scaler) => {
                 let effect = Effect::Scaler { scaler, act: ScalerAct::Scale };
@@ -30,7 +31,7 @@ impl<'p> Interp<'p> {
             None if known => Scaled::No,
             None => Scaled::Maybe,
         };
-        with_scale(&call.nth(1), scaled)
+        with_scale(&call.operand(Slot::X), scaled)
     }
 
     /// An optimizer, or the one that a class of the project wraps.

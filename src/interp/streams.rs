@@ -2,7 +2,7 @@
 //! An element of a stream is one abstract sample, beside how many there are.
 
 use super::{Interp, Invocation, call_path::Hop};
-use crate::apis::{Literal, Role};
+use crate::apis::{Literal, Role, Slot};
 use crate::report::Place;
 use crate::trace::Sight;
 use crate::values::*;
@@ -80,7 +80,7 @@ impl<'p> Interp<'p> {
 
     pub(super) fn stream_batch(&mut self, call: &Invocation) -> Value {
         let Some((sample, length)) = self.stream_parts(&call.nth(0)) else { return Value::Unknown };
-        let size = call.nth(1);
+        let size = call.operand(Slot::N);
         let count = size.as_int().cloned().unwrap_or_default();
         let count = if count.is_unknown() { Int::symbol(self.symbol("batch")) } else { count };
         let batch = self.collated(&sample, &count);
@@ -105,14 +105,14 @@ impl<'p> Interp<'p> {
 
     /// `Subset`: some samples of a dataset.
     pub(super) fn taken(&mut self, call: &Invocation) -> Value {
-        let indices = call.nth(1);
+        let indices = call.operand(Slot::Indices);
         let length = if indices.is_unknown() { Int::Unknown } else { self.length(&indices, call.place) };
         self.part_of(call, 0, length)
     }
 
     /// `random_split`: a dataset in parts of these lengths, or of these shares.
     pub(super) fn split(&mut self, call: &Invocation) -> Value {
-        let (dataset, lengths) = (call.nth(0), call.nth(1));
+        let (dataset, lengths) = (call.operand(Slot::Dataset), call.operand(Slot::Lengths));
         let parts = match lengths.bare() {
             Value::Unknown => None,
             _ => self.iterate(&lengths, call.place).exact,
@@ -152,7 +152,7 @@ impl<'p> Interp<'p> {
         let count = self.dataset_length(object, call.place).unwrap_or_default();
         let sizes = (1..4).filter_map(|index| call.nth(index).as_known_int()).map(Int::Known);
         let rows = samples_of(std::iter::once(count).chain(sizes).collect(), DType::UInt8, call.place);
-        Value::tensor(Tensor { is_array: call.nth(4).as_str() == Some("array"), ..rows })
+        Value::tensor(Tensor { is_array: call.operand(Slot::Holder).as_str() == Some("array"), ..rows })
     }
 
     /// `((x_train, y_train), (x_test, y_test))` of a well-known dataset.

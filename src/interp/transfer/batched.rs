@@ -4,6 +4,7 @@ use super::build::*;
 use super::dims::{self, Dims};
 use super::elementwise::of_all;
 use super::layers::activation;
+use crate::apis::Slot;
 use crate::interp::{Interp, Invocation};
 use crate::values::*;
 use std::rc::Rc;
@@ -11,7 +12,7 @@ use std::rc::Rc;
 /// `reshape-batched x shape`: the batch stays.
 pub fn reshape(interp: &mut Interp, call: &Invocation) -> Value {
     let input = first(interp, call);
-    let wanted = given(call, 1).and_then(|shape| ints_of(interp, &shape));
+    let wanted = given(call, Slot::Shape).and_then(|shape| ints_of(interp, &shape));
     let shape = input.shape.as_ref().zip(wanted).and_then(|(shape, wanted)| behind_batch(shape, &wanted));
     Value::tensor(kept(interp, &input).with_shape(shape.map(Rc::from)))
 }
@@ -24,7 +25,7 @@ fn behind_batch(shape: &[Int], wanted: &[Int]) -> Option<Dims> {
 /// `global-pool-keras x keepdims rank`: the axes between batch and channels go.
 pub fn global_pool(interp: &mut Interp, call: &Invocation) -> Value {
     let input = first(interp, call);
-    let keep = flag(param(call, 1));
+    let keep = flag(param(call, Slot::Keepdim));
     let shape =
         input.shape.as_ref().zip(quoted_rank(call)).and_then(|(shape, rank)| pooled(shape, rank, keep?));
     Value::tensor(Tensor { shape: shape.map(Rc::from), ..result(interp, call.place, &[&input]) })
@@ -41,12 +42,12 @@ fn pooled(shape: &[Int], rank: usize, keep: bool) -> Option<Dims> {
 /// `recurrent-keras x units return_sequences return_state`
 pub fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
     // How many states there are depends on the layer.
-    if flag(param(call, 3)) != Some(false) {
+    if flag(param(call, Slot::ReturnState)) != Some(false) {
         return Value::Unknown;
     }
     let input = first(interp, call);
-    let units = param(call, 1).and_then(|units| units.as_int().cloned()).unwrap_or_default();
-    let sequences = flag(param(call, 2));
+    let units = param(call, Slot::Units).and_then(|units| units.as_int().cloned()).unwrap_or_default();
+    let sequences = flag(param(call, Slot::ReturnSequences));
     let shape = input.shape.as_ref().and_then(|shape| unrolled(shape, units, sequences?)).map(Rc::from);
     Value::tensor(Tensor { shape, ..result(interp, call.place, &[&input]) })
 }
@@ -74,7 +75,7 @@ pub fn merge(interp: &mut Interp, call: &Invocation) -> Value {
 pub fn activated(interp: &mut Interp, call: &Invocation) -> Value {
     let input = first(interp, call);
     let plain = result(interp, call.place, &[&input]);
-    let Some(name) = given(call, 1) else { return Value::tensor(plain) };
+    let Some(name) = given(call, Slot::Activation) else { return Value::tensor(plain) };
     let (mark, range) = name.as_str().map_or((None, None), activation);
     Value::tensor(Tensor { mark: mark.map(|mark| (mark, call.place)), range, ..plain })
 }

@@ -1,6 +1,6 @@
 //! What transfers share: reading operands, and, from `results`, what follows for a result.
 
-use crate::apis::{Literal, Operand, ParamKind};
+use crate::apis::{Literal, Operand, ParamKind, Slot};
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
 use crate::values::*;
@@ -13,19 +13,25 @@ pub fn operands<'a>(call: &Invocation<'a>) -> &'a [Operand] {
     call.gives.map_or(&[], |apply| &apply.args)
 }
 
-/// The operand at an index; `None` when it was left out or is `None`.
-pub fn given(call: &Invocation, index: usize) -> Option<Value> {
+/// An operand; `None` when it was left out or is `None`.
+pub fn given(call: &Invocation, slot: Slot) -> Option<Value> {
+    given_nth(call, call.position(slot)?)
+}
+
+/// The same, of the operand at an index.
+pub fn given_nth(call: &Invocation, index: usize) -> Option<Value> {
     let operand = call.gives?.args.get(index)?;
     match operand {
         Operand::Param(name) => named(call, name.as_str()),
-        Operand::Literal(_) => present(call.operand(operand)),
+        Operand::Literal(_) => present(call.value_of(operand)),
     }
 }
 
-/// The operand at an index, when it is a parameter that was given: behind the last one come quoted words.
-pub fn param(call: &Invocation, index: usize) -> Option<Value> {
+/// An operand, when it is a parameter that was given: where one is left out there may be a quoted word.
+pub fn param(call: &Invocation, slot: Slot) -> Option<Value> {
+    let index = call.position(slot)?;
     let operand = call.gives?.args.get(index)?;
-    matches!(operand, Operand::Param(_)).then(|| given(call, index)).flatten()
+    matches!(operand, Operand::Param(_)).then(|| given_nth(call, index)).flatten()
 }
 
 /// A parameter by name, listed in the entry or not; `None` when it was left out or is `None`.

@@ -2,7 +2,7 @@
 
 use super::build::*;
 use super::dims::normalise_dim;
-use crate::apis::{Literal, Operand};
+use crate::apis::{Literal, Operand, Slot};
 use crate::interp::{Interp, Invocation, own_gpu};
 use crate::values::*;
 
@@ -52,7 +52,7 @@ pub fn to_list(interp: &mut Interp, call: &Invocation) -> Value {
 pub fn cast(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     // `x.type()` is the name of its type.
-    let Some(wanted) = given(call, 1) else { return Value::Unknown };
+    let Some(wanted) = given(call, Slot::Dtype) else { return Value::Unknown };
     let cast = with_dtype(&tensor, dtype_of(&wanted));
     let moved = tensor_type_device(&wanted);
     if moved.is_none() && is_same(&tensor, &cast) {
@@ -159,7 +159,7 @@ pub fn place(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let count = operands(call).len();
     // An argument of the call wins over the device that the entry quotes.
-    let quoted = (1..count).filter_map(|index| given(call, index)).next();
+    let quoted = (1..count).filter_map(|index| given_nth(call, index)).next();
     let device = params_from(call, 1).into_iter().map(|(_, value)| value).next().or(quoted);
     let device = device.map_or(Device::Unknown, |device| device_of(interp, &device));
     let device = if device == Device::Unknown { own_gpu(call).unwrap_or(device) } else { device };
@@ -186,7 +186,7 @@ pub fn shape(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `x.size()`, `x.size(dim)`.
 pub fn size(interp: &mut Interp, call: &Invocation) -> Value {
-    let Some(dim) = given(call, 1) else { return shape(interp, call) };
+    let Some(dim) = given(call, Slot::Dim) else { return shape(interp, call) };
     let tensor = first(interp, call);
     Value::of_int(size_along(&tensor, dim.as_known_int()).unwrap_or_default())
 }
@@ -227,10 +227,10 @@ pub fn device(interp: &mut Interp, call: &Invocation) -> Value {
 /// `variable data requires_grad`: the tensor itself, as a leaf where that is asked for.
 pub fn variable(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = (*first(interp, call)).clone();
-    if given(call, 2).is_some_and(|volatile| volatile.as_bool() != Some(false)) {
+    if given(call, Slot::Volatile).is_some_and(|volatile| volatile.as_bool() != Some(false)) {
         interp.volatile = true;
     }
-    let asked = given(call, 1).map(|flag| flag.as_bool());
+    let asked = given(call, Slot::RequiresGrad).map(|flag| flag.as_bool());
     Value::tensor(match asked {
         None | Some(Some(false)) => tensor,
         asked => super::factory::asking(interp, tensor, asked),

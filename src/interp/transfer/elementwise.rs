@@ -2,7 +2,7 @@
 
 use super::build::*;
 use super::dims::broadcast_shapes;
-use crate::apis::{Mark, RangeFunction, RangeSpec};
+use crate::apis::{Mark, RangeFunction, RangeSpec, Slot};
 use crate::interp::{Interp, Invocation};
 use crate::report::{Confidence, Place};
 use crate::values::*;
@@ -59,7 +59,7 @@ fn faded(call: &Invocation, tensor: &Tensor) -> Option<Rc<Relation>> {
     }
     let Some(RangeSpec::Of(apply)) = &call.api.range else { return None };
     let dtype = tensor.dtype.or(tensor.cast).filter(|_| apply.verb.clamps())?;
-    let bounds = apply.args.iter().skip(1).filter_map(|bound| call.operand(bound).as_num());
+    let bounds = apply.args.iter().skip(1).filter_map(|bound| call.value_of(bound).as_num());
     let lost = |number: &f64| number.fract() != 0.0 && dtype.round(*number).fract() == 0.0;
     let number = bounds.into_iter().find(lost)?;
     Some(Rc::new(Relation::Faded(Faded { place: call.place, number, dtype })))
@@ -89,7 +89,7 @@ pub fn broadcast(interp: &mut Interp, call: &Invocation) -> Value {
 /// The operands that were given, `*tensors` one by one.
 fn arguments(interp: &Interp, call: &Invocation) -> Vec<Value> {
     let mut all = Vec::new();
-    for value in (0..operands(call).len()).filter_map(|index| given(call, index)) {
+    for value in (0..operands(call).len()).filter_map(|index| given_nth(call, index)) {
         match sequence(interp, &value) {
             Some(Sequence::Exact(items)) if items.iter().any(|item| item.as_tensor().is_some()) => {
                 all.extend(items)
@@ -103,7 +103,7 @@ fn arguments(interp: &Interp, call: &Invocation) -> Vec<Value> {
 /// `derived x …`: computed from these or from the tensors in them, in a shape that nobody says.
 pub fn derived(interp: &mut Interp, call: &Invocation) -> Value {
     let mut all = Vec::new();
-    for value in (0..operands(call).len()).filter_map(|index| given(call, index)) {
+    for value in (0..operands(call).len()).filter_map(|index| given_nth(call, index)) {
         match sequence(interp, &value) {
             Some(Sequence::Exact(items)) => all.extend(items),
             Some(Sequence::Any(any, _)) => all.push(any),
@@ -155,7 +155,7 @@ pub fn broadcast_all<'a>(shapes: impl Iterator<Item = Option<&'a Shape>>) -> Opt
 /// `where(condition, x, y)`; of a condition alone, the positions where it holds.
 pub fn choose(interp: &mut Interp, call: &Invocation) -> Value {
     let condition = first(interp, call);
-    let (Some(x), Some(y)) = (given(call, 1), given(call, 2)) else {
+    let (Some(x), Some(y)) = (given(call, Slot::X), given(call, Slot::Y)) else {
         let Some(rank) = condition.rank() else { return Value::Unknown };
         let positions = indices(interp, call.place, &condition, Some(Rc::from([Int::Unknown])));
         return Value::tuple(vec![Value::tensor(positions); rank]);
@@ -227,7 +227,7 @@ pub fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
 
 pub fn one_hot(interp: &mut Interp, call: &Invocation) -> Value {
     let classes = first(interp, call);
-    let count = given(call, 1).and_then(|count| count.as_int().cloned()).unwrap_or_default();
+    let count = given(call, Slot::NumClasses).and_then(|count| count.as_int().cloned()).unwrap_or_default();
     let count = if count == Int::Known(-1) { Int::Unknown } else { count };
     let shape = classes.shape.as_ref().map(|shape| shape.iter().cloned().chain([count]).collect());
     let range = Some(Interval::closed(0.0, 1.0));

@@ -2,7 +2,7 @@
 
 use super::build::*;
 use super::dims::{self, div_ceil};
-use crate::apis::RangeSpec;
+use crate::apis::{RangeSpec, Slot};
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
 use crate::values::*;
@@ -17,26 +17,26 @@ enum Holder {
 
 /// `factory size dtype device requires_grad`, or a quoted dtype as the default.
 pub fn factory(interp: &mut Interp, call: &Invocation) -> Value {
-    let shape = given_shape(interp, call, 0);
+    let shape = given_shape(interp, call);
     Value::tensor(made(interp, call, None, Holder::Framework).with_shape(shape))
 }
 
 /// `array-factory size dtype`
 pub fn array_factory(interp: &mut Interp, call: &Invocation) -> Value {
-    let shape = given_shape(interp, call, 0);
+    let shape = given_shape(interp, call);
     Value::tensor(made(interp, call, None, Holder::NumPy).with_shape(shape))
 }
 
 /// `new-factory x size dtype device requires_grad`
 pub fn new_factory(interp: &mut Interp, call: &Invocation) -> Value {
     let model = first(interp, call);
-    let shape = given_shape(interp, call, 1);
+    let shape = given_shape(interp, call);
     Value::tensor(made(interp, call, Some(&model), Holder::Framework).with_shape(shape))
 }
 
-/// The shape that an operand says; a scalar's when it was left out.
-fn given_shape(interp: &Interp, call: &Invocation, index: usize) -> Option<Shape> {
-    match given(call, index) {
+/// The shape that the operand for it says; a scalar's when it was left out.
+fn given_shape(interp: &Interp, call: &Invocation) -> Option<Shape> {
+    match given(call, Slot::Size) {
         None => Some(Rc::from([])),
         Some(size) => shape_of(interp, &size),
     }
@@ -53,7 +53,8 @@ pub fn array_unknown(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `randint low high size dtype device requires_grad`: with one bound, from zero to it.
 pub fn randint(interp: &mut Interp, call: &Invocation) -> Value {
-    let (low, mut high, mut size) = (call.nth(0), given(call, 1), given(call, 2));
+    let (low, mut high, mut size) =
+        (call.operand(Slot::Low), given(call, Slot::High), given(call, Slot::Size));
     if size.is_none() && high.as_ref().is_some_and(|high| sequence(interp, high).is_some()) {
         // `torch.randint(10, (2, 3))`
         size = high.take();
@@ -73,7 +74,7 @@ pub fn randint(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `legacy-tensor data dtype device`: by sizes, or from one sequence of numbers.
 pub fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
-    let device = match device_named(&call.nth(2)) {
+    let device = match device_named(&call.operand(Slot::Device)) {
         Device::Cpu => interp.default_device,
         device => device,
     };
@@ -86,7 +87,9 @@ pub fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
         dtype: quoted_dtype(call),
         ..some_tensor(interp, call.place)
     };
-    let Some(Sequence::Exact(items)) = sequence(interp, &call.nth(0)) else { return Value::tensor(blank) };
+    let Some(Sequence::Exact(items)) = sequence(interp, &call.operand(Slot::Data)) else {
+        return Value::tensor(blank);
+    };
     match items.as_slice() {
         [one] if one.as_int().is_none() => {
             let from = tensor_of(interp, one);
@@ -116,7 +119,7 @@ pub fn factory_like(interp: &mut Interp, call: &Invocation) -> Value {
 /// `sparse values size dtype device requires_grad`: what holds these values, where they are.
 pub fn sparse(interp: &mut Interp, call: &Invocation) -> Value {
     let values = first(interp, call);
-    let shape = given_shape(interp, call, 1).filter(|shape| !shape.is_empty());
+    let shape = given_shape(interp, call).filter(|shape| !shape.is_empty());
     let held = made(interp, call, Some(&values), Holder::Framework).with_shape(shape);
     let graph = held.graph.union(&graph_here(interp.grad, held.dtype, &values.graph));
     Value::tensor(Tensor { graph, learned: values.learned, ..held })
@@ -125,7 +128,7 @@ pub fn sparse(interp: &mut Interp, call: &Invocation) -> Value {
 /// `asking self requires_grad`: the tensor itself, a leaf from here on where it was in no graph.
 pub fn asking_for_gradients(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    let flag = given(call, 1).map_or(Some(true), |flag| flag.as_bool());
+    let flag = given(call, Slot::RequiresGrad).map_or(Some(true), |flag| flag.as_bool());
     new_leaf(interp, &tensor, flag).unwrap_or(Value::Tensor(tensor))
 }
 
@@ -262,7 +265,7 @@ fn device_said(interp: &Interp, call: &Invocation, model: Option<Device>) -> Opt
     quoted.or(receiver).or(model).or(context)
 }
 
-/// `arange start end step`; a single bound is the end.
+/// `arange start stop step`; a single bound is where it stops.
 pub fn arange(interp: &mut Interp, call: &Invocation) -> Value {
     counted(interp, call, Holder::Framework)
 }
@@ -273,12 +276,12 @@ pub fn array_range(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 fn counted(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
-    let (start, end) = match (param(call, 0), param(call, 1)) {
+    let (start, end) = match (param(call, Slot::Start), param(call, Slot::Stop)) {
         (Some(only), None) => (Value::int(0), only),
         (None, end) => (Value::int(0), end.unwrap_or_default()),
         (Some(start), Some(end)) => (start, end),
     };
-    let step = param(call, 2).unwrap_or_else(|| Value::int(1));
+    let step = param(call, Slot::Step).unwrap_or_else(|| Value::int(1));
     let bounds = [&start, &end, &step];
     let whole = bounds.iter().all(|bound| bound.as_int().is_some());
     let is_array = holder == Holder::NumPy;
@@ -327,7 +330,7 @@ pub fn as_tensor(interp: &mut Interp, call: &Invocation) -> Value {
         Some(tensor) if !tensor.is_array => super::convert::cast(interp, call),
         _ => {
             let made = copied(interp, call, Holder::Framework);
-            match (made.as_tensor(), given(call, 1).and_then(|dtype| dtype_of(&dtype))) {
+            match (made.as_tensor(), given(call, Slot::Dtype).and_then(|dtype| dtype_of(&dtype))) {
                 (Some(tensor), Some(dtype)) => Value::tensor(super::convert::with_dtype(tensor, Some(dtype))),
                 _ => made,
             }

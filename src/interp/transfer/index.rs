@@ -2,6 +2,7 @@
 
 use super::build::*;
 use super::dims::{Dims, broadcast_shapes, div_ceil, normalise_dim};
+use crate::apis::Slot;
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
 use crate::values::*;
@@ -9,8 +10,8 @@ use std::rc::Rc;
 
 /// `index x index dim`: picked along an axis; without one, from all numbers in a row.
 pub fn select(interp: &mut Interp, call: &Invocation) -> Value {
-    let (tensor, chosen) = (first(interp, call), tensor_of(interp, &call.nth(1)));
-    let shape = match given(call, 2) {
+    let (tensor, chosen) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Index)));
+    let shape = match given(call, Slot::Dim) {
         None => chosen.shape.clone(),
         Some(axis) => tensor.shape.as_ref().zip(chosen.shape.as_ref()).and_then(|(shape, chosen)| {
             let at = normalise_dim(axis.as_known_int()?, shape.len())?;

@@ -4,13 +4,13 @@
 use super::build::*;
 use super::dims::{self, Dims};
 use super::windows::per_axis;
-use crate::apis::Mark;
+use crate::apis::{Mark, Slot};
 use crate::interp::{Interp, Invocation};
 use crate::values::*;
 use std::rc::Rc;
 
-pub(super) fn int(call: &Invocation, index: usize) -> Option<Int> {
-    param(call, index).and_then(|value| {
+pub(super) fn int(call: &Invocation, slot: Slot) -> Option<Int> {
+    param(call, slot).and_then(|value| {
         // Scripts ask for one output whether it is one only, so a default of one says nothing.
         let asked = value.origin().is_some_and(|origin| origin.given) && value.as_known_int() == Some(1);
         if asked { Some(Int::Unknown) } else { value.as_int().cloned() }
@@ -45,7 +45,7 @@ pub(super) fn weighted(
 /// `dense x units activation`: as a linear layer, and what a named activation makes of its numbers.
 pub fn dense(interp: &mut Interp, call: &Invocation) -> Value {
     let value = linear(interp, call);
-    activated(call, given(call, 2), value)
+    activated(call, given(call, Slot::Activation), value)
 }
 
 /// `layered x activation`: what a layer makes whose weights no object holds, and an activation of that.
@@ -58,7 +58,7 @@ pub fn layered(interp: &mut Interp, call: &Invocation) -> Value {
         source: Source::Output,
         ..result(interp, call.place, &[&first(interp, call)])
     };
-    activated(call, given(call, 1), Value::tensor(plain))
+    activated(call, given(call, Slot::Activation), Value::tensor(plain))
 }
 
 /// What an activation given to a layer, by name or as a function, makes of the layer's numbers.
@@ -114,7 +114,7 @@ pub fn activation(name: &str) -> (Option<Mark>, Option<Interval>) {
 
 /// `linear x out_features`: another last size.
 pub fn linear(interp: &mut Interp, call: &Invocation) -> Value {
-    let out = int(call, 1).unwrap_or_default();
+    let out = int(call, Slot::OutFeatures).unwrap_or_default();
     let fits = named(call, "in_features").is_none_or(|size| takes(&size, first(interp, call).last_size()));
     let last = Some(out.clone()).filter(|out| !out.is_unknown());
     match weighted(interp, call, |shape| dims::replace(shape, -1, out).filter(|_| fits)) {
@@ -134,7 +134,7 @@ fn takes(wanted: &Value, last: Option<Int>) -> bool {
 }
 
 pub fn matmul(interp: &mut Interp, call: &Invocation) -> Value {
-    let (a, b) = (first(interp, call), tensor_of(interp, &call.nth(1)));
+    let (a, b) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Y)));
     Value::tensor(product_of(interp, call.place, &a, &b))
 }
 
@@ -152,7 +152,7 @@ pub fn product_of(interp: &Interp, place: crate::report::Place, a: &Tensor, b: &
 
 /// `embedding x num_embeddings embedding_dim`
 pub fn embedding(interp: &mut Interp, call: &Invocation) -> Value {
-    let (input, width) = (first(interp, call), int(call, 2).unwrap_or_default());
+    let (input, width) = (first(interp, call), int(call, Slot::EmbeddingDim).unwrap_or_default());
     let shape = input.shape.as_ref().map(|shape| shape.iter().cloned().chain([width]).collect());
     Value::tensor(Tensor {
         shape,
@@ -166,13 +166,19 @@ pub fn embedding(interp: &mut Interp, call: &Invocation) -> Value {
 pub fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
     let input = first(interp, call);
     let shapes = input.shape.as_deref().and_then(|shape| {
-        let directions = match flag(param(call, 4)) {
+        let directions = match flag(param(call, Slot::Bidirectional)) {
             Some(both) => Int::Known(if both { 2 } else { 1 }),
             None => Int::Unknown,
         };
-        let layers =
-            param(call, 2).map_or(Int::Known(1), |layers| layers.as_int().cloned().unwrap_or_default());
-        recurrent_shapes(shape, &int(call, 1).unwrap_or_default(), &layers, &directions, flag(param(call, 3)))
+        let layers = param(call, Slot::NumLayers)
+            .map_or(Int::Known(1), |layers| layers.as_int().cloned().unwrap_or_default());
+        recurrent_shapes(
+            shape,
+            &int(call, Slot::HiddenSize).unwrap_or_default(),
+            &layers,
+            &directions,
+            flag(param(call, Slot::BatchFirst)),
+        )
     });
     let (output, state) = shapes.unzip();
     let mut result = result(interp, call.place, &[&input]);
@@ -202,7 +208,7 @@ fn state_of(call: &Invocation, state: Value) -> Value {
 
 /// `recurrent-cell x hidden_size kind`: the next state.
 pub fn recurrent_cell(interp: &mut Interp, call: &Invocation) -> Value {
-    let hidden = int(call, 1).unwrap_or_default();
+    let hidden = int(call, Slot::HiddenSize).unwrap_or_default();
     let state = match layer(interp, call, |shape| dims::replace(shape, -1, hidden)) {
         Value::Tensor(tensor) => {
             let graph = through_state(interp, call, &tensor.graph);
@@ -258,13 +264,13 @@ pub fn attention_pair(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 fn attended(interp: &Interp, call: &Invocation) -> (Rc<Tensor>, Rc<Tensor>, Rc<Tensor>) {
-    let operand = |index: usize| tensor_of(interp, &call.nth(index));
-    (operand(0), operand(1), operand(2))
+    let operand = |slot: Slot| tensor_of(interp, &call.operand(slot));
+    (operand(Slot::Q), operand(Slot::K), operand(Slot::V))
 }
 
 /// `linear-weight x weight`: the last size becomes the weight's first.
 pub fn linear_weight(interp: &mut Interp, call: &Invocation) -> Value {
-    let (input, weight) = (first(interp, call), tensor_of(interp, &call.nth(1)));
+    let (input, weight) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Weight)));
     let out = weight.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default();
     let shape = input.shape.as_ref().and_then(|shape| dims::replace(shape, -1, out)).map(Rc::from);
     let made = result(interp, call.place, &[&input, &weight]);
@@ -273,7 +279,7 @@ pub fn linear_weight(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `pad x padding rank`: an integer pads all of the `rank` last axes.
 pub fn pad(interp: &mut Interp, call: &Invocation) -> Value {
-    let padding = param(call, 1).and_then(|value| match (value.as_int(), quoted_rank(call)) {
+    let padding = param(call, Slot::Padding).and_then(|value| match (value.as_int(), quoted_rank(call)) {
         (Some(all), Some(rank)) => Some(vec![all.clone(); 2 * rank]),
         _ => ints_of(interp, &value),
     });
@@ -282,7 +288,7 @@ pub fn pad(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `upsample x size scale_factor`: the axes behind batch and channels grow.
 pub fn upsample(interp: &mut Interp, call: &Invocation) -> Value {
-    let (size, scale) = (given(call, 1), given(call, 2));
+    let (size, scale) = (given(call, Slot::Size), given(call, Slot::ScaleFactor));
     layer(interp, call, |shape| {
         let rank = shape.len().checked_sub(2)?;
         let sizes = match (&size, &scale) {

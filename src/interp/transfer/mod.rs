@@ -25,7 +25,7 @@ pub use ops::{binary, compare, invert, negate};
 pub use ranges::range;
 
 use super::{Interp, Invocation};
-use crate::apis::Transfer;
+use crate::apis::{Slot, Transfer};
 use crate::values::{Device, Int, Value};
 
 type Function = for<'p, 'a> fn(&mut Interp<'p>, &Invocation<'a>) -> Value;
@@ -53,7 +53,7 @@ macro_rules! functions {
 
 functions! {
     Activated => batched::activated,
-    ActivationLayer => |interp, call| interp.activation(&call.nth(0), &call.nth(1), call.place),
+    ActivationLayer => |interp, call| interp.activation(&call.operand(Slot::Inputs), &call.operand(Slot::Activation), call.place),
     AddedWeight => |interp, call| interp.parameter(call),
     ApplyFunction => |interp, call| interp.applied_function(call),
     Arange => factory::arange,
@@ -164,7 +164,7 @@ functions! {
     Numpy => convert::numpy,
     OnGpu => convert::truth_of_device,
     OneHot => elementwise::one_hot,
-    OpaqueModule => |interp, call| interp.made_elsewhere(call, &call.nth(1)),
+    OpaqueModule => |interp, call| interp.made_elsewhere(call, &call.operand(Slot::Head)),
     OptionalReduce => reduce::optional_reduce,
     Pad => layers::pad,
     PaddedPair => layers::padded_pair,

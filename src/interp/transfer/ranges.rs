@@ -20,7 +20,7 @@ pub fn range(spec: &RangeSpec, call: &Invocation) -> Option<Interval> {
 }
 
 fn of(apply: &Apply<RangeFunction>, call: &Invocation) -> Option<Interval> {
-    let operands = Operands(apply.args.iter().map(|operand| call.operand(operand)).collect());
+    let operands = Operands(apply.args.iter().map(|operand| call.value_of(operand)).collect());
     function(apply.verb)(&operands)
 }
 

@@ -3,7 +3,7 @@
 use super::build::*;
 use super::dims;
 use super::elementwise::broadcast_all;
-use crate::apis::{Expects, Mark, RangeFunction};
+use crate::apis::{Expects, Mark, RangeFunction, Slot};
 use crate::interp::{Interp, Invocation};
 use crate::values::*;
 use std::rc::Rc;
@@ -15,8 +15,8 @@ enum Axes {
     Unknown,
 }
 
-fn axes(interp: &Interp, call: &Invocation, index: usize) -> Axes {
-    match given(call, index) {
+fn axes(interp: &Interp, call: &Invocation, slot: Slot) -> Axes {
+    match given(call, slot) {
         None => Axes::All,
         Some(value) => known_ints(interp, &value).map_or(Axes::Unknown, Axes::Some),
     }
@@ -36,8 +36,8 @@ fn reduced_shape(shape: Option<&[Int]>, axes: &Axes, keep: Option<bool>) -> Opti
 /// `x` with some axes reduced. Sums of small integers are wider, so those dtypes are left open.
 pub fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    let axes = axes(interp, call, if given(call, 3).is_some() { 3 } else { 1 });
-    let keep = given(call, 4).or_else(|| given(call, 2));
+    let axes = axes(interp, call, if given(call, Slot::OldDim).is_some() { Slot::OldDim } else { Slot::Dim });
+    let keep = given(call, Slot::OldKeepdim).or_else(|| given(call, Slot::Keepdim));
     let shape = reduced_shape(tensor.shape.as_deref(), &axes, flag(keep));
     let dtype = match named(call, "dtype") {
         Some(dtype) => dtype_of(&dtype),
@@ -69,7 +69,11 @@ fn is_mean(call: &Invocation) -> bool {
 /// `reduce-pair x dim`: the numbers and where they were.
 pub fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    let shape = reduced_shape(tensor.shape.as_deref(), &axes(interp, call, 1), flag(given(call, 2)));
+    let shape = reduced_shape(
+        tensor.shape.as_deref(),
+        &axes(interp, call, Slot::Dim),
+        flag(given(call, Slot::Keepdim)),
+    );
     let relation = largest(call, &tensor);
     let values = Tensor { shape, range: tensor.range, relation, ..result(interp, call.place, &[&tensor]) };
     with_positions(interp, call, &tensor, values)
@@ -78,18 +82,18 @@ pub fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
 /// `max x dim`: without `dim` the one number, with a tensor the larger of two by two.
 pub fn optional_reduce(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    if let Some(other) = given(call, 1)
+    if let Some(other) = given(call, Slot::Dim)
         && let Some(second) = other.as_tensor()
     {
         let range = tensor.range.zip(second.range).map(|(a, b)| a.join(&b));
         let pair = super::elementwise::of_all(interp, call.place, &[call.nth(0), other]);
         return Value::tensor(Tensor { range, ..pair });
     }
-    if given(call, 1).is_some_and(|dim| dim.is_unknown()) {
+    if given(call, Slot::Dim).is_some_and(|dim| dim.is_unknown()) {
         // It may be an axis or another tensor.
         return Value::Unknown;
     }
-    match axes(interp, call, 1) {
+    match axes(interp, call, Slot::Dim) {
         Axes::All => {
             let shape = Some(Rc::from([]));
             let relation = largest(call, &tensor);
@@ -111,8 +115,8 @@ fn with_positions(interp: &Interp, call: &Invocation, of: &Tensor, values: Tenso
 
 pub fn top_k(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    let count = given(call, 1).and_then(|count| count.as_int().cloned()).unwrap_or_default();
-    let axis = given(call, 2).map_or(Some(-1), |axis| axis.as_known_int());
+    let count = given(call, Slot::K).and_then(|count| count.as_int().cloned()).unwrap_or_default();
+    let axis = given(call, Slot::Dim).map_or(Some(-1), |axis| axis.as_known_int());
     let shape = tensor.shape.as_ref().zip(axis).and_then(|(shape, axis)| dims::replace(shape, axis, count));
     let range = tensor.range;
     let values = Tensor { shape: shape.map(Rc::from), range, ..result(interp, call.place, &[&tensor]) };
@@ -128,13 +132,20 @@ pub fn sort(interp: &mut Interp, call: &Invocation) -> Value {
 
 pub fn argmax(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    let shape = reduced_shape(tensor.shape.as_deref(), &axes(interp, call, 1), flag(given(call, 2)));
+    let shape = reduced_shape(
+        tensor.shape.as_deref(),
+        &axes(interp, call, Slot::Dim),
+        flag(given(call, Slot::Keepdim)),
+    );
     Value::tensor(indices(interp, call.place, &tensor, shape))
 }
 
 pub fn loss(interp: &mut Interp, call: &Invocation) -> Value {
-    let (input, target) = (first(interp, call), tensor_of(interp, &call.nth(1)));
-    let shape = match given(call, 2).as_ref().map(|reduction| reduction.as_str().map(str::to_lowercase)) {
+    let (input, target) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Y)));
+    let shape = match given(call, Slot::Reduction)
+        .as_ref()
+        .map(|reduction| reduction.as_str().map(str::to_lowercase))
+    {
         Some(Some(reduction)) if reduction == "none" => {
             loss_shape(&input, &target, call.api.loss.as_ref().map(|loss| &loss.expects))
         }

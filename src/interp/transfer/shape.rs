@@ -2,6 +2,7 @@
 
 use super::build::*;
 use super::dims::{self, Dims, MOST_PIECES};
+use crate::apis::Slot;
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
 use crate::values::union_hazards;
@@ -29,8 +30,8 @@ fn axes_from(interp: &Interp, call: &Invocation, index: usize) -> Option<Vec<i64
 }
 
 /// An axis, by its default when it was left out.
-fn axis(call: &Invocation, index: usize, default: i64) -> Option<i64> {
-    given(call, index).map_or(Some(default), |value| value.as_known_int())
+fn axis(call: &Invocation, slot: Slot, default: i64) -> Option<i64> {
+    given(call, slot).map_or(Some(default), |value| value.as_known_int())
 }
 
 pub fn reshape(interp: &mut Interp, call: &Invocation) -> Value {
@@ -55,12 +56,12 @@ fn retyped(interp: &Interp, size: &Value) -> Option<DType> {
 }
 
 pub fn flatten(interp: &mut Interp, call: &Invocation) -> Value {
-    let (start, end) = (axis(call, 1, 0), axis(call, 2, -1));
+    let (start, end) = (axis(call, Slot::Start, 0), axis(call, Slot::End, -1));
     reshaped(interp, call, |shape| dims::flatten(shape, start?, end?))
 }
 
 pub fn squeeze(interp: &mut Interp, call: &Invocation) -> Value {
-    let axes = given(call, 1).map(|value| known_ints(interp, &value));
+    let axes = given(call, Slot::Dim).map(|value| known_ints(interp, &value));
     reshaped(interp, call, |shape| match &axes {
         None => dims::squeeze(shape, None),
         Some(axes) => dims::squeeze(shape, Some(axes.as_deref()?)),
@@ -68,7 +69,7 @@ pub fn squeeze(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 pub fn unsqueeze(interp: &mut Interp, call: &Invocation) -> Value {
-    let axis = axis(call, 1, 0);
+    let axis = axis(call, Slot::Dim, 0);
     reshaped(interp, call, |shape| dims::unsqueeze(shape, axis?))
 }
 
@@ -87,10 +88,10 @@ pub fn permute(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `transpose x a b`; without axes the last two, or all in turn of an array or matrix.
 pub fn transpose(interp: &mut Interp, call: &Invocation) -> Value {
-    if given(call, 1).is_none() {
+    if given(call, Slot::A).is_none() {
         return reshaped(interp, call, |shape| Some(shape.iter().rev().cloned().collect()));
     }
-    let (a, b) = (axis(call, 1, -2), axis(call, 2, -1));
+    let (a, b) = (axis(call, Slot::A, -2), axis(call, Slot::B, -1));
     reshaped(interp, call, |shape| dims::transpose(shape, a?, b?))
 }
 
@@ -102,15 +103,15 @@ pub fn expand(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 pub fn unflatten(interp: &mut Interp, call: &Invocation) -> Value {
-    let (axis, sizes) = (axis(call, 1, 0), ints_from(interp, call, 2));
+    let (axis, sizes) = (axis(call, Slot::Dim, 0), ints_from(interp, call, 2));
     reshaped(interp, call, |shape| dims::unflatten(shape, axis?, &sizes?))
 }
 
 /// `unfold x dim size step`: windows along an axis, in a new last axis.
 pub fn unfold(interp: &mut Interp, call: &Invocation) -> Value {
-    let axis = axis(call, 1, 0);
-    let int = |index: usize| given(call, index).and_then(|value| value.as_int().cloned()).unwrap_or_default();
-    let (size, step) = (int(2), int(3));
+    let axis = axis(call, Slot::Dim, 0);
+    let int = |slot: Slot| given(call, slot).and_then(|value| value.as_int().cloned()).unwrap_or_default();
+    let (size, step) = (int(Slot::Size), int(Slot::Step));
     reshaped(interp, call, |shape| dims::unfold(shape, axis?, &size, &step))
 }
 
@@ -159,7 +160,7 @@ fn joined(interp: &Interp, place: Place, parts: &Parts) -> Tensor {
 }
 
 pub fn cat(interp: &mut Interp, call: &Invocation) -> Value {
-    let axis = axis(call, 1, 0);
+    let axis = axis(call, Slot::Dim, 0);
     join(interp, call, |parts| match parts {
         Parts::Each(all) => dims::cat(&shapes(all)?, axis?),
         Parts::Any(any, len) => {
@@ -171,7 +172,7 @@ pub fn cat(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 pub fn stack(interp: &mut Interp, call: &Invocation) -> Value {
-    let axis = axis(call, 1, 0);
+    let axis = axis(call, Slot::Dim, 0);
     join(interp, call, |parts| match parts {
         Parts::Each(all) => dims::stack(&shapes(all)?, axis?),
         Parts::Any(any, len) => dims::insert(any.shape.as_deref()?, axis?, len.clone()),
@@ -192,10 +193,10 @@ fn shapes(parts: &[Rc<Tensor>]) -> Option<Vec<&[Int]>> {
 
 /// `split x n dim`: pieces of a length, or of lengths.
 pub fn split(interp: &mut Interp, call: &Invocation) -> Value {
-    let lengths = given(call, 1);
+    let lengths = given(call, Slot::Size);
     let lengths =
         lengths.as_ref().and_then(|value| Some((value.as_int().is_some(), ints_of(interp, value)?)));
-    pieces(interp, call, axis(call, 2, 0), |size| match lengths? {
+    pieces(interp, call, axis(call, Slot::Dim, 0), |size| match lengths? {
         (true, length) => dims::pieces(size?, &length[0]),
         (false, lengths) => Some(lengths),
     })
@@ -203,8 +204,8 @@ pub fn split(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `chunk x n dim`: a number of pieces.
 pub fn chunk(interp: &mut Interp, call: &Invocation) -> Value {
-    let count = given(call, 1).and_then(|value| value.as_known_int());
-    pieces(interp, call, axis(call, 2, 0), |size| {
+    let count = given(call, Slot::N).and_then(|value| value.as_known_int());
+    pieces(interp, call, axis(call, Slot::Dim, 0), |size| {
         let count = count.filter(|count| (1..=MOST_PIECES).contains(count))?;
         let unknown = Some(vec![Int::Unknown; count as usize]);
         let Some(size) = size else { return unknown };
@@ -243,7 +244,7 @@ fn pieces(
 
 pub fn unbind(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    let axis = axis(call, 1, 0);
+    let axis = axis(call, Slot::Dim, 0);
     let known = tensor.shape.as_ref().zip(axis).and_then(|(shape, axis)| {
         let at = dims::normalise_dim(axis, shape.len())?;
         Some((shape[at].clone(), dims::reduce(shape, &[axis], false)?))
@@ -258,7 +259,7 @@ pub fn unbind(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `gather x dim index`: numbers of the first operand in the shape of the last.
 pub fn gather(interp: &mut Interp, call: &Invocation) -> Value {
-    let (tensor, index) = (first(interp, call), tensor_of(interp, &call.nth(2)));
+    let (tensor, index) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Index)));
     let hazards = union_hazards(&tensor.hazards, &index.hazards);
     let shape = index.shape.clone();
     Value::tensor(Tensor { hazards, mark: None, ..kept(interp, &tensor).with_shape(shape) })

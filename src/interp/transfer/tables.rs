@@ -2,6 +2,7 @@
 //! The number of rows has a name, so that features and targets are known to be equally many.
 
 use super::build::*;
+use crate::apis::Slot;
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
 use crate::values::*;
@@ -25,7 +26,7 @@ fn data(interp: &Interp, place: Place, shape: Shape, dtype: Option<DType>) -> Te
 
 /// `table [delimiter]`: rows and columns; where a delimiter may be given, without one it may be a single column.
 pub fn table(interp: &mut Interp, call: &Invocation) -> Value {
-    if operands(call).len() == 1 && given(call, 0).is_none() {
+    if operands(call).len() == 1 && given(call, Slot::Delimiter).is_none() {
         return super::factory::array_unknown(interp, call);
     }
     let shape = Rc::from([rows(interp, "rows"), Int::Unknown]);
@@ -35,8 +36,8 @@ pub fn table(interp: &mut Interp, call: &Invocation) -> Value {
 /// `table-rows x [axis columns]`: other rows, unless it is columns that are dropped.
 pub fn table_rows(interp: &mut Interp, call: &Invocation) -> Value {
     let table = first(interp, call);
-    let by_column = given(call, 2).is_some()
-        || given(call, 1)
+    let by_column = given(call, Slot::Columns).is_some()
+        || given(call, Slot::Axis)
             .is_some_and(|axis| axis.as_known_int() == Some(1) || axis.as_str() == Some("columns"));
     let shape = table.shape.as_deref().and_then(|shape| shape.split_first()).map(|(old, rest)| {
         let first = if by_column { old.clone() } else { rows(interp, "rows") };
@@ -75,13 +76,13 @@ fn with_rows(tensor: &Tensor, count: &Int) -> Option<Shape> {
 
 /// `drawn-samples n features targets dtype`: features, and a target for each sample.
 pub fn drawn_samples(interp: &mut Interp, call: &Invocation) -> Value {
-    let size = |index: usize| given(call, index).and_then(|size| size.as_int().cloned());
-    let count = match size(0) {
+    let size = |slot: Slot| given(call, slot).and_then(|size| size.as_int().cloned());
+    let count = match size(Slot::N) {
         Some(count) if !count.is_unknown() => count,
         _ => rows(interp, "samples"),
     };
-    let inputs = Rc::from([count.clone(), size(1).unwrap_or_default()]);
-    let targets: Shape = match size(2) {
+    let inputs = Rc::from([count.clone(), size(Slot::Features).unwrap_or_default()]);
+    let targets: Shape = match size(Slot::Targets) {
         None | Some(Int::Known(1)) => Rc::from([count]),
         Some(targets) => Rc::from([count, targets]),
     };
@@ -93,12 +94,12 @@ pub fn drawn_samples(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `bunch n features dtype return_X_y`: a small well-known set, as an object or as a pair.
 pub fn bunch(interp: &mut Interp, call: &Invocation) -> Value {
-    let size = |index: usize| call.nth(index).as_int().cloned().unwrap_or_default();
-    let (count, features) = (size(0), size(1));
+    let size = |slot: Slot| call.operand(slot).as_int().cloned().unwrap_or_default();
+    let (count, features) = (size(Slot::N), size(Slot::Features));
     let inputs = data(interp, call.place, Rc::from([count.clone(), features]), Some(DType::Float64));
     let targets = data(interp, call.place, Rc::from([count]), quoted_dtype(call));
     let (inputs, targets) = (Value::tensor(inputs), Value::tensor(targets));
-    match flag(param(call, 3)) {
+    match flag(param(call, Slot::ReturnXY)) {
         Some(true) => Value::tuple(vec![inputs, targets]),
         Some(false) => {
             let object = interp.alloc(call.place, ClassRef::Builtin, State::Plain);

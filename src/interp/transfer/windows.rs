@@ -3,6 +3,7 @@
 use super::build::*;
 use super::dims::{Dims, div_ceil};
 use super::layers::{activated, int, layer, weighted};
+use crate::apis::Slot;
 use crate::interp::{Interp, Invocation};
 use crate::values::*;
 
@@ -21,12 +22,12 @@ enum Padding {
 }
 
 impl Window {
-    /// The operands `kernel stride padding dilation` from an index on.
-    fn read(interp: &Interp, call: &Invocation, index: usize, rank: usize, stride: &Dims) -> Window {
+    /// As the operands say, without a dilation.
+    fn read(interp: &Interp, call: &Invocation, rank: usize, stride: &Dims) -> Window {
         Window {
-            kernel: per_axis(interp, param(call, index), rank, &vec![Int::Unknown; rank]),
-            stride: per_axis(interp, param(call, index + 1), rank, stride),
-            padding: padding(interp, param(call, index + 2), rank),
+            kernel: per_axis(interp, param(call, Slot::KernelSize), rank, &vec![Int::Unknown; rank]),
+            stride: per_axis(interp, param(call, Slot::Stride), rank, stride),
+            padding: padding(interp, param(call, Slot::Padding), rank),
             dilation: vec![Int::Known(1); rank],
         }
     }
@@ -115,21 +116,21 @@ fn spatial(
 /// `conv x out_channels kernel_size stride padding dilation rank`
 pub fn conv(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(rank) = quoted_rank(call) else { return weighted(interp, call, |_| None) };
-    let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
-    let window = window.dilated(interp, param(call, 5));
+    let window = Window::read(interp, call, rank, &vec![Int::Known(1); rank]);
+    let window = window.dilated(interp, param(call, Slot::Dilation));
     convolved(interp, call, rank, false, window)
 }
 
-/// `conv-keras x filters kernel_size strides padding rank`: channels come last.
+/// `conv-keras x out_channels kernel_size stride padding rank activation`: channels come last.
 pub fn conv_keras(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(rank) = quoted_rank(call) else { return weighted(interp, call, |_| None) };
-    let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
+    let window = Window::read(interp, call, rank, &vec![Int::Known(1); rank]);
     let value = convolved(interp, call, rank, true, window.dilated(interp, named(call, "dilation_rate")));
     activated(call, named(call, "activation"), value)
 }
 
 fn convolved(interp: &Interp, call: &Invocation, rank: usize, last: bool, window: Window) -> Value {
-    let channels = int(call, 1).unwrap_or_default();
+    let channels = int(call, Slot::OutChannels).unwrap_or_default();
     weighted(interp, call, |shape| {
         let size = |axis: usize, size: &Int| window.positions(axis, size, false);
         spatial(shape, rank, last, Some(channels), size)
@@ -139,10 +140,10 @@ fn convolved(interp: &Interp, call: &Invocation, rank: usize, last: bool, window
 /// `conv-transpose x out_channels kernel_size stride padding output_padding dilation rank`
 pub fn conv_transpose(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(rank) = quoted_rank(call) else { return weighted(interp, call, |_| None) };
-    let window = Window::read(interp, call, 2, rank, &vec![Int::Known(1); rank]);
-    let window = window.dilated(interp, param(call, 6));
-    let more = per_axis(interp, param(call, 5), rank, &vec![Int::Known(0); rank]);
-    let channels = int(call, 1).unwrap_or_default();
+    let window = Window::read(interp, call, rank, &vec![Int::Known(1); rank]);
+    let window = window.dilated(interp, param(call, Slot::Dilation));
+    let more = per_axis(interp, param(call, Slot::OutputPadding), rank, &vec![Int::Known(0); rank]);
+    let channels = int(call, Slot::OutChannels).unwrap_or_default();
     weighted(interp, call, |shape| {
         let size = |axis: usize, size: &Int| window.spread(axis, size, &more[axis]);
         spatial(shape, rank, false, Some(channels), size)
@@ -154,15 +155,15 @@ pub fn pool(interp: &mut Interp, call: &Invocation) -> Value {
     pooled(interp, call, false)
 }
 
-/// `pool-keras x pool_size strides padding rank`: channels come last.
+/// `pool-keras x kernel_size stride padding rank`: channels come last.
 pub fn pool_keras(interp: &mut Interp, call: &Invocation) -> Value {
     pooled(interp, call, true)
 }
 
 fn pooled(interp: &Interp, call: &Invocation, last: bool) -> Value {
     let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
-    let kernel = per_axis(interp, param(call, 1), rank, &vec![Int::Unknown; rank]);
-    let window = Window::read(interp, call, 1, rank, &kernel).dilated(interp, named(call, "dilation"));
+    let kernel = per_axis(interp, param(call, Slot::KernelSize), rank, &vec![Int::Unknown; rank]);
+    let window = Window::read(interp, call, rank, &kernel).dilated(interp, named(call, "dilation"));
     let round_up = flag(named(call, "ceil_mode"));
     let pooled = layer(interp, call, |shape| {
         let size = |axis: usize, size: &Int| match round_up {
@@ -197,7 +198,7 @@ fn with_indices(
 /// `global-pool x output_size rank`; without a size everything goes into one place.
 pub fn global_pool(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
-    let wanted = wanted_sizes(interp, param(call, 1), rank);
+    let wanted = wanted_sizes(interp, param(call, Slot::OutputSize), rank);
     layer(interp, call, |shape| {
         let size = |axis: usize, size: &Int| wanted[axis].clone().unwrap_or_else(|| size.clone());
         spatial(shape, rank, false, None, size)
