@@ -14,13 +14,13 @@ pub fn layers(script: &Script) -> Vec<[Layer; LAYERS]> {
     let (detached, broken) = (script.detached_losses(), script.broken_graphs());
     let (replaced, abandoned) = (script.replaced_parts(), script.abandoned_models());
     let of = |optimizer: ObjId| {
-        let name = script.name_of(optimizer);
-        if detached.iter().any(|loss| loss.optimizer == name) {
+        if detached.iter().any(|loss| loss.optimizer == optimizer) {
             DETACHED
-        } else if is_built_of_nothing(script, optimizer) || abandoned.iter().any(|one| one.optimizer == name)
+        } else if is_built_of_nothing(script, optimizer)
+            || abandoned.iter().any(|one| one.optimizer == optimizer)
         {
             MISSED
-        } else if replaced.iter().any(|part| part.optimizer == name) {
+        } else if replaced.iter().any(|part| part.optimizer == optimizer) {
             REPLACED
         } else if !broken.is_empty() {
             BROKEN

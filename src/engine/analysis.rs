@@ -51,6 +51,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         pins: inline.as_ref().unwrap_or(&pins),
         missing: OnceCell::new(),
         timelines: Default::default(),
+        names: OnceCell::new(),
     };
     let mut findings = Findings::default();
     for rule in checks::all() {

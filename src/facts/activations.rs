@@ -1,7 +1,7 @@
 //! Whether a loss gets what it expects: logits, probabilities, or their logarithms.
 
 use super::heads::Heads;
-use super::{Script, once};
+use super::{Places, Script};
 use crate::apis::{Expects, LossSpec, Mark};
 use crate::report::Place;
 use crate::trace::{At, Sight};
@@ -133,10 +133,10 @@ impl<'a> Script<'a> {
 
     fn misfits(&self, judge: impl Fn(&TaughtLoss) -> Option<Misfit>) -> Vec<MisfitLoss> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for loss in self.taught_losses() {
             let (Some(misfit), Some((_, made))) = (judge(&loss), loss.input.mark) else { continue };
-            if once(&mut seen, loss.at.place) {
+            if seen.insert(loss.at.place) {
                 let (heads, flag) = (loss.heads(), loss.spec.expects.flag());
                 found.push(MisfitLoss { at: loss.at, misfit, made, flag, heads });
             }
@@ -147,9 +147,9 @@ impl<'a> Script<'a> {
     /// Softmaxes and cross-entropies over one class.
     pub fn lone_classes(&self) -> Vec<LoneClass> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, sight) in self.sightings() {
-            if matches!(sight, Sight::LoneClass) && once(&mut seen, at.place) {
+            if matches!(sight, Sight::LoneClass) && seen.insert(at.place) {
                 found.push(LoneClass { at: at.clone(), in_loss: false, heads: Heads::lone_softmax() });
             }
         }
@@ -157,11 +157,11 @@ impl<'a> Script<'a> {
             let softmax =
                 loss.input.mark.filter(|(mark, _)| matches!(mark, Mark::Softmax | Mark::LogSoftmax));
             match softmax {
-                Some((_, place)) if loss.compiled && loss.is_lone() && once(&mut seen, place) => {
+                Some((_, place)) if loss.compiled && loss.is_lone() && seen.insert(place) => {
                     let heads = loss.heads().unwrap_or(Heads::lone_softmax());
                     found.push(LoneClass { at: At { place, ..loss.at }, in_loss: false, heads });
                 }
-                None if loss.excludes() && loss.is_lone() && once(&mut seen, loss.at.place) => {
+                None if loss.excludes() && loss.is_lone() && seen.insert(loss.at.place) => {
                     let heads = loss.heads().unwrap_or(Heads::lone_softmax());
                     found.push(LoneClass { at: loss.at, in_loss: true, heads });
                 }

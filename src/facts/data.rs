@@ -1,6 +1,6 @@
 //! Where the data of a training run is: all of it on the GPU, or all of it in one batch.
 
-use super::{Script, once};
+use super::{Places, Script};
 use crate::report::{Place, Severity, units};
 use crate::trace::{At, Effect, Forward, LoopId, Node, Over, Sight};
 use crate::values::{Graph, Int, ObjId, Source, State, Tensor, Value};
@@ -42,13 +42,13 @@ impl Script<'_> {
         if !self.trains() {
             return Vec::new();
         }
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut found: Vec<ResidentData> = Vec::new();
         for (at, sight) in self.sightings() {
             if let Sight::Resident { tensor, unasked } = sight
                 && at.loops.is_empty()
                 && let Some(data) = self.resident(at, tensor, *unasked)
-                && once(&mut seen, at.place)
+                && seen.insert(at.place)
             {
                 found.push(data);
             }
@@ -88,7 +88,7 @@ impl Script<'_> {
 
     pub fn full_batches(&self) -> Vec<FullBatch> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, sight) in self.sightings() {
             let batch = match sight {
                 Sight::Loader { loader, length, length_place, batch_size, batch_place, .. } => {
@@ -107,7 +107,7 @@ impl Script<'_> {
                 _ => continue,
             };
             if let Some(batch) = batch
-                && once(&mut seen, batch.at.place)
+                && seen.insert(batch.at.place)
             {
                 found.push(batch);
             }

@@ -1,6 +1,6 @@
 //! Dtypes that end a run: numbers that meet weights of another kind, and losses that autocast does not allow.
 
-use super::{Script, once};
+use super::{Places, Script};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Sight};
 use crate::values::DType;
@@ -24,11 +24,11 @@ pub struct RefusedByAutocast {
 
 impl<'a> Script<'a> {
     pub fn mistyped(&self) -> Vec<Mistyped<'a>> {
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Mistyped { what, made, gets, wants, lookup } = sight else { continue };
-            if once(&mut seen, at.place) {
+            if seen.insert(at.place) {
                 let made = made.filter(|made| *made != at.place);
                 let (gets, wants, lookup) = (*gets, *wants, *lookup);
                 found.push(Mistyped { at: at.clone(), what, gets, wants, lookup, made });
@@ -38,11 +38,11 @@ impl<'a> Script<'a> {
     }
 
     pub fn refused_by_autocast(&self) -> Vec<RefusedByAutocast> {
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Refused { autocast, sure } = sight else { continue };
-            if once(&mut seen, at.place) {
+            if seen.insert(at.place) {
                 let confidence = if *sure { at.confidence } else { at.confidence.min(Confidence::Medium) };
                 found.push(RefusedByAutocast { at: At { confidence, ..at.clone() }, autocast: *autocast });
             }

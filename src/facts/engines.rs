@@ -1,7 +1,7 @@
 //! What an engine does by itself, and a script does past it.
 
 use super::memory::doubted_in_tests;
-use super::{Script, once};
+use super::{Places, Script};
 use crate::trace::{At, Sight};
 use ustr::Ustr;
 
@@ -14,11 +14,11 @@ pub struct RawBackward {
 
 impl Script<'_> {
     pub fn raw_backwards(&self) -> Vec<RawBackward> {
-        let (mut found, mut seen) = (Vec::new(), Vec::new());
+        let (mut found, mut seen) = (Vec::new(), Places::default());
         for (at, sight) in self.sightings() {
             let Sight::Raw { engine, own, method } = sight else { continue };
-            if once(&mut seen, at.place) {
-                let engine = if *own { "self".to_owned() } else { self.name_of(*engine) };
+            if seen.insert(at.place) {
+                let engine = if *own { "self".to_owned() } else { self.name_or(*engine, "engine") };
                 found.push(RawBackward { at: doubted_in_tests(at), engine, method: *method });
             }
         }

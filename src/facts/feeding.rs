@@ -1,7 +1,7 @@
 //! How training is fed: in which order the samples come, which process sees which, and what the workers of
 //! loaders do.
 
-use super::{Script, once};
+use super::{Places, Script};
 use crate::interp::is_held_in_order;
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
@@ -56,14 +56,14 @@ pub struct SharedSeed {
 impl Script<'_> {
     pub fn unshuffled(&self) -> Vec<Unshuffled> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (id, loader) in self.training_loops() {
             if let Some((holds, is_stream, stated)) = self.in_order(loader)
                 && self.surely_trains(id)
                 && !self.is_one_batch(loader)
                 && !self.runs_sequences(id)
                 && let Some(at) = self.at_loader(loader, id)
-                && once(&mut seen, at.place)
+                && seen.insert(at.place)
             {
                 let by_class = holds == Holds::ByClass;
                 let sure = match (by_class, self.epochs(id)) {
@@ -83,7 +83,7 @@ impl Script<'_> {
                 && !self.is_one_batch(self.drives(stream))
             {
                 let place = self.rehearsal.heap.get(self.drives(stream)).site;
-                if once(&mut seen, place) {
+                if seen.insert(place) {
                     let at = At { place, confidence: at.confidence.min(Confidence::Medium), ..at.clone() };
                     found.push(Unshuffled { at, by_class: false, is_stream: true });
                 }
@@ -94,7 +94,7 @@ impl Script<'_> {
 
     pub fn same_epochs(&self) -> Vec<SameEpochs> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (id, loader) in self.training_loops() {
             let Some(epochs) = self.epochs(id) else { continue };
             if self.feeding(loader).is_none() {
@@ -105,7 +105,7 @@ impl Script<'_> {
                     && state.orders.meets(Orders::SHARED_RANDOM)
                     && !self.may_know_epoch(sampler, loader)
                     && let Some(at) = self.at_loader(loader, id)
-                    && once(&mut seen, place)
+                    && seen.insert(place)
                 {
                     let at = At { place, calls: Rc::from([]), ..at };
                     found.push(SameEpochs { at, epochs });
@@ -117,14 +117,14 @@ impl Script<'_> {
 
     pub fn undivided(&self) -> Vec<Undivided> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (id, loader) in self.training_loops() {
             let Some(feeding) = self.feeding(loader).filter(|feeding| feeding.whole == Some(true)) else {
                 continue;
             };
             if let Some(replicated) = self.replicated_in(id)
                 && let Some(at) = self.at_loader(loader, id)
-                && once(&mut seen, at.place)
+                && seen.insert(at.place)
             {
                 let at = At { confidence: at.confidence.min(Confidence::Medium), ..at };
                 found.push(Undivided { at, replicated, shuffled: feeding.in_order == Some(false) });
@@ -135,10 +135,10 @@ impl Script<'_> {
 
     pub fn gpu_in_workers(&self) -> Vec<GpuInWorker> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, work) in self.work().filter(|(_, work)| work.forked) {
             for (place, how) in &work.on_gpu {
-                if once(&mut seen, *place) {
+                if seen.insert(*place) {
                     let at = At { place: *place, calls: Rc::from([]), ..at.clone() };
                     let (workers, workers_place) = (work.workers, work.workers_place);
                     found.push(GpuInWorker { at, how: *how, workers, workers_place });
@@ -150,14 +150,14 @@ impl Script<'_> {
 
     pub fn shared_seeds(&self) -> Vec<SharedSeed> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, work) in self.work().filter(|(_, work)| work.workers > 1) {
             // One function that seeds is one mistake, and so is one generator, however often numbers are drawn.
             let seeded = work.seeded.split_first().map(|(place, others)| (*place, None, others.to_vec()));
             let drawn = work.drawn.iter().filter(|_| !work.initialised);
             let drawn = drawn.map(|(place, made)| (*place, Some(*made), Vec::new()));
             for (place, generator, others) in seeded.into_iter().chain(drawn) {
-                if once(&mut seen, generator.unwrap_or(place)) {
+                if seen.insert(generator.unwrap_or(place)) {
                     let at = At { place, calls: Rc::from([]), ..at.clone() };
                     let (workers, workers_place) = (work.workers, work.workers_place);
                     found.push(SharedSeed { at, generator, others, workers, workers_place });

@@ -1,7 +1,7 @@
 //! What is cut off: losses without a graph, parameters that no backward reaches, modules that nobody
 //! registered, results that were dropped.
 
-use super::{Script, once};
+use super::{Places, Script};
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, LoopId, Node, Sight};
@@ -35,7 +35,7 @@ pub struct DetachedLoss {
     pub at: At,
     /// Where the graph was left; `None` where the loss was made of a bare number.
     pub cut: Option<(Place, Option<Ustr>)>,
-    pub optimizer: String,
+    pub optimizer: ObjId,
 }
 
 pub struct BrokenGraph {
@@ -54,11 +54,11 @@ struct Stepping {
 
 impl<'a> Script<'a> {
     pub fn dropped_results(&self) -> Vec<DroppedResult> {
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Dropped { method, receiver } = sight else { continue };
-            if once(&mut seen, at.place) {
+            if seen.insert(at.place) {
                 found.push(DroppedResult { at: at.clone(), method: *method, receiver: receiver.clone() });
             }
         }
@@ -66,13 +66,13 @@ impl<'a> Script<'a> {
     }
 
     pub fn constant_dropouts(&self) -> Vec<ConstantDropout> {
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Drops { by, is_layer, class } = sight else { continue };
             let purpose =
                 at.calls.iter().map(|(_, name)| name.as_str()).chain([&**class]).any(samples_on_purpose);
-            if !purpose && once(&mut seen, at.place) {
+            if !purpose && seen.insert(at.place) {
                 found.push(ConstantDropout {
                     at: at.clone(),
                     by: *by,
@@ -85,11 +85,11 @@ impl<'a> Script<'a> {
     }
 
     pub fn wrong_arities(&self) -> Vec<WrongArity> {
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Arity { given, fewest, most, forward } = sight else { continue };
-            if once(&mut seen, at.place) {
+            if seen.insert(at.place) {
                 let (given, fewest, most) = (*given, *fewest, *most);
                 found.push(WrongArity { at: at.clone(), given, fewest, most, forward: *forward });
             }
@@ -100,7 +100,7 @@ impl<'a> Script<'a> {
     /// Backward passes that reach nothing of what the optimizer beside them steps.
     pub fn detached_losses(&self) -> Vec<DetachedLoss> {
         let stepping = self.stepping();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Backward { loss, .. } = sight else { continue };
@@ -108,7 +108,7 @@ impl<'a> Script<'a> {
             let mut optimizers = stepping.iter().filter(beside);
             let Some(first) = optimizers.next() else { continue };
             let known = |step: &Stepping| self.owns_only_known(step.optimizer);
-            if !known(first) || !optimizers.all(known) || !is_detached(loss) || !once(&mut seen, at.place) {
+            if !known(first) || !optimizers.all(known) || !is_detached(loss) || !seen.insert(at.place) {
                 continue;
             }
             let cut = loss.cuts.as_ref().and_then(|cuts| cuts.first());
@@ -116,7 +116,7 @@ impl<'a> Script<'a> {
             found.push(DetachedLoss {
                 at: At { confidence: at.confidence.min(loss.confidence), ..at.clone() },
                 cut: cut.map(|cut| (cut.place, cut.by)).or(made),
-                optimizer: self.name_of(first.optimizer),
+                optimizer: first.optimizer,
             });
         }
         found
@@ -128,7 +128,7 @@ impl<'a> Script<'a> {
             return Vec::new();
         }
         let stepping = self.stepping();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Backward { loss, .. } = sight else { continue };
@@ -137,7 +137,7 @@ impl<'a> Script<'a> {
             }
             for cut in loss.cuts.iter().flat_map(|cuts| cuts.iter()) {
                 let Some(part) = self.lost_for_good(cut, &stepping) else { continue };
-                if !once(&mut seen, cut.place) {
+                if !seen.insert(cut.place) {
                     continue;
                 }
                 let confidence = at.confidence.min(loss.confidence).min(Confidence::Medium);
@@ -178,9 +178,9 @@ impl<'a> Script<'a> {
     fn name_of_part(&self, part: ObjId) -> String {
         // A layer of a container goes by the container's name.
         let holder = self.container_of(part).unwrap_or(part);
-        match self.name_of(holder) {
-            name if name == "optimizer" => "the layers before it".to_owned(),
-            name => format!("`{name}`"),
+        match self.display_name(holder) {
+            Some(name) => format!("`{name}`"),
+            None => "the layers before it".to_owned(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Tensors that a forward leaves on the CPU.
 
-use super::{Script, once};
+use super::{Places, Script};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Sight, Stranded};
 use std::rc::Rc;
@@ -16,12 +16,12 @@ pub struct StrandedTensor {
 impl Script<'_> {
     /// Each once, and where the model is trained on the GPU, or may be.
     pub fn stranded_tensors(&self) -> Vec<StrandedTensor> {
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Stranded(stranded) = sight else { continue };
             let Some(confidence) = self.trust_in_gpu(stranded) else { continue };
-            if once(&mut seen, stranded.made) {
+            if seen.insert(stranded.made) {
                 let confidence = at.confidence.min(confidence);
                 let place = stranded.made;
                 found.push(StrandedTensor {

@@ -1,7 +1,7 @@
 //! Computations that a script writes itself: loops over single numbers, buffers that are too small, casts on
 //! the way, branches on the device, and functions with a gradient of their own.
 
-use super::{Script, once};
+use super::{Places, Script};
 use crate::report::Place;
 use crate::trace::{At, Counted, Diverging, ElementWrite, LoopId, OwnGradient, Sight};
 use crate::values::formula::Function;
@@ -66,7 +66,7 @@ impl<'a> Script<'a> {
     /// Buffers that hold fewer numbers than a loop has for them.
     pub fn short_buffers(&self) -> Vec<ShortBuffer> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, sight) in self.sightings() {
             let Sight::ElementWrite(write) = sight else { continue };
             if write.target.numbers.as_ref().is_none_or(|numbers| numbers.buffer.is_none()) {
@@ -77,7 +77,7 @@ impl<'a> Script<'a> {
                 continue;
             };
             let left_out = write.guarded && !self.drops_the_rest(write, size);
-            if left_out || !once(&mut seen, at.place) {
+            if left_out || !seen.insert(at.place) {
                 continue;
             }
             found.push(ShortBuffer {
@@ -107,7 +107,7 @@ impl<'a> Script<'a> {
     /// Numbers that are cut to integers although their results are floats.
     pub fn lossy_casts(&self) -> Vec<LossyCast> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, sight) in self.sightings() {
             let Sight::ElementWrite(write) = sight else { continue };
             let Some(formula) = write.formula.as_ref().filter(|_| write.single && !write.counts.is_empty())
@@ -121,7 +121,7 @@ impl<'a> Script<'a> {
                 && into != DType::Bool
                 && write.dtype.is_some_and(DType::is_float)
                 && is_arithmetic(formula);
-            if (by_value || by_buffer) && once(&mut seen, at.place) {
+            if (by_value || by_buffer) && seen.insert(at.place) {
                 let buffer = if by_buffer { Some(into) } else { None };
                 found.push(LossyCast { at: at.clone(), buffer, made: self.made_of(write) });
             }
@@ -131,19 +131,19 @@ impl<'a> Script<'a> {
 
     /// Branches on the device whose ways compute different functions of the same inputs.
     pub fn diverging_ways(&self) -> Vec<(&'a At, &'a Diverging)> {
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let diverging = |(at, sight): (&'a At, &'a Sight)| match sight {
             Sight::Diverging(diverging) => Some((at, &**diverging)),
             _ => None,
         };
-        self.sightings().filter_map(diverging).filter(|(at, _)| once(&mut seen, at.place)).collect()
+        self.sightings().filter_map(diverging).filter(|(at, _)| seen.insert(at.place)).collect()
     }
 
     /// Functions whose gradient is not the slope of what they compute.
     pub fn wrong_gradients(&self) -> Vec<(&'a At, &'a OwnGradient)> {
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let wrong = self.own_gradients().filter(|(_, own)| !own.is_slope);
-        wrong.filter(|(at, _)| once(&mut seen, at.place)).collect()
+        wrong.filter(|(at, _)| seen.insert(at.place)).collect()
     }
 
     /// All gradients that a script computes itself, as far as they can be compared with the slope.

@@ -1,7 +1,7 @@
 //! What reaches a loss: its shape, what it went through, and where it lives.
 
 use super::heads::Heads;
-use super::{Script, once};
+use super::{Places, Script};
 use crate::apis::{Expects, Mark};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Side, Sight};
@@ -36,10 +36,10 @@ pub struct Meeting<'a> {
 impl<'a> Script<'a> {
     pub fn softmaxed_losses(&self) -> Vec<SoftmaxedLoss> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for loss in self.taught_losses() {
             let Some((Mark::Softmax, softmax)) = loss.input.mark else { continue };
-            if loss.expects == Expects::Logits && once(&mut seen, loss.at.place) {
+            if loss.expects == Expects::Logits && seen.insert(loss.at.place) {
                 let heads = loss.heads();
                 found.push(SoftmaxedLoss { at: loss.at, softmax, by_flag: loss.compiled, heads });
             }
@@ -49,11 +49,11 @@ impl<'a> Script<'a> {
 
     pub fn non_scalar_backwards(&self) -> Vec<NonScalar> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, sight) in self.sightings() {
             let Sight::Backward { loss, has_gradient: false, .. } = sight else { continue };
             let Some(confidence) = not_one(loss) else { continue };
-            if once(&mut seen, at.place) {
+            if seen.insert(at.place) {
                 found.push(NonScalar {
                     at: At { confidence: at.confidence.min(confidence), ..at.clone() },
                     shape: self.shape(loss),
@@ -67,7 +67,7 @@ impl<'a> Script<'a> {
 
     pub fn device_meetings(&self) -> Vec<Meeting<'a>> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut left = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Meet { one, other, operation } = sight else { continue };
@@ -81,7 +81,7 @@ impl<'a> Script<'a> {
                 continue;
             }
             left.extend(behind.made.map(|made| (made, at.loops.clone(), at.calls.clone())));
-            if once(&mut seen, at.place) {
+            if seen.insert(at.place) {
                 let module_is_behind = !one.device.is_gpu() && &**operation == "a forward";
                 found.push(Meeting {
                     at: at.clone(),

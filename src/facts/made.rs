@@ -1,6 +1,6 @@
 //! What is made, or thrown away, anew in each iteration of a loop.
 
-use super::{Script, once};
+use super::{Places, Script};
 use crate::report::{Confidence, Place, Severity};
 use crate::trace::{At, Effect, Emptied, Entry, LoopId, Over, Sight, Visit, visits};
 use crate::values::{ObjId, ObjSet, State, Tensor, Value};
@@ -103,7 +103,7 @@ impl Script<'_> {
 
     pub fn rebuilt_optimizers(&self) -> Vec<RebuiltOptimizer> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for entry in &self.rehearsal.entries {
             let all = visits(&entry.nodes, |effect| {
                 matches!(
@@ -122,7 +122,7 @@ impl Script<'_> {
                 let Some(round) = visit.innermost().filter(|_| visit.always) else { continue };
                 let Some(model) = self.older_model(*optimizer, round) else { continue };
                 let Some(step) = only_step(*optimizer, round, &all) else { continue };
-                if is_renewed(parts, round, index, &all) || !once(&mut seen, visit.event.place) {
+                if is_renewed(parts, round, index, &all) || !seen.insert(visit.event.place) {
                     continue;
                 }
                 found.push(RebuiltOptimizer {
@@ -156,12 +156,12 @@ impl Script<'_> {
 
     pub fn rebuilt_loaders(&self) -> Vec<RebuiltLoader> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, sight) in self.sightings() {
             let Sight::Loader { loader, dataset, .. } = sight else { continue };
             let Some(round) = at.loops.last() else { continue };
             let Some((workers, place)) = self.rebuilt_for_nothing(*loader, dataset, *round) else { continue };
-            if self.is_drained_in(*loader, *round) && once(&mut seen, at.place) {
+            if self.is_drained_in(*loader, *round) && seen.insert(at.place) {
                 found.push(RebuiltLoader { at: at.clone(), workers, dataset: Some(place) });
             }
         }
@@ -209,11 +209,11 @@ impl Script<'_> {
 
     pub fn large_allocations(&self) -> Vec<LargeAllocation> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, sight) in self.sightings() {
             if let Sight::Resident { tensor, .. } = sight
                 && let Some(allocation) = self.large_allocation(at, tensor)
-                && once(&mut seen, at.place)
+                && seen.insert(at.place)
             {
                 found.push(allocation);
             }
@@ -238,12 +238,12 @@ impl Script<'_> {
     }
 
     pub fn recomputed(&self) -> Vec<Recomputed> {
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let calls = self.sightings().filter_map(|(at, sight)| match sight {
             Sight::Recompute { function } => Some(Recomputed { at: at.clone(), function: *function }),
             _ => None,
         });
-        calls.filter(|call| once(&mut seen, call.at.place)).collect()
+        calls.filter(|call| seen.insert(call.at.place)).collect()
     }
 }
 

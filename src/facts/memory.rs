@@ -1,6 +1,6 @@
 //! Graphs that outlive their iteration, and graphs that nobody walks.
 
-use super::{Script, once};
+use super::{Places, Script};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, LoopId, Over, Sight};
 use crate::values::{Mode, Value};
@@ -58,14 +58,14 @@ impl Script<'_> {
 
     pub fn idle_graphs(&self) -> Vec<IdleGraph> {
         let mut found: Vec<IdleGraph> = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, sight) in self.sightings() {
             let Sight::Forward(forward) = sight else { continue };
             let records = forward.grad == Some(true) && forward.learns && is_live(&forward.output);
             let graph = &forward.graph;
             let unused = !self.rehearsal.consumed.contains(graph) && !self.rehearsal.returned.contains(graph);
             let idle = forward.mode == Mode::Eval && records && unused && !at.loops.is_empty();
-            if !idle || self.may_walk_in(at) || !once(&mut seen, at.place) {
+            if !idle || self.may_walk_in(at) || !seen.insert(at.place) {
                 continue;
             }
             // One context around them helps all forwards of a function.

@@ -20,6 +20,7 @@ mod made;
 mod matrices;
 mod memory;
 mod modes;
+mod names;
 mod numbers;
 pub mod optimizer;
 mod repairs;
@@ -46,6 +47,7 @@ pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, R
 pub use memory::IdleGraph;
 pub(crate) use memory::doubted_in_tests;
 pub use modes::{EvaluatedInTraining, StuckInEval};
+pub use names::Names;
 pub use numbers::{Ailment, Unsafe};
 pub use optimizer::{
     Abandoned, BypassedScaler, ClearedEarly, EarlySchedule, FullSize, IdleClipping, Misplaced, ReplacedPart,
@@ -60,7 +62,7 @@ use crate::apis::index::Pins;
 use crate::names::Project;
 use crate::report::{Applicability, Confidence, Diagnostic, FileId, Place, Severity};
 use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight};
-use crate::values::ObjId;
+use rustc_hash::FxHashSet;
 use std::cell::OnceCell;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -82,7 +84,12 @@ pub struct Script<'a> {
     pub missing: OnceCell<Vec<MissingName>>,
     /// Of the optimizers, as far as they were asked for.
     pub timelines: optimizer::Timelines,
+    /// What objects are called, made when the first is asked for.
+    pub names: OnceCell<Names>,
 }
+
+/// Places that were seen: what is found there again is left out.
+type Places = FxHashSet<Place>;
 
 /// What the rules found, each with the function that was rehearsed without its callers, if that is what it rests on.
 #[derive(Default)]
@@ -153,40 +160,6 @@ impl<'a> Script<'a> {
     pub(crate) fn sightings(&self) -> impl Iterator<Item = (&'a At, &'a Sight)> {
         self.rehearsal.observed()
     }
-
-    /// What a module is called where it is kept, else its class.
-    fn name_of_module(&self, module: ObjId) -> String {
-        match self.name_of(module).as_str() {
-            "optimizer" => "model".to_owned(),
-            name => name.to_owned(),
-        }
-    }
-
-    /// The name a variable or attribute had where an object was kept; else its class.
-    /// The name a variable or attribute had where an optimizer was kept.
-    pub(crate) fn name_of(&self, object: ObjId) -> String {
-        self.name_or(object, "optimizer")
-    }
-
-    /// The name a variable or attribute had where an object was kept.
-    fn name_or(&self, object: ObjId, otherwise: &str) -> String {
-        for entry in 0..self.rehearsal.heap.len() {
-            let holder = self.rehearsal.heap.get(ObjId(entry as u32));
-            if !matches!(
-                holder.state,
-                crate::values::State::Frame | crate::values::State::Plain | crate::values::State::Module(_)
-            ) {
-                continue;
-            }
-            for (name, value) in &holder.attrs {
-                if value.as_obj() == Some(object) {
-                    let own = matches!(holder.state, crate::values::State::Frame);
-                    return if own { name.to_string() } else { format!("self.{name}") };
-                }
-            }
-        }
-        otherwise.to_owned()
-    }
 }
 
 /// Where a walk through an entry came to.
@@ -198,13 +171,4 @@ fn walked(
     confidence: Confidence,
 ) -> At {
     At { place, loops: Rc::from(loops), calls: Rc::from(calls), seeded, confidence }
-}
-
-/// A place once, however often it was seen.
-fn once(seen: &mut Vec<Place>, place: Place) -> bool {
-    if seen.contains(&place) {
-        return false;
-    }
-    seen.push(place);
-    true
 }

@@ -1,7 +1,7 @@
 //! In which mode models train and are evaluated. An automaton follows the mode of one model round the loops:
 //! what an evaluation left behind is what the next epoch trains in.
 
-use super::{Script, once, walked};
+use super::{Places, Script, walked};
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, replay};
 use crate::trace::{At, Effect, Entry, Event, Forward, LoopId, Node, Over, Protocol, Sight, Way, walk};
@@ -204,7 +204,7 @@ impl Protocol for Since<'_, '_> {
 impl<'a> Script<'a> {
     pub fn stuck_in_eval(&self) -> Vec<StuckInEval> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for entry in &self.rehearsal.entries {
             let mut models = ObjSet::default();
             trained_models(&entry.nodes, &mut models);
@@ -214,7 +214,7 @@ impl<'a> Script<'a> {
             for model in models.iter().take(MOST_MODELS) {
                 let Some(turn) = self.turn(entry, model) else { continue };
                 for stuck in turn.stuck(entry) {
-                    if once(&mut seen, stuck.eval) {
+                    if seen.insert(stuck.eval) {
                         found.push(stuck);
                     }
                 }
@@ -247,7 +247,7 @@ impl<'a> Script<'a> {
     /// Evaluations of a model that the script trains, or has loaded as it was trained, with layers that still behave as in training.
     pub fn evaluated_in_training(&self) -> Vec<EvaluatedInTraining> {
         let mut found: Vec<EvaluatedInTraining> = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, sight) in self.sightings() {
             let Sight::Forward(forward) = sight else { continue };
             let Some(layer) = &forward.in_training else { continue };
@@ -257,7 +257,7 @@ impl<'a> Script<'a> {
             let Some(confidence) = self.evaluation(at, forward) else { continue };
             // One call of `eval` helps all forwards of a function.
             let known = found.iter().any(|other| other.at.calls == at.calls && other.at.loops == at.loops);
-            if known || !once(&mut seen, at.place) {
+            if known || !seen.insert(at.place) {
                 continue;
             }
             let opaque = self.rehearsal.heap.get(forward.module).module();
@@ -410,7 +410,7 @@ impl Turn<'_, '_> {
             }
             found.push(StuckInEval {
                 at: self.at(entry, trained, always),
-                model: self.script.name_of_module(self.model),
+                model: self.script.name_or(self.model, "model"),
                 eval,
                 always,
                 modes: replay::Modes { learns_in_training: false, ..self.script.dropping() },

@@ -1,6 +1,6 @@
 //! Numbers that explode: operations with a pole, in what reaches a loss.
 
-use super::{Script, once};
+use super::{Places, Script};
 use crate::report::replay::{Program, Replay};
 use crate::report::{Diagnostic, Place, Severity};
 use crate::syntax::{Arg, ExprId, ExprKind, ImportNames, StmtKind, Tree};
@@ -85,7 +85,7 @@ impl Script<'_> {
     /// The operations that suffer from one ailment, each once.
     pub fn unsafe_numbers(&self, ailment: Ailment) -> Vec<Unsafe> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, sight) in self.sightings() {
             let (Sight::Backward { loss, .. } | Sight::Walked { loss }) = sight else { continue };
             let hazards: &[Hazard] = loss.hazards.as_deref().unwrap_or_default();
@@ -94,7 +94,7 @@ impl Script<'_> {
                 let told = hazards[..index]
                     .iter()
                     .any(|other| other.place == hazard.place && ailment_of(other).is_some());
-                if told || ailment_of(hazard) != Some(ailment) || !once(&mut seen, hazard.place) {
+                if told || ailment_of(hazard) != Some(ailment) || !seen.insert(hazard.place) {
                     continue;
                 }
                 let operand = self.operand(hazard);
@@ -125,10 +125,10 @@ impl Script<'_> {
     /// Layers that take the statistics of one number a channel, and what they are given.
     pub fn lone_samples(&self) -> Vec<(At, String)> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, sight) in self.sightings() {
             if let Sight::LoneSample { input } = sight
-                && once(&mut seen, at.place)
+                && seen.insert(at.place)
             {
                 found.push((at.clone(), self.shape(input)));
             }

@@ -1,7 +1,7 @@
 //! What surrounds the training steps of a run: the replicas that take them, arrays that are copied whole, errors
 //! that nobody hears of, models that a framework keeps.
 
-use super::{Script, once};
+use super::{Places, Script};
 use crate::report::{Place, Severity};
 use crate::trace::{At, LoopId, Sight};
 use crate::values::{Int, ObjId, Tensor};
@@ -50,12 +50,12 @@ impl Script<'_> {
                 matches!(sight, Sight::Replicated { optimizer, by_replica: true, .. } if *optimizer == wanted)
             })
         };
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             if let Sight::Replicated { optimizer, scope, by_replica: false } = sight
                 && !by_replica(*optimizer)
-                && once(&mut seen, at.place)
+                && seen.insert(at.place)
             {
                 found.push(BypassedStrategy { at: at.clone(), scope: *scope });
             }
@@ -68,13 +68,13 @@ impl Script<'_> {
         let spoken_of = |place: Place| {
             resident.iter().any(|data| data.at.place == place && data.severity > Severity::Note)
         };
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             if let Sight::Copied { array, traced } = sight
                 && !spoken_of(at.place)
                 && let Some(whole) = self.whole_array(at, array, *traced)
-                && once(&mut seen, at.place)
+                && seen.insert(at.place)
             {
                 found.push(whole);
             }
@@ -97,13 +97,13 @@ impl Script<'_> {
     }
 
     pub fn swallowed_errors(&self) -> Vec<SwallowedError> {
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             let Sight::Swallowed { work, trains } = sight else { continue };
             let goes_on = *trains && !at.loops.is_empty();
             let severity = if goes_on { Severity::Warning } else { Severity::Note };
-            if once(&mut seen, at.place) {
+            if seen.insert(at.place) {
                 found.push(SwallowedError { at: at.clone(), severity, work: *work });
             }
         }
@@ -111,7 +111,7 @@ impl Script<'_> {
     }
 
     pub fn kept_models(&self) -> Vec<KeptModel> {
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         let mut found = Vec::new();
         for (at, sight) in self.sightings() {
             if !matches!(sight, Sight::Kept { .. }) || self.forgets_in(&at.loops) {
@@ -123,7 +123,7 @@ impl Script<'_> {
                 Some(count) if count >= MANY_MODELS => Severity::Warning,
                 _ => Severity::Note,
             };
-            if once(&mut seen, at.place) {
+            if seen.insert(at.place) {
                 let around = self.rehearsal.loop_info(*innermost).place;
                 found.push(KeptModel { at: at.clone(), severity, count, around });
             }

@@ -1,7 +1,7 @@
 //! Whether the target of a loss fits its input: shapes that would spread over each other, and dtypes.
 
 use super::activations::TaughtLoss;
-use super::{Script, once};
+use super::{Places, Script};
 use crate::apis::{Expects, Pairs};
 use crate::report::replay::Loss;
 use crate::report::{Confidence, Place};
@@ -45,7 +45,7 @@ pub enum TargetFault {
 impl Script<'_> {
     pub fn broadcast_losses(&self) -> Vec<BroadcastLoss> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for loss in self.taught_losses() {
             let (Some(pairs), Some(target)) =
                 (loss.spec.pairs, loss.target.and_then(|value| value.as_tensor()))
@@ -53,7 +53,7 @@ impl Script<'_> {
                 continue;
             };
             let Some(confidence) = spreads(loss.input, target) else { continue };
-            if once(&mut seen, loss.at.place) {
+            if seen.insert(loss.at.place) {
                 found.push(BroadcastLoss {
                     at: At {
                         confidence: confidence.min(target.confidence).min(loss.at.confidence),
@@ -85,7 +85,7 @@ impl Script<'_> {
     }
 
     /// Differences over all pairs that a backward walks.
-    fn spread_by_hand(&self, seen: &mut Vec<Place>, found: &mut Vec<BroadcastLoss>) {
+    fn spread_by_hand(&self, seen: &mut Places, found: &mut Vec<BroadcastLoss>) {
         for (at, sight) in self.sightings() {
             let Sight::Backward { loss, .. } = sight else { continue };
             let spread = loss.hazards.iter().flat_map(|hazards| hazards.iter());
@@ -95,7 +95,7 @@ impl Script<'_> {
                     _ => None,
                 });
                 let Some((here, left, right)) = operands else { continue };
-                if once(seen, hazard.place) {
+                if seen.insert(hazard.place) {
                     found.push(BroadcastLoss {
                         at: At { confidence: hazard.confidence.min(at.confidence), ..here.clone() },
                         input: self.known_shape(left),
@@ -110,12 +110,12 @@ impl Script<'_> {
 
     pub fn wrong_targets(&self) -> Vec<WrongTarget> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for loss in self.taught_losses() {
             let Some(target) = loss.target.and_then(|value| value.as_tensor()) else { continue };
             let (Some(dtype), false) = (target.dtype, target.is_array) else { continue };
             let Some(fault) = loss.fault_of(target, dtype) else { continue };
-            if once(&mut seen, loss.at.place) {
+            if seen.insert(loss.at.place) {
                 found.push(WrongTarget {
                     at: At { confidence: target.confidence.min(loss.at.confidence), ..loss.at },
                     fault,

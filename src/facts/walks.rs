@@ -1,7 +1,7 @@
 //! Graphs and the backward passes that walk them: what an earlier iteration walked already, and what is kept
 //! though nobody walks it again.
 
-use super::{Script, once};
+use super::{Places, Script};
 use crate::report::Place;
 use crate::trace::{At, Sight, Walk};
 
@@ -17,14 +17,14 @@ pub struct WalkedAgain {
 impl Script<'_> {
     pub fn graphs_walked_again(&self) -> Vec<WalkedAgain> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         for (at, sight) in self.sightings() {
             let Sight::WalkedAgain { recorded, kept } = sight else { continue };
             // Kept on purpose where nothing is trained, it is the gradients that are looked at.
             if *kept && !self.steps_anywhere() {
                 continue;
             }
-            if once(&mut seen, at.place) {
+            if seen.insert(at.place) {
                 found.push(WalkedAgain { at: at.clone(), recorded: *recorded, is_kept: *kept });
             }
         }
@@ -34,14 +34,14 @@ impl Script<'_> {
     /// Backward passes in a loop that keep a graph which no other walks.
     pub fn graphs_kept_in_vain(&self) -> Vec<At> {
         let mut found = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = Places::default();
         // A graph of which we know nothing may be any of these.
         if self.rehearsal.walks_unknown || self.rehearsal.out_of_fuel {
             return found;
         }
         for (at, sight) in self.sightings() {
             let retains = matches!(sight, Sight::Retaining) && !at.loops.is_empty();
-            if retains && once(&mut seen, at.place) && !self.is_walked_later(at.place) {
+            if retains && seen.insert(at.place) && !self.is_walked_later(at.place) {
                 found.push(at.clone());
             }
         }

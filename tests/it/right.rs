@@ -34,6 +34,7 @@ fn replays(project: &Project, of: impl Fn(&Script) -> Vec<Replay> + Sync) -> Vec
             pins: &pins,
             missing: OnceCell::new(),
             timelines: Default::default(),
+            names: OnceCell::new(),
         };
         let path = project.source(file).path.display().to_string();
         found.lock().unwrap().extend(of(&script).into_iter().map(|replay| (path.clone(), replay)));

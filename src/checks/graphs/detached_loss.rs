@@ -19,7 +19,7 @@ fn check(script: &Script, out: &mut Findings) {
     for loss in script.detached_losses() {
         let message = format!(
             "this backward reaches no parameter of `{}`: the loss was cut from its graph",
-            loss.optimizer
+            script.optimizer_name(loss.optimizer)
         );
         let mut finding = script.finding(RULE.id, RULE.severity, &loss.at, message);
         if let Some((place, by)) = loss.cut {

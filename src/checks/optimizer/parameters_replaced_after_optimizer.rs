@@ -25,7 +25,13 @@ fn check(script: &Script, out: &mut Findings) {
                     &part.at,
                     "these new parameters are never updated: the optimizer does not have them",
                 )
-                .because(part.gathered, format!("`{}` took the parameters that were there", part.optimizer))
+                .because(
+                    part.gathered,
+                    format!(
+                        "`{}` took the parameters that were there",
+                        script.optimizer_name(part.optimizer)
+                    ),
+                )
                 .because(part.step, "and steps those only")
                 .replay(script.replay_of_layers(layers::REPLACED))
                 .help("replace it before the optimizer is built, or call `add_param_group` for it"),
@@ -42,8 +48,10 @@ fn check(script: &Script, out: &mut Findings) {
             )
             .because(step.other, "this model gets the gradients");
         if let Some(gathered) = step.gathered {
-            finding = finding
-                .because(gathered, format!("`{}` has the parameters of an earlier one", step.optimizer));
+            finding = finding.because(
+                gathered,
+                format!("`{}` has the parameters of an earlier one", script.optimizer_name(step.optimizer)),
+            );
         }
         finding = finding.replay(script.replay_of_layers(layers::MISSED));
         out.push(finding.help("build the optimizer again when the model is made again"), &step.at);

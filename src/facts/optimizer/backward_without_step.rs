@@ -159,7 +159,7 @@ impl Script<'_> {
         let optimizer = self.rehearsal.heap.get(timeline.optimizer);
         Unapplied {
             at: timeline.at(primary, backward.confidence.min(optimizer.confidence)),
-            optimizer: self.name_of(timeline.optimizer),
+            optimizer: self.optimizer_name(timeline.optimizer),
             made: optimizer.site,
             backward: backward.place,
             why,

@@ -33,7 +33,7 @@ impl Script<'_> {
                 let other_clear = moments.iter().find(|moment| moment.event.kind == Kind::ClearOther);
                 found.push(UnclearedStep {
                     at: timeline.at(&step.event, confidence(backward)),
-                    optimizer: self.name_of(timeline.optimizer),
+                    optimizer: self.optimizer_name(timeline.optimizer),
                     backward: backward.place,
                     backwards: backwards_in(iteration, &moments),
                     other_clear: other_clear.map(|moment| moment.event.place),

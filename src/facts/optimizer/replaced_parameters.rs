@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// A part of a model that came after its optimizer was built.
 pub struct ReplacedPart {
     pub at: At,
-    pub optimizer: String,
+    pub optimizer: ObjId,
     pub gathered: Place,
     pub step: Place,
 }
@@ -23,7 +23,7 @@ pub struct ReplacedPart {
 /// A step of an optimizer whose model is no longer the one that is trained.
 pub struct Abandoned {
     pub at: At,
-    pub optimizer: String,
+    pub optimizer: ObjId,
     pub gathered: Option<Place>,
     /// Where the model was made that is trained instead.
     pub other: Place,
@@ -111,7 +111,7 @@ impl Script<'_> {
         let missed = orphans.filter(|orphan| self.is_missed(timeline, orphan, *gathered));
         let part = |orphan: &Orphan| ReplacedPart {
             at: walked(timeline.seeded, orphan.place, &step.event.loops, &[], orphan.confidence),
-            optimizer: self.name_of(timeline.optimizer),
+            optimizer: timeline.optimizer,
             gathered: *gathered,
             step: step.event.place,
         };
@@ -156,7 +156,7 @@ impl Script<'_> {
                 }
                 found.push(Abandoned {
                     at: at(entry, act),
-                    optimizer: self.name_of(optimizer),
+                    optimizer,
                     gathered: gathering(optimizer, &acts).map(|gather| gather.event.place),
                     other: self.rehearsal.heap.get(other).site,
                 });

@@ -5,7 +5,7 @@ use super::automaton::{Automaton, LoopHead, Moment, run};
 use super::powerset::{Powerset, states};
 use super::timeline::{Kind, OptimizerEvent, Timeline};
 use super::view::{Certainty, Parts, Whose};
-use crate::facts::{Script, once};
+use crate::facts::{Places, Script};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, When};
 use crate::values::{ObjId, Scaled};
@@ -200,7 +200,7 @@ pub(super) fn reads_scale(event: &OptimizerEvent) -> bool {
 impl Script<'_> {
     /// What the events of the optimizers' timelines answer, once for each place.
     pub(super) fn ask_scaling<T>(&self, ask: impl Fn(&ScalingRun, usize) -> Option<(Place, T)>) -> Vec<T> {
-        let (mut found, mut seen) = (Vec::new(), Vec::new());
+        let (mut found, mut seen) = (Vec::new(), Places::default());
         for timeline in self.timelines(Parts::Together) {
             if !timeline.any(concerns_scaling) {
                 continue;
@@ -209,7 +209,7 @@ impl Script<'_> {
             let run = ScalingRun { timeline, moments };
             for index in 0..run.moments.len() {
                 if let Some((place, answer)) = ask(&run, index)
-                    && once(&mut seen, place)
+                    && seen.insert(place)
                 {
                     found.push(answer);
                 }

@@ -76,7 +76,7 @@ impl Script<'_> {
             }
             let (backward, scaler) = run.scaled_backward(index)?;
             let (at, backward) = (run.at(step), backward.place);
-            let (optimizer, scaler) = (self.name_of(run.timeline.optimizer), self.name_of(scaler));
+            let (optimizer, scaler) = (self.optimizer_name(run.timeline.optimizer), self.scaler_name(scaler));
             Some((at.place, BypassedScaler { at, optimizer, scaler, backward }))
         })
     }
@@ -94,7 +94,7 @@ impl Script<'_> {
             }
             let (backward, scaler) = run.scaled_backward(index)?;
             let (at, backward) = (run.at(clip), backward.place);
-            let (optimizer, scaler) = (self.name_of(run.timeline.optimizer), self.name_of(scaler));
+            let (optimizer, scaler) = (self.optimizer_name(run.timeline.optimizer), self.scaler_name(scaler));
             let step = run.scaled_step(index);
             Some((at.place, ScaledClipping { at, optimizer, scaler, backward, step }))
         })
@@ -104,7 +104,7 @@ impl Script<'_> {
         self.ask_scaling(|run, index| {
             let (kind, scaler) = run.stale(index)?;
             let at = run.at(&run.moments[index].event);
-            let (optimizer, scaler) = (self.name_of(run.timeline.optimizer), self.name_of(scaler));
+            let (optimizer, scaler) = (self.optimizer_name(run.timeline.optimizer), self.scaler_name(scaler));
             let step = run.scaled_step(index);
             Some((at.place, StaleScale { at, optimizer, scaler, step, kind }))
         })
@@ -114,7 +114,7 @@ impl Script<'_> {
         self.ask_scaling(|run, index| {
             let clip = &run.moments[index].event;
             let (after_step, backward, step) = run.idle_clipping(index)?;
-            let (at, optimizer) = (run.at(clip), self.name_of(run.timeline.optimizer));
+            let (at, optimizer) = (run.at(clip), self.optimizer_name(run.timeline.optimizer));
             let (backward, step) = (backward.place, step.place);
             Some((at.place, IdleClipping { at, optimizer, after_step, backward, step }))
         })
@@ -124,7 +124,7 @@ impl Script<'_> {
         self.ask_scaling(|run, index| {
             let (backward, scaler) = run.unscaled(index)?;
             let (at, step) = (run.at(backward), run.moments[index].event.place);
-            Some((at.place, UnscaledBackward { at, scaler: self.name_of(scaler), step }))
+            Some((at.place, UnscaledBackward { at, scaler: self.scaler_name(scaler), step }))
         })
     }
 }

@@ -65,7 +65,7 @@ impl Script<'_> {
         Some(FullSize {
             at: timeline.at(backward, step.confidence),
             severity: if shows { Severity::Warning } else { Severity::Note },
-            optimizer: self.name_of(timeline.optimizer),
+            optimizer: self.optimizer_name(timeline.optimizer),
             step: step.place,
             batches,
             is_proportional,

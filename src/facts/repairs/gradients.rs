@@ -77,7 +77,7 @@ impl<'a> Script<'a> {
         self.places_of(|effect| matches!(effect, Effect::Step { .. } | Effect::UnseenStep))
     }
 
-    pub(super) fn places_of(&self, wanted: impl Fn(&Effect) -> bool + Copy) -> Vec<Place> {
+    pub(in crate::facts) fn places_of(&self, wanted: impl Fn(&Effect) -> bool + Copy) -> Vec<Place> {
         let entries = self.rehearsal.entries.iter();
         entries.flat_map(|entry| visits(&entry.nodes, wanted)).map(|visit| visit.event.place).collect()
     }
