@@ -1,8 +1,10 @@
 //! Every flag, once: parsing, `--help` and `docs/cli.md` come from these definitions.
 
 use super::reports::Report;
+use super::reveal::question;
 use crate::apis::Literal;
 use crate::engine::config::{parse_confidence, parse_value, read_glob};
+use crate::engine::reveal::Question;
 use crate::engine::selection::Selector;
 use crate::render::Format;
 use crate::report::Confidence;
@@ -52,6 +54,11 @@ pub enum Command {
     Rules(RulesArgs),
     /// Show the page of a rule.
     Explain(ExplainArgs),
+    /// Show what is known of the values of a line, and what is not, and since where.
+    ///
+    /// A line that is reached on several ways is shown for each where they differ; of a loop's passes the last
+    /// one counts.
+    Reveal(RevealArgs),
     /// Check what an editor holds: the language server, over stdin and stdout.
     Server(ServerArgs),
     /// Remove what was kept of earlier runs.
@@ -241,6 +248,20 @@ pub struct RulesArgs {
 pub enum ListFormat {
     Text,
     Json,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct RevealArgs {
+    /// The line, such as `train.py:12`; in a notebook the cell goes before it, as in `train.ipynb:3:12`.
+    #[arg(value_name = "FILE:LINE", value_parser = question)]
+    pub place: Question,
+
+    /// How to write what is known.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub output_format: ListFormat,
+
+    #[command(flatten)]
+    pub target: TargetArgs,
 }
 
 #[derive(Debug, clap::Args)]

@@ -76,6 +76,24 @@ reads, the releases that the project asks for, the settings of the run or trainl
 the folder can't be written, nothing is kept, and nothing is said of it. `trainlint clean` removes it.
 ";
 
+const REVEAL: &str = "
+## What is known of a line
+
+`trainlint reveal train.py:12` shows each name that the line reads or binds, and what each call and operation
+gives. A tensor is written `Tensor[batch, 10] float32 cuda, graph of `model`, in [0, ∞)`: its shape, where `?` is a
+size and `..` a shape that is not known, its dtype, its device, what a backward pass would reach, and between which
+numbers it lies, where `~` stands before an end that only rounding reaches. What is not known is left out. A value
+of which nothing is known says since where: the first place on the way to it that gave something unknown.
+
+The exit code is 0, or 2 where nothing is known of the line, with the reason on stderr: there is no such
+line, no code in it, or the rehearsal does not come there.
+With `--output-format json` one object comes, with `version` (1), `path`, `cell` (of a notebook, or null), `line`,
+`text`, `more` (ways that are not shown) and `ways`. A way has `callers` (for each way that comes to the same
+values, the calls that led there, the innermost first: `path`, `line`, `function`), `uncalled` (the function that is
+rehearsed although nothing calls it, or null) and `values`: `expression`, `column`, `bound` (the line gives it the
+value), `value`, and `unknown_since` (null, or `path`, `line`, `column` and `why`).
+";
+
 const JSON: &str = "
 \
 ## The JSON format
@@ -112,6 +130,7 @@ pub fn manual() -> String {
     text.push_str(FORMATS);
     text.push_str(ADOPTION);
     text.push_str(CACHE);
+    text.push_str(REVEAL);
     text.push_str(JSON);
     text
 }

@@ -18,6 +18,7 @@ mod output;
 mod progress;
 mod replay;
 mod reports;
+mod reveal;
 mod rules;
 mod server;
 mod shells;
@@ -60,6 +61,7 @@ pub fn main() -> ExitCode {
         Command::Report(report) => replay::report(&report, &output),
         Command::ReplayWorker(worker) => replay::worker(&worker, &output),
         Command::Rules(rules) => rules::run(&rules, &output),
+        Command::Reveal(args) => reveal::run(&args, &output),
         Command::Explain(explain) => explain::run(&explain, &output),
         Command::Server(args) => server::run(&args),
         Command::Clean(args) => cache::clean(args.cache_dir.as_deref(), &output),

@@ -6,6 +6,7 @@ use crate::checks;
 use crate::engine::settings::Ready;
 use crate::facts::{Findings, Script};
 use crate::interp;
+use crate::interp::reveal::{Revealed, revealed_line};
 pub use crate::names::{Library, Project, Target};
 use crate::report::{Diagnostic, FileId, Span};
 use crate::source::Kind;
@@ -36,8 +37,7 @@ pub struct FileReport {
 pub type Analyse<'a> = &'a (dyn Fn(&Project, FileId, &Ready) -> FileReport + Sync);
 
 pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport {
-    let values = settings.values.iter().map(|(name, value)| (name.clone(), text(value))).collect();
-    let stated = interp::Settings { values, fuel: None };
+    let stated = stated(settings);
     let rehearsal = interp::rehearse(project, settings.tables(), checks::hooks(), &stated, file);
     let path = crate::source::absolute(&project.source(file).path);
     let pins = settings.pinned.of_folder(path.parent().unwrap_or(&path));
@@ -63,6 +63,17 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         rehearsed: rehearsal.called.iter().copied().map(key).collect(),
         out_of_fuel: rehearsal.out_of_fuel,
     }
+}
+
+/// What a rehearsal knows of the values of a line, given by the bytes that it spans.
+pub fn revealed(project: &Project, file: FileId, settings: &Ready, line: Span) -> Revealed {
+    revealed_line(project, settings.tables(), &stated(settings), file, line)
+}
+
+/// What the user said about the run.
+fn stated(settings: &Ready) -> interp::Settings {
+    let values = settings.values.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+    interp::Settings { values, fuel: None }
 }
 
 /// A stated value as the script would read it from outside.

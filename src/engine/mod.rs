@@ -13,6 +13,7 @@ pub mod fix;
 mod memory;
 mod merge;
 mod pins;
+pub mod reveal;
 mod roots;
 mod run;
 mod seen;

@@ -91,6 +91,9 @@ impl<'p> Interp<'p> {
     }
 
     pub(super) fn assign(&mut self, target: ExprId, value: Value) {
+        if self.probe.is_some() {
+            self.probe_target(target, &value);
+        }
         let tree = self.tree(self.file());
         match &tree.expr(target).kind {
             ExprKind::Name(name) => self.set_name(*name, value),

@@ -417,6 +417,9 @@ impl<'p> Interp<'p> {
 
     fn bind_arguments(&mut self, env: ObjId, closure: &Closure, receiver: Option<&Value>, call: &Call) {
         let function = self.tree(closure.file).function(closure.function);
+        if self.probe.is_some() {
+            self.probe_parameters(env, function, usize::from(receiver.is_some()), call);
+        }
         let mut positional: Vec<Value> = receiver.cloned().into_iter().collect();
         positional.extend(call.positional.iter().map(|passed| passed.value.clone()));
         let mut positional = positional.into_iter();

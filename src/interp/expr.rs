@@ -14,6 +14,15 @@ const MOST_KEYWORDS: usize = 1024;
 
 impl<'p> Interp<'p> {
     pub(crate) fn eval(&mut self, id: ExprId) -> Value {
+        let value = self.evaluated(id);
+        if self.probe.is_some() {
+            self.probe_expression(id, &value);
+        }
+        value
+    }
+
+    #[inline]
+    fn evaluated(&mut self, id: ExprId) -> Value {
         if !self.burn(1) {
             return Value::Unknown;
         }

@@ -31,8 +31,10 @@ impl<'p> Interp<'p> {
     pub(super) fn stmt(&mut self, id: StmtId) -> Flow {
         let tree = self.tree(self.file());
         let stmt = tree.stmt(id);
+        if self.probe.is_some() && self.probe_statement(id) {
+            return Flow::Next;
+        }
         match &stmt.kind {
-            StmtKind::Expr(expr) if self.probe.is_some() && self.reveal_call(*expr) => {}
             StmtKind::Expr(expr) => {
                 self.watch.latest.clear();
                 let value = self.eval(*expr);
@@ -53,6 +55,9 @@ impl<'p> Interp<'p> {
             StmtKind::Return(value) => {
                 let result = value.map_or(Value::None, |value| self.eval(value));
                 if let Some(value) = value {
+                    if result.is_unknown() && self.probe.is_some() {
+                        self.probe_return(*value);
+                    }
                     self.note_return(*value, &result);
                 }
                 self.return_value(result);

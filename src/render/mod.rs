@@ -10,12 +10,14 @@ mod junit;
 mod line_hash;
 mod page;
 mod rdjson;
+mod reveal;
 mod sarif;
 mod summary;
 mod words;
 
 pub use github::step_summary;
 pub use page::page;
+pub use reveal::{reveal, reveal_json};
 pub use summary::{fixes, statistics, summary};
 
 use crate::engine::selection::find_rule;

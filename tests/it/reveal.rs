@@ -1,6 +1,7 @@
 //! What the rehearsal knows of values: each `reveal(x)` of `fixtures/reveal` has what is known of `x` beside it,
 //! as in `reveal(x)  # reveal: Tensor[64, 10] float32 cpu`. Several ways to a line are told in order, with `|`
 //! between them. `UPDATE=1 cargo test reveal` rewrites the marks: read the diff with the question whether it is true.
+//! And what `trainlint reveal` says of a line.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use trainlint::names::Project;
 use trainlint::source::SourceFile;
 
 use crate::findings::root;
+use crate::harness::{Project as Folder, Ran};
 
 /// What is known at each line of a script that asks, from 1.
 fn known(path: &Path) -> BTreeMap<usize, String> {
@@ -86,4 +88,114 @@ fn ways_and_loops_are_told_apart() {
     let text = "x = 1\nreveal(x)  # reveal: old\n    reveal(x)\n";
     let expected = "x = 1\nreveal(x)  # reveal: int 1 | int 2\n    reveal(x)  # reveal: not reached\n";
     assert_eq!(marked(text, &known), expected);
+}
+
+const SCRIPT: &str = "import torch
+import torch.nn as nn
+from models import build
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(20, 10)
+
+    def forward(self, x):
+        return torch.relu(self.fc(x))
+
+
+def train(net, aux):
+    for step in range(100):
+        loss = net(torch.randn(4, 20)).mean() + aux
+        loss.backward()
+        if False:
+            print(loss)
+    return 1
+    print(aux)
+
+
+train(Net(), build(3))
+train(nn.Linear(20, 1), 0)
+
+
+def unused(scale):
+    for _ in ():
+        print(scale)
+    # nothing
+    return (
+        torch.zeros(3)
+        .unsqueeze(0) * scale
+    )
+";
+
+fn asked(place: &str, more: &[&str]) -> Ran {
+    let project = Folder::new().file("train.py", SCRIPT.replace("import torch\n", "import  torch\n"));
+    project.run(&[&["reveal", "--isolated", place], more].concat())
+}
+
+#[test]
+fn a_line_is_told_for_each_way_to_it() {
+    let ran = asked("train.py:17", &[]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let expected = "train.py:17: loss = net(torch.randn(4, 20)).mean() + aux
+
+  from line 25, which calls `train`
+  net                                  Net, train, cpu, parameters
+  torch.randn(4, 20)                   Tensor[4, 20] float32 cpu, any number
+  net(torch.randn(4, 20))              Tensor[4, 10] float32 cpu, graph of `net`, in [0, ∞)
+  net(torch.randn(4, 20)).mean()       Tensor[] float32 cpu, graph of `net`, in [0, ∞), a mean
+  aux                                  not known since line 25: nothing is known of what `build` gives: `models` is not here
+  net(torch.randn(4, 20)).mean() + aux  Tensor[..], graph of `net` and others, a mean
+  loss =                               Tensor[..], graph of `net` and others, a mean
+
+  from line 26, which calls `train`
+";
+    assert!(ran.stdout.starts_with(expected.split("  net  ").next().unwrap()), "{}", ran.stdout);
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(plain(&ran.stdout).starts_with(&plain(expected)), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("Linear, train, cpu, float32") && ran.stdout.contains("int 0"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn functions_that_nobody_calls_and_chains_over_lines_are_told() {
+    let ran = asked("train.py:35", &[]);
+    let told =
+        ["nothing calls `unused`", "Tensor[1, 3] float32 cpu, all 0", "`scale` is a parameter of `unused`"];
+    assert!(told.iter().all(|part| ran.stdout.contains(part)), "{ran:?}");
+    // The call of the line above is on that line.
+    assert!(!ran.stdout.contains("torch.zeros(3)  "), "{ran:?}");
+}
+
+#[test]
+fn machines_get_an_object() {
+    let ran = asked("train.py:25", &["--output-format", "json"]);
+    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&answer["version"], &answer["line"]), (&1.into(), &25.into()));
+    let values = answer["ways"][0]["values"].as_array().unwrap();
+    let of = |name: &str| values.iter().find(|value| value["expression"] == name).unwrap();
+    assert_eq!(of("Net()")["value"], "Net, train, cpu, parameters");
+    assert_eq!(of("build(3)")["unknown_since"]["line"], 25);
+    assert_eq!(of("build(3)")["unknown_since"]["column"], 14);
+}
+
+#[test]
+fn what_is_not_known_is_explained() {
+    for (place, why) in [
+        ("train.py:4", "there is no code in it"),
+        ("train.py:20", "as its test decides otherwise, the branch of line 19 is not entered"),
+        ("train.py:22", "the script never comes past line 21"),
+        ("train.py:31", "as there is nothing to go through, the loop of line 30 is not entered"),
+        ("train.py:32", "there is no code in it"),
+        ("train.py:3", "it neither reads nor binds a value that is followed"),
+        ("train.py:99", "train.py has 36 lines, and no line 99"),
+        ("other.py:1", "other.py: no such file; check the path"),
+        ("train.py", "write `FILE:LINE`, as in `train.py:12`"),
+    ] {
+        let ran = asked(place, &[]);
+        assert!(ran.code == 2 && ran.stdout.is_empty() && ran.stderr.contains(why), "{place}: {ran:?}");
+    }
 }
