@@ -10,19 +10,7 @@ use ustr::Ustr;
 /// Samples from which a batch of all of them is worth a warning.
 const MANY_SAMPLES: i64 = 100_000;
 /// Fewer rows are a batch or a table, not a dataset.
-const FEW_ROWS: i64 = 1_000;
-
-/// What a framework puts on the GPU by itself is not noticed below this share of its memory.
-const UNNOTICED: f64 = 0.025;
-
-pub struct ResidentData {
-    pub at: At,
-    pub severity: Severity,
-    pub bytes: u64,
-    pub shape: String,
-    pub dtype: &'static str,
-    pub made: Option<Place>,
-}
+pub(crate) const FEW_ROWS: i64 = 1_000;
 
 pub struct FullBatch {
     pub at: At,
@@ -38,54 +26,6 @@ pub struct FullBatch {
 }
 
 impl Script<'_> {
-    pub fn resident_data(&self) -> Vec<ResidentData> {
-        if !self.trains() {
-            return Vec::new();
-        }
-        let mut seen = Places::default();
-        let mut found: Vec<ResidentData> = Vec::new();
-        for (at, sight) in self.sightings() {
-            if let Sight::Resident { tensor, unasked } = sight
-                && at.loops.is_empty()
-                && let Some(data) = self.resident(at, tensor, *unasked)
-                && seen.insert(at.place)
-            {
-                found.push(data);
-            }
-        }
-        // What one script keeps there at the same time fits as a whole, or does not.
-        let together: u64 = found.iter().filter(|data| data.at.seeded.is_none()).map(|data| data.bytes).sum();
-        for data in &mut found {
-            let notable = data.severity > Severity::Note;
-            if notable && data.at.seeded.is_none() && together > self.target_bytes() {
-                data.severity = Severity::Error;
-            }
-        }
-        found
-    }
-
-    fn resident(&self, at: &At, tensor: &Tensor, unasked: bool) -> Option<ResidentData> {
-        let bytes = u64::try_from(tensor.bytes()?).ok()?;
-        let rows = tensor.shape.as_ref()?.first()?.known()?;
-        let few = unasked && (bytes as f64) < self.target_bytes() as f64 * UNNOTICED;
-        let severity = if few { Severity::Note } else { self.severity_of_size(bytes, Severity::Note) };
-        let is_data = match tensor.source {
-            Source::Data => true,
-            // A table of zeros is filled later; that it is data only its size says.
-            Source::Constant | Source::Unknown => severity > Severity::Note,
-            Source::Output | Source::Parameter | Source::Mask => false,
-        };
-        let plain = matches!(tensor.graph, Graph::None) && !tensor.is_leaf;
-        (is_data && plain && rows >= FEW_ROWS).then(|| ResidentData {
-            at: at.clone(),
-            severity,
-            bytes,
-            shape: self.shape(tensor),
-            dtype: tensor.dtype.map_or("", |dtype| dtype.name()),
-            made: tensor.made.filter(|made| *made != at.place),
-        })
-    }
-
     pub fn full_batches(&self) -> Vec<FullBatch> {
         let mut found = Vec::new();
         let mut seen = Places::default();
@@ -228,7 +168,7 @@ impl Script<'_> {
     }
 
     /// Whether the script trains anything.
-    fn trains(&self) -> bool {
+    pub(crate) fn trains(&self) -> bool {
         let trains = |sight: &Sight| matches!(sight, Sight::Backward { .. } | Sight::Fit { .. });
         self.sightings().any(|(_, sight)| trains(sight)) || !self.steps().places.is_empty()
     }
@@ -247,7 +187,7 @@ impl Script<'_> {
     }
 
     /// A shape in words, `[10,000,000, 10]`.
-    pub(super) fn shape(&self, tensor: &Tensor) -> String {
+    pub(crate) fn shape(&self, tensor: &Tensor) -> String {
         let size = |size: &Int| match size {
             Int::Known(value) => units::count(*value),
             other => match other.as_symbol().and_then(|symbol| self.rehearsal.symbols.get(symbol.0 as usize))

@@ -1,7 +1,7 @@
-//! Dtypes that end a run: numbers that meet weights of another kind, and losses that autocast does not allow.
+//! Dtypes that end a run: numbers that meet weights of another kind.
 
 use super::{Places, Script};
-use crate::report::{Confidence, Place};
+use crate::report::Place;
 use crate::trace::{At, Sight};
 use crate::values::DType;
 
@@ -16,12 +16,6 @@ pub struct Mistyped<'a> {
     pub made: Option<Place>,
 }
 
-/// A call that autocast does not allow.
-pub struct RefusedByAutocast {
-    pub at: At,
-    pub autocast: Option<Place>,
-}
-
 impl<'a> Script<'a> {
     pub fn mistyped(&self) -> Vec<Mistyped<'a>> {
         let mut seen = Places::default();
@@ -32,19 +26,6 @@ impl<'a> Script<'a> {
                 let made = made.filter(|made| *made != at.place);
                 let (gets, wants, lookup) = (*gets, *wants, *lookup);
                 found.push(Mistyped { at: at.clone(), what, gets, wants, lookup, made });
-            }
-        }
-        found
-    }
-
-    pub fn refused_by_autocast(&self) -> Vec<RefusedByAutocast> {
-        let mut seen = Places::default();
-        let mut found = Vec::new();
-        for (at, sight) in self.sightings() {
-            let Sight::Refused { autocast, sure } = sight else { continue };
-            if seen.insert(at.place) {
-                let confidence = if *sure { at.confidence } else { at.confidence.min(Confidence::Medium) };
-                found.push(RefusedByAutocast { at: At { confidence, ..at.clone() }, autocast: *autocast });
             }
         }
         found

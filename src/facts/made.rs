@@ -1,24 +1,11 @@
-//! What is made, or thrown away, anew in each iteration of a loop.
+//! What is made anew in each iteration of a loop.
 
 use super::{Places, Script};
-use crate::report::{Confidence, Place, Severity};
-use crate::trace::{At, Effect, Emptied, Entry, LoopId, Over, Sight, Visit, visits};
-use crate::values::{ObjId, ObjSet, State, Tensor, Value};
+use crate::report::Place;
+use crate::trace::{At, Effect, LoopId, Over, Sight, Visit, visits};
+use crate::values::{ObjId, ObjSet, State, Value};
 use std::rc::Rc;
 use ustr::Ustr;
-
-/// A share of the target's memory from which it matters that a tensor is made again and again.
-const LARGE_SHARE: f64 = 0.1;
-
-/// Memory is handed back in each step.
-pub struct EmptiedCache {
-    pub at: At,
-    pub what: Emptied,
-    /// The step, or the backward pass, of the same iteration.
-    pub step: Option<Place>,
-    /// Where the same iteration does it once more.
-    pub others: Vec<Place>,
-}
 
 pub struct RebuiltOptimizer {
     pub at: At,
@@ -35,72 +22,7 @@ pub struct RebuiltLoader {
     pub dataset: Option<Place>,
 }
 
-pub struct LargeAllocation {
-    pub at: At,
-    pub severity: Severity,
-    pub bytes: u64,
-    pub shape: String,
-    pub dtype: &'static str,
-    pub made: Option<Place>,
-}
-
-pub struct Recomputed {
-    pub at: At,
-    pub function: Ustr,
-}
-
 impl Script<'_> {
-    pub fn emptied_caches(&self) -> Vec<EmptiedCache> {
-        let mut found: Vec<EmptiedCache> = Vec::new();
-        let mut rounds: Vec<LoopId> = Vec::new();
-        for entry in &self.rehearsal.entries {
-            let all = visits(&entry.nodes, |effect| {
-                matches!(
-                    effect,
-                    Effect::Empty { .. }
-                        | Effect::Step { .. }
-                        | Effect::Backward { .. }
-                        | Effect::Forward { .. }
-                )
-            });
-            for visit in &all {
-                let Effect::Empty { what } = visit.event.effect else { continue };
-                let Some(round) = visit.innermost().filter(|_| visit.always) else { continue };
-                let step = self.step_of_round(round, &all);
-                let loaded = matches!(self.rehearsal.loop_info(round).over, Over::Loader(_));
-                if step.is_none() && !loaded {
-                    continue;
-                }
-                match rounds.iter().position(|known| *known == round) {
-                    Some(at) => found[at].others.push(visit.event.place),
-                    None => {
-                        rounds.push(round);
-                        let at = at(entry, visit);
-                        let step = step.filter(|step| step.file == at.place.file);
-                        found.push(EmptiedCache { at, what, step, others: Vec::new() });
-                    }
-                }
-            }
-        }
-        found
-    }
-
-    /// Where each iteration of a loop takes a step of training, or runs a model on a batch.
-    fn step_of_round(&self, round: LoopId, all: &[Visit]) -> Option<Place> {
-        let here = |visit: &&Visit| visit.innermost() == Some(round);
-        let first = |wanted: fn(&Effect) -> bool| {
-            all.iter().filter(here).find(|visit| wanted(&visit.event.effect)).map(|visit| visit.event.place)
-        };
-        let step = first(|effect| matches!(effect, Effect::Step { .. }));
-        let backward = || first(|effect| matches!(effect, Effect::Backward { .. }));
-        let forward = || first(|effect| matches!(effect, Effect::Forward { .. }));
-        match self.rehearsal.loop_info(round).over {
-            Over::Loader(_) => step.or_else(backward).or_else(forward),
-            // Without a step it measures something, or looks at gradients.
-            Over::Counter | Over::Other => step,
-        }
-    }
-
     pub fn rebuilt_optimizers(&self) -> Vec<RebuiltOptimizer> {
         let mut found = Vec::new();
         let mut seen = Places::default();
@@ -126,7 +48,7 @@ impl Script<'_> {
                     continue;
                 }
                 found.push(RebuiltOptimizer {
-                    at: at(entry, visit),
+                    at: visit.at(entry.function),
                     class: self.class_of(*optimizer),
                     step,
                     model,
@@ -206,45 +128,6 @@ impl Script<'_> {
             inside && heap.get(forward.module).epoch < first
         })
     }
-
-    pub fn large_allocations(&self) -> Vec<LargeAllocation> {
-        let mut found = Vec::new();
-        let mut seen = Places::default();
-        for (at, sight) in self.sightings() {
-            if let Sight::Resident { tensor, .. } = sight
-                && let Some(allocation) = self.large_allocation(at, tensor)
-                && seen.insert(at.place)
-            {
-                found.push(allocation);
-            }
-        }
-        found
-    }
-
-    fn large_allocation(&self, at: &At, tensor: &Tensor) -> Option<LargeAllocation> {
-        let info = self.rehearsal.loop_info(*at.loops.last()?);
-        // A batch is handed out, not made; what is older than the iteration is only moved.
-        let anew = tensor.born >= info.first && tensor.born != u32::MAX;
-        let bytes = u64::try_from(tensor.bytes()?).ok()?;
-        let large = bytes as f64 >= self.target_bytes() as f64 * LARGE_SHARE;
-        (anew && large).then(|| LargeAllocation {
-            at: at.clone(),
-            severity: self.severity_of_size(bytes, Severity::Warning),
-            bytes,
-            shape: self.shape(tensor),
-            dtype: tensor.dtype.map_or("", |dtype| dtype.name()),
-            made: tensor.made.filter(|made| *made != at.place),
-        })
-    }
-
-    pub fn recomputed(&self) -> Vec<Recomputed> {
-        let mut seen = Places::default();
-        let calls = self.sightings().filter_map(|(at, sight)| match sight {
-            Sight::Recompute { function } => Some(Recomputed { at: at.clone(), function: *function }),
-            _ => None,
-        });
-        calls.filter(|call| seen.insert(call.at.place)).collect()
-    }
 }
 
 /// The step of an optimizer in each iteration of a loop, when it takes no more than one there.
@@ -272,14 +155,4 @@ fn is_renewed(parts: &ObjSet, round: LoopId, built: usize, all: &[Visit]) -> boo
             _ => false,
         }
     })
-}
-
-fn at(entry: &Entry, visit: &Visit) -> At {
-    At {
-        place: visit.event.place,
-        loops: visit.loops.clone().into(),
-        calls: visit.calls.clone().into(),
-        seeded: entry.function,
-        confidence: visit.event.confidence.min(Confidence::High),
-    }
 }

@@ -3,11 +3,9 @@
 
 mod activations;
 mod apis;
-mod compiled;
 mod data;
 mod dtypes;
 pub(crate) mod edits;
-mod engines;
 mod feeding;
 pub mod gpus;
 mod graphs;
@@ -25,7 +23,6 @@ mod numbers;
 pub mod optimizer;
 mod repairs;
 mod replays;
-mod runs;
 mod slopes;
 mod stand_ins;
 mod targets;
@@ -33,17 +30,16 @@ mod walks;
 
 pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use apis::{MissingName, Why};
-pub use compiled::StaleTraining;
-pub use data::{FullBatch, ResidentData};
-pub use dtypes::{Mistyped, RefusedByAutocast};
-pub use engines::RawBackward;
+pub(crate) use data::FEW_ROWS;
+pub use data::FullBatch;
+pub use dtypes::Mistyped;
 pub use feeding::{GpuInWorker, SameEpochs, SharedSeed, Undivided, Unshuffled};
 pub use graphs::{BrokenGraph, ConstantDropout, DetachedLoss, DroppedResult, WrongArity};
 pub use heads::{Head, Heads};
 pub use homes::StrandedTensor;
 pub use kernels::{ElementLoop, LossyCast, ShortBuffer};
 pub use losses::{Meeting, NonScalar, SoftmaxedLoss};
-pub use made::{EmptiedCache, LargeAllocation, RebuiltLoader, RebuiltOptimizer, Recomputed};
+pub use made::{RebuiltLoader, RebuiltOptimizer};
 pub use memory::IdleGraph;
 pub(crate) use memory::doubted_in_tests;
 pub use modes::{EvaluatedInTraining, StuckInEval};
@@ -53,7 +49,6 @@ pub use optimizer::{
     Abandoned, BypassedScaler, ClearedEarly, EarlySchedule, FullSize, IdleClipping, Misplaced, ReplacedPart,
     ScaledClipping, Stale, StaleScale, Unapplied, UnclearedStep, UnscaledBackward, Unstepped,
 };
-pub use runs::{BypassedStrategy, KeptModel, SwallowedError, WholeArray};
 pub use stand_ins::Repair;
 pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
 pub use walks::WalkedAgain;
@@ -89,7 +84,7 @@ pub struct Script<'a> {
 }
 
 /// Places that were seen: what is found there again is left out.
-type Places = FxHashSet<Place>;
+pub(crate) type Places = FxHashSet<Place>;
 
 /// What the rules found, each with the function that was rehearsed without its callers, if that is what it rests on.
 #[derive(Default)]

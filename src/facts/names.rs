@@ -38,7 +38,7 @@ impl Script<'_> {
         names.0.get(&object).map(AsRef::as_ref)
     }
 
-    pub(super) fn name_or(&self, object: ObjId, role: &str) -> String {
+    pub(crate) fn name_or(&self, object: ObjId, role: &str) -> String {
         self.display_name(object).unwrap_or(role).to_owned()
     }
 

@@ -1,9 +1,9 @@
 //! Calls of the frameworks: what the tables say of them is done to the heap and written into the trace.
 
-use super::{Call, Interp, Invocation, python, transfer};
+use super::{Call, Instance, Interp, Invocation, python, transfer};
 use crate::apis::{Api, Context, Expects, Mark, RangeFunction, Role, Slot, Transfer};
 use crate::report::{Confidence, Place};
-use crate::trace::{Loss, Sight};
+use crate::trace::{Loss, PlacedOnGpu, Sight};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -160,7 +160,7 @@ impl<'p> Interp<'p> {
         let born = before.map_or(self.epoch, |before| before.born);
         let tensor = Rc::new(Tensor { made, born, ..tensor.clone() });
         let confidence = tensor.confidence;
-        self.see(place, Sight::Resident { tensor, unasked: false }, confidence);
+        self.observe(place, PlacedOnGpu { tensor, unasked: false }, confidence);
     }
 
     fn note_loss(&mut self, api: &'p Api, call: &Invocation) {
@@ -242,13 +242,13 @@ impl<'p> Interp<'p> {
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);
         self.made(call.place, object);
+        self.on_instance(&Instance { object, place: call.place });
         if role == Some(Role::Optimizer) {
             let remembers = self.remembers(class, &invocation);
             self.note_gathered(object, remembers, call.place);
         }
         self.keep_arguments(object, api, &invocation);
         self.settle_properties(object, &invocation);
-        self.put_in_scope(object);
         Value::Obj(object)
     }
 

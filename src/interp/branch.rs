@@ -1,7 +1,7 @@
 //! Branches: every way runs on the heap as it was before, and what the ways wrote is joined.
 //! `if`, `try` and `match` are branches; the condition says when an arm is taken.
 
-use super::{Interp, stmt::Flow};
+use super::{Interp, Tried, stmt::Flow};
 use crate::report::Confidence;
 use crate::syntax::*;
 use crate::trace::{Effect, Exit, Node, When};
@@ -229,10 +229,9 @@ impl<'p> Interp<'p> {
         } else {
             let mut arms: Vec<Arm<'_, 'p>> = vec![&mut main];
             arms.extend(handling.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>));
-            let before = self.trace.last().map_or(0, Vec::len);
-            let seen = self.out.observations.len();
+            let began = self.trace_point();
             let flow = self.branch(When::Exception, &mut arms);
-            self.note_swallowed(handlers, seen, before);
+            self.on_try_end(&Tried { handlers, began });
             flow
         };
         match self.block(finally) {

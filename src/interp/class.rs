@@ -1,6 +1,6 @@
 //! Classes: inheritance, instances, dataclasses, `isinstance`.
 
-use super::{Call, Constructed, Interp, Passed, python};
+use super::{Call, Constructed, Instance, Interp, Passed, python};
 use crate::apis::Role;
 use crate::report::Place;
 use crate::syntax::*;
@@ -133,9 +133,7 @@ impl<'p> Interp<'p> {
         };
         let object = self.alloc(call.place, reference, state);
         self.made(call.place, object);
-        if !self.contexts.is_empty() {
-            self.put_in_scope(object);
-        }
+        self.on_instance(&Instance { object, place: call.place });
         let value = Value::Obj(object);
         if let Some(role) = self.role_of(reference)
             && role == Role::Optimizer
@@ -255,7 +253,7 @@ impl<'p> Interp<'p> {
         self.find_in(&lineage, name)
     }
 
-    pub(super) fn find_in(&self, lineage: &[Base], name: Ustr) -> Option<Value> {
+    pub(crate) fn find_in(&self, lineage: &[Base], name: Ustr) -> Option<Value> {
         for base in lineage {
             match base {
                 Base::Project(class) => {

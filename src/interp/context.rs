@@ -105,6 +105,11 @@ impl<'p> Interp<'p> {
         if matches!(enabled, Value::None) { None } else { self.truth(enabled) }
     }
 
+    /// The contexts in force, outermost first; those that only switch gradients on or off are not among them.
+    pub(crate) fn contexts(&self) -> &[ContextKind] {
+        &self.contexts
+    }
+
     /// The autocast in force here, if there may be one.
     pub fn autocast(&self) -> Option<Autocast> {
         let innermost = self.contexts.iter().rev().find_map(|context| match context {

@@ -149,16 +149,4 @@ impl<'p> Interp<'p> {
         let at = self.at(place, a.confidence.min(b.confidence));
         self.see_mistyped(at, Rc::from("this product"), a.made, (x, y), false);
     }
-
-    /// A loss that autocast does not allow.
-    pub(super) fn refuse_autocast(&mut self, input: &Value, call: &Invocation) {
-        let Some(autocast) = self.autocast().filter(|autocast| autocast.device.is_gpu()) else { return };
-        let Some(input) = input.as_tensor().filter(|input| input.device != Device::Cpu) else { return };
-        let confidence = match input.device {
-            Device::Unknown => input.confidence.min(Confidence::Medium),
-            _ => input.confidence,
-        };
-        let sight = Sight::Refused { autocast: autocast.place, sure: autocast.on == Some(true) };
-        self.see(call.place, sight, confidence);
-    }
 }

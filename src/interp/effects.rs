@@ -1,16 +1,17 @@
 //! What the effects of framework calls do to the heap and to the trace: backward passes, steps, clearing,
 //! what a parameter asks for, callbacks. The tables say which effects a call has.
 
-use super::{Call, Interp, Invocation, transfer};
+use super::{Call, Declared, Interp, Invocation, transfer};
 use crate::apis::{Api, EffectSpec, Operand, Verb};
 use crate::report::{Confidence, Place};
-use crate::trace::{Effect, ScalerAct, Sight};
+use crate::trace::{Effect, ScalerAct};
 use crate::values::*;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
     pub(super) fn effects(&mut self, api: &'p Api, call: &Invocation) {
         for effect in &api.effects {
+            self.on_effect(&Declared { effect, call });
             let arg = |index: usize| effect.args.get(index).map_or(Value::None, |arg| call.value_of(arg));
             match effect.verb {
                 Verb::Backward => {
@@ -66,19 +67,16 @@ impl<'p> Interp<'p> {
                 Verb::StartMethod => self.forks &= arg(0).as_str() == Some("fork"),
                 Verb::WorkerInfo => self.know_worker(),
                 Verb::Drop => self.drop_numbers(effect, call),
-                Verb::RefuseAutocast => self.refuse_autocast(&arg(0), call),
                 Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
                 Verb::Empty => self.empty(&arg(0), call.place),
                 Verb::Restore => self.restore(&arg(0), call.place),
                 Verb::Exhaust => self.spend(&arg(0), call.place),
-                Verb::Recompute => self.recompute(&effect.args, call),
                 Verb::Detach => self.detach_in_place(&arg(0)),
                 Verb::TrainBatch => self.train_batch(call, &effect.args),
                 Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
-                Verb::Copy => self.copied(&arg(0), &arg(1), call.place),
-                Verb::Update => self.update(&arg(0), &arg(1), call.place),
                 Verb::Differentiate => self.differentiate(&arg(0), call.place),
-                Verb::ClearSession => self.see(call.place, Sight::SessionCleared, Confidence::High),
+                // These matter to whoever listens, and to nothing that is rehearsed.
+                Verb::ClearSession | Verb::Copy | Verb::Recompute | Verb::RefuseAutocast | Verb::Update => {}
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
         }

@@ -2,9 +2,7 @@
 //! device of the run, or bound to each other.
 
 use super::{Call, Interp, Invocation, transfer};
-use crate::apis::{Role, Slot, Verb};
-use crate::report::{Confidence, Place};
-use crate::trace::Sight;
+use crate::apis::Slot;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -105,58 +103,6 @@ impl<'p> Interp<'p> {
             [one] => one.clone(),
             _ => Value::tuple(values),
         }
-    }
-
-    /// A backward pass past the engine that manages what it reaches, or past the module that runs it.
-    pub(super) fn note_raw(&mut self, loss: &Tensor, leaves: &ObjSet, call: &Invocation) {
-        let owner = call.api.name.rsplit_once('.').map(|(owner, _)| Ustr::from(owner));
-        if owner.is_some_and(|owner| matches!(self.apis.role(owner), Some(Role::Engine | Role::Module))) {
-            return;
-        }
-        let managing = leaves.iter().find_map(|leaf| self.heap.get(leaf).module()?.engine);
-        let Some(engine) = managing.or_else(|| self.running_hook(loss, leaves)) else { return };
-        let Some(method) = self.own_backward(engine) else { return };
-        let sight = Sight::Raw { engine, own: managing.is_none(), method };
-        self.see(call.place, sight, loss.confidence.min(Confidence::Medium));
-    }
-
-    /// The module in one of whose methods we are, when its framework runs the loop and the loss comes from it.
-    fn running_hook(&self, loss: &Tensor, leaves: &ObjSet) -> Option<ObjId> {
-        let receivers = self.frames.iter().filter_map(|frame| frame.receiver.as_ref()?.as_obj());
-        let mut modules = receivers.filter(|object| self.heap.get(*object).module().is_some());
-        modules.find(|object| {
-            let within = || leaves.iter().any(|leaf| self.descendants(*object).contains(leaf));
-            self.is_owned(*object) && (within() || self.is_own_hook(*object, loss))
-        })
-    }
-
-    /// A method that nobody is seen to call, and whose losses are of its own module for all we know: it makes
-    /// no optimizer for something else.
-    fn is_own_hook(&self, object: ObjId, loss: &Tensor) -> bool {
-        let Some(frame) = self.frames.last() else { return false };
-        let Some(function) = frame.function.filter(|_| self.seeded.is_some()) else { return false };
-        let span = self.tree(frame.file).function(function).span;
-        let made_here =
-            |site: Place| site.file == frame.file && span.range().contains(&site.span.range().start);
-        let mut optimizers =
-            (0..self.heap.len() as u32).map(ObjId).filter(|id| self.heap.get(*id).optimizer().is_some());
-        let is_receiver = frame.receiver.as_ref().and_then(Value::as_obj) == Some(object);
-        let unclear = loss.learned && matches!(loss.graph, Graph::Unknown);
-        is_receiver && unclear && !optimizers.any(|id| made_here(self.heap.get(id).site))
-    }
-
-    /// The method of an engine that does a backward pass.
-    fn own_backward(&self, engine: ObjId) -> Option<Ustr> {
-        const NAMES: [&str; 2] = ["backward", "manual_backward"];
-        let lineage = self.lineage(self.heap.get(engine).class);
-        let walks = |name: &Ustr| match self.find_in(&lineage, *name) {
-            Some(Value::Api(api)) => self
-                .apis
-                .get(api)
-                .is_some_and(|api| api.effects.iter().any(|effect| effect.verb == Verb::Backward)),
-            _ => false,
-        };
-        NAMES.map(Ustr::from).into_iter().find(walks)
     }
 
     /// The optimizers that a module says it is trained with.

@@ -5,7 +5,7 @@ use super::{Interp, Invocation, modules::descendants};
 use crate::apis::{ClassSpec, Operand};
 use crate::report::{Confidence, Place};
 use crate::syntax::{ExprId, ExprKind};
-use crate::trace::{Effect, Emptied, Sight};
+use crate::trace::{Effect, Emptied};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -100,16 +100,5 @@ impl<'p> Interp<'p> {
         let Some(object) = target.as_obj() else { return };
         let objects = descendants(&self.heap, object).union(&ObjSet::one(object));
         self.event(place, Effect::Restore { objects }, Confidence::High);
-    }
-
-    /// A part of a model that runs again on the way back; a call that may hold more arguments says nothing.
-    pub(super) fn recompute(&mut self, operands: &[Operand], call: &Invocation) {
-        let chosen = match operands.first() {
-            Some(Operand::Param(name)) => call.is_given(name),
-            _ => true,
-        };
-        if !chosen && !call.open {
-            self.see(call.place, Sight::Recompute { function: call.api.name }, Confidence::High);
-        }
     }
 }

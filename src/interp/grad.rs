@@ -1,6 +1,6 @@
 //! Graphs: backward, what is carried over iterations, singular operations, gradients of parameters.
 
-use super::{Call, Interp, Invocation};
+use super::{BackwardCall, Call, Interp, Invocation};
 use crate::report::{Confidence, Place};
 use crate::syntax::ExprId;
 use crate::trace::{Effect, Event, Node, Sight};
@@ -47,7 +47,7 @@ impl<'p> Interp<'p> {
                     Graph::Unknown if tensor.scaled == Scaled::No => Scaled::Maybe,
                     _ => tensor.scaled,
                 };
-                self.note_raw(tensor, &leaves, call);
+                self.on_backward(&BackwardCall { loss: tensor, leaves: &leaves, call });
                 self.event(place, Effect::Backward { leaves, others, scaled }, Confidence::High);
                 let sight = Sight::Backward { loss: tensor.clone(), has_gradient };
                 self.see(place, sight, confidence);

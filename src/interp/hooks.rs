@@ -2,10 +2,11 @@
 //! about what is wrong with them. A checker names the handlers it has; an event that nobody asked for costs a
 //! test of an empty list.
 
-use super::Interp;
+use super::{Interp, Invocation};
+use crate::apis::{EffectSpec, Verb};
 use crate::report::{Confidence, Place};
-use crate::syntax::ExprId;
-use crate::trace::Observation;
+use crate::syntax::{ExprId, Handler};
+use crate::trace::{Node, Observation};
 use crate::values::*;
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -75,6 +76,14 @@ events! {
     on_unknown_backward(());
     /// An iterator is gone through that has nothing left.
     on_exhausted(&Exhausted<'_>);
+    /// An instance of a class of the project or of a framework was made; its constructor has not run yet.
+    on_instance(&Instance);
+    /// A call has an effect that the tables name.
+    on_effect(&Declared<'_>);
+    /// A backward pass is about to walk the graph of a tensor.
+    on_backward(&BackwardCall<'_>);
+    /// A `try` with handlers ran, each way of it.
+    on_try_end(&Tried<'_>);
     /// All of the script was rehearsed.
     on_end(());
 }
@@ -131,6 +140,50 @@ pub struct Exhausted<'e> {
     pub made: Place,
 }
 
+/// An object that a call made.
+pub struct Instance {
+    pub object: ObjId,
+    pub place: Place,
+}
+
+/// An effect of a call, as the tables declare it.
+pub struct Declared<'e> {
+    pub effect: &'e EffectSpec,
+    pub call: &'e Invocation<'e>,
+}
+
+impl Declared<'_> {
+    pub fn verb(&self) -> Verb {
+        self.effect.verb
+    }
+
+    /// An operand of the effect; `None` of Python where the entry names no such operand.
+    pub fn arg(&self, index: usize) -> Value {
+        self.effect.args.get(index).map_or(Value::None, |arg| self.call.value_of(arg))
+    }
+}
+
+/// A call that walks back through the graph of a loss.
+pub struct BackwardCall<'e> {
+    pub loss: &'e Tensor,
+    /// Modules and parameters that the graph is known to lead to.
+    pub leaves: &'e ObjSet,
+    pub call: &'e Invocation<'e>,
+}
+
+/// A `try` statement that has handlers.
+pub struct Tried<'e> {
+    pub handlers: &'e [Handler],
+    pub began: TracePoint,
+}
+
+/// A point of the rehearsal, by what it had left behind until then.
+#[derive(Clone, Copy)]
+pub struct TracePoint {
+    nodes: usize,
+    observations: usize,
+}
+
 /// What checkers remember over a whole rehearsal, whatever path is taken: one value of each type, which only
 /// the checker that declares the type can name. What has to fork with the paths is a [`FlowState`].
 #[derive(Default)]
@@ -156,6 +209,21 @@ impl Interp<'_> {
     /// Takes what a checker remembers out, to put it back with `remember` where it is to stay.
     pub fn recall<M: Any + Default>(&mut self) -> M {
         self.memories.of::<M>().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// What is left behind from here on can be asked for.
+    pub(crate) fn trace_point(&self) -> TracePoint {
+        let nodes = self.trace.last().map_or(0, Vec::len);
+        TracePoint { nodes, observations: self.out.observations.len() }
+    }
+
+    /// What happened since then in the block that runs.
+    pub fn nodes_since(&self, began: TracePoint) -> &[Node] {
+        self.trace.last().and_then(|open| open.get(began.nodes..)).unwrap_or_default()
+    }
+
+    pub fn observed_since(&self, began: TracePoint) -> &[Observation] {
+        self.out.observations.get(began.observations..).unwrap_or_default()
     }
 
     /// Writes down something seen here, for the rules to find by its type.

@@ -4,7 +4,7 @@
 use super::{Call, Interp, Invocation, class::Base};
 use crate::apis::{Operand, Slot};
 use crate::report::{Confidence, Place};
-use crate::trace::{Effect, Sight};
+use crate::trace::Effect;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -210,19 +210,6 @@ impl<'p> Interp<'p> {
         self.for_each_part(target, |module| module.frozen = frozen);
         if !objects.is_empty() {
             self.event(place, Effect::Trainable { objects, learns }, Confidence::High);
-        }
-    }
-
-    /// A model that its framework keeps until it is told to forget.
-    pub(super) fn note_kept(&mut self, model: ObjId, place: Place) {
-        let kept = self.in_loop()
-            && self.lineage(self.heap.get(model).class).into_iter().any(|base| match base {
-                Base::Api(name) => self.apis.owns(name).iter().any(|part| part == "session"),
-                _ => false,
-            });
-        if kept {
-            let confidence = self.heap.get(model).confidence;
-            self.see(place, Sight::Kept { model }, confidence);
         }
     }
 

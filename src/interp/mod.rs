@@ -32,7 +32,6 @@ mod formulas;
 mod functions;
 mod gathered;
 mod grad;
-mod handlers;
 mod homes;
 mod hooks;
 pub mod invocation;
@@ -68,7 +67,8 @@ pub(crate) use class::Base;
 use device::own_gpu;
 pub use feeding::is_held_in_order;
 pub use hooks::{
-    Abandoned, Assignment, AttributeWrite, Checker, Constructed, ContainerWrite, Exhausted, Hooks, Update,
+    Abandoned, Assignment, AttributeWrite, BackwardCall, Checker, Constructed, ContainerWrite, Declared,
+    Exhausted, Hooks, Instance, Tried, Update,
 };
 pub use invocation::{Call, Invocation, Passed};
 pub(crate) use modules::mark_graph;
@@ -355,8 +355,14 @@ impl<'p> Interp<'p> {
     fn made(&mut self, place: Place, object: ObjId) {
         if !self.active.is_empty() && self.heap.get(object).module().is_some() {
             self.event(place, crate::trace::Effect::Made { object }, Confidence::High);
-            self.note_kept(object, place);
         }
+    }
+
+    /// The function that runs, and what it is a method of.
+    pub(crate) fn running_method(&self) -> Option<(FnKey, Option<ObjId>)> {
+        let frame = self.frames.last()?;
+        let receiver = frame.receiver.as_ref().and_then(Value::as_obj);
+        frame.function.map(|function| (FnKey { file: frame.file, function }, receiver))
     }
 
     /// Writes down something seen here.

@@ -1,7 +1,7 @@
 //! Models whose training a framework runs: how they are put together, compiled and fitted, and the loss and
 //! the memory of one batch, found out by running it.
 
-use super::{Call, Interp, Invocation, Passed, transfer};
+use super::{Call, Instance, Interp, Invocation, Passed, transfer};
 use crate::apis::{Operand, Role, Slot};
 use crate::report::Place;
 use crate::trace::{CompiledLoss, Sight};
@@ -33,7 +33,7 @@ impl<'p> Interp<'p> {
         let object =
             self.alloc(call.place, class.map_or(ClassRef::Builtin, ClassRef::Api), State::Module(state));
         self.made(call.place, object);
-        self.put_in_scope(object);
+        self.on_instance(&Instance { object, place: call.place });
         if let Value::Str(Some(_)) = head {
             self.heap.note(object, NAME_OF_HEAD, head.clone());
         }
@@ -99,8 +99,7 @@ impl<'p> Interp<'p> {
             ..ModuleState::default()
         };
         let object = self.alloc(call.place, ClassRef::Api(call.api.name), State::Module(state));
-        self.note_kept(object, call.place);
-        self.put_in_scope(object);
+        self.on_instance(&Instance { object, place: call.place });
         object
     }
 

@@ -81,6 +81,12 @@ impl<'p> Interp<'p> {
         self.heap.any_of(&Items::exact(outputs)).unwrap_or_default()
     }
 
+    /// The modules that methods run of, outermost first.
+    pub(crate) fn running_modules(&self) -> impl DoubleEndedIterator<Item = ObjId> {
+        let receivers = self.frames.iter().filter_map(|frame| frame.receiver.as_ref()?.as_obj());
+        receivers.filter(|object| self.heap.get(*object).module().is_some())
+    }
+
     /// Whether a forward of a module is running.
     fn in_forward(&self) -> bool {
         self.frames.iter().rev().any(|frame| {

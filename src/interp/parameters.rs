@@ -25,7 +25,7 @@ impl<'p> Interp<'p> {
     }
 
     /// All parameters in an argument of an optimizer: generators, lists, groups.
-    pub(super) fn collect_params(&mut self, value: &Value, depth: u32) -> Params {
+    pub(crate) fn collect_params(&mut self, value: &Value, depth: u32) -> Params {
         let mut all = Params { whole: true, ..Params::default() };
         let mut add = |more: Params| {
             all.owners = all.owners.union(&more.owners);

@@ -1,29 +1,15 @@
 //! What runs elsewhere than where it is written: replicas of a strategy on several devices, and functions that
-//! are recorded as graphs. Also arrays that such a graph, or a device, takes in as a whole.
+//! are recorded as graphs.
 
 use super::{Call, Interp, Invocation};
 use crate::apis::Slot;
-use crate::report::{Confidence, Place};
+use crate::report::Place;
 use crate::trace::Sight;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
-/// The attribute of an object that says in which strategy's scope it was made.
-const SCOPE: Note = Note::new("strategy of");
-
 impl<'p> Interp<'p> {
-    /// What is made in the scope of a strategy has a copy on each of its devices.
-    pub(super) fn put_in_scope(&mut self, object: ObjId) {
-        let scope = self.contexts.iter().rev().find_map(|context| match context {
-            ContextKind::Strategy(strategy) => Some(*strategy),
-            _ => None,
-        });
-        if let Some(strategy) = scope {
-            self.heap.note(object, SCOPE, Value::Obj(strategy));
-        }
-    }
-
     /// `strategy.run(f, args, kwargs)`: what a replica does, and what it gives.
     pub(super) fn replica_result(&mut self, call: &Invocation) -> Value {
         let mut inner = Call::new(call.place);
@@ -54,32 +40,6 @@ impl<'p> Interp<'p> {
                 call.keywords.push((Ustr::from(name), passed));
             }
         }
-    }
-
-    /// An optimizer applies gradients: it, or what it updates, may have been made in a strategy's scope.
-    pub(super) fn update(&mut self, optimizer: &Value, variables: &Value, place: Place) {
-        let Some(optimizer) = optimizer.as_obj() else { return };
-        let in_scope = |interp: &Self, object: ObjId| interp.heap.noted(object, SCOPE).is_some();
-        let made = if in_scope(self, optimizer) {
-            Some(optimizer)
-        } else {
-            let owners = self.collect_params(variables, 3).owners;
-            owners.iter().find(|owner| in_scope(self, *owner))
-        };
-        if let Some(made) = made {
-            self.note_replicated(made, place);
-        }
-    }
-
-    fn note_replicated(&mut self, optimizer: ObjId, place: Place) {
-        let here = self.heap.get(optimizer);
-        // Who calls a function that nobody here calls may do it in a replica.
-        if self.seeded.is_some() && optimizer.0 < self.seeded_from {
-            return;
-        }
-        let scope = here.site;
-        let by_replica = self.contexts.contains(&ContextKind::Replica);
-        self.see(place, Sight::Replicated { optimizer, scope, by_replica }, Confidence::High);
     }
 
     /// The graph of a framework that records on tapes only: none where no tape runs.
@@ -140,23 +100,6 @@ impl<'p> Interp<'p> {
                 _ => function.clone(),
             },
             other => other.clone(),
-        }
-    }
-
-    /// An array becomes a tensor as a whole; some calls of it matter in a traced function only.
-    pub(super) fn copied(&mut self, data: &Value, when: &Value, place: Place) {
-        let traced = self.contexts.contains(&ContextKind::Traced);
-        if !traced && matches!(when, Value::Str(_)) {
-            return;
-        }
-        let arrays: Vec<Rc<Tensor>> = match data.bare() {
-            Value::Tuple(items) => items.iter().filter_map(|item| item.as_tensor().cloned()).collect(),
-            other => other.as_tensor().cloned().into_iter().collect(),
-        };
-        let largest = arrays.into_iter().filter(|array| array.is_array).max_by_key(|array| array.bytes());
-        if let Some(array) = largest.filter(|array| array.bytes().is_some()) {
-            let confidence = array.confidence;
-            self.see(place, Sight::Copied { array, traced }, confidence);
         }
     }
 }

@@ -341,7 +341,7 @@ impl<'p> Interp<'p> {
         vec![Node::Loop { id, body: nodes }]
     }
 
-    pub(super) fn is_owned(&self, object: ObjId) -> bool {
+    pub(crate) fn is_owned(&self, object: ObjId) -> bool {
         self.is_owned_class(self.heap.get(object).class)
     }
 

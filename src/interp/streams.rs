@@ -4,7 +4,7 @@
 use super::{Interp, Invocation, call_path::Hop};
 use crate::apis::{Literal, Role, Slot};
 use crate::report::Place;
-use crate::trace::Sight;
+use crate::trace::{PlacedOnGpu, Sight};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -24,7 +24,7 @@ impl<'p> Interp<'p> {
             self.contexts.iter().any(|context| matches!(context, ContextKind::Device(Device::Cpu)));
         if let Some(tensor) = largest.filter(|array| array.bytes().is_some() && !elsewhere) {
             let confidence = tensor.confidence.min(crate::report::Confidence::Medium);
-            self.see(call.place, Sight::Resident { tensor, unasked: true }, confidence);
+            self.observe(call.place, PlacedOnGpu { tensor, unasked: true }, confidence);
         }
     }
 

@@ -207,12 +207,6 @@ pub enum Sight {
     Retaining,
     /// A module ran.
     Forward(Rc<Forward>),
-    /// A tensor was placed on the GPU.
-    Resident {
-        tensor: Rc<Tensor>,
-        /// The framework puts it there without being asked.
-        unasked: bool,
-    },
     /// A loader was built.
     Loader {
         loader: ObjId,
@@ -240,34 +234,8 @@ pub enum Sight {
     OwnGradient(Rc<OwnGradient>),
     /// The ways of a branch on the device compute different things.
     Diverging(Rc<Diverging>),
-    /// A backward pass that leaves out the engine that manages the model, which is the model's `own` framework
-    /// where that runs the loop; the method that should be called.
-    Raw { engine: ObjId, own: bool, method: Ustr },
-    /// Gradients are applied to what has a copy on each device of a strategy.
-    Replicated {
-        optimizer: ObjId,
-        /// Where it came into the strategy's scope.
-        scope: Place,
-        /// A replica of the strategy does it.
-        by_replica: bool,
-    },
-    /// An array becomes a tensor of the framework as a whole.
-    Copied { array: Rc<Tensor>, traced: bool },
-    /// A handler that does nothing about a failure of work on a device.
-    Swallowed {
-        /// The first of that work.
-        work: Place,
-        /// The work is a step of training.
-        trains: bool,
-    },
-    /// A model that a framework keeps in a state of its own was built.
-    Kept { model: ObjId },
-    /// A framework forgets the models that it keeps.
-    SessionCleared,
     /// Numbers of a dtype met weights, or factors, of another; or a `lookup` was made with them.
     Mistyped { what: Rc<str>, made: Option<Place>, gets: DType, wants: DType, lookup: bool },
-    /// A call that autocast does not allow; whether it is on for sure.
-    Refused { autocast: Option<Place>, sure: bool },
     /// What a model gave was compared with something that no model gave.
     Scored,
     /// A sampler was told which epoch it is in; some sampler that we do not see was.
@@ -276,8 +244,6 @@ pub enum Sight {
     Parallel { module: ObjId },
     /// What the workers of a loader do.
     Work(Rc<Work>),
-    /// A part of the model is to run again on the way back, and nothing says in which way.
-    Recompute { function: Ustr },
     /// Operands on two devices met.
     Meet { one: Side, other: Side, operation: Rc<str> },
     /// A tensor that was made on the CPU, because nothing said a device, met the model in its forward.
@@ -288,6 +254,14 @@ pub enum Sight {
     Drops { by: Ustr, is_layer: bool, class: Rc<str> },
     /// A `return` of a hand-written backward gives another number of gradients than there are inputs.
     Arity { given: usize, fewest: usize, most: usize, forward: Place },
+}
+
+/// A tensor was placed on the GPU.
+#[derive(Clone, Debug)]
+pub struct PlacedOnGpu {
+    pub tensor: Rc<Tensor>,
+    /// The framework puts it there without being asked.
+    pub unasked: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Every event of a trace with the loops and calls around it, and whether each iteration comes to it.
 
-use super::{Effect, Event, LoopId, Node, When};
+use super::{At, Effect, Event, FnKey, LoopId, Node, When};
 use crate::report::Place;
 use ustr::Ustr;
 
@@ -19,6 +19,17 @@ impl Visit<'_> {
     /// The loop whose iterations come here one by one.
     pub fn innermost(&self) -> Option<LoopId> {
         self.loops.last().copied()
+    }
+
+    /// Where it is, for whoever reports it; the function is the one that was rehearsed without its callers.
+    pub fn at(&self, seeded: Option<FnKey>) -> At {
+        At {
+            place: self.event.place,
+            loops: self.loops.clone().into(),
+            calls: self.calls.clone().into(),
+            seeded,
+            confidence: self.event.confidence,
+        }
     }
 }
 

@@ -1,9 +1,20 @@
-//! Frameworks that compile a model and own its training.
+//! Frameworks and engines that own a training: they compile models, run them on many devices, and keep what they
+//! build.
 
 mod bypassed_strategy;
+mod model_built_in_loop;
+mod raw_backward;
 mod trainable_without_recompile;
+mod training;
 
 use crate::checks::Concern;
 
-pub(super) static CONCERN: Concern =
-    Concern { rules: &[&bypassed_strategy::RULE, &trainable_without_recompile::RULE], checkers: &[] };
+pub(super) static CONCERN: Concern = Concern {
+    rules: &[
+        &bypassed_strategy::RULE,
+        &model_built_in_loop::RULE,
+        &raw_backward::RULE,
+        &trainable_without_recompile::RULE,
+    ],
+    checkers: &[&bypassed_strategy::CHECKER, &model_built_in_loop::CHECKER, &raw_backward::CHECKER],
+};

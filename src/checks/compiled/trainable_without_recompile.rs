@@ -1,8 +1,10 @@
 //! Layers that are frozen, or thawed, when the training is compiled already.
 
+use super::training::{StaleTraining, stale_trainings};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::{Fix, Severity};
+use crate::report::{Edit, Fix, Severity, Span};
+use crate::syntax::{Arg, ExprKind};
 
 pub(super) static RULE: Rule = Rule {
     id: "trainable-without-recompile",
@@ -16,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for stale in script.stale_trainings() {
+    for stale in stale_trainings(script) {
         let (severity, note) = if stale.is_built {
             (
                 Severity::Error,
@@ -39,8 +41,24 @@ fn check(script: &Script, out: &mut Findings) {
             .because(stale.fitted, "and is trained here as it was compiled")
             .note(note)
             .help("call `compile` again, between this and the next `fit`");
-        let fix = script.compiled_again(&stale);
+        let fix = compiled_again(script, &stale);
         let fix = fix.map(|edits| Fix::guess("compile again before the next training", edits));
         out.push(finding.fix(fix), &stale.at);
     }
+}
+
+/// The compilation once more, in front of the training that does not see a change.
+fn compiled_again(script: &Script, stale: &StaleTraining) -> Option<Vec<Edit>> {
+    let (compiled, fitted) = (stale.compiled, stale.fitted);
+    let draft = script.draft(compiled.file);
+    let line = draft.line_at(compiled.span).filter(|line| line.code == compiled.span)?;
+    let training = draft.line_at(fitted.span).filter(|_| fitted.file == compiled.file)?;
+    let receiver = |span: Span| draft.receiver(draft.call_at(span)?).map(|(base, _)| draft.written(base));
+    let same_model = receiver(compiled.span)? == receiver(fitted.span)?;
+    // An optimizer that has a name has the state of the first training, too.
+    let call = draft.call_at(compiled.span)?;
+    let is_named = |arg: &Arg| matches!(draft.expr(arg.value).kind, ExprKind::Name(_));
+    let reusable = !call.args.iter().any(is_named) && line.indent == training.indent;
+    let together = draft.same_function(compiled.span, fitted.span);
+    (same_model && reusable && together).then(|| vec![draft.insert_before(training, draft.text(line.code))])
 }

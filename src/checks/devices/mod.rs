@@ -3,6 +3,7 @@
 mod cpu_tensor_in_forward;
 mod device_mismatch;
 mod dtype_mismatch;
+mod handlers;
 mod swallowed_gpu_error;
 
 use crate::checks::Concern;
@@ -14,5 +15,5 @@ pub(super) static CONCERN: Concern = Concern {
         &dtype_mismatch::RULE,
         &swallowed_gpu_error::RULE,
     ],
-    checkers: &[],
+    checkers: &[&handlers::CHECKER],
 };

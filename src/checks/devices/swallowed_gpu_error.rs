@@ -1,5 +1,6 @@
 //! A handler that lets the training go on after a failure of the device.
 
+use super::handlers::SwallowedError;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
@@ -16,21 +17,26 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for error in script.swallowed_errors() {
-        let goes_on = error.severity > Severity::Note;
-        let (message, note) = if goes_on {
+    for (at, error) in script.observed_once::<SwallowedError>() {
+        let goes_on = error.trains && !at.loops.is_empty();
+        let (severity, message, note) = if goes_on {
             (
+                Severity::Warning,
                 "a step that fails is skipped, and the training goes on",
                 "a failing GPU fails in every step from then on, and the run ends without having trained",
             )
         } else {
-            ("an error of the GPU is told and forgotten here", "what comes after it runs without the result")
+            (
+                Severity::Note,
+                "an error of the GPU is told and forgotten here",
+                "what comes after it runs without the result",
+            )
         };
         let finding = script
-            .finding(RULE.id, error.severity, &error.at, message)
+            .finding(RULE.id, severity, at, message)
             .because(error.work, "its errors end up here")
             .note(note)
             .help("catch what can be repaired, and `raise` the rest");
-        out.push(finding, &error.at);
+        out.push(finding, at);
     }
 }

@@ -1,8 +1,11 @@
 //! Activation checkpointing that leaves its way to the framework.
 
+use crate::apis::{Operand, Verb};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::{Fix, Severity};
+use crate::interp::{Checker, Declared, Interp};
+use crate::report::{Confidence, Fix, Severity};
+use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "checkpoint-without-reentrant-choice",
@@ -15,17 +18,39 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+pub(super) static CHECKER: Checker = Checker { on_effect: Some(recomputed), ..Checker::SILENT };
+
+/// A part of the model is to run again on the way back, and nothing says in which way.
+struct Recomputed {
+    function: Ustr,
+}
+
+/// A call that may hold more arguments says nothing.
+fn recomputed(cx: &mut Interp<'_>, declared: &Declared<'_>) {
+    if declared.verb() != Verb::Recompute {
+        return;
+    }
+    let call = declared.call;
+    let chosen = match declared.effect.args.first() {
+        Some(Operand::Param(name)) => call.is_given(name),
+        _ => true,
+    };
+    if !chosen && !call.open {
+        cx.observe(call.place, Recomputed { function: call.api.name }, Confidence::High);
+    }
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for call in script.recomputed() {
+    for (at, call) in script.observed_once::<Recomputed>() {
         let name = call.function.rsplit('.').next().unwrap_or_default();
-        let fix = script.with_argument(call.at.place, "use_reentrant", "False");
+        let fix = script.with_argument(at.place, "use_reentrant", "False");
         out.push(
             script
-                .finding(RULE.id, RULE.severity, &call.at, format!("`{name}` recomputes in the way that this version of the framework prefers"))
+                .finding(RULE.id, RULE.severity, at, format!("`{name}` recomputes in the way that this version of the framework prefers"))
                 .note("the reentrant way gives no gradients where no input asks for them, and PyTorch is about to change the default")
                 .fix(fix.map(|edits| Fix::guess("pass `use_reentrant=False`", edits)))
                 .help("pass `use_reentrant=False`"),
-            &call.at,
+            at,
         );
     }
 }

@@ -7,7 +7,6 @@ mod dropped_result;
 mod graph_broken_in_forward;
 mod needless_retain_graph;
 mod non_scalar_backward;
-mod raw_backward;
 mod retained_graph;
 mod retention;
 mod undetached_hidden_state;
@@ -23,9 +22,8 @@ pub(super) static CONCERN: Concern = Concern {
         &graph_broken_in_forward::RULE,
         &needless_retain_graph::RULE,
         &non_scalar_backward::RULE,
-        &raw_backward::RULE,
         &retained_graph::RULE,
         &undetached_hidden_state::RULE,
     ],
-    checkers: &[&retention::CHECKER],
+    checkers: &[&checkpoint_without_reentrant_choice::CHECKER, &retention::CHECKER],
 };

@@ -1,8 +1,12 @@
 //! Binary cross entropy of probabilities where autocast is on.
 
+use crate::apis::Verb;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::interp::{Checker, Declared, Interp};
+use crate::report::{Confidence, Place, Severity};
+use crate::trace::At;
+use crate::values::Device;
 
 pub(super) static RULE: Rule = Rule {
     id: "bce-under-autocast",
@@ -15,14 +19,37 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+pub(super) static CHECKER: Checker = Checker { on_effect: Some(refused), ..Checker::SILENT };
+
+/// A loss that autocast does not allow.
+struct RefusedByAutocast {
+    /// Where autocast was switched on.
+    autocast: Option<Place>,
+    /// It is on for sure.
+    sure: bool,
+}
+
+fn refused(cx: &mut Interp<'_>, declared: &Declared<'_>) {
+    if declared.verb() != Verb::RefuseAutocast {
+        return;
+    }
+    let Some(autocast) = cx.autocast().filter(|autocast| autocast.device.is_gpu()) else { return };
+    let input = declared.arg(0);
+    let Some(input) = input.as_tensor().filter(|input| input.device != Device::Cpu) else { return };
+    let confidence = match input.device {
+        Device::Unknown => input.confidence.min(Confidence::Medium),
+        _ => input.confidence,
+    };
+    let loss = RefusedByAutocast { autocast: autocast.place, sure: autocast.on == Some(true) };
+    cx.observe(declared.call.place, loss, confidence);
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for loss in script.refused_by_autocast() {
-        let mut finding = script.finding(
-            RULE.id,
-            RULE.severity,
-            &loss.at,
-            "autocast refuses this loss, which ends the run with an error",
-        );
+    for (at, loss) in script.observed_once::<RefusedByAutocast>() {
+        let confidence = if loss.sure { at.confidence } else { at.confidence.min(Confidence::Medium) };
+        let at = At { confidence, ..at.clone() };
+        let message = "autocast refuses this loss, which ends the run with an error";
+        let mut finding = script.finding(RULE.id, RULE.severity, &at, message);
         if let Some(autocast) = loss.autocast {
             finding = finding.because(autocast, "autocast is switched on here");
         }
@@ -30,7 +57,7 @@ fn check(script: &Script, out: &mut Findings) {
             finding
                 .note("half precision can not hold the logarithms of probabilities near zero and one")
                 .help("pass logits, without the sigmoid, to the loss that takes logits"),
-            &loss.at,
+            &at,
         );
     }
 }

@@ -22,5 +22,5 @@ pub(super) static CONCERN: Concern = Concern {
         &softmax_before_cross_entropy::RULE,
         &wrong_target_dtype::RULE,
     ],
-    checkers: &[],
+    checkers: &[&bce_under_autocast::CHECKER],
 };

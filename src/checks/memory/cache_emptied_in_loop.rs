@@ -1,9 +1,10 @@
 //! Caches that are emptied in each step.
 
 use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::edits::Line;
 use crate::facts::{Findings, Script};
-use crate::report::{Fix, Severity};
-use crate::trace::Emptied;
+use crate::report::{Edit, Fix, Place, Severity};
+use crate::trace::{At, Effect, Emptied, LoopId, Over, Visit, visits};
 
 pub(super) static RULE: Rule = Rule {
     id: "cache-emptied-in-loop",
@@ -16,8 +17,18 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// Memory is handed back in each step.
+struct EmptiedCache {
+    at: At,
+    what: Emptied,
+    /// The step, or the backward pass, of the same iteration.
+    step: Option<Place>,
+    /// Where the same iteration does it once more.
+    others: Vec<Place>,
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for emptied in script.emptied_caches() {
+    for emptied in emptied_caches(script) {
         let (message, note) = match emptied.what {
             Emptied::Cache => (
                 "every step gives its memory back to the driver, and asks for it again",
@@ -35,7 +46,7 @@ fn check(script: &Script, out: &mut Findings) {
         for other in &emptied.others {
             finding = finding.because(*other, "and once more here");
         }
-        let fix = script.emptied_no_more(&emptied).map(|edits| Fix::guess("remove the call", edits));
+        let fix = calls_removed(script, &emptied).map(|edits| Fix::guess("remove the call", edits));
         out.push(
             finding
                 .fix(fix)
@@ -44,4 +55,71 @@ fn check(script: &Script, out: &mut Findings) {
             &emptied.at,
         );
     }
+}
+
+fn emptied_caches(script: &Script) -> Vec<EmptiedCache> {
+    let mut found: Vec<EmptiedCache> = Vec::new();
+    let mut loops: Vec<LoopId> = Vec::new();
+    for entry in &script.rehearsal.entries {
+        let all = visits(&entry.nodes, |effect| {
+            matches!(
+                effect,
+                Effect::Empty { .. } | Effect::Step { .. } | Effect::Backward { .. } | Effect::Forward { .. }
+            )
+        });
+        for visit in &all {
+            let Effect::Empty { what } = visit.event.effect else { continue };
+            let Some(innermost) = visit.innermost().filter(|_| visit.always) else { continue };
+            let step = step_of_iteration(script, innermost, &all);
+            let loaded = matches!(script.rehearsal.loop_info(innermost).over, Over::Loader(_));
+            if step.is_none() && !loaded {
+                continue;
+            }
+            match loops.iter().position(|known| *known == innermost) {
+                Some(at) => found[at].others.push(visit.event.place),
+                None => {
+                    loops.push(innermost);
+                    let at = visit.at(entry.function);
+                    let step = step.filter(|step| step.file == at.place.file);
+                    found.push(EmptiedCache { at, what, step, others: Vec::new() });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Where each iteration of a loop takes a step of training, or runs a model on a batch.
+fn step_of_iteration(script: &Script, id: LoopId, all: &[Visit]) -> Option<Place> {
+    let here = |visit: &&Visit| visit.innermost() == Some(id);
+    let first = |wanted: fn(&Effect) -> bool| {
+        all.iter().filter(here).find(|visit| wanted(&visit.event.effect)).map(|visit| visit.event.place)
+    };
+    let step = first(|effect| matches!(effect, Effect::Step { .. }));
+    let backward = || first(|effect| matches!(effect, Effect::Backward { .. }));
+    let forward = || first(|effect| matches!(effect, Effect::Forward { .. }));
+    match script.rehearsal.loop_info(id).over {
+        Over::Loader(_) => step.or_else(backward).or_else(forward),
+        // Without a step it measures something, or looks at gradients.
+        Over::Counter | Over::Other => step,
+    }
+}
+
+/// The statements that hand memory back removed, all of one iteration.
+fn calls_removed(script: &Script, emptied: &EmptiedCache) -> Option<Vec<Edit>> {
+    let place = emptied.at.place;
+    let draft = script.draft(place.file);
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for other in [place].iter().chain(&emptied.others) {
+        let line =
+            draft.line_at(other.span).filter(|line| other.file == place.file && line.code == other.span)?;
+        if !lines.iter().any(|known| known.stmt == line.stmt) {
+            lines.push(line);
+        }
+    }
+    let stays = |line: &Line<'_>| {
+        let block = draft.beside(line.stmt).map_or(&[][..], |(block, _)| block);
+        block.iter().any(|stmt| !lines.iter().any(|line| line.stmt == *stmt))
+    };
+    lines.iter().all(stays).then(|| lines.iter().map(|line| draft.remove(*line)).collect())?
 }

@@ -2,6 +2,7 @@
 
 mod cache_emptied_in_loop;
 mod large_allocation_in_loop;
+mod size_on_gpu;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;
 
@@ -14,5 +15,5 @@ pub(super) static CONCERN: Concern = Concern {
         &whole_array_constant::RULE,
         &whole_dataset_on_gpu::RULE,
     ],
-    checkers: &[],
+    checkers: &[&whole_array_constant::CHECKER],
 };

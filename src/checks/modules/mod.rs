@@ -2,7 +2,6 @@
 
 mod construction;
 mod missing_super_init;
-mod model_built_in_loop;
 mod registration;
 mod unregistered_submodule;
 
@@ -15,6 +14,6 @@ pub(super) fn has_unregistered_parts(script: &Script) -> bool {
 }
 
 pub(super) static CONCERN: Concern = Concern {
-    rules: &[&missing_super_init::RULE, &model_built_in_loop::RULE, &unregistered_submodule::RULE],
+    rules: &[&missing_super_init::RULE, &unregistered_submodule::RULE],
     checkers: &[&construction::CHECKER],
 };

@@ -1,6 +1,6 @@
 //! Models whose training a framework compiles: what was changed since, and is not seen by the training.
 
-use super::Script;
+use crate::facts::Script;
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, Event, LoopId, Protocol, Way, When, walk};
@@ -8,7 +8,7 @@ use crate::values::{Heap, ObjId, ObjSet};
 use std::rc::Rc;
 
 /// A change of what learns that no compilation has seen.
-pub struct StaleTraining {
+pub(super) struct StaleTraining {
     pub at: At,
     pub compiled: Place,
     pub fitted: Place,
@@ -16,26 +16,25 @@ pub struct StaleTraining {
     pub is_built: bool,
 }
 
-impl Script<'_> {
-    pub fn stale_trainings(&self) -> Vec<StaleTraining> {
-        let mut survey = Survey::default();
-        for entry in &self.rehearsal.entries {
-            walk(&mut survey, &entry.nodes, ());
-        }
-        let mut found: Vec<StaleTraining> = Vec::new();
-        for model in survey.compiled.iter() {
-            for entry in &self.rehearsal.entries {
-                let mut life = Life::new(&self.rehearsal.heap, model, &survey);
-                walk(&mut life, &entry.nodes, Training::default());
-                for stale in life.found {
-                    if found.iter().all(|known| known.at.place != stale.change.place) {
-                        found.push(stale.training(entry.function));
-                    }
+/// The changes of what learns that some training of the script does not see, each once.
+pub(super) fn stale_trainings(script: &Script) -> Vec<StaleTraining> {
+    let mut survey = Survey::default();
+    for entry in &script.rehearsal.entries {
+        walk(&mut survey, &entry.nodes, ());
+    }
+    let mut found: Vec<StaleTraining> = Vec::new();
+    for model in survey.compiled.iter() {
+        for entry in &script.rehearsal.entries {
+            let mut lifecycle = Lifecycle::new(&script.rehearsal.heap, model, &survey);
+            walk(&mut lifecycle, &entry.nodes, Training::default());
+            for stale in lifecycle.found {
+                if found.iter().all(|known| known.at.place != stale.change.place) {
+                    found.push(stale.training(entry.function));
                 }
             }
         }
-        found
     }
+    found
 }
 
 /// What a script does to models at all: the first look at it.
@@ -114,7 +113,7 @@ impl Stale {
 }
 
 /// The life of one model: compiled, changed, trained.
-struct Life<'h> {
+struct Lifecycle<'h> {
     heap: &'h Heap,
     survey: &'h Survey,
     model: ObjId,
@@ -123,9 +122,9 @@ struct Life<'h> {
     found: Vec<Stale>,
 }
 
-impl<'h> Life<'h> {
-    fn new(heap: &'h Heap, model: ObjId, survey: &'h Survey) -> Life<'h> {
-        Life { heap, survey, model, parts: descendants(heap, model), found: Vec::new() }
+impl<'h> Lifecycle<'h> {
+    fn new(heap: &'h Heap, model: ObjId, survey: &'h Survey) -> Lifecycle<'h> {
+        Lifecycle { heap, survey, model, parts: descendants(heap, model), found: Vec::new() }
     }
 
     fn overlaps(&self, objects: &ObjSet) -> bool {
@@ -133,7 +132,7 @@ impl<'h> Life<'h> {
     }
 }
 
-impl Protocol for Life<'_> {
+impl Protocol for Lifecycle<'_> {
     type State = Training;
     type Event = Event;
 

@@ -1,0 +1,85 @@
+//! Models that are built in a loop, in a framework that keeps them.
+
+use crate::apis::Verb;
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Places, Script};
+use crate::interp::{Checker, Declared, Instance, Interp};
+use crate::report::{Confidence, Severity, units};
+use crate::trace::LoopId;
+use crate::values::Int;
+
+pub(super) static RULE: Rule = Rule {
+    id: "model-built-in-loop",
+    summary: "models are built in a loop, and the framework keeps what they leave",
+    group: Group::Memory,
+    severity: Severity::Warning,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("model-built-in-loop"),
+    check,
+};
+
+pub(super) static CHECKER: Checker =
+    Checker { on_instance: Some(built), on_effect: Some(cleared), ..Checker::SILENT };
+
+/// So many models in one process are noticed.
+const MANY_MODELS: i64 = 20;
+
+/// A model that a framework keeps in a session of its own was built.
+struct Kept;
+
+/// A framework forgets the models that it keeps.
+struct SessionCleared;
+
+/// A model that its framework keeps until it is told to forget.
+fn built(cx: &mut Interp<'_>, made: &Instance) {
+    let here = cx.heap.get(made.object);
+    let kept = cx.in_loop() && here.module().is_some() && cx.owns(here.class, "session");
+    if kept {
+        let confidence = here.confidence;
+        cx.observe(made.place, Kept, confidence);
+    }
+}
+
+fn cleared(cx: &mut Interp<'_>, declared: &Declared<'_>) {
+    if declared.verb() == Verb::ClearSession {
+        cx.observe(declared.call.place, SessionCleared, Confidence::High);
+    }
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    let mut seen = Places::default();
+    for (at, _) in script.observed::<Kept>() {
+        let Some(innermost) = at.loops.last().filter(|_| !is_cleared_in(script, &at.loops)) else { continue };
+        if !seen.insert(at.place) {
+            continue;
+        }
+        let count = iterations(script, &at.loops).known();
+        let severity = match count {
+            Some(count) if count >= MANY_MODELS => Severity::Warning,
+            _ => Severity::Note,
+        };
+        let message = match count {
+            Some(count) => {
+                format!("{} models are built, and Keras keeps the state of each", units::count(count))
+            }
+            None => "a model is built in each iteration, and Keras keeps the state of each".to_owned(),
+        };
+        let finding = script
+            .finding(RULE.id, severity, at, message)
+            .because(script.rehearsal.loop_info(*innermost).place, "in this loop")
+            .note("names and graphs of all models stay in one global state, so that each is slower to build")
+            .help("call `keras.backend.clear_session()` before each model");
+        out.push(finding, at);
+    }
+}
+
+/// Whether the framework is told to forget its models in one of these loops.
+fn is_cleared_in(script: &Script, loops: &[LoopId]) -> bool {
+    script.observed::<SessionCleared>().any(|(at, _)| at.loops.iter().any(|id| loops.contains(id)))
+}
+
+/// How often the innermost of nested loops is run through.
+fn iterations(script: &Script, loops: &[LoopId]) -> Int {
+    loops.iter().fold(Int::Known(1), |all, id| all.mul(&script.rehearsal.loop_info(*id).count))
+}

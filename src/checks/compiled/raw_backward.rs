@@ -1,0 +1,104 @@
+//! Backward passes past what should have done them: an engine, or the scaler that steps.
+
+use crate::apis::{Role, Verb};
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script, doubted_in_tests};
+use crate::interp::{BackwardCall, Checker, Interp};
+use crate::report::{Confidence, Fix, Place, Severity};
+use crate::values::{Graph, ObjId, Tensor, Value};
+use ustr::Ustr;
+
+pub(super) static RULE: Rule = Rule {
+    id: "raw-backward",
+    summary: "a backward pass leaves out the engine or the scaler that the run relies on",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("raw-backward"),
+    check,
+};
+
+pub(super) static CHECKER: Checker = Checker { on_backward: Some(backward), ..Checker::SILENT };
+
+/// The methods of engines that do a backward pass.
+const BACKWARDS: [&str; 2] = ["backward", "manual_backward"];
+
+/// A backward pass that leaves out the engine that manages the model.
+struct RawBackward {
+    engine: ObjId,
+    /// The engine is the model's own framework, which runs the loop.
+    own: bool,
+    /// What should be called.
+    method: Ustr,
+}
+
+/// A backward pass past the engine that manages what it reaches, or past the module that runs it.
+fn backward(cx: &mut Interp<'_>, pass: &BackwardCall<'_>) {
+    let owner = pass.call.api.name.rsplit_once('.').map(|(owner, _)| Ustr::from(owner));
+    if owner.is_some_and(|owner| matches!(cx.apis.role(owner), Some(Role::Engine | Role::Module))) {
+        return;
+    }
+    let managing = pass.leaves.iter().find_map(|leaf| cx.heap.get(leaf).module()?.engine);
+    let Some(engine) = managing.or_else(|| running_hook(cx, pass)) else { return };
+    let Some(method) = own_backward(cx, engine) else { return };
+    let raw = RawBackward { engine, own: managing.is_none(), method };
+    cx.observe(pass.call.place, raw, pass.loss.confidence.min(Confidence::Medium));
+}
+
+/// The module in one of whose methods we are, when its framework runs the loop and the loss comes from it.
+fn running_hook(cx: &Interp<'_>, pass: &BackwardCall<'_>) -> Option<ObjId> {
+    cx.running_modules().find(|object| {
+        let within = || pass.leaves.iter().any(|leaf| cx.descendants(*object).contains(leaf));
+        cx.is_owned(*object) && (within() || is_own_hook(cx, *object, pass.loss))
+    })
+}
+
+/// A method that nobody is seen to call, and whose losses are of its own module for all we know: it makes
+/// no optimizer for something else.
+fn is_own_hook(cx: &Interp<'_>, object: ObjId, loss: &Tensor) -> bool {
+    let Some((running, receiver)) = cx.running_method().filter(|_| cx.seeded.is_some()) else { return false };
+    let span = cx.tree(running.file).function(running.function).span;
+    let made_here =
+        |site: Place| site.file == running.file && span.range().contains(&site.span.range().start);
+    let mut optimizers =
+        (0..cx.heap.len() as u32).map(ObjId).filter(|id| cx.heap.get(*id).optimizer().is_some());
+    let unclear = loss.learned && matches!(loss.graph, Graph::Unknown);
+    receiver == Some(object) && unclear && !optimizers.any(|id| made_here(cx.heap.get(id).site))
+}
+
+/// The method of an engine that does a backward pass.
+fn own_backward(cx: &Interp<'_>, engine: ObjId) -> Option<Ustr> {
+    let lineage = cx.lineage(cx.heap.get(engine).class);
+    let walks = |name: &Ustr| match cx.find_in(&lineage, *name) {
+        Some(Value::Api(api)) => {
+            cx.apis.get(api).is_some_and(|api| api.effects.iter().any(|effect| effect.verb == Verb::Backward))
+        }
+        _ => false,
+    };
+    BACKWARDS.map(Ustr::from).into_iter().find(walks)
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, raw) in script.observed_once::<RawBackward>() {
+        let at = doubted_in_tests(at);
+        let engine = if raw.own { "self".to_owned() } else { script.name_or(raw.engine, "engine") };
+        let message = format!("this backward pass leaves out what `{engine}` does for it");
+        let finding = script
+            .finding(RULE.id, RULE.severity, &at, message)
+            .note("it scales the loss in half precision and counts accumulated batches")
+            .help(format!("call `{engine}.{}(loss)` instead", raw.method));
+        out.push(finding, &at);
+    }
+    for raw in script.unscaled_backwards() {
+        let message =
+            format!("the loss is not scaled, and `{}` divides its gradients by the scale", raw.scaler);
+        let finding = script
+            .finding(RULE.id, RULE.severity, &raw.at, message)
+            .because(raw.step, "divides them by 65536 at the start, and applies them")
+            .help(format!("call `{}.scale(loss).backward()`", raw.scaler));
+        let fix = script.scaled_backward(&raw, "scale");
+        let finding = finding.fix(fix.map(|edits| Fix::safe("scale the loss", edits)));
+        out.push(finding, &raw.at);
+    }
+}
