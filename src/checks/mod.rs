@@ -5,7 +5,7 @@ mod compiled;
 mod data;
 mod devices;
 mod graphs;
-mod kernels;
+pub mod kernels;
 pub mod layers;
 mod losses;
 mod memory;

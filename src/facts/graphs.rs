@@ -23,14 +23,6 @@ pub struct ConstantDropout {
     pub class: Rc<str>,
 }
 
-pub struct WrongArity {
-    pub at: At,
-    pub given: usize,
-    pub fewest: usize,
-    pub most: usize,
-    pub forward: Place,
-}
-
 pub struct DetachedLoss {
     pub at: At,
     /// Where the graph was left; `None` where the loss was made of a bare number.
@@ -79,19 +71,6 @@ impl<'a> Script<'a> {
                     is_layer: *is_layer,
                     class: class.clone(),
                 });
-            }
-        }
-        found
-    }
-
-    pub fn wrong_arities(&self) -> Vec<WrongArity> {
-        let mut seen = Places::default();
-        let mut found = Vec::new();
-        for (at, sight) in self.sightings() {
-            let Sight::Arity { given, fewest, most, forward } = sight else { continue };
-            if seen.insert(at.place) {
-                let (given, fewest, most) = (*given, *fewest, *most);
-                found.push(WrongArity { at: at.clone(), given, fewest, most, forward: *forward });
             }
         }
         found

@@ -11,20 +11,15 @@ use ustr::Ustr;
 impl<'p> Interp<'p> {
     /// Assigns and, for names, says where a number got its name.
     pub(super) fn assign_statement(&mut self, targets: &'p [ExprId], value: ExprId) {
-        let asked = self.devices_asked;
+        let began = self.moment();
         let result = self.eval(value);
         for target in targets {
-            self.note_device_flag(*target, asked, &result);
-            let result = self.followed_assignment(*target, value, &result);
-            let named = self.named(*target, value, result);
+            let result = RefCell::new(result.clone());
+            let assignment = Assignment { target: *target, value, began, result };
+            self.on_assign(&assignment);
+            let named = self.named(*target, value, assignment.result.into_inner());
             self.assign(*target, named);
         }
-    }
-
-    fn followed_assignment(&mut self, target: ExprId, value: ExprId, result: &Value) -> Value {
-        let assignment = Assignment { target, value, result: RefCell::new(result.clone()) };
-        self.on_assign(&assignment);
-        assignment.result.into_inner()
     }
 
     /// What a name or item becomes of what it was.

@@ -32,7 +32,7 @@ impl<'p> Interp<'p> {
                 Value::Unknown
             }
             Value::Device(device) if name == "type" => {
-                self.devices_asked += 1;
+                self.on_device_query(());
                 match device {
                     Device::Cuda(_) => Value::str("cuda"),
                     Device::Cpu => Value::str("cpu"),

@@ -1,7 +1,7 @@
 //! Branches: every way runs on the heap as it was before, and what the ways wrote is joined.
 //! `if`, `try` and `match` are branches; the condition says when an arm is taken.
 
-use super::{Interp, Tried, stmt::Flow};
+use super::{ArmEnd, Branch, Interp, Test, Tried, stmt::Flow};
 use crate::report::Confidence;
 use crate::syntax::*;
 use crate::trace::{Effect, Exit, Node, When};
@@ -13,66 +13,88 @@ pub(super) type Boxed<'a, 'p> = Box<dyn FnMut(&mut Interp<'p>) -> Flow + 'a>;
 /// One arm of a branch.
 pub(super) type Arm<'a, 'p> = &'a mut dyn FnMut(&mut Interp<'p>) -> Flow;
 
+/// An arm of an `if` that may run.
+#[derive(Clone, Copy)]
+struct OpenArm<'p> {
+    /// Its place among all arms.
+    index: usize,
+    test: Option<ExprId>,
+    body: &'p [StmtId],
+}
+
 impl<'p> Interp<'p> {
     pub(super) fn if_statement(&mut self, arms: &'p [(ExprId, Block)], otherwise: &'p [StmtId]) -> Flow {
-        // Tests up to the first that surely holds; those that surely do not drop out.
-        let mut open: Vec<(Option<ExprId>, &'p [StmtId])> = Vec::new();
-        let mut closed = false;
+        let began = self.moment();
+        let (open, when) = self.open_arms(arms, otherwise);
+        let only = match open.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        };
+        if let Some(test) = only.and_then(|only| only.test) {
+            self.refine(test, true);
+        }
+        let branch = Branch { arms, otherwise, taken: only.map(|only| only.index), began };
+        self.on_branch(&branch);
+        let flow = match only {
+            Some(only) => self.arm(only),
+            None => self.either_arm(open, when),
+        };
+        self.on_branch_end(&branch);
+        flow
+    }
+
+    /// The arms up to the first whose test surely holds; those whose tests surely do not drop out.
+    fn open_arms(
+        &mut self,
+        arms: &'p [(ExprId, Block)],
+        otherwise: &'p [StmtId],
+    ) -> (Vec<OpenArm<'p>>, When) {
+        let mut open: Vec<OpenArm<'p>> = Vec::new();
         let mut when = When::Unknown;
-        let mut about_device = false;
-        let mut bounds: Vec<Option<(u32, Int)>> = Vec::new();
-        for (test, body) in arms {
-            let asked = self.devices_asked;
-            self.bound = None;
+        for (index, (test, body)) in arms.iter().enumerate() {
+            let began = self.moment();
             let value = self.eval(*test);
-            about_device |= arms.len() == 1 && self.asks_device(*test, asked);
-            let bound = self.bound.take();
+            self.on_test(&Test { expr: *test, value: &value, began });
             self.note_test(*test);
-            match self.truth(&value) {
-                Some(false) => continue,
-                Some(true) => {
-                    open.push((Some(*test), body));
-                    bounds.push(None);
-                    closed = true;
-                    break;
-                }
-                None => {
-                    if open.is_empty() {
-                        when = self.when_of(*test);
-                    }
-                    open.push((Some(*test), body));
-                    bounds.push(bound);
-                }
+            let holds = self.truth(&value);
+            if holds == Some(false) {
+                continue;
+            }
+            if holds.is_none() && open.is_empty() {
+                when = self.when_of(*test);
+            }
+            open.push(OpenArm { index, test: Some(*test), body });
+            if holds == Some(true) {
+                return (open, when);
             }
         }
-        if !closed {
-            open.push((None, otherwise));
-        }
-        let tests: Vec<ExprId> = open.iter().filter_map(|(test, _)| *test).collect();
-        if let [(test, body)] = open.as_slice() {
-            if let Some(test) = test {
-                self.refine(*test, true);
-            }
-            if let (true, Some((asked, first))) = (about_device, arms.first()) {
-                let other = if test.is_some() { otherwise } else { first };
-                return self.either_device(*asked, body, other);
-            }
-            return self.block(body);
-        }
-        if let (true, Some((test, body))) = (about_device, arms.first()) {
-            return self.both_devices(*test, body, otherwise);
-        }
+        open.push(OpenArm { index: arms.len(), test: None, body: otherwise });
+        (open, when)
+    }
+
+    fn arm(&mut self, arm: OpenArm<'p>) -> Flow {
+        self.on_arm(arm.test);
+        let flow = self.block(arm.body);
+        let exit = match flow {
+            Flow::Next => None,
+            Flow::Stop(exit) => Some(exit),
+        };
+        self.on_arm_end(&ArmEnd { exit });
+        flow
+    }
+
+    /// Runs arms of which any may be the one that is taken.
+    fn either_arm(&mut self, open: Vec<OpenArm<'p>>, when: When) -> Flow {
+        let tests: Vec<ExprId> = open.iter().filter_map(|arm| arm.test).collect();
         let mut closures: Vec<Boxed<'p, 'p>> = Vec::new();
-        for (index, (test, body)) in open.into_iter().enumerate() {
+        for (index, arm) in open.into_iter().enumerate() {
             let before: Vec<ExprId> = tests.iter().take(index).copied().collect();
-            let bound = bounds.get(index).cloned().flatten();
             closures.push(Box::new(move |interp| {
-                interp.guards.extend(bound.clone());
                 before.iter().for_each(|test| interp.refine(*test, false));
-                if let Some(test) = test {
+                if let Some(test) = arm.test {
                     interp.refine(test, true);
                 }
-                interp.block(body)
+                interp.arm(arm)
             }));
         }
         if let (When::Phase | When::Counter, [test, ..]) = (when, tests.as_slice()) {
@@ -127,9 +149,7 @@ impl<'p> Interp<'p> {
             self.heap.begin();
             self.trace.push(Vec::new());
             self.arms += 1;
-            let guards = self.guards.len();
             let flow = arm(self);
-            self.guards.truncate(guards);
             self.arms -= 1;
             nodes.push(self.trace.pop().unwrap_or_default());
             ends.push((flow, self.heap.rollback()));

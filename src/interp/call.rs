@@ -268,7 +268,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Runs a function of the project on these arguments.
-    pub(super) fn inline(&mut self, closure: &Rc<Closure>, receiver: Option<&Value>, call: &Call) -> Value {
+    pub(crate) fn inline(&mut self, closure: &Rc<Closure>, receiver: Option<&Value>, call: &Call) -> Value {
         let key = FnKey { file: closure.file, function: closure.function };
         let recursive = self
             .frames
@@ -315,8 +315,7 @@ impl<'p> Interp<'p> {
         self.depth -= 1;
         self.path = path;
         let frame = self.frames.pop();
-        let depth = self.frames.len();
-        self.returned.take_if(|returned| returned.is_over(depth));
+        self.on_call_end(());
         if let Some(around) = frame.as_ref().and_then(|frame| frame.around) {
             self.awaiting = Some((call.place, around));
         }

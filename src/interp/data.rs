@@ -77,16 +77,6 @@ impl<'p> Interp<'p> {
         (Value::of_int(length.clone()), length)
     }
 
-    /// Runs something that must leave nothing in the trace.
-    pub(super) fn quietly<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
-        let seen = self.out.observations.len();
-        self.trace.push(Vec::new());
-        let result = run(self);
-        self.trace.pop();
-        self.out.observations.truncate(seen);
-        result
-    }
-
     /// One sample of a dataset.
     fn sample(&mut self, dataset: &Value, place: Place) -> Value {
         match dataset.bare() {

@@ -1,10 +1,11 @@
 //! Loops over single numbers: the indices that count through a loop, what they pick, and what is written
 //! at them. A loop that writes each number of a buffer computes the buffer.
 
-use super::Interp;
+use super::{ElementRead, ElementWrite, Interp};
 use crate::apis::Transfer;
 use crate::report::Place;
-use crate::trace::{Counted, ElementRead, ElementWrite, LoopId, Sight};
+use crate::syntax::CompareOp;
+use crate::trace::LoopId;
 use crate::values::*;
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -42,12 +43,13 @@ impl Interp<'_> {
         Nth { count: self.counts.len() as u32 - 1, plus: start }
     }
 
-    fn count(&self, nth: Nth) -> &Count {
+    /// The loop that an index counts through.
+    pub(crate) fn count(&self, nth: Nth) -> &Count {
         &self.counts[nth.count as usize]
     }
 
     /// One past the last number that an index takes.
-    fn end(&self, nth: Nth) -> Int {
+    pub(crate) fn end(&self, nth: Nth) -> Int {
         self.count(nth).len.add(&Int::Known(nth.plus))
     }
 
@@ -62,17 +64,19 @@ impl Interp<'_> {
         Value::Int(Num { nth, ..num.clone() })
     }
 
-    /// `i < bound`: whether it holds in every pass, and else what it keeps the index under.
-    pub(super) fn note_bound(&mut self, left: &Value, right: &Value) -> Option<bool> {
-        let (Value::Int(Num { nth: Some(nth), .. }), Value::Int(bound)) = (left, right) else { return None };
-        if bound.is_given() || bound.nth.is_some() {
-            return None;
-        }
-        if bound.int.sub(&self.end(*nth)).known().is_some_and(|rest| rest >= 0) {
-            return Some(true);
-        }
-        self.bound = Some((nth.count, bound.int.clone()));
-        None
+    /// What a comparison of an index with a bound gives, where it holds in every pass.
+    pub(super) fn compare_index(&self, op: CompareOp, left: &Value, right: &Value) -> Option<bool> {
+        let (nth, bound) = match op {
+            CompareOp::Less => bounded_index(left, right)?,
+            CompareOp::Greater => bounded_index(right, left)?,
+            _ => return None,
+        };
+        self.is_always_under(nth, &bound).then_some(true)
+    }
+
+    /// Whether an index is under a bound in every pass of its loop.
+    pub(crate) fn is_always_under(&self, index: Nth, bound: &Int) -> bool {
+        bound.sub(&self.end(index)).known().is_some_and(|rest| rest >= 0)
     }
 
     /// A tensor that nobody has written into gets an object that holds what is.
@@ -92,8 +96,13 @@ impl Interp<'_> {
         tensor.numbers = Some(Rc::new(Numbers { buffer: Some(buffer), ..Numbers::default() }));
     }
 
+    /// Whether nobody has written into a buffer.
+    pub(crate) fn is_blank(&self, buffer: ObjId) -> bool {
+        self.heap.noted(buffer, CONTENT).is_none()
+    }
+
     /// Writes all numbers of a buffer.
-    pub(super) fn fill(&mut self, buffer: ObjId, formula: Formula) {
+    pub(crate) fn fill(&mut self, buffer: ObjId, formula: Formula) {
         let numbers = Some(Rc::new(Numbers::of(formula)));
         let content = Value::tensor(Tensor { numbers, ..Tensor::default() });
         self.heap.note(buffer, CONTENT, content);
@@ -101,15 +110,13 @@ impl Interp<'_> {
 
     /// What an index picks: single numbers at the indices of loops keep their formula, other parts lose it.
     pub(super) fn pick(&mut self, whole: &Tensor, index: &Value, mut part: Tensor, place: Place) -> Tensor {
-        part.numbers = match indices(index) {
+        part.numbers = match loop_indices(index) {
             Some(found) if found.iter().all(|nth| nth.plus == 0) => {
                 let before = whole.numbers.as_deref();
                 let at: Indices =
                     before.map_or(&[][..], |numbers| &numbers.at).iter().copied().chain(found).collect();
                 let formula = self.formula_of(whole).or_else(|| Some(Formula::some()));
-                if part.rank() == Some(0) {
-                    self.see_read(whole, &at, place);
-                }
+                self.on_element_read(&ElementRead { tensor: whole, at: &at, part: &part, place });
                 let buffer = before.and_then(|numbers| numbers.buffer);
                 Some(Rc::new(Numbers { formula, buffer, at }))
             }
@@ -118,33 +125,23 @@ impl Interp<'_> {
         part
     }
 
-    fn see_read(&mut self, whole: &Tensor, at: &Indices, place: Place) {
-        if whole.device.is_gpu() {
-            let read = ElementRead { target: Rc::new(whole.clone()), counts: self.counts_of(at) };
-            self.see(place, Sight::ElementRead(Rc::new(read)), whole.confidence);
-        }
-    }
-
-    fn counts_of(&self, at: &Indices) -> Vec<Counted> {
-        let of = |nth: &Nth| {
-            let count = self.count(*nth);
-            Counted { times: count.len.clone(), place: count.place, over: count.over }
-        };
-        at.iter().map(of).collect()
-    }
-
     /// `x[i] = value` of a tensor.
     pub(super) fn write_element(&mut self, whole: &Tensor, index: &Value, value: &Value, place: Place) {
         let before = whole.numbers.clone().unwrap_or_default();
-        let written = indices(index);
+        let written = loop_indices(index);
         let at: Indices = before.at.iter().copied().chain(written.iter().flatten().copied()).collect();
         let formula = value.as_tensor().and_then(|value| {
             let numbers = value.numbers.as_ref()?;
             self.formula_of(value).filter(|_| numbers.at == at)
         });
-        if written.is_some() || is_constant(index) {
-            self.see_write(whole, &at, index, (value, formula.clone()), place);
-        }
+        self.on_element_write(&ElementWrite {
+            tensor: whole,
+            index,
+            at: &at,
+            value,
+            formula: formula.as_ref(),
+            place,
+        });
         if let Some(formula) = before.formula.as_ref().filter(|_| before.buffer.is_none()) {
             formula.spoil();
         }
@@ -183,7 +180,7 @@ impl Interp<'_> {
     }
 
     /// Whether indices go through all numbers of a tensor.
-    fn is_whole(&self, whole: &Tensor, at: &Indices) -> bool {
+    fn is_whole(&self, whole: &Tensor, at: &[Nth]) -> bool {
         let covers =
             |(nth, size): (&Nth, &Int)| nth.plus == 0 && !size.is_unknown() && self.count(*nth).len == *size;
         whole
@@ -193,7 +190,7 @@ impl Interp<'_> {
     }
 
     /// Leaves a write with the outermost of the loops that it counts through.
-    fn expect_whole(&mut self, at: &Indices, mut pending: Pending) {
+    fn expect_whole(&mut self, at: &[Nth], mut pending: Pending) {
         let arms = self.arms;
         let Some(outermost) = self.outermost(at) else { return };
         if let Some(active) = self.active.iter_mut().find(|active| active.id == outermost) {
@@ -203,7 +200,7 @@ impl Interp<'_> {
         }
     }
 
-    fn outermost(&self, at: &Indices) -> Option<LoopId> {
+    fn outermost(&self, at: &[Nth]) -> Option<LoopId> {
         at.iter().filter_map(|nth| self.count(*nth).over).min()
     }
 
@@ -217,62 +214,32 @@ impl Interp<'_> {
         }
     }
 
-    fn see_write(
-        &mut self,
-        whole: &Tensor,
-        at: &Indices,
-        index: &Value,
-        (value, formula): (&Value, Option<Formula>),
-        place: Place,
-    ) {
+    /// Whether something in the loops that indices count through decides if the running code runs.
+    pub(crate) fn is_conditional(&self, at: &[Nth]) -> bool {
         let outer = self.outermost(at).and_then(|id| self.active.iter().find(|active| active.id == id));
-        let guarded = outer.map_or(self.arms > 0, |outer| outer.escapes || outer.arms != self.arms);
-        let kept = self.guards.iter().filter(|(count, _)| at.iter().any(|nth| nth.count == *count));
-        let write = ElementWrite {
-            target: Rc::new(whole.clone()),
-            single: whole.rank() == Some(parts(index).len()),
-            reaches: self.reaches(whole, index),
-            counts: self.counts_of(at),
-            guarded,
-            within: kept.map(|(_, bound)| bound.clone()).collect(),
-            dtype: value.as_tensor().and_then(|value| value.dtype),
-            formula,
-        };
-        self.see(place, Sight::ElementWrite(Rc::new(write)), whole.confidence);
-    }
-
-    /// For each index how far it reaches, and how far the dimension does.
-    fn reaches(&self, whole: &Tensor, index: &Value) -> Vec<(Int, Int)> {
-        let Some(shape) = &whole.shape else { return Vec::new() };
-        let reach = |part: &Value| match part {
-            Value::Int(Num { nth: Some(nth), .. }) => self.end(*nth),
-            Value::Int(num) if num.tag == Tag::None && !num.is_given() => match num.int {
-                Int::Known(at) if at >= 0 => Int::Known(at.saturating_add(1)),
-                Int::Known(at) => Int::Known(at.saturating_neg()),
-                _ => Int::Unknown,
-            },
-            _ => Int::Unknown,
-        };
-        parts(index).iter().map(reach).zip(shape.iter().cloned()).collect()
+        outer.map_or(self.arms > 0, |outer| outer.escapes || outer.arms != self.arms)
     }
 }
 
 /// The indices of loops that an index consists of.
-fn indices(index: &Value) -> Option<Indices> {
+pub(crate) fn loop_indices(index: &Value) -> Option<Indices> {
     let one = |value: &Value| match value {
         Value::Int(num) => num.nth,
         _ => None,
     };
-    parts(index).iter().map(one).collect::<Option<Indices>>().filter(|found| !found.is_empty())
+    index_parts(index).iter().map(one).collect::<Option<Indices>>().filter(|found| !found.is_empty())
 }
 
-fn parts(index: &Value) -> &[Value] {
+/// An index of a loop and a number that the script knows, to be compared with each other.
+pub(crate) fn bounded_index(index: &Value, bound: &Value) -> Option<(Nth, Int)> {
+    let (Value::Int(Num { nth: Some(nth), .. }), Value::Int(bound)) = (index, bound) else { return None };
+    (!bound.is_given() && bound.nth.is_none()).then(|| (*nth, bound.int.clone()))
+}
+
+/// What an index consists of: one for each dimension.
+pub(crate) fn index_parts(index: &Value) -> &[Value] {
     match index {
         Value::Tuple(items) => items,
         other => std::slice::from_ref(other),
     }
-}
-
-fn is_constant(index: &Value) -> bool {
-    matches!(index, Value::Int(num) if num.int.known().is_some() && num.tag == Tag::None)
 }

@@ -1,7 +1,7 @@
 //! Expressions: what they evaluate to.
 
 use super::layered::symbolic;
-use super::{Call, Interp, Passed, python, transfer};
+use super::{Call, Compare, Interp, Passed, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::trace::{Effect, Over, When};
@@ -276,11 +276,8 @@ impl<'p> Interp<'p> {
             if matches!((&left, &right_value), (Value::Grad(_), Value::None)) {
                 self.unread();
             }
-            let one = match op {
-                CompareOp::Less => self.note_bound(&left, &right_value),
-                CompareOp::Greater => self.note_bound(&right_value, &left),
-                _ => None,
-            };
+            self.on_compare(&Compare { op: *op, left: &left, right: &right_value });
+            let one = self.compare_index(*op, &left, &right_value);
             let one = one.or_else(|| self.compare_one(*op, &left, &right_value));
             result = match (result, one) {
                 (Some(false), _) | (_, Some(false)) => Some(false),

@@ -11,13 +11,13 @@ use ustr::Ustr;
 
 impl Interp<'_> {
     /// A new input, under the name that messages give it.
-    pub(super) fn fresh_input(&mut self, name: Ustr) -> Formula {
+    pub(crate) fn fresh_input(&mut self, name: Ustr) -> Formula {
         self.inputs += 1;
         Formula::input(self.inputs, name)
     }
 
     /// What the numbers of a tensor are computed of; what was written into a buffer counts.
-    pub(super) fn formula_of(&self, tensor: &Tensor) -> Option<Formula> {
+    pub(crate) fn formula_of(&self, tensor: &Tensor) -> Option<Formula> {
         let numbers = tensor.numbers.as_ref()?;
         if numbers.formula.is_some() {
             return numbers.formula.clone();

@@ -4,9 +4,9 @@
 
 use super::{Interp, Invocation};
 use crate::apis::{EffectSpec, Verb};
-use crate::report::{Confidence, Place};
-use crate::syntax::{ExprId, Handler};
-use crate::trace::{Node, Observation};
+use crate::report::{Confidence, FileId, Place};
+use crate::syntax::{Block, CompareOp, ExprId, Handler, StmtId};
+use crate::trace::{Exit, Node, Observation};
 use crate::values::*;
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -17,7 +17,7 @@ macro_rules! events {
     ($($(#[$doc:meta])* $kind:ident($event:ty);)*) => {
         /// A concern that follows the rehearsal: a handler for each kind of event that it asks for.
         pub struct Checker {
-            $($(#[$doc])* pub $kind: Option<fn(&mut Interp<'_>, $event)>,)*
+            $($(#[$doc])* pub $kind: Option<for<'p> fn(&mut Interp<'p>, $event)>,)*
         }
 
         impl Checker {
@@ -28,7 +28,7 @@ macro_rules! events {
         /// The handlers of all checkers, by kind of event.
         #[derive(Default)]
         pub struct Hooks {
-            $(pub(crate) $kind: Vec<fn(&mut Interp<'_>, $event)>,)*
+            $(pub(crate) $kind: Vec<for<'p> fn(&mut Interp<'p>, $event)>,)*
         }
 
         impl Hooks {
@@ -37,10 +37,11 @@ macro_rules! events {
             }
         }
 
-        impl Interp<'_> {
+        impl<'p> Interp<'p> {
             $(
                 /// Tells whoever asked for this kind of event.
                 pub(crate) fn $kind(&mut self, event: $event) {
+                    self.moment = self.moment.wrapping_add(1);
                     let hooks = self.hooks;
                     for handler in &hooks.$kind {
                         handler(self, event);
@@ -84,6 +85,34 @@ events! {
     on_backward(&BackwardCall<'_>);
     /// A `try` with handlers ran, each way of it.
     on_try_end(&Tried<'_>);
+    /// Two values that are no tensors are compared.
+    on_compare(&Compare<'_>);
+    /// A test of an `if` was evaluated.
+    on_test(&Test<'_>);
+    /// The tests of an `if` were evaluated, and its arms are about to run.
+    on_branch(&Branch<'p>);
+    /// An arm of an `if` is about to run, behind this test; `otherwise` has none.
+    on_arm(Option<ExprId>);
+    /// An arm of an `if` ran; the heap is as it left it.
+    on_arm_end(&ArmEnd);
+    /// The arms of an `if` ran, and what they left was joined.
+    on_branch_end(&Branch<'p>);
+    /// A function is about to return.
+    on_return(&Return<'_>);
+    /// A statement left its block, and this is the rest of it.
+    on_block_exit(&'p [StmtId]);
+    /// A call of the project's code has ended, or was given up.
+    on_call_end(());
+    /// The script asks which device there is: what it is told depends on the machine.
+    on_device_query(());
+    /// An element, or a part, of a tensor is read at the indices of loops.
+    on_element_read(&ElementRead<'_>);
+    /// An element, or a part, of a tensor is written.
+    on_element_write(&ElementWrite<'_>);
+    /// A custom autograd function has run its forward; no gradients are recorded here.
+    on_function_applied(&FunctionApplied<'_>);
+    /// A file has run, and those of its functions that nothing calls.
+    on_file_end(FileId);
     /// All of the script was rehearsed.
     on_end(());
 }
@@ -112,6 +141,8 @@ pub struct AttributeWrite<'e> {
 pub struct Assignment {
     pub target: ExprId,
     pub value: ExprId,
+    /// The moment at which the value began to be evaluated.
+    pub began: u32,
     /// A checker may follow it under a mark of its own.
     pub result: RefCell<Value>,
 }
@@ -184,6 +215,76 @@ pub struct TracePoint {
     observations: usize,
 }
 
+/// `left op right`, of values that are no tensors.
+pub struct Compare<'e> {
+    pub op: CompareOp,
+    pub left: &'e Value,
+    pub right: &'e Value,
+}
+
+/// A test of an `if`, and what it gave.
+pub struct Test<'e> {
+    pub expr: ExprId,
+    pub value: &'e Value,
+    /// The moment at which it began to be evaluated.
+    pub began: u32,
+}
+
+/// An `if`.
+pub struct Branch<'p> {
+    /// The tests, and what runs where they hold.
+    pub arms: &'p [(ExprId, Block)],
+    pub otherwise: &'p [StmtId],
+    /// The only arm that can run, where the tests decide that; `otherwise` comes after all others.
+    pub taken: Option<usize>,
+    /// The moment at which the first test began to be evaluated.
+    pub began: u32,
+}
+
+/// How an arm of an `if` ended.
+pub struct ArmEnd {
+    /// `None` where the statement after the `if` is next.
+    pub exit: Option<Exit>,
+}
+
+/// `return value`.
+pub struct Return<'e> {
+    pub expr: Option<ExprId>,
+    pub value: &'e Value,
+}
+
+/// `tensor[at]`, where nothing but indices of loops picks.
+pub struct ElementRead<'e> {
+    pub tensor: &'e Tensor,
+    /// The indices that pick, also those of the views that led here.
+    pub at: &'e [Nth],
+    /// What is read.
+    pub part: &'e Tensor,
+    pub place: Place,
+}
+
+/// `tensor[index] = value`
+pub struct ElementWrite<'e> {
+    pub tensor: &'e Tensor,
+    pub index: &'e Value,
+    /// The indices of loops that pick, also those of the views that led here.
+    pub at: &'e [Nth],
+    pub value: &'e Value,
+    /// What is written, as far as it is computed of elements at the same indices.
+    pub formula: Option<&'e Formula>,
+    pub place: Place,
+}
+
+/// The forward of a custom autograd function, after it ran.
+pub struct FunctionApplied<'e> {
+    pub class: ObjId,
+    pub forward: &'e Closure,
+    pub context: &'e Value,
+    pub inputs: &'e [Value],
+    pub result: &'e Value,
+    pub place: Place,
+}
+
 /// What checkers remember over a whole rehearsal, whatever path is taken: one value of each type, which only
 /// the checker that declares the type can name. What has to fork with the paths is a [`FlowState`].
 #[derive(Default)]
@@ -201,6 +302,11 @@ impl Memories {
 }
 
 impl Interp<'_> {
+    /// How many events there were so far: which of two things came first.
+    pub(crate) fn moment(&self) -> u32 {
+        self.moment
+    }
+
     /// Looks into, or changes, what a checker remembers.
     pub fn remember<M: Any + Default, R: Default>(&mut self, change: impl FnOnce(&mut M) -> R) -> R {
         self.memories.of().map(change).unwrap_or_default()

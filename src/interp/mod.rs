@@ -3,8 +3,8 @@
 //! `apis` says what calls do, `transfer` computes what they give.
 
 mod api;
-mod arity;
 mod around;
+mod aside;
 mod assign;
 mod attributes;
 mod batches;
@@ -20,7 +20,6 @@ mod data;
 mod decorate;
 mod derived;
 mod device;
-mod divergence;
 mod dropped;
 mod dtypes;
 mod effects;
@@ -65,10 +64,12 @@ mod workers;
 use call_path::{CallPath, CallPaths};
 pub(crate) use class::Base;
 use device::own_gpu;
+pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use feeding::is_held_in_order;
 pub use hooks::{
-    Abandoned, Assignment, AttributeWrite, BackwardCall, Checker, Constructed, ContainerWrite, Declared,
-    Exhausted, Hooks, Instance, Tried, Update,
+    Abandoned, ArmEnd, Assignment, AttributeWrite, BackwardCall, Branch, Checker, Compare, Constructed,
+    ContainerWrite, Declared, ElementRead, ElementWrite, Exhausted, FunctionApplied, Hooks, Instance, Return,
+    Test, Tried, Update,
 };
 pub use invocation::{Call, Invocation, Passed};
 pub(crate) use modules::mark_graph;
@@ -107,6 +108,8 @@ pub struct Interp<'p> {
     /// Who listens to the rehearsal, and what they remember.
     hooks: &'p Hooks,
     memories: hooks::Memories,
+    /// Events so far.
+    moment: u32,
     pub heap: Heap,
     pub out: Rehearsal,
     /// Open sequences of the trace, innermost last.
@@ -184,16 +187,8 @@ pub struct Interp<'p> {
     inputs: u32,
     /// The passes of loops that count.
     counts: Vec<elements::Count>,
-    /// What the last test keeps an index under, and what the tests of the running ways keep theirs under.
-    bound: Option<(u32, Int)>,
-    guards: Vec<(u32, Int)>,
     /// Ways of branches that are running.
     arms: usize,
-    /// How often a script asked for the device, and the names that hold an answer.
-    devices_asked: u32,
-    device_flags: FxHashSet<(FileId, Ustr)>,
-    /// What was returned on one device, until the other returns.
-    returned: Option<divergence::Returned>,
     watch: watch::Watch,
     /// What is to be told of a line, when somebody asks.
     probe: Option<Box<reveal::Probe>>,
@@ -276,6 +271,21 @@ impl<'p> Interp<'p> {
     /// The functions of a file that are running.
     pub(crate) fn running_functions(&self, file: FileId) -> Vec<FnId> {
         self.frames.iter().filter(|frame| frame.file == file).filter_map(|frame| frame.function).collect()
+    }
+
+    /// How many calls and modules run, one in another.
+    pub(crate) fn frame_depth(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// The object that holds the names of the running frame.
+    pub(crate) fn locals(&self) -> Option<ObjId> {
+        self.frames.last().map(|frame| frame.env)
+    }
+
+    /// The object that holds the names of a module that runs or has run.
+    pub(crate) fn module_names(&self, file: FileId) -> Option<ObjId> {
+        self.modules.get(&file).map(|module| module.env)
     }
 
     pub fn place(&self, span: Span) -> Place {

@@ -38,7 +38,7 @@ impl<'p> Interp<'p> {
     pub(super) fn run(&mut self, file: FileId) {
         self.script(file);
         self.uncalled(file);
-        self.derivatives(file);
+        self.on_file_end(file);
         self.unconstructed(file);
         self.making_forwards(file);
         self.on_end(());
@@ -56,6 +56,7 @@ impl<'p> Interp<'p> {
             settings,
             hooks,
             memories: super::hooks::Memories::default(),
+            moment: 0,
             heap: Heap::default(),
             out: Rehearsal::default(),
             trace: Vec::new(),
@@ -101,12 +102,7 @@ impl<'p> Interp<'p> {
             nested: 0,
             inputs: 0,
             counts: Vec::new(),
-            bound: None,
-            guards: Vec::new(),
             arms: 0,
-            devices_asked: 0,
-            device_flags: FxHashSet::default(),
-            returned: None,
             watch: super::watch::Watch::default(),
             probe: None,
         }
@@ -361,9 +357,7 @@ impl<'p> Interp<'p> {
             return Some(known.clone());
         }
         let site = Place::new(file, Span::new(place.span.start, place.span.start));
-        let called = self.out.called.clone();
-        let value = self.quietly(|interp| interp.seeded_instance(object, site));
-        self.out.called = called;
+        let value = self.uncounted(|interp| interp.seeded_instance(object, site));
         self.instances.insert(object, value.clone());
         Some(value)
     }

@@ -1,6 +1,6 @@
 //! Statements: what each form does, and how a block of them ends.
 
-use super::Interp;
+use super::{Interp, Return};
 use crate::syntax::*;
 use crate::trace::{Exit, Node};
 use crate::values::*;
@@ -19,9 +19,7 @@ impl<'p> Interp<'p> {
             }
             let flow = self.stmt(stmt);
             if flow != Flow::Next {
-                if self.returned.is_some() {
-                    self.rest_for_other(&block[index + 1..]);
-                }
+                self.on_block_exit(&block[index + 1..]);
                 return flow;
             }
         }
@@ -54,12 +52,10 @@ impl<'p> Interp<'p> {
             }
             StmtKind::Return(value) => {
                 let result = value.map_or(Value::None, |value| self.eval(value));
-                if let Some(value) = value {
-                    if result.is_unknown() && self.probe.is_some() {
-                        self.probe_return(*value);
-                    }
-                    self.note_return(*value, &result);
+                if let Some(value) = value.filter(|_| result.is_unknown() && self.probe.is_some()) {
+                    self.probe_return(value);
                 }
+                self.on_return(&Return { expr: *value, value: &result });
                 self.return_value(result);
                 return self.exit(Exit::Return);
             }
@@ -103,9 +99,6 @@ impl<'p> Interp<'p> {
     }
 
     fn return_value(&mut self, value: Value) {
-        if self.returned.is_some() {
-            self.other_return(&value);
-        }
         let Some(frame) = self.frames.last_mut() else { return };
         let joined = match frame.returned.take() {
             None => value,

@@ -1,7 +1,6 @@
-//! What is watched while the script runs, for the rules on graphs: the last method of a tensor, what a
-//! hand-written backward returns.
+//! What is watched while the script runs, for the rules on graphs: the last method of a tensor, the
+//! layer that is computed.
 
-use super::arity::Returned;
 use crate::report::{Confidence, Place};
 use crate::values::ObjId;
 use ustr::Ustr;
@@ -12,8 +11,6 @@ pub(super) struct Watch {
     pub latest: Vec<Latest>,
     /// The layer whose call is being computed.
     pub layer: Option<ObjId>,
-    /// What the hand-written backward that runs returns, and how many frames are around it.
-    pub returned: Option<(usize, Vec<Returned>)>,
 }
 
 /// A call of a tensor's method.

@@ -12,8 +12,7 @@ pub use walk::{Protocol, Way, walk};
 use crate::apis::{Expects, LossSpec};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
-use crate::values::formula::Input;
-use crate::values::{DType, Device, Formula, Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
+use crate::values::{DType, Device, Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -226,14 +225,6 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
-    /// A number of a tensor was written at the indices of loops, or at a known one.
-    ElementWrite(Rc<ElementWrite>),
-    /// A number of a tensor on the GPU was read at the indices of loops.
-    ElementRead(Rc<ElementRead>),
-    /// A function with a gradient of its own, which is not the slope.
-    OwnGradient(Rc<OwnGradient>),
-    /// The ways of a branch on the device compute different things.
-    Diverging(Rc<Diverging>),
     /// Numbers of a dtype met weights, or factors, of another; or a `lookup` was made with them.
     Mistyped { what: Rc<str>, made: Option<Place>, gets: DType, wants: DType, lookup: bool },
     /// What a model gave was compared with something that no model gave.
@@ -252,8 +243,6 @@ pub enum Sight {
     Dropped { method: Ustr, receiver: Rc<str> },
     /// Numbers are dropped in a forward, whatever mode the model is in.
     Drops { by: Ustr, is_layer: bool, class: Rc<str> },
-    /// A `return` of a hand-written backward gives another number of gradients than there are inputs.
-    Arity { given: usize, fewest: usize, most: usize, forward: Place },
 }
 
 /// A tensor was placed on the GPU.
@@ -283,60 +272,6 @@ pub struct Forward {
     pub kept: u64,
     /// What becomes of its graph: see [`Rehearsal::walked`].
     pub graph: u32,
-}
-
-/// A loop that an index counts through.
-#[derive(Clone, Debug)]
-pub struct Counted {
-    pub times: Int,
-    /// What says how often it runs.
-    pub place: Place,
-    pub over: Option<LoopId>,
-}
-
-#[derive(Clone, Debug)]
-pub struct ElementRead {
-    pub target: Rc<Tensor>,
-    pub counts: Vec<Counted>,
-}
-
-#[derive(Clone, Debug)]
-pub struct ElementWrite {
-    pub target: Rc<Tensor>,
-    pub counts: Vec<Counted>,
-    /// There is an index for each dimension.
-    pub single: bool,
-    /// For each index how far it reaches, and how far the dimension does.
-    pub reaches: Vec<(Int, Int)>,
-    /// Something in the loops decides whether it is written.
-    pub guarded: bool,
-    /// What tests keep an index under.
-    pub within: Vec<Int>,
-    /// What is written, of the numbers at the same indices.
-    pub formula: Option<Formula>,
-    /// The dtype of what is written.
-    pub dtype: Option<DType>,
-}
-
-#[derive(Clone, Debug)]
-pub struct OwnGradient {
-    pub class: Ustr,
-    pub forward: Formula,
-    pub forward_place: Place,
-    pub gradient: Formula,
-    /// What the gradient is taken in, and the one that comes in.
-    pub input: Input,
-    pub incoming: Input,
-    /// Whether it is the slope of the forward at the points that were looked at.
-    pub is_slope: bool,
-}
-
-/// What a name, or the result of the function, is computed of on either way.
-#[derive(Clone, Debug)]
-pub struct Diverging {
-    pub name: Option<Ustr>,
-    pub one: Formula,
-    pub other: Formula,
 }
 
 /// What happens in the worker processes of a loader.

@@ -1,6 +1,5 @@
 //! Computation graphs: what backpropagates where, what is detached, and what is kept alive for too long.
 
-mod backward_arity;
 mod checkpoint_without_reentrant_choice;
 mod detached_loss;
 mod dropped_result;
@@ -15,7 +14,6 @@ use crate::checks::Concern;
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[
-        &backward_arity::RULE,
         &checkpoint_without_reentrant_choice::RULE,
         &detached_loss::RULE,
         &dropped_result::RULE,

@@ -1,7 +1,9 @@
 //! A function whose gradient is not that of what it computes.
 
+use super::custom_gradient::CustomGradient;
+use super::gradient_replay;
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
+use crate::facts::{Findings, Places, Script};
 use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,14 +18,18 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for (at, own) in script.wrong_gradients() {
+    let mut seen = Places::default();
+    for (at, own) in script.observed::<CustomGradient>() {
+        if own.is_derivative || !seen.insert(at.place) {
+            continue;
+        }
         let message =
             format!("`{}` computes `{}`, and its backward gives `{}`", own.class, own.forward, own.gradient);
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .because(own.forward_place, format!("computes `{}`", own.forward))
             .note("nothing fails: what lies before the function is trained with wrong gradients")
-            .replay(script.replay_of_gradient(own))
+            .replay(gradient_replay::replay(own))
             .help("give the gradient of the forward, and try it with `torch.autograd.gradcheck` in float64");
         out.push(finding, at);
     }

@@ -1,7 +1,8 @@
-//! A branch on the device whose ways compute different things.
+//! A branch on the device whose paths compute different things.
 
+use super::device_branches::DivergentResult;
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
+use crate::facts::{Findings, Places, Script};
 use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,7 +17,11 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for (at, diverging) in script.diverging_ways() {
+    let mut seen = Places::default();
+    for (at, diverging) in script.observed::<DivergentResult>() {
+        if !seen.insert(at.place) {
+            continue;
+        }
         let what = diverging.name.map_or_else(|| "the result".to_owned(), |name| format!("`{name}`"));
         let message =
             format!("{what} is `{}` on one device and `{}` on the other", diverging.one, diverging.other);

@@ -1,8 +1,11 @@
 //! Numbers that are cut to integers on their way into a result.
 
+use super::element_accesses::IndexedWrite;
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
+use crate::facts::{Findings, Places, Script};
 use crate::report::Severity;
+use crate::values::formula::Function;
+use crate::values::{DType, Formula};
 
 pub(super) static RULE: Rule = Rule {
     id: "lossy-cast-in-kernel",
@@ -15,23 +18,62 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// What is scaled by this much, or by more, before it is cut was meant to be counted.
+const QUANTISED: f64 = 16.0;
+
+/// What cuts fractions off.
+enum Cut {
+    /// The value is cast before it is written.
+    Cast,
+    /// The buffer holds integers.
+    Buffer(DType),
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for cast in script.lossy_casts() {
-        let (message, help) = match cast.buffer {
-            Some(dtype) => (
+    let mut seen = Places::default();
+    for (at, write) in script.observed::<IndexedWrite>() {
+        let Some(cut) = cut_of(write) else { continue };
+        if !seen.insert(at.place) {
+            continue;
+        }
+        let (message, help) = match cut {
+            Cut::Buffer(dtype) => (
                 format!("floats are written into a buffer of {}, and lose their fractions", dtype.name()),
                 "make the buffer with the dtype of what is written into it",
             ),
-            None => (
+            Cut::Cast => (
                 "each number is cut to an integer on its way into a buffer of floats".to_owned(),
                 "leave the cast out; where whole numbers are meant, `round` says so",
             ),
         };
-        let mut finding = script.finding(RULE.id, RULE.severity, &cast.at, message);
-        if let Some(made) = cast.made {
-            finding = finding.because(made, "the buffer is made here");
+        let mut finding = script.finding(RULE.id, RULE.severity, at, message);
+        if let Some(buffer) = write.buffer() {
+            finding = finding.because(script.rehearsal.heap.get(buffer).site, "the buffer is made here");
         }
         let note = "nothing fails: results are off by up to one, and gradients through them are zero";
-        out.push(finding.note(note).help(help), &cast.at);
+        out.push(finding.note(note).help(help), at);
     }
+}
+
+/// What cuts floats to integers that a loop computes.
+fn cut_of(write: &IndexedWrite) -> Option<Cut> {
+    let formula = write.formula.as_ref().filter(|_| write.single && !write.loops.is_empty())?;
+    let into = write.target.dtype?;
+    let is_cast = formula.is(Function::Truncate) && formula.operands().iter().all(is_arithmetic);
+    let of_floats = write.dtype.is_some_and(DType::is_float);
+    if !into.is_float() && into != DType::Bool && of_floats && is_arithmetic(formula) {
+        return Some(Cut::Buffer(into));
+    }
+    (is_cast && into.is_float()).then_some(Cut::Cast)
+}
+
+/// Sums, products and the like, on a scale on which a fraction matters.
+fn is_arithmetic(formula: &Formula) -> bool {
+    fn is_plain(formula: &Formula) -> bool {
+        !formula.is(Function::Other)
+            && !formula.is(Function::Truncate)
+            && formula.operands().iter().all(is_plain)
+    }
+    let coarse = formula.constants().iter().any(|number| *number >= QUANTISED);
+    !formula.operands().is_empty() && is_plain(formula) && !coarse
 }

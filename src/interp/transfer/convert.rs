@@ -32,7 +32,7 @@ pub fn truth(_interp: &mut Interp, call: &Invocation) -> Value {
 
 /// The same, of a question for the device: a script that asks decides by it what it computes where.
 pub fn truth_of_device(interp: &mut Interp, call: &Invocation) -> Value {
-    interp.devices_asked += 1;
+    interp.on_device_query(());
     truth(interp, call)
 }
 

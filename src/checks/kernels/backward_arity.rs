@@ -1,7 +1,8 @@
 //! A hand-written backward that returns too few or too many gradients.
 
+use super::backward_returns::WrongArity;
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
+use crate::facts::{Findings, Places, Script};
 use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,7 +17,11 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for arity in script.wrong_arities() {
+    let mut seen = Places::default();
+    for (at, arity) in script.observed::<WrongArity>() {
+        if !seen.insert(at.place) {
+            continue;
+        }
         let inputs = match (arity.fewest, arity.most) {
             (1, 1) => "1 input".to_owned(),
             (fewest, most) if fewest == most => format!("{most} inputs"),
@@ -25,10 +30,10 @@ fn check(script: &Script, out: &mut Findings) {
         let gradients = if arity.given == 1 { "gradient" } else { "gradients" };
         let message = format!("this backward returns {} {gradients} for a forward of {inputs}", arity.given);
         let finding = script
-            .finding(RULE.id, RULE.severity, &arity.at, message)
+            .finding(RULE.id, RULE.severity, at, message)
             .because(arity.forward, "one gradient is due for each input after `ctx`")
             .note("the first backward through it ends with an error")
             .help("return `None` for inputs that need no gradient");
-        out.push(finding, &arity.at);
+        out.push(finding, at);
     }
 }

@@ -1,28 +1,25 @@
 //! A function with a gradient of its own as a program: what its forward computes, and what its backward gives, to
 //! be compared with the derivative.
 
-use super::Script;
+use super::custom_gradient::CustomGradient;
 use crate::report::replay::{Claim, Domain, Float, Form, Framework, Function, Program, Replay};
-use crate::trace::OwnGradient;
 use crate::values::Formula;
 use crate::values::formula::{self, Input, Term};
 
-impl Script<'_> {
-    /// Is what the backward gives the derivative of the forward, times what comes in? `None` where one of them
-    /// holds a function that no replay has.
-    pub fn replay_of_gradient(&self, own: &OwnGradient) -> Option<Replay> {
-        // As `torch.autograd.gradcheck` asks for: rounding is no difference then.
-        let program = Program { dtype: Float::F64, framework: Framework::Torch, ..Program::default() };
-        let mut writer = Writer { program, known: Vec::new(), learned: own.input };
-        let input = writer.input(own.input);
-        let gives = writer.formula(&own.gradient)?;
-        let forward = writer.formula(&own.forward)?;
-        let incoming = writer.input(own.incoming);
-        let mut program = writer.program;
-        program.apply(Function::Mul, &[forward, incoming], None);
-        program.claim = Some(Claim { input, node: gives });
-        Some(Replay::Program(program))
-    }
+/// Is what the backward gives the derivative of the forward, times what comes in? `None` where one of them
+/// holds a function that no replay has.
+pub(super) fn replay(own: &CustomGradient) -> Option<Replay> {
+    // As `torch.autograd.gradcheck` asks for: rounding is no difference then.
+    let program = Program { dtype: Float::F64, framework: Framework::Torch, ..Program::default() };
+    let mut writer = Writer { program, known: Vec::new(), learned: own.input };
+    let input = writer.input(own.input);
+    let gives = writer.formula(&own.gradient)?;
+    let forward = writer.formula(&own.forward)?;
+    let incoming = writer.input(own.incoming);
+    let mut program = writer.program;
+    program.apply(Function::Mul, &[forward, incoming], None);
+    program.claim = Some(Claim { input, node: gives });
+    Some(Replay::Program(program))
 }
 
 struct Writer {

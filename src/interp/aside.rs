@@ -1,0 +1,70 @@
+//! What runs without counting: code that must leave nothing in the trace, and blocks that are not taken, whose
+//! effects are looked at and taken back.
+
+use super::Interp;
+use crate::report::FileId;
+use crate::syntax::StmtId;
+
+/// Steps that a block may take that is not taken.
+const FUEL: u32 = 2_000;
+
+impl<'p> Interp<'p> {
+    /// Runs something that must leave nothing in the trace.
+    pub(crate) fn quietly<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+        let seen = self.out.observations.len();
+        self.trace.push(Vec::new());
+        let result = run(self);
+        self.trace.pop();
+        self.out.observations.truncate(seen);
+        result
+    }
+
+    /// Runs something that must leave nothing in the trace, and whose calls are not those of the script.
+    pub(crate) fn uncounted<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+        let called = self.out.called.clone();
+        let result = self.quietly(run);
+        self.out.called = called;
+        result
+    }
+
+    /// Runs something as code of a module; nothing where the module has not run.
+    pub(crate) fn within_module(&mut self, file: FileId, run: impl FnOnce(&mut Self)) {
+        let Some(env) = self.module_names(file) else { return };
+        self.push_frame(env, file, None, None);
+        run(self);
+        self.frames.pop();
+    }
+
+    /// Runs a block from here as if it were taken, looks at what it leaves, and takes everything back but what
+    /// checkers remember. `None` where the block does not come to its end with little fuel.
+    pub(crate) fn aside<R>(&mut self, block: &'p [StmtId], look: impl FnOnce(&mut Self) -> R) -> Option<R> {
+        let least = self.floor.max(self.fuel.saturating_sub(FUEL));
+        let floor = std::mem::replace(&mut self.floor, least);
+        let (starved, called) = (self.starved.clone(), self.out.called.clone());
+        let (consumed, walked) = (self.out.consumed.clone(), self.out.walked.clone());
+        let returned = self.frames.last_mut().and_then(|frame| frame.returned.take());
+        let exits = self.frames.last().map_or(0, |frame| frame.exits.len());
+        let left =
+            self.active.last().map(|active| (active.breaks.len(), active.continues.len(), active.escapes));
+        self.heap.begin();
+        let seen = self.quietly(|interp| {
+            interp.block(block);
+            look(interp)
+        });
+        self.heap.rollback();
+        let came_to_its_end = !self.is_starved();
+        if let Some(frame) = self.frames.last_mut() {
+            frame.returned = returned;
+            frame.exits.truncate(exits);
+        }
+        if let (Some(active), Some((breaks, continues, escapes))) = (self.active.last_mut(), left) {
+            active.breaks.truncate(breaks);
+            active.continues.truncate(continues);
+            active.escapes = escapes;
+        }
+        (self.starved, self.out.called) = (starved, called);
+        (self.out.consumed, self.out.walked) = (consumed, walked);
+        self.floor = floor;
+        came_to_its_end.then_some(seen)
+    }
+}
