@@ -1,12 +1,11 @@
-//! What reaches a loss: its shape, what it went through, and where it lives.
+//! What reaches a loss: its shape, and what it went through.
 
 use super::heads::Heads;
 use super::{Places, Script};
 use crate::apis::{Expects, Mark};
 use crate::report::{Confidence, Place};
-use crate::trace::{At, Side, Sight};
+use crate::trace::{At, Sight};
 use crate::values::{Int, Tensor};
-use std::rc::Rc;
 
 pub struct SoftmaxedLoss {
     pub at: At,
@@ -24,16 +23,7 @@ pub struct NonScalar {
     pub made: Option<Place>,
 }
 
-pub struct Meeting<'a> {
-    pub at: At,
-    pub one: &'a Side,
-    pub other: &'a Side,
-    pub operation: Rc<str>,
-    /// A module stayed where its input is not.
-    pub module_is_behind: bool,
-}
-
-impl<'a> Script<'a> {
+impl Script<'_> {
     pub fn softmaxed_losses(&self) -> Vec<SoftmaxedLoss> {
         let mut found = Vec::new();
         let mut seen = Places::default();
@@ -59,36 +49,6 @@ impl<'a> Script<'a> {
                     shape: self.shape(loss),
                     elements: known_elements(loss),
                     made: loss.made.filter(|made| *made != at.place),
-                });
-            }
-        }
-        found
-    }
-
-    pub fn device_meetings(&self) -> Vec<Meeting<'a>> {
-        let mut found = Vec::new();
-        let mut seen = Places::default();
-        let mut left = Vec::new();
-        for (at, sight) in self.sightings() {
-            let Sight::Meet { one, other, operation } = sight else { continue };
-            // What stays behind fails at its first use; the uses after it on the same way say nothing new.
-            let behind = if one.device.is_gpu() { other } else { one };
-            let again = behind.made.is_some_and(|made| {
-                left.iter()
-                    .any(|(known, loops, calls)| *known == made && *loops == at.loops && *calls == at.calls)
-            });
-            if again && !seen.contains(&at.place) {
-                continue;
-            }
-            left.extend(behind.made.map(|made| (made, at.loops.clone(), at.calls.clone())));
-            if seen.insert(at.place) {
-                let module_is_behind = !one.device.is_gpu() && &**operation == "a forward";
-                found.push(Meeting {
-                    at: at.clone(),
-                    one,
-                    other,
-                    operation: operation.clone(),
-                    module_is_behind,
                 });
             }
         }

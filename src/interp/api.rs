@@ -1,6 +1,6 @@
 //! Calls of the frameworks: what the tables say of them is done to the heap and written into the trace.
 
-use super::{Call, Instance, Interp, Invocation, python, transfer};
+use super::{Call, Instance, Interp, Invocation, LossCall, python, transfer};
 use crate::apis::{Api, Context, Expects, Mark, RangeFunction, Role, Slot, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::{Loss, PlacedOnGpu, Sight};
@@ -73,7 +73,7 @@ impl<'p> Interp<'p> {
             self.effects(api, call);
         }
         self.note_draw(call);
-        self.meet_operands(call);
+        self.on_call(call);
         let value = transfer::apply(self, call);
         let value = self.finish(api, call, value);
         let value = self.note_cut(api, call, value);
@@ -167,14 +167,7 @@ impl<'p> Interp<'p> {
         let Some(loss) = &api.loss else { return };
         let input = self.unless_taped(call.get(&loss.input));
         let target = call.get(&loss.target);
-        if let (Some(a), Some(b)) = (input.as_tensor(), target.as_tensor())
-            && !self.apis.is_copying(api.name)
-        {
-            let (a, b) = (a.clone(), b.clone());
-            if !self.note_stranded(&[a.clone(), b.clone()], call.place) {
-                self.meet_whole(&a, &b, call.place, ["the input of this loss", "its target"]);
-            }
-        }
+        self.on_loss(&LossCall { input: &input, target: &target, call });
         let expects = self.expectation(&loss.expects, call);
         let input_place = call.place_of(&loss.input).unwrap_or(call.place);
         let confidence = input.as_tensor().map_or(Confidence::High, |tensor| tensor.confidence);

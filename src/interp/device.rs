@@ -1,10 +1,7 @@
-//! Devices: which one a module's tensors are on, what moves with it, and operands of one operation that
-//! live apart. A device counts only where a call put something there; what nobody placed is unknown.
+//! Devices: which one a module's tensors are on, and what moves with it. A device counts only where a call put something there; what nobody placed is unknown.
 
-use super::{ActiveLoop, Call, Frame, Interp, Invocation, transfer};
+use super::{Call, Interp, Invocation, transfer};
 use crate::apis::Literal;
-use crate::report::{Confidence, Place};
-use crate::trace::{At, Side, Sight};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -12,44 +9,7 @@ use ustr::Ustr;
 /// How far from an instance that nobody made its parts are looked for.
 const REACH: usize = 4;
 
-/// A call of a module from outside of any forward, while it runs.
-pub(super) struct OpenForward {
-    module: ObjId,
-    pub place: Place,
-    inputs: Vec<Rc<Tensor>>,
-    /// All tensors that it was called with, wherever they are.
-    pub given: Vec<Rc<Tensor>>,
-    frames: usize,
-    loops: usize,
-    /// Tensors on two devices met in it: where its output is no longer matters.
-    failed: bool,
-    /// Numbers of a dtype met weights of another in it.
-    pub mistyped: bool,
-}
-
 impl<'p> Interp<'p> {
-    pub(super) fn open_forward(&mut self, module: ObjId, call: &Call) {
-        let mut given = Vec::new();
-        call.values().for_each(|value| collect_tensors(value, &mut given));
-        let placed = |tensor: &&Rc<Tensor>| tensor.device != Device::Unknown;
-        let inputs = given.iter().filter(placed).cloned().collect();
-        let (frames, loops, place) = (self.frames.len(), self.active.len(), call.place);
-        let (failed, mistyped) = (false, false);
-        self.forwards.push(OpenForward { module, place, inputs, given, frames, loops, failed, mistyped });
-    }
-
-    /// What the outermost forward gives.
-    pub(super) fn close_forward(&mut self, output: Value) -> Value {
-        let Some(open) = self.forwards.pop() else { return output };
-        let output = if open.failed { self.on_device(&output, Device::Unknown) } else { output };
-        match &output {
-            Value::Tensor(tensor) if open.mistyped => {
-                Value::tensor(Tensor { dtype: None, ..(**tensor).clone() })
-            }
-            _ => output,
-        }
-    }
-
     /// The device of all tensors of a module; unknown where they are on several.
     pub fn device_of_module(&self, object: ObjId) -> Device {
         let mut found: Option<Device> = None;
@@ -70,7 +30,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The device of the tensors that a module holds itself; `None` when it holds none.
-    pub(super) fn own_device(&self, object: ObjId) -> Option<Device> {
+    pub(crate) fn own_device(&self, object: ObjId) -> Option<Device> {
         let here = self.heap.get(object);
         let module = here.module()?;
         if module.weights != Learned::Nothing {
@@ -87,75 +47,6 @@ impl<'p> Interp<'p> {
         Some(if devices.all(|device| device == first) { first } else { Device::Unknown })
     }
 
-    /// A layer and the tensors that it is called with.
-    pub(super) fn meet_layer(&mut self, object: ObjId, call: &Call) {
-        let Some(device) = self.own_device(object) else { return };
-        if self.note_stranded_input(object, device, call) || device == Device::Unknown {
-            return;
-        }
-        let here = self.heap.get(object);
-        if here.module().is_some_and(|module| module.managed || module.scatters) {
-            return;
-        }
-        let mut inputs = Vec::new();
-        call.values().for_each(|value| collect_tensors(value, &mut inputs));
-        let apart = |tensor: &&Rc<Tensor>| {
-            tensor.device != Device::Unknown
-                && device.differs(tensor.device)
-                && !tensor.is_array
-                && tensor.rank() != Some(0)
-        };
-        // A model that is not seen into may want its lengths on the CPU, whatever else it is given.
-        let hidden = here.module().is_some_and(|module| module.weights == Learned::Opaque);
-        if hidden && !inputs.iter().all(|input| apart(&input)) {
-            return;
-        }
-        let Some(input) = inputs.iter().find(apart).cloned() else { return };
-        let weights = |confidence: Confidence, module: ObjId, interp: &Self| Side {
-            device,
-            what: Rc::from(format!("`{}`", interp.class_name(module))),
-            made: Some(interp.heap.get(module).site),
-            confidence,
-        };
-        let confidence = here.confidence;
-        let other = Side {
-            device: input.device,
-            what: Rc::from("its input"),
-            made: input.made,
-            confidence: input.confidence,
-        };
-        // What the whole model was called with, and not what its forward made, is at fault outside.
-        let outside = self.forwards.first().filter(|outer| {
-            outer.module != object
-                && outer.inputs.iter().any(|given| given.device == input.device && !given.is_array)
-        });
-        let (at, one) = match outside {
-            Some(outer) => {
-                let at = self.at_depth(outer, confidence.min(input.confidence));
-                (at, weights(confidence, outer.module, self))
-            }
-            None => {
-                let at = self.at(call.place, confidence.min(input.confidence));
-                (at, weights(confidence, object, self))
-            }
-        };
-        let sight = Sight::Meet { one, other, operation: Rc::from("a forward") };
-        self.out.observations.push(crate::trace::Observation::new(at, sight));
-        self.forwards.iter_mut().for_each(|open| open.failed = true);
-    }
-
-    pub(super) fn at_depth(&self, outer: &OpenForward, confidence: Confidence) -> At {
-        let loops = self.active.iter().take(outer.loops).map(|active: &ActiveLoop| active.id);
-        let calls = self.frames.iter().take(outer.frames).filter_map(|frame: &Frame| frame.site);
-        At {
-            place: outer.place,
-            loops: loops.collect(),
-            calls: calls.collect(),
-            seeded: self.seeded,
-            confidence: confidence.min(self.trust),
-        }
-    }
-
     /// The call as a module sees it that moves its inputs to its own devices.
     pub(super) fn scattered(&mut self, object: ObjId, call: &Call) -> Call {
         let device = self.device_of_module(object);
@@ -170,37 +61,6 @@ impl<'p> Interp<'p> {
             passed.value = self.on_device(&passed.value, device);
         }
         call
-    }
-
-    /// Two tensors of an operation on two devices. Scalars on the CPU may meet anything.
-    pub(super) fn meet(&mut self, a: &Rc<Tensor>, b: &Rc<Tensor>, place: Place) {
-        let scalar =
-            |tensor: &Tensor| tensor.device == Device::Cpu && tensor.rank().is_none_or(|rank| rank == 0);
-        if self.note_stranded(&[a.clone(), b.clone()], place) {
-            return;
-        }
-        if !scalar(a) && !scalar(b) {
-            self.meet_whole(a, b, place, ["the left operand", "the right operand"]);
-        }
-    }
-
-    /// Two tensors of which neither may stay behind, such as the input and the target of a loss.
-    pub(super) fn meet_whole(&mut self, a: &Rc<Tensor>, b: &Rc<Tensor>, place: Place, names: [&str; 2]) {
-        if !a.device.differs(b.device) || a.is_array || b.is_array {
-            return;
-        }
-        if a.rank() == Some(0) || b.rank() == Some(0) {
-            return;
-        }
-        let side = |tensor: &Tensor, what: &str| Side {
-            device: tensor.device,
-            what: Rc::from(what),
-            made: tensor.made,
-            confidence: tensor.confidence,
-        };
-        let (one, other) = (side(a, names[0]), side(b, names[1]));
-        let confidence = a.confidence.min(b.confidence);
-        self.see(place, Sight::Meet { one, other, operation: Rc::from("this operation") }, confidence);
     }
 
     /// `module.to(...)`: in place, with all inside.
@@ -342,7 +202,7 @@ pub(super) fn moves_along(object: &Object, name: Ustr, value: &Value) -> bool {
     of_framework || module.buffers.contains(&name) || tensor.is_parameter()
 }
 
-pub(super) fn collect_tensors(value: &Value, all: &mut Vec<Rc<Tensor>>) {
+pub(crate) fn collect_tensors(value: &Value, all: &mut Vec<Rc<Tensor>>) {
     match value {
         Value::Tensor(tensor) => all.push(tensor.clone()),
         Value::Tuple(items) => items.iter().for_each(|item| collect_tensors(item, all)),

@@ -131,7 +131,7 @@ impl<'p> Interp<'p> {
     }
 
     /// A value with all tensors in it on a device: dicts and lists of them are new ones.
-    pub(super) fn on_device(&mut self, value: &Value, device: Device) -> Value {
+    pub(crate) fn on_device(&mut self, value: &Value, device: Device) -> Value {
         match value {
             Value::Tensor(tensor) => Value::tensor(Tensor { device, home: None, ..(**tensor).clone() }),
             Value::Tuple(items) => {

@@ -1,7 +1,7 @@
 //! Expressions: what they evaluate to.
 
 use super::layered::symbolic;
-use super::{Call, Compare, Interp, Passed, python, transfer};
+use super::{Call, Compare, Interp, Operation, Operator, Passed, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::trace::{Effect, Over, When};
@@ -231,10 +231,8 @@ impl<'p> Interp<'p> {
             return self.operator_method(op, a, b, place).unwrap_or_default();
         }
         if let (Some(x), Some(y)) = (a.as_tensor(), b.as_tensor()) {
-            self.meet(x, y, place);
-            if op == BinaryOp::MatMul {
-                self.meet_factors(x, y, place);
-            }
+            let operator = Operator::Binary(op);
+            self.on_operation(&Operation { operator, left: x, right: y, place });
         }
         let result = transfer::binary(self, op, a, b, place, same).unwrap_or_default();
         let mut result = self.recipe_of_binary(op, a, b, place, result);
@@ -268,7 +266,8 @@ impl<'p> Interp<'p> {
             {
                 let place = self.expr_place(*right);
                 if let (Some(x), Some(y)) = (left.as_tensor(), right_value.as_tensor()) {
-                    self.meet_compared(x, y, place);
+                    let operator = Operator::Compare;
+                    self.on_operation(&Operation { operator, left: x, right: y, place });
                 }
                 let mask = transfer::compare(self, *op, &left, &right_value, place).unwrap_or_default();
                 return self.recipe_of_comparison(*op, &left, &right_value, place, mask);

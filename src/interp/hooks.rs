@@ -2,14 +2,15 @@
 //! about what is wrong with them. A checker names the handlers it has; an event that nobody asked for costs a
 //! test of an empty list.
 
-use super::{Interp, Invocation};
-use crate::apis::{EffectSpec, Verb};
+use super::{Call, Interp, Invocation};
+use crate::apis::{EffectSpec, Transfer, Verb};
 use crate::report::{Confidence, FileId, Place};
-use crate::syntax::{Block, CompareOp, ExprId, Handler, StmtId};
-use crate::trace::{Exit, Node, Observation};
+use crate::syntax::{BinaryOp, Block, CompareOp, ExprId, Handler, StmtId};
+use crate::trace::{At, Exit, Node, Observation};
 use crate::values::*;
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
+use std::rc::Rc;
 use ustr::Ustr;
 
 /// Declares the kinds of events: one field for each in [`Checker`] and in [`Hooks`].
@@ -79,6 +80,20 @@ events! {
     on_exhausted(&Exhausted<'_>);
     /// An instance of a class of the project or of a framework was made; its constructor has not run yet.
     on_instance(&Instance);
+    /// A module is called from outside of any forward.
+    on_forward(&ForwardCall<'_>);
+    /// What such a call gives; a checker may change what is known of it.
+    on_forward_end(&RefCell<Value>);
+    /// A layer of a framework is called, or a module that is not seen into.
+    on_layer(&LayerCall<'_>);
+    /// A layer is about to be applied to its operands.
+    on_layer_applied(&AppliedLayer<'_>);
+    /// A function, method or layer of a framework did its effects, and is about to give something.
+    on_call(&Invocation<'_>);
+    /// An operator is about to be applied to two tensors.
+    on_operation(&Operation<'_>);
+    /// A loss was computed.
+    on_loss(&LossCall<'_>);
     /// A call has an effect that the tables name.
     on_effect(&Declared<'_>);
     /// A backward pass is about to walk the graph of a tensor.
@@ -175,6 +190,46 @@ pub struct Exhausted<'e> {
 pub struct Instance {
     pub object: ObjId,
     pub place: Place,
+}
+
+/// A call of a module.
+pub struct ForwardCall<'e> {
+    pub module: ObjId,
+    pub call: &'e Call,
+}
+
+/// A call of a layer, as it is written.
+pub struct LayerCall<'e> {
+    pub layer: ObjId,
+    pub call: &'e Call,
+}
+
+/// A layer that computes as a function of the tables does.
+pub struct AppliedLayer<'e> {
+    pub layer: ObjId,
+    pub transfer: Transfer,
+    pub call: &'e Invocation<'e>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    Binary(BinaryOp),
+    Compare,
+}
+
+/// `left operator right`, of two tensors.
+pub struct Operation<'e> {
+    pub operator: Operator,
+    pub left: &'e Rc<Tensor>,
+    pub right: &'e Rc<Tensor>,
+    pub place: Place,
+}
+
+/// A call of a loss.
+pub struct LossCall<'e> {
+    pub input: &'e Value,
+    pub target: &'e Value,
+    pub call: &'e Invocation<'e>,
 }
 
 /// An effect of a call, as the tables declare it.
@@ -335,6 +390,11 @@ impl Interp<'_> {
     /// Writes down something seen here, for the rules to find by its type.
     pub fn observe(&mut self, place: Place, what: impl Any, confidence: Confidence) {
         let at = self.at(place, confidence);
+        self.observe_at(at, what);
+    }
+
+    /// The same for something that is at fault elsewhere.
+    pub fn observe_at(&mut self, at: At, what: impl Any) {
         self.out.observations.push(Observation::new(at, what));
     }
 }

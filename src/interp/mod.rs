@@ -63,13 +63,14 @@ mod workers;
 
 use call_path::{CallPath, CallPaths};
 pub(crate) use class::Base;
+pub(crate) use device::collect_tensors;
 use device::own_gpu;
 pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use feeding::is_held_in_order;
 pub use hooks::{
-    Abandoned, ArmEnd, Assignment, AttributeWrite, BackwardCall, Branch, Checker, Compare, Constructed,
-    ContainerWrite, Declared, ElementRead, ElementWrite, Exhausted, FunctionApplied, Hooks, Instance, Return,
-    Test, Tried, Update,
+    Abandoned, AppliedLayer, ArmEnd, Assignment, AttributeWrite, BackwardCall, Branch, Checker, Compare,
+    Constructed, ContainerWrite, Declared, ElementRead, ElementWrite, Exhausted, ForwardCall,
+    FunctionApplied, Hooks, Instance, LayerCall, LossCall, Operation, Operator, Return, Test, Tried, Update,
 };
 pub use invocation::{Call, Invocation, Passed};
 pub(crate) use modules::mark_graph;
@@ -134,8 +135,6 @@ pub struct Interp<'p> {
     recorded: bool,
     /// There are symbolic values, of which models are made.
     symbolic: bool,
-    /// Calls of modules that are running and were made outside of any forward.
-    forwards: Vec<device::OpenForward>,
     /// The call sites and unrolled iterations around us, so that a site has an object for each.
     path: CallPath,
     paths: CallPaths,
@@ -388,6 +387,11 @@ impl<'p> Interp<'p> {
             seeded: self.seeded,
             confidence: confidence.min(self.trust),
         }
+    }
+
+    /// Each iteration of the innermost loop comes here: no branch of it decides.
+    pub(crate) fn in_each_iteration(&self) -> bool {
+        self.active.last().is_some_and(|active| active.arms == self.arms)
     }
 
     /// Whether the running call, or the script itself, has no fuel left: what it did so far proves nothing.

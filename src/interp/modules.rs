@@ -1,11 +1,13 @@
 //! Modules: what their calls do and give, their mode, and what lies inside them.
 
-use super::{Call, Interp, Invocation, call_path::Hop, class::Base, parameters::is_parameter};
+use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall};
+use super::{call_path::Hop, class::Base, parameters::is_parameter};
 use crate::apis::{Api, Mark, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
 use crate::values::tensor::union_cuts;
 use crate::values::*;
+use std::cell::RefCell;
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -37,7 +39,7 @@ impl<'p> Interp<'p> {
         let call = scattered.as_ref().unwrap_or(call);
         let input = call.values().find_map(|value| value.as_tensor().cloned());
         if outermost {
-            self.open_forward(object, call);
+            self.on_forward(&ForwardCall { module: object, call });
         }
         let around = if outermost { std::mem::take(&mut self.kept) } else { 0 };
         let output = match self.project_forward(object) {
@@ -58,7 +60,9 @@ impl<'p> Interp<'p> {
         if !outermost {
             return output;
         }
-        let output = super::formulas::renewed(self.close_forward(output));
+        let output = RefCell::new(output);
+        self.on_forward_end(&output);
+        let output = super::formulas::renewed(output.into_inner());
         let output = self.forwarded(object, before, input, output, call.place);
         self.kept = self.kept.saturating_add(around);
         output
@@ -162,7 +166,7 @@ impl<'p> Interp<'p> {
         if let Some(inner) = self.wrapped(object).filter(|_| module.weights == Learned::Nothing) {
             return self.call_module(inner, call);
         }
-        self.meet_layer(object, call);
+        self.on_layer(&LayerCall { layer: object, call });
         let api = self.layer_api(object);
         let result = match api {
             Some(api) => self.apply_layer(object, api, call),
@@ -241,7 +245,7 @@ impl<'p> Interp<'p> {
             return Some(self.sequence(object, call));
         }
         if let Some(transfer) = transfer {
-            self.meet_weights(object, transfer, &invocation);
+            self.on_layer_applied(&AppliedLayer { layer: object, transfer, call: &invocation });
         }
         // `F.dropout(training=)` and its kin take the layer's own mode.
         let training = self.heap.get(object).module().map_or(Mode::Unknown, |module| module.mode);

@@ -85,7 +85,6 @@ impl<'p> Interp<'p> {
             volatile: false,
             recorded: false,
             symbolic: false,
-            forwards: Vec::new(),
             carried: 0,
             gathered: ObjSet::default(),
             endings: Vec::new(),

@@ -12,7 +12,7 @@ pub use walk::{Protocol, Way, walk};
 use crate::apis::{Expects, LossSpec};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::FnId;
-use crate::values::{DType, Device, Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
+use crate::values::{Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -225,8 +225,6 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
-    /// Numbers of a dtype met weights, or factors, of another; or a `lookup` was made with them.
-    Mistyped { what: Rc<str>, made: Option<Place>, gets: DType, wants: DType, lookup: bool },
     /// What a model gave was compared with something that no model gave.
     Scored,
     /// A sampler was told which epoch it is in; some sampler that we do not see was.
@@ -235,10 +233,6 @@ pub enum Sight {
     Parallel { module: ObjId },
     /// What the workers of a loader do.
     Work(Rc<Work>),
-    /// Operands on two devices met.
-    Meet { one: Side, other: Side, operation: Rc<str> },
-    /// A tensor that was made on the CPU, because nothing said a device, met the model in its forward.
-    Stranded(Rc<Stranded>),
     /// A method gave a new tensor, and the statement dropped it.
     Dropped { method: Ustr, receiver: Rc<str> },
     /// Numbers are dropped in a forward, whatever mode the model is in.
@@ -295,27 +289,6 @@ pub struct Work {
 pub enum OnGpu {
     Moved,
     Held,
-}
-
-#[derive(Clone, Debug)]
-pub struct Stranded {
-    /// Where it was made.
-    pub made: Place,
-    /// The attribute that holds it.
-    pub attribute: Option<Ustr>,
-    pub class: Rc<str>,
-    /// Where the model is.
-    pub device: Device,
-    /// A framework places the model.
-    pub placed: bool,
-}
-
-#[derive(Clone, Debug)]
-pub struct Side {
-    pub device: Device,
-    pub what: Rc<str>,
-    pub made: Option<Place>,
-    pub confidence: Confidence,
 }
 
 /// A loss that was computed.

@@ -1,8 +1,13 @@
 //! A tensor that a forward makes on the CPU, whatever device the model is on.
 
+use super::stranded::Stranded;
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
-use crate::report::{Fix, Severity};
+use crate::facts::edits::Draft;
+use crate::facts::{Findings, Places, Script};
+use crate::report::{Confidence, Edit, Fix, Place, Severity};
+use crate::syntax::{ExprId, ExprKind};
+use crate::trace::At;
+use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "cpu-tensor-in-forward",
@@ -15,27 +20,71 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// Each tensor once, and where the model is trained on the GPU, or may be.
 fn check(script: &Script, out: &mut Findings) {
-    for found in script.stranded_tensors() {
-        let class = &found.stranded.class;
-        let message = match found.stranded.attribute {
-            Some(name) => format!("`self.{name}` stays on the CPU when `{class}` is moved to the GPU"),
-            None => format!("this tensor is made on the CPU, wherever `{class}` is"),
-        };
-        let help = match found.stranded.attribute {
-            Some(name) => format!(
-                "keep it with `self.register_buffer(\"{name}\", ...)`: a buffer moves with the module"
-            ),
-            None => "make it where the input is: pass `device=x.device`".to_owned(),
-        };
-        let finding = script
-            .finding(RULE.id, RULE.severity, &found.at, message)
-            .because(found.met, "meets the model's tensors here")
-            .note("on the GPU the forward ends the run with an error")
-            .help(help);
-        let fix = script.made_beside(found.at.place, "device");
-        let fix = fix.filter(|_| found.stranded.attribute.is_none());
-        let fix = fix.map(|edits| Fix::safe("make it on the device of the input", edits));
-        out.push(finding.fix(fix), &found.at);
+    let mut seen = Places::default();
+    for (met, stranded) in script.observed::<Stranded>() {
+        let Some(confidence) = trust_in_gpu(script, stranded) else { continue };
+        if seen.insert(stranded.made) {
+            let confidence = met.confidence.min(confidence);
+            let at = At { place: stranded.made, calls: Rc::from([]), confidence, ..met.clone() };
+            report(script, &at, met.place, stranded, out);
+        }
+    }
+}
+
+fn report(script: &Script, at: &At, met: Place, stranded: &Stranded, out: &mut Findings) {
+    let class = &stranded.class;
+    let (message, help) = match stranded.attribute {
+        Some(name) => (
+            format!("`self.{name}` stays on the CPU when `{class}` is moved to the GPU"),
+            format!("keep it with `self.register_buffer(\"{name}\", ...)`: a buffer moves with the module"),
+        ),
+        None => (
+            format!("this tensor is made on the CPU, wherever `{class}` is"),
+            "make it where the input is: pass `device=x.device`".to_owned(),
+        ),
+    };
+    let finding = script
+        .finding(RULE.id, RULE.severity, at, message)
+        .because(met, "meets the model's tensors here")
+        .note("on the GPU the forward ends the run with an error")
+        .help(help);
+    let fix = made_beside(script, at.place).filter(|_| stranded.attribute.is_none());
+    let fix = fix.map(|edits| Fix::safe("make it on the device of the input", edits));
+    out.push(finding.fix(fix), at);
+}
+
+/// How sure it is that the model runs on the GPU; `None` where nothing says so.
+fn trust_in_gpu(script: &Script, stranded: &Stranded) -> Option<Confidence> {
+    if stranded.device.is_gpu() {
+        Some(Confidence::High)
+    } else if stranded.placed || script.rehearsal.uses_gpu {
+        Some(Confidence::Medium)
+    } else {
+        // Whoever makes an instance decides.
+        None
+    }
+}
+
+/// A call that makes a tensor by the size of another one, on the device of that one.
+fn made_beside(script: &Script, made: Place) -> Option<Vec<Edit>> {
+    let draft = script.draft(made.file);
+    let call = draft.call_at(made.span)?;
+    let maker = draft.qualified(call.callee)?;
+    let is_class = maker.rsplit('.').next().is_none_or(|name| name.starts_with(char::is_uppercase));
+    let model = call.args.iter().find_map(|arg| sized_by(draft, arg.value))?;
+    (!is_class).then(|| script.with_argument(made, "device", &format!("{model}.device")))?
+}
+
+/// The name of what an expression asks for its size: `x` of `x.size(0)` and `x.shape[0]`.
+fn sized_by<'a>(draft: Draft<'a>, expr: ExprId) -> Option<&'a str> {
+    match &draft.expr(expr).kind {
+        ExprKind::Call { callee, .. } => sized_by(draft, *callee),
+        ExprKind::Subscript { base, .. } => sized_by(draft, *base),
+        ExprKind::Attribute { base, name, .. } if matches!(name.as_str(), "size" | "shape") => {
+            matches!(draft.expr(*base).kind, ExprKind::Name(_)).then(|| draft.written(*base))
+        }
+        _ => None,
     }
 }

@@ -1,8 +1,11 @@
 //! Operands of one operation on two devices.
 
+use super::meetings::Meeting;
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
+use crate::facts::{Findings, Places, Script};
 use crate::report::Severity;
+use crate::trace::At;
+use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "device-mismatch",
@@ -16,28 +19,44 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for meeting in script.device_meetings() {
-        let (one, other) = (meeting.one, meeting.other);
-        let message = format!(
-            "{} is on {}, {} on {}",
-            one.what,
-            one.device.describe(),
-            other.what,
-            other.device.describe()
-        );
-        let mut finding = script.finding(RULE.id, RULE.severity, &meeting.at, message);
-        for side in [one, other] {
-            if let Some(made) = side.made {
-                finding = finding.because(made, format!("on {}", side.device.describe()));
-            }
+    let mut seen = Places::default();
+    let mut left = Vec::new();
+    for (at, meeting) in script.observed::<Meeting>() {
+        let (one, other) = (&meeting.one, &meeting.other);
+        // What stays behind fails at its first use; the uses after it on the same way say nothing new.
+        let behind = if one.device.is_gpu() { other } else { one };
+        let again = behind.made.is_some_and(|made| {
+            left.iter().any(|(known, loops, calls)| {
+                *known == made && Rc::eq(loops, &at.loops) && Rc::eq(calls, &at.calls)
+            })
+        });
+        if again && !seen.contains(&at.place) {
+            continue;
         }
-        let help = match meeting.module_is_behind {
-            true => "move the model, too: `model.to(device)` before the optimizer is made",
-            false => "move both to one device",
-        };
-        out.push(
-            finding.note(format!("{} of both ends the run with an error", meeting.operation)).help(help),
-            &meeting.at,
-        );
+        left.extend(behind.made.map(|made| (made, at.loops.clone(), at.calls.clone())));
+        if seen.insert(at.place) {
+            report(script, at, meeting, out);
+        }
     }
+}
+
+fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
+    let (one, other) = (&meeting.one, &meeting.other);
+    let (here, there) = (one.device.describe(), other.device.describe());
+    let message = format!("{} is on {here}, {} on {there}", one.what, other.what);
+    let mut finding = script.finding(RULE.id, RULE.severity, at, message);
+    for side in [one, other] {
+        if let Some(made) = side.made {
+            finding = finding.because(made, format!("on {}", side.device.describe()));
+        }
+    }
+    // A module stayed where its input is not.
+    let help = match meeting.in_forward && !one.device.is_gpu() {
+        true => "move the model, too: `model.to(device)` before the optimizer is made",
+        false => "move both to one device",
+    };
+    out.push(
+        finding.note(format!("{} of both ends the run with an error", meeting.operation)).help(help),
+        at,
+    );
 }

@@ -3,7 +3,11 @@
 mod cpu_tensor_in_forward;
 mod device_mismatch;
 mod dtype_mismatch;
+mod dtypes;
+mod forwards;
 mod handlers;
+mod meetings;
+mod stranded;
 mod swallowed_gpu_error;
 
 use crate::checks::Concern;
@@ -15,5 +19,5 @@ pub(super) static CONCERN: Concern = Concern {
         &dtype_mismatch::RULE,
         &swallowed_gpu_error::RULE,
     ],
-    checkers: &[&handlers::CHECKER],
+    checkers: &[&dtypes::CHECKER, &forwards::CHECKER, &handlers::CHECKER, &meetings::CHECKER],
 };

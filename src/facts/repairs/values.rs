@@ -20,16 +20,6 @@ impl<'a> Script<'a> {
         Some(vec![edit])
     }
 
-    /// A call that makes a tensor by the size of another one, on the device of that one.
-    pub fn made_beside(&self, made: Place, device: &str) -> Option<Vec<Edit>> {
-        let draft = self.draft(made.file);
-        let call = draft.call_at(made.span)?;
-        let maker = draft.qualified(call.callee)?;
-        let is_class = maker.rsplit('.').next().is_none_or(|name| name.starts_with(char::is_uppercase));
-        let model = call.args.iter().find_map(|arg| draft.sized_by(arg.value))?;
-        (!is_class).then(|| self.with_argument(made, device, &format!("{model}.{device}")))?
-    }
-
     /// A number that stands there itself, or the length of something, as another number.
     pub fn another_number(&self, place: Place, number: &str) -> Option<Vec<Edit>> {
         let draft = self.draft(place.file);
@@ -132,18 +122,6 @@ impl<'a> Script<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// The name of what an expression asks for its size: `x` of `x.size(0)` and `x.shape[0]`.
-    fn sized_by(&self, expr: ExprId) -> Option<&'a str> {
-        match &self.expr(expr).kind {
-            ExprKind::Call { callee, .. } => self.sized_by(*callee),
-            ExprKind::Subscript { base, .. } => self.sized_by(*base),
-            ExprKind::Attribute { base, name, .. } if matches!(name.as_str(), "size" | "shape") => {
-                matches!(self.expr(*base).kind, ExprKind::Name(_)).then(|| self.written(*base))
-            }
-            _ => None,
-        }
-    }
-
     /// What the statement of a place assigns to one target.
     pub(crate) fn assigned_value(&self, span: Span) -> Option<ExprId> {
         match &self.statement(self.statement_at(span)?).kind {

@@ -1,0 +1,114 @@
+//! Numbers of one dtype that meet weights, or factors, of another. A dtype counts only where the script chose it,
+//! or where the framework's default is known to hold.
+
+use super::forwards::Forwards;
+use crate::apis::Transfer;
+use crate::interp::{AppliedLayer, Checker, Interp, Operation, Operator};
+use crate::report::{Confidence, Place};
+use crate::syntax::BinaryOp;
+use crate::trace::At;
+use crate::values::{DType, Learned, ObjId, Tensor};
+use std::rc::Rc;
+
+pub(super) static CHECKER: Checker =
+    Checker { on_layer_applied: Some(meet_weights), on_operation: Some(meet_factors), ..Checker::SILENT };
+
+/// Numbers of a dtype met weights, or factors, of another.
+pub(super) struct Mistyped {
+    pub what: Rc<str>,
+    /// Where the numbers come from.
+    pub made: Option<Place>,
+    pub gets: DType,
+    pub wants: DType,
+    /// They were looked up in a table, which takes whole numbers.
+    pub lookup: bool,
+}
+
+/// What a layer asks of its input's dtype.
+#[derive(Clone, Copy, PartialEq)]
+enum Asks {
+    /// The dtype of its weights.
+    Same,
+    /// The same, or a shorter one.
+    Floats,
+    /// Whole numbers.
+    Whole,
+}
+
+fn asks(transfer: Transfer) -> Option<Asks> {
+    match transfer {
+        Transfer::Linear
+        | Transfer::Conv
+        | Transfer::ConvTranspose
+        | Transfer::Recurrent
+        | Transfer::RecurrentCell
+        | Transfer::AttentionPair => Some(Asks::Same),
+        Transfer::Like => Some(Asks::Floats),
+        Transfer::Embedding => Some(Asks::Whole),
+        _ => None,
+    }
+}
+
+/// A layer, and numbers of a dtype that it does not take.
+fn meet_weights(cx: &mut Interp<'_>, applied: &AppliedLayer<'_>) {
+    let call = applied.call;
+    let Some(asks) = asks(applied.transfer).filter(|_| !cx.apis.is_copying(call.api.name)) else { return };
+    let Some(input) = call.nth_tensor(0).filter(|input| !input.is_array) else { return };
+    let here = cx.heap.get(applied.layer);
+    let Some(module) = here.module().filter(|module| !module.managed) else { return };
+    let (Some(gets), Some(wants)) = (input.dtype, module.dtype) else { return };
+    let learns = module.weights != Learned::Nothing;
+    let confidence = here.confidence.min(input.confidence);
+    if !cx.has_plain_dtypes() || !learns || !refuses(cx, asks, gets, wants) {
+        return;
+    }
+    let (what, made, lookup) = (cx.class_name(applied.layer), input.made, asks == Asks::Whole);
+    end_forward(cx, applied.layer, Mistyped { what, made, gets, wants, lookup }, confidence);
+}
+
+fn refuses(cx: &Interp<'_>, asks: Asks, gets: DType, weights: DType) -> bool {
+    let differs = gets != weights && gets != DType::Complex64;
+    // Autocast leaves doubles and whole numbers as they are.
+    let cast = cx.autocast().is_some() && gets.is_float() && gets != DType::Float64;
+    match asks {
+        Asks::Same => differs && !cast,
+        Asks::Floats => differs && (gets == DType::Float64 || weights == DType::Float64),
+        Asks::Whole => gets.is_float(),
+    }
+}
+
+/// One report for a forward: what comes after the error never runs.
+fn end_forward(cx: &mut Interp<'_>, layer: ObjId, mistyped: Mistyped, confidence: Confidence) {
+    let mut forwards: Forwards = cx.recall();
+    if !forwards.0.iter().any(|open| open.mistyped) {
+        // What the model was called with, and not what its forward made, is at fault outside.
+        let outer = forwards.0.first().filter(|outer| {
+            outer.given.iter().any(|given| given.dtype == Some(mistyped.gets) && !given.is_array)
+        });
+        let at = match outer {
+            Some(outer) => At { confidence: outer.at.confidence.min(confidence), ..outer.at.clone() },
+            None => {
+                let place = forwards.0.last().map_or(cx.heap.get(layer).site, |open| open.at.place);
+                cx.at(place, confidence)
+            }
+        };
+        cx.observe_at(at, mistyped);
+        forwards.0.iter_mut().for_each(|open| open.mistyped = true);
+    }
+    cx.remember(|all: &mut Forwards| *all = forwards);
+}
+
+/// The factors of a matrix product, which are of one dtype.
+fn meet_factors(cx: &mut Interp<'_>, operation: &Operation<'_>) {
+    let (a, b): (&Tensor, &Tensor) = (operation.left, operation.right);
+    let (Some(gets), Some(wants)) = (a.dtype, b.dtype) else { return };
+    if operation.operator != Operator::Binary(BinaryOp::MatMul) || a.is_array || b.is_array || gets == wants {
+        return;
+    }
+    let cast = cx.autocast().is_some() && gets != DType::Float64 && wants != DType::Float64;
+    if !cast && cx.has_plain_dtypes() && gets.is_float() && wants.is_float() {
+        let what = Rc::from("this product");
+        let product = Mistyped { what, made: a.made, gets, wants, lookup: false };
+        cx.observe(operation.place, product, a.confidence.min(b.confidence));
+    }
+}

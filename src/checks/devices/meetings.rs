@@ -1,0 +1,154 @@
+//! Operands of one operation that live apart. A device counts only where a call put something there; what nobody
+//! placed is unknown.
+
+use super::forwards::Forwards;
+use super::stranded::{may_stay_on_purpose, note_stranded, note_stranded_input};
+use crate::apis::Transfer;
+use crate::interp::{Checker, Interp, Invocation, LayerCall, LossCall, Operation, Operator, collect_tensors};
+use crate::report::Place;
+use crate::trace::At;
+use crate::values::{Device, Learned, ObjId, State, Tensor, Value};
+use std::rc::Rc;
+
+pub(super) static CHECKER: Checker = Checker {
+    on_layer: Some(meet_layer),
+    on_call: Some(meet_operands),
+    on_operation: Some(meet),
+    on_loss: Some(meet_target),
+    ..Checker::SILENT
+};
+
+/// Operands on two devices met.
+pub(super) struct Meeting {
+    pub one: Side,
+    pub other: Side,
+    pub operation: &'static str,
+    /// One of them is the weights of a module.
+    pub in_forward: bool,
+}
+
+pub(super) struct Side {
+    pub device: Device,
+    pub what: Rc<str>,
+    pub made: Option<Place>,
+}
+
+/// A layer and the tensors that it is called with.
+fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
+    let (object, call) = (called.layer, called.call);
+    let Some(device) = cx.own_device(object) else { return };
+    if note_stranded_input(cx, object, device, call) || device == Device::Unknown {
+        return;
+    }
+    let here = cx.heap.get(object);
+    if here.module().is_some_and(|module| module.managed || module.scatters) {
+        return;
+    }
+    let mut inputs = Vec::new();
+    call.values().for_each(|value| collect_tensors(value, &mut inputs));
+    let apart = |tensor: &&Rc<Tensor>| {
+        tensor.device != Device::Unknown
+            && device.differs(tensor.device)
+            && !tensor.is_array
+            && tensor.rank() != Some(0)
+    };
+    // A model that is not seen into may want its lengths on the CPU, whatever else it is given.
+    let hidden = here.module().is_some_and(|module| module.weights == Learned::Opaque);
+    if hidden && !inputs.iter().all(|input| apart(&input)) {
+        return;
+    }
+    let Some(input) = inputs.iter().find(apart).cloned() else { return };
+    let confidence = here.confidence.min(input.confidence);
+    let (module, at) = at_fault(cx, object, &input).unwrap_or((object, cx.at(call.place, confidence)));
+    let what = Rc::from(format!("`{}`", cx.class_name(module)));
+    let one = Side { device, what, made: Some(cx.heap.get(module).site) };
+    let other = Side { device: input.device, what: Rc::from("its input"), made: input.made };
+    let meeting = Meeting { one, other, operation: "a forward", in_forward: true };
+    let at = At { confidence: confidence.min(at.confidence), ..at };
+    cx.observe_at(at, meeting);
+    cx.remember(|all: &mut Forwards| all.0.iter_mut().for_each(|open| open.failed = true));
+}
+
+/// What the whole model was called with, and not what its forward made, is at fault outside.
+fn at_fault(cx: &mut Interp<'_>, layer: ObjId, input: &Tensor) -> Option<(ObjId, At)> {
+    cx.remember(|all: &mut Forwards| {
+        let outer = all.0.first().filter(|outer| outer.module != layer)?;
+        let mut given = outer.given.iter();
+        let given = given.any(|given| given.device == input.device && !given.is_array);
+        given.then(|| (outer.module, outer.at.clone()))
+    })
+}
+
+/// Two tensors of an operation on two devices. Scalars on the CPU may meet anything.
+fn meet(cx: &mut Interp<'_>, operation: &Operation<'_>) {
+    let (a, b, place) = (operation.left, operation.right, operation.place);
+    if operation.operator == Operator::Compare && [a, b].into_iter().any(|tensor| may_stay_on_purpose(tensor))
+    {
+        return;
+    }
+    let scalar = |tensor: &Tensor| tensor.device == Device::Cpu && tensor.rank().is_none_or(|rank| rank == 0);
+    if note_stranded(cx, &[a.clone(), b.clone()], place) {
+        return;
+    }
+    if !scalar(a) && !scalar(b) {
+        meet_whole(cx, a, b, place, ["the left operand", "the right operand"]);
+    }
+}
+
+/// The input and the target of a loss.
+fn meet_target(cx: &mut Interp<'_>, loss: &LossCall<'_>) {
+    let (Some(a), Some(b)) = (loss.input.as_tensor(), loss.target.as_tensor()) else { return };
+    if !cx.apis.is_copying(loss.call.api.name) {
+        let place = loss.call.place;
+        if !note_stranded(cx, &[a.clone(), b.clone()], place) {
+            meet_whole(cx, a, b, place, ["the input of this loss", "its target"]);
+        }
+    }
+}
+
+/// Two tensors of which neither may stay behind, such as the input and the target of a loss.
+fn meet_whole(cx: &mut Interp<'_>, a: &Tensor, b: &Tensor, place: Place, names: [&str; 2]) {
+    if !a.device.differs(b.device) || a.is_array || b.is_array {
+        return;
+    }
+    if a.rank() == Some(0) || b.rank() == Some(0) {
+        return;
+    }
+    let side =
+        |tensor: &Tensor, what: &str| Side { device: tensor.device, what: Rc::from(what), made: tensor.made };
+    let (one, other) = (side(a, names[0]), side(b, names[1]));
+    let meeting = Meeting { one, other, operation: "this operation", in_forward: false };
+    let confidence = a.confidence.min(b.confidence);
+    cx.observe(place, meeting, confidence);
+}
+
+/// The operands of a framework's operation that needs them on one device.
+fn meet_operands(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    if !call.gives.is_some_and(|gives| gives.verb.meets()) {
+        return;
+    }
+    let mut operands = call.tensors();
+    for value in [call.nth(0), call.nth(1)] {
+        if let Value::Obj(object) = value.bare()
+            && let State::List(items) = &cx.heap.get(*object).state
+        {
+            items.exact.iter().flatten().for_each(|item| collect_tensors(item, &mut operands));
+        }
+    }
+    let compares = call.gives.is_some_and(|gives| gives.verb == Transfer::Compare);
+    if compares && operands.iter().any(|tensor| may_stay_on_purpose(tensor)) {
+        return;
+    }
+    let Some((first, rest)) = operands.split_first() else { return };
+    // A number on the CPU may meet anything.
+    let whole = |tensor: &Rc<Tensor>| {
+        tensor.device != Device::Cpu || tensor.stays_behind() || tensor.rank().is_some_and(|rank| rank > 0)
+    };
+    let apart = |tensor: &&Rc<Tensor>| first.device.differs(tensor.device) && whole(tensor);
+    let other = rest.iter().find(apart).filter(|_| whole(first));
+    if !note_stranded(cx, &operands, call.place)
+        && let Some(other) = other
+    {
+        meet_whole(cx, first, other, call.place, ["one of its tensors", "another"]);
+    }
+}

@@ -1,0 +1,110 @@
+//! Tensors that a forward makes where nobody said a device: they are on the CPU, and the model may not be.
+
+use crate::interp::{Call, Interp, collect_tensors};
+use crate::report::{Confidence, Place};
+use crate::syntax::{FnId, Function};
+use crate::values::{Device, Home, Learned, ObjId, Source, Tensor, Value};
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// By these names a class moves what it holds.
+const MOVING: [&str; 6] = ["_apply", "cpu", "cuda", "device", "to", "type_as"];
+
+/// A tensor that was made on the CPU, because nothing said a device, met the model in its forward.
+pub(super) struct Stranded {
+    /// Where it was made.
+    pub made: Place,
+    /// The attribute that holds it.
+    pub attribute: Option<Ustr>,
+    pub class: Rc<str>,
+    /// Where the model is.
+    pub device: Device,
+    /// A framework places the model.
+    pub placed: bool,
+}
+
+/// Tensors that meet in an operation, of which one may have been left on the CPU by a forward; whether
+/// one was.
+pub(super) fn note_stranded(cx: &mut Interp<'_>, tensors: &[Rc<Tensor>], place: Place) -> bool {
+    let Some(stray) = tensors.iter().find(|tensor| tensor.stays_behind()) else { return false };
+    let at_home = |tensor: &&Rc<Tensor>| {
+        tensor.home == Some(Home::Model)
+            && !tensor.is_array
+            && tensor.device != Device::Cpu
+            && tensor.rank() != Some(0)
+    };
+    let Some(other) = tensors.iter().find(at_home) else { return false };
+    let doubtful = may_stay_on_purpose(other) && other.device == Device::Unknown;
+    let sure = if doubtful { Confidence::Medium } else { other.confidence };
+    strand(cx, stray, sure, place)
+}
+
+/// A layer with weights that is called with what a forward may have left on the CPU; whether it is.
+pub(super) fn note_stranded_input(cx: &mut Interp<'_>, layer: ObjId, device: Device, call: &Call) -> bool {
+    let Some(module) = cx.heap.get(layer).module() else { return false };
+    if device == Device::Cpu || module.scatters || module.weights == Learned::Opaque {
+        return false;
+    }
+    let mut inputs = Vec::new();
+    call.values().for_each(|value| collect_tensors(value, &mut inputs));
+    let Some(stray) = inputs.iter().find(|tensor| tensor.stays_behind()) else { return false };
+    strand(cx, stray, Confidence::High, call.place)
+}
+
+/// What a forward is given is where the model is as a rule; lengths, which are compared with positions,
+/// may be left on the CPU.
+pub(super) fn may_stay_on_purpose(tensor: &Tensor) -> bool {
+    tensor.home == Some(Home::Model) && !tensor.learned && tensor.source != Source::Parameter
+}
+
+fn strand(cx: &mut Interp<'_>, stray: &Tensor, sure: Confidence, place: Place) -> bool {
+    let (Some(outer), Some(Home::Default { made, joined, .. })) = (cx.computing(), stray.home) else {
+        return false;
+    };
+    let device = cx.device_of_module(outer);
+    // What it is in another pass of a loop may be what a test asks for.
+    if device == Device::Cpu || (joined && !cx.in_each_iteration()) {
+        return false;
+    }
+    let (holder, attribute) = held_as(cx, made).unzip();
+    if cx.seeded.is_some() && !stays_where_made(cx, made, attribute) {
+        return false;
+    }
+    let placed = cx.is_owned(outer) || cx.heap.get(outer).module().is_some_and(|it| it.managed);
+    let inner = cx.running_modules().last();
+    let class = cx.class_name(holder.or(inner).unwrap_or(outer));
+    let confidence = stray.confidence.min(sure).min(cx.heap.get(outer).confidence);
+    cx.observe(place, Stranded { made, attribute, class, device, placed }, confidence);
+    true
+}
+
+/// The running module that holds what was made at a place, and in which attribute.
+fn held_as(cx: &Interp<'_>, made: Place) -> Option<(ObjId, Ustr)> {
+    let here = |home: Home| matches!(home, Home::Default { made: other, .. } if other == made);
+    let held = |value: &Value| value.as_tensor().is_some_and(|tensor| tensor.home.is_some_and(here));
+    cx.running_modules().find_map(|object| {
+        let attrs = &cx.heap.get(object).attrs;
+        attrs.iter().find(|(_, value)| held(value)).map(|(name, _)| (object, *name))
+    })
+}
+
+/// Of an instance that the script does not make itself: nothing in the file moves what it holds.
+fn stays_where_made(cx: &Interp<'_>, made: Place, attribute: Option<Ustr>) -> bool {
+    let module = cx.module(made.file);
+    let functions = || module.tree.functions.iter().enumerate();
+    let Some(attribute) = attribute else {
+        let inside = |function: &Function| function.span.contains(made.span);
+        return !functions().any(|(_, function)| function.name == "__init__" && inside(function));
+    };
+    let running = cx.running_functions(made.file);
+    let moves = |index: usize| {
+        let scope = &module.names.scopes[index];
+        let named = MOVING.iter().any(|name| scope.mentions.contains(Ustr::from(name)));
+        scope.mentions.contains(attribute) && named
+    };
+    !functions().any(|(index, function)| {
+        let own = MOVING.contains(&function.name.as_str()) && function.class.is_some();
+        let runs = running.contains(&FnId(index as u32));
+        own || (function.name != "__init__" && !runs && moves(index))
+    })
+}
