@@ -121,7 +121,7 @@ impl Script<'_> {
     }
 
     /// Whether a model is trained on what a loader yields.
-    pub(super) fn feeds_training(&self, loader: ObjId) -> bool {
+    pub(crate) fn feeds_training(&self, loader: ObjId) -> bool {
         let over = |id: &LoopId| {
             let info = self.rehearsal.loop_info(*id);
             matches!(info.over, Over::Loader(over) if over == loader) && self.descends_in(*id)
@@ -131,7 +131,7 @@ impl Script<'_> {
     }
 
     /// The loader that a dataset's batches come from.
-    pub(super) fn drives(&self, dataset: ObjId) -> ObjId {
+    pub(crate) fn drives(&self, dataset: ObjId) -> ObjId {
         let batched = self.rehearsal.heap.attr(dataset, Ustr::from("batched"));
         batched.and_then(Value::as_obj).unwrap_or(dataset)
     }
@@ -149,13 +149,13 @@ impl Script<'_> {
         kept.max().unwrap_or(0)
     }
 
-    pub(super) fn loops(&self) -> impl Iterator<Item = LoopId> {
+    pub(crate) fn loops(&self) -> impl Iterator<Item = LoopId> {
         (0..self.rehearsal.loops.len() as u32).map(LoopId)
     }
 
     /// Whether steps of descent are taken in a loop. An optimizer that runs a closure itself searches along
     /// a line: it wants all of the data at once.
-    pub(super) fn descends_in(&self, id: LoopId) -> bool {
+    pub(crate) fn descends_in(&self, id: LoopId) -> bool {
         let steps = self.steps();
         let searched = |at: &At| at.calls.iter().any(|(site, _)| steps.places.contains(site));
         let backward = self.sightings().any(|(at, sight)| {

@@ -1,5 +1,5 @@
 //! What is cut off: losses without a graph, parameters that no backward reaches, modules that nobody
-//! registered, results that were dropped.
+//! registered.
 
 use super::{Places, Script};
 use crate::interp::modules::descendants;
@@ -8,20 +8,6 @@ use crate::trace::{At, Effect, LoopId, Node, Sight};
 use crate::values::{Cut, Graph, Learned, ObjId, OptimizerState, State, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
-
-pub struct DroppedResult {
-    pub at: At,
-    pub method: Ustr,
-    pub receiver: Rc<str>,
-}
-
-pub struct ConstantDropout {
-    pub at: At,
-    pub by: Ustr,
-    /// A layer that is made anew in each forward.
-    pub is_layer: bool,
-    pub class: Rc<str>,
-}
 
 pub struct DetachedLoss {
     pub at: At,
@@ -45,37 +31,6 @@ struct Stepping {
 }
 
 impl<'a> Script<'a> {
-    pub fn dropped_results(&self) -> Vec<DroppedResult> {
-        let mut seen = Places::default();
-        let mut found = Vec::new();
-        for (at, sight) in self.sightings() {
-            let Sight::Dropped { method, receiver } = sight else { continue };
-            if seen.insert(at.place) {
-                found.push(DroppedResult { at: at.clone(), method: *method, receiver: receiver.clone() });
-            }
-        }
-        found
-    }
-
-    pub fn constant_dropouts(&self) -> Vec<ConstantDropout> {
-        let mut seen = Places::default();
-        let mut found = Vec::new();
-        for (at, sight) in self.sightings() {
-            let Sight::Drops { by, is_layer, class } = sight else { continue };
-            let purpose =
-                at.calls.iter().map(|(_, name)| name.as_str()).chain([&**class]).any(samples_on_purpose);
-            if !purpose && seen.insert(at.place) {
-                found.push(ConstantDropout {
-                    at: at.clone(),
-                    by: *by,
-                    is_layer: *is_layer,
-                    class: class.clone(),
-                });
-            }
-        }
-        found
-    }
-
     /// Backward passes that reach nothing of what the optimizer beside them steps.
     pub fn detached_losses(&self) -> Vec<DetachedLoss> {
         let stepping = self.stepping();
@@ -220,10 +175,4 @@ fn is_detached(loss: &Tensor) -> bool {
         }
         Graph::Unknown => false,
     }
-}
-
-/// Dropout at test time has a use: several passes say how sure a model is.
-fn samples_on_purpose(name: &str) -> bool {
-    let name = name.to_lowercase();
-    ["mc", "monte", "bayes", "uncertain", "ensemble", "sample"].iter().any(|word| name.contains(word))
 }

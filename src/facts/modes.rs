@@ -8,6 +8,9 @@ use crate::trace::{At, Effect, Entry, Event, Forward, LoopId, Node, Over, Protoc
 use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, State};
 use std::rc::Rc;
 
+/// What a model gave was compared with something that no model gave.
+pub struct Scored;
+
 /// A model that trains on in evaluation mode.
 pub struct StuckInEval {
     pub at: At,
@@ -370,18 +373,17 @@ impl<'a> Script<'a> {
 
     /// Whether something made without gradients goes into a loss, or is compared with labels, beside a forward.
     fn is_scored(&self, at: &At) -> bool {
-        self.sightings().any(|(other, sight)| {
-            let beside = other.loops == at.loops && other.calls == at.calls && other.seeded == at.seeded;
-            beside
-                && match sight {
-                    Sight::Scored => true,
-                    Sight::Loss(loss) => loss
-                        .input
-                        .as_tensor()
-                        .is_some_and(|input| input.learned && !matches!(input.graph, Graph::Live(_))),
-                    _ => false,
-                }
-        })
+        let beside =
+            |other: &At| other.loops == at.loops && other.calls == at.calls && other.seeded == at.seeded;
+        let is_loss = |sight: &Sight| match sight {
+            Sight::Loss(loss) => {
+                let input = loss.input.as_tensor();
+                input.is_some_and(|input| input.learned && !matches!(input.graph, Graph::Live(_)))
+            }
+            _ => false,
+        };
+        self.observed::<Scored>().any(|(other, _)| beside(other))
+            || self.sightings().any(|(other, sight)| beside(other) && is_loss(sight))
     }
 
     /// Whether no backward runs in the same iteration of the same function.

@@ -1,6 +1,6 @@
 //! Calls of the frameworks: what the tables say of them is done to the heap and written into the trace.
 
-use super::{Call, Instance, Interp, Invocation, LossCall, python, transfer};
+use super::{ApiResult, Call, Instance, Interp, Invocation, LossCall, MethodResult, python, transfer};
 use crate::apis::{Api, Context, Expects, Mark, RangeFunction, Role, Slot, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::{Loss, PlacedOnGpu, Sight};
@@ -49,7 +49,7 @@ impl<'p> Interp<'p> {
             invocation.fill(Ustr::from("self"), receiver.clone());
         }
         let value = self.apply(api, &invocation);
-        self.note_method(api, receiver, &call);
+        self.on_method_result(&MethodResult { api, receiver, call: &call });
         value
     }
 
@@ -72,11 +72,11 @@ impl<'p> Interp<'p> {
         if !api.property {
             self.effects(api, call);
         }
-        self.note_draw(call);
         self.on_call(call);
         let value = transfer::apply(self, call);
         let value = self.finish(api, call, value);
         let value = self.note_cut(api, call, value);
+        self.on_api_result(&ApiResult { call, value: &value });
         self.note_loss(api, call);
         if value.is_unknown() {
             // Where the result went out of sight, so did the graphs in it.
@@ -122,7 +122,6 @@ impl<'p> Interp<'p> {
         tensor.averaged |= tensor.rank() == Some(0) && self.averages(api, call);
         if tensor.device.is_gpu() {
             self.out.uses_gpu = true;
-            self.note_moved_by_worker(inputs.as_deref(), call.place);
             self.note_resident(api, inputs.as_deref(), &tensor, call.place);
         }
         let value = self.come_through(None, call.values(), Value::tensor(tensor));

@@ -55,7 +55,7 @@ impl<'p> Interp<'p> {
             let began = self.moment();
             let value = self.eval(*test);
             self.on_test(&Test { expr: *test, value: &value, began });
-            self.note_test(*test);
+            self.on_condition(*test);
             let holds = self.truth(&value);
             if holds == Some(false) {
                 continue;

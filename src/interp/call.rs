@@ -2,7 +2,7 @@
 //! have touched whatever it was given.
 
 use super::{
-    Abandoned, Call, Frame, Interp, Passed, Scope,
+    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod,
     branch::{Arm, Boxed},
     call_path::Hop,
     python,
@@ -138,7 +138,7 @@ impl<'p> Interp<'p> {
         }
         let method = self.get_attr(receiver, name, call.place);
         if method.is_unknown() {
-            self.epoch_of_unknown(name, call.place);
+            self.on_unknown_method(&UnknownMethod { name, place: call.place });
             if let Some(value) = python::method(self, receiver, &name, call) {
                 return value;
             }
@@ -231,13 +231,10 @@ impl<'p> Interp<'p> {
             && let Some(api) = self.apis.method(class, name)
         {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
-            let value = self.call_api_method(api.name, &tensor, call);
-            // It may be something else after all, that changes in place.
-            self.watch.latest.clear();
-            return value;
+            return self.call_api_method(api.name, &tensor, call);
         }
         self.mode_of_unknown(name, call.place);
-        self.epoch_of_unknown(name, call.place);
+        self.on_unknown_method(&UnknownMethod { name, place: call.place });
         let does = |role, verb| {
             let class = self.apis.class_of(role)?;
             let api = self.apis.method(class, name)?;
@@ -397,6 +394,7 @@ impl<'p> Interp<'p> {
         function: Option<FnId>,
         site: Option<(Place, Ustr)>,
     ) {
+        self.frames_so_far += 1;
         self.frames.push(Frame {
             env,
             file,
@@ -410,7 +408,7 @@ impl<'p> Interp<'p> {
             class: None,
             site,
             around: None,
-            asked_mode: false,
+            serial: self.frames_so_far,
         });
     }
 

@@ -1,6 +1,6 @@
 //! Datasets and loaders: how many samples there are, what one of them is, and the batches made of them.
 
-use super::{Call, Interp, Invocation, streams::SAMPLES_IN_PART};
+use super::{Call, Interp, Invocation, LoaderCall, streams::SAMPLES_IN_PART};
 use crate::apis::{Api, Literal, Slot};
 use crate::report::Place;
 use crate::trace::Sight;
@@ -21,8 +21,11 @@ impl<'p> Interp<'p> {
             (Some(size), _) if !size.is_unknown() => size.clone(),
             _ => Int::symbol(self.symbol("batch")),
         };
-        let feeding = self.feeding(call, &dataset);
-        let batch = self.at_work(call, feeding, |interp| interp.first_of_loader(call, &dataset, &count));
+        let feeding = self.feeding(call);
+        let made = LoaderCall { call, dataset: &dataset, feeding };
+        self.on_loader_call(&made);
+        let batch = self.first_of_loader(call, &dataset, &count);
+        self.on_loader_batch(&made);
         let state = LoaderState {
             dataset: dataset.clone(),
             batch_size: batch_size.clone(),
@@ -32,6 +35,7 @@ impl<'p> Interp<'p> {
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), State::Loader(Rc::new(state)));
         self.keep_arguments(object, api, call);
+        self.on_loader(object);
         let confidence = self.heap.get(object).confidence;
         let batch_place = call.place_of("batch_size").unwrap_or(call.place);
         let sight = Sight::Loader { loader: object, dataset, length, length_place, batch_size, batch_place };
@@ -42,7 +46,7 @@ impl<'p> Interp<'p> {
     /// What a loader hands out, as its workers make it.
     fn first_of_loader(&mut self, call: &Invocation, dataset: &Value, count: &Int) -> Value {
         let sample = self.sample(dataset, call.place);
-        self.note_held_by_worker(&sample);
+        self.on_sample(&sample);
         match &call.get("collate_fn") {
             Value::None => self.collated(&sample, count),
             Value::Unknown => Value::Unknown,
@@ -240,9 +244,7 @@ impl<'p> Interp<'p> {
         let sliced = self.slices(&data, call.place);
         let sample = self.on_device(&sliced, Device::Automatic);
         let length = self.slices_length(&data, call.place);
-        let made = self.stream(call, sample, length);
-        self.note_held(&made, &data);
-        made
+        self.stream(call, sample, length)
     }
 
     /// A dataset of what a function gives of each sample.
@@ -257,7 +259,6 @@ impl<'p> Interp<'p> {
             self.quietly(|interp| interp.call_value(&call.operand(Slot::F), &Call::with(call.place, args)));
         let batched = source.as_obj().and_then(|source| self.loader_of(&Value::Obj(source)));
         let made = self.stream(call, mapped, length);
-        self.keep_held(&made, &source);
         if let (Some(object), Some(loader)) = (made.as_obj(), batched) {
             self.heap.get_mut(object).set_attr(Ustr::from("batched"), Value::Obj(loader));
         }

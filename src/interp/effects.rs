@@ -2,7 +2,7 @@
 //! what a parameter asks for, callbacks. The tables say which effects a call has.
 
 use super::{Call, Declared, Interp, Invocation, transfer};
-use crate::apis::{Api, EffectSpec, Operand, Verb};
+use crate::apis::{Api, Operand, Verb};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, ScalerAct};
 use crate::values::*;
@@ -61,12 +61,6 @@ impl<'p> Interp<'p> {
                 Verb::Spawn => self.spawn(&arg(0), &arg(1), call.place),
                 Verb::Zero => self.zero(&arg(0), call.place),
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
-                Verb::SetEpoch => self.set_epoch(&arg(0), call.place),
-                Verb::Replicate => self.replicate(&arg(0), call.place),
-                Verb::Seed => self.note_seed(&arg(0), call.place),
-                Verb::StartMethod => self.forks &= arg(0).as_str() == Some("fork"),
-                Verb::WorkerInfo => self.know_worker(),
-                Verb::Drop => self.drop_numbers(effect, call),
                 Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
                 Verb::Empty => self.empty(&arg(0), call.place),
                 Verb::Restore => self.restore(&arg(0), call.place),
@@ -76,21 +70,19 @@ impl<'p> Interp<'p> {
                 Verb::Trainable => self.trainable(&arg(0), &arg(1), call.place),
                 Verb::Differentiate => self.differentiate(&arg(0), call.place),
                 // These matter to whoever listens, and to nothing that is rehearsed.
-                Verb::ClearSession | Verb::Copy | Verb::Recompute | Verb::RefuseAutocast | Verb::Update => {}
+                Verb::ClearSession
+                | Verb::Copy
+                | Verb::Drop
+                | Verb::Recompute
+                | Verb::RefuseAutocast
+                | Verb::Replicate
+                | Verb::Seed
+                | Verb::SetEpoch
+                | Verb::StartMethod
+                | Verb::Update
+                | Verb::WorkerInfo => {}
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }
-        }
-    }
-
-    /// Numbers are dropped at random, unless the parameter that says whether this is training is off.
-    fn drop_numbers(&mut self, effect: &EffectSpec, call: &Invocation) {
-        let probability = effect.args.first().map_or(Value::Unknown, |arg| call.value_of(arg));
-        let flag = effect.args.get(1);
-        let says = |operand: &Operand| matches!(operand, Operand::Param(name) if call.is_given(name));
-        // Where there is no flag, a probability that is not known may be zero outside of training.
-        let unsure = flag.is_none() && probability.as_num().is_none();
-        if !call.open && !unsure {
-            self.drops(&probability, flag.is_some_and(says), call.api.name, call.place);
         }
     }
 

@@ -339,7 +339,7 @@ impl<'p> Interp<'p> {
 
     fn conditional(&mut self, test: ExprId, then: ExprId, otherwise: ExprId) -> Value {
         let value = self.eval(test);
-        self.note_test(test);
+        self.on_condition(test);
         match self.truth(&value) {
             Some(true) => self.eval(then),
             Some(false) => self.eval(otherwise),

@@ -3,7 +3,7 @@
 //! test of an empty list.
 
 use super::{Call, Interp, Invocation};
-use crate::apis::{EffectSpec, Transfer, Verb};
+use crate::apis::{Api, EffectSpec, Transfer, Verb};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{BinaryOp, Block, CompareOp, ExprId, Handler, StmtId};
 use crate::trace::{At, Exit, Node, Observation};
@@ -128,6 +128,30 @@ events! {
     on_function_applied(&FunctionApplied<'_>);
     /// A file has run, and those of its functions that nothing calls.
     on_file_end(FileId);
+    /// What a call of a framework gives was computed.
+    on_api_result(&ApiResult<'_>);
+    /// A method of a value of a framework was called.
+    on_method_result(&MethodResult<'_>);
+    /// A method was called that is not known, for the most part of something that is not.
+    on_unknown_method(&UnknownMethod);
+    /// A layer's own computation is about to run.
+    on_layer_call(ObjId);
+    /// A layer's own computation ran.
+    on_layer_end(ObjId);
+    /// A condition was evaluated that decides what runs.
+    on_condition(ExprId);
+    /// An expression that is a statement was evaluated.
+    on_expression_statement(&ExpressionStatement<'_>);
+    /// Two values were compared, of which one at least is a tensor.
+    on_tensor_compare(&TensorCompare<'_>);
+    /// A loader is about to make its first batch, as its workers do.
+    on_loader_call(&LoaderCall<'_>);
+    /// A loader took a sample of its dataset.
+    on_sample(&Value);
+    /// A loader's first batch was made.
+    on_loader_batch(&LoaderCall<'_>);
+    /// A loader was made.
+    on_loader(ObjId);
     /// All of the script was rehearsed.
     on_end(());
 }
@@ -247,6 +271,46 @@ impl Declared<'_> {
     pub fn arg(&self, index: usize) -> Value {
         self.effect.args.get(index).map_or(Value::None, |arg| self.call.value_of(arg))
     }
+}
+
+/// A call of a framework, and what it gave.
+pub struct ApiResult<'e> {
+    pub call: &'e Invocation<'e>,
+    pub value: &'e Value,
+}
+
+/// `receiver.method(...)`, where the tables know the method.
+pub struct MethodResult<'e> {
+    pub api: &'e Api,
+    pub receiver: &'e Value,
+    /// The receiver comes first.
+    pub call: &'e Call,
+}
+
+/// `something.name(...)`
+pub struct UnknownMethod {
+    pub name: Ustr,
+    pub place: Place,
+}
+
+/// A statement that is an expression, and what it came to.
+pub struct ExpressionStatement<'e> {
+    pub expr: ExprId,
+    pub value: &'e Value,
+}
+
+/// `left == right`
+pub struct TensorCompare<'e> {
+    pub left: &'e Value,
+    pub right: &'e Value,
+    pub place: Place,
+}
+
+/// The call that makes a loader.
+pub struct LoaderCall<'e> {
+    pub call: &'e Invocation<'e>,
+    pub dataset: &'e Value,
+    pub feeding: Feeding,
 }
 
 /// A call that walks back through the graph of a loss.

@@ -20,7 +20,6 @@ mod data;
 mod decorate;
 mod derived;
 mod device;
-mod dropped;
 mod dtypes;
 mod effects;
 mod elements;
@@ -58,25 +57,24 @@ mod stmt;
 mod streams;
 pub mod transfer;
 mod unconstructed;
-mod watch;
-mod workers;
 
 use call_path::{CallPath, CallPaths};
 pub(crate) use class::Base;
 pub(crate) use device::collect_tensors;
 use device::own_gpu;
 pub(crate) use elements::{bounded_index, index_parts, loop_indices};
-pub use feeding::is_held_in_order;
 pub use hooks::{
-    Abandoned, AppliedLayer, ArmEnd, Assignment, AttributeWrite, BackwardCall, Branch, Checker, Compare,
-    Constructed, ContainerWrite, Declared, ElementRead, ElementWrite, Exhausted, ForwardCall,
-    FunctionApplied, Hooks, Instance, LayerCall, LossCall, Operation, Operator, Return, Test, Tried, Update,
+    Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, BackwardCall, Branch, Checker,
+    Compare, Constructed, ContainerWrite, Declared, ElementRead, ElementWrite, Exhausted,
+    ExpressionStatement, ForwardCall, FunctionApplied, Hooks, Instance, LayerCall, LoaderCall, LossCall,
+    MethodResult, Operation, Operator, Return, TensorCompare, Test, Tried, UnknownMethod, Update,
 };
 pub use invocation::{Call, Invocation, Passed};
 pub(crate) use modules::mark_graph;
 pub(crate) use parameters::is_parameter;
 pub(crate) use python::is_bounded;
 pub use run::rehearse;
+pub(crate) use streams::is_part_of_dataset;
 
 use crate::apis::Apis;
 use crate::names::{Module, Project};
@@ -171,10 +169,8 @@ pub struct Interp<'p> {
     fuel: u32,
     /// Items that were looked through since a step was last taken for them.
     looked: u32,
-    /// Processes are started as copies of this one.
-    forks: bool,
-    /// What a worker of a loader does is being rehearsed.
-    worker: Option<workers::Worker>,
+    /// Frames that were entered, those that have ended included.
+    frames_so_far: u32,
     /// What the running call must leave of the fuel.
     floor: u32,
     /// Functions that once did not come to their end with the fuel they got.
@@ -188,7 +184,6 @@ pub struct Interp<'p> {
     counts: Vec<elements::Count>,
     /// Ways of branches that are running.
     arms: usize,
-    watch: watch::Watch,
     /// What is to be told of a line, when somebody asks.
     probe: Option<Box<reveal::Probe>>,
 }
@@ -210,8 +205,19 @@ struct Frame<'p> {
     site: Option<(Place, Ustr)>,
     /// The body of the `with` statement that this generator is the context of.
     around: Option<Around<'p>>,
-    /// A test asked which mode the model is in.
-    asked_mode: bool,
+    /// Tells it from all other frames.
+    serial: u32,
+}
+
+/// A running frame, as checkers see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Running {
+    /// Tells it from all other frames.
+    pub serial: u32,
+    pub file: FileId,
+    /// `None` for the body of a module or class.
+    pub function: Option<FnId>,
+    pub receiver: Option<ObjId>,
 }
 
 /// What a generator that is a context runs where it yields.
@@ -265,6 +271,16 @@ impl<'p> Interp<'p> {
     /// The file of the running frame.
     pub fn file(&self) -> FileId {
         self.frames.last().map_or(FileId(0), |frame| frame.file)
+    }
+
+    /// The frames that are running, outermost first.
+    pub(crate) fn running(&self) -> impl DoubleEndedIterator<Item = Running> {
+        self.frames.iter().map(|frame| Running {
+            serial: frame.serial,
+            file: frame.file,
+            function: frame.function,
+            receiver: frame.receiver.as_ref().and_then(Value::as_obj),
+        })
     }
 
     /// The functions of a file that are running.

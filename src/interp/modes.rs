@@ -4,7 +4,7 @@
 use super::{Interp, Invocation};
 use crate::apis::{Api, Modal, Role, Verb};
 use crate::report::{Confidence, Place};
-use crate::trace::{Effect, Sight};
+use crate::trace::Effect;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -75,17 +75,5 @@ impl<'p> Interp<'p> {
         let part = self.descendants(object).iter().find(trains)?;
         let name = self.class_name(part);
         Some(Rc::from(name.rsplit('.').next().unwrap_or(&name)))
-    }
-
-    /// What a model gave is held against what it should have given.
-    pub(super) fn note_score(&mut self, one: &Value, other: &Value, place: Place) {
-        let by_model = |value: &Value| {
-            value.as_tensor().is_some_and(|tensor| tensor.learned || tensor.source == Source::Output)
-        };
-        let held_against =
-            |value: &Value| value.is_unknown() || value.as_tensor().is_some() || value.as_num().is_some();
-        if by_model(one) != by_model(other) && held_against(one) && held_against(other) {
-            self.see(place, Sight::Scored, Confidence::High);
-        }
     }
 }

@@ -253,9 +253,9 @@ impl<'p> Interp<'p> {
             invocation.fill(Ustr::from("training"), Value::Bool(Some(training == Mode::Train)));
         }
         self.note_normalised(target, &invocation, training);
-        let around = self.watch.layer.replace(object);
+        self.on_layer_call(object);
         let value = self.apply(target, &invocation);
-        self.watch.layer = around;
+        self.on_layer_end(object);
         let scales = transfer == Some(Transfer::Like);
         let learns = self.heap.get(object).module().is_some_and(|module| module.weights != Learned::Nothing);
         match &value {

@@ -93,8 +93,7 @@ impl<'p> Interp<'p> {
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL),
             looked: 0,
-            forks: true,
-            worker: None,
+            frames_so_far: 0,
             floor: 0,
             starved: FxHashSet::default(),
             depth: 0,
@@ -102,7 +101,6 @@ impl<'p> Interp<'p> {
             inputs: 0,
             counts: Vec::new(),
             arms: 0,
-            watch: super::watch::Watch::default(),
             probe: None,
         }
     }

@@ -1,6 +1,6 @@
 //! Statements: what each form does, and how a block of them ends.
 
-use super::{Interp, Return};
+use super::{ExpressionStatement, Interp, Return};
 use crate::syntax::*;
 use crate::trace::{Exit, Node};
 use crate::values::*;
@@ -34,13 +34,12 @@ impl<'p> Interp<'p> {
         }
         match &stmt.kind {
             StmtKind::Expr(expr) => {
-                self.watch.latest.clear();
                 let value = self.eval(*expr);
                 if let ExprKind::Attribute { .. } = tree.expr(*expr).kind {
                     let place = self.expr_place(*expr);
                     self.note_named_step(&value, place);
                 }
-                self.note_dropped(*expr, &value);
+                self.on_expression_statement(&ExpressionStatement { expr: *expr, value: &value });
                 if self.never_returns(*expr) {
                     return self.exit(Exit::Raise);
                 }

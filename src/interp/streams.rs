@@ -12,6 +12,11 @@ use ustr::Ustr;
 /// How many samples a part of a dataset has.
 pub(super) const SAMPLES_IN_PART: Note = Note::new("samples in part");
 
+/// Whether a dataset is some samples of another one.
+pub(crate) fn is_part_of_dataset(heap: &Heap, dataset: ObjId) -> bool {
+    heap.noted(dataset, SAMPLES_IN_PART).is_some()
+}
+
 impl<'p> Interp<'p> {
     /// Arrays that become slices are copied whole to where the framework computes.
     pub(super) fn note_slices(&mut self, data: &Value, call: &Invocation) {
@@ -85,7 +90,6 @@ impl<'p> Interp<'p> {
         let count = if count.is_unknown() { Int::symbol(self.symbol("batch")) } else { count };
         let batch = self.collated(&sample, &count);
         let made = self.stream(call, batch, Int::Unknown);
-        self.keep_held(&made, &call.nth(0));
         if let Some(object) = made.as_obj() {
             self.heap.get_mut(object).set_attr(Ustr::from("batched"), Value::Obj(object));
             let batch_place = call.place_of("batch_size").unwrap_or(call.place);

@@ -225,18 +225,6 @@ pub enum Sight {
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
     },
-    /// What a model gave was compared with something that no model gave.
-    Scored,
-    /// A sampler was told which epoch it is in; some sampler that we do not see was.
-    EpochSet { sampler: Option<ObjId> },
-    /// Each process got a copy of a module.
-    Parallel { module: ObjId },
-    /// What the workers of a loader do.
-    Work(Rc<Work>),
-    /// A method gave a new tensor, and the statement dropped it.
-    Dropped { method: Ustr, receiver: Rc<str> },
-    /// Numbers are dropped in a forward, whatever mode the model is in.
-    Drops { by: Ustr, is_layer: bool, class: Rc<str> },
 }
 
 /// A tensor was placed on the GPU.
@@ -266,29 +254,6 @@ pub struct Forward {
     pub kept: u64,
     /// What becomes of its graph: see [`Rehearsal::walked`].
     pub graph: u32,
-}
-
-/// What happens in the worker processes of a loader.
-#[derive(Clone, Debug, Default)]
-pub struct Work {
-    pub workers: i64,
-    pub workers_place: Option<Place>,
-    /// They are forked from the process that trains.
-    pub forked: bool,
-    /// Where something is put on the GPU, or was already when the workers took it.
-    pub on_gpu: Vec<(Place, OnGpu)>,
-    /// Where numbers are drawn from a generator that all workers have a copy of, and where it was made.
-    pub drawn: Vec<(Place, Place)>,
-    /// Where all workers begin with the same seed.
-    pub seeded: Vec<Place>,
-    /// A function is run at the start of each worker.
-    pub initialised: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnGpu {
-    Moved,
-    Held,
 }
 
 /// A loss that was computed.

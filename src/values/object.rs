@@ -294,28 +294,13 @@ pub struct SamplerState {
     pub shared_at: Option<Place>,
 }
 
-/// How a dataset holds its samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Holds {
-    /// Nobody knows, or their order carries nothing.
-    #[default]
-    Unknown,
-    /// As somebody stored them.
-    AsStored,
-    /// One class after the other.
-    ByClass,
-}
-
 /// How a loader takes samples from its dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Feeding {
     /// In the order of the dataset.
     pub in_order: Option<bool>,
-    /// The order is written into the call, not its default.
-    pub stated: bool,
-    pub holds: Holds,
-    /// Each process goes through the whole dataset.
-    pub whole: Option<bool>,
+    /// No sampler chooses them.
+    pub unsampled: bool,
     pub workers: Option<i64>,
 }
 
@@ -323,9 +308,7 @@ impl Feeding {
     pub fn join(self, other: Feeding) -> Feeding {
         Feeding {
             in_order: self.in_order.filter(|_| self.in_order == other.in_order),
-            stated: self.stated || other.stated,
-            holds: if self.holds == other.holds { self.holds } else { Holds::Unknown },
-            whole: self.whole.filter(|_| self.whole == other.whole),
+            unsampled: self.unsampled && other.unsampled,
             workers: self.workers.filter(|_| self.workers == other.workers),
         }
     }

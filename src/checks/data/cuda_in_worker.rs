@@ -1,9 +1,12 @@
 //! The GPU in forked workers.
 
+use super::workers::{OnGpu, Work, in_words};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
-use crate::trace::OnGpu;
+use crate::report::{Place, Severity};
+use crate::trace::At;
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "cuda-in-worker",
@@ -17,24 +20,28 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for work in script.gpu_in_workers() {
-        let message = match work.how {
-            OnGpu::Moved => "this runs in the workers of a loader, which cannot use the GPU",
-            OnGpu::Held => "the workers of a loader read from this tensor, which is on the GPU",
-        };
-        let mut finding = script.finding(RULE.id, RULE.severity, &work.at, message);
-        if let Some(place) = work.workers_place {
-            finding = finding.because(place, format!("{} forked", workers(work.workers)));
+    let mut seen = FxHashSet::default();
+    for (at, work) in script.observed::<Work>().filter(|(_, work)| work.forked) {
+        for (place, how) in work.on_gpu.iter().filter(|(place, _)| seen.insert(*place)) {
+            report(script, at, work, (*place, *how), out);
         }
-        out.push(
-            finding
-                .note("CUDA cannot be initialised again in a forked process: the first batch ends the run")
-                .help("keep samples on the CPU, and move each batch in the training loop"),
-            &work.at,
-        );
     }
 }
 
-fn workers(count: i64) -> String {
-    if count == 1 { "1 worker".to_owned() } else { format!("{count} workers") }
+fn report(script: &Script, at: &At, work: &Work, (place, how): (Place, OnGpu), out: &mut Findings) {
+    let at = At { place, calls: Rc::from([]), ..at.clone() };
+    let message = match how {
+        OnGpu::Moved => "this runs in the workers of a loader, which cannot use the GPU",
+        OnGpu::Held => "the workers of a loader read from this tensor, which is on the GPU",
+    };
+    let mut finding = script.finding(RULE.id, RULE.severity, &at, message);
+    if let Some(place) = work.workers_place {
+        finding = finding.because(place, format!("{} forked", in_words(work.workers)));
+    }
+    out.push(
+        finding
+            .note("CUDA cannot be initialised again in a forked process: the first batch ends the run")
+            .help("keep samples on the CPU, and move each batch in the training loop"),
+        &at,
+    );
 }

@@ -1,8 +1,15 @@
 //! Processes that train on the same data.
 
+use super::loaders::{at_loader, feeding, training_loops};
+use super::order::is_undivided;
+use super::processes::Replicated;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::interp::modules::descendants;
+use crate::report::{Confidence, Place, Severity};
+use crate::trace::{At, LoopId, Sight};
+use crate::values::{ObjId, ObjSet};
+use rustc_hash::FxHashSet;
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-distributed-sampler",
@@ -15,8 +22,21 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// A loader that gives each process all of the data.
+struct Undivided {
+    at: At,
+    /// Where the model was given to each process.
+    replicated: Place,
+    shuffled: bool,
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for loader in script.undivided() {
+    let undivided = |(id, loader)| undivided(script, id, loader);
+    let mut seen = FxHashSet::default();
+    for loader in training_loops(script).into_iter().filter_map(undivided) {
+        if !seen.insert(loader.at.place) {
+            continue;
+        }
         let note = match loader.shuffled {
             true => {
                 "an epoch costs as many steps on many GPUs as on one, and samples repeat across processes"
@@ -32,4 +52,26 @@ fn check(script: &Script, out: &mut Findings) {
             &loader.at,
         );
     }
+}
+
+fn undivided(script: &Script, id: LoopId, loader: ObjId) -> Option<Undivided> {
+    let feeding = feeding(script, loader).filter(|_| is_undivided(&script.rehearsal.heap, loader))?;
+    let replicated = replicated_in(script, id)?;
+    let at = at_loader(script, loader, id)?;
+    let at = At { confidence: at.confidence.min(Confidence::Medium), ..at };
+    Some(Undivided { at, replicated, shuffled: feeding.in_order == Some(false) })
+}
+
+/// Where a model that is trained in a loop was given to each process.
+fn replicated_in(script: &Script, id: LoopId) -> Option<Place> {
+    let mut models = ObjSet::default();
+    for (at, sight) in script.sightings() {
+        if let Sight::Forward(forward) = sight
+            && at.loops.contains(&id)
+        {
+            models = models.union(&descendants(&script.rehearsal.heap, forward.module));
+        }
+    }
+    let mut replicated = script.observed::<Replicated>();
+    replicated.find(|(_, copied)| models.contains(copied.0)).map(|(at, _)| at.place)
 }

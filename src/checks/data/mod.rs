@@ -3,10 +3,14 @@
 mod cuda_in_worker;
 mod full_dataset_batch;
 mod loader_built_in_loop;
+mod loaders;
 mod missing_distributed_sampler;
 mod missing_set_epoch;
+mod order;
+mod processes;
 mod shared_worker_seed;
 mod unshuffled_training_data;
+mod workers;
 
 use crate::checks::Concern;
 
@@ -20,5 +24,5 @@ pub(super) static CONCERN: Concern = Concern {
         &shared_worker_seed::RULE,
         &unshuffled_training_data::RULE,
     ],
-    checkers: &[],
+    checkers: &[&order::CHECKER, &processes::CHECKER, &workers::CHECKER],
 };

@@ -1,8 +1,12 @@
 //! Workers that draw the same random numbers.
 
+use super::workers::{Work, in_words};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::Severity;
+use crate::report::{Place, Severity};
+use crate::trace::At;
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "shared-worker-seed",
@@ -15,32 +19,56 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// The same random numbers in each worker.
+struct SharedSeed<'s> {
+    place: Place,
+    /// The generator that all workers have a copy of.
+    generator: Option<Place>,
+    /// Where the workers seed other generators so.
+    others: &'s [Place],
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for seed in script.shared_seeds() {
-        let (message, help) = match seed.generator {
-            Some(_) => (
-                "every worker draws the same numbers from its copy of this generator",
-                "make the generator in the worker, from `torch.initial_seed()`",
-            ),
-            None => (
-                "every worker begins with the same seed, and draws the same numbers",
-                "seed with `torch.initial_seed() % 2**32`, or add the worker's id",
-            ),
-        };
-        let mut finding = script.finding(RULE.id, RULE.severity, &seed.at, message);
-        if let Some(made) = seed.generator {
-            finding = finding.because(made, "made once, and copied into each worker");
+    let mut seen = FxHashSet::default();
+    for (at, work) in script.observed::<Work>().filter(|(_, work)| work.workers > 1) {
+        for seed in shared_seeds(work) {
+            if seen.insert(seed.generator.unwrap_or(seed.place)) {
+                report(script, at, work, &seed, out);
+            }
         }
-        for other in seed.others {
-            finding = finding.because(other, "and this generator, too");
-        }
-        if let Some(place) = seed.workers_place {
-            finding = finding.because(place, workers(seed.workers));
-        }
-        out.push(finding.note("samples of different workers get the same augmentation").help(help), &seed.at);
     }
 }
 
-fn workers(count: i64) -> String {
-    if count == 1 { "1 worker".to_owned() } else { format!("{count} workers") }
+/// One function that seeds is one mistake, and so is one generator, however often numbers are drawn.
+fn shared_seeds(work: &Work) -> impl Iterator<Item = SharedSeed<'_>> {
+    let seeded = work.seeded.split_first();
+    let seeded = seeded.map(|(place, others)| SharedSeed { place: *place, generator: None, others });
+    let drawn = work.drawn.iter().filter(|_| !work.initialised);
+    let drawn = drawn.map(|(place, made)| SharedSeed { place: *place, generator: Some(*made), others: &[] });
+    seeded.into_iter().chain(drawn)
+}
+
+fn report(script: &Script, at: &At, work: &Work, seed: &SharedSeed<'_>, out: &mut Findings) {
+    let at = At { place: seed.place, calls: Rc::from([]), ..at.clone() };
+    let (message, help) = match seed.generator {
+        Some(_) => (
+            "every worker draws the same numbers from its copy of this generator",
+            "make the generator in the worker, from `torch.initial_seed()`",
+        ),
+        None => (
+            "every worker begins with the same seed, and draws the same numbers",
+            "seed with `torch.initial_seed() % 2**32`, or add the worker's id",
+        ),
+    };
+    let mut finding = script.finding(RULE.id, RULE.severity, &at, message);
+    if let Some(made) = seed.generator {
+        finding = finding.because(made, "made once, and copied into each worker");
+    }
+    for other in seed.others {
+        finding = finding.because(*other, "and this generator, too");
+    }
+    if let Some(place) = work.workers_place {
+        finding = finding.because(place, in_words(work.workers));
+    }
+    out.push(finding.note("samples of different workers get the same augmentation").help(help), &at);
 }

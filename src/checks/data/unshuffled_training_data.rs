@@ -1,8 +1,14 @@
 //! Training that goes through the data in the order in which they are stored.
 
+use super::loaders::{at_loader, epochs, feeding, training_loops};
+use super::order::{Holds, held_by, is_held_in_order, is_order_stated};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::{Fix, Severity};
+use crate::interp::modules::descendants;
+use crate::report::{Confidence, Fix, Place, Severity};
+use crate::trace::{At, Effect, LoopId, Node, Sight};
+use crate::values::{Int, ObjId};
+use rustc_hash::FxHashSet;
 
 pub(super) static RULE: Rule = Rule {
     id: "unshuffled-training-data",
@@ -15,8 +21,32 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// Fewer samples are an example of how to write it.
+const FEW_SAMPLES: i64 = 64;
+
+/// A training loader that goes through its data in the order in which they are stored.
+struct Unshuffled {
+    at: At,
+    /// The dataset holds one class after the other.
+    by_class: bool,
+    /// A framework's stream, which shuffles through a buffer.
+    is_stream: bool,
+}
+
+/// How the data are held that a loader gives in that order.
+struct Kept {
+    by_class: bool,
+    is_stream: bool,
+    /// The loader's call says so itself.
+    stated: bool,
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for fed in script.unshuffled() {
+    let in_loops =
+        training_loops(script).into_iter().filter_map(|(id, loader)| unshuffled(script, id, loader));
+    let fitted = script.sightings().filter_map(|(at, sight)| unshuffled_fit(script, at, sight));
+    let mut seen: FxHashSet<Place> = FxHashSet::default();
+    for fed in in_loops.chain(fitted).filter(|fed| seen.insert(fed.at.place)) {
         let message = match fed.by_class {
             true => "this trains on one class after the other: the samples come as they are stored",
             false => "this trains on the samples in the order in which they are stored, in every epoch",
@@ -35,4 +65,98 @@ fn check(script: &Script, out: &mut Findings) {
             &fed.at,
         );
     }
+}
+
+fn unshuffled(script: &Script, id: LoopId, loader: ObjId) -> Option<Unshuffled> {
+    let Kept { by_class, is_stream, stated } = kept_order(script, loader)?;
+    if !surely_trains(script, id) || is_one_batch(script, loader) || runs_sequences(script, id) {
+        return None;
+    }
+    let at = at_loader(script, loader, id)?;
+    let sure = match (by_class, epochs(script, id)) {
+        (true, _) if !stated => Confidence::High,
+        // In a single pass each sample comes once, whatever the order.
+        (false, None) => Confidence::Low,
+        _ => Confidence::Medium,
+    };
+    let at = At { confidence: at.confidence.min(sure), ..at };
+    Some(Unshuffled { at, by_class, is_stream })
+}
+
+/// A framework's own training on a stream.
+fn unshuffled_fit(script: &Script, at: &At, sight: &Sight) -> Option<Unshuffled> {
+    let Sight::Fit { data, .. } = sight else { return None };
+    let heap = &script.rehearsal.heap;
+    let stream = data.as_obj().filter(|stream| is_held_in_order(heap, *stream))?;
+    let loader = script.drives(stream);
+    if is_one_batch(script, loader) {
+        return None;
+    }
+    let place = heap.get(loader).site;
+    let at = At { place, confidence: at.confidence.min(Confidence::Medium), ..at.clone() };
+    Some(Unshuffled { at, by_class: false, is_stream: true })
+}
+
+fn kept_order(script: &Script, loader: ObjId) -> Option<Kept> {
+    let heap = &script.rehearsal.heap;
+    if let Some(feeding) = feeding(script, loader) {
+        let holds = held_by(heap, loader).filter(|_| feeding.in_order == Some(true))?;
+        let (by_class, stated) = (holds == Holds::ByClass, is_order_stated(heap, loader));
+        return Some(Kept { by_class, is_stream: false, stated });
+    }
+    is_held_in_order(heap, loader).then_some(Kept { by_class: false, is_stream: true, stated: false })
+}
+
+/// Whether the batch is the dataset, whose order is nothing then, or there are next to no samples.
+fn is_one_batch(script: &Script, loader: ObjId) -> bool {
+    script.sightings().any(|(_, sight)| match sight {
+        Sight::Loader { length: Int::Known(length), loader: made, .. }
+            if *made == loader && *length < FEW_SAMPLES =>
+        {
+            true
+        }
+        Sight::Loader { loader: made, length, batch_size, .. } if *made == loader => {
+            match (batch_size.as_int(), length) {
+                (Some(Int::Known(size)), Int::Known(length)) => size >= length,
+                (Some(size @ Int::Sum(_)), length) => size == length,
+                _ => false,
+            }
+        }
+        _ => false,
+    })
+}
+
+/// Whether a model in a loop goes along sequences: these may be meant to follow each other.
+fn runs_sequences(script: &Script, id: LoopId) -> bool {
+    let heap = &script.rehearsal.heap;
+    let recurrent = |object: ObjId| heap.get(object).module().is_some_and(|module| module.recurrent);
+    script.sightings().any(|(at, sight)| match sight {
+        Sight::Forward(forward) if at.loops.contains(&id) => {
+            descendants(heap, forward.module).iter().any(recurrent)
+        }
+        _ => false,
+    })
+}
+
+/// Whether each iteration of a loop trains, whatever its conditions are.
+fn surely_trains(script: &Script, id: LoopId) -> bool {
+    script.rehearsal.entries.iter().any(|entry| find_loop(&entry.nodes, id).is_some_and(trains_always))
+}
+
+fn find_loop(nodes: &[Node], wanted: LoopId) -> Option<&[Node]> {
+    nodes.iter().find_map(|node| match node {
+        Node::Loop { id, body } if *id == wanted => Some(body.as_slice()),
+        Node::Loop { body, .. } | Node::Call { body, .. } => find_loop(body, wanted),
+        Node::Branch { arms, .. } => arms.iter().find_map(|arm| find_loop(arm, wanted)),
+        _ => None,
+    })
+}
+
+fn trains_always(nodes: &[Node]) -> bool {
+    nodes.iter().any(|node| match node {
+        Node::Event(event) => matches!(event.effect, Effect::Backward { .. } | Effect::Step { .. }),
+        Node::Loop { body, .. } | Node::Call { body, .. } => trains_always(body),
+        Node::Branch { arms, .. } => arms.iter().all(|arm| trains_always(arm)),
+        Node::Exit(_) => false,
+    })
 }

@@ -1,5 +1,6 @@
 //! A new tensor that the statement throws away.
 
+use super::dropped::DroppedResult;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
@@ -16,22 +17,22 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for dropped in script.dropped_results() {
+    for (at, dropped) in script.observed_once::<DroppedResult>() {
         let (receiver, method) = (&dropped.receiver, dropped.method);
         let message =
             format!("`{receiver}` stays as it is: `.{method}()` returns a new tensor, which is dropped here");
         let finding = script
-            .finding(RULE.id, RULE.severity, &dropped.at, message)
+            .finding(RULE.id, RULE.severity, at, message)
             .note("modules are moved and cast in place, tensors are not")
             .help(format!("assign what it returns: `{receiver} = {receiver}.{method}(...)`"));
         let title = format!("assign the result to `{receiver}`");
-        let fix = script.assigned_back(dropped.at.place).map(|edits| match method.as_str() {
+        let fix = script.assigned_back(at.place).map(|edits| match method.as_str() {
             // The code below may want the graph that this would cut off.
             "detach" => Fix::guess(title, edits),
             // A parameter can't be replaced by a tensor.
             _ if receiver.contains('.') => Fix::guess(title, edits),
             _ => Fix::safe(title, edits),
         });
-        out.push(finding.fix(fix), &dropped.at);
+        out.push(finding.fix(fix), at);
     }
 }

@@ -2,6 +2,7 @@
 
 mod checkpoint_without_reentrant_choice;
 mod detached_loss;
+mod dropped;
 mod dropped_result;
 mod graph_broken_in_forward;
 mod needless_retain_graph;
@@ -23,5 +24,5 @@ pub(super) static CONCERN: Concern = Concern {
         &retained_graph::RULE,
         &undetached_hidden_state::RULE,
     ],
-    checkers: &[&checkpoint_without_reentrant_choice::CHECKER, &retention::CHECKER],
+    checkers: &[&checkpoint_without_reentrant_choice::CHECKER, &dropped::CHECKER, &retention::CHECKER],
 };

@@ -1,8 +1,11 @@
 //! Dropout that does not ask for the mode of the model.
 
+use super::dropout::ConstantDropout;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
+use crate::trace::At;
+use rustc_hash::FxHashSet;
 
 pub(super) static RULE: Rule = Rule {
     id: "always-on-dropout",
@@ -16,7 +19,11 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for dropout in script.constant_dropouts() {
+    let mut seen = FxHashSet::default();
+    for (at, dropout) in script.observed::<ConstantDropout>() {
+        if is_on_purpose(at, dropout) || !seen.insert(at.place) {
+            continue;
+        }
         let by = dropout.by.rsplit('.').next().unwrap_or_default();
         let class = &dropout.class;
         let (message, help) = if dropout.is_layer {
@@ -38,12 +45,22 @@ fn check(script: &Script, out: &mut Findings) {
             )
         };
         let finding = script
-            .finding(RULE.id, RULE.severity, &dropout.at, message)
+            .finding(RULE.id, RULE.severity, at, message)
             .note("what the model predicts is random, and worse than what it has learned")
             .help(help);
         let decides = !dropout.is_layer && script.takes(&dropout.by, "training");
-        let fix = script.with_own_argument(dropout.at.place, "training").filter(|_| decides);
+        let fix = script.with_own_argument(at.place, "training").filter(|_| decides);
         let fix = fix.map(|edits| Fix::safe("pass the mode on", edits));
-        out.push(finding.fix(fix), &dropout.at);
+        out.push(finding.fix(fix), at);
     }
+}
+
+/// Dropout at test time has a use: several passes say how sure a model is.
+fn is_on_purpose(at: &At, dropout: &ConstantDropout) -> bool {
+    const PURPOSES: [&str; 6] = ["mc", "monte", "bayes", "uncertain", "ensemble", "sample"];
+    let hints = |name: &str| {
+        let name = name.to_lowercase();
+        PURPOSES.iter().any(|purpose| name.contains(purpose))
+    };
+    hints(&dropout.class) || at.calls.iter().any(|(_, name)| hints(name))
 }

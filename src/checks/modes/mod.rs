@@ -1,8 +1,10 @@
 //! Training and evaluation: modes of modules, and passes that need no gradients.
 
 mod always_on_dropout;
+mod dropout;
 mod missing_eval_mode;
 mod missing_no_grad;
+mod scores;
 mod stuck_in_eval;
 
 use crate::checks::Concern;
@@ -14,5 +16,5 @@ pub(super) static CONCERN: Concern = Concern {
         &missing_no_grad::RULE,
         &stuck_in_eval::RULE,
     ],
-    checkers: &[],
+    checkers: &[&dropout::CHECKER, &scores::CHECKER],
 };

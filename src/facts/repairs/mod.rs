@@ -2,7 +2,6 @@
 //! itself. Every answer may be that there is no plain change.
 
 mod gradients;
-mod inserted;
 mod losses;
 mod modes;
 mod numbers;

@@ -3,7 +3,7 @@
 use super::build::*;
 use super::dims::broadcast_shapes;
 use crate::apis::{Mark, RangeFunction, RangeSpec, Slot};
-use crate::interp::{Interp, Invocation};
+use crate::interp::{Interp, Invocation, TensorCompare};
 use crate::report::{Confidence, Place};
 use crate::values::*;
 use std::rc::Rc;
@@ -205,7 +205,7 @@ fn extreme_pair(interp: &Interp, call: &Invocation, extreme: fn(&Interval, &Inte
 pub fn compare(interp: &mut Interp, call: &Invocation) -> Value {
     let values = arguments(interp, call);
     if let [one, other] = values.as_slice() {
-        interp.note_score(one, other, call.place);
+        interp.on_tensor_compare(&TensorCompare { left: one, right: other, place: call.place });
     }
     Value::tensor(mask(interp, call.place, &values))
 }

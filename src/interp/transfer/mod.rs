@@ -88,7 +88,7 @@ functions! {
     DatasetMap => |interp, call| interp.dataset_map(call),
     DatasetRows => |interp, call| interp.dataset_rows(call),
     DatasetSame => elementwise::same,
-    DatasetShuffled => |interp, call| interp.stream_shuffled(call),
+    DatasetShuffled => elementwise::same,
     DatasetSkip => elementwise::same,
     DatasetSlices => |interp, call| interp.dataset_slices(call),
     DatasetTake => elementwise::same,

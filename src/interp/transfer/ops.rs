@@ -4,7 +4,7 @@ use super::build::*;
 use super::elementwise::{mask, of_all};
 use super::layers::product_of;
 use crate::apis::Mark;
-use crate::interp::Interp;
+use crate::interp::{Interp, TensorCompare};
 use crate::report::Place;
 use crate::syntax::{BinaryOp, CompareOp};
 use crate::values::*;
@@ -82,7 +82,7 @@ pub fn compare(
     if !is_tensor(left) && !is_tensor(right) {
         return None;
     }
-    interp.note_score(left, right, place);
+    interp.on_tensor_compare(&TensorCompare { left, right, place });
     let mask = mask(interp, place, &[left.clone(), right.clone()]);
     let relation = match (left.as_tensor(), right.as_tensor()) {
         (Some(subject), None) => compared(subject, op, right),

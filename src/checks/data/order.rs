@@ -1,0 +1,184 @@
+//! In which order datasets and streams hold their samples, whether that order means anything, and whether a
+//! loader leaves a share of them to each process. Knows datasets by what the tables say of them.
+
+use crate::apis::{Order, Role, Transfer};
+use crate::interp::{ApiResult, Base, Checker, Interp, Invocation, LoaderCall, is_part_of_dataset};
+use crate::report::{FileId, Place, Span};
+use crate::values::*;
+use ustr::Ustr;
+
+pub(super) static CHECKER: Checker = Checker {
+    on_loader_call: Some(called),
+    on_loader: Some(made),
+    on_api_result: Some(streamed),
+    ..Checker::SILENT
+};
+
+/// Datasets in datasets are followed this far.
+const DEEPEST: usize = 4;
+
+/// Of a stream: whether its source holds the samples as somebody stored them, and nothing shuffled them.
+const HELD: Note = Note::new("held in order");
+/// Of a loader: whether the dataset holds one class after the other, or as somebody stored them.
+const BY_CLASS: Note = Note::new("held by class");
+/// Of a loader: its call says in which order it takes samples.
+const STATED: Note = Note::new("order is stated");
+/// Of a loader: each process goes through the whole dataset.
+const WHOLE: Note = Note::new("undivided");
+
+/// How a dataset holds its samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// As somebody stored them.
+    AsStored,
+    /// One class after the other.
+    ByClass,
+}
+
+/// How a loader's dataset holds its samples; `None` where nobody knows, or their order carries nothing.
+pub(super) fn held_by(heap: &Heap, loader: ObjId) -> Option<Holds> {
+    match heap.noted(loader, BY_CLASS)?.as_bool()? {
+        true => Some(Holds::ByClass),
+        false => Some(Holds::AsStored),
+    }
+}
+
+/// Whether the order is written into a loader's call, not its default.
+pub(super) fn is_order_stated(heap: &Heap, loader: ObjId) -> bool {
+    heap.noted(loader, STATED).is_some_and(|stated| stated.as_bool() != Some(false))
+}
+
+/// Whether a loader gives each process all of the data.
+pub(super) fn is_undivided(heap: &Heap, loader: ObjId) -> bool {
+    heap.noted(loader, WHOLE).and_then(Value::as_bool) == Some(true)
+}
+
+/// Whether a stream gives what its source holds in the order in which it is held.
+pub(super) fn is_held_in_order(heap: &Heap, stream: ObjId) -> bool {
+    heap.noted(stream, HELD).and_then(Value::as_bool) == Some(true)
+}
+
+/// What is known of loaders that are being made, innermost last.
+#[derive(Default)]
+struct Making(Vec<Taken>);
+
+struct Taken {
+    holds: Option<Holds>,
+    stated: bool,
+    whole: bool,
+}
+
+/// What the arguments of a loader say of the way it goes through its dataset.
+fn called(cx: &mut Interp<'_>, loader: &LoaderCall<'_>) {
+    let (call, dataset) = (loader.call, loader.dataset);
+    let holds = holds(cx, dataset, call.place, 0);
+    let has_order = loader.feeding.in_order == Some(false) || holds.is_some();
+    let taken = Taken {
+        holds: holds.filter(|_| !orders_itself(cx, dataset)),
+        stated: call.is_given("shuffle"),
+        whole: loader.feeding.unsampled && has_order && !is_shared_by_hand(cx, dataset, call),
+    };
+    cx.remember(|making: &mut Making| making.0.push(taken));
+}
+
+fn made(cx: &mut Interp<'_>, loader: ObjId) {
+    let Some(taken) = cx.remember(|making: &mut Making| making.0.pop()) else { return };
+    let by_class = taken.holds.map(|holds| Value::Bool(Some(holds == Holds::ByClass)));
+    cx.heap.note(loader, BY_CLASS, by_class.unwrap_or_default());
+    cx.heap.note(loader, STATED, Value::Bool(Some(taken.stated)));
+    cx.heap.note(loader, WHOLE, Value::Bool(Some(taken.whole)));
+}
+
+/// What is made of a stream comes in the same order, unless it is shuffled.
+fn streamed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
+    let Some(transfer) = result.call.gives.map(|gives| gives.verb) else { return };
+    let Some(stream) = result.value.as_obj() else { return };
+    match transfer {
+        Transfer::DatasetSlices => {
+            let in_order = held_arrays(cx, &result.call.nth(0)).is_some();
+            if in_order && !orders_itself(cx, &Value::Unknown) {
+                cx.heap.note(stream, HELD, Value::Bool(Some(true)));
+            }
+        }
+        Transfer::DatasetMap | Transfer::DatasetBatch => {
+            let source = result.call.nth(0).as_obj();
+            if let Some(held) = source.and_then(|source| cx.heap.noted(source, HELD).cloned()) {
+                cx.heap.note(stream, HELD, held);
+            }
+        }
+        Transfer::DatasetShuffled => cx.heap.note(stream, HELD, Value::Bool(Some(false))),
+        _ => {}
+    }
+}
+
+/// Whether the script, or the file of the dataset, shuffles samples before any loader does.
+fn orders_itself(cx: &Interp<'_>, dataset: &Value) -> bool {
+    let own = cx.running().map(|frame| frame.file);
+    own.chain(dataset_class(cx, dataset).map(|(file, _)| file))
+        .any(|file| cx.apis.shuffles(&cx.module(file).source.text))
+}
+
+/// Whether each process makes a dataset of its own: the call that makes it, or its class, speaks of ranks.
+fn is_shared_by_hand(cx: &Interp<'_>, dataset: &Value, call: &Invocation<'_>) -> bool {
+    let Some(object) = dataset.as_obj() else {
+        let words = call.place_of("dataset").map_or("", |place| cx.words(place));
+        return cx.apis.shares(words) || cx.apis.shares(&cx.module(cx.file()).source.text);
+    };
+    let class = dataset_class(cx, dataset);
+    cx.apis.shares(cx.words(cx.heap.get(object).site))
+        || class.is_some_and(|(file, span)| cx.apis.shares(cx.words(Place::new(file, span))))
+}
+
+fn dataset_class(cx: &Interp<'_>, dataset: &Value) -> Option<(FileId, Span)> {
+    let ClassRef::Project(class) = cx.heap.get(dataset.as_obj()?).class else { return None };
+    let State::Class(state) = &cx.heap.get(class).state else { return None };
+    Some((state.file, cx.tree(state.file).class(state.class).span))
+}
+
+/// How a dataset holds its samples.
+fn holds(cx: &mut Interp<'_>, dataset: &Value, place: Place, depth: usize) -> Option<Holds> {
+    let Some(object) = dataset.as_obj().filter(|_| depth < DEEPEST) else { return None };
+    let attr = |cx: &Interp<'_>, name: &str| cx.heap.attr(object, Ustr::from(name)).cloned();
+    if is_part_of_dataset(&cx.heap, object) {
+        return None;
+    }
+    if let Some(tensors) = attr(cx, "tensors") {
+        return held_arrays(cx, &tensors);
+    }
+    if let Some(parts) = attr(cx, "datasets") {
+        let parts = cx.iterate(&parts, place).exact.unwrap_or_default();
+        return parts.first().and_then(|first| holds(cx, first, place, depth + 1));
+    }
+    let lineage = cx.lineage(cx.heap.get(object).class);
+    if lineage.contains(&Base::Unknown) {
+        return None;
+    }
+    let order = lineage.iter().find_map(|base| match base {
+        Base::Api(name) => cx.apis.order(*name),
+        _ => None,
+    });
+    match order {
+        Some(Order::ByClass) => Some(Holds::ByClass),
+        Some(_) => None,
+        None if cx.role_of(cx.heap.get(object).class) != Some(Role::Dataset) => None,
+        None if lineage.iter().any(|base| matches!(base, Base::Project(_))) => {
+            let reads = cx.find_attr(object, Ustr::from("__getitem__"));
+            if matches!(reads, Some(Value::Function(_))) { Some(Holds::AsStored) } else { None }
+        }
+        None => Some(Holds::AsStored),
+    }
+}
+
+/// Arrays side by side: where one of them was drawn at random, their order says nothing.
+fn held_arrays(cx: &Interp<'_>, arrays: &Value) -> Option<Holds> {
+    let drawn = |value: &Value| {
+        value.as_tensor().and_then(|tensor| tensor.what).is_some_and(|what| cx.apis.is_random(&what))
+    };
+    let drawn = match arrays.bare() {
+        Value::Tuple(items) => items.iter().any(drawn),
+        one => drawn(one),
+    };
+    // What was drawn may have come here through anything.
+    let draws = || cx.running().any(|frame| cx.apis.draws(&cx.module(frame.file).source.text));
+    if drawn || draws() { None } else { Some(Holds::AsStored) }
+}

@@ -1,0 +1,35 @@
+//! Training by several processes: which modules each has a copy of, and whether samplers learn their epoch.
+
+use crate::apis::{Role, Verb};
+use crate::interp::{Checker, Declared, Interp, UnknownMethod};
+use crate::report::Confidence;
+use crate::values::ObjId;
+
+pub(super) static CHECKER: Checker =
+    Checker { on_effect: Some(effect), on_unknown_method: Some(unknown_method), ..Checker::SILENT };
+
+/// A sampler was told which epoch it is in, or something that we do not see and that may be one.
+pub(super) struct EpochSet;
+
+/// Each process got a copy of a module.
+pub(super) struct Replicated(pub ObjId);
+
+fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
+    let place = declared.call.place;
+    match declared.verb() {
+        Verb::SetEpoch => cx.observe(place, EpochSet, Confidence::High),
+        Verb::Replicate => {
+            if let Some(module) = declared.arg(0).as_obj() {
+                cx.observe(place, Replicated(module), Confidence::High);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn unknown_method(cx: &mut Interp<'_>, method: &UnknownMethod) {
+    let api = cx.apis.class_of(Role::Sampler).and_then(|class| cx.apis.method(class, method.name));
+    if api.is_some_and(|api| api.effects.iter().any(|effect| effect.verb == Verb::SetEpoch)) {
+        cx.observe(method.place, EpochSet, Confidence::High);
+    }
+}

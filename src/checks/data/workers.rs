@@ -1,0 +1,165 @@
+//! The worker processes of loaders: what a dataset and its helpers do there, while a loader's first batch is
+//! made. They have a copy of everything that the process which trains had made before.
+
+use crate::apis::{Role, Verb};
+use crate::interp::{ApiResult, Call, Checker, Declared, Interp, Invocation, LoaderCall};
+use crate::report::{Confidence, Place};
+use crate::values::*;
+
+pub(super) static CHECKER: Checker = Checker {
+    on_loader_call: Some(begin),
+    on_sample: Some(sampled),
+    on_loader_batch: Some(end),
+    on_effect: Some(effect),
+    on_call: Some(drawn),
+    on_api_result: Some(moved),
+    ..Checker::SILENT
+};
+
+/// What happens in the worker processes of a loader.
+#[derive(Default)]
+pub(super) struct Work {
+    pub workers: i64,
+    pub workers_place: Option<Place>,
+    /// They are forked from the process that trains.
+    pub forked: bool,
+    /// Where something is put on the GPU, or was already when the workers took it.
+    pub on_gpu: Vec<(Place, OnGpu)>,
+    /// Where numbers are drawn from a generator that all workers have a copy of, and where it was made.
+    pub drawn: Vec<(Place, Place)>,
+    /// Where all workers begin with the same seed.
+    pub seeded: Vec<Place>,
+    /// A function is run at the start of each worker.
+    pub initialised: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnGpu {
+    Moved,
+    Held,
+}
+
+/// So many workers, in words.
+pub(super) fn in_words(count: i64) -> String {
+    if count == 1 { "1 worker".to_owned() } else { format!("{count} workers") }
+}
+
+#[derive(Default)]
+struct Workers {
+    /// Those whose work is being rehearsed, innermost last.
+    running: Vec<Worker>,
+    /// The script starts processes in another way than as copies of its own.
+    spawns: bool,
+}
+
+/// A worker whose work is being rehearsed.
+struct Worker {
+    /// Objects under this were made before it started.
+    from: u32,
+    /// It asks which worker it is.
+    knows: bool,
+    work: Work,
+}
+
+/// Tells the innermost worker, if anything runs in one.
+fn tell(cx: &mut Interp<'_>, change: impl FnOnce(&mut Worker)) {
+    cx.remember(|workers: &mut Workers| workers.running.last_mut().map(change));
+}
+
+fn has_workers(made: &LoaderCall<'_>) -> bool {
+    made.feeding.workers.is_some_and(|workers| workers > 0)
+}
+
+fn begin(cx: &mut Interp<'_>, made: &LoaderCall<'_>) {
+    if !has_workers(made) {
+        return;
+    }
+    let own_method = !matches!(made.call.get("multiprocessing_context"), Value::None);
+    let work = Work {
+        workers: made.feeding.workers.unwrap_or_default(),
+        workers_place: made.call.place_of("num_workers"),
+        initialised: !matches!(made.call.get("worker_init_fn"), Value::None),
+        ..Work::default()
+    };
+    let from = cx.heap.len() as u32;
+    cx.remember(|workers: &mut Workers| {
+        let work = Work { forked: !workers.spawns && !own_method, ..work };
+        workers.running.push(Worker { from, knows: false, work });
+    });
+}
+
+fn end(cx: &mut Interp<'_>, made: &LoaderCall<'_>) {
+    if !has_workers(made) {
+        return;
+    }
+    let place = made.call.place;
+    // What is seeded for each sample is another matter.
+    tell(cx, |worker| worker.work.seeded.clear());
+    let init = made.call.get("worker_init_fn");
+    if matches!(init.bare(), Value::Function(_) | Value::Bound(_) | Value::Partial(_)) {
+        let call = Call::with(place, [Value::of_int(Int::Unknown)]);
+        cx.quietly(|cx| cx.call_value(&init, &call));
+    }
+    let Some(mut worker) = cx.remember(|workers: &mut Workers| workers.running.pop()) else { return };
+    if worker.knows {
+        worker.work.drawn.clear();
+    }
+    cx.observe(place, worker.work, Confidence::High);
+}
+
+fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
+    match declared.verb() {
+        Verb::StartMethod => {
+            let spawns = declared.arg(0).as_str() != Some("fork");
+            cx.remember(|workers: &mut Workers| workers.spawns |= spawns);
+        }
+        Verb::WorkerInfo => tell(cx, |worker| worker.knows = true),
+        // Random numbers begin anew: with the same number in each worker?
+        Verb::Seed if declared.arg(0).as_known_int().is_some() => {
+            let place = declared.call.place;
+            tell(cx, |worker| worker.work.seeded.push(place));
+        }
+        _ => {}
+    }
+}
+
+/// A tensor that was not on the GPU is there now.
+fn moved(cx: &mut Interp<'_>, given: &ApiResult<'_>) {
+    if !given.value.as_tensor().is_some_and(|tensor| tensor.device.is_gpu()) {
+        return;
+    }
+    let was_there = given.call.nth_tensor(0).is_some_and(|before| before.device.is_gpu());
+    if !was_there {
+        let place = given.call.place;
+        tell(cx, |worker| worker.work.on_gpu.push((place, OnGpu::Moved)));
+    }
+}
+
+/// Samples that come from tensors on the GPU.
+fn sampled(cx: &mut Interp<'_>, sample: &Value) {
+    let is_held = |tensor: &&Tensor| matches!(tensor.device, Device::Cuda(_) | Device::Accelerator);
+    let held = match sample.bare() {
+        Value::Tuple(items) => items.iter().filter_map(|item| item.as_tensor()).map(|t| &**t).find(is_held),
+        other => other.as_tensor().map(|tensor| &**tensor).filter(is_held),
+    };
+    if let Some(made) = held.and_then(|tensor| tensor.made) {
+        tell(cx, |worker| {
+            if worker.work.on_gpu.is_empty() {
+                worker.work.on_gpu.push((made, OnGpu::Held));
+            }
+        });
+    }
+}
+
+/// Numbers from a generator that was made before the workers started.
+fn drawn(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let from = cx.remember(|workers: &mut Workers| workers.running.last().map(|worker| worker.from));
+    let Some(from) = from else { return };
+    for name in ["self", "generator"] {
+        let Some(object) = call.get(name).as_obj().filter(|object| object.0 < from) else { continue };
+        if cx.role_of(cx.heap.get(object).class) == Some(Role::Generator) {
+            let (place, made) = (call.place, cx.heap.get(object).site);
+            tell(cx, |worker| worker.work.drawn.push((place, made)));
+        }
+    }
+}

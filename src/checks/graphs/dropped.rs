@@ -1,0 +1,145 @@
+//! Results that are dropped: a method that gives a new tensor, called as a statement.
+
+use crate::apis::{Api, Transfer};
+use crate::interp::{Checker, ExpressionStatement, Interp, MethodResult};
+use crate::report::{Confidence, Place, Span};
+use crate::syntax::*;
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// A comment that begins a cell, in a script that was exported from a notebook.
+const CELL_COMMENTS: [&str; 3] = ["# In[", "# %%", "#%%"];
+
+pub(super) static CHECKER: Checker =
+    Checker { on_method_result: Some(called), on_expression_statement: Some(evaluated), ..Checker::SILENT };
+
+/// A method gave a new tensor, and the statement dropped it.
+pub(super) struct DroppedResult {
+    pub method: Ustr,
+    pub receiver: Rc<str>,
+}
+
+/// Methods of tensors that were called since the last statement that is an expression.
+#[derive(Default)]
+struct Called(Vec<Method>);
+
+/// A method that does nothing but give a new tensor.
+struct Method {
+    place: Place,
+    name: Ustr,
+    confidence: Confidence,
+}
+
+fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
+    let (api, call) = (result.api, result.call);
+    let Value::Tensor(tensor) = result.receiver.bare() else { return };
+    let reforms = api.transfer().is_some_and(Transfer::reforms);
+    let guessed = tensor.confidence < Confidence::High && !is_surely_a_tensor(cx, tensor);
+    let in_place = guessed || api.name.ends_with('_') || call.keyword("out").is_some() || call.open;
+    if reforms && api.effects.is_empty() && !in_place && !api.property && !tensor.is_array {
+        let name = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
+        let method = Method { place: call.place, name, confidence: tensor.confidence };
+        cx.remember(|called: &mut Called| called.0.push(method));
+    }
+}
+
+/// A guess from how a name is used, or what a model from elsewhere gives, may be a record that changes in
+/// place, and so may what was only moved.
+fn is_surely_a_tensor(cx: &Interp<'_>, tensor: &Tensor) -> bool {
+    let computes = |name: Ustr| {
+        let transfer = cx.apis.get(name).and_then(Api::transfer);
+        transfer.is_some_and(|transfer| !transfer.converts())
+    };
+    tensor.source == Source::Data || tensor.what.is_some_and(computes)
+}
+
+/// A statement's expression, or the parts of a tuple that is one.
+fn evaluated(cx: &mut Interp<'_>, statement: &ExpressionStatement<'_>) {
+    let called: Called = cx.recall();
+    if called.0.is_empty() {
+        return;
+    }
+    let span = cx.expr_place(statement.expr).span;
+    match (&cx.tree(cx.file()).expr(statement.expr).kind, statement.value) {
+        (ExprKind::Tuple(parts), Value::Tuple(values)) if parts.len() == values.len() => {
+            for (part, value) in parts.iter().zip(values.iter()) {
+                dropped(cx, *part, value, span, &called);
+            }
+        }
+        (_, value) => dropped(cx, statement.expr, value, span, &called),
+    }
+}
+
+fn dropped(cx: &mut Interp<'_>, expr: ExprId, value: &Value, statement: Span, called: &Called) {
+    let place = cx.expr_place(expr);
+    let Some(method) = called.0.iter().find(|method| method.place == place) else { return };
+    let tree = cx.tree(cx.file());
+    let ExprKind::Call { callee, .. } = tree.expr(expr).kind else { return };
+    let ExprKind::Attribute { base, .. } = tree.expr(callee).kind else { return };
+    let is_tensor = value.as_tensor().is_some_and(|tensor| !tensor.is_array);
+    if !is_tensor || is_shown(cx, statement) || !is_used_on(cx, base, statement) {
+        return;
+    }
+    let receiver = cx.written(base);
+    let calls = cx.at(place, Confidence::High).calls;
+    let by_a_runner = cx.seeded.is_some() && calls.iter().any(|(_, name)| name.starts_with("test_"));
+    let confidence = if by_a_runner || is_demonstration(cx) { Confidence::Low } else { method.confidence };
+    cx.observe(place, DroppedResult { method: method.name, receiver }, confidence);
+}
+
+/// A line of a notebook outside of functions and loops: it may be there to show that nothing changes.
+fn is_demonstration(cx: &Interp<'_>) -> bool {
+    let inside = running_function(cx).is_some() || cx.in_loop();
+    !inside && cx.project.source(cx.file()).locate(0).cell.is_some()
+}
+
+/// Whether what a receiver holds is read again: only then somebody expects it to have changed.
+fn is_used_on(cx: &Interp<'_>, base: ExprId, statement: Span) -> bool {
+    let tree = cx.tree(cx.file());
+    let name = match &tree.expr(base).kind {
+        ExprKind::Name(name) => *name,
+        // An attribute or an item outlives the function.
+        ExprKind::Attribute { .. } | ExprKind::Subscript { .. } => return true,
+        _ => return false,
+    };
+    let around = running_function(cx).map(|function| tree.function(function).span);
+    let repeated =
+        cx.at(cx.expr_place(base), Confidence::High).loops.last().map(|id| cx.out.loop_info(*id).place);
+    let repeated = repeated.filter(|place| place.file == cx.file()).map(|place| place.span);
+    tree.exprs.iter().any(|expr| {
+        matches!(expr.kind, ExprKind::Name(other) if other == name)
+            && around.is_none_or(|around| around.contains(expr.span))
+            && !statement.contains(expr.span)
+            && (expr.span.start > statement.end
+                || repeated.is_some_and(|body| body.contains(statement) && body.contains(expr.span)))
+    })
+}
+
+/// Whether a notebook shows what the statement evaluates to: it is the last one of its cell.
+fn is_shown(cx: &Interp<'_>, statement: Span) -> bool {
+    if running_function(cx).is_some() {
+        return false;
+    }
+    let file = cx.file();
+    let (tree, source) = (cx.tree(file), cx.project.source(file));
+    let Some(at) = tree.body.iter().position(|stmt| tree.stmt(*stmt).span == statement) else {
+        return false;
+    };
+    let next = tree.body.get(at + 1).map(|stmt| tree.stmt(*stmt).span.start);
+    let cell = |offset: u32| source.locate(offset).cell;
+    if cell(statement.start).is_some() {
+        return next.is_none_or(|next| cell(next) != cell(statement.start));
+    }
+    let between =
+        |comment: &&Span| comment.start >= statement.end && next.is_none_or(|next| comment.end <= next);
+    tree.comments.iter().filter(between).any(|comment| {
+        let text = source.text.get(comment.range()).unwrap_or_default();
+        CELL_COMMENTS.iter().any(|start| text.starts_with(start))
+    })
+}
+
+/// The function whose body runs; not while a module or class is made.
+fn running_function(cx: &Interp<'_>) -> Option<FnId> {
+    cx.running().next_back().and_then(|frame| frame.function)
+}

@@ -1,0 +1,23 @@
+//! Comparisons of what a model gave with what it should have given: they tell an evaluation.
+
+use crate::facts::Scored;
+use crate::interp::{Checker, Interp, TensorCompare};
+use crate::report::Confidence;
+use crate::values::{Source, Value};
+
+pub(super) static CHECKER: Checker = Checker { on_tensor_compare: Some(compared), ..Checker::SILENT };
+
+fn compared(cx: &mut Interp<'_>, compare: &TensorCompare<'_>) {
+    let (left, right) = (compare.left, compare.right);
+    if is_by_model(left) != is_by_model(right) && is_held_against(left) && is_held_against(right) {
+        cx.observe(compare.place, Scored, Confidence::High);
+    }
+}
+
+fn is_by_model(value: &Value) -> bool {
+    value.as_tensor().is_some_and(|tensor| tensor.learned || tensor.source == Source::Output)
+}
+
+fn is_held_against(value: &Value) -> bool {
+    value.is_unknown() || value.as_tensor().is_some() || value.as_num().is_some()
+}
