@@ -199,6 +199,8 @@ pub struct ClassSpec {
     pub is: Box<[Ustr]>,
     /// A layer: how many numbers it learns; `None` unknown, zero for an activation.
     pub weights: Option<Weights>,
+    /// What a layer calls its own parameters, in the order in which it registers them; empty where nobody said.
+    pub parameters: Box<[ParameterSpec]>,
     /// A layer whose instance call is this function, on the call's arguments and then the constructor's.
     pub call: Option<Ustr>,
     /// The parameters of an instance call, where `call` names no function.
@@ -217,6 +219,26 @@ pub struct ClassSpec {
     pub walks: Box<[Ustr]>,
     /// An optimizer keeps something from step to step: always, or where the parameter is not zero.
     pub remembers: Option<Operand>,
+}
+
+/// A parameter of a layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ParameterSpec {
+    pub name: Ustr,
+    /// Arguments of the constructor that have to be true for it.
+    pub when: Box<[Ustr]>,
+    pub dims: Box<[Dim]>,
+}
+
+/// A dimension of a layer's parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Dim {
+    /// `_`: of some size.
+    Unknown,
+    /// As large as an argument of the constructor.
+    Of(Ustr),
+    /// `*shape`: one dimension for each item of an argument, one alone for a number.
+    Each(Ustr),
 }
 
 /// In which order samples come.

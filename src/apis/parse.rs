@@ -286,6 +286,11 @@ impl<'a> Reader<'a> {
             .collect::<Result<_, _>>()?;
         class.walks = self.terms(keys.get("walks"))?.into_iter().map(|term| ustr(term.text)).collect();
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
+        class.parameters = self
+            .terms(keys.get("parameters"))?
+            .into_iter()
+            .map(|term| term.parameter(&names))
+            .collect::<Result<_, _>>()?;
         class.remembers = keys.get("remembers").map(|value| self.remembers(value, &names)).transpose()?;
         class.modal = keys.get("modal").map(|value| self.modal(value, &names)).transpose()?;
         class.order = keys.get("order").map(|value| self.order(value, &names)).transpose()?;

@@ -5,7 +5,8 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{
-    Apply, Context, Expects, Literal, LossSpec, Operand, ParamKind, ParamSpec, RangeSpec, Weights,
+    Apply, Context, Dim, Expects, Literal, LossSpec, Operand, ParamKind, ParamSpec, ParameterSpec, RangeSpec,
+    Weights,
 };
 use super::vocabulary::{CONTEXTS, EXPECTATIONS};
 use super::words::Vocabulary;
@@ -240,6 +241,38 @@ impl<'a> Term<'a> {
             start += product.len() + 1;
         }
         Ok(Weights::Sum(sum.into_boxed_slice()))
+    }
+}
+
+impl<'a> Term<'a> {
+    /// A parameter of a layer: `bias if affine and bias: num_features`.
+    pub fn parameter(&self, names: &[Ustr]) -> Result<ParameterSpec, ApiError> {
+        let known = |word: &str| match names.iter().find(|name| name.as_str() == word) {
+            Some(name) => Ok(*name),
+            None => Err(self.error(0, format!("the constructor has no parameter `{word}`"))),
+        };
+        let Some((head, dims)) = self.text.split_once(':') else {
+            return Err(
+                self.error(0, "a name, a colon and the dimensions belong here: `weight: out_features`")
+            );
+        };
+        let (name, when) = head.split_once(" if ").unwrap_or((head, ""));
+        if !is_identifier(name.trim()) {
+            return Err(self.error(0, format!("`{name}` is not the name of a parameter")));
+        }
+        let words = |text: &'a str, separator: &'static str| {
+            text.split(separator).map(str::trim).filter(|word| !word.is_empty())
+        };
+        let dim = |word: &str| match word.strip_prefix('*') {
+            Some(name) => known(name).map(Dim::Each),
+            None if word == "_" => Ok(Dim::Unknown),
+            None => known(word).map(Dim::Of),
+        };
+        Ok(ParameterSpec {
+            name: ustr(name.trim()),
+            when: words(when, " and ").map(known).collect::<Result<_, _>>()?,
+            dims: words(dims, ",").map(dim).collect::<Result<_, _>>()?,
+        })
     }
 }
 

@@ -92,6 +92,7 @@ pub const ENTRY_KEYS: &[&str] = &[
     "role",
     "is",
     "weights",
+    "parameters",
     "call",
     "owns",
     "makes",

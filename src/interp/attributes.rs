@@ -60,6 +60,9 @@ impl<'p> Interp<'p> {
             parts: Parts::default(),
             bare: true,
         };
+        if let Some(known) = self.attribute_of_listed(params, name) {
+            return known;
+        }
         let graph = if self.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
         let tensor = Rc::new(Tensor {
             graph,

@@ -1,9 +1,10 @@
 //! Comprehensions and generator expressions: their clauses are loops and branches like any other, and what
 //! they gather is a container.
 
-use super::{Interp, call_path::Hop, expr::key_of};
+use super::{Interp, call_path::Hop, expr::key_of, listing::rechosen};
 use crate::syntax::*;
 use crate::values::*;
+use std::rc::Rc;
 
 impl<'p> Interp<'p> {
     /// Comprehensions bind their targets in the frame around them: the names are their own by Python's
@@ -31,7 +32,8 @@ impl<'p> Interp<'p> {
         let gathered = if exact {
             self.list(place, values)
         } else {
-            let any = self.heap.any_of(&Items::exact(values)).unwrap_or_default();
+            let any = union_of(&values);
+            let any = any.or_else(|| self.heap.any_of(&Items::exact(values))).unwrap_or_default();
             self.list_of(place, any)
         };
         self.comprehended(comprehension, gathered, source, place)
@@ -63,6 +65,16 @@ impl<'p> Interp<'p> {
             _ => self.spend(&iterable, place),
         }
         let items = self.iterate(&iterable, place);
+        let rows = match items.exact {
+            None => self.told_apart(clause.target, &items.any, &clause.conditions),
+            Some(_) => None,
+        };
+        if let Some(rows) = rows {
+            *exact = false;
+            return self.told_clause(clause, &items.any, rows, &mut |interp| {
+                interp.clauses(clauses, at + 1, whole, result, exact, source);
+            });
+        }
         let values = match items.exact {
             Some(values) if values.len() <= LISTED && result.len() <= LISTED => values,
             Some(values) => {
@@ -97,4 +109,49 @@ impl<'p> Interp<'p> {
         }
         self.path = path;
     }
+    /// A clause over parameters whose conditions choose among them.
+    fn told_clause(
+        &mut self,
+        clause: &'p Clause,
+        any: &Value,
+        rows: Vec<Value>,
+        rest: &mut dyn FnMut(&mut Interp<'p>),
+    ) {
+        let (path, place) = (self.path, self.expr_place(clause.iter));
+        let mut chosen = false;
+        for (index, row) in rows.into_iter().enumerate() {
+            self.path = path;
+            self.enter_path(Hop::Nth(place, index as u32));
+            self.assign(clause.target, row.clone());
+            let tests: Vec<Value> = clause.conditions.iter().map(|test| self.eval(*test)).collect();
+            let truths: Vec<Option<bool>> = tests.iter().map(|test| self.truth(test)).collect();
+            if truths.contains(&Some(false)) {
+                continue;
+            }
+            if truths.contains(&None) {
+                let maybe = |one: &Parameter| Parameter { maybe: true, ..one.clone() };
+                let row = rechosen(&row, &|all| all.iter().map(maybe).collect());
+                self.assign(clause.target, row);
+            }
+            chosen = true;
+            rest(self);
+        }
+        self.path = path;
+        if !chosen {
+            self.assign(clause.target, rechosen(any, &|_| Vec::new()));
+            rest(self);
+        }
+    }
+}
+
+/// The parameters that a comprehension chose one by one.
+fn union_of(values: &[Value]) -> Option<Value> {
+    let chosen = |value: &Value| match value {
+        Value::Params(params) if params.only.is_some() => Some(params.clone()),
+        _ => None,
+    };
+    let chosen: Vec<Rc<Params>> = values.iter().map(chosen).collect::<Option<_>>()?;
+    let (first, rest) = chosen.split_first()?;
+    let all = rest.iter().fold((**first).clone(), |all, params| all.union(params));
+    Some(Value::Params(Rc::new(all)))
 }

@@ -167,8 +167,11 @@ impl<'p> Interp<'p> {
             }
             "requires_grad" => {
                 let frozen = self.truth(value).map(|learns| !learns);
+                if let Some(listed) = &params.only {
+                    return self.freeze_listed(listed, params.whole, frozen);
+                }
                 let frozen = if params.whole { frozen } else { None };
-                self.for_each_part(&Value::Params(Rc::new(params.clone())), |module| module.frozen = frozen);
+                self.for_each_part(&Value::Params(Rc::new(params.clone())), |module| module.freeze(frozen));
             }
             _ => {}
         }

@@ -97,7 +97,9 @@ impl<'p> Interp<'p> {
             Value::Tuple(items) => self.sequence_item(&items.clone(), index),
             Value::Obj(object) => self.object_item(*object, index, place),
             Value::Str(_) => Value::Str(None),
-            Value::Params(params) => self.parameter_of(params),
+            Value::Params(params) => {
+                self.parameters_at(params, index).unwrap_or_else(|| self.parameter_of(params))
+            }
             _ => Value::Unknown,
         }
     }
@@ -375,7 +377,7 @@ fn is_mask(index: &Value) -> bool {
 }
 
 /// The positions a slice with known bounds and no step takes.
-fn slice_bounds(slice: &Value, len: usize) -> Option<std::ops::Range<usize>> {
+pub(super) fn slice_bounds(slice: &Value, len: usize) -> Option<std::ops::Range<usize>> {
     let Value::Slice(parts) = slice else { return None };
     let bound = |value: &Value, missing: usize| match value.bare() {
         Value::None => Some(missing),

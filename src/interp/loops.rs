@@ -1,7 +1,7 @@
 //! Loops: a body runs until what it leaves no longer changes what it starts with; a short sequence of
 //! known values is run value by value.
 
-use super::{ActiveLoop, Interp, branch::Arm, call_path::Hop, stmt::Flow};
+use super::{ActiveLoop, Interp, branch::Arm, call_path::Hop, listing::Asked, stmt::Flow};
 use crate::report::{Place, Span};
 use crate::syntax::*;
 use crate::trace::{Exit, LoopId, LoopInfo, Node, Over};
@@ -57,6 +57,11 @@ impl<'p> Interp<'p> {
                 }
             }
             exact => {
+                if exact.is_none()
+                    && let Some(flow) = self.unrolled_parameters(place, target, &iterable, &items.any, body)
+                {
+                    return if flow == Flow::Next { self.block(otherwise) } else { flow };
+                }
                 let count = exact.as_ref().map_or(items.len.int, |all| Int::Known(all.len() as i64));
                 let any = match exact {
                     Some(values) => self.heap.any_of(&Items::exact(values)).unwrap_or_default(),
@@ -83,6 +88,24 @@ impl<'p> Interp<'p> {
             self.lose_track(&iterable);
         }
         self.block(otherwise)
+    }
+
+    /// Runs the body for each parameter, where it tells them apart.
+    fn unrolled_parameters(
+        &mut self,
+        place: Place,
+        target: ExprId,
+        iterable: &Value,
+        any: &Value,
+        body: &'p [StmtId],
+    ) -> Option<Flow> {
+        let asked = Asked::of(self.tree(self.file()), body);
+        let rows = self.told_apart(target, any, &asked.tests)?;
+        let flow = self.unrolled(place, target, rows, body);
+        if asked.breaks {
+            self.lose_track(iterable);
+        }
+        Some(flow)
     }
 
     fn over(&self, iterable: &Value, any: &Value) -> Over {

@@ -36,6 +36,7 @@ pub mod invocation;
 mod items;
 mod iterators;
 mod layered;
+mod listing;
 mod loops;
 mod models;
 mod modes;

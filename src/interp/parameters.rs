@@ -21,17 +21,13 @@ impl<'p> Interp<'p> {
 
     /// One of some parameters, as a loop over them gives it.
     pub(super) fn parameter_of(&self, params: &Params) -> Value {
-        Value::Params(Rc::new(Params { whole: true, stream: None, ..params.clone() }))
+        Value::Params(Rc::new(Params { whole: true, stream: None, named: false, ..params.clone() }))
     }
 
     /// All parameters in an argument of an optimizer: generators, lists, groups.
     pub(crate) fn collect_params(&mut self, value: &Value, depth: u32) -> Params {
         let mut all = Params { whole: true, ..Params::default() };
-        let mut add = |more: Params| {
-            all.owners = all.owners.union(&more.owners);
-            all.others |= more.others;
-            all.whole &= more.whole;
-        };
+        let mut add = |more: Params| all = all.union(&more);
         match value.bare() {
             Value::Params(params) => add((**params).clone()),
             Value::Tensor(tensor) => match &tensor.graph {
@@ -39,7 +35,7 @@ impl<'p> Interp<'p> {
                     owners: nodes.leaves.clone(),
                     whole: true,
                     others: nodes.others,
-                    stream: None,
+                    ..Params::default()
                 }),
                 _ => add(Params { others: true, ..Params::default() }),
             },
@@ -95,7 +91,7 @@ impl<'p> Interp<'p> {
 
     /// Pairs of a name and a parameter, for one pass only.
     pub(super) fn named_parameters(&mut self, call: &Invocation) -> Value {
-        let params = self.parameters(&call.nth(0));
+        let params = named(self.parameters(&call.nth(0)));
         let pairs = self.list_of(call.place, Value::tuple(vec![Value::Str(None), params]));
         self.one_shot(pairs, None, call.place)
     }
@@ -181,6 +177,14 @@ impl<'p> Interp<'p> {
             }
         }
         Learned::Opaque
+    }
+}
+
+/// Parameters beside which their names stand.
+fn named(value: Value) -> Value {
+    match value {
+        Value::Params(params) => Value::Params(Rc::new(Params { named: true, ..(*params).clone() })),
+        other => other,
     }
 }
 

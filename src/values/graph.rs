@@ -69,6 +69,14 @@ impl Graph {
         }
     }
 
+    /// The modules and parameters that a backward would surely reach.
+    pub fn leaves(&self) -> ObjSet {
+        match self {
+            Graph::Live(nodes) => nodes.leaves.clone(),
+            _ => ObjSet::default(),
+        }
+    }
+
     pub fn parts(&self) -> Parts {
         match self {
             Graph::Live(nodes) => nodes.parts.clone(),

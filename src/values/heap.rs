@@ -240,6 +240,7 @@ impl Heap {
                 device: a.device.join(b.device),
                 dtype: if a.dtype == b.dtype { a.dtype } else { None },
                 frozen: if a.frozen == b.frozen { a.frozen } else { None },
+                apart: a.joined_apart(b),
                 weights: if a.weights == b.weights { a.weights } else { Learned::Opaque },
                 managed: a.managed || b.managed,
                 engine: if a.engine == b.engine { a.engine } else { None },
@@ -255,6 +256,7 @@ impl Heap {
                 others: a.others || b.others,
                 managed: a.managed || b.managed,
                 proportional: a.proportional && b.proportional,
+                groups: if a.groups == b.groups { a.groups.clone() } else { None },
             }),
             (State::Sampler(a), State::Sampler(b)) => State::Sampler(SamplerState {
                 orders: a.orders.union(b.orders),
@@ -361,12 +363,7 @@ impl Heap {
                 let items: Vec<Value> = x.iter().zip(y.iter()).map(|(x, y)| self.join(x, y)).collect();
                 Value::tuple(items)
             }
-            (Value::Params(x), Value::Params(y)) => Value::Params(Rc::new(super::Params {
-                owners: x.owners.union(&y.owners),
-                whole: false,
-                others: x.others || y.others,
-                stream: x.stream.filter(|_| x.stream == y.stream),
-            })),
+            (Value::Params(x), Value::Params(y)) => Value::Params(Rc::new(x.join(y))),
             (Value::Grad(x), Value::Grad(y)) => Value::Grad(Rc::new(x.union(y))),
             (Value::Device(x), Value::Device(y)) => Value::Device(x.choice(*y)),
             (Value::Obj(x), Value::Obj(y)) => self.merge(*x, *y).map_or(Value::Unknown, Value::Obj),

@@ -9,6 +9,7 @@ pub mod heap;
 pub mod int;
 pub mod notes;
 pub mod object;
+pub mod parameter;
 pub mod parts;
 pub mod range;
 pub mod recipe;
@@ -25,6 +26,7 @@ pub use heap::Heap;
 pub use int::{Int, Symbol};
 pub use notes::{Note, Notes};
 pub use object::*;
+pub use parameter::{ParamGroup, Parameter, Params};
 pub use parts::{Part, Parts, Unwalked};
 pub use range::{End, Interval, Length};
 pub use recipe::{Ingredient, Recipe};
@@ -193,17 +195,6 @@ pub struct Partial {
     pub callee: Value,
     pub positional: Vec<Value>,
     pub keywords: Vec<(Ustr, Value)>,
-}
-
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct Params {
-    pub owners: ObjSet,
-    /// All parameters of the owners, not some.
-    pub whole: bool,
-    /// There may be others.
-    pub others: bool,
-    /// The iterator that gives them, where they can be gone through once only.
-    pub stream: Option<ObjId>,
 }
 
 impl Num {

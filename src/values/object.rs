@@ -196,6 +196,8 @@ pub struct ModuleState {
     pub dtype: Option<DType>,
     /// `requires_grad` is off for all its own parameters: `None` when it is not known.
     pub frozen: Option<bool>,
+    /// The same of each of them, where they differ.
+    pub apart: Vec<(Ustr, Option<bool>)>,
     /// Has parameters of its own (a layer), or is made elsewhere and may have any.
     pub weights: Learned,
     /// Who places tensors and steps for it, when a framework does (`accelerator.prepare`).
@@ -241,6 +243,7 @@ impl Default for ModuleState {
             device: Device::Cpu,
             dtype: None,
             frozen: Some(false),
+            apart: Vec::new(),
             weights: Learned::Nothing,
             managed: false,
             engine: None,
@@ -259,6 +262,8 @@ pub struct OptimizerState {
     pub owns: ObjSet,
     /// It may own more than `owns`.
     pub others: bool,
+    /// Its groups, in order; `None` where they are not known one by one.
+    pub groups: Option<Rc<[super::ParamGroup]>>,
     /// A framework decides when its steps and clears are real.
     pub managed: bool,
     /// Its steps are as long as the gradients are large.

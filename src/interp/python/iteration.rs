@@ -1,7 +1,6 @@
 //! What iterating gives, and the builtin functions that make iterables of iterables.
 
 use super::super::{Call, Interp};
-use super::numbers::union;
 use super::{Table, dicts, numbers};
 use crate::report::Place;
 use crate::syntax::BinaryOp;
@@ -393,7 +392,7 @@ pub(super) fn join_all(interp: &mut Interp, place: Place, parts: Vec<Value>, com
         })
         .collect();
     if let Some([first, rest @ ..]) = params.as_deref() {
-        let mut all = rest.iter().fold((**first).clone(), |all, params| union(&all, params));
+        let mut all = rest.iter().fold((**first).clone(), |all, params| all.union(params));
         all.others |= !complete;
         return Value::Params(Rc::new(all));
     }

@@ -5,6 +5,7 @@ use super::Table;
 use super::iteration::{any, counter, items, iterate, join_all, length, make, params_of};
 use crate::report::Place;
 use crate::values::*;
+use std::rc::Rc;
 
 pub(super) const CALLS: Table = &[
     ("map", |interp, call| Some(map(interp, call))),
@@ -71,9 +72,12 @@ fn filter(interp: &mut Interp, call: &Call) -> Option<Value> {
     if !matches!(callee, Value::None) {
         interp.call_value(&callee, &Call::with(call.place, [item.clone()]));
     }
-    // `filter(lambda p: p.requires_grad, …)`: those left out have no gradients, so it is still all that counts.
-    if let Some(params) = params_of(call, 1) {
-        return Some(params);
+    if let Some(Value::Params(params)) = params_of(call, 1).as_ref().map(Value::bare) {
+        let chosen = interp.chosen(params, |interp, one| {
+            let said = interp.quietly(|interp| interp.call_value(&callee, &Call::with(call.place, [one])));
+            interp.truth(&said)
+        });
+        return Some(Value::Params(Rc::new(chosen)));
     }
     Some(make(interp, call.place, Items::any(item)))
 }

@@ -5,7 +5,7 @@ use super::outside::{is_given, keep_origin};
 use super::{Table, containers, dicts, strings};
 use crate::report::Place;
 use crate::syntax::{BinaryOp, CompareOp, UnaryOp};
-use crate::values::{Int, Nth, Num, Params, Tag, Value};
+use crate::values::{Int, Nth, Num, Tag, Value};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -131,7 +131,7 @@ pub fn binary(interp: &mut Interp, op: BinaryOp, left: &Value, right: &Value, pl
         {
             Value::tuple(containers::repeat(items, times.int.known())?)
         }
-        (Value::Params(a), Value::Params(b)) if op == BinaryOp::Add => Value::Params(Rc::new(union(a, b))),
+        (Value::Params(a), Value::Params(b)) if op == BinaryOp::Add => Value::Params(Rc::new(a.union(b))),
         (a, b) => {
             let merged = dicts::merge(interp, op, a, b, place);
             return merged.or_else(|| containers::binary(interp, op, a, b, place));
@@ -150,16 +150,6 @@ pub fn augment(
 ) -> Option<Value> {
     let grown = containers::extend_in_place(interp, op, left, right, place);
     grown.or_else(|| binary(interp, op, left, right, place))
-}
-
-/// The parameters of both.
-pub(super) fn union(a: &Params, b: &Params) -> Params {
-    Params {
-        owners: a.owners.union(&b.owners),
-        whole: a.whole && b.whole,
-        others: a.others || b.others,
-        stream: None,
-    }
 }
 
 fn bits(op: BinaryOp) -> bool {
