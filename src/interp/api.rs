@@ -222,7 +222,9 @@ impl<'p> Interp<'p> {
                 let params = invocation.get(api.params.first().map_or("params", |param| param.name.as_str()));
                 self.spend_all(&params, call.place, 4);
                 let proportional = class.proportional;
-                State::Optimizer(OptimizerState { proportional, ..self.optimizer_state(&params) })
+                let mut state = OptimizerState { proportional, ..self.optimizer_state(&params) };
+                self.fill_options(&mut state, &invocation);
+                State::Optimizer(state)
             }
             Some(Role::Loader) => return self.loader(api, &invocation),
             Some(Role::Tensor) => {

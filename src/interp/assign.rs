@@ -6,6 +6,7 @@ use crate::report::Place;
 use crate::syntax::*;
 use crate::values::*;
 use std::cell::RefCell;
+use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
@@ -93,7 +94,12 @@ impl<'p> Interp<'p> {
         match &tree.expr(target).kind {
             ExprKind::Name(name) => self.set_name(*name, value),
             ExprKind::Attribute { base, name, .. } => {
-                let receiver = self.eval(*base);
+                let mut receiver = self.eval(*base);
+                if *name == "requires_grad"
+                    && let Some(params) = self.parameter_written(*base)
+                {
+                    receiver = Value::Params(Rc::new(params));
+                }
                 let place = self.expr_place(target);
                 self.note_hidden_part(&receiver, *base, &value, place);
                 match self.asked(&receiver, *name, &value) {

@@ -213,18 +213,6 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn add_params(&mut self, optimizer: &Value, group: &Value, place: Place) {
-        let Some(object) = optimizer.as_obj() else { return };
-        self.spend_all(group, place, 4);
-        let more = self.collect_params(group, 4);
-        if let State::Optimizer(state) = self.heap.get(object).state.clone() {
-            let owns = state.owns.union(&more.owners);
-            let others = state.others || more.others;
-            self.heap.get_mut(object).state = State::Optimizer(OptimizerState { owns, others, ..state });
-            self.note_gathered(object, false, place);
-        }
-    }
-
     /// Calls a callback, which may be run at any time.
     fn call_back(&mut self, callback: &Value, args: Vec<Value>, place: Place) {
         if matches!(callback.bare(), Value::Function(_) | Value::Bound(_) | Value::Partial(_)) {

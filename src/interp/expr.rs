@@ -395,7 +395,12 @@ impl<'p> Interp<'p> {
         let tree = self.tree(self.file());
         let place = self.expr_place(id);
         if let ExprKind::Attribute { base, name, .. } = tree.expr(callee).kind {
-            let receiver = self.eval(base);
+            let mut receiver = self.eval(base);
+            if name == "requires_grad_"
+                && let Some(params) = self.parameter_written(base)
+            {
+                receiver = Value::Params(Rc::new(params));
+            }
             let call = self.arguments(place, args);
             return self.call_method(&receiver, name, &call, base);
         }

@@ -179,6 +179,18 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// The parameter of a layer that an expression names: `model.head.weight`.
+    pub(super) fn parameter_written(&mut self, expr: ExprId) -> Option<Params> {
+        let ExprKind::Attribute { base, name, .. } = self.tree(self.file()).expr(expr).kind else {
+            return None;
+        };
+        let owner = self.eval(base).as_obj()?;
+        let (spec, maybe) =
+            self.parameters_of_layer(owner)?.into_iter().find(|(spec, _)| spec.name == name)?;
+        let params = Params { owners: ObjSet::one(owner), whole: true, ..Params::default() };
+        Some(params.one(&Parameter { owner, name: Some(spec.name), path: None, maybe }))
+    }
+
     /// What a loop over parameters goes through, one by one, where its tests come out differently for them.
     pub(super) fn told_apart(&mut self, target: ExprId, any: &Value, tests: &[ExprId]) -> Option<Vec<Value>> {
         let params = params_within(any).filter(|_| !tests.is_empty())?.clone();

@@ -30,6 +30,7 @@ mod formulas;
 mod functions;
 mod gathered;
 mod grad;
+mod groups;
 mod homes;
 mod hooks;
 pub mod invocation;

@@ -1,7 +1,7 @@
 //! The parameters of modules, as optimizers collect them: through attributes, lists and groups, and what
 //! layers learn.
 
-use super::{Call, Interp, Invocation, modules::DEEPEST, python};
+use super::{Call, Interp, Invocation, modules::DEEPEST};
 use crate::apis::{Api, Weights};
 use crate::values::*;
 use std::rc::Rc;
@@ -78,11 +78,6 @@ impl<'p> Interp<'p> {
         all
     }
 
-    pub(super) fn optimizer_state(&mut self, params: &Value) -> OptimizerState {
-        let params = self.collect_params(params, 4);
-        OptimizerState { owns: params.owners, others: params.others, ..OptimizerState::default() }
-    }
-
     /// The parameters of a module: as a value where they are a property, else for one pass only.
     pub(super) fn all_parameters(&mut self, call: &Invocation) -> Value {
         let params = self.parameters(&call.nth(0));
@@ -121,19 +116,6 @@ impl<'p> Interp<'p> {
             parts
         };
         if parts.is_empty() { self.list_of(call.place, Value::Unknown) } else { self.list(call.place, parts) }
-    }
-
-    /// `optimizer.param_groups`: what they hold together; which of them holds what is not known.
-    pub(super) fn param_groups(&mut self, call: &Invocation) -> Value {
-        let owner = call.nth(0).as_obj();
-        let Some(state) = owner.and_then(|object| self.heap.get(object).optimizer().cloned()) else {
-            return Value::Unknown;
-        };
-        let params = Params { owners: state.owns, whole: true, others: state.others, ..Params::default() };
-        let known = vec![(Key::Str(Rc::from("params")), Value::Params(Rc::new(params)))];
-        let group = State::Dict(Entries { known, other: Some(Value::Unknown) });
-        let group = python::alloc_part(self, call.place, 0, ClassRef::Builtin, group);
-        self.list_of(call.place, Value::Obj(group))
     }
 
     /// An optimizer class of the project: what its constructor is given is what it owns.

@@ -63,7 +63,11 @@ impl Copier<'_, '_> {
             }
             Value::Params(params) => {
                 let owners = params.owners.iter().map(|owner| self.object(owner, depth + 1)).collect();
-                Value::Params(Rc::new(Params { owners, ..(**params).clone() }))
+                let copy = |one: &Parameter, owner| Parameter { owner, ..one.clone() };
+                let only = params.only.as_ref().map(|only| {
+                    only.iter().map(|one| copy(one, self.object(one.owner, depth + 1))).collect()
+                });
+                Value::Params(Rc::new(Params { owners, only, ..(**params).clone() }))
             }
             other => other.clone(),
         }

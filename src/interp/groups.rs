@@ -1,0 +1,139 @@
+//! Parameter groups of optimizers: what each holds, and the options that it or the constructor says.
+
+use super::{Interp, Invocation, python};
+use crate::report::Place;
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// Groups are lists of parameters in dicts in lists.
+const DEEPEST: u32 = 4;
+
+impl<'p> Interp<'p> {
+    pub(super) fn optimizer_state(&mut self, params: &Value) -> OptimizerState {
+        let groups = self.groups_in(params);
+        let params = self.collect_params(params, DEEPEST);
+        OptimizerState {
+            owns: params.owners,
+            others: params.others,
+            groups: groups.map(Rc::from),
+            ..OptimizerState::default()
+        }
+    }
+
+    /// The groups in the first argument of an optimizer; `None` where their number is not known.
+    fn groups_in(&mut self, params: &Value) -> Option<Vec<ParamGroup>> {
+        let Some(State::List(items)) = params.as_obj().map(|list| self.heap.get(list).state.clone()) else {
+            return Some(vec![self.group_of(params)]);
+        };
+        let exact = match items.exact {
+            Some(exact) => exact,
+            None if self.is_dict(&items.any) => return None,
+            None => return Some(vec![self.group_of(params)]),
+        };
+        if !exact.iter().any(|item| self.is_dict(item)) {
+            return Some(vec![self.group_of(params)]);
+        }
+        Some(exact.iter().map(|item| self.group_of(item)).collect())
+    }
+
+    fn is_dict(&self, value: &Value) -> bool {
+        value.as_obj().is_some_and(|object| matches!(self.heap.get(object).state, State::Dict(_)))
+    }
+
+    /// One group: a dict with options of its own, or parameters.
+    fn group_of(&mut self, value: &Value) -> ParamGroup {
+        let params = self.collect_params(value, DEEPEST);
+        let state = value.as_obj().map(|object| &self.heap.get(object).state);
+        let option = |(key, value): &(Key, Value)| match key {
+            Key::Str(name) if **name != *"params" => Some((Ustr::from(name), value.clone())),
+            _ => None,
+        };
+        let options = match state {
+            Some(State::Dict(entries)) => entries.known.iter().filter_map(option).collect(),
+            _ => Vec::new(),
+        };
+        ParamGroup { params, options }
+    }
+
+    /// What groups do not say themselves is as the constructor says it.
+    pub(super) fn fill_options(&self, state: &mut OptimizerState, call: &Invocation) {
+        let Some(groups) = &state.groups else { return };
+        let filled = groups.iter().map(|group| {
+            let mut options = group.options.clone();
+            for param in call.api.params.iter().skip(1) {
+                if options.iter().all(|(name, _)| *name != param.name) {
+                    options.push((param.name, call.get(&param.name)));
+                }
+            }
+            ParamGroup { params: group.params.clone(), options }
+        });
+        state.groups = Some(filled.collect());
+    }
+
+    /// `optimizer.add_param_group(...)`
+    pub(super) fn add_params(&mut self, optimizer: &Value, group: &Value, place: Place) {
+        let Some(object) = optimizer.as_obj() else { return };
+        self.spend_all(group, place, DEEPEST);
+        let more = self.group_of(group);
+        let State::Optimizer(state) = self.heap.get(object).state.clone() else { return };
+        let owns = state.owns.union(&more.params.owners);
+        let others = state.others || more.params.others;
+        let groups = state.groups.as_ref().map(|groups| {
+            let inherited = self.defaults_of(object, groups, &more);
+            let options = more.options.iter().cloned().chain(inherited).collect();
+            groups.iter().cloned().chain([ParamGroup { params: more.params.clone(), options }]).collect()
+        });
+        self.heap.get_mut(object).state = State::Optimizer(OptimizerState { owns, others, groups, ..state });
+        self.note_gathered(object, false, place);
+    }
+
+    /// The options that a group which is added later takes from the optimizer's constructor.
+    fn defaults_of(&self, optimizer: ObjId, groups: &[ParamGroup], more: &ParamGroup) -> Vec<(Ustr, Value)> {
+        let names = groups.first().into_iter().flat_map(|group| &group.options).map(|(name, _)| *name);
+        let missing = names.filter(|name| more.options.iter().all(|(own, _)| own != name));
+        missing.filter_map(|name| Some((name, self.heap.attr(optimizer, name)?.clone()))).collect()
+    }
+
+    /// `optimizer.param_groups`: the dicts of the groups, or one for what they hold together.
+    pub(super) fn param_groups(&mut self, call: &Invocation) -> Value {
+        let owner = call.nth(0).as_obj();
+        let Some(state) = owner.and_then(|object| self.heap.get(object).optimizer().cloned()) else {
+            return Value::Unknown;
+        };
+        let together = Params { owners: state.owns, whole: true, others: state.others, ..Params::default() };
+        match state.groups.as_deref() {
+            Some([group]) => {
+                let only = group.params.only.clone();
+                let group = self.group_dict(&Params { only, ..together }, &group.options, 0, call.place);
+                self.list_of(call.place, group)
+            }
+            Some(groups) => {
+                let dict = |(nth, group): (usize, &ParamGroup)| {
+                    self.group_dict(&group.params, &group.options, nth, call.place)
+                };
+                let groups = groups.iter().enumerate().map(dict).collect();
+                self.list(call.place, groups)
+            }
+            None => {
+                let group = self.group_dict(&together, &[], 0, call.place);
+                self.list_of(call.place, group)
+            }
+        }
+    }
+
+    /// Schedules and the script itself change the options of a group: what they were is known, and decides nothing.
+    fn group_dict(&mut self, params: &Params, options: &[(Ustr, Value)], nth: usize, place: Place) -> Value {
+        let changing = |(name, value): &(Ustr, Value)| {
+            let number = value.bare();
+            number.as_num()?;
+            let origin = Origin { place, name: Rc::from(name.as_str()), given: true };
+            let value = Value::Given(Rc::new(Given { value: number.clone(), origin: Rc::new(origin) }));
+            Some((Key::Str(Rc::from(name.as_str())), value))
+        };
+        let params = (Key::Str(Rc::from("params")), Value::Params(Rc::new(params.clone())));
+        let known = std::iter::once(params).chain(options.iter().filter_map(changing)).collect();
+        let state = State::Dict(Entries { known, other: Some(Value::Unknown) });
+        Value::Obj(python::alloc_part(self, place, nth as u64, ClassRef::Builtin, state))
+    }
+}
