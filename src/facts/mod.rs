@@ -21,6 +21,7 @@ mod repairs;
 mod replays;
 mod stand_ins;
 mod targets;
+mod untrained;
 mod walks;
 
 pub use activations::{LoneClass, Misfit, MisfitLoss};
@@ -42,6 +43,7 @@ pub use optimizer::{
 };
 pub use stand_ins::Repair;
 pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
+pub use untrained::Untrained;
 pub use walks::WalkedAgain;
 
 use crate::apis::index::Pins;

@@ -206,9 +206,9 @@ impl<'p> Interp<'p> {
         let listed = self.listed_parameters(&params)?;
         let rows: Vec<Value> = listed.iter().map(|parameter| row(any, parameter)).collect();
         let tells = tests.iter().any(|test| {
-            let of_all = self.tested(target, any, *test);
-            let mut each = rows.iter().map(|row| self.tested(target, row, *test));
-            each.any(|of_one| of_one.is_some() && of_one != of_all)
+            let mut truths = rows.iter().map(|row| self.tested(target, row, *test));
+            let first = truths.next();
+            first.is_some_and(|first| truths.any(|other| other != first))
         });
         tells.then_some(rows)
     }

@@ -353,7 +353,7 @@ impl<'p> Interp<'p> {
     ) -> Graph {
         let hidden = module.weights == Learned::Opaque;
         let mut recorded = |interp: &mut Self| {
-            let part = *part.get_or_insert_with(|| interp.record(place, hidden));
+            let part = *part.get_or_insert_with(|| interp.record(object, place, hidden));
             Graph::recorded(object, interp.epoch, part)
         };
         match (self.grad, module.frozen) {

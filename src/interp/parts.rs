@@ -20,14 +20,19 @@ pub(super) struct Recording {
 
 impl<'p> Interp<'p> {
     /// A call of a layer records a part of a graph; `hidden` where we do not see what the layer does.
-    pub(super) fn record(&mut self, place: Place, hidden: bool) -> u32 {
-        self.new_part(place, hidden, Vec::new())
+    pub(super) fn record(&mut self, layer: ObjId, place: Place, hidden: bool) -> u32 {
+        let id = self.new_part(place, hidden, Vec::new());
+        let in_training = |module: &ModuleState| module.mode == Mode::Train && !hidden;
+        if self.heap.get(layer).module().is_some_and(in_training) {
+            self.out.parts[id as usize].layer = Some(layer);
+        }
+        id
     }
 
     fn new_part(&mut self, place: Place, hidden: bool, inner: Vec<Part>) -> u32 {
         let id = self.out.parts.len() as u32;
         let (epoch, inner) = (self.epoch, inner.into());
-        let part = GraphPart { place, epoch, hidden, inner, walks: Vec::new(), escaped: false };
+        let part = GraphPart { place, epoch, hidden, layer: None, inner, walks: Vec::new(), escaped: false };
         self.out.parts.push(part);
         self.unwalked(|unwalked| unwalked.insert(id));
         id

@@ -286,6 +286,8 @@ pub struct GraphPart {
     pub epoch: u32,
     /// We do not see what the layer does.
     pub hidden: bool,
+    /// The layer, where it is one that is seen and in training mode.
+    pub layer: Option<ObjId>,
     pub inner: Rc<[Part]>,
     /// The backward passes that walk it, by their place in [`Rehearsal::walks`].
     pub walks: Vec<u32>,

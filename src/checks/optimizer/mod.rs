@@ -2,6 +2,7 @@
 
 mod backward_without_step;
 mod exhausted_parameters;
+mod frozen_in_optimizer;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_zero_grad;
@@ -18,6 +19,7 @@ pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &backward_without_step::RULE,
         &exhausted_parameters::RULE,
+        &frozen_in_optimizer::RULE,
         &misplaced_clipping::RULE,
         &misplaced_zero_grad::RULE,
         &missing_zero_grad::RULE,

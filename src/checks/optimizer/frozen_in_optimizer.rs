@@ -1,0 +1,42 @@
+//! Optimizers whose list of parameters is not what the script trains: layers get gradients, and nobody has them.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::report::Severity;
+
+pub(super) static RULE: Rule = Rule {
+    id: "frozen-in-optimizer",
+    summary: "layers that are trained and not given to any optimizer",
+    group: Group::Gradients,
+    severity: Severity::Warning,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("frozen-in-optimizer"),
+    check,
+};
+
+/// So many parts are named.
+const NAMED: usize = 2;
+
+fn check(script: &Script, out: &mut Findings) {
+    for untrained in script.untrained() {
+        let parts = &untrained.parts;
+        let named: Vec<String> = parts.iter().take(NAMED).map(|part| format!("`{part}`")).collect();
+        let more = match parts.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let message = format!("no optimizer has the parameters of {}{more}", named.join(" and "));
+        out.push(
+            script
+                .finding(RULE.id, RULE.severity, &untrained.at, message)
+                .because(untrained.backward, "their gradients are computed here, and applied by nothing")
+                .because(untrained.made, "they keep the values that they were initialized with")
+                .help(format!(
+                    "give them to `{}`, or freeze them with `requires_grad_(False)`",
+                    untrained.optimizer
+                )),
+            &untrained.at,
+        );
+    }
+}

@@ -1,0 +1,194 @@
+//! Layers that nobody trains: a backward pass gives their parameters gradients, and no optimizer of the
+//! script was given them.
+
+use super::{Script, walked};
+use crate::interp::modules::descendants;
+use crate::report::{Confidence, Place};
+use crate::trace::{At, Effect, Entry, Visit, visits};
+use crate::values::{ClassRef, Learned, ObjId, ObjSet, OptimizerState};
+
+/// What an optimizer misses of a model that it trains.
+pub struct Untrained {
+    /// Where the optimizer is built.
+    pub at: At,
+    pub optimizer: String,
+    /// What it misses: modules as a whole, by their names.
+    pub parts: Vec<String>,
+    /// Where the first of them is made.
+    pub made: Place,
+    pub backward: Place,
+}
+
+impl Script<'_> {
+    pub fn untrained(&self) -> Vec<Untrained> {
+        let rehearsal = self.rehearsal;
+        let acts: Vec<(&Entry, Vec<Visit>)> =
+            rehearsal.entries.iter().map(|entry| (entry, visits(&entry.nodes, matters))).collect();
+        if rehearsal.out_of_fuel || rehearsal.blind_backward || rehearsal.walks_unknown {
+            return Vec::new();
+        }
+        let Some(spared) = self.spared(acts.iter().flat_map(|(_, acts)| acts)) else { return Vec::new() };
+        let mut missed = ObjSet::default();
+        let mut found = Vec::new();
+        for (entry, acts) in &acts {
+            for backward in acts.iter().filter(|act| matches!(act.event.effect, Effect::Backward { .. })) {
+                let reached = self.layers_reached(backward.event.place);
+                let rest: ObjSet = reached
+                    .iter()
+                    .filter(|layer| !spared.contains(*layer) && !missed.contains(*layer))
+                    .filter(|layer| self.asks_for_gradients(*layer))
+                    .collect();
+                if rest.is_empty() {
+                    continue;
+                }
+                let Some(gather) = self.beside(backward, acts, &reached) else { continue };
+                missed = missed.union(&rest);
+                found.extend(self.missing(entry, gather, backward, &rest));
+            }
+        }
+        found
+    }
+
+    fn missing(&self, entry: &Entry, gather: &Visit, backward: &Visit, rest: &ObjSet) -> Option<Untrained> {
+        let Effect::Gather { optimizer, .. } = gather.event.effect else { return None };
+        let whole = self.whole_parts(rest);
+        let confidence = |object: ObjId| self.rehearsal.heap.get(object).confidence;
+        let sure = rest.iter().map(confidence).fold(backward.event.confidence, Confidence::min);
+        let sure = sure.min(gather.event.confidence).min(confidence(optimizer));
+        Some(Untrained {
+            at: walked(entry.function, gather.event.place, &gather.loops, &gather.calls, sure),
+            optimizer: self.name_of(optimizer),
+            parts: whole.iter().map(|part| self.path_of_module(part)).collect(),
+            made: self.rehearsal.heap.get(whole.iter().next()?).site,
+            backward: backward.event.place,
+        })
+    }
+
+    /// The name of a module; of an item of a container, behind that of the container.
+    fn path_of_module(&self, module: ObjId) -> String {
+        let heap = &self.rehearsal.heap;
+        let holds = |holder: &ObjId| {
+            let here = heap.get(*holder);
+            let is_container = here.module().is_some() && matches!(here.class, ClassRef::Api(_));
+            is_container && here.attrs.iter().any(|(_, value)| value.as_obj() == Some(module))
+        };
+        let name = self.name_of_module(module);
+        match (0..heap.len()).map(|index| ObjId(index as u32)).find(holds) {
+            Some(holder) => format!("{}.{}", self.name_of_module(holder), name.trim_start_matches("self.")),
+            None => name,
+        }
+    }
+
+    /// What optimizers have, and what the script does something else with; `None` where that may be anything.
+    fn spared<'v>(&self, acts: impl Iterator<Item = &'v Visit<'v>>) -> Option<ObjSet> {
+        let mut spared = ObjSet::default();
+        for act in acts {
+            match &act.event.effect {
+                Effect::Gather { optimizer, .. } => {
+                    spared = spared.union(&self.given_to(self.optimizer_known(*optimizer)?));
+                }
+                Effect::Step { optimizer, .. } => {
+                    self.optimizer_known(*optimizer)?;
+                }
+                Effect::Touch { objects } | Effect::Read { objects } | Effect::Restore { objects } => {
+                    spared = spared.union(&self.with_inner(objects));
+                }
+                Effect::UnseenStep => return None,
+                _ => {}
+            }
+        }
+        Some(spared)
+    }
+
+    fn with_inner(&self, objects: &ObjSet) -> ObjSet {
+        objects.iter().fold(objects.clone(), |all, one| all.union(&descendants(&self.rehearsal.heap, one)))
+    }
+
+    fn optimizer_known(&self, optimizer: ObjId) -> Option<&OptimizerState> {
+        self.rehearsal.heap.get(optimizer).optimizer().filter(|state| !state.others && !state.managed)
+    }
+
+    /// The owners of what an optimizer may have been given.
+    fn given_to(&self, state: &OptimizerState) -> ObjSet {
+        let Some(groups) = &state.groups else { return self.with_inner(&state.owns) };
+        groups.iter().fold(ObjSet::default(), |all, group| match &group.params.only {
+            Some(only) => all.union(&only.iter().map(|parameter| parameter.owner).collect()),
+            None => all.union(&self.with_inner(&group.params.owners)),
+        })
+    }
+
+    /// The layers that a backward pass gives gradients.
+    fn layers_reached(&self, backward: Place) -> ObjSet {
+        let walks = &self.rehearsal.walks;
+        let reached = |walk: &u32| walks[*walk as usize].place == backward;
+        let parts = self.rehearsal.parts.iter().filter(|part| part.walks.iter().any(reached));
+        parts.filter_map(|part| part.layer).collect()
+    }
+
+    /// Whether a layer still asks for gradients where the rehearsal ends, with parameters that are its own.
+    fn asks_for_gradients(&self, layer: ObjId) -> bool {
+        let here = self.rehearsal.heap.get(layer);
+        let shared = here.attrs.iter().any(|(name, value)| name == "weight" && !value.is_unknown());
+        here.module().is_some_and(|module| {
+            matches!(module.weights, Learned::Own(_)) && module.frozen != Some(true) && !shared
+        })
+    }
+
+    /// Where the optimizer was built that steps in the same loop for some of what was reached.
+    fn beside<'v, 't>(
+        &self,
+        backward: &Visit,
+        acts: &'v [Visit<'t>],
+        reached: &ObjSet,
+    ) -> Option<&'v Visit<'t>> {
+        let round = backward.innermost()?;
+        let steps = |optimizer: ObjId| {
+            acts.iter().any(|act| {
+                matches!(act.event.effect, Effect::Step { optimizer: other, .. } if other == optimizer)
+                    && act.innermost() == Some(round)
+            })
+        };
+        acts.iter().find(|act| match &act.event.effect {
+            Effect::Gather { optimizer, .. } => {
+                let state = self.optimizer_known(*optimizer);
+                let given = state.map(|state| self.given_to(state)).unwrap_or_default();
+                reached.iter().any(|layer| given.contains(layer)) && steps(*optimizer)
+            }
+            _ => false,
+        })
+    }
+
+    /// The outermost modules all of whose layers are among these.
+    fn whole_parts(&self, layers: &ObjSet) -> ObjSet {
+        let heap = &self.rehearsal.heap;
+        let learns = |object: ObjId| {
+            heap.get(object).module().is_some_and(|module| module.weights != Learned::Nothing)
+        };
+        let within = |object: ObjId| descendants(heap, object);
+        let is_whole = |object: &ObjId| {
+            let inside = within(*object);
+            let mut own = inside.iter().filter(|part| learns(*part)).peekable();
+            own.peek().is_some() && own.all(|part| layers.contains(part))
+        };
+        let modules = (0..heap.len()).map(|index| ObjId(index as u32));
+        let whole: ObjSet =
+            modules.filter(|object| heap.get(*object).module().is_some()).filter(is_whole).collect();
+        let inner = whole.iter().fold(ObjSet::default(), |all, object| {
+            all.union(&within(object).iter().filter(|part| *part != object).collect())
+        });
+        whole.iter().filter(|object| !inner.contains(*object)).collect()
+    }
+}
+
+fn matters(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::Gather { .. }
+            | Effect::Backward { .. }
+            | Effect::Step { .. }
+            | Effect::Touch { .. }
+            | Effect::Read { .. }
+            | Effect::Restore { .. }
+            | Effect::UnseenStep
+    )
+}
