@@ -57,7 +57,7 @@ impl Script<'_> {
         let sure = sure.min(gather.event.confidence).min(confidence(optimizer));
         Some(Untrained {
             at: walked(entry.function, gather.event.place, &gather.loops, &gather.calls, sure),
-            optimizer: self.name_of(optimizer),
+            optimizer: self.optimizer_name(optimizer),
             parts: whole.iter().map(|part| self.path_of_module(part)).collect(),
             made: self.rehearsal.heap.get(whole.iter().next()?).site,
             backward: backward.event.place,
@@ -72,9 +72,9 @@ impl Script<'_> {
             let is_container = here.module().is_some() && matches!(here.class, ClassRef::Api(_));
             is_container && here.attrs.iter().any(|(_, value)| value.as_obj() == Some(module))
         };
-        let name = self.name_of_module(module);
+        let name = self.name_or(module, "model");
         match (0..heap.len()).map(|index| ObjId(index as u32)).find(holds) {
-            Some(holder) => format!("{}.{}", self.name_of_module(holder), name.trim_start_matches("self.")),
+            Some(holder) => format!("{}.{}", self.name_or(holder, "model"), name.trim_start_matches("self.")),
             None => name,
         }
     }

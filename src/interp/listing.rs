@@ -5,13 +5,11 @@ use super::items::{position, slice_bounds};
 use super::{Interp, class::Base, modules::DEEPEST, parameters::is_parameter};
 use crate::apis::{Dim, ParameterSpec};
 use crate::syntax::*;
+use crate::values::parameter::MOST_LISTED;
 use crate::values::*;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use ustr::Ustr;
-
-/// More parameters than this are not gone through one by one.
-const MOST_LISTED: usize = 256;
 
 /// What was listed so far. Whoever is met again was counted before, as the frameworks do it.
 #[derive(Default)]

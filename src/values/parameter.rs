@@ -2,8 +2,12 @@
 //! looked up at their owners, so that a parameter costs nothing where nobody tells it from others.
 
 use super::{ModuleState, ObjId, ObjSet, Value};
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use ustr::Ustr;
+
+/// More parameters than this are not told apart.
+pub const MOST_LISTED: usize = 256;
 
 /// `model.parameters()`, lists of parameters.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -59,7 +63,7 @@ impl Params {
             whole: self.whole && other.whole,
             others: self.others || other.others,
             stream: None,
-            only: self.both(other, |parameter| parameter.clone()),
+            only: self.both(other, true),
             named: false,
         }
     }
@@ -67,18 +71,18 @@ impl Params {
     /// The parameters of one or the other.
     pub fn join(&self, other: &Params) -> Params {
         let same = self.only == other.only;
-        let maybe = |parameter: &Parameter| Parameter { maybe: true, ..parameter.clone() };
         Params {
             owners: self.owners.union(&other.owners),
             whole: false,
             others: self.others || other.others,
             stream: self.stream.filter(|_| self.stream == other.stream),
-            only: if same { self.only.clone() } else { self.both(other, maybe) },
+            only: if same { self.only.clone() } else { self.both(other, false) },
             named: self.named && other.named,
         }
     }
 
-    fn both(&self, other: &Params, each: impl Fn(&Parameter) -> Parameter) -> Option<Rc<[Parameter]>> {
+    /// Those of two lists, each once: of both or, where `all` does not hold, of either.
+    fn both(&self, other: &Params, all: bool) -> Option<Rc<[Parameter]>> {
         // Of nobody there is nothing to choose from.
         let chosen = |params: &Params| match &params.only {
             None if params.owners.is_empty() => Some(Rc::from([])),
@@ -87,7 +91,21 @@ impl Params {
         if self.only.is_none() && other.only.is_none() {
             return None;
         }
-        Some(chosen(self)?.iter().chain(chosen(other)?.iter()).map(each).collect())
+        let (first, second) = (chosen(self)?, chosen(other)?);
+        let key = |one: &Parameter| (one.owner, one.name);
+        let mut left: FxHashMap<_, &Parameter> = second.iter().map(|one| (key(one), one)).collect();
+        let mut found = Vec::with_capacity(first.len().max(second.len()));
+        for one in first.iter() {
+            let maybe = match left.remove(&key(one)) {
+                Some(other) if all => one.maybe && other.maybe,
+                Some(other) => one.maybe || other.maybe,
+                None => one.maybe || !all,
+            };
+            found.push(Parameter { maybe, ..one.clone() });
+        }
+        let rest = second.iter().filter(|one| left.contains_key(&key(one)));
+        found.extend(rest.map(|one| Parameter { maybe: one.maybe || !all, ..one.clone() }));
+        (found.len() <= MOST_LISTED).then(|| found.into())
     }
 
     /// One of several that were listed.
@@ -181,6 +199,15 @@ mod tests {
         assert_eq!(sure(&a.union(&b)), [false, false]);
         assert_eq!(sure(&a.join(&b)), [true, true]);
         assert_eq!(sure(&a.join(&a)), [false]);
+        assert_eq!(sure(&a.union(&b).join(&a)), [false, true]);
+    }
+
+    #[test]
+    fn a_parameter_is_listed_once() {
+        let (a, b) = (chosen(1), chosen(2));
+        let both = a.union(&b);
+        assert_eq!(both.union(&both).only.map(|only| only.len()), Some(2));
+        assert_eq!(both.join(&a).union(&b).only.map(|only| only.len()), Some(2));
     }
 
     #[test]

@@ -176,10 +176,26 @@ impl Words<'_> {
     fn params(&self, params: &Params) -> String {
         let which = if params.whole { "parameters of" } else { "some parameters of" };
         let stream = if params.stream.is_some() { ", once" } else { "" };
+        if let Some(only) = &params.only {
+            return format!("{} of {}{stream}", self.told_apart(only), self.all_names(&params.owners));
+        }
         match (params.owners.is_empty(), params.others) {
             (true, _) => format!("parameters{stream}"),
             (false, true) => format!("{which} {} and others{stream}", self.all_names(&params.owners)),
             (false, false) => format!("{which} {}{stream}", self.all_names(&params.owners)),
+        }
+    }
+
+    /// Parameters by their names; those that may be missing with a question mark.
+    fn told_apart(&self, only: &[Parameter]) -> String {
+        let name = |one: &Parameter| {
+            let path = one.path.as_deref().or(one.name.as_ref().map(Ustr::as_str));
+            format!("{}{}", path.unwrap_or("others"), if one.maybe { "?" } else { "" })
+        };
+        if only.is_empty() {
+            "no parameters".to_owned()
+        } else {
+            only.iter().map(name).collect::<Vec<_>>().join(", ")
         }
     }
 
