@@ -1,8 +1,8 @@
 //! Which layers of a model learn: what is known of the graphs that backward passes walk, and of what the optimizers
 //! beside them have, as the layers of a stand-in.
 
-use super::modules;
 use super::optimizer::SpentIterator;
+use super::{graphs, modules};
 use crate::facts::Script;
 use crate::facts::layers::{BROKEN, DETACHED, HIDDEN, LEARNS, MISSED, REPLACED};
 use crate::report::replay::{LAYERS, Layer};
@@ -11,7 +11,7 @@ use crate::values::ObjId;
 /// The layers of a stand-in for each optimizer that steps, by what is known of it.
 pub fn layers(script: &Script) -> Vec<[Layer; LAYERS]> {
     let stepping = script.stepping_optimizers();
-    let (detached, broken) = (script.detached_losses(), script.broken_graphs());
+    let (detached, broken) = (graphs::detached_losses(script), graphs::broken_graphs(script));
     let (replaced, abandoned) = (script.replaced_parts(), script.abandoned_models());
     let of = |optimizer: ObjId| {
         if detached.iter().any(|loss| loss.optimizer == optimizer) {

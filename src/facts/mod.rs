@@ -6,7 +6,6 @@ mod apis;
 mod data;
 pub(crate) mod edits;
 pub mod gpus;
-mod graphs;
 mod heads;
 pub mod layers;
 mod losses;
@@ -22,13 +21,11 @@ mod replays;
 mod stand_ins;
 mod targets;
 mod untrained;
-mod walks;
 
 pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use apis::{MissingName, Why};
 pub(crate) use data::FEW_ROWS;
 pub use data::FullBatch;
-pub use graphs::{BrokenGraph, DetachedLoss};
 pub use heads::{Head, Heads};
 pub use losses::{NonScalar, SoftmaxedLoss};
 pub use made::{RebuiltLoader, RebuiltOptimizer};
@@ -44,7 +41,6 @@ pub use optimizer::{
 pub use stand_ins::Repair;
 pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
 pub use untrained::Untrained;
-pub use walks::WalkedAgain;
 
 use crate::apis::index::Pins;
 use crate::names::Project;
@@ -139,10 +135,18 @@ impl<'a> Script<'a> {
         self.rehearsal.observed()
     }
 
-    /// What was seen of one type, each place once.
-    pub fn observed_once<T: std::any::Any>(&self) -> impl Iterator<Item = (&'a At, &'a T)> + use<'a, T> {
+    /// What was seen of one type and counts, each place once.
+    pub fn observed_once_where<T: std::any::Any, F: Fn(&At, &T) -> bool>(
+        &self,
+        counts: F,
+    ) -> impl Iterator<Item = (&'a At, &'a T)> + use<'a, T, F> {
         let mut seen = rustc_hash::FxHashSet::default();
-        self.observed().filter(move |(at, _)| seen.insert(at.place))
+        self.observed().filter(move |(at, what)| counts(at, what) && seen.insert(at.place))
+    }
+
+    /// What was seen of one type, each place once.
+    pub fn observed_once<T: std::any::Any>(&self) -> impl Iterator<Item = (&'a At, &'a T)> {
+        self.observed_once_where(|_, _| true)
     }
 
     pub(crate) fn sightings(&self) -> impl Iterator<Item = (&'a At, &'a Sight)> {

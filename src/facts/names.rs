@@ -33,7 +33,7 @@ impl Names {
 
 impl Script<'_> {
     /// The name of the variable or attribute that keeps an object.
-    pub(super) fn display_name(&self, object: ObjId) -> Option<&str> {
+    pub(crate) fn display_name(&self, object: ObjId) -> Option<&str> {
         let names = self.names.get_or_init(|| Names::of(&self.rehearsal.heap));
         names.0.get(&object).map(AsRef::as_ref)
     }
@@ -47,7 +47,7 @@ impl Script<'_> {
     }
 
     /// A scaler that no name keeps goes by what the script writes before its calls: `amp["scaler"]`.
-    pub(super) fn scaler_name(&self, scaler: ObjId) -> String {
+    pub(crate) fn scaler_name(&self, scaler: ObjId) -> String {
         let said = self.display_name(scaler).or_else(|| self.written_scaler(scaler));
         said.unwrap_or("scaler").to_owned()
     }

@@ -3,7 +3,7 @@
 
 use super::{Call, Interp, Invocation};
 use crate::report::{Confidence, Place};
-use crate::trace::{GraphPart, Sight, Walk};
+use crate::trace::{GraphPart, GraphRetained, GraphUsedAgain, Walk};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -116,7 +116,7 @@ impl<'p> Interp<'p> {
         if retains == Some(true) && fresh && !nodes.bare && !all.is_empty() {
             // What else hangs on it may be of an earlier iteration.
             let doubt = if nodes.others { Confidence::Medium } else { Confidence::High };
-            self.see(place, Sight::Retaining, tensor.confidence.min(doubt));
+            self.observe(place, GraphRetained, tensor.confidence.min(doubt));
         }
     }
 
@@ -133,8 +133,8 @@ impl<'p> Interp<'p> {
         let walks = &self.out.walks;
         let kept = part.walks.iter().all(|walk| walks[*walk as usize].retains == Some(true));
         let confidence = if part.hidden { Confidence::Low } else { confidence };
-        let sight = Sight::WalkedAgain { recorded: part.place, kept: kept && !part.walks.is_empty() };
-        self.see(place, sight, confidence);
+        let again = GraphUsedAgain { recorded: part.place, kept: kept && !part.walks.is_empty() };
+        self.observe(place, again, confidence);
     }
 
     /// Cut off in place: whoever holds the value holds no graph any more.

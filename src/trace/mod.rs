@@ -200,10 +200,6 @@ pub enum Sight {
     Walked { loss: Rc<Tensor> },
     /// A backward of something that we do not see: it may walk any graph.
     BlindBackward,
-    /// A backward walks what a backward of an earlier iteration has walked; `kept` where that one kept it.
-    WalkedAgain { recorded: Place, kept: bool },
-    /// A backward is told to keep its graph, all of which was recorded in the same iteration.
-    Retaining,
     /// A module ran.
     Forward(Rc<Forward>),
     /// A loader was built.
@@ -234,6 +230,17 @@ pub struct PlacedOnGpu {
     /// The framework puts it there without being asked.
     pub unasked: bool,
 }
+
+/// A backward comes to what the backward of an earlier iteration went through.
+pub struct GraphUsedAgain {
+    /// Where that was recorded.
+    pub recorded: Place,
+    /// Each backward retains its graph, so that the next can go through it.
+    pub kept: bool,
+}
+
+/// A backward is told to retain its graph, all of which was recorded in the same iteration.
+pub struct GraphRetained;
 
 #[derive(Clone, Debug)]
 pub struct Forward {

@@ -1,5 +1,6 @@
 //! A backward on a value that was cut from its graph.
 
+use super::detached_losses;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, layers};
 use crate::report::Severity;
@@ -16,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for loss in script.detached_losses() {
+    for loss in detached_losses(script) {
         let message = format!(
             "this backward reaches no parameter of `{}`: the loss was cut from its graph",
             script.optimizer_name(loss.optimizer)

@@ -1,5 +1,6 @@
 //! Parameters whose only way to the loss is cut.
 
+use super::broken_graphs;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, layers};
 use crate::report::Severity;
@@ -16,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for broken in script.broken_graphs() {
+    for broken in broken_graphs(script) {
         let by = match broken.by {
             Some(by) => format!("`{}` cuts the graph", by.rsplit('.').next().unwrap_or_default()),
             None => "gradients are not recorded".to_owned(),

@@ -2,6 +2,7 @@
 
 mod checkpoint_without_reentrant_choice;
 mod detached_loss;
+mod detachment;
 mod dropped;
 mod dropped_result;
 mod graph_broken_in_forward;
@@ -12,6 +13,8 @@ mod retention;
 mod undetached_hidden_state;
 
 use crate::checks::Concern;
+
+pub(super) use detachment::{broken_graphs, detached_losses};
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[

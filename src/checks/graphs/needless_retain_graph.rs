@@ -3,7 +3,8 @@
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::replay::{Demand, Replay};
-use crate::report::{Fix, Severity};
+use crate::report::{Fix, Place, Severity};
+use crate::trace::{At, GraphRetained, Walk};
 
 pub(super) static RULE: Rule = Rule {
     id: "needless-retain-graph",
@@ -17,8 +18,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for at in script.graphs_kept_in_vain() {
-        let held = Some(script.kept_around(&at)).filter(|kept| *kept > 0).map(|kept| {
+    for at in graphs_kept_in_vain(script) {
+        let held = Some(script.kept_around(at)).filter(|kept| *kept > 0).map(|kept| {
             Replay::Memory(Demand {
                 wasted: true,
                 ..Demand::of("the graph that is kept until the next one is there", kept)
@@ -27,12 +28,39 @@ fn check(script: &Script, out: &mut Findings) {
         let fix = script.without_argument(at.place, "retain_graph");
         out.push(
             script
-                .finding(RULE.id, RULE.severity, &at, "the graph is kept after this backward, and nobody walks it again")
+                .finding(RULE.id, RULE.severity, at, "the graph is kept after this backward, and nobody walks it again")
                 .note("the activations stay until the next forward is done, so two iterations are in memory at once")
                 .replay(held)
                 .fix(fix.map(|edits| Fix::safe("remove `retain_graph=True`", edits)))
                 .help("call `backward()` without `retain_graph=True`"),
-            &at,
+            at,
         );
     }
+}
+
+/// Backward passes in a loop that keep a graph which no other walks.
+fn graphs_kept_in_vain<'a>(script: &Script<'a>) -> Vec<&'a At> {
+    // A graph of which we know nothing may be any of these.
+    if script.rehearsal.walks_unknown || script.rehearsal.out_of_fuel {
+        return Vec::new();
+    }
+    let retained = script.observed_once_where(|at, _: &GraphRetained| !at.loops.is_empty());
+    retained.map(|(at, _)| at).filter(|at| !is_walked_later(script, at.place)).collect()
+}
+
+/// Whether anything walks what a backward has walked, after it.
+fn is_walked_later(script: &Script, backward: Place) -> bool {
+    let walks = &script.rehearsal.walks;
+    let here = |walk: &u32| walks[*walk as usize].place == backward;
+    let unknown = |walk: &&Walk| walk.others;
+    let (own, other): (Vec<&Walk>, Vec<&Walk>) =
+        walks.iter().filter(unknown).partition(|walk| walk.place == backward);
+    // What we do not know of two graphs may be the same.
+    if !own.is_empty() && !other.is_empty() {
+        return true;
+    }
+    script.rehearsal.parts.iter().any(|part| {
+        let first = part.walks.iter().position(here);
+        first.is_some_and(|first| part.escaped || first + 1 < part.walks.len())
+    })
 }

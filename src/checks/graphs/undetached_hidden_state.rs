@@ -4,6 +4,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
 use crate::report::replay::Carried;
+use crate::trace::{At, GraphUsedAgain};
 
 pub(super) static RULE: Rule = Rule {
     id: "undetached-hidden-state",
@@ -17,8 +18,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for again in script.graphs_walked_again() {
-        let (message, cost) = if again.is_kept {
+    // Kept on purpose where nothing is trained, it is the gradients that are looked at.
+    let counts = |_: &At, again: &GraphUsedAgain| !again.kept || script.steps_anywhere();
+    for (at, again) in script.observed_once_where(counts) {
+        let (message, cost) = if again.kept {
             (
                 "each backward goes through the graphs of all earlier iterations again",
                 "iterations take longer and longer, and memory grows until none is left",
@@ -31,12 +34,12 @@ fn check(script: &Script, out: &mut Findings) {
         };
         out.push(
             script
-                .finding(RULE.id, RULE.severity, &again.at, message)
+                .finding(RULE.id, RULE.severity, at, message)
                 .because(again.recorded, "what this gave in the iteration before is part of the loss")
                 .note(cost)
-                .replay(script.replay_of_carried(if again.is_kept { Carried::Kept } else { Carried::Freed }))
+                .replay(script.replay_of_carried(if again.kept { Carried::Kept } else { Carried::Freed }))
                 .help("cut the carried value off before it is used again: `hidden = hidden.detach()`"),
-            &again.at,
+            at,
         );
     }
 }

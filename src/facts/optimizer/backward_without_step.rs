@@ -85,7 +85,7 @@ impl Script<'_> {
     }
 
     /// Whether anything updates parameters, or may.
-    pub(in crate::facts) fn steps_anywhere(&self) -> bool {
+    pub(crate) fn steps_anywhere(&self) -> bool {
         self.steps_unseen() || !self.stepping_optimizers().is_empty()
     }
 

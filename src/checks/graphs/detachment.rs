@@ -1,0 +1,175 @@
+//! Losses without a graph, and parameters whose only way to a loss was detached.
+
+use crate::facts::{Places, Script};
+use crate::interp::modules::descendants;
+use crate::report::{Confidence, Place};
+use crate::trace::{At, Effect, LoopId, Node, Sight};
+use crate::values::{Cut, Graph, Learned, ObjId, OptimizerState, State, Tensor, Value};
+use std::rc::Rc;
+use ustr::Ustr;
+
+pub(in crate::checks) struct DetachedLoss {
+    pub at: At,
+    /// Where the graph was left; `None` where the loss was made of a bare number.
+    pub cut: Option<(Place, Option<Ustr>)>,
+    pub optimizer: ObjId,
+}
+
+pub(in crate::checks) struct BrokenGraph {
+    pub at: At,
+    pub by: Option<Ustr>,
+    /// What gets no gradients.
+    pub part: String,
+    pub backward: Place,
+}
+
+/// An optimizer's step, and the loops around it.
+struct Stepping {
+    optimizer: ObjId,
+    loops: Vec<LoopId>,
+}
+
+/// Backward passes that reach nothing of what the optimizer beside them steps.
+pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
+    let stepping = stepping(script);
+    let mut seen = Places::default();
+    let mut found = Vec::new();
+    for (at, sight) in script.sightings() {
+        let Sight::Backward { loss, .. } = sight else { continue };
+        let beside = |step: &&Stepping| at.loops.last().is_none_or(|id| step.loops.contains(id));
+        let mut optimizers = stepping.iter().filter(beside);
+        let Some(first) = optimizers.next() else { continue };
+        let known = |step: &Stepping| owns_only_known(script, step.optimizer);
+        if !known(first) || !optimizers.all(known) || !is_detached(loss) || !seen.insert(at.place) {
+            continue;
+        }
+        let cut = loss.cuts.as_ref().and_then(|cuts| cuts.first());
+        let made = loss.made.filter(|made| *made != at.place).map(|made| (made, loss.what));
+        found.push(DetachedLoss {
+            at: At { confidence: at.confidence.min(loss.confidence), ..at.clone() },
+            cut: cut.map(|cut| (cut.place, cut.by)).or(made),
+            optimizer: first.optimizer,
+        });
+    }
+    found
+}
+
+/// Parameters whose only way to a loss was cut.
+pub(in crate::checks) fn broken_graphs(script: &Script) -> Vec<BrokenGraph> {
+    if script.rehearsal.blind_backward {
+        return Vec::new();
+    }
+    let stepping = stepping(script);
+    let mut seen = Places::default();
+    let mut found = Vec::new();
+    for (at, sight) in script.sightings() {
+        let Sight::Backward { loss, .. } = sight else { continue };
+        if !loss.graph.is_live() || is_detached(loss) {
+            continue;
+        }
+        for cut in loss.cuts.iter().flat_map(|cuts| cuts.iter()) {
+            let Some(part) = lost_for_good(script, cut, &stepping) else { continue };
+            if !seen.insert(cut.place) {
+                continue;
+            }
+            let confidence = at.confidence.min(loss.confidence).min(Confidence::Medium);
+            found.push(BrokenGraph {
+                at: At { place: cut.place, calls: Rc::from([]), confidence, ..at.clone() },
+                by: cut.by,
+                part,
+                backward: at.place,
+            });
+        }
+    }
+    found
+}
+
+/// What a cut costs that an optimizer is to train, and nothing else leads to.
+fn lost_for_good(script: &Script, cut: &Cut, stepping: &[Stepping]) -> Option<String> {
+    let heap = &script.rehearsal.heap;
+    let trained = |part: ObjId| {
+        stepping.iter().any(|step| {
+            let State::Optimizer(state) = &heap.get(step.optimizer).state else { return false };
+            state.owns.iter().any(|owner| descendants(heap, owner).contains(part))
+        })
+    };
+    // Features of a model from elsewhere, and what runs where no gradients are recorded, are frozen on purpose.
+    cut.by?;
+    let asks = |part: ObjId| {
+        let own = |weights| weights != Learned::Opaque;
+        heap.get(part).module().is_some_and(|module| module.frozen == Some(false) && own(module.weights))
+    };
+    let reached = |part: ObjId| script.rehearsal.reached.contains(&part);
+    if cut.lost.iter().any(reached) {
+        return None;
+    }
+    let part = cut.lost.iter().find(|part| asks(*part) && trained(*part))?;
+    Some(name_of_part(script, part))
+}
+
+fn name_of_part(script: &Script, part: ObjId) -> String {
+    // A layer of a container goes by the container's name.
+    let holder = container_of(script, part).unwrap_or(part);
+    match script.display_name(holder) {
+        Some(name) => format!("`{name}`"),
+        None => "the layers before it".to_owned(),
+    }
+}
+
+fn container_of(script: &Script, part: ObjId) -> Option<ObjId> {
+    let heap = &script.rehearsal.heap;
+    let numbers = |name: &str| name.bytes().all(|letter| letter.is_ascii_digit());
+    (0..heap.len() as u32).map(ObjId).find(|holder| {
+        let here = heap.get(*holder);
+        let holds = |(name, value): &(Ustr, Value)| numbers(name) && value.as_obj() == Some(part);
+        here.module().is_some() && here.attrs.iter().any(holds)
+    })
+}
+
+/// All that an optimizer owns is known to us.
+fn owns_only_known(script: &Script, optimizer: ObjId) -> bool {
+    matches!(
+        &script.rehearsal.heap.get(optimizer).state,
+        State::Optimizer(OptimizerState { owns, others: false, .. }) if !owns.is_empty()
+    )
+}
+
+fn stepping(script: &Script) -> Vec<Stepping> {
+    let mut all = Vec::new();
+    for entry in &script.rehearsal.entries {
+        collect_steps(&entry.nodes, &mut Vec::new(), &mut all);
+    }
+    all
+}
+
+fn collect_steps(nodes: &[Node], around: &mut Vec<LoopId>, all: &mut Vec<Stepping>) {
+    for node in nodes {
+        match node {
+            Node::Event(event) => {
+                if let Effect::Step { optimizer, .. } = event.effect {
+                    all.push(Stepping { optimizer, loops: around.clone() });
+                }
+            }
+            Node::Loop { id, body } => {
+                around.push(*id);
+                collect_steps(body, around, all);
+                around.pop();
+            }
+            Node::Branch { arms, .. } => arms.iter().for_each(|arm| collect_steps(arm, around, all)),
+            Node::Call { body, .. } => collect_steps(body, around, all),
+            Node::Exit(_) => {}
+        }
+    }
+}
+
+/// No parameter hangs on a loss, on whatever way it was computed.
+fn is_detached(loss: &Tensor) -> bool {
+    match &loss.graph {
+        Graph::None => loss.cuts.is_some(),
+        // It asks for gradients itself, and nobody asks it.
+        Graph::Live(nodes) => {
+            nodes.own && nodes.leaves.is_empty() && !nodes.maybe && (loss.is_leaf || loss.cuts.is_some())
+        }
+        Graph::Unknown => false,
+    }
+}
