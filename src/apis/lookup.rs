@@ -317,6 +317,16 @@ impl Apis {
         all
     }
 
+    /// The names of a class's methods and properties, its own and those of its bases.
+    pub fn methods(&self, class: Ustr) -> Vec<Ustr> {
+        let mut all = Vec::new();
+        self.along(class, &mut |name| {
+            all.extend(self.members(name).into_iter().map(|(method, _)| method));
+            None::<()>
+        });
+        all
+    }
+
     /// All entries, a user's first.
     pub fn entries(&self) -> impl Iterator<Item = &Api> {
         self.packs.iter().flat_map(|pack| (0..pack.len()).filter_map(|index| pack.entry(index)))

@@ -270,12 +270,18 @@ impl<'p> Interp<'p> {
                 self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
                 self.note_replaced(*object, name, &value, place);
-                self.on_attribute_write(&AttributeWrite { object: *object, name, value: &value, place });
+                self.on_attribute_write(&AttributeWrite { receiver, name, value: &value, place });
                 self.heap.get_mut(*object).set_attr(name, value);
             }
             Value::Module(file) => {
                 let env = self.open_module(*file, false);
                 self.heap.get_mut(env).set_attr(name, value);
+            }
+            Value::Params(_) | Value::Tensor(_) if name != "grad" => {
+                self.on_attribute_write(&AttributeWrite { receiver, name, value: &value, place });
+                if let Value::Params(params) = receiver {
+                    self.set_params_attr(&params.clone(), name, &value, place);
+                }
             }
             Value::Params(params) => self.set_params_attr(&params.clone(), name, &value, place),
             Value::Maybe(inner) => self.set_attr(&inner.clone(), name, value, place),

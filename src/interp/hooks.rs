@@ -66,7 +66,7 @@ events! {
     on_abandoned(&Abandoned<'_>);
     /// A function ends in a `raise` on every path.
     on_always_raised(());
-    /// An attribute of an object is about to be written.
+    /// An attribute is about to be written.
     on_attribute_write(&AttributeWrite<'_>);
     /// `target = value` was evaluated, and is about to be bound.
     on_assign(&Assignment);
@@ -168,9 +168,9 @@ pub struct Abandoned<'e> {
     pub receiver: Option<&'e Value>,
 }
 
-/// `object.name = value`.
+/// `receiver.name = value`.
 pub struct AttributeWrite<'e> {
-    pub object: ObjId,
+    pub receiver: &'e Value,
     pub name: Ustr,
     pub value: &'e Value,
     pub place: Place,

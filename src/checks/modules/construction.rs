@@ -124,9 +124,10 @@ fn refused(cx: &mut Interp<'_>, (): ()) {
 
 /// Modules and parameters need the framework's constructor to have run.
 fn assigned(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
+    let Value::Obj(object) = *write.receiver else { return };
     if write.name == "__dict__" {
         // It takes over another instance, which is ready.
-        return mark_ready(cx, Some(write.object));
+        return mark_ready(cx, Some(object));
     }
     let needs = is_parameter(write.value)
         || matches!(write.value, Value::Obj(part) if cx.heap.get(*part).module().is_some());
@@ -134,7 +135,7 @@ fn assigned(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
         return;
     }
     cx.remember(|all: &mut Constructions| {
-        let open = all.open.iter_mut().find(|open| open.object == write.object && !open.ready);
+        let open = all.open.iter_mut().find(|open| open.object == object && !open.ready);
         if let Some(open) = open {
             open.first.get_or_insert((write.place, write.name));
         }

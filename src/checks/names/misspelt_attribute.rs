@@ -1,0 +1,146 @@
+//! An attribute that the framework does not have, and a method that is named and not called: Python takes both
+//! without a word.
+
+use crate::apis::Verb;
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::interp::{AttributeWrite, Base, Checker, ExpressionStatement, Interp};
+use crate::report::{Confidence, Fix, Severity};
+use crate::syntax::ExprKind;
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+pub(super) static RULE: Rule = Rule {
+    id: "misspelt-attribute",
+    summary: "a misspelt attribute, or a method without its call, that Python silently accepts",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.2.0",
+    replayed: Replayed::Nothing,
+    page: page!("misspelt-attribute"),
+    check,
+};
+
+pub(super) static CHECKER: Checker = Checker {
+    on_expression_statement: Some(on_expression),
+    on_attribute_write: Some(on_attribute_write),
+    ..Checker::SILENT
+};
+
+/// A statement without an effect.
+enum Idle {
+    /// `model.eval`
+    Named(Rc<str>),
+    /// `parameter.require_grad = False`, and the method or property that is meant.
+    Written { name: Ustr, meant: Ustr, is_method: bool },
+}
+
+/// Further apart than this is another word.
+const NEAR: usize = 2;
+
+/// A method of a framework that changes something, as a statement of its own.
+fn on_expression(cx: &mut Interp<'_>, statement: &ExpressionStatement<'_>) {
+    let Value::Bound(bound) = statement.value else { return };
+    let Method::Api(name) = bound.method else { return };
+    let attribute = matches!(cx.tree(cx.file()).expr(statement.expr).kind, ExprKind::Attribute { .. });
+    // What `step` without its call costs is said where the optimizer's timeline is known.
+    let changes = cx.apis.get(name).is_some_and(|api| {
+        !api.property && !api.effects.is_empty() && api.effects.iter().all(|effect| effect.verb != Verb::Step)
+    });
+    if attribute && changes {
+        let place = cx.expr_place(statement.expr);
+        let confidence = match bound.receiver.as_obj() {
+            Some(object) => cx.heap.get(object).confidence,
+            None => bound.receiver.as_tensor().map_or(Confidence::High, |tensor| tensor.confidence),
+        };
+        let written = Rc::from(cx.words(place));
+        cx.observe(place, Idle::Named(written), confidence);
+    }
+}
+
+/// An attribute that decides over gradients is written under a name that the framework does not read.
+fn on_attribute_write(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
+    if !matches!(write.value.bare(), Value::Bool(_)) || is_own(cx, write) {
+        return;
+    }
+    let classes = classes_of(cx, write.receiver);
+    if classes.iter().any(|class| cx.apis.method(*class, write.name).is_some()) {
+        return;
+    }
+    let is_meant = |method: &Ustr| {
+        let distance = strsim::damerau_levenshtein(method.trim_end_matches('_'), &write.name);
+        distance <= NEAR && classes.iter().any(|class| decides_gradients(cx, *class, *method))
+    };
+    let methods = classes.iter().flat_map(|class| cx.apis.methods(*class));
+    let Some(meant) = methods.into_iter().find(is_meant) else { return };
+    let is_method =
+        classes.iter().any(|class| cx.apis.method(*class, meant).is_some_and(|api| !api.property))
+            && write.receiver.as_obj().is_some();
+    let confidence = match write.receiver {
+        Value::Obj(object) => cx.heap.get(*object).confidence,
+        _ => Confidence::High,
+    };
+    cx.observe(write.place, Idle::Written { name: write.name, meant, is_method }, confidence);
+}
+
+fn decides_gradients(cx: &Interp<'_>, class: Ustr, method: Ustr) -> bool {
+    let decides = |verb: &Verb| matches!(verb, Verb::RequiresGrad | Verb::Trainable);
+    cx.apis.method(class, method).is_some_and(|api| api.effects.iter().any(|effect| decides(&effect.verb)))
+}
+
+/// The framework's classes that a value is of.
+fn classes_of(cx: &Interp<'_>, value: &Value) -> Vec<Ustr> {
+    match value {
+        Value::Obj(object) if cx.heap.get(*object).module().is_some() => {
+            let lineage = cx.lineage(cx.heap.get(*object).class).into_iter();
+            let of_framework = |base| match base {
+                Base::Api(class) => Some(class),
+                _ => None,
+            };
+            lineage.filter_map(of_framework).collect()
+        }
+        Value::Params(_) => cx.apis.classes_of(crate::apis::Role::Parameter).to_vec(),
+        Value::Tensor(tensor) if !tensor.is_array => {
+            cx.apis.classes_of(crate::apis::Role::Parameter).to_vec()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A class of the project may keep a flag of its own under any name.
+fn is_own(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) -> bool {
+    let Value::Obj(object) = *write.receiver else { return false };
+    cx.running().any(|frame| frame.receiver == Some(object)) || cx.find_attr(object, write.name).is_some()
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, idle) in script.observed_once::<Idle>() {
+        let finding = |message: String| script.finding(RULE.id, RULE.severity, at, message);
+        let found = match idle {
+            Idle::Named(written) => {
+                let fix = script.called(at.place).map(|edits| Fix::guess("call it", edits));
+                finding(format!("`{written}` is named and not called: nothing happens here"))
+                    .note("Python evaluates the method to an object and drops it")
+                    .help(format!("call it: `{written}()`"))
+                    .fix(fix)
+            }
+            Idle::Written { name, meant, is_method } => {
+                let bare = meant.trim_end_matches('_');
+                let help = if *is_method {
+                    format!(
+                        "call the method: `.{meant}(False)`, which sets it for all parameters of the module"
+                    )
+                } else {
+                    format!("assign to `.{bare}`")
+                };
+                finding(format!(
+                    "`.{name} = …` changes nothing: the framework reads no attribute of this name"
+                ))
+                .note("Python creates a new attribute, and the parameters go on as before")
+                .help(help)
+            }
+        };
+        out.push(found, at);
+    }
+}
