@@ -9,7 +9,7 @@ pub mod kernels;
 pub mod layers;
 mod losses;
 mod memory;
-mod modes;
+pub mod modes;
 mod modules;
 mod names;
 mod numbers;

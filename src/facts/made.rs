@@ -2,10 +2,9 @@
 
 use super::{Places, Script};
 use crate::report::Place;
-use crate::trace::{At, Effect, LoopId, Over, Sight, Visit, visits};
-use crate::values::{ObjId, ObjSet, State, Value};
+use crate::trace::{At, Effect, LoopId, Visit, visits};
+use crate::values::{ObjId, ObjSet};
 use std::rc::Rc;
-use ustr::Ustr;
 
 pub struct RebuiltOptimizer {
     pub at: At,
@@ -13,13 +12,6 @@ pub struct RebuiltOptimizer {
     pub step: Place,
     /// Where the model was made that it is built for.
     pub model: Place,
-}
-
-pub struct RebuiltLoader {
-    pub at: At,
-    /// How many workers it starts, where that is known.
-    pub workers: Option<i64>,
-    pub dataset: Option<Place>,
 }
 
 impl Script<'_> {
@@ -74,59 +66,6 @@ impl Script<'_> {
             crate::values::ClassRef::Api(name) => Rc::from(name.rsplit('.').next().unwrap_or_default()),
             _ => Rc::from("optimizer"),
         }
-    }
-
-    pub fn rebuilt_loaders(&self) -> Vec<RebuiltLoader> {
-        let mut found = Vec::new();
-        let mut seen = Places::default();
-        for (at, sight) in self.sightings() {
-            let Sight::Loader { loader, dataset, .. } = sight else { continue };
-            let Some(round) = at.loops.last() else { continue };
-            let Some((workers, place)) = self.rebuilt_for_nothing(*loader, dataset, *round) else { continue };
-            if self.is_drained_in(*loader, *round) && seen.insert(at.place) {
-                found.push(RebuiltLoader { at: at.clone(), workers, dataset: Some(place) });
-            }
-        }
-        found
-    }
-
-    /// How many workers a loader starts in each iteration over a dataset that stays as it is, and where
-    /// that was made.
-    fn rebuilt_for_nothing(
-        &self,
-        loader: ObjId,
-        dataset: &Value,
-        round: LoopId,
-    ) -> Option<(Option<i64>, Place)> {
-        let heap = &self.rehearsal.heap;
-        let info = self.rehearsal.loop_info(round);
-        let attr = |name: &str| heap.attr(loader, Ustr::from(name));
-        let workers = attr("num_workers")?.as_int()?;
-        // As many as there are processors are more than none.
-        if workers.is_unknown() || workers.known().is_some_and(|workers| workers <= 0) {
-            return None;
-        }
-        let stays = |object: ObjId| heap.get(object).epoch < info.first && !info.changed.contains(object);
-        let data = dataset.as_obj().filter(|object| stays(*object))?;
-        // Who chooses the samples may choose others each time.
-        let free = |name: &str| attr(name).is_none_or(|value| matches!(value, Value::None));
-        let State::Loader(state) = &heap.get(loader).state else { return None };
-        let plain = free("sampler") && free("batch_sampler") && !state.managed;
-        let sized = state.batch_size.as_known_int().is_some();
-        (plain && sized).then(|| (workers.known(), heap.get(data).site))
-    }
-
-    /// Whether each iteration of a loop goes through a loader with a model from outside of the loop.
-    fn is_drained_in(&self, loader: ObjId, round: LoopId) -> bool {
-        let heap = &self.rehearsal.heap;
-        let first = self.rehearsal.loop_info(round).first;
-        self.sightings().any(|(at, sight)| {
-            let Sight::Forward(forward) = sight else { return false };
-            let over = |id: &LoopId| matches!(self.rehearsal.loop_info(*id).over, Over::Loader(over) if over == loader);
-            let depth = at.loops.iter().position(over);
-            let inside = depth.is_some_and(|depth| depth > 0 && at.loops[depth - 1] == round);
-            inside && heap.get(forward.module).epoch < first
-        })
     }
 }
 

@@ -1,19 +1,9 @@
-//! Graphs that outlive their iteration, and graphs that nobody walks.
+//! What loops do with models: what forwards keep, whether they train, load or evaluate.
 
-use super::{Places, Script};
-use crate::report::{Confidence, Place};
+use super::Script;
+use crate::report::Confidence;
 use crate::trace::{At, LoopId, Over, Sight};
-use crate::values::{Mode, Value};
-use std::rc::Rc;
-
-pub struct IdleGraph {
-    pub at: At,
-    pub module: Rc<str>,
-    /// Forwards of the same pass that are left alone, too.
-    pub others: Vec<Place>,
-    /// Bytes that its layers keep, at least.
-    pub kept: u64,
-}
+use crate::values::Mode;
 
 impl Script<'_> {
     /// What a forward in the same round keeps for the way back, at least.
@@ -49,37 +39,6 @@ impl Script<'_> {
             _ => false,
         })
     }
-
-    /// Whether the innermost loop around a place holds a backward of something that we do not see.
-    fn may_walk_in(&self, forward: &At) -> bool {
-        let Some(own) = forward.loops.last() else { return false };
-        self.sightings().any(|(at, sight)| matches!(sight, Sight::BlindBackward) && at.loops.contains(own))
-    }
-
-    pub fn idle_graphs(&self) -> Vec<IdleGraph> {
-        let mut found: Vec<IdleGraph> = Vec::new();
-        let mut seen = Places::default();
-        for (at, sight) in self.sightings() {
-            let Sight::Forward(forward) = sight else { continue };
-            let records = forward.grad == Some(true) && forward.learns && is_live(&forward.output);
-            let graph = &forward.graph;
-            let unused = !self.rehearsal.consumed.contains(graph) && !self.rehearsal.returned.contains(graph);
-            let idle = forward.mode == Mode::Eval && records && unused && !at.loops.is_empty();
-            if !idle || self.may_walk_in(at) || !seen.insert(at.place) {
-                continue;
-            }
-            // One context around them helps all forwards of a function.
-            match found.iter_mut().find(|known| known.at.calls == at.calls && same_loop(&known.at, at)) {
-                Some(known) => known.others.push(at.place),
-                None => {
-                    let module = forward.name.clone();
-                    let at = doubted_in_tests(at);
-                    found.push(IdleGraph { at, module, others: Vec::new(), kept: forward.kept });
-                }
-            }
-        }
-        found
-    }
 }
 
 /// A test that nothing calls runs a few small batches: what it wastes is worth a word to few.
@@ -87,18 +46,4 @@ pub(crate) fn doubted_in_tests(at: &At) -> At {
     let by_a_runner = at.seeded.is_some()
         && at.calls.first().is_some_and(|(_, name)| name.trim_start_matches('_').starts_with("test_"));
     At { confidence: if by_a_runner { Confidence::Low } else { at.confidence }, ..at.clone() }
-}
-
-/// Whether one of two places lies in all loops of the other.
-fn same_loop(a: &At, b: &At) -> bool {
-    let shared = a.loops.len().min(b.loops.len());
-    a.loops[..shared] == b.loops[..shared]
-}
-
-fn is_live(value: &Value) -> bool {
-    match value {
-        Value::Tensor(tensor) => tensor.graph.is_live(),
-        Value::Tuple(items) => items.iter().any(is_live),
-        _ => false,
-    }
 }

@@ -89,7 +89,7 @@ impl Script<'_> {
     }
 
     /// A model that drops some of its numbers while it is in training mode.
-    pub(super) fn dropping(&self) -> Modes {
+    pub(crate) fn dropping(&self) -> Modes {
         Modes { dropout: Some(Number::new(DROPOUT)), ..Modes::default() }
     }
 

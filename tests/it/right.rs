@@ -154,12 +154,12 @@ fn losses_of_pairs_are_not_reproduced() {
 #[test]
 fn modes_of_fixed_scripts_are_not_reproduced() {
     let evaluated = |script: &Script| {
-        let modes = script.modes_of_evaluations().into_iter();
+        let modes = checks::modes::modes_of_evaluations(script).into_iter();
         modes.map(|modes| script.replay_of_mode(modes)).collect()
     };
     assert!(nothing_is_reproduced(replays(&fixed("missing-eval-mode"), evaluated)) >= 1);
     let trained = |script: &Script| {
-        let modes = script.modes_of_trainings().into_iter();
+        let modes = checks::modes::modes_of_trainings(script).into_iter();
         modes.map(|modes| script.replay_of_mode(modes)).collect()
     };
     assert!(nothing_is_reproduced(replays(&fixed("stuck-in-eval"), trained)) >= 1);

@@ -1,8 +1,16 @@
 //! Evaluation with layers that still behave as in training.
 
+use super::evaluations::evaluation;
+use super::stretches::evaluating_stretch;
 use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::edits::{Draft, Line};
 use crate::facts::{Findings, Script};
-use crate::report::{Fix, Severity};
+use crate::report::{Edit, Fix, Severity, replay};
+use crate::syntax::StmtKind;
+use crate::trace::{At, Effect, LoopId, Sight, visits};
+use crate::values::{Learned, Mode};
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-eval-mode",
@@ -15,8 +23,17 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// An evaluation in training mode.
+struct EvaluatedInTraining {
+    at: At,
+    /// A layer that does something else in training.
+    layer: Rc<str>,
+    layer_is_model: bool,
+    modes: replay::Modes,
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for forward in script.evaluated_in_training() {
+    for forward in evaluated_in_training(script) {
         let note = match forward.layer_is_model {
             true => "pretrained models hold dropout or batch norm, which act on the batch in training mode"
                 .to_owned(),
@@ -25,7 +42,7 @@ fn check(script: &Script, out: &mut Findings) {
                 forward.layer
             ),
         };
-        let fix = script.in_eval_mode(&forward, "eval", "train");
+        let fix = in_eval_mode(script, &forward);
         let fix = fix.map(|(model, edits)| Fix::guess(format!("call `{model}.eval()` before it"), edits));
         out.push(
             script
@@ -37,4 +54,70 @@ fn check(script: &Script, out: &mut Findings) {
             &forward.at,
         );
     }
+}
+
+/// Evaluations of a model that the script trains, or has loaded as it was trained, with layers that still behave as in training.
+fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
+    let mut found: Vec<EvaluatedInTraining> = Vec::new();
+    let mut seen = FxHashSet::default();
+    for (at, sight) in script.sightings() {
+        let Sight::Forward(forward) = sight else { continue };
+        let Some(layer) = &forward.in_training else { continue };
+        if forward.mode != Mode::Train {
+            continue;
+        }
+        let Some(confidence) = evaluation(script, at, forward) else { continue };
+        // One call of `eval` helps all forwards of a function.
+        let known = found.iter().any(|other| other.at.calls == at.calls && other.at.loops == at.loops);
+        if known || !seen.insert(at.place) {
+            continue;
+        }
+        let opaque = script.rehearsal.heap.get(forward.module).module();
+        found.push(EvaluatedInTraining {
+            at: At { confidence: at.confidence.min(confidence), ..at.clone() },
+            layer: layer.clone(),
+            layer_is_model: opaque.is_some_and(|module| module.weights == Learned::Opaque),
+            modes: replay::Modes { evaluated_in_training: true, ..script.dropping() },
+        });
+    }
+    found
+}
+
+/// A call of `eval` in front of an evaluation, and of `train` behind it where training goes on and nothing
+/// else says so; what it is called on.
+fn in_eval_mode<'a>(script: &Script<'a>, evaluated: &EvaluatedInTraining) -> Option<(&'a str, Vec<Edit>)> {
+    let place = evaluated.at.place;
+    let draft = script.draft(place.file);
+    let model = draft.plain(draft.call_at(place.span)?.callee)?;
+    let line = evaluating_stretch(script, &evaluated.at, place, draft)?;
+    let line = with_contexts(draft, line);
+    let root = draft.root(draft.call_at(place.span)?.callee)?;
+    if draft.binds(draft.statement(line.stmt).span, root) {
+        return None;
+    }
+    let mut edits = vec![draft.insert_before(line, &format!("{model}.eval()"))];
+    if needs_training_mode(script, &evaluated.at) {
+        edits.push(draft.insert_after(line, &format!("{model}.train()")));
+    }
+    Some((model, edits))
+}
+
+/// Whether a loop around an evaluation trains, and does not put the model into training mode itself.
+fn needs_training_mode(script: &Script, at: &At) -> bool {
+    let trains = |effect: &Effect| matches!(effect, Effect::Mode { mode: Mode::Train, .. });
+    let put = |id: &LoopId| {
+        let mut modes = script.rehearsal.entries.iter().flat_map(|entry| visits(&entry.nodes, trains));
+        modes.any(|visit| visit.loops.contains(id))
+    };
+    at.loops.iter().any(|id| script.trains_in(*id)) && !at.loops.iter().any(put)
+}
+
+/// A statement with the contexts that it is all there is in.
+fn with_contexts<'a>(draft: Draft<'a>, line: Line<'a>) -> Line<'a> {
+    let around = draft.statements_around(draft.statement(line.stmt).span);
+    let inner = around.iter().rev().skip(1).map_while(|stmt| match &draft.statement(*stmt).kind {
+        StmtKind::With { .. } => draft.line(*stmt),
+        _ => None,
+    });
+    inner.last().unwrap_or(line)
 }

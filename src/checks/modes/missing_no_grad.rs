@@ -1,9 +1,16 @@
 //! Evaluation that records graphs nobody walks.
 
+use super::stretches::{evaluating_stretch, only_evaluates};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
+use crate::facts::edits::{Draft, Line};
+use crate::facts::{Findings, Script, doubted_in_tests};
 use crate::report::replay::{Demand, Replay};
-use crate::report::{Fix, Severity};
+use crate::report::{Edit, Fix, Place, Severity, Span};
+use crate::syntax::FnId;
+use crate::trace::{At, Sight};
+use crate::values::{Mode, Value};
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-no-grad",
@@ -16,8 +23,25 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+struct IdleGraph {
+    at: At,
+    module: Rc<str>,
+    /// Forwards of the same pass that are left alone, too.
+    others: Vec<Place>,
+    /// Bytes that its layers keep, at least.
+    kept: u64,
+}
+
+/// Where gradients are switched off.
+struct Unrecorded {
+    /// A decorator of the function; else a block around the loop.
+    by_decorator: bool,
+    said: String,
+    edits: Vec<Edit>,
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for forward in script.idle_graphs() {
+    for forward in idle_graphs(script) {
         let mut finding = script
             .finding(
                 RULE.id,
@@ -37,7 +61,7 @@ fn check(script: &Script, out: &mut Findings) {
             let what = format!("the graph that one pass through `{}` keeps for nothing", forward.module);
             Replay::Memory(Demand { wasted: true, ..Demand::of(what, forward.kept) })
         });
-        let fix = script.unrecorded(&forward).map(|fix| {
+        let fix = unrecorded(script, &forward).map(|fix| {
             let title = match fix.by_decorator {
                 true => format!("decorate the function with `@{}()`", fix.said),
                 false => format!("put it under `with {}():`", fix.said),
@@ -46,4 +70,113 @@ fn check(script: &Script, out: &mut Findings) {
         });
         out.push(finding.fix(fix).replay(idle), &forward.at);
     }
+}
+
+fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
+    let mut found: Vec<IdleGraph> = Vec::new();
+    let mut seen = FxHashSet::default();
+    for (at, sight) in script.sightings() {
+        let Sight::Forward(forward) = sight else { continue };
+        let records = forward.grad == Some(true) && forward.learns && is_live(&forward.output);
+        let graph = &forward.graph;
+        let unused = !script.rehearsal.consumed.contains(graph) && !script.rehearsal.returned.contains(graph);
+        let idle = forward.mode == Mode::Eval && records && unused && !at.loops.is_empty();
+        if !idle || may_walk_in(script, at) || !seen.insert(at.place) {
+            continue;
+        }
+        // One context around them helps all forwards of a function.
+        match found.iter_mut().find(|known| known.at.calls == at.calls && same_loop(&known.at, at)) {
+            Some(known) => known.others.push(at.place),
+            None => {
+                let module = forward.name.clone();
+                let at = doubted_in_tests(at);
+                found.push(IdleGraph { at, module, others: Vec::new(), kept: forward.kept });
+            }
+        }
+    }
+    found
+}
+
+/// Whether the innermost loop around a place holds a backward of something that we do not see.
+fn may_walk_in(script: &Script, forward: &At) -> bool {
+    let Some(own) = forward.loops.last() else { return false };
+    script.sightings().any(|(at, sight)| matches!(sight, Sight::BlindBackward) && at.loops.contains(own))
+}
+
+/// Whether one of two places lies in all loops of the other.
+fn same_loop(a: &At, b: &At) -> bool {
+    let shared = a.loops.len().min(b.loops.len());
+    a.loops[..shared] == b.loops[..shared]
+}
+
+fn is_live(value: &Value) -> bool {
+    match value {
+        Value::Tensor(tensor) => tensor.graph.is_live(),
+        Value::Tuple(items) => items.iter().any(is_live),
+        _ => false,
+    }
+}
+
+/// Switches gradients off in the function around an evaluation, if it does nothing else, or around its loop.
+fn unrecorded<'a>(script: &Script<'a>, idle: &IdleGraph) -> Option<Unrecorded> {
+    let place = idle.at.place;
+    let draft = script.draft(place.file);
+    let (said, mut edits) = draft.say("torch.no_grad")?;
+    if let Some(at) = function_to_decorate(script, place, draft) {
+        edits.push(draft.insert(at.start, format!("{}@{said}()\n", at.indent)));
+        return Some(Unrecorded { by_decorator: true, said, edits });
+    }
+    let mut stretches: Vec<Line<'a>> = Vec::new();
+    for place in idle.others.iter().chain([&place]).filter(|other| other.file == place.file) {
+        let stretch = evaluating_stretch(script, &idle.at, *place, draft)?;
+        if !stretches.iter().any(|other| other.stmt == stretch.stmt) {
+            stretches.push(stretch);
+        }
+    }
+    let header = format!("with {said}():");
+    let runs = runs(draft, stretches);
+    let blocks = runs.iter().map(|(first, last)| draft.put_under(&header, *first, *last));
+    edits.extend(blocks.collect::<Option<Vec<_>>>()?);
+    Some(Unrecorded { by_decorator: false, said, edits })
+}
+
+/// Where the `def` begins of a function that evaluates and does nothing else.
+fn function_to_decorate<'a>(script: &Script<'a>, place: Place, draft: Draft<'a>) -> Option<DefLine<'a>> {
+    let line = def_line(draft, draft.function_around(place.span)?)?;
+    (only_evaluates(script, place.file, line.span, draft) && !line.is_special).then_some(line)
+}
+
+/// Where a function's `def` stands.
+struct DefLine<'a> {
+    span: Span,
+    /// Where its line begins.
+    start: u32,
+    indent: &'a str,
+    /// A generator or a coroutine.
+    is_special: bool,
+}
+
+fn def_line<'a>(draft: Draft<'a>, function: FnId) -> Option<DefLine<'a>> {
+    let span = draft.function_span(function);
+    let (start, indent) = draft.line_start(span.start);
+    let function = draft.function(function);
+    let is_special = function.is_generator || function.is_async;
+    indent.trim().is_empty().then_some(DefLine { span, start, indent, is_special })
+}
+
+/// Statements that follow each other, as the first and the last of each run.
+fn runs<'a>(draft: Draft<'a>, mut lines: Vec<Line<'a>>) -> Vec<(Line<'a>, Line<'a>)> {
+    lines.sort_by_key(|line| line.code.start);
+    let mut runs: Vec<(Line<'a>, Line<'a>)> = Vec::new();
+    for line in lines {
+        let follows = |last: &Line<'a>| {
+            let next = draft.beside(last.stmt).and_then(|(block, at)| block.get(at + 1));
+            next == Some(&line.stmt)
+        };
+        match runs.last_mut().filter(|(_, last)| follows(last)) {
+            Some((_, last)) => *last = line,
+            None => runs.push((line, line)),
+        }
+    }
+    runs
 }

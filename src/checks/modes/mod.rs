@@ -2,10 +2,16 @@
 
 mod always_on_dropout;
 mod dropout;
+mod evaluations;
 mod missing_eval_mode;
 mod missing_no_grad;
 mod scores;
+mod stretches;
 mod stuck_in_eval;
+mod turns;
+
+pub use evaluations::modes_of_evaluations;
+pub use turns::modes_of_trainings;
 
 use crate::checks::Concern;
 

@@ -1,11 +1,13 @@
 //! Comparisons of what a model gave with what it should have given: they tell an evaluation.
 
-use crate::facts::Scored;
 use crate::interp::{Checker, Interp, TensorCompare};
 use crate::report::Confidence;
 use crate::values::{Source, Value};
 
 pub(super) static CHECKER: Checker = Checker { on_tensor_compare: Some(compared), ..Checker::SILENT };
+
+/// What a model gave was compared with something that no model gave.
+pub(super) struct Scored;
 
 fn compared(cx: &mut Interp<'_>, compare: &TensorCompare<'_>) {
     let (left, right) = (compare.left, compare.right);

@@ -1,8 +1,14 @@
 //! Training that goes on in evaluation mode.
 
+use super::stretches::{body_of_loop, is_loop};
+use super::turns::{EVAL, OTHER, Trained, Turn, turns};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::{Fix, Severity};
+use crate::report::{Confidence, Edit, Fix, Place, Severity, Span, replay};
+use crate::trace::{At, Entry};
+use crate::values::{Learned, State};
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "stuck-in-eval",
@@ -15,11 +21,27 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// A model that trains on in evaluation mode.
+struct StuckInEval {
+    at: At,
+    model: String,
+    /// What put it there.
+    eval: Place,
+    /// It is in evaluation mode on every way round.
+    always: bool,
+    /// The innermost loop that trains evaluates, too.
+    in_same_round: bool,
+    modes: replay::Modes,
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for stuck in script.stuck_in_eval() {
+    let turns = turns(script);
+    let found = turns.iter().flat_map(|(entry, turn)| turn.stuck(entry));
+    let mut seen = FxHashSet::default();
+    for stuck in found.filter(|stuck| seen.insert(stuck.eval)) {
         let when = if stuck.always { "from the second round on" } else { "once it was evaluated" };
         let message = format!("{when} this trains the model in evaluation mode");
-        let fix = script.back_in_training(&stuck, "train");
+        let fix = back_in_training(script, &stuck);
         let fix = fix.map(|(model, edits)| Fix::guess(format!("call `{model}.train()` before it"), edits));
         out.push(
             script
@@ -32,4 +54,80 @@ fn check(script: &Script, out: &mut Findings) {
             &stuck.at,
         );
     }
+}
+
+impl Turn<'_, '_> {
+    fn stuck(&self, entry: &Entry) -> Vec<StuckInEval> {
+        let mut found = Vec::new();
+        for trained in self.trained.iter().filter(|trained| trained.settled) {
+            let Some(eval) = trained.ran.eval else { continue };
+            // Only what began in another mode has got stuck; the rest was meant.
+            let first = self.trained.iter().find(|other| other.ran.place == trained.ran.place);
+            let began_well = first.is_some_and(|first| first.ran.modes & (EVAL | OTHER) == 0);
+            let in_eval = trained.ran.modes & EVAL != 0 && trained.ran.modes & OTHER == 0;
+            let always = trained.ran.modes == EVAL;
+            if !began_well || !in_eval || !(always || self.never_returns(trained, eval)) {
+                continue;
+            }
+            found.push(StuckInEval {
+                at: self.at(entry, trained, always),
+                model: self.script.name_or(self.model, "model"),
+                eval,
+                always,
+                modes: replay::Modes { learns_in_training: false, ..self.script.dropping() },
+                in_same_round: self.to_eval.iter().any(|(place, loops)| {
+                    *place == eval && trained.loops.last().is_some_and(|own| loops.contains(own))
+                }),
+            });
+        }
+        found
+    }
+
+    /// Whether nothing in the innermost loop around both sets the mode back.
+    fn never_returns(&self, trained: &Trained, eval: Place) -> bool {
+        let shared = self.to_eval.iter().filter(|(place, _)| *place == eval).find_map(|(_, loops)| {
+            let both = loops.iter().zip(&trained.loops).take_while(|(a, b)| a == b);
+            both.last().map(|(id, _)| *id)
+        });
+        shared.is_some_and(|id| !self.to_train.iter().any(|loops| loops.contains(&id)))
+    }
+
+    fn at(&self, entry: &Entry, trained: &Trained, always: bool) -> At {
+        let heap = &self.script.rehearsal.heap;
+        let opaque = self.swaying.iter().any(|part| {
+            matches!(&heap.get(part).state, State::Module(module) if module.weights == Learned::Opaque)
+        });
+        let sure = if always && !opaque { Confidence::High } else { Confidence::Medium };
+        let confidence = trained.ran.confidence.min(heap.get(self.model).confidence).min(sure);
+        At {
+            place: trained.ran.place,
+            loops: Rc::from(&*trained.loops),
+            calls: Rc::from(&*trained.calls),
+            seeded: entry.function,
+            confidence,
+        }
+    }
+}
+
+/// A call of `train` on a model before what trains it: in each round that evaluates it, too, else before all
+/// rounds; what it is called on.
+fn back_in_training<'a>(script: &Script<'a>, stuck: &StuckInEval) -> Option<(&'a str, Vec<Edit>)> {
+    let place = stuck.at.place;
+    let draft = script.draft(place.file);
+    let callee = draft.call_at(place.span)?.callee;
+    let (model, root) = (draft.plain(callee)?, draft.root(callee)?);
+    let around = draft.statements_around(place.span);
+    let function = draft.function_around(place.span);
+    let own_loop = around.iter().rev().find(|stmt| {
+        is_loop(draft, **stmt) && draft.function_around(draft.statement(**stmt).span) == function
+    });
+    let target = match own_loop {
+        Some(round) if stuck.in_same_round => body_of_loop(draft, *round)?.first().copied()?,
+        Some(round) => *round,
+        None => around.last().copied()?,
+    };
+    let line = draft.line(target)?;
+    let between = Span::new(line.code.start, place.span.start.max(line.code.start));
+    (!draft.binds(between, root))
+        .then(|| (model, vec![draft.insert_before(line, &format!("{model}.train()"))]))
 }

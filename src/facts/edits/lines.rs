@@ -38,7 +38,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Where the line of a place begins, and what stands before the place.
-    pub(in crate::facts) fn line_start(&self, at: u32) -> (u32, &'a str) {
+    pub(crate) fn line_start(&self, at: u32) -> (u32, &'a str) {
         let text: &'a str = &self.module.source.text;
         let start = text[..at as usize].rfind('\n').map_or(0, |feed| feed + 1);
         (start as u32, &text[start..at as usize])

@@ -3,7 +3,6 @@
 
 mod gradients;
 mod losses;
-mod modes;
 mod numbers;
 mod order;
 mod scaling;

@@ -1,0 +1,163 @@
+//! Which forwards evaluate a model, by what becomes of their graphs and of what they give.
+
+use super::scores::Scored;
+use super::turns::steps;
+use crate::facts::Script;
+use crate::interp::modules::descendants;
+use crate::report::{Confidence, Place, replay};
+use crate::trace::{At, Effect, Event, Forward, Node, Over, Protocol, Sight, Way, walk};
+use crate::values::{Graph, Mode, ModuleState, ObjId, ObjSet};
+
+/// How sure it is that a forward evaluates, in a mode that nobody chose for it.
+pub(super) fn evaluation(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
+    let evaluates = match is_trained(script, forward.module) {
+        true => evaluates(script, at, forward),
+        false => infers(script, at, forward),
+    };
+    evaluates.filter(|_| !was_put_there(script, at, forward.module))
+}
+
+/// The modes in which the script evaluates models with layers that mind, for replays.
+pub fn modes_of_evaluations(script: &Script) -> Vec<replay::Modes> {
+    let heap = &script.rehearsal.heap;
+    let sways = |part: ObjId| heap.get(part).module().is_some_and(ModuleState::sways);
+    let mode = |(at, sight): (&At, &Sight)| {
+        let Sight::Forward(forward) = sight else { return None };
+        let minds = descendants(heap, forward.module).iter().any(sways);
+        let known = matches!(forward.mode, Mode::Train | Mode::Eval);
+        (minds && known).then(|| evaluation(script, at, forward)).flatten()?;
+        Some(replay::Modes { evaluated_in_training: forward.in_training.is_some(), ..script.dropping() })
+    };
+    script.sightings().filter_map(mode).collect()
+}
+
+/// What was last done before an evaluation.
+struct Since<'s, 'a> {
+    script: &'s Script<'a>,
+    place: Place,
+    parts: ObjSet,
+    on_purpose: bool,
+}
+
+/// The model was put into training mode.
+const PUT: u8 = 1;
+/// Something was trained, or nothing was done yet.
+const TRAINED: u8 = 2;
+
+impl Protocol for Since<'_, '_> {
+    type State = u8;
+    type Event = Event;
+
+    fn join(&self, a: &u8, b: &u8) -> u8 {
+        a | b
+    }
+
+    fn event(&mut self, state: &mut u8, event: &Event, way: &Way) {
+        match &event.effect {
+            Effect::Mode { module: Some(module), mode: Mode::Train } => {
+                let inside = descendants(&self.script.rehearsal.heap, *module);
+                if inside.iter().any(|part| self.parts.contains(part)) {
+                    *state = PUT;
+                }
+            }
+            Effect::Backward { .. } | Effect::Step { .. } => *state = TRAINED,
+            Effect::Forward { .. } if event.place == self.place && way.settled => {
+                self.on_purpose |= *state == PUT;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the model was put into training mode for the evaluation itself: nothing trained since.
+fn was_put_there(script: &Script, at: &At, model: ObjId) -> bool {
+    let parts = descendants(&script.rehearsal.heap, model);
+    let mut since = Since { script, place: at.place, parts, on_purpose: false };
+    let mut entries = script.rehearsal.entries.iter().filter(|entry| entry.function == at.seeded);
+    let settles = entries.all(|entry| walk(&mut since, &entry.nodes, TRAINED));
+    since.on_purpose || !settles
+}
+
+/// Whether gradients of the script's optimizers reach a model.
+fn is_trained(script: &Script, module: ObjId) -> bool {
+    let heap = &script.rehearsal.heap;
+    let parts = descendants(heap, module);
+    let walked = script.rehearsal.walked.iter();
+    let reached = walked
+        .filter(|leaf| heap.get(*leaf).module().is_some())
+        .any(|leaf| parts.contains(leaf) || descendants(heap, leaf).contains(module));
+    reached && script.rehearsal.entries.iter().any(|entry| steps(&entry.nodes))
+}
+
+/// How sure it is that a forward evaluates: nothing is learned from it, and its output is scored, or it
+/// goes through data that no training goes through.
+fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
+    let graph = &forward.graph;
+    let unused = !script.rehearsal.consumed.contains(graph) && !script.rehearsal.returned.contains(graph);
+    let confidence = match forward.grad {
+        Some(false) => Confidence::High,
+        Some(true) if unused => Confidence::Medium,
+        _ => return None,
+    };
+    let innermost = at.loops.last();
+    let apart = innermost.is_some_and(|id| !script.trains_in(*id));
+    let of_data = !forward.input.as_ref().is_some_and(|input| input.learned || input.is_leaf);
+    let own_data = innermost.is_some_and(|id| match script.rehearsal.loop_info(*id).over {
+        Over::Loader(loader) => !script.feeds_training(loader),
+        Over::Other | Over::Counter => false,
+    });
+    let scored = is_scored(script, at);
+    let in_loop = apart && of_data && (own_data || scored);
+    let by_itself = confidence == Confidence::High && of_data && scored && is_by_itself(script, at);
+    (in_loop || by_itself).then_some(confidence)
+}
+
+/// How sure it is that a script which trains nothing runs a model that was trained elsewhere.
+fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
+    let parts = descendants(&script.rehearsal.heap, forward.module);
+    let entries = &script.rehearsal.entries;
+    let trains = script.sightings().any(|(_, sight)| matches!(sight, Sight::Backward { .. }))
+        || entries.iter().any(|entry| steps(&entry.nodes));
+    // Numbers drawn for a generator may be meant to be normalised among themselves.
+    let of_data =
+        !forward.drawn && !forward.input.as_ref().is_some_and(|input| input.learned || input.is_leaf);
+    let sure = forward.grad == Some(false) && at.seeded.is_none() && of_data && !trains;
+    (sure && entries.iter().any(|entry| restores(&entry.nodes, &parts))).then_some(Confidence::Medium)
+}
+
+/// Whether something made without gradients goes into a loss, or is compared with labels, beside a forward.
+fn is_scored(script: &Script, at: &At) -> bool {
+    let beside = |other: &At| other.loops == at.loops && other.calls == at.calls && other.seeded == at.seeded;
+    let is_loss = |sight: &Sight| match sight {
+        Sight::Loss(loss) => {
+            let input = loss.input.as_tensor();
+            input.is_some_and(|input| input.learned && !matches!(input.graph, Graph::Live(_)))
+        }
+        _ => false,
+    };
+    script.observed::<Scored>().any(|(other, _)| beside(other))
+        || script.sightings().any(|(other, sight)| beside(other) && is_loss(sight))
+}
+
+/// Whether no backward runs in the same iteration of the same function.
+fn is_by_itself(script: &Script, at: &At) -> bool {
+    !script.sightings().any(|(other, sight)| {
+        matches!(sight, Sight::Backward { .. })
+            && other.calls == at.calls
+            && other.seeded == at.seeded
+            && at.loops.last().is_some_and(|id| other.loops.contains(id))
+    })
+}
+
+/// Whether one of these modules is given weights in a sequence.
+fn restores(nodes: &[Node], modules: &ObjSet) -> bool {
+    nodes.iter().any(|node| match node {
+        Node::Event(event) => match &event.effect {
+            Effect::Restore { objects } => objects.iter().any(|object| modules.contains(object)),
+            _ => false,
+        },
+        Node::Loop { body, .. } | Node::Call { body, .. } => restores(body, modules),
+        Node::Branch { arms, .. } => arms.iter().any(|arm| restores(arm, modules)),
+        Node::Exit(_) => false,
+    })
+}

@@ -1,0 +1,207 @@
+//! An automaton that follows the mode of one model round the loops: what an evaluation left behind is what the
+//! next epoch trains in.
+
+use crate::facts::Script;
+use crate::interp::modules::descendants;
+use crate::report::{Confidence, Place, replay};
+use crate::trace::{Effect, Entry, Event, LoopId, Node, Protocol, Way, walk};
+use crate::values::{Mode, ModuleState, ObjId, ObjSet};
+use ustr::Ustr;
+
+/// The turns of the models that each entry with an optimizer's step trains.
+pub(super) fn turns<'s, 'a>(script: &'s Script<'a>) -> Vec<(&'a Entry, Turn<'s, 'a>)> {
+    let mut found = Vec::new();
+    for entry in script.rehearsal.entries.iter().filter(|entry| steps(&entry.nodes)) {
+        let mut models = ObjSet::default();
+        trained_models(&entry.nodes, &mut models);
+        let turns = models.iter().take(MOST_MODELS).filter_map(|model| turn(script, entry, model));
+        found.extend(turns.map(|turn| (entry, turn)));
+    }
+    found
+}
+
+/// The modes in which a script trains models with layers that mind, from the second round on, for replays.
+pub fn modes_of_trainings(script: &Script) -> Vec<replay::Modes> {
+    let turns = turns(script);
+    let settled = turns.iter().flat_map(|(_, turn)| turn.trained.iter().filter(|one| one.settled));
+    let modes = settled
+        .map(|one| replay::Modes { learns_in_training: one.ran.modes & EVAL == 0, ..script.dropping() });
+    modes.collect()
+}
+
+/// Of more models in one entry only so many are followed.
+const MOST_MODELS: usize = 12;
+
+/// Modes that a model may be in, as a set.
+pub(super) type Modes = u8;
+/// As it was when the script came by it.
+const GIVEN: Modes = 1;
+const TRAIN: Modes = 2;
+pub(super) const EVAL: Modes = 4;
+/// Some parts in one mode and some in another, or somebody we cannot see set it.
+pub(super) const OTHER: Modes = 8;
+
+/// The mode of one model, along a way.
+pub(super) struct Turn<'s, 'a> {
+    pub script: &'s Script<'a>,
+    pub model: ObjId,
+    /// The parts whose output depends on the mode.
+    pub swaying: ObjSet,
+    pub parts: ObjSet,
+    pub trained: Vec<Trained>,
+    /// The loops around what puts the model into training, and into evaluation.
+    pub to_train: Vec<Vec<LoopId>>,
+    pub to_eval: Vec<(Place, Vec<LoopId>)>,
+}
+
+#[derive(Clone, PartialEq)]
+pub(super) struct Now {
+    modes: Modes,
+    /// The latest evaluation mode.
+    eval: Option<Place>,
+    /// The forward whose graph is still to be walked.
+    ran: Option<Ran>,
+}
+
+#[derive(Clone, PartialEq)]
+pub(super) struct Ran {
+    pub place: Place,
+    pub modes: Modes,
+    pub eval: Option<Place>,
+    pub confidence: Confidence,
+}
+
+/// A forward whose graph a backward walked.
+pub(super) struct Trained {
+    pub ran: Ran,
+    pub settled: bool,
+    pub loops: Vec<LoopId>,
+    pub calls: Vec<(Place, Ustr)>,
+}
+
+impl Turn<'_, '_> {
+    fn inside(&self, object: ObjId) -> ObjSet {
+        descendants(&self.script.rehearsal.heap, object)
+    }
+
+    fn set(&mut self, state: &mut Now, module: Option<ObjId>, mode: Mode, event: &Event, way: &Way) {
+        let Some(module) = module else {
+            state.modes = OTHER;
+            return;
+        };
+        let targets = self.inside(module);
+        let covered = self.swaying.iter().filter(|part| targets.contains(*part)).count();
+        if covered == 0 {
+            return;
+        }
+        let whole = covered == self.swaying.len();
+        state.modes = match mode {
+            Mode::Train if whole => TRAIN,
+            Mode::Eval if whole => EVAL,
+            // A part is brought to where the whole is already.
+            Mode::Train if state.modes == TRAIN => TRAIN,
+            Mode::Eval if state.modes == EVAL => EVAL,
+            _ => OTHER,
+        };
+        if state.modes == EVAL {
+            state.eval = Some(event.place);
+        }
+        if way.settled {
+            match mode {
+                Mode::Eval => self.to_eval.push((event.place, way.loops.clone())),
+                _ => self.to_train.push(way.loops.clone()),
+            }
+        }
+    }
+
+    /// Whether a backward reaches the model.
+    fn reaches(&self, leaves: &ObjSet) -> bool {
+        leaves.iter().any(|leaf| self.parts.contains(leaf) || self.inside(leaf).contains(self.model))
+    }
+}
+
+impl Protocol for Turn<'_, '_> {
+    type State = Now;
+    type Event = Event;
+
+    fn join(&self, a: &Now, b: &Now) -> Now {
+        let ran = match (&a.ran, &b.ran) {
+            (Some(x), Some(y)) if x.place == y.place => {
+                Some(Ran { modes: x.modes | y.modes, eval: x.eval.or(y.eval), ..x.clone() })
+            }
+            (one, other) => one.clone().or_else(|| other.clone()),
+        };
+        Now { modes: a.modes | b.modes, eval: a.eval.or(b.eval), ran }
+    }
+
+    /// The second iteration decides: what was before the loop says nothing about the way round.
+    fn joins_entry(&self) -> bool {
+        false
+    }
+
+    fn event(&mut self, state: &mut Now, event: &Event, way: &Way) {
+        match &event.effect {
+            Effect::Mode { module, mode } => self.set(state, *module, *mode, event, way),
+            Effect::Touch { objects } if objects.iter().any(|object| self.parts.contains(object)) => {
+                state.modes |= OTHER;
+            }
+            Effect::Made { object } if *object == self.model => state.modes = GIVEN,
+            Effect::Forward { module, grad } if *module == self.model && *grad != Some(false) => {
+                let (place, confidence) = (event.place, event.confidence);
+                state.ran = Some(Ran { place, modes: state.modes, eval: state.eval, confidence });
+            }
+            Effect::Backward { leaves, .. } if self.reaches(leaves) => {
+                if let Some(ran) = state.ran.take() {
+                    let (loops, calls) = (way.loops.clone(), way.calls.clone());
+                    self.trained.push(Trained { ran, settled: way.settled, loops, calls });
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn turn<'s, 'a>(script: &'s Script<'a>, entry: &Entry, model: ObjId) -> Option<Turn<'s, 'a>> {
+    let heap = &script.rehearsal.heap;
+    let parts = descendants(heap, model);
+    let sways = |part: &ObjId| heap.get(*part).module().is_some_and(ModuleState::sways);
+    let swaying: ObjSet = parts.iter().filter(sways).collect();
+    if swaying.is_empty() {
+        return None;
+    }
+    let mut turn = Turn {
+        script,
+        model,
+        swaying,
+        parts,
+        trained: Vec::new(),
+        to_train: Vec::new(),
+        to_eval: Vec::new(),
+    };
+    walk(&mut turn, &entry.nodes, Now { modes: GIVEN, eval: None, ran: None });
+    Some(turn)
+}
+
+/// The models that run with gradients in a sequence.
+fn trained_models(nodes: &[Node], found: &mut ObjSet) {
+    for node in nodes {
+        match node {
+            Node::Event(Event { effect: Effect::Forward { module, grad }, .. }) if *grad != Some(false) => {
+                found.insert(*module);
+            }
+            Node::Loop { body, .. } | Node::Call { body, .. } => trained_models(body, found),
+            Node::Branch { arms, .. } => arms.iter().for_each(|arm| trained_models(arm, found)),
+            _ => {}
+        }
+    }
+}
+
+/// Whether an optimizer steps in a sequence.
+pub(super) fn steps(nodes: &[Node]) -> bool {
+    nodes.iter().any(|node| match node {
+        Node::Event(event) => matches!(event.effect, Effect::Step { .. }),
+        Node::Loop { body, .. } | Node::Call { body, .. } => steps(body),
+        Node::Branch { arms, .. } => arms.iter().any(|arm| steps(arm)),
+        Node::Exit(_) => false,
+    })
+}
