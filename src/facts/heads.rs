@@ -3,7 +3,6 @@
 
 use super::Script;
 use super::activations::TaughtLoss;
-use super::replays::framework;
 use crate::apis::{Expects, Mark};
 use crate::report::replay::{Domain, Form, Framework, Function, Loss, Program, Replay};
 
@@ -79,7 +78,7 @@ impl TaughtLoss<'_> {
             None if is_choice_of_one => None,
             None => return None,
         };
-        let framework = framework(self.name.as_str());
+        let framework = Framework::of(self.name.as_str());
         let (loss, right) = match self.expects {
             Expects::Logits => (Function::CrossEntropy, None),
             Expects::BinaryLogits => (Function::BceWithLogits, None),

@@ -10,13 +10,10 @@ mod heads;
 pub mod layers;
 mod losses;
 mod made;
-mod matrices;
 mod memory;
 mod names;
-mod numbers;
 pub mod optimizer;
 mod repairs;
-mod replays;
 mod stand_ins;
 mod targets;
 mod untrained;
@@ -29,7 +26,6 @@ pub use losses::{NonScalar, SoftmaxedLoss};
 pub use made::RebuiltOptimizer;
 pub(crate) use memory::doubted_in_tests;
 pub use names::Names;
-pub use numbers::{Ailment, Unsafe};
 pub use optimizer::{
     Abandoned, BypassedScaler, ClearedEarly, EarlySchedule, FullSize, IdleClipping, Misplaced, ReplacedPart,
     ScaledClipping, Stale, StaleScale, Unapplied, UnclearedStep, UnscaledBackward, Unstepped,

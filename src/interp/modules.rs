@@ -252,7 +252,6 @@ impl<'p> Interp<'p> {
         if training != Mode::Unknown {
             invocation.fill(Ustr::from("training"), Value::Bool(Some(training == Mode::Train)));
         }
-        self.note_normalised(target, &invocation, training);
         self.on_layer_call(object);
         let value = self.apply(target, &invocation);
         self.on_layer_end(object);

@@ -1,29 +1,10 @@
-//! Statistics of a single number: it has a mean and no spread.
+//! Statistics of a single number: it has a mean and no deviation.
 
 use super::{Interp, Invocation, transfer};
-use crate::apis::{Api, Apply, PoleKind};
-use crate::report::Confidence;
-use crate::trace::Sight;
+use crate::apis::{Apply, PoleKind};
 use crate::values::*;
 
 impl Interp<'_> {
-    /// A layer that normalises by the statistics of a batch, in training: with one number a channel it fails.
-    pub(super) fn note_normalised(&mut self, api: &Api, call: &Invocation, mode: Mode) {
-        let normalises = api.pole.as_ref().is_some_and(|pole| pole.verb == PoleKind::Moments);
-        if !normalises || mode != Mode::Train {
-            return;
-        }
-        let Some(input) = call.nth_tensor(0) else { return };
-        let Some(shape) = input.shape.as_deref().filter(|shape| shape.len() >= 2) else { return };
-        let each = crate::values::int::product(
-            shape.iter().enumerate().filter(|(axis, _)| *axis != 1).map(|(_, size)| size),
-        );
-        if each == Int::Known(1) {
-            let confidence = input.confidence.min(Confidence::Medium);
-            self.see(call.place, Sight::LoneSample { input }, confidence);
-        }
-    }
-
     /// The deviation of one number is no number.
     pub(super) fn note_deviation(
         &mut self,

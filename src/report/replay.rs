@@ -191,6 +191,15 @@ impl Framework {
             Framework::Jax => "jax",
         }
     }
+
+    /// Whose rules an API follows, by its name.
+    pub fn of(api: &str) -> Framework {
+        match api.split('.').next() {
+            Some("tensorflow" | "keras" | "tf_keras") => Framework::TensorFlow,
+            Some("jax") => Framework::Jax,
+            _ => Framework::Torch,
+        }
+    }
 }
 
 /// One value, and where the script computes it.

@@ -190,8 +190,6 @@ pub enum Sight {
     LoneClass,
     /// A value of a framework was asked for an attribute that the tables do not know; its class.
     UnknownAttribute { class: Ustr, name: Ustr },
-    /// A layer in training took the statistics of one number a channel.
-    LoneSample { input: Rc<Tensor> },
     /// A column of predictions and a vector of targets were subtracted, which gives all their pairs.
     Spread { left: Rc<Tensor>, right: Rc<Tensor> },
     /// `backward` on a tensor.

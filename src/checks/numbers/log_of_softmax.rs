@@ -1,8 +1,11 @@
 //! A logarithm of what a softmax or a sigmoid has made, where rounding reaches zero.
 
+use super::operations::{Fault, UnsafeOperation, unsafe_operations};
+use crate::apis::index::{self, Answer};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Ailment, Findings, Script};
-use crate::report::{Fix, Severity};
+use crate::facts::{Findings, Script};
+use crate::report::{Edit, Fix, Place, Severity, Span};
+use crate::syntax::ExprKind;
 use crate::values::End;
 
 pub(super) static RULE: Rule = Rule {
@@ -17,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for number in script.unsafe_numbers(Ailment::LogOfShare) {
+    for number in unsafe_operations(script, Fault::LogOfShare) {
         let subject = number.subject("a probability");
         // What is left of a probability is rounded to zero long before a probability underflows.
         let of_rest = number.nearness == End::Rounded;
@@ -28,15 +31,48 @@ fn check(script: &Script, out: &mut Findings) {
         } else {
             "in single precision a probability is zero from a difference of 104 between logits on, its gradient much earlier"
         };
-        let finding = script
-            .unsafe_finding(RULE.id, Severity::Warning, &number, message)
+        let finding = number
+            .finding(script, RULE.id, Severity::Warning, message)
             .note(limit)
             .help("compute the logarithm from the logits: `log_softmax(x)`, `logsigmoid(x)`, `logsigmoid(-x)` for `log(1 - sigmoid(x))`, or a loss that takes logits");
-        let stable = script.as_log_softmax(&number).map(|edits| Fix::safe("use `log_softmax`", edits));
+        let stable = as_log_softmax(script, &number).map(|edits| Fix::safe("use `log_softmax`", edits));
         let fix = stable.or_else(|| {
-            let edits = script.kept_from_zero(&number, "1e-6")?;
+            let edits = number.kept_from_zero(script, "1e-6")?;
             Some(Fix::guess("add `1e-6` to the operand", edits))
         });
         out.push(finding.fix(fix), &number.at);
     }
+}
+
+/// `log(softmax(x, …))` as `log_softmax(x, …)` of the same module or tensor, where there is such a function.
+fn as_log_softmax(script: &Script, number: &UnsafeOperation) -> Option<Vec<Edit>> {
+    const FROM: &str = "softmax";
+    let operand = number.operand_at?;
+    let draft = script.draft(operand.file);
+    let call = draft.call_at(operand.span)?;
+    let callee = draft.expr(call.callee);
+    let is_softmax = draft.written(call.callee).rsplit('.').next() == Some(FROM);
+    let ExprKind::Attribute { .. } = callee.kind else { return None };
+    let exists = match draft.qualified(call.callee) {
+        Some(name) => {
+            let stem = name.strip_suffix(FROM)?;
+            matches!(index::ask(&format!("{stem}log_softmax")), Answer::Known(_))
+        }
+        // A method of a tensor: where there is one, there is the other.
+        None => true,
+    };
+    if !is_softmax || !exists {
+        return None;
+    }
+    let (whole, inner) = (number.at.place.span, operand.span);
+    let name = callee.span.end - FROM.len() as u32;
+    let blank = |start: u32, end: u32| draft.replace(Span::new(start, end), "");
+    let outer = [blank(whole.start, inner.start), blank(inner.end, whole.end)];
+    let renamed = draft.insert(name, "log_".to_owned());
+    Some(outer.into_iter().chain([renamed]).filter(|edit| !is_empty(edit)).collect())
+}
+
+fn is_empty(edit: &Edit) -> bool {
+    let Place { span, .. } = edit.place;
+    span.start == span.end && edit.text.is_empty()
 }

@@ -1,7 +1,8 @@
 //! The inverse, factorisation or determinant of a matrix that a model computes.
 
+use super::operations::{Fault, unsafe_operations};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Ailment, Findings, Script};
+use crate::facts::{Findings, Script};
 use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,15 +17,11 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for number in script.unsafe_numbers(Ailment::Inverse) {
+    for number in unsafe_operations(script, Fault::Inverse) {
         let subject = number.subject("this matrix");
-        let finding = script
-            .unsafe_finding(
-                RULE.id,
-                Severity::Warning,
-                &number,
-                format!("{subject} may be singular, and the loss with it infinite or an error"),
-            )
+        let message = format!("{subject} may be singular, and the loss with it infinite or an error");
+        let finding = number
+            .finding(script, RULE.id, Severity::Warning, message)
             .note("rounding alone makes a matrix that a model computes singular or indefinite now and then")
             .help("add a jitter, `A + 1e-4 * torch.eye(n)`, and solve, `torch.linalg.solve(A, b)`, where the inverse is only multiplied");
         out.push(finding, &number.at);

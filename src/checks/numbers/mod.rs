@@ -1,8 +1,11 @@
 //! Numbers that become NaN or infinite.
 
 mod log_of_softmax;
+mod matrices;
 mod matrix_inverse_in_loss;
 mod nan_through_where;
+mod operations;
+mod programs;
 mod single_sample_statistics;
 mod unsafe_arccos;
 mod unsafe_division;
@@ -28,5 +31,5 @@ pub(super) static CONCERN: Concern = Concern {
         &unsafe_root::RULE,
         &vanishing_epsilon::RULE,
     ],
-    checkers: &[],
+    checkers: &[&single_sample_statistics::CHECKER],
 };

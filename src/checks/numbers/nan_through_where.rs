@@ -1,7 +1,8 @@
 //! A choice over a branch that is singular where it is not chosen.
 
+use super::operations::{Fault, unsafe_operations};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Ailment, Findings, Script};
+use crate::facts::{Findings, Script};
 use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,12 +17,12 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for number in script.unsafe_numbers(Ailment::Choice) {
+    for number in unsafe_operations(script, Fault::Masked) {
         let subject = number.subject("the operand");
-        let mut finding = script.unsafe_finding(
+        let mut finding = number.finding(
+            script,
             RULE.id,
             Severity::Warning,
-            &number,
             "what is left out here is NaN in the gradient: zero times infinity",
         );
         if let Some(chosen) = number.chosen {

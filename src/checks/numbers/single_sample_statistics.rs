@@ -1,8 +1,13 @@
 //! Statistics of a single number: a normalisation that fails, a deviation that is NaN.
 
+use super::operations::{Fault, unsafe_operations};
+use crate::apis::PoleKind;
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Ailment, Findings, Script};
-use crate::report::Severity;
+use crate::facts::{Findings, Script};
+use crate::interp::{AppliedLayer, Checker, Interp};
+use crate::report::{Confidence, Severity};
+use crate::values::{Int, Mode, Tensor, int};
+use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "single-sample-statistics",
@@ -15,17 +20,42 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+pub(super) static CHECKER: Checker = Checker { on_layer_applied: Some(normalised), ..Checker::SILENT };
+
+/// A layer in training took the statistics of one number a channel.
+struct SingleSample {
+    input: Rc<Tensor>,
+}
+
+/// A layer that normalises by the statistics of a batch, in training: with one number a channel it fails.
+fn normalised(cx: &mut Interp<'_>, applied: &AppliedLayer<'_>) {
+    let call = applied.call;
+    let normalises = call.api.pole.as_ref().is_some_and(|pole| pole.verb == PoleKind::Moments);
+    let mode = cx.heap.get(applied.layer).module().map(|module| module.mode);
+    if !normalises || mode != Some(Mode::Train) {
+        return;
+    }
+    let Some(input) = call.nth_tensor(0) else { return };
+    let Some(shape) = input.shape.as_deref().filter(|shape| shape.len() >= 2) else { return };
+    let others = shape.iter().enumerate().filter(|(axis, _)| *axis != 1).map(|(_, size)| size);
+    if int::product(others) == Int::Known(1) {
+        let confidence = input.confidence.min(Confidence::Medium);
+        cx.observe(call.place, SingleSample { input }, confidence);
+    }
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for (at, shape) in script.lone_samples() {
+    for (at, SingleSample { input }) in script.observed_once() {
+        let shape = script.shape(input);
         let finding = script
-            .finding(RULE.id, Severity::Error, &at, format!("this normalises {shape} in training: one number a channel"))
+            .finding(RULE.id, Severity::Error, at, format!("this normalises {shape} in training: one number a channel"))
             .note("the layer raises `Expected more than 1 value per channel when training`")
             .help("train on batches of more than one sample, put the model into evaluation for single ones, or use a norm without a batch: `GroupNorm`, `LayerNorm`");
-        out.push(finding, &at);
+        out.push(finding, at);
     }
-    for number in script.unsafe_numbers(Ailment::Lone) {
-        let finding = script
-            .unsafe_finding(RULE.id, Severity::Error, &number, "the deviation of one number is NaN")
+    for number in unsafe_operations(script, Fault::SingleSample) {
+        let finding = number
+            .finding(script, RULE.id, Severity::Error, "the deviation of one number is NaN")
             .note("the sum of squares is divided by the number of elements less one, which is zero")
             .help("take it over an axis of more than one number, or with `correction=0`");
         out.push(finding, &number.at);

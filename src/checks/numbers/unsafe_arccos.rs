@@ -1,7 +1,8 @@
 //! An inverse trigonometric function at the ends of its domain, in what reaches the loss.
 
+use super::operations::{Fault, unsafe_operations};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Ailment, Findings, Script};
+use crate::facts::{Findings, Script};
 use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,15 +17,15 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for number in script.unsafe_numbers(Ailment::Arc) {
+    for number in unsafe_operations(script, Fault::Arc) {
         let subject = number.subject("the operand");
         let (severity, message) = if number.of_gradient {
             (Severity::Warning, format!("{subject} can be 1 or -1, where the gradient is infinite"))
         } else {
             (Severity::Error, format!("{subject} can lie outside of [-1, 1], and the result is NaN"))
         };
-        let finding = script
-            .unsafe_finding(RULE.id, severity, &number, message)
+        let finding = number
+            .finding(script, RULE.id, severity, message)
             .note(format!("{subject} can be {}", number.range()))
             .help("keep it inside: `x.clamp(-1 + 1e-6, 1 - 1e-6)`, or take the angle with `atan2`");
         out.push(finding, &number.at);

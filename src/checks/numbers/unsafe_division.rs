@@ -1,7 +1,8 @@
 //! A division by something that can be zero, in what reaches the loss.
 
+use super::operations::{Fault, unsafe_operations};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Ailment, Findings, Script};
+use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -16,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for number in script.unsafe_numbers(Ailment::Division) {
+    for number in unsafe_operations(script, Fault::Division) {
         let crosses = number.range.crosses_zero();
         let severity = if crosses { Severity::Error } else { Severity::Warning };
         let message = "this denominator can be zero, and the loss with it infinite";
@@ -25,8 +26,8 @@ fn check(script: &Script, out: &mut Findings) {
         } else {
             "add an epsilon to the denominator, or `clamp(min=1e-6)` it"
         };
-        let finding = script
-            .unsafe_finding(RULE.id, severity, &number, message)
+        let finding = number
+            .finding(script, RULE.id, severity, message)
             .note(format!("the denominator can be {}", number.range()))
             .help(help);
         // What can be negative is zero elsewhere with an epsilon.

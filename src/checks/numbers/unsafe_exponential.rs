@@ -1,7 +1,8 @@
 //! A softmax, sigmoid or log-sum-exp written out with exponentials that overflow.
 
+use super::operations::{Fault, unsafe_operations};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Ailment, Findings, Script};
+use crate::facts::{Findings, Script};
 use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,14 +17,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for number in script.unsafe_numbers(Ailment::WrittenOut) {
-        let finding = script
-            .unsafe_finding(
-                RULE.id,
-                Severity::Warning,
-                &number,
-                "an exponential overflows in here, and the result or its gradient is NaN",
-            )
+    for number in unsafe_operations(script, Fault::WrittenOut) {
+        let message = "an exponential overflows in here, and the result or its gradient is NaN";
+        let finding = number
+            .finding(script, RULE.id, Severity::Warning, message)
             .note("`exp` is infinite from 88.8 on in single precision, from 11.1 on in half precision")
             .help("use the stable form: `softmax`, `sigmoid`, `logsumexp` or `softplus` of the same operand, or subtract the largest number first");
         out.push(finding, &number.at);

@@ -1,7 +1,8 @@
 //! A logarithm of something that can be zero or negative, in what reaches the loss.
 
+use super::operations::{Fault, unsafe_operations};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Ailment, Findings, Script};
+use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -16,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for number in script.unsafe_numbers(Ailment::Log) {
+    for number in unsafe_operations(script, Fault::Log) {
         let subject = number.subject("the operand");
         let negative = number.range.low < 0.0;
         let (severity, message) = if negative {
@@ -29,11 +30,11 @@ fn check(script: &Script, out: &mut Findings) {
         } else {
             "take the logarithm of `x.clamp(min=1e-6)`, or of `x + 1e-6`"
         };
-        let finding = script
-            .unsafe_finding(RULE.id, severity, &number, message)
+        let finding = number
+            .finding(script, RULE.id, severity, message)
             .note(format!("{subject} can be {}", number.range()))
             .help(help);
-        let fix = script.kept_from_zero(&number, "1e-6").filter(|_| number.range.low >= 0.0);
+        let fix = number.kept_from_zero(script, "1e-6").filter(|_| number.range.low >= 0.0);
         let finding = finding.fix(fix.map(|edits| Fix::guess("add `1e-6` to the operand", edits)));
         out.push(finding, &number.at);
     }

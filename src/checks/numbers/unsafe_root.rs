@@ -1,7 +1,8 @@
 //! A square root, a norm or a deviation of what can be zero, in what reaches the loss.
 
+use super::operations::{Fault, unsafe_operations};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Ailment, Findings, Script};
+use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -16,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for number in script.unsafe_numbers(Ailment::Root) {
+    for number in unsafe_operations(script, Fault::Root) {
         let subject = number.subject("the operand");
         let (severity, message) = if number.of_gradient {
             (Severity::Warning, format!("{subject} can be zero, where the gradient of its root is infinite"))
@@ -28,14 +29,14 @@ fn check(script: &Script, out: &mut Findings) {
         } else {
             "keep it positive under the root: `clamp(min=1e-8)`, or a square, `softplus` or `exp` of it"
         };
-        let finding = script
-            .unsafe_finding(RULE.id, severity, &number, message)
+        let finding = number
+            .finding(script, RULE.id, severity, message)
             .note(format!(
                 "{subject} can be {}; one zero makes the gradients of the whole batch NaN",
                 number.range()
             ))
             .help(help);
-        let fix = script.kept_from_zero(&number, "1e-8").filter(|_| number.of_gradient);
+        let fix = number.kept_from_zero(script, "1e-8").filter(|_| number.of_gradient);
         let finding = finding.fix(fix.map(|edits| Fix::guess("add `1e-8` under the root", edits)));
         out.push(finding, &number.at);
     }

@@ -1,7 +1,8 @@
 //! A guard against zero that the dtype cannot hold, or that works against its purpose.
 
+use super::operations::{Fault, unsafe_operations};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Ailment, Findings, Script};
+use crate::facts::{Findings, Script};
 use crate::report::Severity;
 use crate::values::{DType, Faded};
 
@@ -17,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for number in script.unsafe_numbers(Ailment::LostGuard) {
+    for number in unsafe_operations(script, Fault::LostGuard) {
         let subject = number.subject("the operand");
         let (message, help) = match number.faded {
             Some(faded) => (
@@ -29,7 +30,7 @@ fn check(script: &Script, out: &mut Findings) {
                 "add the epsilon to what the logarithm or root is taken of, as the last operation: `log(1 - p + eps)`".to_owned(),
             ),
         };
-        let finding = script.unsafe_finding(RULE.id, Severity::Error, &number, message);
+        let finding = number.finding(script, RULE.id, Severity::Error, message);
         let finding = match number.faded {
             Some(faded) if faded.place != number.at.place => {
                 finding.because(faded.place, "the guard that is lost")

@@ -3,7 +3,6 @@
 
 mod gradients;
 mod losses;
-mod numbers;
 mod order;
 mod scaling;
 mod values;

@@ -1,7 +1,8 @@
 //! From what the rehearsal followed to a loss to a program that can be replayed: the steps between the numbers
 //! that nothing is known of and the loss, and the same with the guard that the finding proposes.
 
-use super::Script;
+use super::matrices;
+use crate::facts::Script;
 use crate::report::Place;
 use crate::report::replay::{Domain, Float, Form, Framework, Function, Number, Program, Term};
 use crate::values::recipe::Step;
@@ -15,35 +16,33 @@ const GUARD: f64 = 1e-6;
 /// (The gradient of a quotient is a million at 1e-3, which it does not hold.)
 const HALF_GUARD: f64 = 1e-2;
 
-impl Script<'_> {
-    /// What is replayed of a hazard: the computation of the loss where it is followed from there on, else that
-    /// of the operation alone. What else is unsafe on the way is taken as repaired, so that a failure is this one.
-    pub fn replay_of(&self, loss: &Rc<Tensor>, hazard: &Hazard) -> Option<Program> {
-        match hazard.kind {
-            HazardKind::Inverse(solver) => return self.replay_of_matrix(hazard, solver),
-            HazardKind::Lone => return Some(self.replay_of_lone(hazard)),
-            _ => {}
-        }
-        let pole = hazard.recipe.as_ref()?;
-        let hazards = loss.hazards.as_deref().unwrap_or_default();
-        let is_own = |one: &Hazard| one.recipe.as_ref().is_some_and(|recipe| Rc::ptr_eq(recipe, pole));
-        let build = |whole: bool, guarded: bool| {
-            let unsafe_ones: Vec<&Hazard> = hazards.iter().filter(|one| guarded || !is_own(one)).collect();
-            let mut writer = Writer::new(self, unsafe_ones);
-            let output = if whole { writer.tensor(loss)? } else { writer.recipe(pole)? };
-            writer.finish(output, hazard)
-        };
-        let reaches = loss.recipe().is_some_and(|recipe| holds(recipe, pole));
-        let of_loss = reaches.then(|| build(true, false)).flatten();
-        let whole = of_loss.is_some();
-        if hazard.chosen.is_some() && !whole {
-            // The value alone says nothing of a choice that leaves it out.
-            return None;
-        }
-        let mut program = of_loss.or_else(|| build(false, false))?;
-        program.repaired = build(whole, true).filter(|repaired| !is_same(repaired, &program)).map(Box::new);
-        Some(program)
+/// What is replayed of a hazard: the computation of the loss where it is followed from there on, else that
+/// of the operation alone. What else is unsafe on the way is taken as repaired, so that a failure is this one.
+pub(super) fn of(script: &Script, loss: &Rc<Tensor>, hazard: &Hazard) -> Option<Program> {
+    match hazard.kind {
+        HazardKind::Inverse(solver) => return matrices::factorisation(script, hazard, solver),
+        HazardKind::Lone => return Some(matrices::deviation(script, hazard)),
+        _ => {}
     }
+    let pole = hazard.recipe.as_ref()?;
+    let hazards = loss.hazards.as_deref().unwrap_or_default();
+    let is_own = |one: &Hazard| one.recipe.as_ref().is_some_and(|recipe| Rc::ptr_eq(recipe, pole));
+    let build = |whole: bool, guarded: bool| {
+        let unsafe_ones: Vec<&Hazard> = hazards.iter().filter(|one| guarded || !is_own(one)).collect();
+        let mut writer = Writer::new(script, unsafe_ones);
+        let output = if whole { writer.tensor(loss)? } else { writer.recipe(pole)? };
+        writer.finish(output, hazard)
+    };
+    let reaches = loss.recipe().is_some_and(|recipe| holds(recipe, pole));
+    let of_loss = reaches.then(|| build(true, false)).flatten();
+    let whole = of_loss.is_some();
+    if hazard.chosen.is_some() && !whole {
+        // The value alone says nothing of a choice that leaves it out.
+        return None;
+    }
+    let mut program = of_loss.or_else(|| build(false, false))?;
+    program.repaired = build(whole, true).filter(|repaired| !is_same(repaired, &program)).map(Box::new);
+    Some(program)
 }
 
 /// Whether one computation is part of another.
@@ -176,7 +175,7 @@ impl<'a> Writer<'a> {
     /// Whose rules hold, and the type that is computed in: of what is learned.
     fn settle(&mut self, tensor: &Tensor) {
         if let Some(what) = tensor.what {
-            self.program.framework = framework(what.as_str());
+            self.program.framework = Framework::of(what.as_str());
         }
         let dtype = float(tensor.dtype);
         if tensor.learned {
@@ -297,14 +296,6 @@ fn reduces(function: Function) -> bool {
 fn mixes(function: Function) -> bool {
     let plain = matches!(function, Function::Sum | Function::Mean | Function::Amax | Function::Amin);
     function >= Function::Sum && function < Function::Mse && !plain
-}
-
-pub(super) fn framework(what: &str) -> Framework {
-    match what.split('.').next() {
-        Some("tensorflow" | "keras" | "tf_keras") => Framework::TensorFlow,
-        Some("jax") => Framework::Jax,
-        _ => Framework::Torch,
-    }
 }
 
 /// What the numbers of a tensor are drawn from. Of data that nothing is known of, as data usually is prepared;

@@ -1,9 +1,9 @@
 //! Operations that a replay writes out by hand: the deviation of one number, and what is computed of a matrix, on
 //! one of two rows and two columns, step by step as the factorisation goes.
 
-use super::Script;
-use super::replays::framework;
-use crate::report::replay::{Domain, Form, Function, Program};
+use super::operations::{operand, operand_text};
+use crate::facts::Script;
+use crate::report::replay::{Domain, Form, Framework, Function, Program};
 use crate::report::{Place, Span};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, Tree};
 use crate::values::{Hazard, Solver};
@@ -16,66 +16,64 @@ const JITTER: f64 = 1e-4;
 /// Methods and attributes that exchange rows and columns.
 const TRANSPOSED: [&str; 6] = ["t", "T", "mT", "H", "transpose", "adjoint"];
 
-impl Script<'_> {
-    /// The deviation of a single number, and the same with all numbers counted.
-    pub(super) fn replay_of_lone(&self, hazard: &Hazard) -> Program {
-        let name = self.written(hazard).unwrap_or_else(|| "number".to_owned());
-        let of = |correction: f64| {
-            let mut program = Program::default();
-            let number = program.input(name.clone(), Form::One, Domain::REAL, true);
-            let correction = program.number(correction);
-            program.apply(Function::Std, &[number, correction], Some(hazard.place));
-            program
-        };
-        Program { repaired: Some(Box::new(of(0.0))), ..of(1.0) }
-    }
+/// The deviation of a single number, and the same with all numbers counted.
+pub(super) fn deviation(script: &Script, hazard: &Hazard) -> Program {
+    let name = written(script, hazard).unwrap_or_else(|| "number".to_owned());
+    let of = |correction: f64| {
+        let mut program = Program::default();
+        let number = program.input(name.clone(), Form::One, Domain::REAL, true);
+        let correction = program.number(correction);
+        program.apply(Function::Std, &[number, correction], Some(hazard.place));
+        program
+    };
+    Program { repaired: Some(Box::new(of(0.0))), ..of(1.0) }
+}
 
-    /// A matrix that is factorised. Of the products of features with themselves the repair adds to the diagonal;
-    /// of others nothing is known that would keep them from being singular.
-    pub(super) fn replay_of_matrix(&self, hazard: &Hazard, solver: Solver) -> Option<Program> {
-        let places = [self.operand(hazard), hazard.made_at];
-        let features = places.into_iter().flatten().find_map(|place| self.multiplied_with_itself(place));
-        let name = features.clone().or_else(|| self.written(hazard)).unwrap_or_else(|| "matrix".to_owned());
-        let of = |jitter: Option<f64>| {
-            let framework = framework(hazard.what.map_or("", |what| what.as_str()));
-            let program = Program { framework, ..Program::default() };
-            let mut writer = Writer { program, place: hazard.place };
-            let mut matrix = writer.matrix(&name);
-            if features.is_some() {
-                matrix = writer.squared(matrix);
-            }
-            if let Some(jitter) = jitter {
-                matrix = writer.with_diagonal(matrix, jitter);
-            }
-            writer.solved(matrix, solver).map(|()| writer.program)
-        };
-        let repaired = features.as_ref().and_then(|_| of(Some(JITTER))).map(Box::new);
-        Some(Program { repaired, ..of(None)? })
-    }
+/// A matrix that is factorised. Of the products of features with themselves the repair adds to the diagonal;
+/// of others nothing is known that would keep them from being singular.
+pub(super) fn factorisation(script: &Script, hazard: &Hazard, solver: Solver) -> Option<Program> {
+    let places = [operand(script, hazard), hazard.made_at];
+    let features = places.into_iter().flatten().find_map(|place| multiplied_with_itself(script, place));
+    let name = features.clone().or_else(|| written(script, hazard)).unwrap_or_else(|| "matrix".to_owned());
+    let of = |jitter: Option<f64>| {
+        let framework = Framework::of(hazard.what.map_or("", |what| what.as_str()));
+        let program = Program { framework, ..Program::default() };
+        let mut writer = Writer { program, place: hazard.place };
+        let mut matrix = writer.matrix(&name);
+        if features.is_some() {
+            matrix = writer.squared(matrix);
+        }
+        if let Some(jitter) = jitter {
+            matrix = writer.with_diagonal(matrix, jitter);
+        }
+        writer.solved(matrix, solver).map(|()| writer.program)
+    };
+    let repaired = features.as_ref().and_then(|_| of(Some(JITTER))).map(Box::new);
+    Some(Program { repaired, ..of(None)? })
+}
 
-    /// The operand as it is written.
-    fn written(&self, hazard: &Hazard) -> Option<String> {
-        self.operand(hazard).and_then(|place| self.operand_text(place, hazard))
-    }
+/// The operand as it is written.
+fn written(script: &Script, hazard: &Hazard) -> Option<String> {
+    operand(script, hazard).and_then(|place| operand_text(script, place, hazard))
+}
 
-    /// What is multiplied where a matrix was made of one and the same: `x.t() @ x`, `x @ x.T`.
-    fn multiplied_with_itself(&self, place: Place) -> Option<String> {
-        let module = self.project.module(place.file);
-        let ExprKind::Binary { op: BinaryOp::MatMul, left, right } =
-            module.tree.expr(module.tree.expr_at(place.span)?).kind
-        else {
-            return None;
-        };
-        let text = |span: Span| module.source.text.get(span.range());
-        let of = |expr: ExprId| text(module.tree.expr(expr).span);
-        let turned = |expr: ExprId| of(transposed(&module.tree, expr)?);
-        let features = match (turned(left), turned(right)) {
-            (Some(features), None) if of(right) == Some(features) => features,
-            (None, Some(features)) if of(left) == Some(features) => features,
-            _ => return None,
-        };
-        Some(features.to_owned())
-    }
+/// What is multiplied where a matrix was made of one and the same: `x.t() @ x`, `x @ x.T`.
+fn multiplied_with_itself(script: &Script, place: Place) -> Option<String> {
+    let module = script.project.module(place.file);
+    let ExprKind::Binary { op: BinaryOp::MatMul, left, right } =
+        module.tree.expr(module.tree.expr_at(place.span)?).kind
+    else {
+        return None;
+    };
+    let text = |span: Span| module.source.text.get(span.range());
+    let of = |expr: ExprId| text(module.tree.expr(expr).span);
+    let turned = |expr: ExprId| of(transposed(&module.tree, expr)?);
+    let features = match (turned(left), turned(right)) {
+        (Some(features), None) if of(right) == Some(features) => features,
+        (None, Some(features)) if of(left) == Some(features) => features,
+        _ => return None,
+    };
+    Some(features.to_owned())
 }
 
 /// What is transposed, by a method or an attribute.
