@@ -1,7 +1,7 @@
 //! Which layers of a model learn: what is known of the graphs that backward passes walk, and of what the optimizers
 //! beside them have, as the layers of a stand-in.
 
-use super::optimizer::SpentIterator;
+use super::optimizer::{self, SpentIterator};
 use super::{graphs, modules};
 use crate::facts::Script;
 use crate::facts::layers::{BROKEN, DETACHED, HIDDEN, LEARNS, MISSED, REPLACED};
@@ -12,7 +12,7 @@ use crate::values::ObjId;
 pub fn layers(script: &Script) -> Vec<[Layer; LAYERS]> {
     let stepping = script.stepping_optimizers();
     let (detached, broken) = (graphs::detached_losses(script), graphs::broken_graphs(script));
-    let (replaced, abandoned) = (script.replaced_parts(), script.abandoned_models());
+    let (replaced, abandoned) = (optimizer::replaced_parts(script), optimizer::abandoned_models(script));
     let of = |optimizer: ObjId| {
         if detached.iter().any(|loss| loss.optimizer == optimizer) {
             DETACHED

@@ -12,10 +12,10 @@ mod losses;
 mod made;
 mod memory;
 mod names;
-pub mod optimizer;
 mod repairs;
 mod stand_ins;
 mod targets;
+pub(crate) mod timeline;
 mod untrained;
 
 pub use activations::{LoneClass, Misfit, MisfitLoss};
@@ -26,10 +26,7 @@ pub use losses::{NonScalar, SoftmaxedLoss};
 pub use made::RebuiltOptimizer;
 pub(crate) use memory::doubted_in_tests;
 pub use names::Names;
-pub use optimizer::{
-    Abandoned, BypassedScaler, ClearedEarly, EarlySchedule, FullSize, IdleClipping, Misplaced, ReplacedPart,
-    ScaledClipping, Stale, StaleScale, Unapplied, UnclearedStep, UnscaledBackward, Unstepped,
-};
+pub(crate) use repairs::WrittenStep;
 pub use stand_ins::Repair;
 pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
 pub use untrained::Untrained;
@@ -59,7 +56,7 @@ pub struct Script<'a> {
     /// Asked by two rules, and looked up once.
     pub missing: OnceCell<Vec<MissingName>>,
     /// Of the optimizers, as far as they were asked for.
-    pub timelines: optimizer::Timelines,
+    pub timelines: timeline::Timelines,
     /// What objects are called, made when the first is asked for.
     pub names: OnceCell<Names>,
 }
@@ -147,7 +144,7 @@ impl<'a> Script<'a> {
 }
 
 /// Where a walk through an entry came to.
-fn walked(
+pub(crate) fn walked(
     seeded: Option<FnKey>,
     place: Place,
     loops: &[LoopId],

@@ -1,11 +1,14 @@
 //! Backward passes past what should have done them: an engine, or the scaler that steps.
 
 use crate::apis::{Role, Verb};
+use crate::checks::scaler::{Gradients, ScalingRun, ask_scaling, reads_scale};
 use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::timeline::{Certainty, Kind, OptimizerEvent, Whose};
 use crate::facts::{Findings, Script, doubted_in_tests};
 use crate::interp::{BackwardCall, Checker, Interp};
-use crate::report::{Confidence, Fix, Place, Severity};
-use crate::values::{Graph, ObjId, Tensor, Value};
+use crate::report::{Confidence, Edit, Fix, Place, Severity};
+use crate::trace::At;
+use crate::values::{Graph, ObjId, Scaled, Tensor, Value};
 use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
@@ -90,15 +93,64 @@ fn check(script: &Script, out: &mut Findings) {
             .help(format!("call `{engine}.{}(loss)` instead", raw.method));
         out.push(finding, &at);
     }
-    for raw in script.unscaled_backwards() {
+    report_unscaled(script, out);
+}
+
+fn report_unscaled(script: &Script, out: &mut Findings) {
+    for raw in unscaled_backwards(script) {
         let message =
             format!("the loss is not scaled, and `{}` divides its gradients by the scale", raw.scaler);
         let finding = script
             .finding(RULE.id, RULE.severity, &raw.at, message)
             .because(raw.step, "divides them by 65536 at the start, and applies them")
             .help(format!("call `{}.scale(loss).backward()`", raw.scaler));
-        let fix = script.scaled_backward(&raw, "scale");
+        let fix = scaled_backward(script, &raw, "scale");
         let finding = finding.fix(fix.map(|edits| Fix::safe("scale the loss", edits)));
         out.push(finding, &raw.at);
     }
+}
+
+/// A backward pass past the scaler that later divides its gradients.
+struct UnscaledBackward {
+    at: At,
+    scaler: String,
+    step: Place,
+}
+
+fn unscaled_backwards(script: &Script) -> Vec<UnscaledBackward> {
+    ask_scaling(script, |run, index| {
+        let (backward, scaler) = unscaled(run, index)?;
+        let (at, step) = (run.at(backward), run.moments[index].event.place);
+        Some((at.place, UnscaledBackward { at, scaler: script.scaler_name(scaler), step }))
+    })
+}
+
+/// The unscaled backward pass of gradients that a scaler divides by its scale.
+fn unscaled(run: &ScalingRun, index: usize) -> Option<(&OptimizerEvent, ObjId)> {
+    let step = &run.moments[index];
+    let Kind::Step { whose: Whose::Own, scaler: Some(scaler) } = step.event.kind else { return None };
+    let scales = |event: &OptimizerEvent| match &event.kind {
+        Kind::Scale => true,
+        Kind::Touched(touched) => touched.scaler,
+        _ => false,
+    };
+    // A whole script in which no loss is ever multiplied.
+    let never = run.timeline.seeded.is_none() && !run.events().any(scales);
+    if run.events().any(reads_scale) || !(never || step.before.gradients.must_be(&[Gradients::Plain])) {
+        return None;
+    }
+    let plain = |event: &&OptimizerEvent| match event.kind {
+        Kind::Backward { certainty: Certainty::Must, scaled } => scaled == Scaled::No || never,
+        _ => false,
+    };
+    run.split(index).0.rev().find(plain).map(|event| (event, scaler))
+}
+
+/// A backward pass of the loss multiplied by the scaler that steps.
+fn scaled_backward(script: &Script, raw: &UnscaledBackward, method: &str) -> Option<Vec<Edit>> {
+    let place = raw.at.place;
+    let draft = script.draft(place.file);
+    let step = script.step_in(place, raw.step)?;
+    let (loss, _) = draft.receiver(draft.call_at(place.span)?)?;
+    Some(draft.wrap(draft.expr(loss).span, &format!("{}.{method}(", step.scaler?), ")"))
 }

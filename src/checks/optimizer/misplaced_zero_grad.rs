@@ -1,8 +1,12 @@
 //! Gradients that are cleared before anything was done with them.
 
+use super::gradients::{GradientCycle, GradientMoment, Gradients, backwards_in, confidence, is_unused};
+use super::repairs::{in_one_function, leading_backward};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Misplaced, Repair, Script};
-use crate::report::{Fix, Severity};
+use crate::facts::timeline::{Certainty, Kind, OptimizerEvent, Parts, run};
+use crate::facts::{Findings, Repair, Script};
+use crate::report::{Edit, Fix, Place, Severity, Span};
+use crate::trace::{At, Effect};
 
 pub(super) static RULE: Rule = Rule {
     id: "misplaced-zero-grad",
@@ -15,8 +19,26 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// A clearing that throws away gradients nobody used.
+struct ClearedEarly {
+    at: At,
+    kind: Misplaced,
+    backward: Place,
+    /// All that add to the gradients in the same iteration.
+    backwards: Vec<Place>,
+    step: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Misplaced {
+    /// Between the backward and the step.
+    BeforeStep,
+    /// In every micro-batch of an accumulation.
+    EveryMicroBatch,
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for clear in script.misplaced_clears() {
+    for clear in misplaced_clears(script) {
         let (message, help) = match clear.kind {
             Misplaced::BeforeStep => (
                 "gradients are cleared before the step applies them",
@@ -27,12 +49,102 @@ fn check(script: &Script, out: &mut Findings) {
                 "clear in the branch that steps",
             ),
         };
-        let fix = script.clear_moved(&clear).map(|edits| Fix::safe("move the clearing", edits));
+        let fix = clear_moved(script, &clear).map(|edits| Fix::safe("move the clearing", edits));
         let finding = script
             .finding(RULE.id, RULE.severity, &clear.at, message)
             .because(clear.backward, "these gradients are lost")
             .because(clear.step, "and this step does without them")
             .replay(script.replay_of_order(clear.step, Repair::Clear));
         out.push(finding.fix(fix).help(help), &clear.at);
+    }
+}
+
+fn misplaced_clears(script: &Script) -> Vec<ClearedEarly> {
+    let mut found: Vec<ClearedEarly> = Vec::new();
+    for timeline in script.timelines(Parts::Apart) {
+        let moments = run::<GradientCycle>(&timeline);
+        let Some(backward) = moments.iter().map(|moment| &moment.event).find(|event| event.is_backward())
+        else {
+            continue;
+        };
+        for (index, clear) in moments.iter().enumerate() {
+            let Some((kind, step)) = lost(clear, index, &moments) else { continue };
+            // Cleared twice is lost once.
+            if found.iter().any(|other| other.step == step) {
+                continue;
+            }
+            let iteration = clear.event.loops.last();
+            found.push(ClearedEarly {
+                at: timeline.at(&clear.event, confidence(backward)),
+                kind,
+                backward: backward.place,
+                backwards: iteration.map_or(Vec::new(), |own| backwards_in(*own, &moments)),
+                step,
+            });
+        }
+    }
+    found
+}
+
+/// How a clearing loses gradients, and the step that goes without them.
+fn lost(clear: &GradientMoment, index: usize, moments: &[GradientMoment]) -> Option<(Misplaced, Place)> {
+    let innermost = *clear.event.loops.last()?;
+    if !matches!(clear.event.kind, Kind::Clear { certainty: Certainty::Must, .. })
+        || may_be_used(index, moments)
+        || moments.iter().any(|other| is_touch(&other.event) && other.event.is_in(innermost))
+    {
+        return None;
+    }
+    let step = |moment: &&GradientMoment| moment.event.is_own_step();
+    if is_unused(clear.before) {
+        let step = moments[index..].iter().find(step)?;
+        let without = step.before.must_be(&[Gradients::Lost]);
+        return without.then_some((Misplaced::BeforeStep, step.event.place));
+    }
+    let step = moments.iter().filter(|moment| moment.event.is_in(innermost)).find(step)?;
+    // What is cleared around the loop of the micro-batches is only what was left over.
+    let each = |event: &OptimizerEvent| event.is_backward() && event.loops.last() == Some(&innermost);
+    if !moments.iter().any(|moment| each(&moment.event)) {
+        return None;
+    }
+    let skips = clear.before.may_be(&[Gradients::Skipped])
+        && !clear.before.may_be(&[Gradients::Foreign, Gradients::Fresh, Gradients::Mixed]);
+    skips.then_some((Misplaced::EveryMicroBatch, step.event.place))
+}
+
+/// Whether anything looked at the gradients between the last backward and a clearing.
+fn may_be_used(clear: usize, moments: &[GradientMoment]) -> bool {
+    let since = moments[..clear].iter().rposition(|moment| moment.event.is_backward()).unwrap_or(0);
+    let reads = |event: &OptimizerEvent| event.kind == Kind::Read(Certainty::Must) || is_touch(event);
+    moments[since..clear].iter().any(|moment| reads(&moment.event))
+}
+
+/// A call that is not understood may use gradients anywhere in the loop.
+fn is_touch(event: &OptimizerEvent) -> bool {
+    matches!(event.kind, Kind::Touched(touched) if touched.gradients)
+}
+
+/// A clearing moved to where gradients have been used: before the backward passes beside it, else behind the
+/// step.
+fn clear_moved(script: &Script, clear: &ClearedEarly) -> Option<Vec<Edit>> {
+    let (draft, [clearing, _]) = in_one_function(script, [clear.at.place, clear.step])?;
+    let line = draft.line_at(clearing)?;
+    if clear.kind == Misplaced::EveryMicroBatch {
+        return draft.move_after(line, draft.line_at(clear.step.span)?);
+    }
+    let step = script.written_step(clear.step)?;
+    let (block, _) = draft.beside(line.stmt)?;
+    let backward = leading_backward(script, &clear.backwards, &step, draft)
+        .filter(|it| block.contains(&it.stmt) && it.code.start < line.code.start);
+    // What else is cleared there would have to move as well.
+    let stretch = Span::new(backward.unwrap_or(line).code.start, step.line.code.start);
+    let clears = script.places_of(|effect| matches!(effect, Effect::Clear { .. }));
+    let moves_alone = clears.iter().all(|other| {
+        other.file != clear.at.place.file || !stretch.contains(other.span) || *other == clear.at.place
+    });
+    match backward.filter(|_| moves_alone) {
+        Some(backward) => draft.move_before(line, backward),
+        None if moves_alone => draft.move_after(line, step.line),
+        None => None,
     }
 }

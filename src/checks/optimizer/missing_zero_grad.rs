@@ -1,8 +1,13 @@
 //! A step that applies the gradients of earlier steps as well.
 
+use super::gradients::{GradientCycle, GradientMoment, Gradients, backwards_in, confidence};
+use super::repairs::leading_backward;
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Repair, Script};
-use crate::report::{Fix, Severity};
+use crate::facts::edits::{Draft, Line};
+use crate::facts::timeline::{Certainty, Kind, OptimizerEvent, Parts, run};
+use crate::facts::{Findings, Repair, Script, WrittenStep};
+use crate::report::{Edit, Fix, Place, Severity};
+use crate::trace::{At, LoopId};
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-zero-grad",
@@ -15,8 +20,19 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// A step that applies gradients of earlier steps.
+struct UnclearedStep {
+    at: At,
+    optimizer: String,
+    backward: Place,
+    /// All that add to the gradients in the same iteration.
+    backwards: Vec<Place>,
+    /// A clearing in the same loop that does not reach this optimizer's parameters.
+    other_clear: Option<Place>,
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for step in script.uncleared_steps() {
+    for step in uncleared_steps(script) {
         let mut finding = script
             .finding(
                 RULE.id,
@@ -29,7 +45,7 @@ fn check(script: &Script, out: &mut Findings) {
             finding =
                 finding.because(clear, format!("clears other parameters than `{}` owns", step.optimizer));
         }
-        let fix = script.clearing(&step, "zero_grad").map(|clearing| {
+        let fix = clearing(script, &step, "zero_grad").map(|clearing| {
             let place = if clearing.before_backward { "before the backward pass" } else { "after the step" };
             Fix::safe(format!("insert `{}.zero_grad()` {place}", clearing.optimizer), clearing.edits)
         });
@@ -42,4 +58,97 @@ fn check(script: &Script, out: &mut Findings) {
             &step.at,
         );
     }
+}
+
+fn uncleared_steps(script: &Script) -> Vec<UnclearedStep> {
+    let mut found: Vec<UnclearedStep> = Vec::new();
+    for timeline in script.timelines(Parts::Apart) {
+        let moments = run::<GradientCycle>(&timeline);
+        for (index, step) in moments.iter().enumerate().filter(|(_, moment)| moment.event.is_own_step()) {
+            let Some((backward, iteration)) = uncleared(step, index, &moments) else { continue };
+            // One report for a step, however many of its parameters are not cleared.
+            if found.iter().any(|other| other.at.place == step.event.place) {
+                continue;
+            }
+            let other_clear = moments.iter().find(|moment| moment.event.kind == Kind::ClearOther);
+            found.push(UnclearedStep {
+                at: timeline.at(&step.event, confidence(backward)),
+                optimizer: script.optimizer_name(timeline.optimizer),
+                backward: backward.place,
+                backwards: backwards_in(iteration, &moments),
+                other_clear: other_clear.map(|moment| moment.event.place),
+            });
+        }
+    }
+    found
+}
+
+/// The backward whose gradients a step applies on top of old ones, and their loop; `None` when it may be all
+/// right.
+fn uncleared<'m>(
+    step: &GradientMoment,
+    index: usize,
+    moments: &'m [GradientMoment],
+) -> Option<(&'m OptimizerEvent, LoopId)> {
+    let events = || moments.iter().map(|moment| &*moment.event);
+    let accumulates = |id: &LoopId| events().any(|event| event.is_backward() && event.is_in(*id));
+    let innermost = *step.event.loops.iter().rev().find(|id| accumulates(id))?;
+    let own = |event: &&OptimizerEvent| event.is_backward() && event.is_in(innermost);
+    // The one just before the step says most; a step at the head of the loop has only those after it.
+    let backward = events().take(index).filter(own).last().or_else(|| events().find(own))?;
+    let cleared = events().any(|event| may_clear(event) && event.is_in(innermost));
+    let surely = step.before.must_be(&[Gradients::Mixed]);
+    // Where nothing clears, a backward that may be another optimizer's leaves the same to say.
+    let never_cleared =
+        !cleared && step.before.may_be(&[Gradients::Mixed]) && !step.before.may_be(&[Gradients::Foreign]);
+    (surely || never_cleared).then_some((backward, innermost))
+}
+
+/// Whether gradients may be cleared, or be of use otherwise.
+fn may_clear(event: &OptimizerEvent) -> bool {
+    match &event.kind {
+        Kind::Clear { .. } | Kind::Made(Certainty::May) | Kind::Read(Certainty::Must) => true,
+        Kind::Touched(touched) => touched.gradients,
+        _ => false,
+    }
+}
+
+/// Where gradients are to be cleared.
+struct Clearing {
+    optimizer: String,
+    /// Else behind the step.
+    before_backward: bool,
+    edits: Vec<Edit>,
+}
+
+/// A call of `method` on the optimizer of a step: before the backward passes where these are beside the
+/// step, else right behind it, which is as good wherever the step is.
+fn clearing(script: &Script, uncleared: &UnclearedStep, method: &str) -> Option<Clearing> {
+    let place = uncleared.at.place;
+    let draft = script.draft(place.file);
+    let step = script.written_step(place)?;
+    let code = format!("{}.{method}()", step.optimizer);
+    let first = match (step.scaler, step.call.args) {
+        (None, [_, ..]) => Some(backward_in_closure(uncleared, &step, draft)?),
+        _ => leading_backward(script, &uncleared.backwards, &step, draft),
+    };
+    let edit = match first {
+        Some(line) => draft.insert_before(line, &code),
+        None => draft.insert_after(step.line, &code),
+    };
+    let optimizer = step.optimizer.to_owned();
+    Some(Clearing { optimizer, before_backward: first.is_some(), edits: vec![edit] })
+}
+
+/// The backward pass of the function that a step is given, and may call as often as it likes.
+fn backward_in_closure<'a>(
+    uncleared: &UnclearedStep,
+    step: &WrittenStep<'a>,
+    draft: Draft<'a>,
+) -> Option<Line<'a>> {
+    let closure = draft.positional(step.call, 0)?;
+    let [backward] = uncleared.backwards[..] else { return None };
+    let around = draft.function_around(backward.span).filter(|_| backward.file == uncleared.at.place.file)?;
+    let is_it = draft.written(closure.value) == draft.name_of_function(around);
+    draft.line_at(backward.span).filter(|_| is_it)
 }

@@ -3,17 +3,20 @@
 mod backward_without_step;
 mod exhausted_parameters;
 mod frozen_in_optimizer;
+mod gradients;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_zero_grad;
 mod optimizer_built_in_loop;
 mod parameters_replaced_after_optimizer;
+mod repairs;
 mod scheduler_before_optimizer;
 mod unscaled_accumulation;
 
 use crate::checks::Concern;
 
 pub(super) use exhausted_parameters::SpentIterator;
+pub(super) use parameters_replaced_after_optimizer::{abandoned_models, replaced_parts};
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[

@@ -1,8 +1,14 @@
 //! A schedule that goes on before its optimizer has stepped.
 
 use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::edits::Draft;
+use crate::facts::timeline::{
+    Automaton, Kind, LoopHead, Moment, OptimizerEvent, Parts, Powerset, Timeline, run, states,
+};
 use crate::facts::{Findings, Script};
-use crate::report::{Fix, Severity};
+use crate::report::{Edit, Fix, Place, Severity};
+use crate::syntax::{StmtId, StmtKind};
+use crate::trace::At;
 
 pub(super) static RULE: Rule = Rule {
     id: "scheduler-before-optimizer",
@@ -15,10 +21,56 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// A schedule that goes on before its optimizer has stepped once.
+struct EarlySchedule {
+    at: At,
+    scheduler: String,
+    step: Place,
+    /// The calls that led to the step.
+    calls: Vec<Place>,
+}
+
+states! {
+    /// How far an optimizer is.
+    enum Progress {
+        /// It has not stepped.
+        Waiting,
+        Stepped,
+        /// Somebody we cannot see may have stepped.
+        Foreign,
+    }
+}
+
+/// The first iteration of everything: which comes first, the optimizer or its schedule.
+struct FirstIteration;
+
+impl Automaton for FirstIteration {
+    type State = Powerset<Progress>;
+
+    const LOOP_HEAD: LoopHead = LoopHead::Entry;
+
+    fn start() -> Powerset<Progress> {
+        Powerset::one(Progress::Waiting)
+    }
+
+    fn next(before: Powerset<Progress>, event: &OptimizerEvent) -> Powerset<Progress> {
+        match &event.kind {
+            Kind::Step { .. } => Powerset::one(Progress::Stepped),
+            Kind::UnseenStep => Powerset::one(Progress::Foreign),
+            Kind::Touched(touched) if touched.gradients => Powerset::one(Progress::Foreign),
+            _ => before,
+        }
+    }
+
+    fn join(a: &Powerset<Progress>, b: &Powerset<Progress>) -> Powerset<Progress> {
+        a.union(*b)
+    }
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for early in script.early_schedules() {
+    for early in early_schedules(script) {
         let name = &early.scheduler;
-        let fix = script.schedule_moved(&early);
+        let fix = schedule_moved(script, &early);
         let title = format!("move `{name}.step()` behind the optimizer's step");
         out.push(
             script
@@ -38,4 +90,74 @@ fn check(script: &Script, out: &mut Findings) {
             &early.at,
         );
     }
+}
+
+fn early_schedules(script: &Script) -> Vec<EarlySchedule> {
+    let mut found: Vec<EarlySchedule> = Vec::new();
+    for timeline in script.timelines(Parts::Together) {
+        let moments = run::<FirstIteration>(&timeline);
+        for moment in &moments {
+            let Kind::Schedule { scheduler, .. } = moment.event.kind else { continue };
+            let early = &moment.event;
+            if early.conditional || !moment.before.must_be(&[Progress::Waiting]) {
+                continue;
+            }
+            let Some(step) = step_after(&timeline, &moments, early) else { continue };
+            if found.iter().any(|other| other.at.place == early.place) {
+                continue;
+            }
+            found.push(EarlySchedule {
+                at: timeline.at(early, step.confidence),
+                scheduler: script.name_or(scheduler, "scheduler"),
+                step: step.place,
+                calls: step.calls.iter().map(|(site, _)| *site).collect(),
+            });
+        }
+    }
+    found
+}
+
+/// The step that a schedule went before, in the same iteration: a schedule that is wound forward alone, to where
+/// a run was broken off, is in no loop that trains.
+fn step_after<'m>(
+    timeline: &Timeline,
+    moments: &'m [Moment<Powerset<Progress>>],
+    early: &OptimizerEvent,
+) -> Option<&'m OptimizerEvent> {
+    let mut steps =
+        moments.iter().map(|moment| &*moment.event).filter(|event| matches!(event.kind, Kind::Step { .. }));
+    match early.loops.last() {
+        Some(iteration) => steps.find(|step| step.is_in(*iteration)),
+        // What is called for each epoch begins with its schedule.
+        None if timeline.seeded.is_some() => steps.find(|step| !step.loops.is_empty()),
+        None => None,
+    }
+}
+
+/// A step of a schedule moved behind the statement in which its optimizer first steps.
+fn schedule_moved(script: &Script, early: &EarlySchedule) -> Option<Vec<Edit>> {
+    let draft = script.draft(early.at.place.file);
+    let line = draft.line_at(early.at.place.span)?;
+    // With an argument it would say the epoch to come.
+    draft.call_at(line.code).filter(|call| call.args.is_empty())?;
+    let (block, at) = draft.beside(line.stmt)?;
+    let ways = early.calls.iter().chain([&early.step]);
+    let inside = ways.filter(|place| place.file == early.at.place.file).find_map(|place| {
+        draft.statements_around(place.span).into_iter().find(|stmt| block.contains(stmt))
+    })?;
+    let target = draft.line(inside)?;
+    let passed = block.iter().position(|stmt| *stmt == inside).filter(|other| *other > at)?;
+    let may_leave = block[at..=passed].iter().any(|stmt| leaves_iteration(draft, *stmt));
+    if may_leave { None } else { draft.move_after(line, target) }
+}
+
+/// Whether a statement may end the iteration that it stands in: `continue`, `break` or `return` of its own.
+fn leaves_iteration(draft: Draft<'_>, stmt: StmtId) -> bool {
+    let span = draft.statement(stmt).span;
+    let is_loop = matches!(draft.statement(stmt).kind, StmtKind::For { .. } | StmtKind::While { .. });
+    draft.statements_within(span).any(|kind| match kind {
+        StmtKind::Return(_) => true,
+        StmtKind::Continue | StmtKind::Break => !is_loop,
+        _ => false,
+    })
 }

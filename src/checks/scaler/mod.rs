@@ -1,10 +1,13 @@
 //! The life of a gradient scaler: scale, unscale, step, update.
 
 mod clip_before_unscale;
+mod scaled_gradients;
 mod scaler_not_updated;
 mod step_bypasses_scaler;
 
 use crate::checks::Concern;
+
+pub(super) use scaled_gradients::{Gradients, ScalingRun, ask_scaling, reads_scale};
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[&clip_before_unscale::RULE, &scaler_not_updated::RULE, &step_bypasses_scaler::RULE],

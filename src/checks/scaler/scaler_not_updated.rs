@@ -1,8 +1,13 @@
 //! A scale that is not chosen anew after a step, or at the wrong time.
 
+use super::scaled_gradients::{Gradients, ScalerUse, ScalingRun, ask_scaling};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Repair, Script, Stale};
-use crate::report::{Fix, Severity};
+use crate::facts::edits::Draft;
+use crate::facts::timeline::{Kind, Whose};
+use crate::facts::{Findings, Repair, Script, WrittenStep};
+use crate::report::{Edit, Fix, Place, Severity};
+use crate::trace::{At, Effect, ScalerAct};
+use crate::values::ObjId;
 
 pub(super) static RULE: Rule = Rule {
     id: "scaler-not-updated",
@@ -15,8 +20,28 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// A scale that is not chosen again when it should be.
+struct StaleScale {
+    at: At,
+    optimizer: String,
+    scaler: String,
+    /// The step through a scaler, if there is one.
+    step: Option<Place>,
+    kind: Stale,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stale {
+    /// Nothing on the way round updates it.
+    Never,
+    /// It is updated in micro-batches that do not step.
+    EveryMicroBatch,
+    /// It is updated between the backward and the step, which is here.
+    BeforeStep(Place),
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for stale in script.stale_scales() {
+    for stale in stale_scales(script) {
         let (scaler, optimizer) = (&stale.scaler, &stale.optimizer);
         let (message, help) = match stale.kind {
             Stale::Never => (
@@ -38,8 +63,8 @@ fn check(script: &Script, out: &mut Findings) {
             finding = finding.because(step, "divides by another scale than the loss was multiplied with");
         }
         let fix = match stale.kind {
-            Stale::Never => script.updated_after_step(&stale, "update"),
-            Stale::EveryMicroBatch | Stale::BeforeStep(_) => script.update_moved(&stale),
+            Stale::Never => updated_after_step(script, &stale, "update"),
+            Stale::EveryMicroBatch | Stale::BeforeStep(_) => update_moved(script, &stale),
         };
         let fix = fix.map(|edits| Fix::safe(title(stale.kind, scaler), edits));
         out.push(finding.fix(fix), &stale.at);
@@ -51,4 +76,68 @@ fn title(kind: Stale, scaler: &str) -> String {
         Stale::Never => format!("insert `{scaler}.update()` after the step"),
         Stale::EveryMicroBatch | Stale::BeforeStep(_) => format!("move `{scaler}.update()` behind the step"),
     }
+}
+
+fn stale_scales(script: &Script) -> Vec<StaleScale> {
+    ask_scaling(script, |run, index| {
+        let (kind, scaler) = stale(run, index)?;
+        let at = run.at(&run.moments[index].event);
+        let (optimizer, scaler) = (script.optimizer_name(run.timeline.optimizer), script.scaler_name(scaler));
+        let step = run.scaled_step(index);
+        Some((at.place, StaleScale { at, optimizer, scaler, step, kind }))
+    })
+}
+
+/// How the scale of a step, or an update, is not what it should be.
+fn stale(run: &ScalingRun, index: usize) -> Option<(Stale, ObjId)> {
+    let moment = &run.moments[index];
+    let gradients = moment.before.gradients;
+    match moment.event.kind {
+        Kind::Step { whose: Whose::Own, scaler: Some(scaler) } => {
+            let updated = run.events().any(|event| matches!(event.kind, Kind::Update { .. }));
+            let uses = moment.before.scaler;
+            let again = uses.may_be(&[ScalerUse::Stepped]) && !uses.may_be(&[ScalerUse::Foreign]);
+            (again && !updated).then_some((Stale::Never, scaler))
+        }
+        Kind::Update { scaler } if gradients.may_be(&[Gradients::Held]) => {
+            Some((Stale::EveryMicroBatch, scaler))
+        }
+        Kind::Update { scaler } if gradients.must_be(&[Gradients::Scaled]) => {
+            let through = Kind::Step { whose: Whose::Own, scaler: Some(scaler) };
+            let step = run.moments[index..].iter().find(|later| later.event.kind == through)?;
+            let stale = step.before.gradients.must_be(&[Gradients::Stale]);
+            stale.then_some((Stale::BeforeStep(step.event.place), scaler))
+        }
+        _ => None,
+    }
+}
+
+/// A call of the scaler's `method` behind the last of the steps that stand beside each other.
+fn updated_after_step(script: &Script, stale: &StaleScale, method: &str) -> Option<Vec<Edit>> {
+    let step = script.written_step(stale.at.place)?;
+    let draft = script.draft(stale.at.place.file);
+    let last = last_scaled_step(script, stale.at.place, draft)?;
+    Some(vec![draft.insert_after(last.line, &format!("{}.{method}()", step.scaler?))])
+}
+
+/// The update of a scale moved behind the last of the steps, or removed where one is there already.
+fn update_moved(script: &Script, stale: &StaleScale) -> Option<Vec<Edit>> {
+    let (update, step) = (stale.at.place, stale.step?);
+    let draft = script.draft(update.file);
+    script.step_in(update, step)?;
+    let (line, last) = (draft.line_at(update.span)?, last_scaled_step(script, step, draft)?.line);
+    let (block, at) = draft.beside(last.stmt)?;
+    let updates = script.places_of(|effect| matches!(effect, Effect::Scaler { act: ScalerAct::Update, .. }));
+    let is_there = updates.iter().filter(|other| other.file == update.file).any(|other| {
+        draft.statement_at(other.span).is_some_and(|stmt| block[at..].contains(&stmt) && stmt != line.stmt)
+    });
+    if is_there { Some(vec![draft.remove(line)?]) } else { draft.move_after(line, last) }
+}
+
+fn last_scaled_step<'a>(script: &Script<'a>, place: Place, draft: Draft<'a>) -> Option<WrittenStep<'a>> {
+    let (block, _) = draft.beside(draft.statement_at(place.span)?)?;
+    let steps = script.steps_of_all().into_iter().filter(|step| step.file == place.file);
+    let beside = |step: &WrittenStep| step.scaler.is_some() && block.contains(&step.line.stmt);
+    let steps = steps.filter_map(|step| script.written_step(step)).filter(beside);
+    steps.max_by_key(|step| step.line.code.start)
 }

@@ -1,8 +1,12 @@
 //! Gradients that are applied while they are still multiplied by the scale of a scaler.
 
+use super::scaled_gradients::ask_scaling;
 use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::edits::Draft;
+use crate::facts::timeline::{Kind, Whose};
 use crate::facts::{Findings, Repair, Script};
-use crate::report::{Fix, Severity};
+use crate::report::{Edit, Fix, Place, Severity};
+use crate::trace::{At, Effect, ScalerAct};
 
 pub(super) static RULE: Rule = Rule {
     id: "step-bypasses-scaler",
@@ -15,8 +19,16 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// A step that applies gradients that are still multiplied by the scale.
+struct BypassedScaler {
+    at: At,
+    optimizer: String,
+    scaler: String,
+    backward: Place,
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for step in script.bypassed_scalers() {
+    for step in bypassed_scalers(script) {
         let message =
             format!("`{}` applies gradients that are still multiplied by the loss scale", step.optimizer);
         let finding = script
@@ -25,7 +37,52 @@ fn check(script: &Script, out: &mut Findings) {
             .note("the scale starts at 65536, and overflows are no longer skipped")
             .help(format!("call `{0}.step({1})`, then `{0}.update()`", step.scaler, step.optimizer))
             .replay(script.replay_of_order(step.at.place, Repair::StepByScaler));
-        let fix = script.stepped_by_scaler(&step).map(|edits| Fix::safe("let the scaler step", edits));
+        let fix = stepped_by_scaler(script, &step).map(|edits| Fix::safe("let the scaler step", edits));
         out.push(finding.fix(fix), &step.at);
     }
+}
+
+fn bypassed_scalers(script: &Script) -> Vec<BypassedScaler> {
+    ask_scaling(script, |run, index| {
+        let step = &run.moments[index].event;
+        let through = |kind: &Kind| {
+            matches!(kind, Kind::Step { whose: Whose::Own, scaler: Some(_) } | Kind::Unscale(_))
+        };
+        if step.kind != (Kind::Step { whose: Whose::Own, scaler: None }) || !run.is_multiplied(index, through)
+        {
+            return None;
+        }
+        let (backward, scaler) = run.scaled_backward(index)?;
+        let (at, backward) = (run.at(step), backward.place);
+        let (optimizer, scaler) = (script.optimizer_name(run.timeline.optimizer), script.scaler_name(scaler));
+        Some((at.place, BypassedScaler { at, optimizer, scaler, backward }))
+    })
+}
+
+/// A step through the scaler that the backward pass goes through.
+fn stepped_by_scaler(script: &Script, step: &BypassedScaler) -> Option<Vec<Edit>> {
+    let place = step.at.place;
+    let draft = script.draft(place.file);
+    let scaler = scaler_of_backward(step.backward, draft)?;
+    let written = script.step_in(step.backward, place)?;
+    let call = draft.call_at(place.span).filter(|call| call.args.is_empty())?;
+    // A backward pass in one arm of a branch says nothing of the other.
+    let (block, _) = draft.beside(draft.statement_at(step.backward.span)?)?;
+    draft.statements_around(place.span).iter().find(|stmt| block.contains(stmt))?;
+    let mut edits = vec![draft.replace(call.span, format!("{scaler}.step({})", written.optimizer))];
+    if !updates_scale(script) {
+        edits.push(draft.insert_after(written.line, &format!("{scaler}.update()")));
+    }
+    Some(edits)
+}
+
+/// What the script calls the scaler in `scaler.scale(loss).backward()`.
+fn scaler_of_backward<'a>(backward: Place, draft: Draft<'a>) -> Option<&'a str> {
+    let (scaled, _) = draft.receiver(draft.call_at(backward.span)?)?;
+    let (scaler, _) = draft.receiver(draft.call(scaled)?)?;
+    draft.plain(scaler)
+}
+
+fn updates_scale(script: &Script) -> bool {
+    !script.places_of(|effect| matches!(effect, Effect::Scaler { act: ScalerAct::Update, .. })).is_empty()
 }

@@ -1,8 +1,8 @@
 //! One iteration of a training loop in the order of its calls: what of it concerns one optimizer, as a replay
 //! makes it on a stand-in.
 
-use super::timeline::{Kind, OptimizerEvent, any, each_effect};
 use super::view::{Certainty, Parts, Whose};
+use super::{Kind, OptimizerEvent, any, each_effect};
 use crate::facts::Script;
 use crate::report::Place;
 use crate::report::replay::{Act, Call};

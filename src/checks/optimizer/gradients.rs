@@ -1,15 +1,14 @@
 //! The states of an optimizer's gradients: cleared, accumulated, applied. What the rules on `zero_grad` ask.
 
-use super::automaton::{Automaton, LoopHead, Moment};
-use super::powerset::{Powerset, states};
-use super::timeline::{Kind, OptimizerEvent};
-use super::view::Certainty;
-use crate::report::Place;
+use crate::facts::timeline::{
+    Automaton, Certainty, Kind, LoopHead, Moment, OptimizerEvent, Powerset, states,
+};
+use crate::report::{Confidence, Place};
 use crate::trace::{LoopId, When};
 
 states! {
     /// What the gradients of one optimizer are.
-    enum Gradients {
+    pub(super) enum Gradients {
         Clean,
         /// Accumulated since the last clearing.
         Fresh,
@@ -98,18 +97,16 @@ pub(super) fn is_unused(states: Powerset<Gradients>) -> bool {
     states.must_be(&[Fresh, Lost])
 }
 
-impl OptimizerEvent {
-    pub fn is_backward(&self) -> bool {
-        matches!(self.kind, Kind::Backward { .. })
-    }
-
-    pub fn is_in(&self, iteration: LoopId) -> bool {
-        self.loops.contains(&iteration)
-    }
-}
-
 /// Where gradients are added in an iteration.
 pub(super) fn backwards_in(iteration: LoopId, moments: &[GradientMoment]) -> Vec<Place> {
     let backwards = moments.iter().map(|moment| &moment.event);
     backwards.filter(|event| event.is_backward() && event.is_in(iteration)).map(|event| event.place).collect()
+}
+
+/// How sure it is whose gradients a backward adds to.
+pub(super) fn confidence(backward: &OptimizerEvent) -> Confidence {
+    match backward.kind {
+        Kind::Backward { certainty: Certainty::May, .. } => Confidence::Medium,
+        _ => Confidence::High,
+    }
 }

@@ -1,8 +1,8 @@
 //! From the trace to the timeline of one optimizer: each effect becomes the events that it is for this optimizer,
 //! and what neither holds an event nor changes the way is left out.
 
-use super::timeline::{Kind, OptimizerEvent, Pace, Touched};
 use super::view::OptimizerView;
+use super::{Kind, OptimizerEvent, Pace, Touched};
 use crate::report::Place;
 use crate::trace::{Effect, Event, Exit, LoopId, Node, ScalerAct, When};
 use crate::values::{ObjId, ObjSet};

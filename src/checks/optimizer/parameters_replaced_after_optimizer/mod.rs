@@ -1,8 +1,15 @@
 //! Parameters that came when the optimizer was already built.
 
+mod abandoned;
+mod replaced;
+
+pub(in crate::checks) use abandoned::abandoned_models;
+pub(in crate::checks) use replaced::replaced_parts;
+
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, layers};
 use crate::report::Severity;
+use crate::values::OptimizerState;
 
 pub(super) static RULE: Rule = Rule {
     id: "parameters-replaced-after-optimizer",
@@ -16,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for part in script.replaced_parts() {
+    for part in replaced_parts(script) {
         out.push(
             script
                 .finding(
@@ -38,7 +45,7 @@ fn check(script: &Script, out: &mut Findings) {
             &part.at,
         );
     }
-    for step in script.abandoned_models() {
+    for step in abandoned_models(script) {
         let mut finding = script
             .finding(
                 RULE.id,
@@ -56,4 +63,9 @@ fn check(script: &Script, out: &mut Findings) {
         finding = finding.replay(script.replay_of_layers(layers::MISSED));
         out.push(finding.help("build the optimizer again when the model is made again"), &step.at);
     }
+}
+
+/// Whether all parameters of an optimizer are known.
+fn owns_known(state: &OptimizerState) -> bool {
+    !state.owns.is_empty() && !state.others && !state.managed
 }

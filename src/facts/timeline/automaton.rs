@@ -1,12 +1,12 @@
 //! Transition tables over a timeline: a protocol of training is an enum of states, what each event makes of them,
 //! and what is known where paths meet. Running one gives every event that is reached with the state before it.
 
-use super::timeline::{OptimizerEvent, Timeline};
+use super::{OptimizerEvent, Timeline};
 use crate::trace::{Protocol, Way, When, walk};
 use std::rc::Rc;
 
 /// A transition table over the events of one optimizer.
-pub(super) trait Automaton {
+pub(crate) trait Automaton {
     type State: Clone + PartialEq;
 
     /// Which paths lead to the head of a loop.
@@ -28,7 +28,7 @@ pub(super) trait Automaton {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum LoopHead {
+pub(crate) enum LoopHead {
     /// The iteration before: what was before the loop says nothing about the way round.
     BackEdge,
     /// What was before the loop, or the iteration before.
@@ -38,20 +38,20 @@ pub(super) enum LoopHead {
 }
 
 /// An event that is reached, and the state before it.
-pub(super) struct Moment<S> {
+pub(crate) struct Moment<S> {
     pub event: Rc<OptimizerEvent>,
     pub before: S,
 }
 
 /// Runs an automaton along a timeline, loops to their fixpoint.
-pub(super) fn run<A: Automaton>(timeline: &Timeline) -> Vec<Moment<A::State>> {
+pub(crate) fn run<A: Automaton>(timeline: &Timeline) -> Vec<Moment<A::State>> {
     let mut run: Run<A> = Run { moments: Vec::new() };
     walk(&mut run, &timeline.nodes, A::start());
     run.moments
 }
 
 /// The events that are reached, of no state.
-pub(super) fn reached(timeline: &Timeline) -> Vec<Rc<OptimizerEvent>> {
+pub(crate) fn reached(timeline: &Timeline) -> Vec<Rc<OptimizerEvent>> {
     run::<Stateless>(timeline).into_iter().map(|moment| moment.event).collect()
 }
 

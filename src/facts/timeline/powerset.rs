@@ -5,22 +5,22 @@ use std::marker::PhantomData;
 
 /// A set of states. None that an automaton is in is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Powerset<S>(u16, PhantomData<S>);
+pub(crate) struct Powerset<S>(u16, PhantomData<S>);
 
 /// The states of an automaton; at most sixteen.
-pub(super) trait States: Copy + 'static {
+pub(crate) trait States: Copy + 'static {
     const ALL: &'static [Self];
     fn bit(self) -> u16;
 }
 
 /// Declares the states of an automaton as an enum that can be an element of a [`Powerset`].
 macro_rules! states {
-    ($(#[$of:meta])* enum $name:ident { $($(#[$doc:meta])* $state:ident,)* }) => {
+    ($(#[$of:meta])* $vis:vis enum $name:ident { $($(#[$doc:meta])* $state:ident,)* }) => {
         $(#[$of])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub(super) enum $name { $($(#[$doc])* $state,)* }
+        $vis enum $name { $($(#[$doc])* $state,)* }
 
-        impl $crate::facts::optimizer::powerset::States for $name {
+        impl $crate::facts::timeline::States for $name {
             const ALL: &'static [$name] = &[$($name::$state),*];
 
             fn bit(self) -> u16 {
@@ -29,7 +29,7 @@ macro_rules! states {
         }
     };
 }
-pub(super) use states;
+pub(crate) use states;
 
 impl<S: States> Powerset<S> {
     pub fn one(state: S) -> Powerset<S> {

@@ -1,19 +1,29 @@
 //! The timeline of one optimizer: the tree of a trace without whatever does not concern it, its effects as typed
 //! events. Everything that is said of an optimizer is read off it; it is made once and kept by the script.
 
-use super::projection::Projection;
-use super::view::{Certainty, OptimizerView, Parts, Whose, owned_parts, whose};
+mod automaton;
+mod powerset;
+mod projection;
+mod step_order;
+mod view;
+
+pub(crate) use automaton::{Automaton, LoopHead, Moment, reached, run};
+pub(crate) use powerset::{Powerset, States, states};
+pub(crate) use view::{Certainty, Parts, Whose, whose};
+
 use crate::facts::Script;
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, FnKey, LoopId, Node};
 use crate::values::{Int, ObjId, ObjSet, OptimizerState, Scaled};
+use projection::Projection;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 use ustr::Ustr;
+use view::{OptimizerView, owned_parts};
 
 /// What happens to one optimizer in one entry of a rehearsal.
-pub(super) struct Timeline {
+pub(crate) struct Timeline {
     /// The entry, by its place among those of the rehearsal.
     pub entry: usize,
     /// The function whose body the entry is, if nothing called it.
@@ -26,7 +36,7 @@ pub(super) struct Timeline {
 
 /// Something that happens to the optimizer, or to the gradients that it applies.
 #[derive(Debug)]
-pub(super) struct OptimizerEvent {
+pub(crate) struct OptimizerEvent {
     pub kind: Kind,
     pub place: Place,
     pub confidence: Confidence,
@@ -41,14 +51,14 @@ pub(super) struct OptimizerEvent {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     pub every: Int,
     /// The user says how often.
     pub given: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Adds to the gradients.
     Backward { certainty: Certainty, scaled: Scaled },
     /// Applies the gradients, through a scaler or not.
@@ -91,13 +101,27 @@ pub(super) enum Kind {
 
 /// What a call that is not understood got hold of.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Touched {
+pub(crate) struct Touched {
     /// The optimizer itself.
     pub optimizer: bool,
     /// The optimizer, or something through which its gradients may be reached.
     pub gradients: bool,
     /// A scaler of gradients.
     pub scaler: bool,
+}
+
+impl OptimizerEvent {
+    pub fn is_backward(&self) -> bool {
+        matches!(self.kind, Kind::Backward { .. })
+    }
+
+    pub fn is_own_step(&self) -> bool {
+        matches!(self.kind, Kind::Step { whose: Whose::Own, .. })
+    }
+
+    pub fn is_in(&self, iteration: LoopId) -> bool {
+        self.loops.contains(&iteration)
+    }
 }
 
 impl Timeline {
@@ -118,7 +142,7 @@ impl Timeline {
 }
 
 /// Whether an event is in a part of a timeline.
-pub(super) fn any(nodes: &[Node<Rc<OptimizerEvent>>], wanted: &dyn Fn(&OptimizerEvent) -> bool) -> bool {
+pub(crate) fn any(nodes: &[Node<Rc<OptimizerEvent>>], wanted: &dyn Fn(&OptimizerEvent) -> bool) -> bool {
     nodes.iter().any(|node| match node {
         Node::Event(event) => wanted(event),
         Node::Loop { body, .. } | Node::Call { body, .. } => any(body, wanted),
@@ -142,7 +166,7 @@ struct Key {
 
 impl Script<'_> {
     /// The timelines of the optimizers that step in an entry, of all entries.
-    pub(super) fn timelines(&self, parts: Parts) -> Vec<Rc<Timeline>> {
+    pub(crate) fn timelines(&self, parts: Parts) -> Vec<Rc<Timeline>> {
         let entries = self.rehearsal.entries.iter().enumerate();
         let of = |(entry, body): (usize, &crate::trace::Entry)| {
             self.timelines_in(entry, &stepping(&body.nodes), parts)
@@ -151,7 +175,7 @@ impl Script<'_> {
     }
 
     /// The timelines of several optimizers in one entry, among which a call has to be told.
-    pub(super) fn timelines_in(&self, entry: usize, among: &ObjSet, parts: Parts) -> Vec<Rc<Timeline>> {
+    pub(crate) fn timelines_in(&self, entry: usize, among: &ObjSet, parts: Parts) -> Vec<Rc<Timeline>> {
         let heap = &self.rehearsal.heap;
         let mut all = Vec::new();
         for optimizer in among.iter() {
@@ -185,6 +209,20 @@ impl Script<'_> {
         let entries = self.rehearsal.entries.iter();
         entries.fold(ObjSet::default(), |all, entry| all.union(&stepping(&entry.nodes)))
     }
+
+    /// Whether anything updates parameters, or may.
+    pub(crate) fn steps_anywhere(&self) -> bool {
+        self.steps_unseen() || !self.stepping_optimizers().is_empty()
+    }
+
+    /// Whether something steps that is not known.
+    pub(crate) fn steps_unseen(&self) -> bool {
+        let mut unseen = false;
+        for entry in &self.rehearsal.entries {
+            each_effect(&entry.nodes, &mut |_, effect| unseen |= matches!(effect, Effect::UnseenStep));
+        }
+        unseen
+    }
 }
 
 /// The optimizers that step in a sequence.
@@ -198,7 +236,7 @@ fn stepping(nodes: &[Node]) -> ObjSet {
     found
 }
 
-pub(super) fn each_effect(nodes: &[Node], see: &mut dyn FnMut(Place, &Effect)) {
+pub(crate) fn each_effect(nodes: &[Node], see: &mut dyn FnMut(Place, &Effect)) {
     for node in nodes {
         match node {
             Node::Event(event) => see(event.place, &event.effect),

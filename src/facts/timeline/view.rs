@@ -6,14 +6,14 @@ use crate::values::{Heap, ObjId, ObjSet, OptimizerState, State};
 
 /// Whether something happens to what an optimizer owns on every run, or on some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Certainty {
+pub(crate) enum Certainty {
     May,
     Must,
 }
 
 /// Whose call it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Whose {
+pub(crate) enum Whose {
     Own,
     /// Another optimizer's, which applies the same gradients.
     Shared,
@@ -21,7 +21,7 @@ pub(super) enum Whose {
 
 /// Whether the parts of an optimizer are followed one by one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Parts {
+pub(crate) enum Parts {
     Together,
     Apart,
 }
@@ -127,7 +127,7 @@ impl<'h> OptimizerView<'h> {
 }
 
 /// Whose call one on `called` is for an optimizer: what a second one owns as well, both apply.
-pub(super) fn whose(heap: &Heap, optimizer: ObjId, state: &OptimizerState, called: ObjId) -> Option<Whose> {
+pub(crate) fn whose(heap: &Heap, optimizer: ObjId, state: &OptimizerState, called: ObjId) -> Option<Whose> {
     if called == optimizer {
         return Some(Whose::Own);
     }

@@ -1,10 +1,10 @@
 //! The states of gradients that a scaler multiplies: scaled with the loss, unscaled, clipped, applied; and whether
 //! the scaler is ready for the next step. What the rules on scalers and on clipping ask.
 
-use super::automaton::{Automaton, LoopHead, Moment, run};
-use super::powerset::{Powerset, states};
-use super::timeline::{Kind, OptimizerEvent, Timeline};
-use super::view::{Certainty, Parts, Whose};
+use crate::facts::timeline::{
+    Automaton, Certainty, Kind, LoopHead, Moment, OptimizerEvent, Parts, Powerset, Timeline, Whose, run,
+    states,
+};
 use crate::facts::{Places, Script};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, When};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 states! {
     /// What the gradients of one optimizer are.
-    enum ScaledGradients {
+    pub(in crate::checks) enum ScaledGradients {
         /// None, or zero.
         Clean,
         /// Of a loss that was not scaled.
@@ -34,7 +34,7 @@ states! {
 
 states! {
     /// What the optimizer did since the last update of its scaler.
-    enum ScalerUse {
+    pub(in crate::checks) enum ScalerUse {
         Ready,
         Stepped,
         /// Somebody we cannot see may have used the scaler.
@@ -42,13 +42,14 @@ states! {
     }
 }
 
-pub(super) use ScaledGradients as Gradients;
+pub(in crate::checks) use ScaledGradients as Gradients;
 
 /// Multiplied by a scale, whichever.
-pub(super) const MULTIPLIED: [Gradients; 3] = [Gradients::Scaled, Gradients::Stale, Gradients::Held];
+pub(in crate::checks) const MULTIPLIED: [Gradients; 3] =
+    [Gradients::Scaled, Gradients::Stale, Gradients::Held];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct ScalingState {
+pub(in crate::checks) struct ScalingState {
     pub gradients: Powerset<Gradients>,
     pub scaler: Powerset<ScalerUse>,
 }
@@ -136,7 +137,7 @@ fn next_use(before: Powerset<ScalerUse>, kind: &Kind) -> Powerset<ScalerUse> {
 }
 
 /// A timeline in which something is scaled or clipped, with the states before its events.
-pub(super) struct ScalingRun {
+pub(in crate::checks) struct ScalingRun {
     pub timeline: Rc<Timeline>,
     pub moments: Vec<Moment<ScalingState>>,
 }
@@ -193,30 +194,31 @@ fn scaler_of_backward(event: &OptimizerEvent) -> Option<ObjId> {
 }
 
 /// Whether the script learns the scale, and may account for it by itself.
-pub(super) fn reads_scale(event: &OptimizerEvent) -> bool {
+pub(in crate::checks) fn reads_scale(event: &OptimizerEvent) -> bool {
     matches!(event.kind, Kind::ReadScale | Kind::MayUnscale)
 }
 
-impl Script<'_> {
-    /// What the events of the optimizers' timelines answer, once for each place.
-    pub(super) fn ask_scaling<T>(&self, ask: impl Fn(&ScalingRun, usize) -> Option<(Place, T)>) -> Vec<T> {
-        let (mut found, mut seen) = (Vec::new(), Places::default());
-        for timeline in self.timelines(Parts::Together) {
-            if !timeline.any(concerns_scaling) {
-                continue;
-            }
-            let moments = run::<ScalingCycle>(&timeline);
-            let run = ScalingRun { timeline, moments };
-            for index in 0..run.moments.len() {
-                if let Some((place, answer)) = ask(&run, index)
-                    && seen.insert(place)
-                {
-                    found.push(answer);
-                }
+/// What the events of the optimizers' timelines answer, once for each place.
+pub(in crate::checks) fn ask_scaling<T>(
+    script: &Script,
+    ask: impl Fn(&ScalingRun, usize) -> Option<(Place, T)>,
+) -> Vec<T> {
+    let (mut found, mut seen) = (Vec::new(), Places::default());
+    for timeline in script.timelines(Parts::Together) {
+        if !timeline.any(concerns_scaling) {
+            continue;
+        }
+        let moments = run::<ScalingCycle>(&timeline);
+        let run = ScalingRun { timeline, moments };
+        for index in 0..run.moments.len() {
+            if let Some((place, answer)) = ask(&run, index)
+                && seen.insert(place)
+            {
+                found.push(answer);
             }
         }
-        found
     }
+    found
 }
 
 /// Whether anything is scaled or clipped at all.

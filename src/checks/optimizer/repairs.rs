@@ -1,0 +1,39 @@
+//! What the repairs of several rules on optimizers ask of a script as it is written.
+
+use crate::facts::edits::{Draft, Line};
+use crate::facts::{Script, WrittenStep};
+use crate::report::{Place, Span};
+
+/// The first of the backward passes that lead up to a step, if all of them stand in its own block.
+pub(super) fn leading_backward<'a>(
+    script: &Script<'a>,
+    backwards: &[Place],
+    step: &WrittenStep<'a>,
+    draft: Draft<'a>,
+) -> Option<Line<'a>> {
+    let (block, at) = draft.beside(step.line.stmt)?;
+    let position = |other: &Place| {
+        let stmt = draft.statement_at(other.span).filter(|_| other.file == step.place.file)?;
+        block.iter().position(|known| *known == stmt)
+    };
+    // What comes before the step of another optimizer was meant for that one.
+    let others = script.steps_of_all();
+    let others = others.iter().filter_map(position).filter(|other| *other < at).max();
+    let backwards: Vec<usize> = backwards.iter().map(position).collect::<Option<_>>()?;
+    let leads_up = |backward: &usize| *backward < at && others.is_none_or(|other| *backward > other);
+    let line = draft.line(block[backwards.into_iter().filter(leads_up).min()?])?;
+    let root = draft.root_of(step.optimizer, step.call)?;
+    // The optimizer may get its name in between.
+    (!draft.binds(Span::new(line.code.start, step.line.code.start), root)).then_some(line)
+}
+
+/// Several places with the file that they are in, where one function holds them all.
+pub(super) fn in_one_function<'a, const N: usize>(
+    script: &Script<'a>,
+    places: [Place; N],
+) -> Option<(Draft<'a>, [Span; N])> {
+    let first = places.first()?;
+    let draft = script.draft(first.file);
+    let together = |place: &Place| place.file == first.file && draft.same_function(first.span, place.span);
+    places.iter().all(together).then(|| (draft, places.map(|place| place.span)))
+}
