@@ -36,8 +36,7 @@ pub fn layers(script: &Script) -> Vec<[Layer; LAYERS]> {
 /// The generator that an optimizer was given had nothing left.
 fn is_built_of_nothing(script: &Script, optimizer: ObjId) -> bool {
     let site = script.rehearsal.heap.get(optimizer).site;
-    script.observed::<SpentIterator>().any(|(at, _)| {
-        let inside = at.place.file == site.file && site.span.contains(at.place.span);
-        inside
-    })
+    script
+        .observed::<SpentIterator>()
+        .any(|(at, _)| at.place.file == site.file && site.span.contains(at.place.span))
 }

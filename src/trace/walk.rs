@@ -130,11 +130,14 @@ struct Fixpoint<S> {
     ends: Ends<S>,
 }
 
+/// The states that a loop was entered in, and where each settles.
+type Entered<S> = Vec<(S, Fixpoint<S>)>;
+
 struct Walker<'w, P: Protocol> {
     protocol: &'w mut P,
     way: Way,
     /// Of each loop, by the states that it was entered in.
-    fixpoints: FxHashMap<*const Node<P::Event>, Vec<(P::State, Fixpoint<P::State>)>>,
+    fixpoints: FxHashMap<*const Node<P::Event>, Entered<P::State>>,
     /// Visits that are left until loops have settled.
     fuel: usize,
 }

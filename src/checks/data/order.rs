@@ -137,7 +137,7 @@ fn dataset_class(cx: &Interp<'_>, dataset: &Value) -> Option<(FileId, Span)> {
 
 /// How a dataset holds its samples.
 fn holds(cx: &mut Interp<'_>, dataset: &Value, place: Place, depth: usize) -> Option<Holds> {
-    let Some(object) = dataset.as_obj().filter(|_| depth < DEEPEST) else { return None };
+    let object = dataset.as_obj().filter(|_| depth < DEEPEST)?;
     let attr = |cx: &Interp<'_>, name: &str| cx.heap.attr(object, Ustr::from(name)).cloned();
     if is_part_of_dataset(&cx.heap, object) {
         return None;

@@ -95,7 +95,7 @@ fn uncleared<'m>(
     let innermost = *step.event.loops.iter().rev().find(|id| accumulates(id))?;
     let own = |event: &&OptimizerEvent| event.is_backward() && event.is_in(innermost);
     // The one just before the step says most; a step at the head of the loop has only those after it.
-    let backward = events().take(index).filter(own).last().or_else(|| events().find(own))?;
+    let backward = events().take(index).rfind(own).or_else(|| events().find(own))?;
     let cleared = events().any(|event| may_clear(event) && event.is_in(innermost));
     let surely = step.before.must_be(&[Gradients::Mixed]);
     // Where nothing clears, a backward that may be another optimizer's leaves the same to say.
