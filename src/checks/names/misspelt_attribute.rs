@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     summary: "a misspelt attribute, or a method without its call, that Python silently accepts",
     group: Group::Gradients,
     severity: Severity::Error,
-    since: "0.2.0",
+    since: "0.1.0",
     replayed: Replayed::Nothing,
     page: page!("misspelt-attribute"),
     check,
