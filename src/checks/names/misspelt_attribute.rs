@@ -4,7 +4,7 @@
 use crate::apis::Verb;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{AttributeWrite, Base, Checker, ExpressionStatement, Interp};
+use crate::interp::{AttributeWrite, Base, Checker, ExpressionStatement, Interp, is_parameter};
 use crate::report::{Confidence, Fix, Severity};
 use crate::syntax::ExprKind;
 use crate::values::*;
@@ -33,7 +33,7 @@ enum Idle {
     /// `model.eval`
     Named(Rc<str>),
     /// `parameter.require_grad = False`, and the method or property that is meant.
-    Written { name: Ustr, meant: Ustr, is_method: bool },
+    Written { name: Ustr, meant: Ustr, is_method: bool, severity: Severity },
 }
 
 /// Further apart than this is another word.
@@ -81,7 +81,10 @@ fn on_attribute_write(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
         Value::Obj(object) => cx.heap.get(*object).confidence,
         _ => Confidence::High,
     };
-    cx.observe(write.place, Idle::Written { name: write.name, meant, is_method }, confidence);
+    // A tensor that is no parameter asks for no gradient to begin with.
+    let decides = !matches!(write.receiver, Value::Tensor(_)) || is_parameter(write.receiver);
+    let severity = if decides { RULE.severity } else { Severity::Warning };
+    cx.observe(write.place, Idle::Written { name: write.name, meant, is_method, severity }, confidence);
 }
 
 fn decides_gradients(cx: &Interp<'_>, class: Ustr, method: Ustr) -> bool {
@@ -116,16 +119,16 @@ fn is_own(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) -> bool {
 
 fn check(script: &Script, out: &mut Findings) {
     for (at, idle) in script.observed_once::<Idle>() {
-        let finding = |message: String| script.finding(RULE.id, RULE.severity, at, message);
+        let finding = |severity, message: String| script.finding(RULE.id, severity, at, message);
         let found = match idle {
             Idle::Named(written) => {
                 let fix = script.called(at.place).map(|edits| Fix::guess("call it", edits));
-                finding(format!("`{written}` is named and not called: nothing happens here"))
+                finding(RULE.severity, format!("`{written}` is named and not called: nothing happens here"))
                     .note("Python evaluates the method to an object and drops it")
                     .help(format!("call it: `{written}()`"))
                     .fix(fix)
             }
-            Idle::Written { name, meant, is_method } => {
+            Idle::Written { name, meant, is_method, severity } => {
                 let bare = meant.trim_end_matches('_');
                 let help = if *is_method {
                     format!(
@@ -134,9 +137,10 @@ fn check(script: &Script, out: &mut Findings) {
                 } else {
                     format!("assign to `.{bare}`")
                 };
-                finding(format!(
-                    "`.{name} = …` changes nothing: the framework reads no attribute of this name"
-                ))
+                finding(
+                    *severity,
+                    format!("`.{name} = …` changes nothing: the framework reads no attribute of this name"),
+                )
                 .note("Python creates a new attribute, and the parameters go on as before")
                 .help(help)
             }

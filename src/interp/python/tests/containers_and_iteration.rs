@@ -83,8 +83,12 @@ fn lists_pop_slice_and_extend() {
 #[test]
 fn parameters_stay_parameters_through_lists_and_filters() {
     with(&[], |interp| {
-        let module = |id| Params { owners: ObjSet::one(ObjId(id)), whole: true, ..Params::default() };
-        let (a, b) = (Value::Params(module(1).into()), Value::Params(module(2).into()));
+        let mut all_of = |line| {
+            let module = interp.alloc(at(line), ClassRef::Builtin, State::Module(ModuleState::default()));
+            let params = Params { owners: ObjSet::one(module), whole: true, ..Params::default() };
+            Value::Params(params.into())
+        };
+        let (a, b) = (all_of(5), all_of(6));
         let a = run(interp, "list", 1, vec![a]);
         let b = run(interp, "filter", 2, vec![Value::None, b]);
         let both = run(interp, "itertools.chain", 3, vec![a.clone(), b.clone()]);
