@@ -8,11 +8,11 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::memo::{self, Place, Question};
-use super::model::{Api, Modal, Order, Role};
+use super::model::{Api, ModeDependence, Order, Role};
 use super::pack::{Found, Pack, pack};
 use super::parse::{Shared, parse};
 
-/// Stands in a telltale between a text and the one that must not be there.
+/// Stands in a trigger between a text and the one that must not be there.
 const WITHOUT: &str = " without ";
 /// Bases are followed this far.
 const DEPTH: usize = 16;
@@ -146,7 +146,7 @@ impl Apis {
     }
 
     /// Whether a text gives each process a part of its own.
-    pub fn shares(&self, text: &str) -> bool {
+    pub fn mentions_rank(&self, text: &str) -> bool {
         self.shared.sharing.iter().any(|word| text.contains(word.as_str()))
     }
 
@@ -171,8 +171,8 @@ impl Apis {
     }
 
     /// When the mode of an instance matters, by the first of the class and its bases that says so.
-    pub fn modal(&self, class: Ustr) -> Option<Modal> {
-        self.along(class, &mut |name| self.class(name)?.class.as_ref()?.modal)
+    pub fn mode_dependent(&self, class: Ustr) -> Option<ModeDependence> {
+        self.along(class, &mut |name| self.class(name)?.class.as_ref()?.mode_dependent)
     }
 
     /// Parts of the training protocol that a class or one of its bases does by itself.
@@ -256,8 +256,8 @@ impl Apis {
     }
 
     /// Whether a method of this name says that its receiver is a tensor.
-    pub fn is_telling(&self, method: Ustr) -> bool {
-        self.shared.telling.contains(&method)
+    pub fn is_tensor_method(&self, method: Ustr) -> bool {
+        self.shared.tensor_methods.contains(&method)
     }
 
     /// What the training protocol is about: a function that mentions none of these does not matter.
@@ -267,18 +267,18 @@ impl Apis {
 
     /// Texts of which a file must hold one to be worth rehearsing: those of the tables, and the names
     /// that a user's own tables speak of.
-    pub fn telltales(&self) -> Vec<&str> {
+    pub fn triggers(&self) -> Vec<&str> {
         let own = self.packs.iter().rev().skip(1).flat_map(|pack| {
             (0..pack.len()).filter_map(|index| pack.entry(index)?.name.as_str().rsplit('.').next())
         });
         let alone =
-            self.shared.telltale.iter().map(|text| text.as_str()).filter(|text| !text.contains(WITHOUT));
+            self.shared.trigger.iter().map(|text| text.as_str()).filter(|text| !text.contains(WITHOUT));
         alone.chain(own).collect()
     }
 
     /// Pairs of a text that a file holds and one that it lacks, which make it worth rehearsing, too.
     pub fn lacking(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.shared.telltale.iter().filter_map(|text| text.as_str().split_once(WITHOUT))
+        self.shared.trigger.iter().filter_map(|text| text.as_str().split_once(WITHOUT))
     }
 
     /// Whether a decorator leaves its function as it is.

@@ -208,7 +208,7 @@ pub struct ClassSpec {
     /// What constructing evaluates to, where that is not simply an instance (`torch.nn.Parameter(data)`).
     pub makes: Option<Apply<Transfer>>,
     /// Whether a layer does something else in training than in evaluation.
-    pub modal: Option<Modal>,
+    pub mode_dependent: Option<ModeDependence>,
     /// In which order a sampler goes through a dataset, or a dataset holds its samples.
     pub order: Option<Order>,
     /// The steps of an optimizer are as long as the gradients are large.
@@ -257,7 +257,7 @@ pub enum Order {
 
 /// When a layer's mode matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Modal {
+pub enum ModeDependence {
     Always,
     Never,
     /// Where this parameter of the constructor is true, or not zero.

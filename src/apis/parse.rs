@@ -7,8 +7,8 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{
-    Api, ClassSpec, DatasetSpec, Literal, LossSpec, Modal, Operand, Order, ParamKind, ParamSpec, Role,
-    Weights,
+    Api, ClassSpec, DatasetSpec, Literal, LossSpec, ModeDependence, Operand, Order, ParamKind, ParamSpec,
+    Role, Weights,
 };
 use super::terms::{Term, literal};
 use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, ORDERS, OWNED, PAIRS, ROLES};
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     /// The classes that stand for a role when nothing more is known.
     pub classes: Vec<(Role, Vec<Ustr>)>,
     /// Methods whose name alone says that the receiver is a tensor.
-    pub telling: Vec<Ustr>,
+    pub tensor_methods: Vec<Ustr>,
     /// Texts that say that a script orders its samples itself, that it gives each process a part of them.
     pub shuffling: Vec<Ustr>,
     pub sharing: Vec<Ustr>,
@@ -60,7 +60,7 @@ pub(crate) struct Shared {
     /// Attributes and functions that the training protocol is about: a function without any of them does not matter.
     pub protocol: Vec<Ustr>,
     /// Texts of which a file must hold one to be worth rehearsing.
-    pub telltale: Vec<Ustr>,
+    pub trigger: Vec<Ustr>,
     /// Packages whose operations bring their operands to one device by themselves.
     pub copying: Vec<Ustr>,
     /// Decorators that leave a function as it is.
@@ -78,7 +78,7 @@ impl Shared {
         self.roles.extend(other.roles);
         self.names.extend(other.names);
         self.classes.extend(other.classes);
-        self.telling.extend(other.telling);
+        self.tensor_methods.extend(other.tensor_methods);
         self.shuffling.extend(other.shuffling);
         self.sharing.extend(other.sharing);
         self.testing.extend(other.testing);
@@ -88,7 +88,7 @@ impl Shared {
         self.random.extend(other.random);
         self.usual.extend(other.usual);
         self.protocol.extend(other.protocol);
-        self.telltale.extend(other.telltale);
+        self.trigger.extend(other.trigger);
         self.copying.extend(other.copying);
         self.transparent.extend(other.transparent);
         self.failures.extend(other.failures);
@@ -134,9 +134,9 @@ impl<'a> Reader<'a> {
             "suites" => self.table.shared.suites = self.words(value)?,
             "sharing" => self.table.shared.sharing = self.words(value)?,
             "random" => self.table.shared.random = self.words(value)?,
-            "telling" => self.table.shared.telling = self.words(value)?,
+            "tensor_methods" => self.table.shared.tensor_methods = self.words(value)?,
             "protocol" => self.table.shared.protocol = self.words(value)?,
-            "telltale" => self.table.shared.telltale = self.words(value)?,
+            "trigger" => self.table.shared.trigger = self.words(value)?,
             "copying" => self.table.shared.copying = self.words(value)?,
             "transparent" => self.table.shared.transparent = self.words(value)?,
             "failures" => self.table.shared.failures = self.words(value)?,
@@ -252,9 +252,20 @@ impl<'a> Reader<'a> {
 
     /// A class is what has a key that only classes have.
     fn class(&mut self, keys: &Keys<'a, '_>, params: &[ParamSpec]) -> Result<Option<ClassSpec>, ApiError> {
-        if !["role", "is", "weights", "call", "owns", "makes", "modal", "order", "proportional", "walks"]
-            .iter()
-            .any(|key| keys.get(key).is_some())
+        if ![
+            "role",
+            "is",
+            "weights",
+            "call",
+            "owns",
+            "makes",
+            "mode_dependent",
+            "order",
+            "proportional",
+            "walks",
+        ]
+        .iter()
+        .any(|key| keys.get(key).is_some())
         {
             return Ok(None);
         }
@@ -292,7 +303,8 @@ impl<'a> Reader<'a> {
             .map(|term| term.parameter(&names))
             .collect::<Result<_, _>>()?;
         class.remembers = keys.get("remembers").map(|value| self.remembers(value, &names)).transpose()?;
-        class.modal = keys.get("modal").map(|value| self.modal(value, &names)).transpose()?;
+        class.mode_dependent =
+            keys.get("mode_dependent").map(|value| self.mode_dependent(value, &names)).transpose()?;
         class.order = keys.get("order").map(|value| self.order(value, &names)).transpose()?;
         class.proportional = self.flag(keys.get("proportional"))?;
         class.makes = keys.get("makes").map(|value| self.string(value)?.apply(&names)).transpose()?;
@@ -306,11 +318,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn modal(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Modal, ApiError> {
+    fn mode_dependent(&self, value: &Value<'a>, names: &[Ustr]) -> Result<ModeDependence, ApiError> {
         match value.get_ref().as_bool() {
-            Some(true) => Ok(Modal::Always),
-            Some(false) => Ok(Modal::Never),
-            None => Ok(Modal::If(self.parameter(self.string(value)?, names)?)),
+            Some(true) => Ok(ModeDependence::Always),
+            Some(false) => Ok(ModeDependence::Never),
+            None => Ok(ModeDependence::If(self.parameter(self.string(value)?, names)?)),
         }
     }
 

@@ -104,7 +104,7 @@ const SHORT: usize = 3000;
 #[derive(Debug)]
 pub struct Gate {
     frameworks: Vec<&'static str>,
-    telltales: Option<AhoCorasick>,
+    triggers: Option<AhoCorasick>,
     /// Texts that tell where another one is missing.
     lacking: Vec<(&'static str, &'static str)>,
 }
@@ -114,7 +114,7 @@ impl Gate {
         Gate {
             frameworks: tables.frameworks().iter().map(|name| name.as_str()).collect(),
             // Without an automaton every file is rehearsed.
-            telltales: AhoCorasick::new(tables.telltales()).ok(),
+            triggers: AhoCorasick::new(tables.triggers()).ok(),
             lacking: tables.lacking().collect(),
         }
     }
@@ -138,7 +138,7 @@ impl Gate {
 
     fn tells(&self, text: &str) -> bool {
         let lacks = |(present, absent): &(&str, &str)| text.contains(present) && !text.contains(absent);
-        self.telltales.as_ref().is_none_or(|telltales| any_may_run(telltales, text))
+        self.triggers.as_ref().is_none_or(|triggers| any_may_run(triggers, text))
             || self.lacking.iter().any(lacks)
             || text.contains(SUPPRESSING)
     }
@@ -148,9 +148,9 @@ impl Gate {
 const SUPPRESSING: &str = "trainlint:";
 
 /// Whether one of the texts stands in a line that is no comment, and no example in a docstring.
-fn any_may_run(telltales: &AhoCorasick, text: &str) -> bool {
+fn any_may_run(triggers: &AhoCorasick, text: &str) -> bool {
     let mut from = 0;
-    while let Some(found) = telltales.find(Input::new(text).range(from..)) {
+    while let Some(found) = triggers.find(Input::new(text).range(from..)) {
         let start = text[..found.start()].rfind('\n').map_or(0, |end| end + 1);
         let line = text[start..].trim_start();
         if !["#", ">>>", "... "].iter().any(|mark| line.starts_with(mark)) {

@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 const VERSION: u32 = 1;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Baseline(BTreeMap<Known, usize>);
+pub struct Baseline(BTreeMap<KnownFinding, usize>);
 
 /// What is written of a finding: enough to find it again, and for people to see what it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-struct Known {
+struct KnownFinding {
     path: String,
     rule: String,
     context: String,
@@ -24,9 +24,9 @@ struct Known {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct CountedFinding {
     #[serde(flatten)]
-    known: Known,
+    known: KnownFinding,
     count: usize,
 }
 
@@ -55,8 +55,8 @@ impl Baseline {
                 file.version
             ));
         }
-        let entry = |value| serde_json::from_value::<Entry>(value);
-        let entries: Result<Vec<Entry>, _> = file.findings.into_iter().map(entry).collect();
+        let entry = |value| serde_json::from_value::<CountedFinding>(value);
+        let entries: Result<Vec<CountedFinding>, _> = file.findings.into_iter().map(entry).collect();
         let entries = entries.map_err(|error| format!("has a finding that can't be read: {error}"))?;
         Ok(Baseline(entries.into_iter().map(|entry| (entry.known, entry.count)).collect()))
     }
@@ -65,7 +65,7 @@ impl Baseline {
     pub fn to_text(&self) -> String {
         let mut text = format!("{{\n  \"version\": {VERSION},\n  \"findings\": [");
         for (place, (known, count)) in self.0.iter().enumerate() {
-            let entry = Entry { known: known.clone(), count: *count };
+            let entry = CountedFinding { known: known.clone(), count: *count };
             text.push_str(if place == 0 { "\n    " } else { ",\n    " });
             // Plain structs with string keys serialise.
             text.push_str(&serde_json::to_string(&entry).unwrap_or_default());
@@ -89,8 +89,8 @@ impl Baseline {
         let mut hidden = vec![false; found.len()];
         let news: Vec<bool> = outcome.findings.iter().map(|finding| is_news(outcome, finding)).collect();
         // The likeliest first: in its place, then in a renamed file, then in a renamed function.
-        for kin in [|one: &Known| one.clone(), Known::anywhere, Known::in_any_function] {
-            let mut left: FxHashMap<Known, usize> = FxHashMap::default();
+        for kin in [|one: &KnownFinding| one.clone(), KnownFinding::anywhere, KnownFinding::in_any_function] {
+            let mut left: FxHashMap<KnownFinding, usize> = FxHashMap::default();
             for (known, count) in &self.0 {
                 *left.entry(kin(known)).or_insert(0) += count;
             }
@@ -115,23 +115,23 @@ impl Baseline {
     }
 }
 
-impl Known {
-    fn anywhere(&self) -> Known {
-        Known { path: String::new(), ..self.clone() }
+impl KnownFinding {
+    fn anywhere(&self) -> KnownFinding {
+        KnownFinding { path: String::new(), ..self.clone() }
     }
 
-    fn in_any_function(&self) -> Known {
-        Known { path: String::new(), context: String::new(), ..self.clone() }
+    fn in_any_function(&self) -> KnownFinding {
+        KnownFinding { path: String::new(), context: String::new(), ..self.clone() }
     }
 }
 
-fn known(outcome: &Outcome) -> Vec<Known> {
+fn known(outcome: &Outcome) -> Vec<KnownFinding> {
     let path = |finding: &Diagnostic| {
         let shown = outcome.sources.get(finding.place.file);
         shown.map(|shown| outcome.roots.in_repository(&shown.path)).unwrap_or_default()
     };
     let prints = fingerprints(outcome).into_iter().zip(&outcome.findings);
-    let known = prints.map(|(Fingerprint { rule, context, code }, finding)| Known {
+    let known = prints.map(|(Fingerprint { rule, context, code }, finding)| KnownFinding {
         path: path(finding),
         rule: rule.to_owned(),
         context,

@@ -14,11 +14,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub struct Memory {
     pub library: Arc<Library>,
     /// By the folder that requests start from.
-    configs: Mutex<FxHashMap<PathBuf, Known>>,
+    configs: Mutex<FxHashMap<PathBuf, KnownConfig>>,
     thread: OnceLock<Arc<ThreadPool>>,
 }
 
-struct Known {
+struct KnownConfig {
     origin: Origin,
     overrides: Config,
     configs: Arc<Configs>,
@@ -42,7 +42,8 @@ impl Memory {
             return Ok(known.configs.clone());
         }
         let configs = Arc::new(Configs::new(cwd, origin, overrides.clone())?);
-        let known = Known { origin: origin.clone(), overrides: overrides.clone(), configs: configs.clone() };
+        let known =
+            KnownConfig { origin: origin.clone(), overrides: overrides.clone(), configs: configs.clone() };
         all.insert(cwd.clone(), known);
         Ok(configs)
     }

@@ -89,9 +89,11 @@ impl Script<'_> {
         for (at, sight) in self.sightings() {
             let Sight::Backward { loss, .. } = sight else { continue };
             let spread = loss.hazards.iter().flat_map(|hazards| hazards.iter());
-            for hazard in spread.filter(|hazard| hazard.kind == HazardKind::Spread) {
+            for hazard in spread.filter(|hazard| hazard.kind == HazardKind::PairwiseBroadcast) {
                 let operands = self.sightings().find_map(|(here, sight)| match sight {
-                    Sight::Spread { left, right } if here.place == hazard.place => Some((here, left, right)),
+                    Sight::PairwiseBroadcast { left, right } if here.place == hazard.place => {
+                        Some((here, left, right))
+                    }
                     _ => None,
                 });
                 let Some((here, left, right)) = operands else { continue };

@@ -4,7 +4,7 @@
 use super::{Script, walked};
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
-use crate::trace::{At, Effect, Entry, Visit, visits};
+use crate::trace::{At, Effect, EntryPoint, Visit, visits};
 use crate::values::{ClassRef, Learned, ObjId, ObjSet, OptimizerState};
 
 /// What an optimizer misses of a model that it trains.
@@ -22,9 +22,9 @@ pub struct Untrained {
 impl Script<'_> {
     pub fn untrained(&self) -> Vec<Untrained> {
         let rehearsal = self.rehearsal;
-        let acts: Vec<(&Entry, Vec<Visit>)> =
+        let acts: Vec<(&EntryPoint, Vec<Visit>)> =
             rehearsal.entries.iter().map(|entry| (entry, visits(&entry.nodes, matters))).collect();
-        if rehearsal.out_of_fuel || rehearsal.blind_backward || rehearsal.walks_unknown {
+        if rehearsal.out_of_fuel || rehearsal.blind_backward || rehearsal.unknown_backward {
             return Vec::new();
         }
         let Some(spared) = self.spared(acts.iter().flat_map(|(_, acts)| acts)) else { return Vec::new() };
@@ -49,7 +49,13 @@ impl Script<'_> {
         found
     }
 
-    fn missing(&self, entry: &Entry, gather: &Visit, backward: &Visit, rest: &ObjSet) -> Option<Untrained> {
+    fn missing(
+        &self,
+        entry: &EntryPoint,
+        gather: &Visit,
+        backward: &Visit,
+        rest: &ObjSet,
+    ) -> Option<Untrained> {
         let Effect::Gather { optimizer, .. } = gather.event.effect else { return None };
         let whole = self.whole_parts(rest);
         let confidence = |object: ObjId| self.rehearsal.heap.get(object).confidence;
@@ -119,7 +125,7 @@ impl Script<'_> {
 
     /// The layers that a backward pass gives gradients.
     fn layers_reached(&self, backward: Place) -> ObjSet {
-        let walks = &self.rehearsal.walks;
+        let walks = &self.rehearsal.backward_passes;
         let reached = |walk: &u32| walks[*walk as usize].place == backward;
         let parts = self.rehearsal.parts.iter().filter(|part| part.walks.iter().any(reached));
         parts.filter_map(|part| part.layer).collect()

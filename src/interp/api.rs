@@ -75,7 +75,7 @@ impl<'p> Interp<'p> {
         self.on_call(call);
         let value = transfer::apply(self, call);
         let value = self.finish(api, call, value);
-        let value = self.note_cut(api, call, value);
+        let value = self.note_detach(api, call, value);
         self.on_api_result(&ApiResult { call, value: &value });
         self.note_loss(api, call);
         if value.is_unknown() {
@@ -110,7 +110,7 @@ impl<'p> Interp<'p> {
         if !passed_on && renews {
             tensor.what = Some(api.name);
             tensor.made = Some(call.place);
-            tensor.born = self.epoch;
+            tensor.created = self.epoch;
         }
         if !passed_on {
             tensor.recipe = self.recipe_given(api, call, &tensor);
@@ -156,8 +156,8 @@ impl<'p> Interp<'p> {
         }
         let made = before.and_then(|before| before.made).or(tensor.made);
         // What is moved is as old as it was.
-        let born = before.map_or(self.epoch, |before| before.born);
-        let tensor = Rc::new(Tensor { made, born, ..tensor.clone() });
+        let created = before.map_or(self.epoch, |before| before.created);
+        let tensor = Rc::new(Tensor { made, created, ..tensor.clone() });
         let confidence = tensor.confidence;
         self.observe(place, PlacedOnGpu { tensor, unasked: false }, confidence);
     }
@@ -210,7 +210,7 @@ impl<'p> Interp<'p> {
                 State::Module(ModuleState {
                     weights: if open { Learned::Opaque } else { own },
                     open,
-                    modal: self.is_modal(api, &invocation),
+                    mode_dependent: self.is_mode_dependent(api, &invocation),
                     recurrent: api.transfer() == Some(Transfer::Recurrent),
                     device: self.device_in_force(&invocation),
                     dtype: self.dtype_in_force(&invocation),
@@ -374,7 +374,7 @@ impl<'p> Interp<'p> {
             graph,
             is_leaf: true,
             is_array: false,
-            home: Some(Home::Model),
+            device_origin: Some(DeviceOrigin::Module),
             source: Source::Parameter,
             learned: learns,
             // Where it starts is far from where it would be wrong, as a rule.

@@ -40,7 +40,7 @@ impl<'p> Interp<'p> {
     pub(crate) fn aside<R>(&mut self, block: &'p [StmtId], look: impl FnOnce(&mut Self) -> R) -> Option<R> {
         let least = self.floor.max(self.fuel.saturating_sub(FUEL));
         let floor = std::mem::replace(&mut self.floor, least);
-        let (starved, called) = (self.starved.clone(), self.out.called.clone());
+        let (exhausted, called) = (self.exhausted.clone(), self.out.called.clone());
         let (consumed, walked) = (self.out.consumed.clone(), self.out.walked.clone());
         let returned = self.frames.last_mut().and_then(|frame| frame.returned.take());
         let exits = self.frames.last().map_or(0, |frame| frame.exits.len());
@@ -52,7 +52,7 @@ impl<'p> Interp<'p> {
             look(interp)
         });
         self.heap.rollback();
-        let came_to_its_end = !self.is_starved();
+        let came_to_its_end = !self.is_out_of_fuel();
         if let Some(frame) = self.frames.last_mut() {
             frame.returned = returned;
             frame.exits.truncate(exits);
@@ -62,7 +62,7 @@ impl<'p> Interp<'p> {
             active.continues.truncate(continues);
             active.escapes = escapes;
         }
-        (self.starved, self.out.called) = (starved, called);
+        (self.exhausted, self.out.called) = (exhausted, called);
         (self.out.consumed, self.out.walked) = (consumed, walked);
         self.floor = floor;
         came_to_its_end.then_some(seen)

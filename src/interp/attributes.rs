@@ -68,7 +68,7 @@ impl<'p> Interp<'p> {
             graph,
             is_leaf: true,
             source: Source::Parameter,
-            home: Some(Home::Model),
+            device_origin: Some(DeviceOrigin::Module),
             device: self.device_of_params(params),
             confidence: Confidence::Medium,
             ..Tensor::default()

@@ -64,7 +64,7 @@ fn collated() -> Tensor {
         graph: Graph::None,
         source: Source::Data,
         // New in each iteration.
-        born: u32::MAX,
+        created: u32::MAX,
         confidence: Confidence::Medium,
         ..Tensor::default()
     }

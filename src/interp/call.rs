@@ -227,7 +227,7 @@ impl<'p> Interp<'p> {
     /// A method of something unknown: a name that only tensors have says that it is one.
     fn method_of_unknown(&mut self, name: Ustr, call: &Call, _base: ExprId) -> Value {
         let Some(class) = self.apis.class_of(Role::Tensor) else { return Value::Unknown };
-        if self.apis.is_telling(name)
+        if self.apis.is_tensor_method(name)
             && let Some(api) = self.apis.method(class, name)
         {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
@@ -272,7 +272,7 @@ impl<'p> Interp<'p> {
             .iter()
             .filter(|frame| frame.file == key.file && frame.function == Some(key.function))
             .count();
-        if self.depth >= DEEPEST || recursive >= RECURSION || self.starved.contains(&key) || !self.burn(4) {
+        if self.depth >= DEEPEST || recursive >= RECURSION || self.exhausted.contains(&key) || !self.burn(4) {
             self.havoc_with(call, receiver);
             return Value::Unknown;
         }
@@ -320,11 +320,11 @@ impl<'p> Interp<'p> {
         for writes in &exits {
             self.heap.join_in(writes);
         }
-        let starved = self.is_starved();
+        let exhausted = self.is_out_of_fuel();
         self.floor = floor;
-        if starved {
+        if exhausted {
             // What it did not come to do may undo what it did: nothing of it counts.
-            self.starved.insert(key);
+            self.exhausted.insert(key);
             self.out.observations.truncate(seen);
             self.on_abandoned(&Abandoned { receiver });
             self.havoc_with(call, receiver);

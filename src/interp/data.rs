@@ -21,8 +21,8 @@ impl<'p> Interp<'p> {
             (Some(size), _) if !size.is_unknown() => size.clone(),
             _ => Int::symbol(self.symbol("batch")),
         };
-        let feeding = self.feeding(call);
-        let made = LoaderCall { call, dataset: &dataset, feeding };
+        let sample_order = self.sample_order(call);
+        let made = LoaderCall { call, dataset: &dataset, sample_order };
         self.on_loader_call(&made);
         let batch = self.first_of_loader(call, &dataset, &count);
         self.on_loader_batch(&made);
@@ -30,7 +30,7 @@ impl<'p> Interp<'p> {
             dataset: dataset.clone(),
             batch_size: batch_size.clone(),
             batch,
-            feeding,
+            sample_order,
             managed: false,
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), State::Loader(Rc::new(state)));
@@ -170,7 +170,7 @@ impl<'p> Interp<'p> {
                 device: if tensor.is_array { Device::Cpu } else { tensor.device },
                 is_array: false,
                 // New in each iteration, whenever the loader itself was made.
-                born: u32::MAX,
+                created: u32::MAX,
                 source: if tensor.source == Source::Unknown { Source::Data } else { tensor.source },
                 ..tensor
             })

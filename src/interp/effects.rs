@@ -114,7 +114,9 @@ impl<'p> Interp<'p> {
             self.register_unnamed(object, &value);
             return;
         };
-        self.heap.get_mut(object).set_attr(name, super::homes::with_home(value, Some(Home::Model)));
+        self.heap
+            .get_mut(object)
+            .set_attr(name, super::device_origins::with_device_origin(value, Some(DeviceOrigin::Module)));
         if let State::Module(module) = &mut self.heap.get_mut(object).state {
             module.buffers.push(name);
         }

@@ -25,7 +25,8 @@ impl<'p> Interp<'p> {
             _ => !matches!(call.operand(Slot::Devices), Value::None),
         };
         let parts = [object].into_iter().collect();
-        let wrapper = ModuleState { weights: Learned::Nothing, modal: false, parts, scatters, ..state };
+        let wrapper =
+            ModuleState { weights: Learned::Nothing, mode_dependent: false, parts, scatters, ..state };
         let outer = self.alloc(call.place, class, State::Module(wrapper));
         // The wrapper answers like the module itself, and has it as `.module`.
         let original = self.heap.get(object).clone();
@@ -133,7 +134,9 @@ impl<'p> Interp<'p> {
     /// A value with all tensors in it on a device: dicts and lists of them are new ones.
     pub(crate) fn on_device(&mut self, value: &Value, device: Device) -> Value {
         match value {
-            Value::Tensor(tensor) => Value::tensor(Tensor { device, home: None, ..(**tensor).clone() }),
+            Value::Tensor(tensor) => {
+                Value::tensor(Tensor { device, device_origin: None, ..(**tensor).clone() })
+            }
             Value::Tuple(items) => {
                 Value::tuple(items.clone().iter().map(|item| self.on_device(item, device)).collect())
             }

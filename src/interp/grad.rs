@@ -68,7 +68,7 @@ impl<'p> Interp<'p> {
 
     /// A backward through a graph of which nothing is known.
     fn unknown_backward(&mut self) {
-        self.out.walks_unknown = true;
+        self.out.unknown_backward = true;
         self.on_unknown_backward(());
     }
 
@@ -120,9 +120,9 @@ impl<'p> Interp<'p> {
         }
         let (left, right) = (left.clone(), right.clone());
         let confidence = spread.confidence;
-        let hazard = Hazard::new(HazardKind::Spread, place, confidence);
+        let hazard = Hazard::new(HazardKind::PairwiseBroadcast, place, confidence);
         let spread = Value::tensor(spread.with_hazard(hazard));
-        self.see(place, Sight::Spread { left, right }, confidence);
+        self.see(place, Sight::PairwiseBroadcast { left, right }, confidence);
         spread
     }
 

@@ -310,7 +310,7 @@ pub struct TensorCompare<'e> {
 pub struct LoaderCall<'e> {
     pub call: &'e Invocation<'e>,
     pub dataset: &'e Value,
-    pub feeding: Feeding,
+    pub sample_order: SampleOrder,
 }
 
 /// A call that walks back through the graph of a loss.

@@ -194,7 +194,7 @@ impl<'p> Interp<'p> {
             self.heap.begin();
             let changed = goes_round && self.heap.join_round(&writes);
             let head = self.heap.rollback();
-            let last = pass == MOST_PASSES || !changed || self.is_starved();
+            let last = pass == MOST_PASSES || !changed || self.is_out_of_fuel();
             if !last {
                 self.heap.apply(head);
                 continue;

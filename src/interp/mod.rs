@@ -15,23 +15,21 @@ mod call_path;
 mod class;
 mod comprehension;
 mod context;
-mod cuts;
 mod data;
 mod decorate;
 mod derived;
+mod detach_points;
 mod device;
+mod device_origins;
 mod dtypes;
 mod effects;
 mod elements;
 mod engines;
 mod expr;
-mod feeding;
 mod formulas;
 mod functions;
-mod gathered;
 mod grad;
 mod groups;
-mod homes;
 mod hooks;
 pub mod invocation;
 mod items;
@@ -43,9 +41,9 @@ mod models;
 mod modes;
 pub mod modules;
 mod moments;
+mod optimizer_params;
 mod parameters;
 mod parts;
-mod poles;
 pub mod python;
 mod reach;
 mod recipes;
@@ -53,8 +51,10 @@ mod refine;
 mod replicas;
 pub mod reveal;
 mod run;
+mod sample_order;
 mod scaling;
 mod scope;
+mod singularities;
 mod stmt;
 mod streams;
 pub mod transfer;
@@ -158,8 +158,8 @@ pub struct Interp<'p> {
     /// A `with` statement whose context is being called.
     awaiting: Option<(Place, Around<'p>)>,
     carried: u32,
-    /// Everything that optimizers have gathered so far.
-    gathered: ObjSet,
+    /// Everything that optimizers were given so far.
+    optimized: ObjSet,
     /// Where iterators were gone through: by the way that led there, and the place.
     endings: Vec<(CallPath, Place)>,
     /// Objects from here on were made since a function began to be rehearsed without its callers.
@@ -176,7 +176,7 @@ pub struct Interp<'p> {
     /// What the running call must leave of the fuel.
     floor: u32,
     /// Functions that once did not come to their end with the fuel they got.
-    starved: FxHashSet<FnKey>,
+    exhausted: FxHashSet<FnKey>,
     depth: u32,
     /// Modules whose calls are open.
     nested: usize,
@@ -413,7 +413,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether the running call, or the script itself, has no fuel left: what it did so far proves nothing.
-    pub(crate) fn is_starved(&self) -> bool {
+    pub(crate) fn is_out_of_fuel(&self) -> bool {
         self.fuel <= self.floor
     }
 

@@ -2,7 +2,7 @@
 //! the tables say whose output depends on its mode.
 
 use super::{Interp, Invocation};
-use crate::apis::{Api, Modal, Role, Verb};
+use crate::apis::{Api, ModeDependence, Role, Verb};
 use crate::report::{Confidence, Place};
 use crate::trace::Effect;
 use crate::values::*;
@@ -37,17 +37,17 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether a layer that is made here does something else in training than in evaluation.
-    pub(super) fn is_modal(&mut self, api: &Api, call: &Invocation) -> bool {
-        match self.apis.modal(api.name) {
-            Some(Modal::Always) => true,
-            Some(Modal::If(name)) => match call.get(&name) {
+    pub(super) fn is_mode_dependent(&mut self, api: &Api, call: &Invocation) -> bool {
+        match self.apis.mode_dependent(api.name) {
+            Some(ModeDependence::Always) => true,
+            Some(ModeDependence::If(name)) => match call.get(&name) {
                 Value::None => false,
                 value => match value.as_num() {
                     Some(number) => number != 0.0,
                     None => self.truth(&value) == Some(true),
                 },
             },
-            Some(Modal::Never) | None => false,
+            Some(ModeDependence::Never) | None => false,
         }
     }
 
@@ -56,10 +56,10 @@ impl<'p> Interp<'p> {
         let reader = self.frames.iter().rev().find_map(|frame| frame.receiver.as_ref()?.as_obj());
         if let Some(object) = call.nth(0).as_obj()
             && reader == Some(object)
-            && self.heap.get(object).module().is_some_and(|module| !module.modal)
+            && self.heap.get(object).module().is_some_and(|module| !module.mode_dependent)
             && let State::Module(module) = &mut self.heap.get_mut(object).state
         {
-            module.modal = true;
+            module.mode_dependent = true;
         }
         // In training nobody may have said otherwise yet, and both ways are worth a look.
         let mode = call.nth(0).as_obj().and_then(|object| Some(self.heap.get(object).module()?.mode));
@@ -70,7 +70,7 @@ impl<'p> Interp<'p> {
     pub(super) fn part_in_training(&self, object: ObjId) -> Option<Rc<str>> {
         let trains = |part: &ObjId| {
             let module = self.heap.get(*part).module();
-            module.is_some_and(|module| module.sways() && module.mode == Mode::Train)
+            module.is_some_and(|module| module.is_mode_dependent() && module.mode == Mode::Train)
         };
         let part = self.descendants(object).iter().find(trains)?;
         let name = self.class_name(part);

@@ -5,7 +5,7 @@ use super::{call_path::Hop, class::Base, parameters::is_parameter};
 use crate::apis::{Api, Mark, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
-use crate::values::tensor::union_cuts;
+use crate::values::tensor::union_detach_points;
 use crate::values::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -50,7 +50,7 @@ impl<'p> Interp<'p> {
                 let mut recording = self.recording(call);
                 let call = &self.at_home(&closure, call);
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
-                let output = self.settle_cuts(output);
+                let output = self.settle_detach_points(output);
                 let output = self.gathered(output, &mut recording);
                 self.collapse(object, output)
             }
@@ -319,10 +319,10 @@ impl<'p> Interp<'p> {
                 let mut tensor = (**tensor).clone();
                 tensor.graph = self.graph_through(object, module, &tensor.graph, part, place);
                 tensor.source = Source::Output;
-                tensor.home = Some(Home::Model);
+                tensor.device_origin = Some(DeviceOrigin::Module);
                 tensor.learned = true;
                 if let Some(cut) = self.note_unrecorded(object, module, tensor.made) {
-                    tensor.cuts = union_cuts(&tensor.cuts, &Some(cut));
+                    tensor.detach_points = union_detach_points(&tensor.detach_points, &Some(cut));
                 }
                 tensor.confidence = tensor.confidence.min(self.heap.get(object).confidence);
                 if module.device != Device::Unknown {
@@ -390,12 +390,12 @@ impl<'p> Interp<'p> {
         let output = Value::tensor(Tensor {
             graph,
             device: module.device,
-            home: Some(Home::Model),
+            device_origin: Some(DeviceOrigin::Module),
             source: Source::Output,
             learned: true,
-            cuts: self.note_unrecorded(object, module, Some(call.place)),
+            detach_points: self.note_unrecorded(object, module, Some(call.place)),
             made: Some(call.place),
-            born: self.epoch,
+            created: self.epoch,
             confidence: self.heap.get(object).confidence.min(Confidence::Medium),
             ..Tensor::default()
         });

@@ -20,7 +20,7 @@ impl Interp<'_> {
         if biased || self.numbers_along(&of, &operand(1)) != Some(Int::Known(1)) {
             return result;
         }
-        let hazard = Hazard::new(HazardKind::Lone, call.place, of.confidence);
+        let hazard = Hazard::new(HazardKind::StandardDeviation, call.place, of.confidence);
         Value::tensor(tensor.with_hazard(Hazard { made_at: of.made, ..hazard }))
     }
 

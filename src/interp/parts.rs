@@ -3,7 +3,7 @@
 
 use super::{Call, Interp, Invocation};
 use crate::report::{Confidence, Place};
-use crate::trace::{GraphPart, GraphRetained, GraphUsedAgain, Walk};
+use crate::trace::{BackwardPass, GraphPart, GraphRetained, GraphUsedAgain};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -101,8 +101,8 @@ impl<'p> Interp<'p> {
     pub(super) fn walk_parts(&mut self, tensor: &Tensor, place: Place, retains: Option<bool>) {
         let Graph::Live(nodes) = &tensor.graph else { return };
         self.note_walked_again(nodes, place, tensor.confidence);
-        let walk = self.out.walks.len() as u32;
-        self.out.walks.push(Walk { place, retains, others: nodes.others });
+        let walk = self.out.backward_passes.len() as u32;
+        self.out.backward_passes.push(BackwardPass { place, retains, others: nodes.others });
         let mut all = Vec::new();
         nodes.parts.iter().for_each(|part| self.within(part.id, &mut all));
         let fresh = self
@@ -130,7 +130,7 @@ impl<'p> Interp<'p> {
         };
         let Some(old) = nodes.parts.iter().filter(earlier).map(|part| part.id).last() else { return };
         let part = self.out.parts[old as usize].clone();
-        let walks = &self.out.walks;
+        let walks = &self.out.backward_passes;
         let kept = part.walks.iter().all(|walk| walks[*walk as usize].retains == Some(true));
         let confidence = if part.hidden { Confidence::Low } else { confidence };
         let again = GraphUsedAgain { recorded: part.place, kept: kept && !part.walks.is_empty() };

@@ -61,7 +61,7 @@ impl Interp<'_> {
             found.insert(object);
         }
         self.burn_over(here.attrs.len() + here.notes.len() + here.state.held() + 1);
-        if depth == 0 || self.is_starved() {
+        if depth == 0 || self.is_out_of_fuel() {
             return;
         }
         let here = self.heap.get(object);

@@ -5,7 +5,7 @@ use crate::apis::{Apis, Role};
 use crate::names::Project;
 use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::*;
-use crate::trace::{Entry, FnKey, LoopId, LoopInfo, Node, Over, Rehearsal};
+use crate::trace::{EntryPoint, FnKey, LoopId, LoopInfo, Node, Over, Rehearsal};
 use crate::values::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -86,7 +86,7 @@ impl<'p> Interp<'p> {
             recorded: false,
             symbolic: false,
             carried: 0,
-            gathered: ObjSet::default(),
+            optimized: ObjSet::default(),
             endings: Vec::new(),
             seeded_from: 0,
             returning: false,
@@ -95,7 +95,7 @@ impl<'p> Interp<'p> {
             looked: 0,
             frames_so_far: 0,
             floor: 0,
-            starved: FxHashSet::default(),
+            exhausted: FxHashSet::default(),
             depth: 0,
             nested: 0,
             inputs: 0,
@@ -111,7 +111,7 @@ impl<'p> Interp<'p> {
         self.trace.push(Vec::new());
         let body = &self.tree(file).body;
         for stmt in body {
-            if self.is_starved() {
+            if self.is_out_of_fuel() {
                 break;
             }
             // An exit of the program ends what runs, not what is defined below.
@@ -119,13 +119,13 @@ impl<'p> Interp<'p> {
         }
         let nodes = self.trace.pop().unwrap_or_default();
         self.frames.pop();
-        if self.is_starved() {
+        if self.is_out_of_fuel() {
             // What was not reached may have cleared, walked or moved anything.
             self.out.observations.clear();
             self.out.out_of_fuel = true;
             return;
         }
-        self.out.entries.push(Entry { function: None, nodes });
+        self.out.entries.push(EntryPoint { function: None, nodes });
     }
 
     /// Functions and methods of the file that nothing called, with what can be said of their parameters.
@@ -144,7 +144,7 @@ impl<'p> Interp<'p> {
             if definition.name == "<lambda>" {
                 continue;
             }
-            if self.is_starved() {
+            if self.is_out_of_fuel() {
                 self.out.out_of_fuel = true;
                 return;
             }
@@ -159,7 +159,7 @@ impl<'p> Interp<'p> {
     fn making_forwards(&mut self, file: FileId) {
         let tree = self.tree(file);
         for (index, definition) in tree.functions.iter().enumerate() {
-            if !self.out.uses_gpu || self.is_starved() {
+            if !self.out.uses_gpu || self.is_out_of_fuel() {
                 return;
             }
             let function = FnId(index as u32);
@@ -308,8 +308,8 @@ impl<'p> Interp<'p> {
         if owned {
             nodes = self.called_each_round(nodes, place);
         }
-        self.out.out_of_fuel |= self.starved.contains(&key);
-        self.out.entries.push(Entry { function: Some(key), nodes });
+        self.out.out_of_fuel |= self.exhausted.contains(&key);
+        self.out.entries.push(EntryPoint { function: Some(key), nodes });
     }
 
     /// Whether a file belongs to a suite of tests. They run a few small batches, and what is wrong with

@@ -41,7 +41,7 @@ impl<'p> Interp<'p> {
             let scope = self.module(file).names.scope(FnId(index as u32));
             let ran = self.out.called.contains(&FnKey { file, function: FnId(index as u32) });
             let skipped = ran || calls.iter().any(|name| scope.mentions.contains(*name));
-            if !skipped && tree.class(class).parent.is_none() && !self.is_starved() {
+            if !skipped && tree.class(class).parent.is_none() && !self.is_out_of_fuel() {
                 self.construct_once(file, class, function);
             }
         }

@@ -4,7 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "this module is the edge to the file system")]
 
 mod buffer;
-mod cuts;
+mod chunks;
 mod encoding;
 mod error;
 mod lines;
@@ -31,7 +31,7 @@ use std::sync::{Arc, OnceLock};
 use xxhash_rust::xxh3::Xxh3;
 
 pub use buffer::Before;
-pub use cuts::{Cut, cuts};
+pub use chunks::{Chunk, chunks};
 pub use error::ReadError;
 pub use listing::{absolute, absolute_from, list_dir};
 pub use logical::{bare_code, logical_lines};

@@ -3,7 +3,7 @@
 
 use super::ast::*;
 use super::lower::lower_within;
-use crate::source::{Cut, cuts};
+use crate::source::{Chunk, chunks};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use tree_sitter::{Node, Parser};
@@ -34,14 +34,14 @@ impl Pieces {
     pub fn parse(&mut self, parser: &mut Parser, text: &str) -> Tree {
         self.round += 1;
         let mut whole = Whole::default();
-        let cuts = cuts(text);
-        for (index, cut) in cuts.iter().enumerate() {
-            let next = cuts.get(index + 1);
+        let chunks = chunks(text);
+        for (index, chunk) in chunks.iter().enumerate() {
+            let next = chunks.get(index + 1);
             let end = next.map_or(text.len(), |next| next.start);
-            let Some(piece) = self.piece(parser, &text[cut.start..end], cut.is_member) else {
+            let Some(piece) = self.piece(parser, &text[chunk.start..end], chunk.is_member) else {
                 return Tree::default();
             };
-            whole.append(piece, *cut, next.is_some_and(|next| next.is_member));
+            whole.append(piece, *chunk, next.is_some_and(|next| next.is_member));
         }
         let oldest = self.round.saturating_sub(KEPT_ROUNDS);
         self.known.retain(|_, piece| piece.used >= oldest);
@@ -88,11 +88,11 @@ struct Open {
 }
 
 impl Whole {
-    fn append(&mut self, piece: &Piece, cut: Cut, has_members: bool) {
-        if !cut.is_member {
+    fn append(&mut self, piece: &Piece, chunk: Chunk, has_members: bool) {
+        if !chunk.is_member {
             self.close();
         }
-        let start = cut.start as u32;
+        let start = chunk.start as u32;
         let functions = self.tree.functions.len();
         let block = self.tree.append(&piece.tree, start);
         match &mut self.class {
@@ -108,7 +108,7 @@ impl Whole {
             }
             None => self.body.extend(block),
         }
-        if has_members && !cut.is_member {
+        if has_members && !chunk.is_member {
             self.open();
         }
     }

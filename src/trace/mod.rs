@@ -191,7 +191,7 @@ pub enum Sight {
     /// A value of a framework was asked for an attribute that the tables do not know; its class.
     UnknownAttribute { class: Ustr, name: Ustr },
     /// A column of predictions and a vector of targets were subtracted, which gives all their pairs.
-    Spread { left: Rc<Tensor>, right: Rc<Tensor> },
+    PairwiseBroadcast { left: Rc<Tensor>, right: Rc<Tensor> },
     /// `backward` on a tensor.
     Backward { loss: Rc<Tensor>, has_gradient: bool },
     /// Gradients of this were asked for as values; nothing accumulates.
@@ -302,7 +302,7 @@ pub struct GraphPart {
 
 /// A backward pass of the rehearsal; one for each time that it was rehearsed.
 #[derive(Clone, Copy, Debug)]
-pub struct Walk {
+pub struct BackwardPass {
     pub place: Place,
     /// Whether it keeps the graph; `None` when that is not known.
     pub retains: Option<bool>,
@@ -314,7 +314,7 @@ pub struct Walk {
 #[derive(Default)]
 pub struct Rehearsal {
     /// One sequence for each entry: the module's body, then each function nobody called.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<EntryPoint>,
     pub loops: Vec<LoopInfo>,
     pub observations: Vec<Observation>,
     /// Ids of carried graphs that a backward walked, or that left for where we cannot see.
@@ -329,9 +329,9 @@ pub struct Rehearsal {
     pub walked: ObjSet,
     /// What layers recorded, in the order of the rehearsal.
     pub parts: Vec<GraphPart>,
-    pub walks: Vec<Walk>,
+    pub backward_passes: Vec<BackwardPass>,
     /// A graph was walked of which nothing is known.
-    pub walks_unknown: bool,
+    pub unknown_backward: bool,
     pub heap: Heap,
     /// Names of the symbols in sizes.
     pub symbols: Vec<Rc<str>>,
@@ -342,7 +342,7 @@ pub struct Rehearsal {
     pub uses_gpu: bool,
 }
 
-pub struct Entry {
+pub struct EntryPoint {
     /// `None` for the module's body.
     pub function: Option<FnKey>,
     pub nodes: Vec<Node>,

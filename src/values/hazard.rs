@@ -1,4 +1,4 @@
-//! Singular operations: where an operation has a pole, and what went through one on the way to a loss.
+//! Singularity operations: where an operation has a pole, and what went through one on the way to a loss.
 
 use super::range::{End, Interval};
 use super::recipe::Recipe;
@@ -22,7 +22,7 @@ pub struct Hazard {
     pub what: Option<Ustr>,
     pub made_at: Option<Place>,
     /// A guard that rounding takes away.
-    pub faded: Option<Faded>,
+    pub lost_epsilon: Option<LostEpsilon>,
     /// Where a choice leaves out what comes of it, its gradient not.
     pub chosen: Option<Place>,
     /// How the result was computed, where a replay may be made of it.
@@ -41,7 +41,7 @@ pub enum HazardKind {
     /// Raised to a power that is no whole number, or negative.
     Power,
     /// An inverse trigonometric or hyperbolic function at the ends of its domain.
-    Arc,
+    InverseTrig,
     /// An exponential that overflows, and that nothing has been done with yet.
     Overflow,
     /// A stable form written out: a quotient or a logarithm of what overflows.
@@ -49,14 +49,14 @@ pub enum HazardKind {
     /// The inverse of a matrix, or what is computed through it.
     Inverse(Solver),
     /// The deviation of a single number.
-    Lone,
+    StandardDeviation,
     /// A column met a vector, and every number the other's.
-    Spread,
+    PairwiseBroadcast,
 }
 
 /// A number that was to keep an operand from its pole, and that the dtype cannot hold there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Faded {
+pub struct LostEpsilon {
     pub place: Place,
     pub number: f64,
     pub dtype: super::DType,
@@ -64,7 +64,7 @@ pub struct Faded {
 
 /// An operation with a pole.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Singular {
+pub enum Singularity {
     Divide,
     /// The logarithm of the operand plus a number.
     Log {
@@ -74,7 +74,7 @@ pub enum Singular {
     /// The root of a sum of squares.
     Norm,
     Power(f64),
-    Arc,
+    InverseTrig,
     Exp,
     Inverse(Solver),
 }
@@ -88,26 +88,26 @@ pub enum Solver {
     LogDeterminant,
 }
 
-impl Singular {
+impl Singularity {
     pub fn kind(self) -> HazardKind {
         match self {
-            Singular::Divide => HazardKind::Division,
-            Singular::Log { .. } => HazardKind::Log,
-            Singular::Norm | Singular::Root => HazardKind::Root,
-            Singular::Power(0.5) => HazardKind::Root,
-            Singular::Power(-1.0) => HazardKind::Division,
-            Singular::Power(_) => HazardKind::Power,
-            Singular::Arc => HazardKind::Arc,
-            Singular::Exp => HazardKind::Overflow,
-            Singular::Inverse(solver) => HazardKind::Inverse(solver),
+            Singularity::Divide => HazardKind::Division,
+            Singularity::Log { .. } => HazardKind::Log,
+            Singularity::Norm | Singularity::Root => HazardKind::Root,
+            Singularity::Power(0.5) => HazardKind::Root,
+            Singularity::Power(-1.0) => HazardKind::Division,
+            Singularity::Power(_) => HazardKind::Power,
+            Singularity::InverseTrig => HazardKind::InverseTrig,
+            Singularity::Exp => HazardKind::Overflow,
+            Singularity::Inverse(solver) => HazardKind::Inverse(solver),
         }
     }
 
     /// Whether the value is finite for all numbers of an interval, so that only the gradient may be not.
     pub fn is_finite_from(self, range: &Interval) -> bool {
         match self {
-            Singular::Norm | Singular::Root => range.low >= 0.0,
-            Singular::Power(exponent) => exponent > 0.0 && range.low >= 0.0,
+            Singularity::Norm | Singularity::Root => range.low >= 0.0,
+            Singularity::Power(exponent) => exponent > 0.0 && range.low >= 0.0,
             _ => false,
         }
     }
@@ -115,8 +115,8 @@ impl Singular {
     /// What the operation has its pole in, for an operand from an interval.
     pub fn reached_from(self, range: Interval) -> Interval {
         match self {
-            Singular::Log { plus } => range.add(&Interval::point(plus)),
-            Singular::Norm => range.norm(),
+            Singularity::Log { plus } => range.add(&Interval::point(plus)),
+            Singularity::Norm => range.norm(),
             _ => range,
         }
     }
@@ -128,10 +128,10 @@ impl Singular {
             false => range.nearness(pole),
         };
         match self {
-            Singular::Divide => range.nearness(0.0),
-            Singular::Log { .. } => beyond(range.low < 0.0, 0.0),
-            Singular::Norm | Singular::Root => beyond(range.low < 0.0, 0.0),
-            Singular::Power(exponent) => {
+            Singularity::Divide => range.nearness(0.0),
+            Singularity::Log { .. } => beyond(range.low < 0.0, 0.0),
+            Singularity::Norm | Singularity::Root => beyond(range.low < 0.0, 0.0),
+            Singularity::Power(exponent) => {
                 let whole = exponent.fract() == 0.0;
                 match exponent {
                     e if e < 0.0 => beyond(!whole && range.low < 0.0, 0.0),
@@ -140,12 +140,12 @@ impl Singular {
                     _ => (range.low < 0.0).then_some(End::Reached),
                 }
             }
-            Singular::Arc => {
+            Singularity::InverseTrig => {
                 let outside = range.low < -1.0 || range.high > 1.0;
                 beyond(outside, 1.0).max(beyond(outside, -1.0))
             }
-            Singular::Exp => (range.high == f64::INFINITY).then_some(End::Reached),
-            Singular::Inverse(_) => Some(End::Reached),
+            Singularity::Exp => (range.high == f64::INFINITY).then_some(End::Reached),
+            Singularity::Inverse(_) => Some(End::Reached),
         }
     }
 }
@@ -161,7 +161,7 @@ impl Hazard {
             nearness: End::Reached,
             what: None,
             made_at: None,
-            faded: None,
+            lost_epsilon: None,
             chosen: None,
             recipe: None,
             confidence,
@@ -172,11 +172,14 @@ impl Hazard {
     /// logarithm is wrong at the pole only, that of a root everywhere below, too.
     pub fn outlives_choice(&self) -> bool {
         match self.kind {
-            HazardKind::Root | HazardKind::Power | HazardKind::Arc => true,
+            HazardKind::Root | HazardKind::Power | HazardKind::InverseTrig => true,
             HazardKind::Overflow | HazardKind::WrittenOut => true,
             HazardKind::Division => self.nearness == End::Reached,
             HazardKind::Log => self.nearness == End::Reached && self.range.low >= 0.0,
-            HazardKind::LogOfShare | HazardKind::Inverse(_) | HazardKind::Lone | HazardKind::Spread => false,
+            HazardKind::LogOfShare
+            | HazardKind::Inverse(_)
+            | HazardKind::StandardDeviation
+            | HazardKind::PairwiseBroadcast => false,
         }
     }
 
@@ -184,7 +187,7 @@ impl Hazard {
     pub fn is_of_gradient(&self) -> bool {
         match self.kind {
             HazardKind::Root => self.range.low >= 0.0,
-            HazardKind::Arc => self.range.low >= -1.0 && self.range.high <= 1.0,
+            HazardKind::InverseTrig => self.range.low >= -1.0 && self.range.high <= 1.0,
             _ => false,
         }
     }
@@ -238,20 +241,23 @@ mod tests {
 
     #[test]
     fn poles_of_operations() {
-        let log = Singular::Log { plus: 0.0 };
+        let log = Singularity::Log { plus: 0.0 };
         assert_eq!(log.nearness(&Interval::REAL), Some(End::Reached));
         assert_eq!(log.nearness(&Interval::PROBABILITY), Some(End::Underflow));
         assert_eq!(log.nearness(&Interval::closed(1e-7, 1.0)), None);
-        let shifted = Singular::Log { plus: 1.0 };
+        let shifted = Singularity::Log { plus: 1.0 };
         assert_eq!(shifted.nearness(&shifted.reached_from(Interval::NON_NEGATIVE)), None);
-        assert_eq!(Singular::Norm.nearness(&Singular::Norm.reached_from(Interval::REAL)), Some(End::Open));
-        assert_eq!(Singular::Root.nearness(&Interval::NON_NEGATIVE), Some(End::Reached));
-        assert_eq!(Singular::Power(2.0).nearness(&Interval::REAL), None);
-        assert_eq!(Singular::Power(-2.0).nearness(&Interval::REAL), Some(End::Reached));
-        assert_eq!(Singular::Power(1.5).nearness(&Interval::NON_NEGATIVE), None);
-        assert_eq!(Singular::Power(1.5).nearness(&Interval::REAL), Some(End::Reached));
-        assert_eq!(Singular::Arc.nearness(&Interval::closed(-0.9, 0.9)), None);
-        assert_eq!(Singular::Arc.nearness(&Interval::closed(-1.0, 0.9)), Some(End::Reached));
-        assert_eq!(Singular::Exp.nearness(&Interval::closed(-9.0, 0.0)), None);
+        assert_eq!(
+            Singularity::Norm.nearness(&Singularity::Norm.reached_from(Interval::REAL)),
+            Some(End::Open)
+        );
+        assert_eq!(Singularity::Root.nearness(&Interval::NON_NEGATIVE), Some(End::Reached));
+        assert_eq!(Singularity::Power(2.0).nearness(&Interval::REAL), None);
+        assert_eq!(Singularity::Power(-2.0).nearness(&Interval::REAL), Some(End::Reached));
+        assert_eq!(Singularity::Power(1.5).nearness(&Interval::NON_NEGATIVE), None);
+        assert_eq!(Singularity::Power(1.5).nearness(&Interval::REAL), Some(End::Reached));
+        assert_eq!(Singularity::InverseTrig.nearness(&Interval::closed(-0.9, 0.9)), None);
+        assert_eq!(Singularity::InverseTrig.nearness(&Interval::closed(-1.0, 0.9)), Some(End::Reached));
+        assert_eq!(Singularity::Exp.nearness(&Interval::closed(-9.0, 0.0)), None);
     }
 }

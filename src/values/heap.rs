@@ -234,7 +234,7 @@ impl Heap {
             (State::Dict(a), State::Dict(b)) => State::Dict(self.join_entries(a, b)),
             (State::Module(a), State::Module(b)) => State::Module(ModuleState {
                 mode: if a.mode == b.mode { a.mode } else { Mode::Unknown },
-                modal: a.modal || b.modal,
+                mode_dependent: a.mode_dependent || b.mode_dependent,
                 recurrent: a.recurrent || b.recurrent,
                 open: a.open || b.open,
                 device: a.device.join(b.device),
@@ -270,7 +270,7 @@ impl Heap {
                     dataset: self.join(&a.dataset, &b.dataset),
                     batch_size: self.join(&a.batch_size, &b.batch_size),
                     batch: self.join(&a.batch, &b.batch),
-                    feeding: a.feeding.join(b.feeding),
+                    sample_order: a.sample_order.join(b.sample_order),
                     managed: a.managed || b.managed,
                 }))
             }

@@ -20,7 +20,7 @@ pub use flow::{FlowState, FlowStates};
 pub use formula::{Formula, Nth, Numbers};
 pub use graph::{Graph, Nodes};
 pub use hazard::{
-    Faded, Hazard, HazardKind, Singular, Solver, retain_hazards, union_hazards, without_overflow,
+    Hazard, HazardKind, LostEpsilon, Singularity, Solver, retain_hazards, union_hazards, without_overflow,
 };
 pub use heap::Heap;
 pub use int::{Int, Symbol};
@@ -31,7 +31,7 @@ pub use parts::{Part, Parts, Unwalked};
 pub use range::{End, Interval, Length};
 pub use recipe::{Ingredient, Recipe};
 pub use relation::Relation;
-pub use tensor::{Cut, DType, Device, Home, Scaled, Shape, Source, Tensor};
+pub use tensor::{DType, DetachPoint, Device, DeviceOrigin, Scaled, Shape, Source, Tensor};
 
 use crate::report::{FileId, Place};
 use crate::syntax::FnId;

@@ -191,7 +191,7 @@ pub enum Mode {
 pub struct ModuleState {
     pub mode: Mode,
     /// Its own output depends on the mode.
-    pub modal: bool,
+    pub mode_dependent: bool,
     pub device: Device,
     pub dtype: Option<DType>,
     /// `requires_grad` is off for all its own parameters: `None` when it is not known.
@@ -218,9 +218,9 @@ pub struct ModuleState {
 
 impl ModuleState {
     /// Whether its own output depends on its mode, for all that is known of models from elsewhere.
-    pub fn sways(&self) -> bool {
+    pub fn is_mode_dependent(&self) -> bool {
         let elsewhere = self.weights == Learned::Opaque && !self.open;
-        (self.modal || elsewhere) && self.parts.is_empty()
+        (self.mode_dependent || elsewhere) && self.parts.is_empty()
     }
 }
 
@@ -239,7 +239,7 @@ impl Default for ModuleState {
     fn default() -> ModuleState {
         ModuleState {
             mode: Mode::Train,
-            modal: false,
+            mode_dependent: false,
             device: Device::Cpu,
             dtype: None,
             frozen: Some(false),
@@ -301,7 +301,7 @@ pub struct SamplerState {
 
 /// How a loader takes samples from its dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Feeding {
+pub struct SampleOrder {
     /// In the order of the dataset.
     pub in_order: Option<bool>,
     /// No sampler chooses them.
@@ -309,9 +309,9 @@ pub struct Feeding {
     pub workers: Option<i64>,
 }
 
-impl Feeding {
-    pub fn join(self, other: Feeding) -> Feeding {
-        Feeding {
+impl SampleOrder {
+    pub fn join(self, other: SampleOrder) -> SampleOrder {
+        SampleOrder {
             in_order: self.in_order.filter(|_| self.in_order == other.in_order),
             unsampled: self.unsampled && other.unsampled,
             workers: self.workers.filter(|_| self.workers == other.workers),
@@ -325,7 +325,7 @@ pub struct LoaderState {
     pub batch_size: Value,
     /// One sample of the dataset, with a batch dimension in front.
     pub batch: Value,
-    pub feeding: Feeding,
+    pub sample_order: SampleOrder,
     pub managed: bool,
 }
 

@@ -1,6 +1,6 @@
 //! How a tensor stands to another one that it was made of, where a later operation on both asks.
 
-use super::hazard::Faded;
+use super::hazard::LostEpsilon;
 use super::range::{End, Interval};
 use super::tensor::Tensor;
 use crate::syntax::CompareOp;
@@ -23,7 +23,7 @@ pub enum Relation {
     /// Not one tensor but a structure of them, any part of which is like the whole.
     Tree,
     /// A guard of its numbers was lost to rounding.
-    Faded(Faded),
+    LostEpsilon(LostEpsilon),
 }
 
 impl Relation {
@@ -56,7 +56,7 @@ impl Relation {
 
 /// The same numbers, by where they were made: a copy that was moved or detached keeps them.
 fn is_same(a: &Rc<Tensor>, b: &Rc<Tensor>) -> bool {
-    Rc::ptr_eq(a, b) || (a.made.is_some() && a.made == b.made && a.born == b.born && a.range == b.range)
+    Rc::ptr_eq(a, b) || (a.made.is_some() && a.made == b.made && a.created == b.created && a.range == b.range)
 }
 
 impl Tensor {
@@ -76,9 +76,9 @@ impl Tensor {
         if is_difference { squares.reaching() } else { squares }
     }
 
-    pub fn faded(&self) -> Option<Faded> {
+    pub fn lost_epsilon(&self) -> Option<LostEpsilon> {
         match self.relation.as_deref() {
-            Some(Relation::Faded(faded)) => Some(*faded),
+            Some(Relation::LostEpsilon(lost_epsilon)) => Some(*lost_epsilon),
             _ => None,
         }
     }

@@ -201,41 +201,45 @@ impl Scaled {
 
 /// Where a tensor is when nobody has said a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Home {
+pub enum DeviceOrigin {
     /// Where the framework makes tensors by default, the CPU. `whole` says that it is more than a number,
     /// `joined` that on another way it is something else.
     Default { made: Place, whole: bool, joined: bool },
     /// Where the model is: its forward was given it, or one of its layers made it.
-    Model,
+    Module,
 }
 
-impl Home {
+impl DeviceOrigin {
     /// Of what is computed from these.
-    pub fn of_all(operands: &[&Tensor]) -> Option<Home> {
+    pub fn of_all(operands: &[&Tensor]) -> Option<DeviceOrigin> {
         let whole = || operands.iter().filter(|operand| operand.rank() != Some(0));
-        if whole().any(|operand| operand.home == Some(Home::Model)) {
-            return Some(Home::Model);
+        if whole().any(|operand| operand.device_origin == Some(DeviceOrigin::Module)) {
+            return Some(DeviceOrigin::Module);
         }
-        let first = whole().next()?.home?;
-        let stay = whole().all(|operand| matches!(operand.home, Some(Home::Default { .. })));
+        let first = whole().next()?.device_origin?;
+        let stay = whole().all(|operand| matches!(operand.device_origin, Some(DeviceOrigin::Default { .. })));
         match first {
             // What it becomes may be one number.
-            Home::Default { made, joined, .. } if stay => Some(Home::Default { made, whole: false, joined }),
+            DeviceOrigin::Default { made, joined, .. } if stay => {
+                Some(DeviceOrigin::Default { made, whole: false, joined })
+            }
             _ => None,
         }
     }
 
     /// Of what is one or the other: where one way leaves it on the CPU, that way fails.
-    fn join(one: &Tensor, other: &Tensor) -> Option<Home> {
-        let (first, second) = (one.home?, other.home?);
-        let both = first != Home::Model && second != Home::Model;
-        let stays = |tensor: &Tensor, home: Home| match home {
-            Home::Default { made, joined, .. } => {
-                Some(Home::Default { made, whole: tensor.stays_behind(), joined: joined || !both })
-            }
-            Home::Model => None,
+    fn join(one: &Tensor, other: &Tensor) -> Option<DeviceOrigin> {
+        let (first, second) = (one.device_origin?, other.device_origin?);
+        let both = first != DeviceOrigin::Module && second != DeviceOrigin::Module;
+        let stays = |tensor: &Tensor, device_origin: DeviceOrigin| match device_origin {
+            DeviceOrigin::Default { made, joined, .. } => Some(DeviceOrigin::Default {
+                made,
+                whole: tensor.on_default_device(),
+                joined: joined || !both,
+            }),
+            DeviceOrigin::Module => None,
         };
-        stays(one, first).or(stays(other, second)).or(Some(Home::Model))
+        stays(one, first).or(stays(other, second)).or(Some(DeviceOrigin::Module))
     }
 }
 
@@ -256,7 +260,7 @@ pub enum Source {
 
 /// Where a value left a graph behind.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cut {
+pub struct DetachPoint {
     pub place: Place,
     /// The API that did it, by qualified name; `None` where gradients are not recorded.
     pub by: Option<ustr::Ustr>,
@@ -273,7 +277,7 @@ pub struct Tensor {
     /// What autocast computes it in, where that is not seen in the dtype.
     pub cast: Option<DType>,
     pub device: Device,
-    pub home: Option<Home>,
+    pub device_origin: Option<DeviceOrigin>,
     pub graph: Graph,
     pub range: Option<Interval>,
     pub mark: Option<(Mark, Place)>,
@@ -294,12 +298,12 @@ pub struct Tensor {
     /// The steps of that, where a replay may be made of them.
     pub recipe: Option<Rc<Recipe>>,
     /// Where what it was computed of left a graph behind.
-    pub cuts: Option<Rc<[Cut]>>,
+    pub detach_points: Option<Rc<[DetachPoint]>>,
     pub scaled: Scaled,
     /// Where it was made.
     pub made: Option<Place>,
     /// The pass of a loop in which it was made.
-    pub born: u32,
+    pub created: u32,
     /// Of a symbolic value: the layers that it came through, on the way from an input.
     pub layers: Option<Rc<ObjSet>>,
     /// The API that made it, by qualified name.
@@ -315,7 +319,7 @@ impl Default for Tensor {
             dtype: None,
             cast: None,
             device: Device::Unknown,
-            home: None,
+            device_origin: None,
             graph: Graph::Unknown,
             range: None,
             mark: None,
@@ -328,10 +332,10 @@ impl Default for Tensor {
             relation: None,
             numbers: None,
             recipe: None,
-            cuts: None,
+            detach_points: None,
             scaled: Scaled::No,
             made: None,
-            born: 0,
+            created: 0,
             layers: None,
             what: None,
             confidence: Confidence::High,
@@ -375,8 +379,8 @@ impl Tensor {
 
     /// It was made where the framework makes tensors by default, has not been moved, and is more than a
     /// number, which may meet any device.
-    pub fn stays_behind(&self) -> bool {
-        let Some(Home::Default { whole, .. }) = self.home else { return false };
+    pub fn on_default_device(&self) -> bool {
+        let Some(DeviceOrigin::Default { whole, .. }) = self.device_origin else { return false };
         let whole = self.rank().map_or(whole, |rank| rank > 0);
         whole && !self.is_array && matches!(self.device, Device::Cpu | Device::Unknown)
     }
@@ -395,7 +399,7 @@ impl Tensor {
             dtype: if self.dtype == other.dtype { self.dtype } else { None },
             cast: self.cast.filter(|_| self.cast == other.cast),
             device: self.device.join(other.device),
-            home: Home::join(self, other),
+            device_origin: DeviceOrigin::join(self, other),
             graph: self.graph.join(&other.graph),
             range: match (&self.range, &other.range) {
                 (Some(a), Some(b)) => Some(a.join(b)),
@@ -420,10 +424,10 @@ impl Tensor {
                 (Some(a), Some(b)) if Rc::ptr_eq(a, b) => Some(a.clone()),
                 _ => None,
             },
-            cuts: union_cuts(&self.cuts, &other.cuts),
+            detach_points: union_detach_points(&self.detach_points, &other.detach_points),
             scaled: self.scaled.join(other.scaled),
             made: if self.made == other.made { self.made } else { None },
-            born: self.born.max(other.born),
+            created: self.created.max(other.created),
             layers: match (&self.layers, &other.layers) {
                 (Some(a), Some(b)) => Some(Rc::new(a.union(b))),
                 _ => None,
@@ -447,7 +451,7 @@ impl Tensor {
             && self.last == other.last
             && self.dtype == other.dtype
             && self.device == other.device
-            && self.home == other.home
+            && self.device_origin == other.device_origin
             && self.range == other.range
             && self.mark.map(|mark| mark.0) == other.mark.map(|mark| mark.0)
             && self.source == other.source
@@ -468,10 +472,13 @@ fn join_shapes(a: &Option<Shape>, b: &Option<Shape>) -> Option<Shape> {
     Some(a.iter().zip(b.iter()).map(|(x, y)| x.join(y)).collect())
 }
 
-/// More cuts on the way to one value than a report would show are forgotten.
+/// More detach points on the way to one value than a report would show are forgotten.
 const MOST_CUTS: usize = 4;
 
-pub fn union_cuts(a: &Option<Rc<[Cut]>>, b: &Option<Rc<[Cut]>>) -> Option<Rc<[Cut]>> {
+pub fn union_detach_points(
+    a: &Option<Rc<[DetachPoint]>>,
+    b: &Option<Rc<[DetachPoint]>>,
+) -> Option<Rc<[DetachPoint]>> {
     match (a, b) {
         (None, other) | (other, None) => other.clone(),
         (Some(a), Some(b)) if Rc::ptr_eq(a, b) => Some(a.clone()),

@@ -139,7 +139,7 @@ fn whole_forward(script: &Script, at: &At, forward: &Forward) -> Option<FullBatc
     }
     let samples = input.shape.as_ref()?.first()?.known()?;
     // A batch that an outer loop hands out is new in each of that loop's iterations.
-    let outside = at.loops.iter().all(|id| input.born < script.rehearsal.loop_info(*id).first);
+    let outside = at.loops.iter().all(|id| input.created < script.rehearsal.loop_info(*id).first);
     if !outside || input.rank()? < 2 || samples < FEW_ROWS || !script.descends_in(*innermost) {
         return None;
     }

@@ -3,7 +3,7 @@
 use crate::facts::Script;
 use crate::report::Place;
 use crate::trace::{At, LoopId, Over, Sight};
-use crate::values::{Feeding, ObjId, State};
+use crate::values::{ObjId, SampleOrder, State};
 use std::rc::Rc;
 
 /// Loops over loaders in which a model is trained.
@@ -26,9 +26,9 @@ pub(super) fn epochs(script: &Script, id: LoopId) -> Option<Place> {
 }
 
 /// How a loader of the script's own takes its samples; nothing of one in an engine's care.
-pub(super) fn feeding(script: &Script, loader: ObjId) -> Option<Feeding> {
+pub(super) fn sample_order(script: &Script, loader: ObjId) -> Option<SampleOrder> {
     match &script.rehearsal.heap.get(loader).state {
-        State::Loader(state) if !state.managed => Some(state.feeding),
+        State::Loader(state) if !state.managed => Some(state.sample_order),
         _ => None,
     }
 }

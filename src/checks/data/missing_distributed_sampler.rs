@@ -1,6 +1,6 @@
 //! Processes that train on the same data.
 
-use super::loaders::{at_loader, feeding, training_loops};
+use super::loaders::{at_loader, sample_order, training_loops};
 use super::order::is_undivided;
 use super::processes::Replicated;
 use crate::checks::{Group, Replayed, Rule, page};
@@ -55,11 +55,12 @@ fn check(script: &Script, out: &mut Findings) {
 }
 
 fn undivided(script: &Script, id: LoopId, loader: ObjId) -> Option<Undivided> {
-    let feeding = feeding(script, loader).filter(|_| is_undivided(&script.rehearsal.heap, loader))?;
+    let sample_order =
+        sample_order(script, loader).filter(|_| is_undivided(&script.rehearsal.heap, loader))?;
     let replicated = replicated_in(script, id)?;
     let at = at_loader(script, loader, id)?;
     let at = At { confidence: at.confidence.min(Confidence::Medium), ..at };
-    Some(Undivided { at, replicated, shuffled: feeding.in_order == Some(false) })
+    Some(Undivided { at, replicated, shuffled: sample_order.in_order == Some(false) })
 }
 
 /// Where a model that is trained in a loop was given to each process.

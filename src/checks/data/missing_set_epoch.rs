@@ -1,12 +1,12 @@
 //! A distributed sampler that is never told its epoch.
 
-use super::loaders::{at_loader, epochs, feeding, training_loops};
+use super::loaders::{at_loader, epochs, sample_order, training_loops};
 use super::processes::EpochSet;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Edit, Fix, Place, Severity};
 use crate::syntax::{ExprKind, StmtKind};
-use crate::trace::{At, Effect, Entry, LoopId, LoopInfo, Node, Over};
+use crate::trace::{At, Effect, EntryPoint, LoopId, LoopInfo, Node, Over};
 use crate::values::{ObjId, Orders, SamplerState, State, Value};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -56,7 +56,7 @@ fn report(script: &Script, same: &SameEpochs, out: &mut Findings) {
 /// The samplers of a loader that nobody tells in which epoch they are.
 fn same_epochs(script: &Script, id: LoopId, loader: ObjId) -> Vec<SameEpochs> {
     let Some(epochs) = epochs(script, id) else { return Vec::new() };
-    if feeding(script, loader).is_none() {
+    if sample_order(script, loader).is_none() {
         return Vec::new();
     }
     let same = |(sampler, state): (ObjId, SamplerState)| {
@@ -88,7 +88,7 @@ fn samplers(script: &Script, loader: ObjId) -> Vec<(ObjId, SamplerState)> {
 /// Whether anything may have told a sampler its epoch.
 fn may_know_epoch(script: &Script, sampler: ObjId, loader: ObjId) -> bool {
     let told = script.observed::<EpochSet>().next().is_some();
-    let out_of_sight = |entry: &Entry| touches(&entry.nodes, &[sampler, loader]);
+    let out_of_sight = |entry: &EntryPoint| touches(&entry.nodes, &[sampler, loader]);
     told || script.rehearsal.entries.iter().any(out_of_sight)
 }
 

@@ -72,11 +72,11 @@ struct Taken {
 fn called(cx: &mut Interp<'_>, loader: &LoaderCall<'_>) {
     let (call, dataset) = (loader.call, loader.dataset);
     let holds = holds(cx, dataset, call.place, 0);
-    let has_order = loader.feeding.in_order == Some(false) || holds.is_some();
+    let has_order = loader.sample_order.in_order == Some(false) || holds.is_some();
     let taken = Taken {
         holds: holds.filter(|_| !orders_itself(cx, dataset)),
         stated: call.is_given("shuffle"),
-        whole: loader.feeding.unsampled && has_order && !is_shared_by_hand(cx, dataset, call),
+        whole: loader.sample_order.unsampled && has_order && !is_shared_by_hand(cx, dataset, call),
     };
     cx.remember(|making: &mut Making| making.0.push(taken));
 }
@@ -122,11 +122,11 @@ fn orders_itself(cx: &Interp<'_>, dataset: &Value) -> bool {
 fn is_shared_by_hand(cx: &Interp<'_>, dataset: &Value, call: &Invocation<'_>) -> bool {
     let Some(object) = dataset.as_obj() else {
         let words = call.place_of("dataset").map_or("", |place| cx.words(place));
-        return cx.apis.shares(words) || cx.apis.shares(&cx.module(cx.file()).source.text);
+        return cx.apis.mentions_rank(words) || cx.apis.mentions_rank(&cx.module(cx.file()).source.text);
     };
     let class = dataset_class(cx, dataset);
-    cx.apis.shares(cx.words(cx.heap.get(object).site))
-        || class.is_some_and(|(file, span)| cx.apis.shares(cx.words(Place::new(file, span))))
+    cx.apis.mentions_rank(cx.words(cx.heap.get(object).site))
+        || class.is_some_and(|(file, span)| cx.apis.mentions_rank(cx.words(Place::new(file, span))))
 }
 
 fn dataset_class(cx: &Interp<'_>, dataset: &Value) -> Option<(FileId, Span)> {

@@ -1,6 +1,6 @@
 //! Training that goes through the data in the order in which they are stored.
 
-use super::loaders::{at_loader, epochs, feeding, training_loops};
+use super::loaders::{at_loader, epochs, sample_order, training_loops};
 use super::order::{Holds, held_by, is_held_in_order, is_order_stated};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
@@ -99,8 +99,8 @@ fn unshuffled_fit(script: &Script, at: &At, sight: &Sight) -> Option<Unshuffled>
 
 fn kept_order(script: &Script, loader: ObjId) -> Option<Kept> {
     let heap = &script.rehearsal.heap;
-    if let Some(feeding) = feeding(script, loader) {
-        let holds = held_by(heap, loader).filter(|_| feeding.in_order == Some(true))?;
+    if let Some(sample_order) = sample_order(script, loader) {
+        let holds = held_by(heap, loader).filter(|_| sample_order.in_order == Some(true))?;
         let (by_class, stated) = (holds == Holds::ByClass, is_order_stated(heap, loader));
         return Some(Kept { by_class, is_stream: false, stated });
     }

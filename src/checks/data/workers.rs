@@ -67,7 +67,7 @@ fn tell(cx: &mut Interp<'_>, change: impl FnOnce(&mut Worker)) {
 }
 
 fn has_workers(made: &LoaderCall<'_>) -> bool {
-    made.feeding.workers.is_some_and(|workers| workers > 0)
+    made.sample_order.workers.is_some_and(|workers| workers > 0)
 }
 
 fn begin(cx: &mut Interp<'_>, made: &LoaderCall<'_>) {
@@ -76,7 +76,7 @@ fn begin(cx: &mut Interp<'_>, made: &LoaderCall<'_>) {
     }
     let own_method = !matches!(made.call.get("multiprocessing_context"), Value::None);
     let work = Work {
-        workers: made.feeding.workers.unwrap_or_default(),
+        workers: made.sample_order.workers.unwrap_or_default(),
         workers_place: made.call.place_of("num_workers"),
         initialised: !matches!(made.call.get("worker_init_fn"), Value::None),
         ..Work::default()

@@ -142,7 +142,9 @@ fn meet_operands(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     let Some((first, rest)) = operands.split_first() else { return };
     // A number on the CPU may meet anything.
     let whole = |tensor: &Rc<Tensor>| {
-        tensor.device != Device::Cpu || tensor.stays_behind() || tensor.rank().is_some_and(|rank| rank > 0)
+        tensor.device != Device::Cpu
+            || tensor.on_default_device()
+            || tensor.rank().is_some_and(|rank| rank > 0)
     };
     let apart = |tensor: &&Rc<Tensor>| first.device.differs(tensor.device) && whole(tensor);
     let other = rest.iter().find(apart).filter(|_| whole(first));

@@ -3,7 +3,7 @@
 use crate::interp::{Call, Interp, collect_tensors};
 use crate::report::{Confidence, Place};
 use crate::syntax::{FnId, Function};
-use crate::values::{Device, Home, Learned, ObjId, Source, Tensor, Value};
+use crate::values::{Device, DeviceOrigin, Learned, ObjId, Source, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -26,9 +26,9 @@ pub(super) struct Stranded {
 /// Tensors that meet in an operation, of which one may have been left on the CPU by a forward; whether
 /// one was.
 pub(super) fn note_stranded(cx: &mut Interp<'_>, tensors: &[Rc<Tensor>], place: Place) -> bool {
-    let Some(stray) = tensors.iter().find(|tensor| tensor.stays_behind()) else { return false };
+    let Some(stray) = tensors.iter().find(|tensor| tensor.on_default_device()) else { return false };
     let at_home = |tensor: &&Rc<Tensor>| {
-        tensor.home == Some(Home::Model)
+        tensor.device_origin == Some(DeviceOrigin::Module)
             && !tensor.is_array
             && tensor.device != Device::Cpu
             && tensor.rank() != Some(0)
@@ -47,18 +47,22 @@ pub(super) fn note_stranded_input(cx: &mut Interp<'_>, layer: ObjId, device: Dev
     }
     let mut inputs = Vec::new();
     call.values().for_each(|value| collect_tensors(value, &mut inputs));
-    let Some(stray) = inputs.iter().find(|tensor| tensor.stays_behind()) else { return false };
+    let Some(stray) = inputs.iter().find(|tensor| tensor.on_default_device()) else { return false };
     strand(cx, stray, Confidence::High, call.place)
 }
 
 /// What a forward is given is where the model is as a rule; lengths, which are compared with positions,
 /// may be left on the CPU.
 pub(super) fn may_stay_on_purpose(tensor: &Tensor) -> bool {
-    tensor.home == Some(Home::Model) && !tensor.learned && tensor.source != Source::Parameter
+    tensor.device_origin == Some(DeviceOrigin::Module)
+        && !tensor.learned
+        && tensor.source != Source::Parameter
 }
 
 fn strand(cx: &mut Interp<'_>, stray: &Tensor, sure: Confidence, place: Place) -> bool {
-    let (Some(outer), Some(Home::Default { made, joined, .. })) = (cx.computing(), stray.home) else {
+    let (Some(outer), Some(DeviceOrigin::Default { made, joined, .. })) =
+        (cx.computing(), stray.device_origin)
+    else {
         return false;
     };
     let device = cx.device_of_module(outer);
@@ -80,8 +84,8 @@ fn strand(cx: &mut Interp<'_>, stray: &Tensor, sure: Confidence, place: Place) -
 
 /// The running module that holds what was made at a place, and in which attribute.
 fn held_as(cx: &Interp<'_>, made: Place) -> Option<(ObjId, Ustr)> {
-    let here = |home: Home| matches!(home, Home::Default { made: other, .. } if other == made);
-    let held = |value: &Value| value.as_tensor().is_some_and(|tensor| tensor.home.is_some_and(here));
+    let here = |device_origin: DeviceOrigin| matches!(device_origin, DeviceOrigin::Default { made: other, .. } if other == made);
+    let held = |value: &Value| value.as_tensor().is_some_and(|tensor| tensor.device_origin.is_some_and(here));
     cx.running_modules().find_map(|object| {
         let attrs = &cx.heap.get(object).attrs;
         attrs.iter().find(|(_, value)| held(value)).map(|(name, _)| (object, *name))

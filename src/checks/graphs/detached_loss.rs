@@ -23,7 +23,7 @@ fn check(script: &Script, out: &mut Findings) {
             script.optimizer_name(loss.optimizer)
         );
         let mut finding = script.finding(RULE.id, RULE.severity, &loss.at, message);
-        if let Some((place, by)) = loss.cut {
+        if let Some((place, by)) = loss.point {
             let label = match by {
                 Some(by) => {
                     format!("`{}` leaves the graph behind", by.rsplit('.').next().unwrap_or_default())

@@ -4,14 +4,14 @@ use crate::facts::{Places, Script};
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, LoopId, Node, Sight};
-use crate::values::{Cut, Graph, Learned, ObjId, OptimizerState, State, Tensor, Value};
+use crate::values::{DetachPoint, Graph, Learned, ObjId, OptimizerState, State, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
 pub(in crate::checks) struct DetachedLoss {
     pub at: At,
     /// Where the graph was left; `None` where the loss was made of a bare number.
-    pub cut: Option<(Place, Option<Ustr>)>,
+    pub point: Option<(Place, Option<Ustr>)>,
     pub optimizer: ObjId,
 }
 
@@ -43,18 +43,18 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
         if !known(first) || !optimizers.all(known) || !is_detached(loss) || !seen.insert(at.place) {
             continue;
         }
-        let cut = loss.cuts.as_ref().and_then(|cuts| cuts.first());
+        let point = loss.detach_points.as_ref().and_then(|detach_points| detach_points.first());
         let made = loss.made.filter(|made| *made != at.place).map(|made| (made, loss.what));
         found.push(DetachedLoss {
             at: At { confidence: at.confidence.min(loss.confidence), ..at.clone() },
-            cut: cut.map(|cut| (cut.place, cut.by)).or(made),
+            point: point.map(|point| (point.place, point.by)).or(made),
             optimizer: first.optimizer,
         });
     }
     found
 }
 
-/// Parameters whose only way to a loss was cut.
+/// Parameters whose only way to a loss was detached.
 pub(in crate::checks) fn broken_graphs(script: &Script) -> Vec<BrokenGraph> {
     if script.rehearsal.blind_backward {
         return Vec::new();
@@ -67,15 +67,15 @@ pub(in crate::checks) fn broken_graphs(script: &Script) -> Vec<BrokenGraph> {
         if !loss.graph.is_live() || is_detached(loss) {
             continue;
         }
-        for cut in loss.cuts.iter().flat_map(|cuts| cuts.iter()) {
-            let Some(part) = lost_for_good(script, cut, &stepping) else { continue };
-            if !seen.insert(cut.place) {
+        for point in loss.detach_points.iter().flat_map(|detach_points| detach_points.iter()) {
+            let Some(part) = lost_for_good(script, point, &stepping) else { continue };
+            if !seen.insert(point.place) {
                 continue;
             }
             let confidence = at.confidence.min(loss.confidence).min(Confidence::Medium);
             found.push(BrokenGraph {
-                at: At { place: cut.place, calls: Rc::from([]), confidence, ..at.clone() },
-                by: cut.by,
+                at: At { place: point.place, calls: Rc::from([]), confidence, ..at.clone() },
+                by: point.by,
                 part,
                 backward: at.place,
             });
@@ -84,8 +84,8 @@ pub(in crate::checks) fn broken_graphs(script: &Script) -> Vec<BrokenGraph> {
     found
 }
 
-/// What a cut costs that an optimizer is to train, and nothing else leads to.
-fn lost_for_good(script: &Script, cut: &Cut, stepping: &[Stepping]) -> Option<String> {
+/// What a detach point costs that an optimizer is to train, and nothing else leads to.
+fn lost_for_good(script: &Script, point: &DetachPoint, stepping: &[Stepping]) -> Option<String> {
     let heap = &script.rehearsal.heap;
     let trained = |part: ObjId| {
         stepping.iter().any(|step| {
@@ -94,16 +94,16 @@ fn lost_for_good(script: &Script, cut: &Cut, stepping: &[Stepping]) -> Option<St
         })
     };
     // Features of a model from elsewhere, and what runs where no gradients are recorded, are frozen on purpose.
-    cut.by?;
+    point.by?;
     let asks = |part: ObjId| {
         let own = |weights| weights != Learned::Opaque;
         heap.get(part).module().is_some_and(|module| module.frozen == Some(false) && own(module.weights))
     };
     let reached = |part: ObjId| script.rehearsal.reached.contains(&part);
-    if cut.lost.iter().any(reached) {
+    if point.lost.iter().any(reached) {
         return None;
     }
-    let part = cut.lost.iter().find(|part| asks(*part) && trained(*part))?;
+    let part = point.lost.iter().find(|part| asks(*part) && trained(*part))?;
     Some(name_of_part(script, part))
 }
 
@@ -165,10 +165,13 @@ fn collect_steps(nodes: &[Node], around: &mut Vec<LoopId>, all: &mut Vec<Steppin
 /// No parameter hangs on a loss, on whatever way it was computed.
 fn is_detached(loss: &Tensor) -> bool {
     match &loss.graph {
-        Graph::None => loss.cuts.is_some(),
+        Graph::None => loss.detach_points.is_some(),
         // It asks for gradients itself, and nobody asks it.
         Graph::Live(nodes) => {
-            nodes.own && nodes.leaves.is_empty() && !nodes.maybe && (loss.is_leaf || loss.cuts.is_some())
+            nodes.own
+                && nodes.leaves.is_empty()
+                && !nodes.maybe
+                && (loss.is_leaf || loss.detach_points.is_some())
         }
         Graph::Unknown => false,
     }

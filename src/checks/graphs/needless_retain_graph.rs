@@ -4,7 +4,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::replay::{Demand, Replay};
 use crate::report::{Fix, Place, Severity};
-use crate::trace::{At, GraphRetained, Walk};
+use crate::trace::{At, BackwardPass, GraphRetained};
 
 pub(super) static RULE: Rule = Rule {
     id: "needless-retain-graph",
@@ -38,23 +38,23 @@ fn check(script: &Script, out: &mut Findings) {
     }
 }
 
-/// Backward passes in a loop that keep a graph which no other walks.
+/// Backward passes in a loop that keep a graph which no other goes through.
 fn graphs_kept_in_vain<'a>(script: &Script<'a>) -> Vec<&'a At> {
     // A graph of which we know nothing may be any of these.
-    if script.rehearsal.walks_unknown || script.rehearsal.out_of_fuel {
+    if script.rehearsal.unknown_backward || script.rehearsal.out_of_fuel {
         return Vec::new();
     }
     let retained = script.observed_once_where(|at, _: &GraphRetained| !at.loops.is_empty());
     retained.map(|(at, _)| at).filter(|at| !is_walked_later(script, at.place)).collect()
 }
 
-/// Whether anything walks what a backward has walked, after it.
+/// Whether anything goes through what a backward has walked, after it.
 fn is_walked_later(script: &Script, backward: Place) -> bool {
-    let walks = &script.rehearsal.walks;
-    let here = |walk: &u32| walks[*walk as usize].place == backward;
-    let unknown = |walk: &&Walk| walk.others;
-    let (own, other): (Vec<&Walk>, Vec<&Walk>) =
-        walks.iter().filter(unknown).partition(|walk| walk.place == backward);
+    let backward_passes = &script.rehearsal.backward_passes;
+    let here = |walk: &u32| backward_passes[*walk as usize].place == backward;
+    let unknown = |walk: &&BackwardPass| walk.others;
+    let (own, other): (Vec<&BackwardPass>, Vec<&BackwardPass>) =
+        backward_passes.iter().filter(unknown).partition(|walk| walk.place == backward);
     // What we do not know of two graphs may be the same.
     if !own.is_empty() && !other.is_empty() {
         return true;

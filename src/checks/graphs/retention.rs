@@ -86,7 +86,7 @@ fn carried_sum(cx: &mut Interp<'_>, target: ExprId, before: &Value, result: &Val
         return result.clone();
     }
     // Both the value and its graph come from an earlier iteration.
-    let age = nodes.oldest.max(old.born);
+    let age = nodes.oldest.max(old.created);
     let Some(outlives) = cx.outlived(age) else { return result.clone() };
     let place = cx.expr_place(target);
     let confidence = sum.confidence.min(old.confidence);

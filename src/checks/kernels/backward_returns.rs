@@ -61,7 +61,7 @@ fn run_backward(cx: &mut Interp<'_>, file: FileId, class: ObjId) {
     };
     let takes_context = method(cx, class, "setup_context").is_none();
     let Some((fewest, most)) = inputs(cx, &forward, usize::from(takes_context)) else { return };
-    if backward.file != file || cx.is_starved() {
+    if backward.file != file || cx.is_out_of_fuel() {
         return;
     }
     let name = Place::new(forward.file, cx.tree(forward.file).function(forward.function).name_span);

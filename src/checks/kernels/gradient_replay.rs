@@ -11,7 +11,7 @@ use crate::values::formula::{self, Input, Term};
 pub(super) fn replay(own: &CustomGradient) -> Option<Replay> {
     // As `torch.autograd.gradcheck` asks for: rounding is no difference then.
     let program = Program { dtype: Float::F64, framework: Framework::Torch, ..Program::default() };
-    let mut writer = Writer { program, known: Vec::new(), learned: own.input };
+    let mut writer = GradientWriter { program, known: Vec::new(), learned: own.input };
     let input = writer.input(own.input);
     let gives = writer.formula(&own.gradient)?;
     let forward = writer.formula(&own.forward)?;
@@ -22,14 +22,14 @@ pub(super) fn replay(own: &CustomGradient) -> Option<Replay> {
     Some(Replay::Program(program))
 }
 
-struct Writer {
+struct GradientWriter {
     program: Program,
     /// Inputs by their ids, and their nodes.
     known: Vec<(u32, u32)>,
     learned: Input,
 }
 
-impl Writer {
+impl GradientWriter {
     fn input(&mut self, input: Input) -> u32 {
         if let Some((_, node)) = self.known.iter().find(|(id, _)| *id == input.id) {
             return *node;

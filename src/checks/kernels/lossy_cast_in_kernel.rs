@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 const QUANTISED: f64 = 16.0;
 
 /// What cuts fractions off.
-enum Cut {
+enum Truncation {
     /// The value is cast before it is written.
     Cast,
     /// The buffer holds integers.
@@ -32,16 +32,16 @@ enum Cut {
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = Places::default();
     for (at, write) in script.observed::<IndexedWrite>() {
-        let Some(cut) = cut_of(write) else { continue };
+        let Some(truncation) = truncation_of(write) else { continue };
         if !seen.insert(at.place) {
             continue;
         }
-        let (message, help) = match cut {
-            Cut::Buffer(dtype) => (
+        let (message, help) = match truncation {
+            Truncation::Buffer(dtype) => (
                 format!("floats are written into a buffer of {}, and lose their fractions", dtype.name()),
                 "make the buffer with the dtype of what is written into it",
             ),
-            Cut::Cast => (
+            Truncation::Cast => (
                 "each number is cut to an integer on its way into a buffer of floats".to_owned(),
                 "leave the cast out; where whole numbers are meant, `round` says so",
             ),
@@ -56,15 +56,15 @@ fn check(script: &Script, out: &mut Findings) {
 }
 
 /// What cuts floats to integers that a loop computes.
-fn cut_of(write: &IndexedWrite) -> Option<Cut> {
+fn truncation_of(write: &IndexedWrite) -> Option<Truncation> {
     let formula = write.formula.as_ref().filter(|_| write.single && !write.loops.is_empty())?;
     let into = write.target.dtype?;
     let is_cast = formula.is(Function::Truncate) && formula.operands().iter().all(is_arithmetic);
     let of_floats = write.dtype.is_some_and(DType::is_float);
     if !into.is_float() && into != DType::Bool && of_floats && is_arithmetic(formula) {
-        return Some(Cut::Buffer(into));
+        return Some(Truncation::Buffer(into));
     }
-    (is_cast && into.is_float()).then_some(Cut::Cast)
+    (is_cast && into.is_float()).then_some(Truncation::Cast)
 }
 
 /// Sums, products and the like, on a scale on which a fraction matters.

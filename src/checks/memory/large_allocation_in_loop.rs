@@ -35,7 +35,7 @@ fn check(script: &Script, out: &mut Findings) {
 fn large_allocation(script: &Script, at: &At, tensor: &Tensor) -> Option<TensorOnGpu> {
     let info = script.rehearsal.loop_info(*at.loops.last()?);
     // A batch is handed out, not made; what is older than the iteration is only moved.
-    let anew = tensor.born >= info.first && tensor.born != u32::MAX;
+    let anew = tensor.created >= info.first && tensor.created != u32::MAX;
     let bytes = bytes_of(tensor)?;
     let large = bytes as f64 >= script.target_bytes() as f64 * LARGE_SHARE;
     let severity = script.severity_of_size(bytes, Severity::Warning);

@@ -20,10 +20,10 @@ pub(super) fn evaluation(script: &Script, at: &At, forward: &Forward) -> Option<
 /// The modes in which the script evaluates models with layers that mind, for replays.
 pub fn modes_of_evaluations(script: &Script) -> Vec<replay::Modes> {
     let heap = &script.rehearsal.heap;
-    let sways = |part: ObjId| heap.get(part).module().is_some_and(ModuleState::sways);
+    let is_mode_dependent = |part: ObjId| heap.get(part).module().is_some_and(ModuleState::is_mode_dependent);
     let mode = |(at, sight): (&At, &Sight)| {
         let Sight::Forward(forward) = sight else { return None };
-        let minds = descendants(heap, forward.module).iter().any(sways);
+        let minds = descendants(heap, forward.module).iter().any(is_mode_dependent);
         let known = matches!(forward.mode, Mode::Train | Mode::Eval);
         (minds && known).then(|| evaluation(script, at, forward)).flatten()?;
         Some(replay::Modes { evaluated_in_training: forward.in_training.is_some(), ..script.dropping() })

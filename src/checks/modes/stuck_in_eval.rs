@@ -5,7 +5,7 @@ use super::turns::{EVAL, OTHER, Trained, Turn, turns};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span, replay};
-use crate::trace::{At, Entry};
+use crate::trace::{At, EntryPoint};
 use crate::values::{Learned, State};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -57,7 +57,7 @@ fn check(script: &Script, out: &mut Findings) {
 }
 
 impl Turn<'_, '_> {
-    fn stuck(&self, entry: &Entry) -> Vec<StuckInEval> {
+    fn stuck(&self, entry: &EntryPoint) -> Vec<StuckInEval> {
         let mut found = Vec::new();
         for trained in self.trained.iter().filter(|trained| trained.settled) {
             let Some(eval) = trained.ran.eval else { continue };
@@ -92,9 +92,9 @@ impl Turn<'_, '_> {
         shared.is_some_and(|id| !self.to_train.iter().any(|loops| loops.contains(&id)))
     }
 
-    fn at(&self, entry: &Entry, trained: &Trained, always: bool) -> At {
+    fn at(&self, entry: &EntryPoint, trained: &Trained, always: bool) -> At {
         let heap = &self.script.rehearsal.heap;
-        let opaque = self.swaying.iter().any(|part| {
+        let opaque = self.mode_dependent.iter().any(|part| {
             matches!(&heap.get(part).state, State::Module(module) if module.weights == Learned::Opaque)
         });
         let sure = if always && !opaque { Confidence::High } else { Confidence::Medium };

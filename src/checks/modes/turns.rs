@@ -4,12 +4,12 @@
 use crate::facts::Script;
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, replay};
-use crate::trace::{Effect, Entry, Event, LoopId, Node, Protocol, Way, walk};
+use crate::trace::{Effect, EntryPoint, Event, LoopId, Node, Protocol, Way, walk};
 use crate::values::{Mode, ModuleState, ObjId, ObjSet};
 use ustr::Ustr;
 
 /// The turns of the models that each entry with an optimizer's step trains.
-pub(super) fn turns<'s, 'a>(script: &'s Script<'a>) -> Vec<(&'a Entry, Turn<'s, 'a>)> {
+pub(super) fn turns<'s, 'a>(script: &'s Script<'a>) -> Vec<(&'a EntryPoint, Turn<'s, 'a>)> {
     let mut found = Vec::new();
     for entry in script.rehearsal.entries.iter().filter(|entry| steps(&entry.nodes)) {
         let mut models = ObjSet::default();
@@ -46,7 +46,7 @@ pub(super) struct Turn<'s, 'a> {
     pub script: &'s Script<'a>,
     pub model: ObjId,
     /// The parts whose output depends on the mode.
-    pub swaying: ObjSet,
+    pub mode_dependent: ObjSet,
     pub parts: ObjSet,
     pub trained: Vec<Trained>,
     /// The loops around what puts the model into training, and into evaluation.
@@ -90,11 +90,11 @@ impl Turn<'_, '_> {
             return;
         };
         let targets = self.inside(module);
-        let covered = self.swaying.iter().filter(|part| targets.contains(*part)).count();
+        let covered = self.mode_dependent.iter().filter(|part| targets.contains(*part)).count();
         if covered == 0 {
             return;
         }
-        let whole = covered == self.swaying.len();
+        let whole = covered == self.mode_dependent.len();
         state.modes = match mode {
             Mode::Train if whole => TRAIN,
             Mode::Eval if whole => EVAL,
@@ -161,18 +161,19 @@ impl Protocol for Turn<'_, '_> {
     }
 }
 
-fn turn<'s, 'a>(script: &'s Script<'a>, entry: &Entry, model: ObjId) -> Option<Turn<'s, 'a>> {
+fn turn<'s, 'a>(script: &'s Script<'a>, entry: &EntryPoint, model: ObjId) -> Option<Turn<'s, 'a>> {
     let heap = &script.rehearsal.heap;
     let parts = descendants(heap, model);
-    let sways = |part: &ObjId| heap.get(*part).module().is_some_and(ModuleState::sways);
-    let swaying: ObjSet = parts.iter().filter(sways).collect();
-    if swaying.is_empty() {
+    let is_mode_dependent =
+        |part: &ObjId| heap.get(*part).module().is_some_and(ModuleState::is_mode_dependent);
+    let mode_dependent: ObjSet = parts.iter().filter(is_mode_dependent).collect();
+    if mode_dependent.is_empty() {
         return None;
     }
     let mut turn = Turn {
         script,
         model,
-        swaying,
+        mode_dependent,
         parts,
         trained: Vec::new(),
         to_train: Vec::new(),

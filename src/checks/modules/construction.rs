@@ -71,7 +71,7 @@ fn end(cx: &mut Interp<'_>, constructed: &Constructed) {
     let until = cx.heap.len() as u32;
     cx.remember(|all: &mut Constructions| all.done.insert(open.object, until));
     let anywhere = registers_any_attribute(cx, open.object);
-    if cx.is_starved() || (open.ready && (anywhere || open.first.is_none())) {
+    if cx.is_out_of_fuel() || (open.ready && (anywhere || open.first.is_none())) {
         return;
     }
     if anywhere {

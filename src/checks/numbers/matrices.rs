@@ -38,7 +38,7 @@ pub(super) fn factorisation(script: &Script, hazard: &Hazard, solver: Solver) ->
     let of = |jitter: Option<f64>| {
         let framework = Framework::of(hazard.what.map_or("", |what| what.as_str()));
         let program = Program { framework, ..Program::default() };
-        let mut writer = Writer { program, place: hazard.place };
+        let mut writer = MatrixWriter { program, place: hazard.place };
         let mut matrix = writer.matrix(&name);
         if features.is_some() {
             matrix = writer.squared(matrix);
@@ -91,12 +91,12 @@ fn transposed(tree: &Tree, expr: ExprId) -> Option<ExprId> {
 /// Row by row.
 type Matrix = [[u32; 2]; 2];
 
-struct Writer {
+struct MatrixWriter {
     program: Program,
     place: Place,
 }
 
-impl Writer {
+impl MatrixWriter {
     fn apply(&mut self, function: Function, operands: &[u32]) -> u32 {
         self.program.apply(function, operands, Some(self.place))
     }

@@ -7,7 +7,7 @@ use crate::report::replay::{Program, Replay};
 use crate::report::{Diagnostic, Edit, Place, Severity};
 use crate::syntax::{Arg, ExprId, ExprKind, ImportNames, StmtKind, Tree};
 use crate::trace::{At, Sight};
-use crate::values::{End, Faded, Hazard, HazardKind, Interval, Tensor};
+use crate::values::{End, Hazard, HazardKind, Interval, LostEpsilon, Tensor};
 use std::rc::Rc;
 
 /// Why an operation is unsafe, one for each rule that says so.
@@ -40,7 +40,7 @@ pub(super) struct UnsafeOperation {
     /// Where its numbers come from: an API by name, and the place.
     pub what: Option<&'static str>,
     pub made: Option<Place>,
-    pub faded: Option<Faded>,
+    pub lost_epsilon: Option<LostEpsilon>,
     pub chosen: Option<Place>,
     pub nearness: End,
     /// The value is finite at the pole; only the gradient is not.
@@ -66,7 +66,7 @@ impl UnsafeOperation {
             operand_at: written.filter(|_| hazard.plus == 0.0),
             what: hazard.what.map(|what| what.as_str()),
             made: hazard.made_at.filter(|made| *made != hazard.place),
-            faded: hazard.faded,
+            lost_epsilon: hazard.lost_epsilon,
             chosen: hazard.chosen,
             nearness: hazard.nearness,
             of_gradient: hazard.is_of_gradient(),
@@ -194,7 +194,7 @@ fn fault_of(hazard: &Hazard) -> Option<Fault> {
     if hazard.chosen.is_some() {
         return Some(Fault::Masked);
     }
-    if hazard.faded.is_some() {
+    if hazard.lost_epsilon.is_some() {
         return Some(Fault::LostGuard);
     }
     Some(match hazard.kind {
@@ -204,10 +204,10 @@ fn fault_of(hazard: &Hazard) -> Option<Fault> {
         HazardKind::LogOfShare => Fault::LogOfShare,
         HazardKind::Root => Fault::Root,
         HazardKind::Power => Fault::Power,
-        HazardKind::Arc => Fault::Arc,
+        HazardKind::InverseTrig => Fault::Arc,
         HazardKind::WrittenOut => Fault::WrittenOut,
         HazardKind::Inverse(_) => Fault::Inverse,
-        HazardKind::Lone => Fault::SingleSample,
-        HazardKind::Overflow | HazardKind::Spread => return None,
+        HazardKind::StandardDeviation => Fault::SingleSample,
+        HazardKind::Overflow | HazardKind::PairwiseBroadcast => return None,
     })
 }

@@ -21,7 +21,7 @@ const HALF_GUARD: f64 = 1e-2;
 pub(super) fn of(script: &Script, loss: &Rc<Tensor>, hazard: &Hazard) -> Option<Program> {
     match hazard.kind {
         HazardKind::Inverse(solver) => return matrices::factorisation(script, hazard, solver),
-        HazardKind::Lone => return Some(matrices::deviation(script, hazard)),
+        HazardKind::StandardDeviation => return Some(matrices::deviation(script, hazard)),
         _ => {}
     }
     let pole = hazard.recipe.as_ref()?;
@@ -29,7 +29,7 @@ pub(super) fn of(script: &Script, loss: &Rc<Tensor>, hazard: &Hazard) -> Option<
     let is_own = |one: &Hazard| one.recipe.as_ref().is_some_and(|recipe| Rc::ptr_eq(recipe, pole));
     let build = |whole: bool, guarded: bool| {
         let unsafe_ones: Vec<&Hazard> = hazards.iter().filter(|one| guarded || !is_own(one)).collect();
-        let mut writer = Writer::new(script, unsafe_ones);
+        let mut writer = ProgramWriter::new(script, unsafe_ones);
         let output = if whole { writer.tensor(loss)? } else { writer.recipe(pole)? };
         writer.finish(output, hazard)
     };
@@ -57,7 +57,7 @@ fn holds(recipe: &Rc<Recipe>, part: &Rc<Recipe>) -> bool {
         }
 }
 
-struct Writer<'a> {
+struct ProgramWriter<'a> {
     script: &'a Script<'a>,
     program: Program,
     /// The operations that are written as they should be.
@@ -69,9 +69,9 @@ struct Writer<'a> {
     dtype: Option<Float>,
 }
 
-impl<'a> Writer<'a> {
-    fn new(script: &'a Script<'a>, guarded: Vec<&'a Hazard>) -> Writer<'a> {
-        Writer {
+impl<'a> ProgramWriter<'a> {
+    fn new(script: &'a Script<'a>, guarded: Vec<&'a Hazard>) -> ProgramWriter<'a> {
+        ProgramWriter {
             script,
             program: Program::default(),
             guarded,
@@ -87,7 +87,7 @@ impl<'a> Writer<'a> {
     fn finish(mut self, output: u32, hazard: &Hazard) -> Option<Program> {
         self.program.nodes.truncate(output as usize + 1);
         // Where a guard is lost, it is known what is computed in, also where autocast chose it.
-        let lost_in = hazard.faded.map(|faded| float(Some(faded.dtype)));
+        let lost_in = hazard.lost_epsilon.map(|lost_epsilon| float(Some(lost_epsilon.dtype)));
         self.program.dtype = lost_in.or(self.dtype).unwrap_or_default();
         self.learned[output as usize].then_some(self.program)
     }
@@ -208,7 +208,7 @@ impl<'a> Writer<'a> {
                 let stable = self.logarithm_of_share(nodes[0], place);
                 return stable.unwrap_or_else(|| self.apply(function, nodes, Some(place)));
             }
-            HazardKind::WrittenOut | HazardKind::Inverse(_) | HazardKind::Spread => {
+            HazardKind::WrittenOut | HazardKind::Inverse(_) | HazardKind::PairwiseBroadcast => {
                 return self.apply(function, nodes, Some(place));
             }
             _ => {}

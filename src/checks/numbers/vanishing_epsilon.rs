@@ -4,7 +4,7 @@ use super::operations::{Fault, unsafe_operations};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
-use crate::values::{DType, Faded};
+use crate::values::{DType, LostEpsilon};
 
 pub(super) static RULE: Rule = Rule {
     id: "vanishing-epsilon",
@@ -20,10 +20,10 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for number in unsafe_operations(script, Fault::LostGuard) {
         let subject = number.subject("the operand");
-        let (message, help) = match number.faded {
-            Some(faded) => (
-                format!("this guard guards nothing: {} is {} in {}", written(faded.number), faded.dtype.round(faded.number), faded.dtype.name()),
-                format!("choose a number that {} tells apart, such as {}", faded.dtype.name(), distinct(faded)),
+        let (message, help) = match number.lost_epsilon {
+            Some(lost_epsilon) => (
+                format!("this guard guards nothing: {} is {} in {}", written(lost_epsilon.number), lost_epsilon.dtype.round(lost_epsilon.number), lost_epsilon.dtype.name()),
+                format!("choose a number that {} tells apart, such as {}", lost_epsilon.dtype.name(), distinct(lost_epsilon)),
             ),
             None => (
                 format!("this epsilon is on the wrong side: {subject} can be negative"),
@@ -31,9 +31,9 @@ fn check(script: &Script, out: &mut Findings) {
             ),
         };
         let finding = number.finding(script, RULE.id, Severity::Error, message);
-        let finding = match number.faded {
-            Some(faded) if faded.place != number.at.place => {
-                finding.because(faded.place, "the guard that is lost")
+        let finding = match number.lost_epsilon {
+            Some(lost_epsilon) if lost_epsilon.place != number.at.place => {
+                finding.because(lost_epsilon.place, "the guard that is lost")
             }
             _ => finding,
         };
@@ -47,15 +47,15 @@ fn written(number: f64) -> String {
 }
 
 /// A bound near the one that was meant, and far enough from where it is rounded to.
-fn distinct(faded: Faded) -> f64 {
-    let step: f64 = match faded.dtype {
+fn distinct(lost_epsilon: LostEpsilon) -> f64 {
+    let step: f64 = match lost_epsilon.dtype {
         // At 0.001 half precision has no room for the gradient of a quotient, which is a million.
         DType::Float16 | DType::BFloat16 => 1e-2,
         _ => 1e-6,
     };
-    match faded.number.abs() {
+    match lost_epsilon.number.abs() {
         small if small < 0.5 => step,
-        below if below < 1.0 => faded.number.signum() * (1.0 - step),
-        _ => faded.number.signum() * (1.0 + step),
+        below if below < 1.0 => lost_epsilon.number.signum() * (1.0 - step),
+        _ => lost_epsilon.number.signum() * (1.0 + step),
     }
 }

@@ -6,7 +6,7 @@ use crate::facts::timeline::{
 };
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Fix, Place, Severity};
-use crate::trace::{At, Effect, Entry, LoopId, Over};
+use crate::trace::{At, Effect, EntryPoint, LoopId, Over};
 use crate::values::{ObjId, ObjSet};
 use std::rc::Rc;
 
@@ -105,7 +105,7 @@ fn unapplied_gradients(script: &Script) -> Vec<Unapplied> {
 
 /// The optimizers that an entry clears or names, but for those that a framework steps by itself. One that
 /// is not even cleared may be there for its settings only.
-fn in_use(script: &Script, entry: &Entry) -> ObjSet {
+fn in_use(script: &Script, entry: &EntryPoint) -> ObjSet {
     let heap = &script.rehearsal.heap;
     let mut used = ObjSet::default();
     each_effect(&entry.nodes, &mut |_, effect| match effect {

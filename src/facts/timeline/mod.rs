@@ -168,7 +168,7 @@ impl Script<'_> {
     /// The timelines of the optimizers that step in an entry, of all entries.
     pub(crate) fn timelines(&self, parts: Parts) -> Vec<Rc<Timeline>> {
         let entries = self.rehearsal.entries.iter().enumerate();
-        let of = |(entry, body): (usize, &crate::trace::Entry)| {
+        let of = |(entry, body): (usize, &crate::trace::EntryPoint)| {
             self.timelines_in(entry, &stepping(&body.nodes), parts)
         };
         entries.flat_map(of).collect()

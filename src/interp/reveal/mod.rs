@@ -109,8 +109,8 @@ fn probed(project: &Project, apis: &Apis, settings: &Settings, file: FileId, lin
         let tree = &project.module(file).tree;
         let text = &project.source(file).text;
         let why = unreached::why(tree, text, &probe.reached, line);
-        let starved = if out_of_fuel { "; the rehearsal ran out of steps" } else { "" };
-        revealed.unreached = Some(format!("{why}{starved}"));
+        let exhausted = if out_of_fuel { "; the rehearsal ran out of steps" } else { "" };
+        revealed.unreached = Some(format!("{why}{exhausted}"));
     }
     revealed
 }

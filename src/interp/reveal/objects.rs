@@ -114,12 +114,12 @@ impl Words<'_> {
             known => self.brief(known, depth),
         };
         let _ = write!(text, " over {dataset}, batch size {}", self.brief(&loader.batch_size, depth));
-        match loader.feeding.in_order {
+        match loader.sample_order.in_order {
             Some(true) => text.push_str(", in order"),
             Some(false) => text.push_str(", shuffled"),
             None => {}
         }
-        if let Some(workers) = loader.feeding.workers.filter(|workers| *workers > 0) {
+        if let Some(workers) = loader.sample_order.workers.filter(|workers| *workers > 0) {
             let _ = write!(text, ", {workers} workers");
         }
         if depth == 0 {

@@ -80,9 +80,9 @@ impl Words<'_> {
     /// Where a graph was left behind on the way to this tensor.
     fn detachments(&self, tensor: &Tensor) -> String {
         let mut text = String::new();
-        for cut in tensor.cuts.iter().flat_map(|cuts| cuts.iter()) {
-            let line = self.project.source(cut.place.file).locate(cut.place.span.start).line;
-            let _ = write!(text, ", cut from {} in line {line}", self.all_names(&cut.lost));
+        for point in tensor.detach_points.iter().flat_map(|detach_points| detach_points.iter()) {
+            let line = self.project.source(point.place.file).locate(point.place.span.start).line;
+            let _ = write!(text, ", cut from {} in line {line}", self.all_names(&point.lost));
         }
         text
     }

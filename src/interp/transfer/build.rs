@@ -219,24 +219,24 @@ pub fn some_tensor(interp: &Interp, place: Place) -> Tensor {
 
 /// An argument that stands for numbers, as a tensor.
 pub fn tensor_of(interp: &Interp, value: &Value) -> Rc<Tensor> {
-    tensor_within(interp, value, &mut Reach::default())
+    tensor_within(interp, value, &mut NestingLimit::default())
 }
 
 /// How much of nested lists may still be looked into.
-pub struct Reach {
+pub struct NestingLimit {
     depth: usize,
     lists: usize,
 }
 
-impl Default for Reach {
-    fn default() -> Reach {
-        Reach { depth: MOST_NESTED, lists: 512 }
+impl Default for NestingLimit {
+    fn default() -> NestingLimit {
+        NestingLimit { depth: MOST_NESTED, lists: 512 }
     }
 }
 
-impl Reach {
+impl NestingLimit {
     /// Looks into one more list; `None` when that is too much.
-    fn inside<T>(&mut self, look: impl FnOnce(&mut Reach) -> T) -> Option<T> {
+    fn inside<T>(&mut self, look: impl FnOnce(&mut NestingLimit) -> T) -> Option<T> {
         self.depth = self.depth.checked_sub(1)?;
         let seen = look(self);
         self.depth += 1;
@@ -252,7 +252,7 @@ impl Reach {
 }
 
 /// The same, of lists in lists as far as that goes.
-pub fn tensor_within(interp: &Interp, value: &Value, reach: &mut Reach) -> Rc<Tensor> {
+pub fn tensor_within(interp: &Interp, value: &Value, reach: &mut NestingLimit) -> Rc<Tensor> {
     match value.bare() {
         Value::Tensor(tensor) => tensor.clone(),
         Value::Grad(_) => Rc::new(Tensor { graph: Graph::None, ..Tensor::default() }),

@@ -58,8 +58,8 @@ pub fn cast(interp: &mut Interp, call: &Invocation) -> Value {
     if moved.is_none() && is_same(&tensor, &cast) {
         return Value::Tensor(tensor);
     }
-    let home = cast.home.filter(|_| moved.is_none());
-    Value::tensor(kept(interp, &Tensor { device: moved.unwrap_or(tensor.device), home, ..cast }))
+    let device_origin = cast.device_origin.filter(|_| moved.is_none());
+    Value::tensor(kept(interp, &Tensor { device: moved.unwrap_or(tensor.device), device_origin, ..cast }))
 }
 
 /// The device that a tensor type such as `torch.cuda.FloatTensor` stands for; `None` for a mere dtype.
@@ -130,18 +130,20 @@ fn is_same(tensor: &Tensor, converted: &Tensor) -> bool {
 }
 
 /// What is moved no longer stays where it was made.
-fn moved_home(tensor: &Tensor) -> Option<Home> {
-    tensor.home.filter(|home| *home == Home::Model)
+fn moved_device_origin(tensor: &Tensor) -> Option<DeviceOrigin> {
+    tensor.device_origin.filter(|device_origin| *device_origin == DeviceOrigin::Module)
 }
 
 fn converted(tensor: &Tensor, name: &str, wanted: &Value) -> Tensor {
-    let home = moved_home(tensor);
-    let at = |device: Device| Tensor { device, home, ..tensor.clone() };
+    let device_origin = moved_device_origin(tensor);
+    let at = |device: Device| Tensor { device, device_origin, ..tensor.clone() };
     match wanted.bare() {
         Value::None | Value::Bool(_) => tensor.clone(),
-        Value::Tensor(other) => {
-            Tensor { device: other.device, home: other.home, ..with_dtype(tensor, other.dtype) }
-        }
+        Value::Tensor(other) => Tensor {
+            device: other.device,
+            device_origin: other.device_origin,
+            ..with_dtype(tensor, other.dtype)
+        },
         Value::DType(_) | Value::Api(_) | Value::Builtin(_) => with_dtype(tensor, dtype_of(wanted)),
         Value::Str(Some(_)) if device_named(wanted) == Device::Unknown && dtype_of(wanted).is_some() => {
             with_dtype(tensor, dtype_of(wanted))
@@ -150,7 +152,7 @@ fn converted(tensor: &Tensor, name: &str, wanted: &Value) -> Tensor {
         _ if name == "dtype" => with_dtype(tensor, None),
         _ if name == "device" => at(Device::Unknown),
         // It may be a device or a dtype. A cast would keep the numbers, mostly, and move nothing.
-        _ => Tensor { device: Device::Unknown, home, dtype: None, ..tensor.clone() },
+        _ => Tensor { device: Device::Unknown, device_origin, dtype: None, ..tensor.clone() },
     }
 }
 
@@ -163,7 +165,10 @@ pub fn place(interp: &mut Interp, call: &Invocation) -> Value {
     let device = params_from(call, 1).into_iter().map(|(_, value)| value).next().or(quoted);
     let device = device.map_or(Device::Unknown, |device| device_of(interp, &device));
     let device = if device == Device::Unknown { own_gpu(call).unwrap_or(device) } else { device };
-    Value::tensor(kept(interp, &Tensor { device, home: moved_home(&tensor), ..(*tensor).clone() }))
+    Value::tensor(kept(
+        interp,
+        &Tensor { device, device_origin: moved_device_origin(&tensor), ..(*tensor).clone() },
+    ))
 }
 
 pub fn detach(interp: &mut Interp, call: &Invocation) -> Value {

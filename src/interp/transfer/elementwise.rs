@@ -44,7 +44,7 @@ pub fn like(interp: &mut Interp, call: &Invocation) -> Value {
     }
     result.last = tensor.last.clone();
     result.cast = tensor.cast.filter(|_| !widens(call));
-    result.relation = faded(call, &tensor);
+    result.relation = lost_epsilon(call, &tensor);
     if let Some(range) = call.api.range_function() {
         result.mark = tensor.mark.and_then(|(mark, place)| Some((kept_mark(range, mark)?, place)));
     }
@@ -52,8 +52,8 @@ pub fn like(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// The guard of the operand that was lost before, or a bound that the dtype rounds to a whole number.
-fn faded(call: &Invocation, tensor: &Tensor) -> Option<Rc<Relation>> {
-    let before = tensor.relation.as_ref().filter(|relation| matches!(***relation, Relation::Faded(_)));
+fn lost_epsilon(call: &Invocation, tensor: &Tensor) -> Option<Rc<Relation>> {
+    let before = tensor.relation.as_ref().filter(|relation| matches!(***relation, Relation::LostEpsilon(_)));
     if before.is_some() {
         return before.cloned();
     }
@@ -62,7 +62,7 @@ fn faded(call: &Invocation, tensor: &Tensor) -> Option<Rc<Relation>> {
     let bounds = apply.args.iter().skip(1).filter_map(|bound| call.value_of(bound).as_num());
     let lost = |number: &f64| number.fract() != 0.0 && dtype.round(*number).fract() == 0.0;
     let number = bounds.into_iter().find(lost)?;
-    Some(Rc::new(Relation::Faded(Faded { place: call.place, number, dtype })))
+    Some(Rc::new(Relation::LostEpsilon(LostEpsilon { place: call.place, number, dtype })))
 }
 
 /// What an operation whose range is this function leaves of a normalisation.

@@ -78,12 +78,12 @@ pub fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
         Device::Cpu => interp.default_device,
         device => device,
     };
-    let home = Some(Home::Default { made: call.place, whole: true, joined: false })
+    let device_origin = Some(DeviceOrigin::Default { made: call.place, whole: true, joined: false })
         .filter(|_| device == Device::Cpu);
     let blank = Tensor {
         graph: Graph::None,
         device,
-        home,
+        device_origin,
         dtype: quoted_dtype(call),
         ..some_tensor(interp, call.place)
     };
@@ -147,11 +147,15 @@ fn made(interp: &Interp, call: &Invocation, model: Option<&Tensor>, holder: Hold
         (None, None) => quoted_dtype(call).or_else(|| default_dtype(call, is_array)),
     };
     let filled = named(call, "fill_value").and_then(|value| interval_of(&value));
-    let (device, home) = device_wanted(interp, call, model.map(|model| model.device), holder);
+    let (device, device_origin) = device_wanted(interp, call, model.map(|model| model.device), holder);
     let tensor = Tensor {
         dtype,
         device,
-        home: home.or_else(|| model.and_then(|model| model.home).filter(|home| *home != Home::Model)),
+        device_origin: device_origin.or_else(|| {
+            model
+                .and_then(|model| model.device_origin)
+                .filter(|device_origin| *device_origin != DeviceOrigin::Module)
+        }),
         range: filled,
         source: source(call),
         is_array,
@@ -224,7 +228,7 @@ fn device_wanted(
     call: &Invocation,
     model: Option<Device>,
     holder: Holder,
-) -> (Device, Option<Home>) {
+) -> (Device, Option<DeviceOrigin>) {
     let said = match holder {
         Holder::NumPy => Some(Device::Cpu),
         Holder::Framework => device_said(interp, call, model),
@@ -235,7 +239,7 @@ fn device_wanted(
         // Frameworks without the parameter place tensors where they see fit.
         None if !chooses => (Device::Unknown, None),
         None if interp.default_device == Device::Cpu => {
-            (Device::Cpu, Some(Home::Default { made: call.place, whole: true, joined: false }))
+            (Device::Cpu, Some(DeviceOrigin::Default { made: call.place, whole: true, joined: false }))
         }
         None => (interp.default_device, None),
     }
@@ -367,9 +371,9 @@ fn copied(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
         made = super::convert::with_dtype(&made, dtype_of(&dtype));
     }
     let model = data.as_tensor().filter(|tensor| !tensor.is_array).map(|tensor| tensor.device);
-    (made.device, made.home) = device_wanted(interp, call, model, holder);
+    (made.device, made.device_origin) = device_wanted(interp, call, model, holder);
     // Of what is not known it may be a number.
-    made.home = made.home.filter(|_| made.rank().is_some());
+    made.device_origin = made.device_origin.filter(|_| made.rank().is_some());
     Value::tensor(made_to_learn(interp, call, made))
 }
 
@@ -405,7 +409,7 @@ pub fn from_number(value: &Value) -> Tensor {
 }
 
 /// Numbers in nested lists, as NumPy would read them. Lists of tensors are stacked.
-pub fn from_sequence(interp: &Interp, items: Sequence, reach: &mut Reach) -> Tensor {
+pub fn from_sequence(interp: &Interp, items: Sequence, reach: &mut NestingLimit) -> Tensor {
     match items {
         Sequence::Exact(items) if items.is_empty() => {
             Tensor { shape: Some(Rc::from([Int::Known(0)])), ..constant() }
@@ -423,7 +427,7 @@ pub fn from_sequence(interp: &Interp, items: Sequence, reach: &mut Reach) -> Ten
 /// Longer lists are taken for what their first items say, without a range.
 const MOST_ITEMS: usize = 256;
 
-fn stacked(interp: &Interp, items: &[Value], reach: &mut Reach) -> Tensor {
+fn stacked(interp: &Interp, items: &[Value], reach: &mut NestingLimit) -> Tensor {
     let parts: Vec<Rc<Tensor>> =
         items.iter().take(MOST_ITEMS).map(|item| tensor_within(interp, item, reach)).collect();
     let refs: Vec<&Tensor> = parts.iter().map(Rc::as_ref).collect();

@@ -60,11 +60,11 @@ pub fn binary(
         }),
     };
     let judged = [left, right].iter().any(|side| is_judged(side));
-    result.relation = match x.faded.or(y.faded) {
+    result.relation = match x.lost_epsilon.or(y.lost_epsilon) {
         _ if judged => Some(Rc::new(Relation::Judged)),
         _ if [left, right].iter().any(|side| is_diagonal(side)) => with_diagonal(op),
-        Some(faded) => Some(Rc::new(Relation::Faded(Faded { place, ..faded }))),
-        None => faded_of(left).or(faded_of(right)).or_else(|| difference(op, left, right)),
+        Some(lost_epsilon) => Some(Rc::new(Relation::LostEpsilon(LostEpsilon { place, ..lost_epsilon }))),
+        None => lost_epsilon_of(left).or(lost_epsilon_of(right)).or_else(|| difference(op, left, right)),
     };
     result.mark = kept_mark(op, left, right).or_else(|| kept_raw(op, left, right, result.range));
     result.last = kept_last(left, right).filter(|_| result.shape.is_none());
@@ -143,20 +143,20 @@ fn takes_part(interp: &Interp, value: &Value) -> bool {
 /// An operand as the dtype of the result holds it.
 struct Settled {
     range: Option<Interval>,
-    faded: Option<Faded>,
+    lost_epsilon: Option<LostEpsilon>,
 }
 
 fn settled(operand: &Value, dtype: Option<DType>) -> Settled {
     let range = interval_of(operand);
     let (Some(number), Some(dtype), true) = (operand.as_num(), dtype, is_number(operand)) else {
-        return Settled { range, faded: None };
+        return Settled { range, lost_epsilon: None };
     };
     let held = dtype.round(number);
     // `1e-8` in half precision, `1 + 1e-10` in single precision.
     let is_lost = number.fract() != 0.0 && held.fract() == 0.0;
     Settled {
         range: Some(Interval::point(held)),
-        faded: is_lost.then_some(Faded { place: Place::default(), number, dtype }),
+        lost_epsilon: is_lost.then_some(LostEpsilon { place: Place::default(), number, dtype }),
     }
 }
 
@@ -168,9 +168,9 @@ fn rounded(range: Interval, dtype: Option<DType>) -> Interval {
 }
 
 /// The guard of an operand that was lost to rounding.
-fn faded_of(operand: &Value) -> Option<Rc<Relation>> {
+fn lost_epsilon_of(operand: &Value) -> Option<Rc<Relation>> {
     let relation = operand.as_tensor()?.relation.as_ref()?;
-    matches!(**relation, Relation::Faded(_)).then(|| relation.clone())
+    matches!(**relation, Relation::LostEpsilon(_)).then(|| relation.clone())
 }
 
 fn difference(op: BinaryOp, left: &Value, right: &Value) -> Option<Rc<Relation>> {

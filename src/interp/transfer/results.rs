@@ -2,7 +2,7 @@
 
 use crate::interp::Interp;
 use crate::report::Place;
-use crate::values::tensor::union_cuts;
+use crate::values::tensor::union_detach_points;
 use crate::values::*;
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         dtype,
         cast: None,
         device: if is_stranded(operands) { Device::Unknown } else { device_of_all(operands) },
-        home: Home::of_all(operands),
+        device_origin: DeviceOrigin::of_all(operands),
         graph: aged(interp.epoch, graph_here(interp.grad, dtype, &graph)),
         range: None,
         mark: None,
@@ -36,10 +36,12 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         relation: None,
         numbers: None,
         recipe: None,
-        cuts: operands.iter().fold(None, |all, operand| union_cuts(&all, &operand.cuts)),
+        detach_points: operands
+            .iter()
+            .fold(None, |all, operand| union_detach_points(&all, &operand.detach_points)),
         scaled: operands.iter().fold(Scaled::No, |all, operand| all.union(operand.scaled)),
         made: Some(place),
-        born: interp.epoch,
+        created: interp.epoch,
         layers: None,
         what: None,
         confidence,
@@ -152,9 +154,10 @@ pub fn device_of_all(operands: &[&Tensor]) -> Device {
 
 /// What stayed on the CPU met what is where the model is: the operation fails, if that is not the CPU.
 fn is_stranded(operands: &[&Tensor]) -> bool {
-    let stays = |operand: &&Tensor| operand.stays_behind();
-    let elsewhere =
-        |operand: &&Tensor| operand.home == Some(Home::Model) && operand.device == Device::Unknown;
+    let stays = |operand: &&Tensor| operand.on_default_device();
+    let elsewhere = |operand: &&Tensor| {
+        operand.device_origin == Some(DeviceOrigin::Module) && operand.device == Device::Unknown
+    };
     operands.iter().any(stays) && operands.iter().any(elsewhere)
 }
 
@@ -192,7 +195,7 @@ pub fn as_arrays(value: Value) -> Value {
         Value::Tensor(tensor) => Value::tensor(Tensor {
             is_array: true,
             device: Device::Cpu,
-            home: None,
+            device_origin: None,
             graph: Graph::None,
             is_leaf: false,
             ..(*tensor).clone()

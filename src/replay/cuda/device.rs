@@ -3,16 +3,16 @@
 
 use super::driver::{Buffer, Context, Kernel, Module};
 use super::encode::{self, Encoded};
-use super::lessons::Lessons;
 use super::nvrtc::Nvrtc;
 use super::probe::{NoGpu, dotted, probe};
 use super::train::Trainer;
+use super::training_jobs::TrainingJobs;
 use super::{INTERPRETER_PTX, fused};
 use crate::replay::ir::Graph;
 use crate::replay::run::{Backend, CUDA, Measured, Repeated, Trouble};
 use crate::replay::sample::Sampler;
 use crate::replay::search::{Count, Found, Search};
-use crate::replay::step::{Lesson, Run};
+use crate::replay::step::{Run, TrainingJob};
 use crate::report::replay::Form;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -311,13 +311,17 @@ impl Backend for Device {
         }))
     }
 
-    fn train(&mut self, lessons: &[Lesson], deadline: Instant) -> Result<Option<Vec<Run>>, Trouble> {
-        let Some(encoded) = Lessons::of(lessons) else { return Ok(None) };
+    fn train(
+        &mut self,
+        training_jobs: &[TrainingJob],
+        deadline: Instant,
+    ) -> Result<Option<Vec<Run>>, Trouble> {
+        let Some(encoded) = TrainingJobs::of(training_jobs) else { return Ok(None) };
         let trainer = match self.trainer.take() {
             Some(trainer) => trainer,
             None => Trainer::load(self.context)?,
         };
-        self.trainer.insert(trainer).train(lessons, &encoded, deadline).map(Some)
+        self.trainer.insert(trainer).train(training_jobs, &encoded, deadline).map(Some)
     }
 
     fn name(&self) -> &str {

@@ -6,11 +6,11 @@ mod device;
 mod driver;
 pub mod encode;
 pub mod fused;
-pub mod lessons;
 mod names;
 pub mod nvrtc;
 mod probe;
 mod train;
+pub mod training_jobs;
 
 pub use device::{About, Device};
 pub use nvrtc::candidates;

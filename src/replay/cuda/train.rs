@@ -2,10 +2,10 @@
 //! which also draws a screen is not held up.
 
 use super::driver::{Buffer, Context, Module};
-use super::lessons::{Lessons, STATE, run_of};
+use super::training_jobs::{STATE, TrainingJobs, run_of};
 use super::{STEP_PTX, encode};
 use crate::replay::run::Trouble;
-use crate::replay::step::{BATCH, Lesson, ROUNDS, Run};
+use crate::replay::step::{BATCH, ROUNDS, Run, TrainingJob};
 use std::time::{Duration, Instant};
 
 const THREADS: u32 = 128;
@@ -32,14 +32,14 @@ struct Buffers {
 }
 
 impl Buffers {
-    fn of(context: &'static Context, lessons: &Lessons) -> Result<Buffers, Trouble> {
-        let work = lessons.slots as usize * BATCH * lessons.runs.len();
+    fn of(context: &'static Context, training_jobs: &TrainingJobs) -> Result<Buffers, Trouble> {
+        let work = training_jobs.slots as usize * BATCH * training_jobs.runs.len();
         Ok(Buffers {
-            runs: Buffer::of(context, &lessons.runs)?,
-            acts: Buffer::of(context, &lessons.acts)?,
-            code: Buffer::of(context, &lessons.code)?,
-            numbers: Buffer::of(context, &lessons.numbers)?,
-            states: Buffer::of(context, &lessons.states)?,
+            runs: Buffer::of(context, &training_jobs.runs)?,
+            acts: Buffer::of(context, &training_jobs.acts)?,
+            code: Buffer::of(context, &training_jobs.code)?,
+            numbers: Buffer::of(context, &training_jobs.numbers)?,
+            states: Buffer::of(context, &training_jobs.states)?,
             work: Buffer::new(context, work)?,
         })
     }
@@ -53,8 +53,8 @@ impl Trainer {
     /// Makes all runs, or none when there is no time for them.
     pub fn train(
         &self,
-        lessons: &[Lesson],
-        encoded: &Lessons,
+        training_jobs: &[TrainingJob],
+        encoded: &TrainingJobs,
         deadline: Instant,
     ) -> Result<Vec<Run>, Trouble> {
         let kernel = self.module.kernel("train")?;
@@ -82,7 +82,7 @@ impl Trainer {
             done = end;
         }
         let states = buffers.states.read()?;
-        Ok(lessons.iter().zip(states.chunks(STATE)).map(|(lesson, state)| run_of(lesson, state)).collect())
+        Ok(training_jobs.iter().zip(states.chunks(STATE)).map(|(job, state)| run_of(job, state)).collect())
     }
 }
 

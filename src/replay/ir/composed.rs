@@ -17,7 +17,7 @@ pub struct Expanded {
 
 pub fn expand(program: &Program) -> Expanded {
     let mut writer =
-        Writer { framework: program.framework, nodes: Vec::new(), origins: Vec::new(), origin: 0 };
+        CompositionWriter { framework: program.framework, nodes: Vec::new(), origins: Vec::new(), origin: 0 };
     let mut moved: Vec<u32> = Vec::new();
     for (index, Node { term, .. }) in program.nodes.iter().enumerate() {
         writer.origin = index as u32;
@@ -35,14 +35,14 @@ pub fn expand(program: &Program) -> Expanded {
     Expanded { nodes: writer.nodes, origins: writer.origins, output, claimed }
 }
 
-struct Writer {
+struct CompositionWriter {
     framework: Framework,
     nodes: Vec<Term>,
     origins: Vec<u32>,
     origin: u32,
 }
 
-impl Writer {
+impl CompositionWriter {
     fn push(&mut self, term: Term) -> u32 {
         self.nodes.push(term);
         self.origins.push(self.origin);

@@ -3,7 +3,7 @@
 use crate::replay::ir::Graph;
 use crate::replay::sample::Sampler;
 use crate::replay::search::{self, Search};
-use crate::replay::step::{Lesson, Run};
+use crate::replay::step::{Run, TrainingJob};
 use crate::replay::witness::Side;
 use std::time::Instant;
 
@@ -64,7 +64,7 @@ pub trait Backend {
     }
 
     /// Makes runs of a training, all at once; `None` of what it has no kernel for, so that the CPU does it.
-    fn train(&mut self, _: &[Lesson], _: Instant) -> Result<Option<Vec<Run>>, Trouble> {
+    fn train(&mut self, _: &[TrainingJob], _: Instant) -> Result<Option<Vec<Run>>, Trouble> {
         Ok(None)
     }
 
@@ -128,7 +128,7 @@ impl Backend for Gone {
         Err(self.trouble())
     }
 
-    fn train(&mut self, _: &[Lesson], _: Instant) -> Result<Option<Vec<Run>>, Trouble> {
+    fn train(&mut self, _: &[TrainingJob], _: Instant) -> Result<Option<Vec<Run>>, Trouble> {
         Err(self.trouble())
     }
 

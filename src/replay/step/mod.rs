@@ -26,7 +26,7 @@ pub use optimizer::{kind, learning_rate, momentum, weight_decay};
 use probe::{Probe, probe};
 use rayon::prelude::*;
 pub use refusal::Refusal;
-pub use runs::{FEW, Lesson, MANY, POINTS, ROUNDS, Run};
+pub use runs::{FEW, MANY, POINTS, ROUNDS, Run, TrainingJob};
 use std::time::Instant;
 
 /// Different data and weights each time; where runs decide, all of them have to be worse.
@@ -60,10 +60,10 @@ pub fn judge(
     backend: &mut dyn Backend,
 ) -> Result<Judged, Trouble> {
     let tasks = tasks(step, seed);
-    let lessons = lessons(step, &tasks);
-    let there = backend.train(&lessons, deadline)?;
+    let training_jobs = training_jobs(step, &tasks);
+    let there = backend.train(&training_jobs, deadline)?;
     let trained_by = if there.is_some() { backend.kind() } else { CPU };
-    let here = || lessons.par_iter().map(|lesson| lesson.run(deadline)).collect();
+    let here = || training_jobs.par_iter().map(|job| job.run(deadline)).collect();
     let Some(runs) = there.or_else(here) else {
         return Ok(Judged::inconclusive("out of time in a training"));
     };
@@ -99,9 +99,14 @@ pub fn tasks(step: &Step, seed: u64) -> Vec<Task> {
 }
 
 /// The runs of all tasks, each as the script makes it and repaired.
-pub fn lessons<'a>(step: &'a Step, tasks: &'a [Task]) -> Vec<Lesson<'a>> {
+pub fn training_jobs<'a>(step: &'a Step, tasks: &'a [Task]) -> Vec<TrainingJob<'a>> {
     let both = |(number, task)| {
-        [&step.script, &step.repaired].map(|training| Lesson { step, training, task, is_drawn: number == 0 })
+        [&step.script, &step.repaired].map(|training| TrainingJob {
+            step,
+            training,
+            task,
+            is_drawn: number == 0,
+        })
     };
     tasks.iter().enumerate().flat_map(both).collect()
 }

@@ -15,7 +15,7 @@ pub const MANY: u32 = 24;
 
 /// One run to make.
 #[derive(Clone, Copy)]
-pub struct Lesson<'a> {
+pub struct TrainingJob<'a> {
     pub step: &'a Step,
     /// The one of the two that is made.
     pub training: &'a Training,
@@ -35,7 +35,7 @@ pub struct Run {
     pub ended: Option<(u32, Refusal)>,
 }
 
-impl Lesson<'_> {
+impl TrainingJob<'_> {
     /// Makes the run on the CPU; `None` when there is no time left for it.
     pub fn run(&self, deadline: Instant) -> Option<Run> {
         self.run_for(ROUNDS, deadline)

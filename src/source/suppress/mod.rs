@@ -33,7 +33,7 @@ pub fn mentions_suppression(text: &str) -> bool {
 /// The suppressions of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Suppressions {
-    entries: Vec<Entry>,
+    entries: Vec<SuppressedRule>,
     /// Lines with a bare `# noqa`.
     noqa: Vec<Scope>,
     malformed: Vec<Malformed>,
@@ -64,7 +64,7 @@ type Scope = Range<u32>;
 
 /// One id of one directive.
 #[derive(Clone, Debug)]
-struct Entry {
+struct SuppressedRule {
     action: Action,
     rule: String,
     span: Span,
@@ -121,7 +121,7 @@ impl Suppressions {
     /// never here.
     pub fn unused(&self) -> Vec<Unused> {
         let unused = self.entries.iter().filter(|entry| !entry.used);
-        unused.map(Entry::as_unused).collect()
+        unused.map(SuppressedRule::as_unused).collect()
     }
 
     /// Directives that cannot be understood, in order.
@@ -144,13 +144,13 @@ impl Suppressions {
                 Action::Disable => (layout.line_start(comment.start)..u32::MAX, false),
                 Action::Enable => (0..0, self.enable(&rule, layout.line_start(comment.start))),
             };
-            self.entries.push(Entry { action, rule, span, comment, scope, used });
+            self.entries.push(SuppressedRule { action, rule, span, comment, scope, used });
         }
     }
 
     /// Ends the last open `disable` of the rule; false when there is none.
     fn enable(&mut self, rule: &str, at: u32) -> bool {
-        let is_open = |entry: &&mut Entry| {
+        let is_open = |entry: &&mut SuppressedRule| {
             entry.action == Action::Disable && entry.rule == rule && entry.scope.end == u32::MAX
         };
         let open = self.entries.iter_mut().rev().find(is_open);
@@ -158,7 +158,7 @@ impl Suppressions {
     }
 }
 
-impl Entry {
+impl SuppressedRule {
     fn as_unused(&self) -> Unused {
         let (name, rule) = (self.action.name(), &self.rule);
         let what = match self.action {

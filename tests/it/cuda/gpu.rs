@@ -10,7 +10,7 @@ use trainlint::replay::ir::lower;
 use trainlint::replay::run::Backend;
 use trainlint::replay::sample::Sampler;
 use trainlint::replay::search::search;
-use trainlint::replay::step::{lessons, tasks};
+use trainlint::replay::step::{tasks, training_jobs};
 use trainlint::report::replay::{Number, Optimizer, Step, Training};
 
 const SAMPLES: u64 = 1 << 16;
@@ -71,12 +71,12 @@ fn a_gpu_trains_as_the_cpu_does() {
             repaired: Training::default(),
         };
         let tasks = tasks(&step, 7);
-        let lessons = lessons(&step, &tasks);
+        let training_jobs = training_jobs(&step, &tasks);
         let start = Instant::now();
-        let there = device.train(&lessons, later).unwrap().unwrap();
+        let there = device.train(&training_jobs, later).unwrap().unwrap();
         println!("{}: {} runs in {:?}", optimizer.name(), there.len(), start.elapsed());
-        for (lesson, there) in lessons.iter().zip(there) {
-            let here = lesson.run(later).unwrap();
+        for (job, there) in training_jobs.iter().zip(there) {
+            let here = job.run(later).unwrap();
             let off = (here.loss - there.loss).abs() / here.loss;
             assert!(off < 1e-6, "{}: {here:?}, and the GPU {there:?}", optimizer.name());
         }

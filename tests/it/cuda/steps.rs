@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use trainlint::replay::cuda::STEP;
 use trainlint::replay::cuda::encode::Instruction;
-use trainlint::replay::cuda::lessons::{ActWords, DEFINED, Lessons, RunWords, STATE, run_of};
-use trainlint::replay::step::{BATCH, Lesson, ROUNDS, Run, lessons, tasks};
+use trainlint::replay::cuda::training_jobs::{ActWords, DEFINED, RunWords, STATE, TrainingJobs, run_of};
+use trainlint::replay::step::{BATCH, ROUNDS, Run, TrainingJob, tasks, training_jobs};
 use trainlint::report::replay::{Act, Call, Layer, Loss, Modes, Number, Optimizer, Step, Training};
 
 const SEED: u64 = 7;
@@ -33,8 +33,8 @@ fn built(compiler: &str, folder: &TempDir) -> PathBuf {
 }
 
 /// All runs, in launches of these rounds.
-fn there(kernels: &Kernels, lessons: &[Lesson], launches: &[[u32; 2]]) -> Vec<Run> {
-    let mut encoded = Lessons::of(lessons).expect("the kernel knows this training");
+fn there(kernels: &Kernels, training_jobs: &[TrainingJob], launches: &[[u32; 2]]) -> Vec<Run> {
+    let mut encoded = TrainingJobs::of(training_jobs).expect("the kernel knows this training");
     let mut work = vec![f64::NAN; encoded.slots as usize * BATCH * encoded.runs.len()];
     for [first, end] in launches {
         let mut words = [
@@ -52,7 +52,7 @@ fn there(kernels: &Kernels, lessons: &[Lesson], launches: &[[u32; 2]]) -> Vec<Ru
             words.iter_mut().map(|word| std::ptr::from_mut(word).cast()).collect();
         kernels.launch("train", &mut arguments, encoded.runs.len() as u32, THREADS);
     }
-    lessons.iter().zip(encoded.states.chunks(STATE)).map(|(lesson, state)| run_of(lesson, state)).collect()
+    training_jobs.iter().zip(encoded.states.chunks(STATE)).map(|(job, state)| run_of(job, state)).collect()
 }
 
 /// Any two numbers that are none are the same.
@@ -61,19 +61,19 @@ fn is_same(a: &Run, b: &Run) -> bool {
     bits(a.loss, b.loss) && bits(a.right, b.right) && a.curve == b.curve && a.ended == b.ended
 }
 
-fn check(kernels: &Kernels, name: &str, lessons: &[Lesson], rounds: u32) {
+fn check(kernels: &Kernels, name: &str, training_jobs: &[TrainingJob], rounds: u32) {
     let later = Instant::now() + Duration::from_secs(600);
     // What is evaluated lies behind the last round of all.
-    let there = there(kernels, lessons, &[[0, 1], [1, 17], [17, rounds], [ROUNDS, ROUNDS + 1]]);
-    for (lesson, there) in lessons.iter().zip(there) {
-        let here = lesson.run_for(rounds, later).unwrap();
+    let there = there(kernels, training_jobs, &[[0, 1], [1, 17], [17, rounds], [ROUNDS, ROUNDS + 1]]);
+    for (job, there) in training_jobs.iter().zip(there) {
+        let here = job.run_for(rounds, later).unwrap();
         assert!(is_same(&here, &there), "{name}: {here:?}, and the kernel {there:?}");
     }
 }
 
-/// All that the kernel is told of a lesson.
-fn words(lesson: &Lesson) -> (Vec<RunWords>, Vec<ActWords>, Vec<Instruction>, Vec<u64>) {
-    let encoded = Lessons::of(&[*lesson]).expect("the kernel knows this training");
+/// All that the kernel is told of a job.
+fn words(job: &TrainingJob) -> (Vec<RunWords>, Vec<ActWords>, Vec<Instruction>, Vec<u64>) {
+    let encoded = TrainingJobs::of(&[*job]).expect("the kernel knows this training");
     let numbers = encoded.numbers.iter().chain(&encoded.states).map(|number| number.to_bits()).collect();
     (encoded.runs, encoded.acts, encoded.code, numbers)
 }
@@ -88,14 +88,14 @@ fn the_kernel_trains_with_the_bits_of_the_cpu() {
     let steps = programs::steps();
     let all: Vec<_> = steps.iter().map(|(name, step)| (name, step, tasks(step, SEED))).collect();
     let mut known = BTreeSet::new();
-    let mut chosen: Vec<(&str, Lesson)> = Vec::new();
+    let mut chosen: Vec<(&str, TrainingJob)> = Vec::new();
     for (name, step, tasks) in &all {
-        let own = lessons(step, &tasks[..1]).into_iter().filter(|lesson| known.insert(words(lesson)));
-        chosen.extend(own.map(|lesson| (name.as_str(), lesson)));
+        let own = training_jobs(step, &tasks[..1]).into_iter().filter(|job| known.insert(words(job)));
+        chosen.extend(own.map(|job| (name.as_str(), job)));
     }
     assert!(chosen.len() >= 40, "the fixtures have only {} trainings", chosen.len());
     println!("{} trainings of {} findings in the fixtures", chosen.len(), all.len());
-    chosen.par_iter().for_each(|(name, lesson)| check(&kernels, name, &[*lesson], SOME));
+    chosen.par_iter().for_each(|(name, job)| check(&kernels, name, &[*job], SOME));
 }
 
 fn round(calls: &[Call]) -> Training {
@@ -147,7 +147,7 @@ fn the_kernel_knows_all_calls_optimizers_and_layers() {
             repaired: Training::default(),
         };
         let tasks = tasks(&step, SEED);
-        check(&kernels, &format!("training {index}"), &lessons(&step, &tasks)[..3], ROUNDS);
+        check(&kernels, &format!("training {index}"), &training_jobs(&step, &tasks)[..3], ROUNDS);
     }
 }
 

@@ -4,7 +4,7 @@ use super::owns_known;
 use crate::facts::{Script, walked};
 use crate::interp::modules::descendants;
 use crate::report::Place;
-use crate::trace::{At, Effect, Entry, Visit, visits};
+use crate::trace::{At, Effect, EntryPoint, Visit, visits};
 use crate::values::{ObjId, ObjSet};
 
 /// A step of an optimizer whose model is no longer the one that is trained.
@@ -99,6 +99,6 @@ fn gathering<'v, 't>(optimizer: ObjId, acts: &'v [Visit<'t>]) -> Option<&'v Visi
     )
 }
 
-fn at(entry: &Entry, visit: &Visit) -> At {
+fn at(entry: &EntryPoint, visit: &Visit) -> At {
     walked(entry.function, visit.event.place, &visit.loops, &visit.calls, visit.event.confidence)
 }

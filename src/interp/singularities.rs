@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// What the tables say of an operation with a pole: which it is, and the operands.
 struct Pole {
-    operation: Singular,
+    operation: Singularity,
     operand: Value,
     /// What is divided.
     above: Value,
@@ -33,7 +33,7 @@ impl Interp<'_> {
         }
         let result = self.written_out(above, below, place, result);
         let result = without_overflow_of(below, above, result);
-        self.note_pole(Singular::Divide, below, place, result)
+        self.note_pole(Singularity::Divide, below, place, result)
     }
 
     /// A power with a known exponent.
@@ -45,7 +45,7 @@ impl Interp<'_> {
         result: Value,
     ) -> Value {
         match exponent.as_num() {
-            Some(exponent) => self.note_pole(Singular::Power(exponent), base, place, result),
+            Some(exponent) => self.note_pole(Singularity::Power(exponent), base, place, result),
             None => result,
         }
     }
@@ -82,7 +82,7 @@ impl Interp<'_> {
     fn note_norm(&mut self, apply: &Apply<PoleKind>, call: &Invocation, result: Value) -> Value {
         match apply.args.first() {
             Some(of) if !is_one(&result) => {
-                self.note_pole(Singular::Norm, &call.value_of(of), call.place, result)
+                self.note_pole(Singularity::Norm, &call.value_of(of), call.place, result)
             }
             _ => result,
         }
@@ -90,8 +90,8 @@ impl Interp<'_> {
 
     fn note_operation(&mut self, pole: Pole, result: Value) -> Value {
         match pole.operation {
-            Singular::Divide => self.note_division(&pole.above, &pole.operand, pole.place, result),
-            Singular::Log { .. } => {
+            Singularity::Divide => self.note_division(&pole.above, &pole.operand, pole.place, result),
+            Singularity::Log { .. } => {
                 let result = written_out_log(&pole.operand, pole.place, result);
                 self.note_pole(pole.operation, &pole.operand, pole.place, result)
             }
@@ -126,7 +126,7 @@ impl Interp<'_> {
         }
     }
 
-    fn note_pole(&mut self, operation: Singular, operand: &Value, place: Place, result: Value) -> Value {
+    fn note_pole(&mut self, operation: Singularity, operand: &Value, place: Place, result: Value) -> Value {
         let (Some(operand), Some(tensor)) = (operand.as_tensor(), result.as_tensor()) else { return result };
         let Some(hazard) = hazard_of(operation, operand, place) else { return result };
         if hazard.is_of_gradient() && matches!(tensor.graph, Graph::None) {
@@ -155,13 +155,13 @@ impl Operands<'_> {
         }
     }
 
-    fn pole(&self, operation: Singular) -> Pole {
+    fn pole(&self, operation: Singularity) -> Pole {
         Pole { operation, operand: self.value(0), above: Value::Unknown, place: self.call.place }
     }
 
     /// A division is shown where its denominator stands.
     fn quotient(&self, above: Value, below: usize) -> Pole {
-        let operation = Singular::Divide;
+        let operation = Singularity::Divide;
         Pole { operation, operand: self.value(below), above, place: self.place(below) }
     }
 }
@@ -170,14 +170,14 @@ impl Operands<'_> {
 fn pole(kind: PoleKind, operands: &Operands) -> Option<Pole> {
     let operation = match kind {
         PoleKind::Div => return Some(operands.quotient(operands.value(0), 1)),
-        PoleKind::Arc => Singular::Arc,
-        PoleKind::Cholesky => Singular::Inverse(Solver::Cholesky),
-        PoleKind::Determinant => Singular::Inverse(Solver::Determinant),
-        PoleKind::Inverse => Singular::Inverse(Solver::Inverse),
-        PoleKind::LogDeterminant => Singular::Inverse(Solver::LogDeterminant),
-        PoleKind::Log => Singular::Log { plus: 0.0 },
-        PoleKind::Root => Singular::Root,
-        PoleKind::Rsqrt => Singular::Power(-0.5),
+        PoleKind::Arc => Singularity::InverseTrig,
+        PoleKind::Cholesky => Singularity::Inverse(Solver::Cholesky),
+        PoleKind::Determinant => Singularity::Inverse(Solver::Determinant),
+        PoleKind::Inverse => Singularity::Inverse(Solver::Inverse),
+        PoleKind::LogDeterminant => Singularity::Inverse(Solver::LogDeterminant),
+        PoleKind::Log => Singularity::Log { plus: 0.0 },
+        PoleKind::Root => Singularity::Root,
+        PoleKind::Rsqrt => Singularity::Power(-0.5),
         PoleKind::Diagonal
         | PoleKind::Finite
         | PoleKind::Moments
@@ -193,11 +193,11 @@ fn pole_of_range(word: RangeFunction, operands: &Operands) -> Option<Pole> {
     let operation = match word {
         RangeFunction::Div => return Some(operands.quotient(operands.value(0), 1)),
         RangeFunction::Reciprocal => return Some(operands.quotient(Value::int(1), 0)),
-        RangeFunction::Exp => Singular::Exp,
-        RangeFunction::Log | RangeFunction::Log2 | RangeFunction::Log10 => Singular::Log { plus: 0.0 },
-        RangeFunction::Log1p => Singular::Log { plus: 1.0 },
-        RangeFunction::Pow => Singular::Power(operands.value(1).as_num()?),
-        RangeFunction::Sqrt => Singular::Root,
+        RangeFunction::Exp => Singularity::Exp,
+        RangeFunction::Log | RangeFunction::Log2 | RangeFunction::Log10 => Singularity::Log { plus: 0.0 },
+        RangeFunction::Log1p => Singularity::Log { plus: 1.0 },
+        RangeFunction::Pow => Singularity::Power(operands.value(1).as_num()?),
+        RangeFunction::Sqrt => Singularity::Root,
         _ => return None,
     };
     Some(operands.pole(operation))
@@ -205,12 +205,12 @@ fn pole_of_range(word: RangeFunction, operands: &Operands) -> Option<Pole> {
 
 /// What threatens an operation on this operand. Masks, counts and data are what they are; what a model makes
 /// can be anything that its interval holds.
-fn hazard_of(operation: Singular, operand: &Rc<Tensor>, place: Place) -> Option<Hazard> {
+fn hazard_of(operation: Singularity, operand: &Rc<Tensor>, place: Place) -> Option<Hazard> {
     if !operand.learned || matches!(operand.source, Source::Mask | Source::Constant) {
         return None;
     }
     let is_regular = matches!(operand.relation.as_deref(), Some(Relation::Regular));
-    let inverts = matches!(operation, Singular::Inverse(_));
+    let inverts = matches!(operation, Singularity::Inverse(_));
     let matrix = inverts && operand.source != Source::Parameter && !is_regular;
     if inverts && !matrix {
         return None;
@@ -229,11 +229,11 @@ fn hazard_of(operation: Singular, operand: &Rc<Tensor>, place: Place) -> Option<
     let sure = if nearness == End::Reached { Confidence::High } else { Confidence::Medium };
     let hazard = Hazard {
         range,
-        plus: if let Singular::Log { plus } = operation { plus } else { 0.0 },
+        plus: if let Singularity::Log { plus } = operation { plus } else { 0.0 },
         nearness,
         what: operand.what,
         made_at: operand.made,
-        faded: operand.faded(),
+        lost_epsilon: operand.lost_epsilon(),
         ..Hazard::new(kind, place, operand.confidence.min(sure))
     };
     let doubt = if hazard.is_of_gradient() { Confidence::Medium } else { Confidence::High };

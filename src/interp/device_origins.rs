@@ -57,14 +57,18 @@ impl<'p> Interp<'p> {
         match value {
             Value::Unknown if name.is_some_and(|name| self.is_used_as_tensor(file, function, name)) => {
                 let confidence = Confidence::Medium;
-                Value::tensor(Tensor { home: Some(Home::Model), confidence, ..Tensor::default() })
+                Value::tensor(Tensor {
+                    device_origin: Some(DeviceOrigin::Module),
+                    confidence,
+                    ..Tensor::default()
+                })
             }
             Value::Tensor(tensor) if !inside && !tensor.is_array => {
-                let home = match tensor.home {
-                    Some(Home::Default { .. }) => None,
-                    _ => Some(Home::Model),
+                let device_origin = match tensor.device_origin {
+                    Some(DeviceOrigin::Default { .. }) => None,
+                    _ => Some(DeviceOrigin::Module),
                 };
-                Value::tensor(Tensor { home, ..(**tensor).clone() })
+                Value::tensor(Tensor { device_origin, ..(**tensor).clone() })
             }
             Value::Tuple(items) if !inside => {
                 let each = |item: &Value| self.given_to_forward(item, file, function, None, inside);
@@ -107,9 +111,9 @@ impl<'p> Interp<'p> {
     }
 }
 
-pub(super) fn with_home(value: Value, home: Option<Home>) -> Value {
+pub(super) fn with_device_origin(value: Value, device_origin: Option<DeviceOrigin>) -> Value {
     match &value {
-        Value::Tensor(tensor) => Value::tensor(Tensor { home, ..(**tensor).clone() }),
+        Value::Tensor(tensor) => Value::tensor(Tensor { device_origin, ..(**tensor).clone() }),
         _ => value,
     }
 }

@@ -20,7 +20,7 @@ impl<'p> Interp<'p> {
     }
 
     /// What the arguments of a loader say of the way it goes through its dataset.
-    pub(super) fn feeding(&mut self, call: &Invocation) -> Feeding {
+    pub(super) fn sample_order(&mut self, call: &Invocation) -> SampleOrder {
         let given = |name: &str| {
             let more = call.more.iter().find(|(known, _)| *known == name);
             more.map_or_else(|| call.get(name), |(_, passed)| passed.value.clone())
@@ -32,7 +32,7 @@ impl<'p> Interp<'p> {
         let listed = call.api.params.iter().any(|param| param.name == "shuffle");
         let shuffled = if listed { self.truth(&given("shuffle")) } else { None };
         let unsampled = absent("sampler") && absent("batch_sampler");
-        Feeding {
+        SampleOrder {
             in_order: shuffled.filter(|_| unsampled).map(|shuffled| !shuffled),
             unsampled,
             workers: given("num_workers").as_known_int(),

@@ -12,8 +12,8 @@ use ustr::Ustr;
 impl<'p> Interp<'p> {
     /// The one that was made at the same place before, and that an optimizer has, is another.
     pub(super) fn forget_gathered(&mut self, object: ObjId) {
-        if self.gathered.contains(object) {
-            self.gathered = self.gathered.iter().filter(|other| *other != object).collect();
+        if self.optimized.contains(object) {
+            self.optimized = self.optimized.iter().filter(|other| *other != object).collect();
         }
     }
 
@@ -22,7 +22,7 @@ impl<'p> Interp<'p> {
         let Some(state) = self.heap.get(optimizer).optimizer() else { return };
         let owns = state.owns.clone();
         let parts = owns.iter().fold(owns.clone(), |all, owner| all.union(&self.descendants(owner)));
-        self.gathered = self.gathered.union(&parts);
+        self.optimized = self.optimized.union(&parts);
         self.event(place, Effect::Gather { optimizer, parts, remembers }, Confidence::High);
     }
 
@@ -37,7 +37,7 @@ impl<'p> Interp<'p> {
 
     /// `model.fc = nn.Linear(...)` on what an optimizer has gathered already.
     pub(super) fn note_replaced(&mut self, owner: ObjId, name: Ustr, value: &Value, place: Place) {
-        if !self.gathered.contains(owner) || self.heap.get(owner).module().is_none() {
+        if !self.optimized.contains(owner) || self.heap.get(owner).module().is_none() {
             return;
         }
         let Some(part) = self.part(value).filter(|part| self.learns(*part) == Some(true)) else { return };
@@ -52,7 +52,7 @@ impl<'p> Interp<'p> {
 
     /// `model.classifier[6] = nn.Linear(...)`, where `model` is gathered and its parts are not known.
     pub(super) fn note_hidden_part(&mut self, holder: &Value, base: ExprId, value: &Value, place: Place) {
-        if !holder.is_unknown() || self.gathered.is_empty() {
+        if !holder.is_unknown() || self.optimized.is_empty() {
             return;
         }
         let Some(part) = self.part(value).filter(|part| self.learns(*part) == Some(true)) else { return };
@@ -63,7 +63,7 @@ impl<'p> Interp<'p> {
             outer = base;
             let Some(owner) = self.eval(outer).as_obj() else { continue };
             let hides = self.heap.get(owner).module().is_some_and(|module| module.weights == Learned::Opaque);
-            if hides && self.gathered.contains(owner) {
+            if hides && self.optimized.contains(owner) {
                 let confidence = self.heap.get(owner).confidence;
                 self.event(place, Effect::Replace { owner, part }, confidence);
             }

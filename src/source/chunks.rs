@@ -1,5 +1,5 @@
-//! Where a text can be cut so that its pieces can be parsed apart: between statements of the module, and of the
-//! classes in it. In a valid text a cut never falls into a statement. In a broken one a piece ends at the latest
+//! Where a text can be split so that its pieces can be parsed apart: between statements of the module, and of the
+//! classes in it. In a valid text a split never falls into a statement. In a broken one a piece ends at the latest
 //! where a function or class begins at the margin or among a class's members, so that what is broken breaks no
 //! more than its own piece.
 
@@ -16,21 +16,21 @@ const CLAUSES: [&[u8]; 5] = [b"case", b"elif", b"else", b"except", b"finally"];
 
 /// Where a piece begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct Chunk {
     pub start: usize,
     /// It holds more members of the class that began last.
     pub is_member: bool,
 }
 
 /// Where pieces begin, in order; the first begins with the text.
-pub fn cuts(text: &str) -> Vec<Cut> {
+pub fn chunks(text: &str) -> Vec<Chunk> {
     let bytes = text.as_bytes();
     // A string that never ends says that quotes are not what they seem.
-    let cuts = Scan::new(bytes, true).run().or_else(|| Scan::new(bytes, false).run());
-    cuts.unwrap_or_else(|| vec![START])
+    let chunks = Scan::new(bytes, true).run().or_else(|| Scan::new(bytes, false).run());
+    chunks.unwrap_or_else(|| vec![START])
 }
 
-const START: Cut = Cut { start: 0, is_member: false };
+const START: Chunk = Chunk { start: 0, is_member: false };
 
 /// The class at the margin that a line may be in.
 #[derive(Clone, Copy)]
@@ -45,7 +45,7 @@ enum Class<'a> {
 struct Scan<'a> {
     bytes: &'a [u8],
     trusts_quotes: bool,
-    cuts: Vec<Cut>,
+    chunks: Vec<Chunk>,
     depth: u32,
     class: Class<'a>,
     /// The line before ended with a backslash.
@@ -59,7 +59,7 @@ impl<'a> Scan<'a> {
         Scan {
             bytes,
             trusts_quotes,
-            cuts: vec![START],
+            chunks: vec![START],
             depth: 0,
             class: Class::None,
             is_continued: false,
@@ -68,13 +68,13 @@ impl<'a> Scan<'a> {
     }
 
     /// None when quotes are trusted, and should not be.
-    fn run(mut self) -> Option<Vec<Cut>> {
+    fn run(mut self) -> Option<Vec<Chunk>> {
         let mut at = 0;
         while at < self.bytes.len() {
             self.begin(at);
             at = self.line(at)?;
         }
-        Some(self.cuts)
+        Some(self.chunks)
     }
 
     /// A line that does not begin within a string.
@@ -99,34 +99,34 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether statements that are cut apart stand so far from the margin.
+    /// Whether statements that are split apart stand so far from the margin.
     fn is_level(&self, indent: &[u8]) -> bool {
         indent.is_empty() || matches!(self.class, Class::Indented(own) if own == indent)
     }
 
     /// A statement of the module begins, or a clause of one.
     fn statement(&mut self, at: usize, line: &[u8]) {
-        let is_after_members = self.cuts.last().is_some_and(|cut| cut.is_member);
+        let is_after_members = self.chunks.last().is_some_and(|chunk| chunk.is_member);
         self.is_decorated &= matches!(self.class, Class::None);
-        if self.may_cut(at, line) || is_after_members {
-            self.cuts.push(Cut { start: at, is_member: false });
+        if self.may_split(at, line) || is_after_members {
+            self.chunks.push(Chunk { start: at, is_member: false });
         }
         self.class = if head(line) == b"class" { Class::Begun } else { Class::None };
     }
 
     fn member(&mut self, at: usize, line: &[u8]) {
-        if self.may_cut(at, line) {
-            self.cuts.push(Cut { start: at, is_member: true });
+        if self.may_split(at, line) {
+            self.chunks.push(Chunk { start: at, is_member: true });
         }
     }
 
-    fn may_cut(&mut self, at: usize, line: &[u8]) -> bool {
+    fn may_split(&mut self, at: usize, line: &[u8]) -> bool {
         self.depth = 0;
         let head = head(line);
         let is_compound = COMPOUND.contains(&head);
         let is_decorated = std::mem::replace(&mut self.is_decorated, head == b"@");
         let is_part = CLAUSES.contains(&head) || (is_decorated && is_compound);
-        let last = self.cuts.last().map_or(0, |cut| cut.start);
+        let last = self.chunks.last().map_or(0, |chunk| chunk.start);
         at > last && !is_part && !head.is_empty() && (is_compound || at - last > LONG)
     }
 
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     fn pieces(text: &str) -> Vec<&str> {
-        let mut ends: Vec<usize> = cuts(text).iter().map(|cut| cut.start).collect();
+        let mut ends: Vec<usize> = chunks(text).iter().map(|chunk| chunk.start).collect();
         ends.push(text.len());
         ends.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect()
     }
@@ -235,7 +235,7 @@ mod tests {
             "    if x:\n        def h(self): pass\n    else:\n        y = 2\n",
             "(a, b) = 1, 2\nclass C: pass\n",
         ];
-        let members: Vec<bool> = cuts(&whole.concat()).iter().map(|cut| cut.is_member).collect();
+        let members: Vec<bool> = chunks(&whole.concat()).iter().map(|chunk| chunk.is_member).collect();
         assert_eq!(pieces(&whole.concat())[..3], whole[..3]);
         assert_eq!(members, [false, true, true, false, false]);
     }

@@ -1,23 +1,23 @@
-//! Cuts: where a value left behind the graph of what it was computed of, and which parameters that costs.
+//! Detach points: where a value left behind the graph of what it was computed of, and which parameters that costs.
 
 use super::{Interp, Invocation};
 use crate::apis::Api;
 use crate::report::Place;
-use crate::values::tensor::union_cuts;
+use crate::values::tensor::union_detach_points;
 use crate::values::*;
 use std::rc::Rc;
 
 impl<'p> Interp<'p> {
     /// A result without a graph of operands that have one.
-    pub(super) fn note_cut(&self, api: &Api, call: &Invocation, value: Value) -> Value {
-        let is_cut = |tensor: &Rc<Tensor>| match &tensor.graph {
+    pub(super) fn note_detach(&self, api: &Api, call: &Invocation, value: Value) -> Value {
+        let is_detached = |tensor: &Rc<Tensor>| match &tensor.graph {
             Graph::None => true,
             Graph::Live(nodes) => tensor.is_leaf && nodes.own,
             Graph::Unknown => false,
         };
         match &value {
-            Value::Tensor(tensor) if is_cut(tensor) => {}
-            Value::Tuple(items) if items.iter().any(|item| item.as_tensor().is_some_and(is_cut)) => {}
+            Value::Tensor(tensor) if is_detached(tensor) => {}
+            Value::Tuple(items) if items.iter().any(|item| item.as_tensor().is_some_and(is_detached)) => {}
             _ => return value,
         }
         let mut lost = ObjSet::default();
@@ -32,7 +32,7 @@ impl<'p> Interp<'p> {
         if lost.is_empty() {
             value
         } else {
-            cut(&value, &Cut { place: call.place, by: Some(api.name), lost })
+            cut(&value, &DetachPoint { place: call.place, by: Some(api.name), lost })
         }
     }
 
@@ -42,16 +42,16 @@ impl<'p> Interp<'p> {
         object: ObjId,
         module: &ModuleState,
         place: Option<Place>,
-    ) -> Option<Rc<[Cut]>> {
+    ) -> Option<Rc<[DetachPoint]>> {
         if self.grad != Some(false) || module.frozen != Some(false) {
             return None;
         }
-        Some(Rc::from([Cut { place: place?, by: None, lost: ObjSet::one(object) }]))
+        Some(Rc::from([DetachPoint { place: place?, by: None, lost: ObjSet::one(object) }]))
     }
 
     /// At the exit of a module: what is reached on some other way is not lost. Its parts are told apart here
     /// for the last time.
-    pub(super) fn settle_cuts(&mut self, output: Value) -> Value {
+    pub(super) fn settle_detach_points(&mut self, output: Value) -> Value {
         let mut live = ObjSet::default();
         leaves(&output, &mut live);
         self.out.reached.extend(live.iter());
@@ -60,11 +60,11 @@ impl<'p> Interp<'p> {
 }
 
 /// Adds a cut to the tensors of a value.
-fn cut(value: &Value, one: &Cut) -> Value {
+fn cut(value: &Value, one: &DetachPoint) -> Value {
     match value {
         Value::Tensor(tensor) if !tensor.graph.is_live() || tensor.is_leaf => {
-            let cuts = union_cuts(&tensor.cuts, &Some(Rc::from([one.clone()])));
-            Value::tensor(Tensor { cuts, ..(**tensor).clone() })
+            let detach_points = union_detach_points(&tensor.detach_points, &Some(Rc::from([one.clone()])));
+            Value::tensor(Tensor { detach_points, ..(**tensor).clone() })
         }
         Value::Tuple(items) => Value::tuple(items.iter().map(|item| cut(item, one)).collect()),
         other => other.clone(),
@@ -86,14 +86,14 @@ fn leaves(value: &Value, all: &mut ObjSet) {
 fn keep_lost(value: &Value, live: &ObjSet) -> Value {
     match value {
         Value::Tensor(tensor) => {
-            let Some(cuts) = &tensor.cuts else { return value.clone() };
-            let still = |cut: &Cut| {
+            let Some(detach_points) = &tensor.detach_points else { return value.clone() };
+            let still = |cut: &DetachPoint| {
                 let lost: ObjSet = cut.lost.iter().filter(|leaf| !live.contains(*leaf)).collect();
-                (!lost.is_empty()).then(|| Cut { lost, ..cut.clone() })
+                (!lost.is_empty()).then(|| DetachPoint { lost, ..cut.clone() })
             };
-            let kept: Vec<Cut> = cuts.iter().filter_map(still).collect();
-            let cuts = (!kept.is_empty()).then(|| Rc::from(kept));
-            Value::tensor(Tensor { cuts, ..(**tensor).clone() })
+            let kept: Vec<DetachPoint> = detach_points.iter().filter_map(still).collect();
+            let detach_points = (!kept.is_empty()).then(|| Rc::from(kept));
+            Value::tensor(Tensor { detach_points, ..(**tensor).clone() })
         }
         Value::Tuple(items) => Value::tuple(items.iter().map(|item| keep_lost(item, live)).collect()),
         other => other.clone(),

@@ -4,8 +4,8 @@
 use super::encode::{Encoded, Instruction, Output};
 use crate::replay::ir::lower;
 use crate::replay::step::{
-    BATCH, FEATURES, FEW, HIDDEN, Lesson, MANY, POINTS, ROUNDS, Refusal, Run, Weights, kind, learning_rate,
-    momentum, weight_decay,
+    BATCH, FEATURES, FEW, HIDDEN, MANY, POINTS, ROUNDS, Refusal, Run, TrainingJob, Weights, kind,
+    learning_rate, momentum, weight_decay,
 };
 use crate::report::replay::{Act, Call, Carried, LAYERS, Layer, Loss, Modes, Optimizer, Training};
 
@@ -38,9 +38,9 @@ pub type RunWords = [u32; 31];
 type HeadWords = [u32; 8];
 pub type ActWords = [u32; 2];
 
-/// Lessons that are ready to run, a block each.
+/// TrainingJobs that are ready to run, a block each.
 #[derive(Debug, Default)]
-pub struct Lessons {
+pub struct TrainingJobs {
     pub runs: Vec<RunWords>,
     pub acts: Vec<ActWords>,
     pub code: Vec<Instruction>,
@@ -50,20 +50,20 @@ pub struct Lessons {
     pub slots: u32,
 }
 
-impl Lessons {
+impl TrainingJobs {
     /// Nothing, where one of them is none that the kernel makes.
-    pub fn of(lessons: &[Lesson]) -> Option<Lessons> {
-        let mut encoded = Lessons::default();
-        for lesson in lessons {
-            encoded.add(lesson)?;
+    pub fn of(training_jobs: &[TrainingJob]) -> Option<TrainingJobs> {
+        let mut encoded = TrainingJobs::default();
+        for job in training_jobs {
+            encoded.add(job)?;
         }
         Some(encoded)
     }
 
-    fn add(&mut self, lesson: &Lesson) -> Option<()> {
-        let task = lesson.task;
+    fn add(&mut self, job: &TrainingJob) -> Option<()> {
+        let task = job.task;
         // Named one by one, so that what trainings get anew has to be thought of here.
-        let Training { round, divisor, loss, layers, modes, carries, elements } = lesson.training;
+        let Training { round, divisor, loss, layers, modes, carries, elements } = job.training;
         let Modes { learns_in_training, evaluated_in_training, .. } = *modes;
         if task.outputs > OUTPUTS
             || task.teacher.len() > START
@@ -74,7 +74,7 @@ impl Lessons {
         let act = self.acts.len() as u32;
         self.acts.extend(round.iter().map(|Act { call, every }| [number_of_call(*call), *every]));
         let head = self.head(loss, task.outputs);
-        let yardstick = self.head(&lesson.step.repaired.loss, task.outputs);
+        let yardstick = self.head(&job.step.repaired.loss, task.outputs);
         let mut words = [0; 31];
         words[..12].copy_from_slice(&[
             task.key[0],
@@ -82,19 +82,19 @@ impl Lessons {
             task.outputs as u32,
             act,
             round.len() as u32,
-            number_of_optimizer(kind(lesson.step)),
+            number_of_optimizer(kind(job.step)),
             *divisor,
             u32::from(*elements > 1),
             u32::from(*carries == Some(Carried::Freed)),
             u32::from(learns_in_training),
             u32::from(evaluated_in_training),
-            u32::from(lesson.is_drawn),
+            u32::from(job.is_drawn),
         ]);
         words[12..15].copy_from_slice(&layers.map(number_of_layer));
         words[15..23].copy_from_slice(&head);
         words[23..].copy_from_slice(&yardstick);
         self.runs.push(words);
-        self.states.extend(state(lesson));
+        self.states.extend(state(job));
         Some(())
     }
 
@@ -120,18 +120,18 @@ impl Lessons {
     }
 }
 
-fn state(lesson: &Lesson) -> Vec<f64> {
+fn state(job: &TrainingJob) -> Vec<f64> {
     let mut state = vec![0.0; STATE];
-    state[..lesson.task.teacher.len()].copy_from_slice(&lesson.task.teacher);
-    let weights: Vec<f64> = flat(&lesson.task.start);
+    state[..job.task.teacher.len()].copy_from_slice(&job.task.teacher);
+    let weights: Vec<f64> = flat(&job.task.start);
     state[START..START + weights.len()].copy_from_slice(&weights);
-    let step = lesson.step;
+    let step = job.step;
     let dropped = |training: &Training| training.modes.dropout.map_or(0.0, |share| share.value());
     state[SETTINGS..TOLD].copy_from_slice(&[
         learning_rate(step),
         momentum(step),
         weight_decay(step),
-        dropped(lesson.training),
+        dropped(job.training),
         dropped(&step.repaired),
     ]);
     state
@@ -142,16 +142,16 @@ fn flat(weights: &Weights) -> Vec<f64> {
     weights.iter().flatten().copied().collect()
 }
 
-/// What came of a lesson, from the numbers of its run.
-pub fn run_of(lesson: &Lesson, state: &[f64]) -> Run {
+/// What came of a job, from the numbers of its run.
+pub fn run_of(job: &TrainingJob, state: &[f64]) -> Run {
     let [loss, right, round, why] = [TOLD, TOLD + 1, TOLD + 2, TOLD + 3].map(|at| state[at]);
     let points = (0_u32..).zip(&state[CURVE..CURVE + POINTS as usize]);
-    let drawn = points.filter(|(_, loss)| lesson.is_drawn && loss.is_finite());
+    let drawn = points.filter(|(_, loss)| job.is_drawn && loss.is_finite());
     Run {
         loss,
         right,
         curve: drawn.map(|(point, loss)| [f64::from(point * (ROUNDS / POINTS)), *loss]).collect(),
-        ended: refusal(why as u32, lesson.training).map(|why| (round as u32, why)),
+        ended: refusal(why as u32, job.training).map(|why| (round as u32, why)),
     }
 }
 
