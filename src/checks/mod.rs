@@ -7,7 +7,7 @@ mod devices;
 mod graphs;
 pub mod kernels;
 pub mod layers;
-mod losses;
+pub mod losses;
 mod memory;
 pub mod modes;
 mod modules;

@@ -1,34 +1,26 @@
 //! The questions that rules ask of a rehearsal. Everything that several rules need to know is asked here
 //! once; a rule only says it to the user.
 
-mod activations;
 mod apis;
 mod data;
 pub(crate) mod edits;
 pub mod gpus;
-mod heads;
 pub mod layers;
-mod losses;
 mod made;
 mod memory;
 mod names;
 mod repairs;
 mod stand_ins;
-mod targets;
 pub(crate) mod timeline;
 mod untrained;
 
-pub use activations::{LoneClass, Misfit, MisfitLoss};
 pub use apis::{MissingName, Why};
 pub(crate) use data::FEW_ROWS;
-pub use heads::{Head, Heads};
-pub use losses::{NonScalar, SoftmaxedLoss};
 pub use made::RebuiltOptimizer;
 pub(crate) use memory::doubted_in_tests;
 pub use names::Names;
 pub(crate) use repairs::WrittenStep;
 pub use stand_ins::Repair;
-pub use targets::{BroadcastLoss, TargetFault, WrongTarget};
 pub use untrained::Untrained;
 
 use crate::apis::index::Pins;

@@ -105,7 +105,6 @@ impl<'p> Interp<'p> {
             // Of data it does not matter which function it went through.
             tensor.mark = (mark != Mark::Raw || tensor.learned).then_some((mark, call.place));
         }
-        self.note_lone_class(call, &tensor);
         let renews = api.range.is_some() || api.mark.is_some() || tensor.made.is_none();
         if !passed_on && renews {
             tensor.what = Some(api.name);
@@ -136,14 +135,6 @@ impl<'p> Interp<'p> {
         match api.loss {
             Some(_) => !old && call.get("reduction").as_str() == Some("mean"),
             None => by_mean(),
-        }
-    }
-
-    /// A softmax over one class, whose probability is always one.
-    fn note_lone_class(&mut self, call: &Invocation, tensor: &Tensor) {
-        let fresh = matches!(tensor.mark, Some((Mark::Softmax | Mark::LogSoftmax, at)) if at == call.place);
-        if fresh && tensor.learned && transfer::softmax_axis_size(call, tensor) == Some(Int::Known(1)) {
-            self.see(call.place, Sight::LoneClass, tensor.confidence);
         }
     }
 

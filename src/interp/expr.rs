@@ -1,11 +1,12 @@
 //! Expressions: what they evaluate to.
 
 use super::layered::symbolic;
-use super::{Call, Compare, Interp, Operation, Operator, Passed, python, transfer};
+use super::{Call, Compare, Interp, Operation, OperationResult, Operator, Passed, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::trace::{Effect, Over, When};
 use crate::values::*;
+use std::cell::RefCell;
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -245,8 +246,11 @@ impl<'p> Interp<'p> {
             result = self.note_power(a, b, place, result);
         }
         let mut result = self.formula_of_binary(op, a, b, result);
-        if op == BinaryOp::Sub {
-            result = self.note_spread(a, b, place, result);
+        if let (Some(left), Some(right)) = (a.as_tensor(), b.as_tensor()) {
+            let operator = Operator::Binary(op);
+            let done = OperationResult { operator, left, right, place, result: RefCell::new(result) };
+            self.on_operation_result(&done);
+            result = done.result.into_inner();
         }
         // A sum of losses is as large as any of them that nothing was multiplied with.
         let averaged = |side: &Value| side.as_tensor().is_some_and(|tensor| tensor.averaged);

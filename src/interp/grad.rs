@@ -107,25 +107,6 @@ impl<'p> Interp<'p> {
         Rc::from(module.source.text.get(span.range()).unwrap_or_default())
     }
 
-    /// A column that a model makes minus a vector of data: what comes of it stays with the value, until it
-    /// reaches a loss.
-    pub(super) fn note_spread(&mut self, left: &Value, right: &Value, place: Place, result: Value) -> Value {
-        let (Some(left), Some(right), Some(spread)) =
-            (left.as_tensor(), right.as_tensor(), result.as_tensor())
-        else {
-            return result;
-        };
-        if !(is_column_to(left, right) || is_column_to(right, left)) {
-            return result;
-        }
-        let (left, right) = (left.clone(), right.clone());
-        let confidence = spread.confidence;
-        let hazard = Hazard::new(HazardKind::PairwiseBroadcast, place, confidence);
-        let spread = Value::tensor(spread.with_hazard(hazard));
-        self.see(place, Sight::PairwiseBroadcast { left, right }, confidence);
-        spread
-    }
-
     /// `x.requires_grad = True` on a tensor that was in no graph: a leaf from here on.
     pub(super) fn asked(&self, receiver: &Value, name: Ustr, flag: &Value) -> Option<Value> {
         match receiver {
@@ -257,20 +238,4 @@ impl<'p> Interp<'p> {
             }
         }
     }
-}
-
-/// Whether what is learned has a part in a value.
-fn is_made(tensor: &Tensor) -> bool {
-    tensor.learned || tensor.graph.is_live()
-}
-
-/// Whether one is a column of predictions and the other a vector of data that may be as long.
-fn is_column_to(column: &Tensor, vector: &Tensor) -> bool {
-    let many = |size: &Int| matches!(size, Int::Sum(_)) || size.known().is_some_and(|size| size > 1);
-    let (Some(column), Some(vector), true) =
-        (&column.shape, &vector.shape, is_made(column) && !is_made(vector))
-    else {
-        return false;
-    };
-    matches!((&**column, &**vector), ([rows, Int::Known(1)], [size]) if rows == size && many(rows))
 }

@@ -92,6 +92,8 @@ events! {
     on_call(&Invocation<'_>);
     /// An operator is about to be applied to two tensors.
     on_operation(&Operation<'_>);
+    /// An operator was applied to two tensors.
+    on_operation_result(&OperationResult<'_>);
     /// A loss was computed.
     on_loss(&LossCall<'_>);
     /// A call has an effect that the tables name.
@@ -138,6 +140,8 @@ events! {
     on_layer_call(ObjId);
     /// A layer's own computation ran.
     on_layer_end(ObjId);
+    /// A layer of a stack ran.
+    on_stacked_layer(&StackedLayer);
     /// A condition was evaluated that decides what runs.
     on_condition(ExprId);
     /// An expression that is a statement was evaluated.
@@ -247,6 +251,25 @@ pub struct Operation<'e> {
     pub left: &'e Rc<Tensor>,
     pub right: &'e Rc<Tensor>,
     pub place: Place,
+}
+
+/// The same, and what it gave; a checker may change what is known of it.
+pub struct OperationResult<'e> {
+    pub operator: Operator,
+    pub left: &'e Rc<Tensor>,
+    pub right: &'e Rc<Tensor>,
+    pub place: Place,
+    pub result: RefCell<Value>,
+}
+
+/// A layer that was called because the stack that holds it was.
+pub struct StackedLayer {
+    /// Where the layer was put into the stack.
+    pub made: Place,
+    /// Where the stack was called.
+    pub called: Place,
+    /// The point at which the layer began to run.
+    pub began: TracePoint,
 }
 
 /// A call of a loss.
@@ -449,6 +472,11 @@ impl Interp<'_> {
 
     pub fn observed_since(&self, began: TracePoint) -> &[Observation] {
         self.out.observations.get(began.observations..).unwrap_or_default()
+    }
+
+    /// The same, for what has to say something else after all.
+    pub(crate) fn observed_since_mut(&mut self, began: TracePoint) -> &mut [Observation] {
+        self.out.observations.get_mut(began.observations..).unwrap_or_default()
     }
 
     /// Writes down something seen here, for the rules to find by its type.

@@ -69,7 +69,8 @@ pub use hooks::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, BackwardCall, Branch, Checker,
     Compare, Constructed, ContainerWrite, Declared, ElementRead, ElementWrite, Exhausted,
     ExpressionStatement, ForwardCall, FunctionApplied, Hooks, Instance, LayerCall, LoaderCall, LossCall,
-    MethodResult, Operation, Operator, Return, TensorCompare, Test, Tried, UnknownMethod, Update,
+    MethodResult, Operation, OperationResult, Operator, Return, StackedLayer, TensorCompare, Test, Tried,
+    UnknownMethod, Update,
 };
 pub use invocation::{Call, Invocation, Passed};
 pub(crate) use modules::mark_graph;

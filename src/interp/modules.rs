@@ -1,6 +1,7 @@
 //! Modules: what their calls do and give, their mode, and what lies inside them.
 
-use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall};
+use super::hooks::TracePoint;
+use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall, StackedLayer};
 use super::{call_path::Hop, class::Base, parameters::is_parameter};
 use crate::apis::{Api, Mark, Transfer};
 use crate::report::{Confidence, Place};
@@ -277,22 +278,18 @@ impl<'p> Interp<'p> {
                 continue;
             }
             let path = self.enter_path(Hop::Nth(call.place, index as u32));
-            let seen = self.out.observations.len();
+            let began = self.trace_point();
             value = self.call_value(child, &Call::with(call.place, [value]));
             self.path = path;
-            value = self.marked_at(child, call.place, value, seen);
+            value = self.marked_at(child, call.place, value, began);
         }
         value
     }
 
     /// What a stacked layer made of its input, it made where it was put into the stack.
-    fn marked_at(&mut self, layer: &Value, stack: Place, value: Value, seen: usize) -> Value {
+    fn marked_at(&mut self, layer: &Value, stack: Place, value: Value, began: TracePoint) -> Value {
         let Some(site) = layer.as_obj().map(|layer| self.heap.get(layer).site) else { return value };
-        for seen in &mut self.out.observations[seen..] {
-            if matches!(seen.get(), Some(Sight::LoneClass)) && seen.at.place == stack {
-                seen.at.place = site;
-            }
-        }
+        self.on_stacked_layer(&StackedLayer { made: site, called: stack, began });
         match value.as_tensor() {
             Some(tensor) if tensor.mark.is_some_and(|(_, place)| place == stack) => {
                 let mark = tensor.mark.map(|(mark, _)| (mark, site));

@@ -186,12 +186,8 @@ pub enum Sight {
     Loss(Rc<Loss>),
     /// A model was told the loss that it is trained with.
     Compiled(Rc<CompiledLoss>),
-    /// A softmax of something learned ran over an axis of one.
-    LoneClass,
     /// A value of a framework was asked for an attribute that the tables do not know; its class.
     UnknownAttribute { class: Ustr, name: Ustr },
-    /// A column of predictions and a vector of targets were subtracted, which gives all their pairs.
-    PairwiseBroadcast { left: Rc<Tensor>, right: Rc<Tensor> },
     /// `backward` on a tensor.
     Backward { loss: Rc<Tensor>, has_gradient: bool },
     /// Gradients of this were asked for as values; nothing accumulates.

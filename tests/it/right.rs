@@ -131,7 +131,12 @@ fn losses_that_fit_are_not_reproduced() {
         "sigmoid-mismatch",
         "softmax-before-cross-entropy",
     ];
-    let heads = |script: &Script| script.heads().into_iter().map(|one| script.replay_of_heads(one)).collect();
+    let heads = |script: &Script| {
+        checks::losses::heads(script)
+            .into_iter()
+            .map(|one| checks::losses::replay_of_heads(script, one))
+            .collect()
+    };
     let mut seen = 0;
     for rule in rules {
         seen += nothing_is_reproduced(replays(&fixed(rule), heads));
@@ -144,7 +149,7 @@ fn losses_that_fit_are_not_reproduced() {
 #[test]
 fn losses_of_pairs_are_not_reproduced() {
     let squares = |script: &Script| {
-        let meetings = script.meetings().into_iter();
+        let meetings = checks::losses::meetings(script).into_iter();
         meetings.map(|loss| script.replay_of_loss(loss, Loss::Squares)).collect()
     };
     assert!(nothing_is_reproduced(replays(&fixtures("broadcast-loss", "ok_"), squares)) >= 1);

@@ -1,8 +1,10 @@
 //! `backward()` on something that is not one number.
 
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
-use crate::report::{Fix, Severity};
+use crate::facts::{Findings, Places, Script};
+use crate::report::{Confidence, Fix, Place, Severity};
+use crate::trace::{At, Sight};
+use crate::values::{Int, Tensor};
 
 pub(super) static RULE: Rule = Rule {
     id: "non-scalar-backward",
@@ -15,8 +17,17 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// A backward of more than one number.
+struct NonScalar {
+    at: At,
+    shape: String,
+    /// As far as its sizes are known.
+    elements: u64,
+    made: Option<Place>,
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for backward in script.non_scalar_backwards() {
+    for backward in non_scalar_backwards(script) {
         let mut finding = script.finding(
             RULE.id,
             RULE.severity,
@@ -35,5 +46,42 @@ fn check(script: &Script, out: &mut Findings) {
                 .help("reduce it first: `loss.mean().backward()`"),
             &backward.at,
         );
+    }
+}
+
+fn non_scalar_backwards(script: &Script) -> Vec<NonScalar> {
+    let mut found = Vec::new();
+    let mut seen = Places::default();
+    for (at, sight) in script.sightings() {
+        let Sight::Backward { loss, has_gradient: false, .. } = sight else { continue };
+        let Some(confidence) = not_one(loss) else { continue };
+        if seen.insert(at.place) {
+            found.push(NonScalar {
+                at: At { confidence: at.confidence.min(confidence), ..at.clone() },
+                shape: script.shape(loss),
+                elements: known_elements(loss),
+                made: loss.made.filter(|made| *made != at.place),
+            });
+        }
+    }
+    found
+}
+
+/// The product of the sizes that are known, and two where that is one.
+fn known_elements(tensor: &Tensor) -> u64 {
+    let sizes = tensor.shape.iter().flat_map(|shape| shape.iter()).filter_map(Int::known);
+    let product = sizes.fold(1_u64, |all, size| all.saturating_mul(u64::try_from(size).unwrap_or(1)));
+    product.max(2)
+}
+
+/// How sure it is that a tensor holds more than one number; `None` when it may be one.
+fn not_one(tensor: &Tensor) -> Option<Confidence> {
+    let shape = tensor.shape.as_ref()?;
+    let known: i64 = shape.iter().filter_map(Int::known).product();
+    let symbolic = shape.iter().any(|size| matches!(size, Int::Sum(_)));
+    match (known, symbolic, shape.iter().any(Int::is_unknown)) {
+        (known, _, _) if known > 1 => Some(Confidence::High),
+        (1, true, false) => Some(Confidence::Medium),
+        _ => None,
     }
 }

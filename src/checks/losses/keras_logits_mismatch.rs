@@ -1,5 +1,7 @@
 //! Logits where a Keras loss expects probabilities.
 
+use super::heads::replay_of_heads;
+use super::taught::unflagged_logits;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
@@ -16,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for loss in script.unflagged_logits() {
+    for loss in unflagged_logits(script) {
         let flag = loss.flag.map_or("from_logits", |flag| flag.as_str());
         let finding = script
             .finding(
@@ -27,7 +29,7 @@ fn check(script: &Script, out: &mut Findings) {
             )
             .because(loss.made, "the numbers it gets are made here")
             .note("logits are clipped to [0, 1] as if they were probabilities: where that happens no gradient flows")
-            .replay(loss.heads.map(|heads| script.replay_of_heads(heads)))
+            .replay(loss.heads.map(|heads| replay_of_heads(script, heads)))
             .help(format!("give the loss `{flag}=True`, or the last layer a softmax or sigmoid"));
         out.push(finding, &loss.at);
     }

@@ -2,14 +2,21 @@
 
 mod bce_under_autocast;
 mod broadcast_loss;
+mod broadcasting;
+mod heads;
 mod keras_logits_mismatch;
 mod nll_without_log_softmax;
 mod one_class_softmax;
 mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
+mod softmax_removal;
+mod taught;
 mod wrong_target_dtype;
 
 use crate::checks::Concern;
+
+pub use broadcasting::meetings;
+pub use heads::{heads, replay_of_heads};
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[
@@ -22,5 +29,5 @@ pub(super) static CONCERN: Concern = Concern {
         &softmax_before_cross_entropy::RULE,
         &wrong_target_dtype::RULE,
     ],
-    checkers: &[&bce_under_autocast::CHECKER],
+    checkers: &[&bce_under_autocast::CHECKER, &broadcast_loss::CHECKER, &one_class_softmax::CHECKER],
 };

@@ -1,7 +1,9 @@
 //! A likelihood of something that is no logarithm of probabilities.
 
+use super::heads::replay_of_heads;
+use super::taught::{Misfit, unlogged_likelihoods};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Misfit, Script};
+use crate::facts::{Findings, Script};
 use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for loss in script.unlogged_likelihoods() {
+    for loss in unlogged_likelihoods(script) {
         let (message, made, note) = match loss.misfit {
             Misfit::NoLogarithm => (
                 "this loss takes log-probabilities, and gets probabilities",
@@ -33,7 +35,7 @@ fn check(script: &Script, out: &mut Findings) {
             .finding(RULE.id, RULE.severity, &loss.at, message)
             .because(loss.made, made)
             .note(note)
-            .replay(loss.heads.map(|heads| script.replay_of_heads(heads)))
+            .replay(loss.heads.map(|heads| replay_of_heads(script, heads)))
             .help("apply `log_softmax(x, dim=1)` to the logits, or give them to a cross-entropy");
         out.push(finding, &loss.at);
     }

@@ -1,7 +1,9 @@
 //! A sigmoid too many before a loss, or none where it needs one.
 
+use super::heads::replay_of_heads;
+use super::taught::{Misfit, MisfitLoss, sigmoid_misfits};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Misfit, MisfitLoss, Script};
+use crate::facts::{Findings, Script};
 use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,14 +18,14 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for loss in script.sigmoid_misfits() {
+    for loss in sigmoid_misfits(script) {
         let (message, made, note) = said(loss.misfit);
         let finding = script
             .finding(RULE.id, RULE.severity, &loss.at, message)
             .because(loss.made, made)
             .note(note)
             .help(repair(&loss))
-            .replay(loss.heads.map(|heads| script.replay_of_heads(heads)));
+            .replay(loss.heads.map(|heads| replay_of_heads(script, heads)));
         out.push(finding, &loss.at);
     }
 }

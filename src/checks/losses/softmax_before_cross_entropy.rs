@@ -1,8 +1,13 @@
 //! Probabilities where a loss expects logits.
 
+use super::heads::{Heads, replay_of_heads};
+use super::softmax_removal::without_softmax;
+use super::taught::taught_losses;
+use crate::apis::{Expects, Mark};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
-use crate::report::{Fix, Severity};
+use crate::facts::{Findings, Places, Script};
+use crate::report::{Fix, Place, Severity};
+use crate::trace::At;
 
 pub(super) static RULE: Rule = Rule {
     id: "softmax-before-cross-entropy",
@@ -15,8 +20,17 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// A loss that applies a softmax to what went through one.
+pub(super) struct SoftmaxedLoss {
+    pub at: At,
+    pub softmax: Place,
+    /// The loss expects logits because a flag says so.
+    by_flag: bool,
+    heads: Option<Heads>,
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for loss in script.softmaxed_losses() {
+    for loss in softmaxed_losses(script) {
         let finding = script
             .finding(
                 RULE.id,
@@ -26,21 +40,34 @@ fn check(script: &Script, out: &mut Findings) {
             )
             .because(loss.softmax, "the softmax it went through")
             .note("with two of them the probabilities stay nearly uniform, and gradients are small")
-            .replay(loss.heads.map(|heads| script.replay_of_heads(heads)))
+            .replay(loss.heads.map(|heads| replay_of_heads(script, heads)))
             .help(if loss.by_flag {
                 "drop `from_logits=True`, or the softmax"
             } else {
                 "pass the logits, and take the softmax where probabilities are read"
             });
         let fix = if loss.by_flag {
-            let fix = script.without_flag(loss.at.place, "from_logits");
+            let fix = script.without_argument(loss.at.place, "from_logits");
             fix.map(|edits| Fix::safe("drop `from_logits=True`", edits))
         } else {
-            script.without_softmax(&loss).map(|fix| match fix.is_kept {
+            without_softmax(script, &loss).map(|fix| match fix.is_kept {
                 true => Fix::safe("give the loss the logits", fix.edits),
                 false => Fix::guess("remove the softmax", fix.edits),
             })
         };
         out.push(finding.fix(fix), &loss.at);
     }
+}
+
+fn softmaxed_losses(script: &Script) -> Vec<SoftmaxedLoss> {
+    let mut found = Vec::new();
+    let mut seen = Places::default();
+    for loss in taught_losses(script) {
+        let Some((Mark::Softmax, softmax)) = loss.input.mark else { continue };
+        if loss.expects == Expects::Logits && seen.insert(loss.at.place) {
+            let heads = loss.heads();
+            found.push(SoftmaxedLoss { at: loss.at, softmax, by_flag: loss.compiled, heads });
+        }
+    }
+    found
 }

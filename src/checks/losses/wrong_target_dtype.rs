@@ -1,9 +1,13 @@
 //! Targets that their loss cannot take.
 
+use super::broadcasting::known_shape;
+use super::taught::{TaughtLoss, taught_losses};
+use crate::apis::{Expects, Pairs};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script, TargetFault, WrongTarget};
-use crate::report::{Fix, Severity};
-use crate::values::DType;
+use crate::facts::{Findings, Places, Script};
+use crate::report::{Fix, Place, Severity};
+use crate::trace::At;
+use crate::values::{DType, Int, Tensor};
 
 pub(super) static RULE: Rule = Rule {
     id: "wrong-target-dtype",
@@ -16,8 +20,31 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// A target that its loss cannot take.
+struct WrongTarget {
+    at: At,
+    fault: TargetFault,
+    dtype: DType,
+    shape: String,
+    made: Option<Place>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TargetFault {
+    /// Classes by their index, in another dtype than indices have.
+    IndexDtype,
+    /// Classes by their index, with an axis of one behind them.
+    Column,
+    /// Probabilities of classes, in a dtype of integers.
+    WholeProbabilities,
+    /// Numbers for each output, in a dtype of integers.
+    WholeNumbers,
+    /// Numbers for each output, in a wider dtype than the output's.
+    Wider,
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for target in script.wrong_targets() {
+    for target in wrong_targets(script) {
         let (expected, help, cast) = said(target.fault);
         let cast = match target.dtype {
             DType::Int64 => cast.trim_end_matches(".long()"),
@@ -61,5 +88,75 @@ fn said(fault: TargetFault) -> (&'static str, &'static str, &'static str) {
         ),
         TargetFault::WholeNumbers => ("it takes floats", "cast them: `target.float()`", ".float()"),
         TargetFault::Wider => ("the predictions are float32", "cast them: `target.float()`", ".float()"),
+    }
+}
+
+fn wrong_targets(script: &Script) -> Vec<WrongTarget> {
+    let mut found = Vec::new();
+    let mut seen = Places::default();
+    for loss in taught_losses(script) {
+        let Some(target) = loss.target.and_then(|value| value.as_tensor()) else { continue };
+        let (Some(dtype), false) = (target.dtype, target.is_array) else { continue };
+        let Some(fault) = loss.fault_of(target, dtype) else { continue };
+        if seen.insert(loss.at.place) {
+            found.push(WrongTarget {
+                at: At { confidence: target.confidence.min(loss.at.confidence), ..loss.at },
+                fault,
+                dtype,
+                shape: known_shape(script, target),
+                made: target.made,
+            });
+        }
+    }
+    found
+}
+
+impl TaughtLoss<'_> {
+    fn fault_of(&self, target: &Tensor, dtype: DType) -> Option<TargetFault> {
+        if self.spec.classes.is_some() {
+            return self.fault_of_classes(target, dtype);
+        }
+        let whole = !dtype.is_float();
+        let makes_floats = self.input.learned && self.input.dtype.is_none_or(DType::is_float);
+        match self.spec.pairs? {
+            Pairs::Equal if whole && makes_floats => Some(TargetFault::WholeNumbers),
+            _ if !self.spec.strict => None,
+            _ if whole && makes_floats => Some(TargetFault::WholeNumbers),
+            _ if dtype == DType::Float64 && self.input.dtype == Some(DType::Float32) => {
+                Some(TargetFault::Wider)
+            }
+            _ => None,
+        }
+    }
+
+    /// The target of a loss over classes: indices, one axis short of the input, or probabilities in its shape.
+    fn fault_of_classes(&self, target: &Tensor, dtype: DType) -> Option<TargetFault> {
+        let index = matches!(dtype, DType::Int64 | DType::UInt8);
+        let Some(rank) = target.rank() else {
+            // In no shape are such integers classes, or floats anything to a loss that picks by index.
+            let never = !index && (!dtype.is_float() || self.expects == Expects::LogProbabilities);
+            return never.then_some(TargetFault::IndexDtype);
+        };
+        let input = match (self.input.rank(), &self.input.last) {
+            (Some(rank), _) => rank,
+            // Whatever a layer gives, a vector of targets means a matrix of scores.
+            (None, Some(last)) if rank == 1 && *last != Int::Known(1) => 2,
+            _ => return None,
+        };
+        if rank + 1 == input {
+            return (!index).then_some(TargetFault::IndexDtype);
+        }
+        let classes = self.classes().and_then(|classes| classes.known()).filter(|classes| *classes > 1)?;
+        let given = target.shape.as_ref()?.get(1)?.known()?;
+        if rank != input || rank != 2 {
+            return None;
+        }
+        match given {
+            1 => Some(TargetFault::Column),
+            given if given == classes && !dtype.is_float() && self.expects == Expects::Logits => {
+                Some(TargetFault::WholeProbabilities)
+            }
+            _ => None,
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! What to change in a script so that a finding goes: edits of its own statements, under the names that it says
 //! itself. Every answer may be that there is no plain change.
 
-mod losses;
 mod values;
 
 use super::Script;

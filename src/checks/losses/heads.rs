@@ -1,9 +1,9 @@
 //! Losses for a stand-in: as a script has them, read off what reaches them and what they expect, and as they should
 //! be.
 
-use super::Script;
-use super::activations::TaughtLoss;
+use super::taught::{TaughtLoss, taught_losses};
 use crate::apis::{Expects, Mark};
+use crate::facts::Script;
 use crate::report::replay::{Domain, Form, Framework, Function, Loss, Program, Replay};
 
 /// Keras keeps probabilities so far from zero and one (`keras.backend.epsilon()`).
@@ -106,14 +106,12 @@ impl TaughtLoss<'_> {
     }
 }
 
-impl Script<'_> {
-    /// A loss over classes as it is against what it should be.
-    pub fn replay_of_heads(&self, heads: Heads) -> Replay {
-        self.replay_of_loss(heads.script.program(), heads.right.program())
-    }
+/// A loss over classes as it is against what it should be.
+pub fn replay_of_heads(script: &Script, heads: Heads) -> Replay {
+    script.replay_of_loss(heads.script.program(), heads.right.program())
+}
 
-    /// All losses over classes that teach something.
-    pub fn heads(&self) -> Vec<Heads> {
-        self.taught_losses().filter_map(|loss| loss.heads()).collect()
-    }
+/// All losses over classes that teach something.
+pub fn heads(script: &Script) -> Vec<Heads> {
+    taught_losses(script).filter_map(|loss| loss.heads()).collect()
 }

@@ -1,0 +1,170 @@
+//! Whether a loss gets what it expects: logits, probabilities, or their logarithms.
+
+use super::heads::Heads;
+use crate::apis::{Expects, LossSpec, Mark};
+use crate::facts::{Places, Script};
+use crate::report::Place;
+use crate::trace::{At, Sight};
+use crate::values::{Graph, Int, Tensor, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use ustr::Ustr;
+
+/// A loss that teaches a model something.
+pub(super) struct TaughtLoss<'a> {
+    /// Where it is called; of a model that a framework trains, where it is given.
+    pub at: At,
+    pub name: Ustr,
+    pub spec: LossSpec,
+    pub expects: Expects,
+    pub input: &'a Tensor,
+    /// `None` where a framework trains.
+    pub target: Option<&'a Value>,
+    pub compiled: bool,
+}
+
+/// A loss that gets something else than it expects.
+pub(super) struct MisfitLoss {
+    pub at: At,
+    pub misfit: Misfit,
+    /// What made its input what it is.
+    pub made: Place,
+    /// The parameter of the loss that decides what it expects.
+    pub flag: Option<Ustr>,
+    pub heads: Option<Heads>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Misfit {
+    /// The loss applies a sigmoid to the result of one.
+    TwoSigmoids,
+    /// The loss applies a sigmoid to the result of a softmax.
+    SigmoidOfSoftmax,
+    /// The loss applies a softmax to the result of a sigmoid.
+    SoftmaxOfSigmoid,
+    /// The loss takes probabilities, and gets any numbers.
+    NoProbabilities,
+    /// The loss takes logarithms of probabilities, and gets probabilities.
+    NoLogarithm,
+    /// The loss takes logarithms of probabilities, and gets any numbers.
+    NoLogProbabilities,
+}
+
+/// Losses of values that a model makes, with a graph behind them.
+pub(super) fn taught_losses<'a>(script: &Script<'a>) -> impl Iterator<Item = TaughtLoss<'a>> {
+    let several = several_losses(script);
+    script.sightings().filter_map(move |(at, sight)| {
+        if several.contains(&at.place) {
+            return None;
+        }
+        let (name, spec, expects, output, target, place) = match sight {
+            Sight::Loss(loss) => {
+                (loss.loss, loss.spec, loss.expects, &loss.input, Some(&loss.target), at.place)
+            }
+            Sight::Fit { loss: Some(loss), .. } | Sight::Compiled(loss) => {
+                (loss.loss, loss.spec, loss.expects, &loss.output, None, loss.place)
+            }
+            _ => return None,
+        };
+        let input: &Tensor = output.as_tensor()?;
+        let compiled = target.is_none();
+        let at = At { place, confidence: at.confidence.min(input.confidence), ..at.clone() };
+        let teaches = compiled || !matches!(input.graph, Graph::None);
+        teaches.then_some(TaughtLoss { at, name, spec, expects, input, target, compiled })
+    })
+}
+
+/// Places where one of several losses is called: the choice may fit what they are called on.
+fn several_losses(script: &Script) -> FxHashSet<Place> {
+    let mut known: FxHashMap<Place, Ustr> = FxHashMap::default();
+    let mut several = FxHashSet::default();
+    for (at, sight) in script.sightings() {
+        if let Sight::Loss(loss) = sight
+            && *known.entry(at.place).or_insert(loss.loss) != loss.loss
+        {
+            several.insert(at.place);
+        }
+    }
+    several
+}
+
+/// Losses on two classes that get a sigmoid too many or none.
+pub(super) fn sigmoid_misfits(script: &Script) -> Vec<MisfitLoss> {
+    misfits(script, |loss| {
+        let mark = loss.input.mark?.0;
+        match (loss.expects, mark) {
+            (Expects::BinaryLogits, Mark::Sigmoid) => Some(Misfit::TwoSigmoids),
+            (Expects::BinaryLogits, Mark::Softmax) if !loss.is_lone() => Some(Misfit::SigmoidOfSoftmax),
+            (Expects::Logits, Mark::Sigmoid) => Some(Misfit::SoftmaxOfSigmoid),
+            (Expects::BinaryProbabilities, _) if loss.spec.expects.flag().is_none() => {
+                loss.leaves_unit().then_some(Misfit::NoProbabilities)
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Losses that take probabilities unless a flag says otherwise, and get any numbers.
+pub(super) fn unflagged_logits(script: &Script) -> Vec<MisfitLoss> {
+    misfits(script, |loss| {
+        loss.spec.expects.flag()?;
+        let takes = matches!(loss.expects, Expects::Probabilities | Expects::BinaryProbabilities);
+        let lone = loss.expects == Expects::Probabilities && loss.is_lone();
+        (takes && !lone && loss.leaves_unit()).then_some(Misfit::NoProbabilities)
+    })
+}
+
+/// Likelihoods of something that is no logarithm of probabilities.
+pub(super) fn unlogged_likelihoods(script: &Script) -> Vec<MisfitLoss> {
+    misfits(script, |loss| match (loss.expects, loss.input.mark?.0) {
+        (Expects::LogProbabilities, Mark::Softmax | Mark::Sigmoid) => Some(Misfit::NoLogarithm),
+        (Expects::LogProbabilities, Mark::Raw) => Some(Misfit::NoLogProbabilities),
+        _ => None,
+    })
+}
+
+fn misfits(script: &Script, judge: impl Fn(&TaughtLoss) -> Option<Misfit>) -> Vec<MisfitLoss> {
+    let mut found = Vec::new();
+    let mut seen = Places::default();
+    for loss in taught_losses(script) {
+        let (Some(misfit), Some((_, made))) = (judge(&loss), loss.input.mark) else { continue };
+        if seen.insert(loss.at.place) {
+            let (heads, flag) = (loss.heads(), loss.spec.expects.flag());
+            found.push(MisfitLoss { at: loss.at, misfit, made, flag, heads });
+        }
+    }
+    found
+}
+
+impl TaughtLoss<'_> {
+    /// The input can be outside of `[0, 1]`, because nothing has made it probabilities.
+    fn leaves_unit(&self) -> bool {
+        match self.input.mark {
+            Some((Mark::Raw, _)) => self.input.range.is_none_or(|range| range.low < 0.0 || range.high > 1.0),
+            Some((Mark::LogSoftmax | Mark::LogSigmoid, _)) => true,
+            _ => false,
+        }
+    }
+
+    /// It is a loss over classes of which one is right.
+    pub(super) fn excludes(&self) -> bool {
+        match self.expects {
+            Expects::Logits => true,
+            Expects::Probabilities => self.spec.expects.flag().is_some(),
+            _ => false,
+        }
+    }
+
+    /// There is one class only.
+    pub(super) fn is_lone(&self) -> bool {
+        self.classes() == Some(Int::Known(1))
+    }
+
+    pub(super) fn classes(&self) -> Option<Int> {
+        match (&self.input.shape, self.spec.classes) {
+            (Some(shape), Some(axis)) if shape.len() > 1 => shape.get(usize::try_from(axis).ok()?).cloned(),
+            (Some(shape), None) if shape.len() > 1 => shape.last().cloned(),
+            (Some(_), _) => None,
+            (None, _) => self.input.last.clone(),
+        }
+    }
+}
