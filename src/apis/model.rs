@@ -278,6 +278,8 @@ pub enum Role {
     Tensor,
     Parameter,
     Module,
+    /// Computes a loss.
+    Criterion,
     Optimizer,
     Scheduler,
     Loader,

@@ -78,6 +78,8 @@ vocabulary! {
     DeepCopy "deep-copy" (X) "an equal value of its own; parameters of a module are other parameters";
     Deepspeed "deepspeed" (Model Optimizer Data Scheduler)
         "(engine, optimizer, loader, scheduler); the engine is a module and steps its optimizer";
+    CriterionResult "criterion-result" (Args [Kwargs])
+        "a loss in the graph of all of these, of unknown shape; of several results the first";
     Dense "dense" (X OutFeatures [Activation]) "last dimension becomes out_features";
     DerivativeOf "derivative-of" (F Argnums HasAux [Word]) [makes_function]
         "a function that gives the derivative of what f gives, with 'value' beside its value";

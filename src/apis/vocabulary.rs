@@ -22,6 +22,7 @@ pub const ROLES: &[(&str, Role)] = &[
     ("tensor", Role::Tensor),
     ("parameter", Role::Parameter),
     ("module", Role::Module),
+    ("criterion", Role::Criterion),
     ("optimizer", Role::Optimizer),
     ("scheduler", Role::Scheduler),
     ("loader", Role::Loader),

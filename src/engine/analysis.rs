@@ -57,6 +57,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
     for rule in checks::all() {
         (rule.check)(&script, &mut findings);
     }
+    script.say_assumptions(&mut findings);
     let key = |key: crate::trace::FnKey| (key.file, key.function.0);
     FileReport {
         findings: findings.0.into_iter().map(|(finding, seeded)| (finding, seeded.map(key))).collect(),

@@ -2,6 +2,7 @@
 //! once; a rule only says it to the user.
 
 mod apis;
+mod assumed;
 mod data;
 pub(crate) mod edits;
 pub mod gpus;

@@ -149,7 +149,11 @@ impl<'p> Interp<'p> {
                     Some(_) => Value::Unknown,
                     None => items.any,
                 };
-                targets.iter().for_each(|target| self.assign(*target, any.clone()));
+                // What a criterion gives beside the loss may be plain numbers.
+                let lone = any.as_tensor().is_some_and(|tensor| tensor.source == Source::Loss);
+                for (at, target) in targets.iter().enumerate() {
+                    self.assign(*target, if lone && at > 0 { Value::Unknown } else { any.clone() });
+                }
             }
         }
     }

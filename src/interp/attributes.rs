@@ -2,6 +2,7 @@
 //! bound methods; and writing and deleting them.
 
 use super::{AttributeWrite, Call, Interp, class::Base, python};
+use crate::names::Subject;
 use crate::report::{Confidence, Place};
 use crate::trace::Sight;
 use crate::values::*;
@@ -157,6 +158,11 @@ impl<'p> Interp<'p> {
             if let Some(role) = self.apis.role_by_use(used, called) {
                 let site = self.heap.get(object).site;
                 return self.of_role(role, site, name, value);
+            }
+            let site = self.heap.get(object).site;
+            let taken = self.taken_as(state.file, Subject::Own(state.class, name), site, value.clone());
+            if !taken.is_unknown() {
+                return taken;
             }
         }
         value

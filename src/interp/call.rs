@@ -278,8 +278,14 @@ impl<'p> Interp<'p> {
         }
         let floor = self.ration(closure.file);
         let seen = self.out.observations.len();
-        if self.seeded.is_none() {
-            self.out.called.insert(key);
+        match self.seeded {
+            None => {
+                self.out.called.insert(key);
+            }
+            Some(entry) if entry != key && self.trust == Confidence::High => {
+                self.entered.insert(key);
+            }
+            Some(_) => {}
         }
         let tree = self.tree(closure.file);
         let function = tree.function(closure.function);
@@ -325,6 +331,7 @@ impl<'p> Interp<'p> {
         if exhausted {
             // What it did not come to do may undo what it did: nothing of it counts.
             self.exhausted.insert(key);
+            self.entered.remove(&key);
             self.out.observations.truncate(seen);
             self.on_abandoned(&Abandoned { receiver });
             self.havoc_with(call, receiver);

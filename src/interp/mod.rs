@@ -50,6 +50,7 @@ mod recipes;
 mod refine;
 mod replicas;
 pub mod reveal;
+mod roles;
 mod run;
 mod sample_order;
 mod scaling;
@@ -151,9 +152,13 @@ pub struct Interp<'p> {
     length_symbols: FxHashMap<ObjId, Symbol>,
     /// Ids of graphs that are followed, by where that began.
     followed: FxHashMap<(CallPath, Place), u32>,
+    /// What unknown values are taken for.
+    roles: roles::Roles,
     /// Instances of classes whose methods nothing called.
     instances: FxHashMap<ObjId, Value>,
     pub(crate) seeded: Option<FnKey>,
+    /// Functions that were run from one that nothing called.
+    entered: FxHashSet<FnKey>,
     /// The confidence of what is being rehearsed: low where parameters were typed by their names.
     trust: Confidence,
     /// A `with` statement whose context is being called.

@@ -2,7 +2,7 @@
 
 use super::{Call, CallPath, CallPaths, Hooks, Interp, Passed, Settings};
 use crate::apis::{Apis, Role};
-use crate::names::Project;
+use crate::names::{Project, Subject};
 use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::*;
 use crate::trace::{EntryPoint, FnKey, LoopId, LoopInfo, Node, Over, Rehearsal};
@@ -75,8 +75,10 @@ impl<'p> Interp<'p> {
             stars: super::scope::MOST_STARS,
             length_symbols: FxHashMap::default(),
             followed: FxHashMap::default(),
+            roles: super::roles::Roles::default(),
             instances: FxHashMap::default(),
             seeded: None,
+            entered: FxHashSet::default(),
             trust: Confidence::High,
             awaiting: None,
             default_device: Device::Cpu,
@@ -128,20 +130,25 @@ impl<'p> Interp<'p> {
         self.out.entries.push(EntryPoint { function: None, nodes });
     }
 
-    /// Functions and methods of the file that nothing called, with what can be said of their parameters.
+    /// Functions and methods of the file that nothing called, with what can be said of their parameters: callers
+    /// before what they call, so that a function is rehearsed as it is called, if only by one of these.
     fn uncalled(&mut self, file: FileId) {
         let tree = self.tree(file);
         let mattering = self.mattering(file);
-        for (index, matters) in mattering.into_iter().enumerate() {
+        let wanted = |interp: &Self, index: &usize| {
+            let function = FnId(*index as u32);
+            let definition = tree.function(function);
+            let asked = interp.is_asked_about(FnKey { file, function });
+            let matters = mattering[*index] || interp.is_hook(file, definition) || asked;
+            matters && definition.parent.is_none() && definition.name != "<lambda>"
+        };
+        let wanted: Vec<usize> = (0..tree.functions.len()).filter(|index| wanted(self, index)).collect();
+        for index in self.callers_first(file, wanted) {
             let function = FnId(index as u32);
             let key = FnKey { file, function };
             let definition = tree.function(function);
-            let nested = definition.parent.is_some();
-            let matters = matters || self.is_hook(file, definition) || self.is_asked_about(key);
-            if nested || self.out.called.contains(&key) || !matters {
-                continue;
-            }
-            if definition.name == "<lambda>" {
+            let is_asked = self.is_asked_about(key);
+            if self.out.called.contains(&key) || (self.entered.contains(&key) && !is_asked) {
                 continue;
             }
             if self.is_out_of_fuel() {
@@ -152,6 +159,17 @@ impl<'p> Interp<'p> {
             self.seed(key, definition);
             self.floor = 0;
         }
+    }
+
+    /// Functions that no other of these mentions come first.
+    fn callers_first(&self, file: FileId, wanted: Vec<usize>) -> Vec<usize> {
+        let (tree, names) = (self.tree(file), &self.module(file).names);
+        let is_mentioned = |index: &usize| {
+            let name = tree.functions[*index].name;
+            wanted.iter().any(|other| other != index && names.scopes[*other].mentions.contains(name))
+        };
+        let (inner, outer): (Vec<usize>, Vec<usize>) = wanted.iter().copied().partition(is_mentioned);
+        outer.into_iter().chain(inner).collect()
     }
 
     /// Forwards that make tensors and that nothing called, where something is put on the GPU: last, so that
@@ -386,6 +404,11 @@ impl<'p> Interp<'p> {
             if !value.is_unknown() {
                 return value;
             }
+        }
+        let subject = Subject::Local(scope, param.name);
+        let value = self.taken_as(closure.file, subject, place, Value::Unknown);
+        if !value.is_unknown() {
+            return value;
         }
         if self.apis.role_by_name(&param.name) == Some(Role::Module) {
             let module = self.opaque_module(place, Device::Unknown);

@@ -3,7 +3,7 @@
 
 use super::{Interp, ModuleFrame, Scope, python};
 use crate::apis::Role;
-use crate::names::Target;
+use crate::names::{Subject, Target};
 use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::*;
 use crate::values::*;
@@ -370,13 +370,15 @@ impl<'p> Interp<'p> {
         let Some(scope) = self.scopes.get(&env).copied() else { return value };
         let uses = &self.module(scope.file).names.uses;
         let (used, called) = (uses.of_local(scope.function, name), uses.called_local(scope.function, name));
-        let Some(role) = self.apis.role_by_use(used, called) else { return value };
+        let place = self.heap.get(env).site;
+        let Some(role) = self.apis.role_by_use(used, called) else {
+            return self.taken_as(scope.file, Subject::Local(scope.function, name), place, value);
+        };
         // A parameter of another framework is cleared as well; an optimizer steps, or is called one.
         let lone = used.iter().all(|attribute| !self.is_of_optimizers_alone(*attribute));
         if role == Role::Optimizer && lone && self.apis.role_by_name(&name) != Some(role) {
             return value;
         }
-        let place = self.heap.get(env).site;
         self.of_role(role, place, name, value)
     }
 
@@ -393,6 +395,21 @@ impl<'p> Interp<'p> {
         python::aside(self, name.precomputed_hash(), |interp| interp.made_of_role(role, place, value))
     }
 
+    /// Something unknown, as what it is taken for.
+    pub(super) fn taken_as(&mut self, file: FileId, subject: Subject, place: Place, value: Value) -> Value {
+        let Some(taken) =
+            Some(&value).filter(|value| value.is_unknown()).and_then(|_| self.taken_for(file, subject))
+        else {
+            return value;
+        };
+        let made = self.of_role(taken.role, place, subject.name(), value);
+        if let Some(object) = made.as_obj() {
+            self.heap.get_mut(object).confidence = taken.confidence;
+            self.assume(file, subject, &taken);
+        }
+        made
+    }
+
     fn made_of_role(&mut self, role: Role, place: Place, value: Value) -> Value {
         match role {
             Role::Module => {
@@ -407,6 +424,13 @@ impl<'p> Interp<'p> {
             Role::Tensor if value.is_unknown() => {
                 Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() })
             }
+            Role::Criterion => match self.apis.class_of(role) {
+                Some(class) => {
+                    let state = State::Module(ModuleState { mode: Mode::Unknown, ..ModuleState::default() });
+                    Value::Obj(self.alloc_as(place, ClassRef::Api(class), state, Confidence::Medium))
+                }
+                None => value,
+            },
             Role::Scaler | Role::Scheduler | Role::Engine => match self.apis.class_of(role) {
                 Some(class) => {
                     let state = if role == Role::Scaler { State::Scaler } else { State::Plain };

@@ -5,6 +5,7 @@ mod imported;
 mod library;
 mod lookup;
 mod project;
+mod relations;
 mod set;
 mod uses;
 mod walk;
@@ -12,6 +13,7 @@ mod walk;
 pub use imported::{Mention, mentions, qualified, spelled};
 pub use library::Library;
 pub use project::{Module, Project, Target};
+pub use relations::{Act, LoopIndex, Origin, Relations, Subject, subject_of};
 pub use set::NameSet;
 pub use uses::{Used, Uses};
 
@@ -53,6 +55,11 @@ pub struct Scope {
 impl Names {
     pub fn of(tree: &Tree) -> Names {
         walk::names(tree)
+    }
+
+    /// Whether any function mentions one of these.
+    pub fn speaks_of(&self, words: &[Ustr]) -> bool {
+        self.scopes.iter().any(|scope| words.iter().any(|word| scope.mentions.contains(*word)))
     }
 
     pub fn scope(&self, function: FnId) -> &Scope {

@@ -2,9 +2,9 @@
 //! Ids are given in the order of arrival, which threads may change: nothing shown may depend
 //! on it.
 
-use super::Names;
 use super::library::{Library, Parsed, Volume};
 use super::lookup::{Found, Lookup};
+use super::{Names, Relations};
 use crate::report::FileId;
 use crate::source::{SourceFile, absolute, note_file, note_folder};
 use crate::syntax::Tree;
@@ -20,6 +20,14 @@ pub struct Module {
     pub source: Arc<SourceFile>,
     pub tree: Arc<Tree>,
     pub names: Arc<Names>,
+    relations: OnceLock<Relations>,
+}
+
+impl Module {
+    /// How its variables stand to each other, found out when it is first asked for.
+    pub fn relations(&self) -> &Relations {
+        self.relations.get_or_init(|| Relations::of(&self.tree, &self.names))
+    }
 }
 
 /// What an import leads to.
@@ -129,7 +137,7 @@ impl Project {
         let entry = self.entry(id);
         entry.module.get_or_init(|| {
             let Parsed { tree, names } = entry.volume.parsed().clone();
-            Module { file: id, source: entry.volume.source.clone(), tree, names }
+            Module { file: id, source: entry.volume.source.clone(), tree, names, relations: OnceLock::new() }
         })
     }
 

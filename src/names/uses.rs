@@ -92,7 +92,7 @@ fn add(used: &mut Used, attr: Ustr) {
 }
 
 /// The class that `name` is an instance of, when it is the first parameter of a method.
-fn class_of_self(tree: &Tree, owner: FnId, name: Ustr) -> Option<ClassId> {
+pub(super) fn class_of_self(tree: &Tree, owner: FnId, name: Ustr) -> Option<ClassId> {
     let function = tree.function(owner);
     let is_first = function.params.first().is_some_and(|param| param.name == name);
     let is_static = function.decorators.iter().any(

@@ -10,7 +10,7 @@ pub use visit::{Visit, visits};
 pub use walk::{Protocol, Way, walk};
 
 use crate::apis::{Expects, LossSpec};
-use crate::report::{Confidence, FileId, Place};
+use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::FnId;
 use crate::values::{Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value};
 use std::rc::Rc;
@@ -334,8 +334,23 @@ pub struct Rehearsal {
     /// Functions rehearsed with real arguments.
     pub called: rustc_hash::FxHashSet<FnKey>,
     pub out_of_fuel: bool,
+    /// What unknown things were taken for.
+    pub assumptions: Vec<Assumption>,
     /// Something was put on the GPU, or on a device that is chosen at run time.
     pub uses_gpu: bool,
+}
+
+/// What something unknown was taken for.
+#[derive(Clone, Debug)]
+pub struct Assumption {
+    pub name: Ustr,
+    /// `an optimizer`
+    pub role: &'static str,
+    /// What says so: `it steps after a backward pass`
+    pub reason: &'static str,
+    pub because: Place,
+    /// The function whose variable it is, or the class whose attribute.
+    pub within: Option<Span>,
 }
 
 pub struct EntryPoint {

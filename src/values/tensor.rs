@@ -252,6 +252,8 @@ pub enum Source {
     Data,
     /// Made by a module.
     Output,
+    /// What a criterion gave that nobody sees into; it may give more beside.
+    Loss,
     Parameter,
     /// Comparisons and masks.
     Mask,

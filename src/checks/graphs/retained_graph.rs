@@ -8,7 +8,7 @@ use crate::facts::{Findings, Script};
 use crate::report::replay::{self, Demand, Replay};
 use crate::report::{Confidence, Edit, Fix, Place, Severity};
 use crate::syntax::{BinaryOp, Expr, ExprId, ExprKind, StmtKind};
-use crate::trace::At;
+use crate::trace::{At, LoopId};
 use crate::values::Graph;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -89,7 +89,11 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
         if nodes.leaves.is_empty() {
             continue;
         }
-        let outlived = &at.loops[carried.outlives.min(at.loops.len())..];
+        let outlived: Vec<LoopId> = at.loops[carried.outlives.min(at.loops.len())..]
+            .iter()
+            .copied()
+            .filter(|id| !script.accumulates_in(*id))
+            .collect();
         let over_batches = outlived.iter().any(|id| script.trains_in(*id) || script.loads_in(*id));
         if !over_batches && !outlived.iter().any(|id| script.evaluates_in(*id)) {
             continue;

@@ -79,7 +79,7 @@ fn resident(script: &Script, at: &At, placed: &PlacedOnGpu) -> Option<TensorOnGp
         Source::Data => true,
         // A table of zeros is filled later; that it is data only its size says.
         Source::Constant | Source::Unknown => severity > Severity::Note,
-        Source::Output | Source::Parameter | Source::Mask => false,
+        Source::Output | Source::Loss | Source::Parameter | Source::Mask => false,
     };
     let plain = matches!(tensor.graph, Graph::None) && !tensor.is_leaf;
     (is_data && plain && rows >= FEW_ROWS).then(|| TensorOnGpu::new(script, at, tensor, bytes, severity))

@@ -94,6 +94,7 @@ functions! {
     DatasetTake => elementwise::same,
     DeepCopy => |interp, call| interp.by_the_language("copy.deepcopy", call),
     Deepspeed => unknown,
+    CriterionResult => reduce::criterion_result,
     Dense => layers::dense,
     DerivativeOf => |interp, call| interp.derivative_of(call),
     Derived => elementwise::derived,

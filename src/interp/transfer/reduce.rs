@@ -4,7 +4,7 @@ use super::build::*;
 use super::dims;
 use super::elementwise::broadcast_all;
 use crate::apis::{Expects, Mark, RangeFunction, Slot};
-use crate::interp::{Interp, Invocation};
+use crate::interp::{Call, Interp, Invocation};
 use crate::values::*;
 use std::rc::Rc;
 
@@ -156,6 +156,46 @@ pub fn loss(interp: &mut Interp, call: &Invocation) -> Value {
     let dtype = input.dtype.filter(|dtype| dtype.is_float());
     let graph = graph_here(interp.grad, dtype, &input.graph.union(&target.graph));
     Value::tensor(Tensor { shape, dtype, graph, ..result(interp, call.place, &[&input, &target]) })
+}
+
+/// What a criterion gives that nobody sees into: a loss in the graph of all that it was given. Who gets a model or
+/// an optimizer is no criterion, and may have done anything.
+pub fn criterion_result(interp: &mut Interp, call: &Invocation) -> Value {
+    let values: Vec<Value> =
+        call.rest.iter().cloned().chain(call.more.iter().map(|(_, passed)| passed.value.clone())).collect();
+    let mut parts = Vec::new();
+    if !values.iter().all(|value| held_tensors(interp, value, &mut parts, MOST_NESTED)) {
+        interp.havoc(&Call::with(call.place, values));
+        return Value::Unknown;
+    }
+    let parts: Vec<&Tensor> = parts.iter().map(Rc::as_ref).collect();
+    let result = result(interp, call.place, &parts);
+    Value::tensor(Tensor { shape: None, range: None, source: Source::Loss, ..result })
+}
+
+/// The tensors in a value, unknown ones among them; whether it holds nothing but tensors and plain data.
+fn held_tensors(interp: &Interp, value: &Value, found: &mut Vec<Rc<Tensor>>, depth: usize) -> bool {
+    if depth == 0 {
+        return false;
+    }
+    let mut all = |values: &[Value]| values.iter().all(|value| held_tensors(interp, value, found, depth - 1));
+    match value.bare() {
+        Value::Tensor(tensor) => found.push(tensor.clone()),
+        Value::Unknown => found.push(Rc::default()),
+        Value::Tuple(items) => return all(items),
+        Value::Obj(object) => match &interp.heap.get(*object).state {
+            State::List(Items { exact: Some(items), .. }) => return all(items),
+            State::List(items) => return all(std::slice::from_ref(&items.any)),
+            State::Dict(entries) => {
+                let known: Vec<Value> = entries.known.iter().map(|(_, value)| value.clone()).collect();
+                return all(&known) && all(entries.other.as_slice());
+            }
+            State::Plain => found.push(Rc::default()),
+            _ => return false,
+        },
+        _ => {}
+    }
+    true
 }
 
 /// The shape of a loss that is not reduced: losses over classes have one number for all classes of a sample.

@@ -1,0 +1,391 @@
+//! What something is that nobody here makes: solved from what its file does with it, and from how that stands to
+//! what is done with others. The call that is missing must not be the only evidence that counts.
+
+use super::Interp;
+use crate::apis::{Role, Verb};
+use crate::names::{Act, LoopIndex, Relations, Subject, subject_of};
+use crate::report::{Confidence, FileId, Place};
+use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, FnId, Tree};
+use crate::trace::Assumption;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// A role that something unknown has, and what says so.
+#[derive(Clone, Debug)]
+pub(crate) struct Taken {
+    pub role: Role,
+    pub confidence: Confidence,
+    /// In words, and where.
+    pub because: (&'static str, Place),
+}
+
+/// What was found out about a file so far.
+#[derive(Default)]
+pub(super) struct Roles {
+    files: FxHashMap<FileId, Rc<Losses>>,
+    taken: FxHashMap<(FileId, Subject), Option<Taken>>,
+}
+
+/// The backward passes of a file.
+struct Losses {
+    backwards: Vec<Backward>,
+}
+
+struct Backward {
+    act: Act,
+    /// The calls that the loss may come from, at any distance from it.
+    origins: Vec<crate::names::Origin>,
+}
+
+impl Interp<'_> {
+    /// What an unknown variable or attribute is taken for.
+    pub(super) fn taken_for(&mut self, file: FileId, subject: Subject) -> Option<Taken> {
+        if let Some(known) = self.roles.taken.get(&(file, subject)) {
+            return known.clone();
+        }
+        let found = self.solved(file, subject);
+        self.roles.taken.insert((file, subject), found.clone());
+        found
+    }
+
+    fn solved(&mut self, file: FileId, subject: Subject) -> Option<Taken> {
+        let of_module = matches!(subject, Subject::Local(None, _));
+        if !of_module && !self.module(file).names.speaks_of(self.apis.protocol_words()) {
+            return None;
+        }
+        let losses = self.losses(file);
+        let solver = Solver { interp: self, file, subject, losses: &losses };
+        solver.optimizer().or_else(|| solver.scheduler()).or_else(|| solver.called())
+    }
+
+    /// Puts down what is taken for granted, once.
+    pub(super) fn assume(&mut self, file: FileId, subject: Subject, taken: &Taken) {
+        let tree = self.tree(file);
+        let within = match subject {
+            Subject::Local(function, _) => function.map(|function| tree.function(function).span),
+            Subject::Own(class, _) => Some(tree.class(class).span),
+        };
+        let (name, (reason, because)) = (subject.name(), taken.because);
+        let known = |known: &Assumption| (known.name, known.because) == (name, because);
+        if !self.out.assumptions.iter().any(known) {
+            let role = in_words(taken.role);
+            self.out.assumptions.push(Assumption { name, role, reason, because, within });
+        }
+    }
+
+    fn losses(&mut self, file: FileId) -> Rc<Losses> {
+        if let Some(known) = self.roles.files.get(&file) {
+            return known.clone();
+        }
+        let module = self.module(file);
+        let relations = module.relations();
+        let named = relations.methods().filter(|name| self.method_does(Role::Tensor, **name, Verb::Backward));
+        let mut backwards = Vec::new();
+        for act in named.flat_map(|name| relations.acts_named(*name)) {
+            let origins = loss_of(&module.tree, act)
+                .into_iter()
+                .flat_map(|loss| relations.origins(&module.tree, &module.names, loss, act.function))
+                .collect();
+            backwards.push(Backward { act: act.clone(), origins });
+        }
+        let made = Rc::new(Losses { backwards });
+        self.roles.files.insert(file, made.clone());
+        made
+    }
+
+    /// Whether a method of this name has an effect, where what has a role has it.
+    pub(super) fn method_does(&self, role: Role, name: Ustr, verb: Verb) -> bool {
+        let api = self.apis.class_of(role).and_then(|class| self.apis.method(class, name));
+        api.is_some_and(|api| api.effects.iter().any(|effect| effect.verb == verb))
+    }
+}
+
+fn in_words(role: Role) -> &'static str {
+    match role {
+        Role::Module => "a model",
+        Role::Criterion => "a loss function",
+        Role::Scheduler => "a learning rate scheduler",
+        _ => "an optimizer",
+    }
+}
+
+/// What a backward pass starts from: `loss.backward()`, `scaler.scale(loss).backward()`, `engine.backward(loss)`.
+fn loss_of(tree: &Tree, act: &Act) -> Vec<ExprId> {
+    let ExprKind::Call { callee, args } = &tree.expr(act.call).kind else { return Vec::new() };
+    let ExprKind::Attribute { base, .. } = tree.expr(*callee).kind else { return Vec::new() };
+    let mut found = vec![base];
+    if let ExprKind::Call { args, .. } = &tree.expr(base).kind {
+        found.extend(args.iter().map(|arg| arg.value));
+    }
+    found.extend(args.iter().filter(|arg| arg.kind == ArgKind::Positional).map(|arg| arg.value));
+    found
+}
+
+struct Solver<'s, 'p> {
+    interp: &'s Interp<'p>,
+    file: FileId,
+    subject: Subject,
+    losses: &'s Losses,
+}
+
+impl<'p> Solver<'_, 'p> {
+    fn tree(&self) -> &'p Tree {
+        &self.interp.module(self.file).tree
+    }
+
+    fn relations(&self) -> &'p Relations {
+        self.interp.module(self.file).relations()
+    }
+
+    fn name(&self) -> Ustr {
+        self.subject.name()
+    }
+
+    fn does(&self, act: &Act, role: Role, verb: Verb) -> bool {
+        act.method.is_some_and(|name| self.interp.method_does(role, name, verb))
+    }
+
+    fn args(&self, act: &Act) -> &'p [Arg] {
+        match &self.tree().expr(act.call).kind {
+            ExprKind::Call { args, .. } => args,
+            _ => &[],
+        }
+    }
+
+    fn taken(&self, role: Role, sure: Confidence, because: &'static str, call: ExprId) -> Option<Taken> {
+        let named = self.interp.apis.role_by_name(&self.name());
+        let confidence = match named {
+            Some(known) if known == role => Confidence::High.min(sure.max(Confidence::Medium)),
+            Some(_) => Confidence::Low,
+            None => sure.min(Confidence::Medium),
+        };
+        let place = Place::new(self.file, self.tree().expr(call).span);
+        Some(Taken { role, confidence, because: (because, place) })
+    }
+
+    /// It steps, told nothing, where something goes backward; or a scaler steps it.
+    fn optimizer(&self) -> Option<Taken> {
+        let relations = self.relations();
+        let through = relations.given(self.subject).find(|act| {
+            self.does(act, Role::Scaler, Verb::Step) || self.does(act, Role::Scaler, Verb::Unscale)
+        });
+        if let Some(act) = through {
+            return self.taken(Role::Optimizer, Confidence::High, "a scaler steps it", act.call);
+        }
+        if self.is_engine() {
+            return None;
+        }
+        let steps: Vec<&Act> = self.steps().collect();
+        let told = steps.iter().any(|step| self.is_told(step));
+        let first = steps.iter().find(|step| self.applies(step)).filter(|_| !told)?;
+        self.taken(Role::Optimizer, Confidence::High, "it steps after a backward pass", first.call)
+    }
+
+    fn steps(&self) -> impl Iterator<Item = &'p Act> {
+        let acts = self.relations().acts_of(self.subject);
+        acts.filter(|act| self.does(act, Role::Optimizer, Verb::Step))
+    }
+
+    /// It has a backward pass of its own, or is called: it may clear its gradients itself.
+    fn is_engine(&self) -> bool {
+        self.relations()
+            .acts_of(self.subject)
+            .any(|act| act.method.is_none() || self.does(act, Role::Tensor, Verb::Backward))
+    }
+
+    /// An environment is told an action, a schedule a metric; an optimizer a function at most.
+    fn is_told(&self, step: &Act) -> bool {
+        let tree = self.tree();
+        self.args(step).iter().any(|arg| match &tree.expr(arg.value).kind {
+            ExprKind::Lambda(_) => false,
+            ExprKind::Name(name) => !self.is_function(*name, step.function),
+            _ => true,
+        })
+    }
+
+    fn is_function(&self, name: Ustr, scope: Option<FnId>) -> bool {
+        let functions = &self.tree().functions;
+        functions.iter().any(|function| function.name == name && function.parent == scope)
+    }
+
+    /// Whether a step has a backward pass before it in its own iteration, and no other step comes nearer.
+    fn applies(&self, step: &Act) -> bool {
+        let relations = self.relations();
+        let backwards = || {
+            let backwards = self.losses.backwards.iter().map(|backward| &backward.act);
+            backwards.filter(|act| act.function == step.function)
+        };
+        let near = |within: Option<LoopIndex>| {
+            backwards().any(|backward| relations.is_inside(backward.within, within))
+        };
+        if !near(step.within) {
+            return false;
+        }
+        !self.rivals(step).any(|rival| self.is_nearer(rival, step))
+    }
+
+    /// Others that step in the same function, told nothing.
+    fn rivals(&self, step: &Act) -> impl Iterator<Item = &'p Act> {
+        let named: Option<Ustr> = step.method;
+        let all = named.into_iter().flat_map(|name| self.relations().acts_named(name));
+        let function = step.function;
+        all.filter(move |act| {
+            act.function == function && act.subject.is_some() && act.subject != Some(self.subject)
+        })
+    }
+
+    /// Whether a rival is the optimizer, and this a schedule: it steps in a loop further inside, where the backward
+    /// is; or in the same one, first, and nothing speaks against it.
+    fn is_nearer(&self, rival: &Act, step: &Act) -> bool {
+        let relations = self.relations();
+        let backward_with = |within: Option<LoopIndex>| {
+            self.losses.backwards.iter().any(|backward| {
+                backward.act.function == step.function && relations.is_inside(backward.act.within, within)
+            })
+        };
+        if rival.within != step.within {
+            return relations.is_inside(rival.within, step.within) && backward_with(rival.within);
+        }
+        let name = |subject: Option<Subject>| self.interp.apis.role_by_name(&subject?.name());
+        match (name(step.subject), name(rival.subject)) {
+            (Some(Role::Optimizer), _) => false,
+            (Some(Role::Scheduler), _) | (_, Some(Role::Optimizer)) => true,
+            // A scaler steps one of them; two optimizers clear both or none, and are told apart by that.
+            _ => rival.call < step.call && !self.is_of_its_kind(rival),
+        }
+    }
+
+    /// Two that both clear gradients, or of which the text says nothing else.
+    fn is_of_its_kind(&self, rival: &Act) -> bool {
+        let clears = |subject: Subject| {
+            self.relations().acts_of(subject).any(|act| self.does(act, Role::Optimizer, Verb::Clear))
+        };
+        rival.subject.is_some_and(|rival| clears(rival) && clears(self.subject))
+    }
+
+    /// It steps where something else is the optimizer.
+    fn scheduler(&self) -> Option<Taken> {
+        if self.is_engine() || self.interp.apis.role_by_name(&self.name()) != Some(Role::Scheduler) {
+            return None;
+        }
+        let step = self.steps().next()?;
+        let beside = self.rivals(step).next().is_some();
+        let sure = if beside { Confidence::High } else { Confidence::Low };
+        self.taken(Role::Scheduler, sure, "it steps beside an optimizer", step.call)
+    }
+
+    /// Something that is called: a criterion or a model.
+    fn called(&self) -> Option<Taken> {
+        let relations = self.relations();
+        let calls: Vec<&Act> =
+            relations.acts_of(self.subject).filter(|act| act.method.is_none()).take(MOST_CALLS).collect();
+        if calls.is_empty() {
+            return None;
+        }
+        if let Some(call) = calls.iter().find(|call| self.gives_loss(call)) {
+            return self.of_loss(call);
+        }
+        let call = calls.iter().find(|call| self.is_scored(call))?;
+        self.taken(Role::Module, Confidence::High, "a loss is computed of what it gives", call.call)
+    }
+
+    /// Whether a backward pass, or a sum of losses, starts from what a call gives.
+    fn gives_loss(&self, call: &Act) -> bool {
+        let first = |origin: &crate::names::Origin| {
+            origin.call == call.call && origin.item.is_none_or(|item| item == 0)
+        };
+        let walked = self.losses.backwards.iter().any(|backward| backward.origins.iter().any(first));
+        walked || self.added(call.function).iter().any(first)
+    }
+
+    /// Where the values of `total += loss.item()` come from.
+    fn added(&self, function: Option<FnId>) -> Vec<crate::names::Origin> {
+        let module = self.interp.module(self.file);
+        let relations = self.relations();
+        let here = relations.added().iter().filter(|(value, within)| {
+            *within == function && self.interp.is_number_of_tensor(&module.tree, *value)
+        });
+        here.flat_map(|(value, within)| relations.origins(&module.tree, &module.names, *value, *within))
+            .collect()
+    }
+
+    /// What gives a loss: a criterion of what a model gave, or the model itself.
+    fn of_loss(&self, call: &Act) -> Option<Taken> {
+        let made = self.args(call).iter().any(|arg| self.comes_from_call(arg.value, call.function));
+        let named = self.interp.apis.role_by_name(&self.name());
+        if named == Some(Role::Module) || (!made && named != Some(Role::Criterion)) {
+            let batch = self.args(call).iter().any(|arg| self.is_of_batch(arg.value, call.function));
+            let sure = if batch { Confidence::High } else { Confidence::Medium };
+            return self.taken(Role::Module, sure, "its result is the loss", call.call);
+        }
+        self.taken(Role::Criterion, Confidence::High, "its result is the loss", call.call)
+    }
+
+    /// Whether a value is what something of this file, called as it is, gave.
+    fn comes_from_call(&self, value: ExprId, function: Option<FnId>) -> bool {
+        let module = self.interp.module(self.file);
+        let origins = self.relations().origins(&module.tree, &module.names, value, function);
+        origins.iter().any(|origin| {
+            let act = self.relations().act(origin.call);
+            act.is_some_and(|act| act.method.is_none() && act.subject.is_some_and(|by| by != self.subject))
+        })
+    }
+
+    fn is_of_batch(&self, value: ExprId, function: Option<FnId>) -> bool {
+        let module = self.interp.module(self.file);
+        let mut at = value;
+        for _ in 0..4 {
+            if let Some(subject) = subject_of(&module.tree, &module.names, at, function)
+                && self.relations().is_item(subject)
+            {
+                return true;
+            }
+            at = match module.tree.expr(at).kind {
+                ExprKind::Subscript { base, .. } | ExprKind::Attribute { base, .. } => base,
+                ExprKind::Call { callee, .. } => callee,
+                _ => return false,
+            };
+        }
+        false
+    }
+
+    /// Whether a loss is computed of what a call gave.
+    fn is_scored(&self, call: &Act) -> bool {
+        let module = self.interp.module(self.file);
+        let relations = self.relations();
+        let of_call = |value: ExprId, function: Option<FnId>| {
+            let origins = relations.origins(&module.tree, &module.names, value, function);
+            origins.iter().any(|origin| origin.call == call.call)
+        };
+        let in_loss = |origin: &crate::names::Origin| {
+            relations.act(origin.call).is_some_and(|act| {
+                act.function == call.function
+                    && self.args(act).iter().any(|arg| of_call(arg.value, act.function))
+            })
+        };
+        let walked = |backward: &Backward| {
+            backward.act.function == call.function && backward.origins.iter().any(in_loss)
+        };
+        self.losses.backwards.iter().any(walked) || self.added(call.function).iter().any(in_loss)
+    }
+}
+
+/// More calls of one subject are not looked at.
+const MOST_CALLS: usize = 8;
+
+impl Interp<'_> {
+    /// `loss.item()`, also times a number.
+    fn is_number_of_tensor(&self, tree: &Tree, value: ExprId) -> bool {
+        match &tree.expr(value).kind {
+            ExprKind::Call { callee, .. } => match tree.expr(*callee).kind {
+                ExprKind::Attribute { name, .. } => name == "item",
+                _ => false,
+            },
+            ExprKind::Binary { left, right, .. } => {
+                self.is_number_of_tensor(tree, *left) || self.is_number_of_tensor(tree, *right)
+            }
+            _ => false,
+        }
+    }
+}

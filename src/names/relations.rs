@@ -1,0 +1,482 @@
+//! How the variables of a file stand to each other: which are called, whose methods run, over which a loop
+//! runs, and what is bound to which. Evidence for what an unknown value is; what a method means is for others
+//! to say.
+
+use super::Names;
+use super::uses::class_of_self;
+use crate::syntax::*;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use ustr::Ustr;
+
+/// Longer chains of bindings are not followed.
+const DEEPEST: usize = 6;
+/// A value that may come from more calls than this says nothing.
+const MOST_SOURCES: usize = 24;
+
+/// Something that a file gives a name to: a variable, or an attribute of `self`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// Of a function, or of the module.
+    Local(Option<FnId>, Ustr),
+    Own(ClassId, Ustr),
+}
+
+impl Subject {
+    pub fn name(self) -> Ustr {
+        match self {
+            Subject::Local(_, name) | Subject::Own(_, name) => name,
+        }
+    }
+}
+
+/// A `for` or `while` statement, by its place among those of the file.
+pub type LoopIndex = u32;
+
+/// A call, in the order of the text.
+#[derive(Clone, Debug)]
+pub struct Act {
+    pub call: ExprId,
+    /// What is called, or whose method is.
+    pub subject: Option<Subject>,
+    /// `None` where the subject itself is called.
+    pub method: Option<Ustr>,
+    pub function: Option<FnId>,
+    /// The innermost loop of the function around it.
+    pub within: Option<LoopIndex>,
+}
+
+/// A value bound to a subject.
+#[derive(Clone, Copy, Debug)]
+struct Bound {
+    value: ExprId,
+    function: Option<FnId>,
+    /// Which item of the value, where it is unpacked.
+    item: Option<usize>,
+}
+
+/// A call that a value may come from, by arithmetic, indexing and methods of what it gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub call: ExprId,
+    /// Which item of what it gave, where that is unpacked.
+    pub item: Option<usize>,
+}
+
+/// What happens in one file, by who takes part.
+#[derive(Debug, Default)]
+pub struct Relations {
+    acts: Vec<Act>,
+    by_call: FxHashMap<ExprId, u32>,
+    by_subject: FxHashMap<Subject, SmallVec<[u32; 4]>>,
+    by_method: FxHashMap<Ustr, SmallVec<[u32; 4]>>,
+    /// Calls that a subject is passed to as it is.
+    passed: FxHashMap<Subject, SmallVec<[u32; 2]>>,
+    bound: FxHashMap<Subject, SmallVec<[Bound; 2]>>,
+    /// What loops run over, with what they bind.
+    iterated: FxHashMap<Subject, SmallVec<[ExprId; 2]>>,
+    /// What loops bind.
+    items: FxHashMap<Subject, Option<Subject>>,
+    /// The values of `+=`, with where they are.
+    added: Vec<(ExprId, Option<FnId>)>,
+    /// The loop around each.
+    around: Vec<Option<LoopIndex>>,
+}
+
+impl Relations {
+    pub fn of(tree: &Tree, names: &Names) -> Relations {
+        let mut walk = Walk { tree, names, function: None, within: None, out: Relations::default() };
+        walk.block(&tree.body);
+        walk.out
+    }
+
+    pub fn acts_of(&self, subject: Subject) -> impl Iterator<Item = &Act> {
+        self.by_subject.get(&subject).into_iter().flatten().map(|at| &self.acts[*at as usize])
+    }
+
+    /// Calls of methods of a name, whoever has them.
+    pub fn acts_named(&self, method: Ustr) -> impl Iterator<Item = &Act> {
+        self.by_method.get(&method).into_iter().flatten().map(|at| &self.acts[*at as usize])
+    }
+
+    /// The names of all methods that are called.
+    pub fn methods(&self) -> impl Iterator<Item = &Ustr> {
+        self.by_method.keys()
+    }
+
+    pub fn act(&self, call: ExprId) -> Option<&Act> {
+        self.by_call.get(&call).map(|at| &self.acts[*at as usize])
+    }
+
+    /// Calls that get the subject as it is.
+    pub fn given(&self, subject: Subject) -> impl Iterator<Item = &Act> {
+        self.passed.get(&subject).into_iter().flatten().map(|at| &self.acts[*at as usize])
+    }
+
+    pub fn is_iterated(&self, subject: Subject) -> bool {
+        self.iterated.contains_key(&subject)
+    }
+
+    /// Whether a variable is bound by a loop.
+    pub fn is_item(&self, subject: Subject) -> bool {
+        self.items.contains_key(&subject)
+    }
+
+    /// The values of `+=`.
+    pub fn added(&self) -> &[(ExprId, Option<FnId>)] {
+        &self.added
+    }
+
+    /// Whether a loop is another one, or inside of it.
+    pub fn is_inside(&self, inner: Option<LoopIndex>, outer: Option<LoopIndex>) -> bool {
+        let Some(outer) = outer else { return true };
+        let mut at = inner;
+        while let Some(index) = at {
+            if index == outer {
+                return true;
+            }
+            at = self.around[index as usize];
+        }
+        false
+    }
+
+    /// The calls that a value may come from.
+    pub fn origins(&self, tree: &Tree, names: &Names, value: ExprId, function: Option<FnId>) -> Vec<Origin> {
+        let mut trail = Trail { relations: self, tree, names, seen: Vec::new(), found: Vec::new() };
+        trail.follow(value, function, None, DEEPEST);
+        trail.found
+    }
+}
+
+/// What an expression says by name.
+pub fn subject_of(tree: &Tree, names: &Names, expr: ExprId, function: Option<FnId>) -> Option<Subject> {
+    match tree.expr(expr).kind {
+        ExprKind::Name(name) => Some(Subject::Local(names.owner(tree, function, name), name)),
+        ExprKind::Attribute { base, name, .. } => {
+            let ExprKind::Name(of) = tree.expr(base).kind else { return None };
+            let owner = names.owner(tree, function, of)?;
+            Some(Subject::Own(class_of_self(tree, owner, of)?, name))
+        }
+        _ => None,
+    }
+}
+
+/// From a value back to the calls that it comes from.
+struct Trail<'a> {
+    relations: &'a Relations,
+    tree: &'a Tree,
+    names: &'a Names,
+    seen: Vec<Subject>,
+    found: Vec<Origin>,
+}
+
+impl Trail<'_> {
+    fn follow(&mut self, value: ExprId, function: Option<FnId>, item: Option<usize>, depth: usize) {
+        if depth == 0 || self.found.len() >= MOST_SOURCES {
+            return;
+        }
+        let tree = self.tree;
+        match &tree.expr(value).kind {
+            ExprKind::Name(_) | ExprKind::Attribute { .. } => self.named(value, function, item, depth),
+            ExprKind::Call { callee, .. } => {
+                let origin = Origin { call: value, item };
+                if !self.found.contains(&origin) {
+                    self.found.push(origin);
+                }
+                // A method of a value gives something of it.
+                if let ExprKind::Attribute { base, .. } = tree.expr(*callee).kind {
+                    self.follow(base, function, item, depth - 1);
+                }
+            }
+            ExprKind::Binary { left, right, .. } => {
+                self.follow(*left, function, item, depth - 1);
+                self.follow(*right, function, item, depth - 1);
+            }
+            ExprKind::Conditional { then, otherwise, .. } => {
+                self.follow(*then, function, item, depth - 1);
+                self.follow(*otherwise, function, item, depth - 1);
+            }
+            ExprKind::Subscript { base, index } => {
+                let index = match tree.expr(*index).kind {
+                    ExprKind::Int(at) => usize::try_from(at).ok().or(item),
+                    _ => item,
+                };
+                self.follow(*base, function, index, depth - 1);
+            }
+            ExprKind::Unary { operand: inner, .. }
+            | ExprKind::Walrus { value: inner, .. }
+            | ExprKind::Await(inner)
+            | ExprKind::Starred(inner) => self.follow(*inner, function, item, depth - 1),
+            ExprKind::Tuple(items) => match item.and_then(|item| items.get(item)) {
+                Some(one) => self.follow(*one, function, None, depth - 1),
+                None => items.iter().for_each(|one| self.follow(*one, function, None, depth - 1)),
+            },
+            _ => {}
+        }
+    }
+
+    fn named(&mut self, value: ExprId, function: Option<FnId>, item: Option<usize>, depth: usize) {
+        let subject = subject_of(self.tree, self.names, value, function);
+        let bound = subject.and_then(|subject| self.relations.bound.get(&subject));
+        match (subject, bound) {
+            (Some(subject), Some(bound)) if !self.seen.contains(&subject) => {
+                self.seen.push(subject);
+                for bound in bound {
+                    self.follow(bound.value, bound.function, bound.item.or(item), depth - 1);
+                }
+                self.seen.pop();
+            }
+            // `output.logits`
+            (None, _) => {
+                if let ExprKind::Attribute { base, .. } = self.tree.expr(value).kind {
+                    self.follow(base, function, item, depth - 1);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// One walk over a file. Its recursion is bounded by the depth that lowering keeps.
+struct Walk<'a> {
+    tree: &'a Tree,
+    names: &'a Names,
+    function: Option<FnId>,
+    within: Option<LoopIndex>,
+    out: Relations,
+}
+
+impl Walk<'_> {
+    fn block(&mut self, body: &[StmtId]) {
+        body.iter().for_each(|stmt| self.stmt(*stmt));
+    }
+
+    fn stmt(&mut self, id: StmtId) {
+        let tree = self.tree;
+        match &tree.stmt(id).kind {
+            StmtKind::Expr(value) | StmtKind::Return(Some(value)) | StmtKind::Raise(Some(value)) => {
+                self.expr(*value);
+            }
+            StmtKind::Assert { test } => self.expr(*test),
+            StmtKind::Assign { targets, value } => {
+                self.expr(*value);
+                targets.iter().for_each(|target| self.bind(*target, *value, None));
+            }
+            StmtKind::AugAssign { target, value, .. } => {
+                self.expr(*value);
+                self.out.added.push((*value, self.function));
+                self.bound(*target, *value, None);
+            }
+            StmtKind::AnnAssign { target, value: Some(value), .. } => {
+                self.expr(*value);
+                self.bind(*target, *value, None);
+            }
+            StmtKind::Function(function) => self.function(*function),
+            StmtKind::Class(class) => {
+                let (function, within) = (self.function, self.within.take());
+                self.block(&tree.class(*class).body);
+                (self.function, self.within) = (function, within);
+            }
+            kind => self.compound(kind),
+        }
+    }
+
+    fn compound(&mut self, kind: &StmtKind) {
+        match kind {
+            StmtKind::If { arms, otherwise } => {
+                for (test, body) in arms {
+                    self.expr(*test);
+                    self.block(body);
+                }
+                self.block(otherwise);
+            }
+            StmtKind::While { test, body, otherwise } => {
+                self.looped(|walk| {
+                    walk.expr(*test);
+                    walk.block(body);
+                });
+                self.block(otherwise);
+            }
+            StmtKind::For { target, iter, body, otherwise } => {
+                self.expr(*iter);
+                self.iterates(*iter, *target);
+                self.looped(|walk| walk.block(body));
+                self.block(otherwise);
+            }
+            StmtKind::With { items, body } => {
+                for item in items {
+                    self.expr(item.context);
+                    if let Some(target) = item.target {
+                        self.stands_for(item.context, target);
+                    }
+                }
+                self.block(body);
+            }
+            StmtKind::Try { body, handlers, otherwise, finally } => {
+                self.block(body);
+                handlers.iter().for_each(|handler| self.block(&handler.body));
+                self.block(otherwise);
+                self.block(finally);
+            }
+            StmtKind::Match { subject, cases } => {
+                self.expr(*subject);
+                cases.iter().for_each(|case| self.block(&case.body));
+            }
+            _ => {}
+        }
+    }
+
+    fn looped(&mut self, run: impl FnOnce(&mut Self)) {
+        let index = self.out.around.len() as LoopIndex;
+        self.out.around.push(self.within);
+        let around = self.within.replace(index);
+        run(self);
+        self.within = around;
+    }
+
+    fn function(&mut self, id: FnId) {
+        let around = (self.function.replace(id), self.within.take());
+        match &self.tree.function(id).body {
+            FunctionBody::Block(body) => self.block(body),
+            FunctionBody::Expr(value) => self.expr(*value),
+        }
+        (self.function, self.within) = around;
+    }
+
+    fn expr(&mut self, id: ExprId) {
+        let tree = self.tree;
+        match &tree.expr(id).kind {
+            ExprKind::Call { callee, args } => {
+                self.expr(*callee);
+                args.iter().for_each(|arg| self.expr(arg.value));
+                self.act(id, *callee, args);
+            }
+            ExprKind::Attribute { base, .. } => self.expr(*base),
+            ExprKind::Subscript { base, index } => {
+                self.expr(*base);
+                self.expr(*index);
+            }
+            ExprKind::FString(items)
+            | ExprKind::Tuple(items)
+            | ExprKind::List(items)
+            | ExprKind::Set(items)
+            | ExprKind::Bool { items, .. } => items.iter().for_each(|item| self.expr(*item)),
+            ExprKind::Dict(items) => items.iter().for_each(|(_, value)| self.expr(*value)),
+            ExprKind::Binary { left, right, .. } => {
+                self.expr(*left);
+                self.expr(*right);
+            }
+            ExprKind::Compare { first, rest } => {
+                self.expr(*first);
+                rest.iter().for_each(|(_, value)| self.expr(*value));
+            }
+            ExprKind::Conditional { test, then, otherwise } => {
+                [*test, *then, *otherwise].into_iter().for_each(|part| self.expr(part));
+            }
+            ExprKind::Unary { operand: inner, .. }
+            | ExprKind::Await(inner)
+            | ExprKind::Yield(Some(inner))
+            | ExprKind::YieldFrom(inner)
+            | ExprKind::Starred(inner) => self.expr(*inner),
+            ExprKind::Walrus { value, .. } => self.expr(*value),
+            ExprKind::Lambda(function) => self.function(*function),
+            ExprKind::Comprehension(inner) => {
+                for clause in &inner.clauses {
+                    self.expr(clause.iter);
+                    self.iterates(clause.iter, clause.target);
+                }
+                self.expr(inner.element);
+                inner.value.iter().for_each(|value| self.expr(*value));
+            }
+            _ => {}
+        }
+    }
+
+    fn act(&mut self, call: ExprId, callee: ExprId, args: &[Arg]) {
+        let subject_of = |expr| subject_of(self.tree, self.names, expr, self.function);
+        // `self.model(x)` calls the model, and `model.eval()` a method of it.
+        let (subject, method) = match (subject_of(callee), &self.tree.expr(callee).kind) {
+            (Some(subject), _) => (Some(subject), None),
+            (None, ExprKind::Attribute { base, name, .. }) => (subject_of(*base), Some(*name)),
+            _ => (None, None),
+        };
+        let passed: SmallVec<[Subject; 4]> = args.iter().filter_map(|arg| subject_of(arg.value)).collect();
+        let at = self.out.acts.len() as u32;
+        self.out.acts.push(Act { call, subject, method, function: self.function, within: self.within });
+        self.out.by_call.insert(call, at);
+        if let Some(subject) = subject {
+            self.out.by_subject.entry(subject).or_default().push(at);
+        }
+        if let Some(method) = method {
+            self.out.by_method.entry(method).or_default().push(at);
+        }
+        passed.into_iter().for_each(|subject| self.out.passed.entry(subject).or_default().push(at));
+    }
+
+    fn bind(&mut self, target: ExprId, value: ExprId, item: Option<usize>) {
+        match &self.tree.expr(target).kind {
+            ExprKind::Tuple(items) | ExprKind::List(items) => {
+                for (at, target) in items.iter().enumerate() {
+                    self.bind(*target, value, Some(at));
+                }
+            }
+            ExprKind::Starred(inner) => self.bind(*inner, value, item),
+            _ => self.bound(target, value, item),
+        }
+    }
+
+    fn bound(&mut self, target: ExprId, value: ExprId, item: Option<usize>) {
+        if let Some(subject) = subject_of(self.tree, self.names, target, self.function) {
+            let bound = Bound { value, function: self.function, item };
+            self.out.bound.entry(subject).or_default().push(bound);
+        }
+    }
+
+    /// `with tqdm(loader) as bar`: what is iterated later is what the context was given.
+    fn stands_for(&mut self, context: ExprId, target: ExprId) {
+        if let ExprKind::Call { args, .. } = &self.tree.expr(context).kind
+            && let Some(first) = args.first()
+        {
+            self.bind(target, first.value, None);
+        }
+    }
+
+    /// `for x, y in tqdm(loader)`, `for i, batch in enumerate(loader)`
+    fn iterates(&mut self, iter: ExprId, target: ExprId) {
+        let mut over = Vec::new();
+        self.run_over(iter, DEEPEST, &mut over);
+        for subject in &over {
+            self.out.iterated.entry(*subject).or_default().push(target);
+        }
+        self.names_items(target, over.first().copied());
+    }
+
+    fn run_over(&self, iter: ExprId, depth: usize, over: &mut Vec<Subject>) {
+        if depth == 0 {
+            return;
+        }
+        if let ExprKind::Call { args, .. } = &self.tree.expr(iter).kind {
+            args.iter().for_each(|arg| self.run_over(arg.value, depth - 1, over));
+            return;
+        }
+        let Some(subject) = subject_of(self.tree, self.names, iter, self.function) else { return };
+        over.push(subject);
+        let before = self.out.bound.get(&subject).map(|bound| bound[0]);
+        if let Some(bound) = before {
+            self.run_over(bound.value, depth - 1, over);
+        }
+    }
+
+    fn names_items(&mut self, target: ExprId, of: Option<Subject>) {
+        match &self.tree.expr(target).kind {
+            ExprKind::Tuple(items) | ExprKind::List(items) => {
+                items.iter().for_each(|item| self.names_items(*item, of));
+            }
+            _ => {
+                if let Some(subject) = subject_of(self.tree, self.names, target, self.function) {
+                    self.out.items.insert(subject, of);
+                }
+            }
+        }
+    }
+}
