@@ -307,7 +307,7 @@ impl<'p> Interp<'p> {
             };
         }
         self.trace.push(Vec::new());
-        let context = closure.wrap.context.map(|kind| self.push_context(kind));
+        let context = self.decorated_context(closure, key).map(|kind| self.push_context(kind));
         let active = self.active.len();
         let result = self.body(function);
         self.active.truncate(active);
@@ -341,6 +341,18 @@ impl<'p> Interp<'p> {
             self.push(Node::Call { site: call.place, name: function.name, body });
         }
         if closure.wrap.opaque { self.opaque_result(result) } else { result }
+    }
+
+    /// What the decorators of a function run it in. One that is not known may switch gradients off, unless there
+    /// is a backward pass inside.
+    fn decorated_context(&self, closure: &Closure, key: FnKey) -> Option<ContextKind> {
+        let wrap = &closure.wrap;
+        let mentions = &self.module(key.file).names.scope(key.function).mentions;
+        let goes_back = |word: &&Ustr| self.method_does(Role::Tensor, **word, Verb::Backward);
+        let walks =
+            || self.apis.protocol_words().iter().filter(goes_back).any(|word| mentions.contains(*word));
+        let unsure = wrap.opaque && self.grad == Some(true) && !walks();
+        wrap.context.or(unsure.then_some(ContextKind::UnknownGrad))
     }
 
     /// Sets aside the fuel that a call must leave to what comes after it. Gives the floor that was in force.

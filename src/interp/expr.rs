@@ -31,9 +31,12 @@ impl<'p> Interp<'p> {
         match &tree.expr(id).kind {
             ExprKind::Name(name) => self.lookup(*name),
             ExprKind::Attribute { base, name, .. } => {
-                let base = self.eval(*base);
+                let holder = self.eval(*base);
                 let place = self.expr_place(id);
-                let value = self.get_attr(&base, *name, place);
+                let mut value = self.get_attr(&holder, *name, place);
+                if holder.is_unknown() && value.is_unknown() {
+                    value = self.part_of_unknown(*base, *name);
+                }
                 match &value {
                     Value::Grad(owners) => {
                         let objects = (**owners).clone();

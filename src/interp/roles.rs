@@ -3,7 +3,7 @@
 
 use super::Interp;
 use crate::apis::{Role, Verb};
-use crate::names::{Act, LoopIndex, Relations, Subject, subject_of};
+use crate::names::{Act, LoopIndex, Origin, Relations, Subject, subject_of};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, FnId, Tree};
 use crate::trace::Assumption;
@@ -35,7 +35,7 @@ struct Losses {
 struct Backward {
     act: Act,
     /// The calls that the loss may come from, at any distance from it.
-    origins: Vec<crate::names::Origin>,
+    origins: Vec<Origin>,
 }
 
 impl Interp<'_> {
@@ -65,6 +65,7 @@ impl Interp<'_> {
         let within = match subject {
             Subject::Local(function, _) => function.map(|function| tree.function(function).span),
             Subject::Own(class, _) => Some(tree.class(class).span),
+            Subject::Part(function, ..) => function.map(|function| tree.function(function).span),
         };
         let (name, (reason, because)) = (subject.name(), taken.because);
         let known = |known: &Assumption| (known.name, known.because) == (name, because);
@@ -189,9 +190,9 @@ impl<'p> Solver<'_, 'p> {
 
     /// It has a backward pass of its own, or is called: it may clear its gradients itself.
     fn is_engine(&self) -> bool {
-        self.relations()
-            .acts_of(self.subject)
-            .any(|act| act.method.is_none() || self.does(act, Role::Tensor, Verb::Backward))
+        let relations = self.relations();
+        let walks = |act: &Act| self.does(act, Role::Tensor, Verb::Backward);
+        relations.calls_of(self.subject).next().is_some() || relations.acts_of(self.subject).any(walks)
     }
 
     /// An environment is told an action, a schedule a metric; an optimizer a function at most.
@@ -231,7 +232,7 @@ impl<'p> Solver<'_, 'p> {
         let all = named.into_iter().flat_map(|name| self.relations().acts_named(name));
         let function = step.function;
         all.filter(move |act| {
-            act.function == function && act.subject.is_some() && act.subject != Some(self.subject)
+            act.function == function && act.receiver.is_some() && act.receiver != Some(self.subject)
         })
     }
 
@@ -248,7 +249,7 @@ impl<'p> Solver<'_, 'p> {
             return relations.is_inside(rival.within, step.within) && backward_with(rival.within);
         }
         let name = |subject: Option<Subject>| self.interp.apis.role_by_name(&subject?.name());
-        match (name(step.subject), name(rival.subject)) {
+        match (name(step.receiver), name(rival.receiver)) {
             (Some(Role::Optimizer), _) => false,
             (Some(Role::Scheduler), _) | (_, Some(Role::Optimizer)) => true,
             // A scaler steps one of them; two optimizers clear both or none, and are told apart by that.
@@ -261,7 +262,7 @@ impl<'p> Solver<'_, 'p> {
         let clears = |subject: Subject| {
             self.relations().acts_of(subject).any(|act| self.does(act, Role::Optimizer, Verb::Clear))
         };
-        rival.subject.is_some_and(|rival| clears(rival) && clears(self.subject))
+        rival.receiver.is_some_and(|rival| clears(rival) && clears(self.subject))
     }
 
     /// It steps where something else is the optimizer.
@@ -278,8 +279,7 @@ impl<'p> Solver<'_, 'p> {
     /// Something that is called: a criterion or a model.
     fn called(&self) -> Option<Taken> {
         let relations = self.relations();
-        let calls: Vec<&Act> =
-            relations.acts_of(self.subject).filter(|act| act.method.is_none()).take(MOST_CALLS).collect();
+        let calls: Vec<&Act> = relations.calls_of(self.subject).take(MOST_CALLS).collect();
         if calls.is_empty() {
             return None;
         }
@@ -292,15 +292,13 @@ impl<'p> Solver<'_, 'p> {
 
     /// Whether a backward pass, or a sum of losses, starts from what a call gives.
     fn gives_loss(&self, call: &Act) -> bool {
-        let first = |origin: &crate::names::Origin| {
-            origin.call == call.call && origin.item.is_none_or(|item| item == 0)
-        };
+        let first = |origin: &Origin| origin.call == call.call && origin.item.is_none_or(|item| item == 0);
         let walked = self.losses.backwards.iter().any(|backward| backward.origins.iter().any(first));
         walked || self.added(call.function).iter().any(first)
     }
 
     /// Where the values of `total += loss.item()` come from.
-    fn added(&self, function: Option<FnId>) -> Vec<crate::names::Origin> {
+    fn added(&self, function: Option<FnId>) -> Vec<Origin> {
         let module = self.interp.module(self.file);
         let relations = self.relations();
         let here = relations.added().iter().filter(|(value, within)| {
@@ -322,14 +320,19 @@ impl<'p> Solver<'_, 'p> {
         self.taken(Role::Criterion, Confidence::High, "its result is the loss", call.call)
     }
 
-    /// Whether a value is what something of this file, called as it is, gave.
+    /// Whether a value is made of what something of this file, called as it is, gave.
     fn comes_from_call(&self, value: ExprId, function: Option<FnId>) -> bool {
         let module = self.interp.module(self.file);
-        let origins = self.relations().origins(&module.tree, &module.names, value, function);
-        origins.iter().any(|origin| {
-            let act = self.relations().act(origin.call);
-            act.is_some_and(|act| act.method.is_none() && act.subject.is_some_and(|by| by != self.subject))
-        })
+        let mut front = self.relations().origins(&module.tree, &module.names, value, function);
+        for _ in 0..FARTHEST {
+            let callees = || front.iter().filter_map(|origin| self.relations().act(origin.call)?.callee);
+            if callees().any(|by| by != self.subject && !is_of_module(by)) {
+                return true;
+            }
+            // What a function of a library gives is made of what it is given.
+            front = front.iter().flat_map(|origin| self.given_to(origin.call, function)).collect();
+        }
+        false
     }
 
     fn is_of_batch(&self, value: ExprId, function: Option<FnId>) -> bool {
@@ -350,26 +353,50 @@ impl<'p> Solver<'_, 'p> {
         false
     }
 
-    /// Whether a loss is computed of what a call gave.
+    /// Whether a loss is computed of what a call gave, if by way of other models.
     fn is_scored(&self, call: &Act) -> bool {
+        let here = |backward: &&Backward| backward.act.function == call.function;
+        let mut front: Vec<Origin> =
+            self.losses.backwards.iter().filter(here).flat_map(|backward| backward.origins.clone()).collect();
+        front.extend(self.added(call.function));
+        let mut seen: Vec<ExprId> = Vec::new();
+        for _ in 0..FARTHEST {
+            let mut next = Vec::new();
+            for origin in front.drain(..) {
+                if seen.contains(&origin.call) || seen.len() >= MOST_SEEN {
+                    continue;
+                }
+                seen.push(origin.call);
+                next.extend(self.given_to(origin.call, call.function));
+            }
+            if next.iter().any(|origin| origin.call == call.call) {
+                return true;
+            }
+            front = next;
+        }
+        false
+    }
+
+    /// Where the arguments of a call come from.
+    fn given_to(&self, call: ExprId, function: Option<FnId>) -> Vec<Origin> {
         let module = self.interp.module(self.file);
-        let relations = self.relations();
-        let of_call = |value: ExprId, function: Option<FnId>| {
-            let origins = relations.origins(&module.tree, &module.names, value, function);
-            origins.iter().any(|origin| origin.call == call.call)
+        let Some(act) = self.relations().act(call).filter(|act| act.function == function) else {
+            return Vec::new();
         };
-        let in_loss = |origin: &crate::names::Origin| {
-            relations.act(origin.call).is_some_and(|act| {
-                act.function == call.function
-                    && self.args(act).iter().any(|arg| of_call(arg.value, act.function))
-            })
-        };
-        let walked = |backward: &Backward| {
-            backward.act.function == call.function && backward.origins.iter().any(in_loss)
-        };
-        self.losses.backwards.iter().any(walked) || self.added(call.function).iter().any(in_loss)
+        let from = |arg: &Arg| self.relations().origins(&module.tree, &module.names, arg.value, function);
+        self.args(act).iter().flat_map(from).collect()
     }
 }
+
+/// `F.softmax`, and functions of a file: what they give depends on what they are given.
+fn is_of_module(subject: Subject) -> bool {
+    matches!(subject, Subject::Part(None, ..))
+}
+
+/// So many models may lie between one and the loss.
+const FARTHEST: usize = 4;
+/// More calls are not looked at on the way.
+const MOST_SEEN: usize = 48;
 
 /// More calls of one subject are not looked at.
 const MOST_CALLS: usize = 8;

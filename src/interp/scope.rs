@@ -410,6 +410,20 @@ impl<'p> Interp<'p> {
         made
     }
 
+    /// `state.model`, where nothing is known of `state`: what is done with it says what it is.
+    pub(super) fn part_of_unknown(&mut self, of: ExprId, name: Ustr) -> Value {
+        let Some(frame) = self.frames.last() else { return Value::Unknown };
+        let (file, function, env) = (frame.file, frame.function, frame.env);
+        let module = self.module(file);
+        let ExprKind::Name(holder) = module.tree.expr(of).kind else { return Value::Unknown };
+        let owner = module.names.owner(&module.tree, function, holder);
+        let (subject, site) = (Subject::Part(owner, holder, name), self.heap.get(env).site);
+        // The holder is told from others of the same attribute.
+        python::aside(self, holder.precomputed_hash(), |interp| {
+            interp.taken_as(file, subject, site, Value::Unknown)
+        })
+    }
+
     fn made_of_role(&mut self, role: Role, place: Place, value: Value) -> Value {
         match role {
             Role::Module => {

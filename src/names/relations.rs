@@ -14,18 +14,20 @@ const DEEPEST: usize = 6;
 /// A value that may come from more calls than this says nothing.
 const MOST_SOURCES: usize = 24;
 
-/// Something that a file gives a name to: a variable, or an attribute of `self`.
+/// Something that a file gives a name to: a variable, an attribute of `self`, or one of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// Of a function, or of the module.
     Local(Option<FnId>, Ustr),
     Own(ClassId, Ustr),
+    /// `state.model`, of a variable of a function or of the module.
+    Part(Option<FnId>, Ustr, Ustr),
 }
 
 impl Subject {
     pub fn name(self) -> Ustr {
         match self {
-            Subject::Local(_, name) | Subject::Own(_, name) => name,
+            Subject::Local(_, name) | Subject::Own(_, name) | Subject::Part(_, _, name) => name,
         }
     }
 }
@@ -37,9 +39,10 @@ pub type LoopIndex = u32;
 #[derive(Clone, Debug)]
 pub struct Act {
     pub call: ExprId,
-    /// What is called, or whose method is.
-    pub subject: Option<Subject>,
-    /// `None` where the subject itself is called.
+    /// What is called, if that has a name.
+    pub callee: Option<Subject>,
+    /// Whose method is called, and which: `self.model(x)` calls a model, or a method of `self`.
+    pub receiver: Option<Subject>,
     pub method: Option<Ustr>,
     pub function: Option<FnId>,
     /// The innermost loop of the function around it.
@@ -68,7 +71,8 @@ pub struct Origin {
 pub struct Relations {
     acts: Vec<Act>,
     by_call: FxHashMap<ExprId, u32>,
-    by_subject: FxHashMap<Subject, SmallVec<[u32; 4]>>,
+    by_callee: FxHashMap<Subject, SmallVec<[u32; 4]>>,
+    by_receiver: FxHashMap<Subject, SmallVec<[u32; 4]>>,
     by_method: FxHashMap<Ustr, SmallVec<[u32; 4]>>,
     /// Calls that a subject is passed to as it is.
     passed: FxHashMap<Subject, SmallVec<[u32; 2]>>,
@@ -90,8 +94,14 @@ impl Relations {
         walk.out
     }
 
+    /// Calls of a subject.
+    pub fn calls_of(&self, subject: Subject) -> impl Iterator<Item = &Act> {
+        self.by_callee.get(&subject).into_iter().flatten().map(|at| &self.acts[*at as usize])
+    }
+
+    /// Calls of its methods.
     pub fn acts_of(&self, subject: Subject) -> impl Iterator<Item = &Act> {
-        self.by_subject.get(&subject).into_iter().flatten().map(|at| &self.acts[*at as usize])
+        self.by_receiver.get(&subject).into_iter().flatten().map(|at| &self.acts[*at as usize])
     }
 
     /// Calls of methods of a name, whoever has them.
@@ -154,8 +164,9 @@ pub fn subject_of(tree: &Tree, names: &Names, expr: ExprId, function: Option<FnI
         ExprKind::Name(name) => Some(Subject::Local(names.owner(tree, function, name), name)),
         ExprKind::Attribute { base, name, .. } => {
             let ExprKind::Name(of) = tree.expr(base).kind else { return None };
-            let owner = names.owner(tree, function, of)?;
-            Some(Subject::Own(class_of_self(tree, owner, of)?, name))
+            let owner = names.owner(tree, function, of);
+            let class = owner.and_then(|owner| class_of_self(tree, owner, of));
+            Some(class.map_or(Subject::Part(owner, of, name), |class| Subject::Own(class, name)))
         }
         _ => None,
     }
@@ -227,7 +238,7 @@ impl Trail<'_> {
                 self.seen.pop();
             }
             // `output.logits`
-            (None, _) => {
+            (None | Some(Subject::Part(..)), None) => {
                 if let ExprKind::Attribute { base, .. } = self.tree.expr(value).kind {
                     self.follow(base, function, item, depth - 1);
                 }
@@ -394,18 +405,21 @@ impl Walk<'_> {
 
     fn act(&mut self, call: ExprId, callee: ExprId, args: &[Arg]) {
         let subject_of = |expr| subject_of(self.tree, self.names, expr, self.function);
-        // `self.model(x)` calls the model, and `model.eval()` a method of it.
-        let (subject, method) = match (subject_of(callee), &self.tree.expr(callee).kind) {
-            (Some(subject), _) => (Some(subject), None),
-            (None, ExprKind::Attribute { base, name, .. }) => (subject_of(*base), Some(*name)),
+        let named = subject_of(callee);
+        let (receiver, method) = match &self.tree.expr(callee).kind {
+            ExprKind::Attribute { base, name, .. } => (subject_of(*base), Some(*name)),
             _ => (None, None),
         };
         let passed: SmallVec<[Subject; 4]> = args.iter().filter_map(|arg| subject_of(arg.value)).collect();
         let at = self.out.acts.len() as u32;
-        self.out.acts.push(Act { call, subject, method, function: self.function, within: self.within });
+        let (function, within) = (self.function, self.within);
+        self.out.acts.push(Act { call, callee: named, receiver, method, function, within });
         self.out.by_call.insert(call, at);
-        if let Some(subject) = subject {
-            self.out.by_subject.entry(subject).or_default().push(at);
+        if let Some(subject) = named {
+            self.out.by_callee.entry(subject).or_default().push(at);
+        }
+        if let Some(subject) = receiver {
+            self.out.by_receiver.entry(subject).or_default().push(at);
         }
         if let Some(method) = method {
             self.out.by_method.entry(method).or_default().push(at);
