@@ -4,6 +4,7 @@
 mod compiled;
 mod data;
 mod devices;
+mod grammar;
 mod graphs;
 pub mod kernels;
 pub mod layers;
@@ -73,11 +74,12 @@ pub enum Group {
     Kernels,
     Speed,
     Reproducibility,
+    Syntax,
     Suppressions,
 }
 
 impl Group {
-    pub const ALL: [Group; 12] = [
+    pub const ALL: [Group; 13] = [
         Group::Memory,
         Group::Gradients,
         Group::Numerics,
@@ -89,6 +91,7 @@ impl Group {
         Group::Kernels,
         Group::Speed,
         Group::Reproducibility,
+        Group::Syntax,
         Group::Suppressions,
     ];
 
@@ -105,6 +108,7 @@ impl Group {
             Group::Kernels => "kernels",
             Group::Speed => "speed",
             Group::Reproducibility => "reproducibility",
+            Group::Syntax => "syntax",
             Group::Suppressions => "suppressions",
         }
     }
@@ -128,6 +132,7 @@ static CONCERNS: &[&Concern] = &[
     &compiled::CONCERN,
     &data::CONCERN,
     &devices::CONCERN,
+    &grammar::CONCERN,
     &graphs::CONCERN,
     &kernels::CONCERN,
     &losses::CONCERN,

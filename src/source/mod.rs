@@ -20,6 +20,7 @@ mod suppress;
 mod text;
 mod write;
 
+use crate::report::Span;
 use lines::LineIndex;
 use notebook::CellMap;
 use std::ffi::OsStr;
@@ -131,6 +132,12 @@ impl SourceFile {
     pub fn shown_path(&self) -> String {
         let path = self.path.to_string_lossy();
         if cfg!(windows) { path.replace('\\', "/") } else { path.into_owned() }
+    }
+
+    /// The parts that Python reads apart: the cells of a notebook, or the whole of a script.
+    pub fn cells(&self) -> Vec<Span> {
+        let whole = Span::new(0, self.text.len() as u32);
+        self.cells.as_ref().map_or_else(|| vec![whole], |cells| cells.spans(whole.end))
     }
 
     /// Stands for what is analysed: the text, and where the cells of a notebook begin.

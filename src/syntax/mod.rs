@@ -5,6 +5,7 @@ mod append;
 pub mod ast;
 #[cfg(test)]
 mod dump;
+mod faults;
 mod kinds;
 mod lower;
 mod pieces;
@@ -12,6 +13,7 @@ mod pieces;
 mod tests;
 
 pub use ast::*;
+pub use faults::{Fault, FaultKind, Faults, faults};
 pub use lower::{MAX_DEPTH, lower, parse, parse_again, parse_with};
 pub use pieces::Pieces;
 

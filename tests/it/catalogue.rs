@@ -33,7 +33,7 @@ fn fixture_folders() -> Vec<String> {
 }
 
 /// The groups in the order of the index, with their titles.
-const TITLES: [(Group, &str); 12] = [
+const TITLES: [(Group, &str); 13] = [
     (Group::Gradients, "Gradients, optimizers and schedules"),
     (Group::Losses, "Losses and modes"),
     (Group::Numerics, "Numbers that explode"),
@@ -45,6 +45,7 @@ const TITLES: [(Group, &str); 12] = [
     (Group::Kernels, "Kernels written in Python"),
     (Group::Speed, "Speed"),
     (Group::Reproducibility, "Names and releases"),
+    (Group::Syntax, "Syntax"),
     (Group::Suppressions, "Suppressions"),
 ];
 

@@ -6,6 +6,7 @@ mod patch;
 pub(super) use patch::patched;
 
 use super::{ReadError, magics};
+use crate::report::Span;
 use serde::Deserialize;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
@@ -41,6 +42,12 @@ impl CellMap {
     pub(super) fn cell_at(&self, offset: u32) -> Option<Cell> {
         let after = self.cells.partition_point(|cell| cell.start <= offset);
         self.cells[..after].last().copied()
+    }
+
+    /// The texts of all cells, given the length of the whole.
+    pub(super) fn spans(&self, length: u32) -> Vec<Span> {
+        let ends = self.cells.iter().skip(1).map(|next| next.start).chain([length]);
+        self.cells.iter().zip(ends).map(|(cell, end)| Span::new(cell.start, end)).collect()
     }
 
     /// The text of a cell, given its length as a whole.

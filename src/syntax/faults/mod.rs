@@ -1,0 +1,111 @@
+//! What keeps Python from running a text at all, in the words of its grammar. The tree comes from a parser that
+//! recovers and does not say why; this recogniser is asked where that one stumbled, and says what was expected.
+//! It takes every text that a release of Python 3 takes, so what it refuses is wrong in all of them.
+
+mod expressions;
+mod gate;
+mod lexer;
+mod patterns;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+use super::ast::Tree;
+use crate::report::Span;
+use gate::may_be_broken;
+use statements::Parser;
+
+/// A place where the grammar has no way on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub span: Span,
+    pub kind: FaultKind,
+    /// What it goes back to: the bracket that a closing one meets, the head of a missing block.
+    pub since: Option<Span>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// `<<<<<<<` and what belongs to it.
+    Conflict,
+    /// A bracket that is never closed.
+    Unclosed,
+    /// A closing bracket that closes nothing.
+    Unmatched,
+    /// A closing bracket of another kind than the one that is open.
+    Mismatched,
+    /// A string that its line does not end, or the text.
+    OpenString,
+    /// A character that Python has no use for.
+    Character,
+    /// A number that runs into a name.
+    Number,
+    /// Something stands behind a backslash that was to continue the line.
+    Continuation,
+    /// A line stands further in than the one before, which opens no block.
+    Indent,
+    /// A line goes back to a column at which no block stands.
+    Unindent,
+    /// The head of a block is followed by none.
+    MissingBlock,
+    /// A header without its colon.
+    MissingColon,
+    /// Two expressions follow each other where a list goes on.
+    MissingComma,
+    /// `if x = 3`
+    AssignedInTest,
+    /// `else` and its kin, of nothing.
+    LoneClause,
+    /// A `try` that handles nothing.
+    LoneTry,
+    /// An argument by position after one by keyword.
+    LatePositional,
+    /// A word of the language where a name was expected.
+    Keyword,
+    /// What was expected here.
+    Expected(&'static str),
+    /// What only Python 2 has, and how Python 3 says it.
+    Python2(&'static str),
+}
+
+/// The faults of a text, in order; one for each broken place, for what follows a fault is often a part of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    pub found: Vec<Fault>,
+    /// All of them are forms of Python 2, and nothing in the text is of Python 3 only.
+    pub is_python2: bool,
+}
+
+/// What is wrong with a text of which `tree` is what could be made of it; it was cut into `pieces` that stand for
+/// themselves, such as the cells of a notebook.
+pub fn faults(text: &str, tree: &Tree, pieces: &[Span]) -> Faults {
+    if !may_be_broken(text, tree) {
+        return Faults::default();
+    }
+    let mut all = Faults::default();
+    let mut is_python3 = false;
+    for piece in pieces {
+        let (found, is_newer) = of_piece(text, *piece);
+        is_python3 |= is_newer;
+        all.found.extend(found);
+    }
+    let is_old = |fault: &Fault| matches!(fault.kind, FaultKind::Python2(_));
+    all.is_python2 = !is_python3 && !all.found.is_empty() && all.found.iter().all(is_old);
+    all
+}
+
+fn of_piece(text: &str, piece: Span) -> (Vec<Fault>, bool) {
+    let part = &text[piece.range()];
+    let scanned = lexer::scan(part);
+    if scanned.is_template {
+        return (Vec::new(), false);
+    }
+    let (mut found, is_newer) = Parser::new(part, scanned).run();
+    for fault in &mut found {
+        for span in std::iter::once(&mut fault.span).chain(&mut fault.since) {
+            (span.start, span.end) = (span.start + piece.start, span.end + piece.start);
+        }
+    }
+    (found, is_newer)
+}
