@@ -142,6 +142,9 @@ impl<'p> Interp<'p> {
             if let Some(value) = python::method(self, receiver, &name, call) {
                 return value;
             }
+            if let Some(output) = self.output_of_opaque(receiver, call) {
+                return output;
+            }
             if self.is_part_of_module(receiver) {
                 self.havoc(call);
             } else {
@@ -152,6 +155,28 @@ impl<'p> Interp<'p> {
         let value = self.call_value(&method, call);
         self.changed_in_place(receiver, name, &value, base);
         value
+    }
+
+    /// `loss = model.compute_loss(batch)`: a method of a model that is made elsewhere, and that gives something,
+    /// computes with what the model has learned. One whose result nobody wants may do anything to it.
+    fn output_of_opaque(&mut self, receiver: &Value, call: &Call) -> Option<Value> {
+        let object = receiver.as_obj()?;
+        let here = self.heap.get(object);
+        let stands_in =
+            matches!(here.class, ClassRef::Api(class) if self.apis.class_of(Role::Module) == Some(class));
+        let module = here.module().filter(|module| stands_in && module.weights == Learned::Opaque)?.clone();
+        let computes = !call.positional.is_empty() || !call.keywords.is_empty();
+        if !computes || self.discarded == Some(call.place) {
+            return None;
+        }
+        let output = self.opaque_output(object, &module, call);
+        Some(match output {
+            Value::Tensor(tensor) => {
+                let graph = tensor.graph.unsure();
+                Value::tensor(Tensor { graph, confidence: Confidence::Low, ..(*tensor).clone() })
+            }
+            other => other,
+        })
     }
 
     /// `x.unsqueeze_(1)`: what the method gives is the receiver from here on.
@@ -272,6 +297,11 @@ impl<'p> Interp<'p> {
             .iter()
             .filter(|frame| frame.file == key.file && frame.function == Some(key.function))
             .count();
+        if self.is_abstract(closure) {
+            // Whoever overrides it computes something; the way goes on.
+            self.havoc(call);
+            return Value::Unknown;
+        }
         if self.depth >= DEEPEST || recursive >= RECURSION || self.exhausted.contains(&key) || !self.burn(4) {
             self.havoc_with(call, receiver);
             return Value::Unknown;

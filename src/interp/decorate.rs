@@ -61,6 +61,29 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// Whether a method is there to be overridden: all that it does is to raise `NotImplementedError`.
+    pub(super) fn is_abstract(&self, closure: &Closure) -> bool {
+        let tree = self.tree(closure.file);
+        let function = tree.function(closure.function);
+        let FunctionBody::Block(body) = &function.body else { return false };
+        let Some((last, before)) = body.split_last() else { return false };
+        let raised = match tree.stmt(*last).kind {
+            StmtKind::Raise(Some(raised)) => raised,
+            _ => return false,
+        };
+        let raised = match tree.expr(raised).kind {
+            ExprKind::Call { callee, .. } => callee,
+            _ => raised,
+        };
+        let says_nothing = |stmt: &StmtId| match tree.stmt(*stmt).kind {
+            StmtKind::Expr(value) => matches!(tree.expr(value).kind, ExprKind::Str(_)),
+            _ => false,
+        };
+        matches!(tree.expr(raised).kind, ExprKind::Name(name) if name == "NotImplementedError")
+            && before.iter().all(says_nothing)
+            && function.name != "__init__"
+    }
+
     fn decorated(&mut self, function: Value, decorators: &'p [ExprId]) -> Value {
         let Value::Function(closure) = &function else { return function };
         if decorators.is_empty() {

@@ -212,6 +212,7 @@ impl<'p> Interp<'p> {
             && let Graph::Live(nodes) = &tensor.graph
         {
             self.out.walked = self.out.walked.union(&nodes.leaves);
+            self.note_backpropagated(tensor);
         }
     }
 

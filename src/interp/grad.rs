@@ -36,6 +36,7 @@ impl<'p> Interp<'p> {
                     Graph::None => (ObjSet::default(), false),
                 };
                 self.follow_away(tensor);
+                self.note_backpropagated(tensor);
                 self.walk_parts(tensor, place, retains);
                 if matches!(tensor.graph, Graph::Unknown) {
                     self.unknown_backward();
@@ -96,6 +97,13 @@ impl<'p> Interp<'p> {
             self.out.reached.extend(nodes.leaves.iter());
             let left = if self.returning { &mut self.out.returned } else { &mut self.out.consumed };
             left.extend(nodes.carried.iter().copied());
+        }
+    }
+
+    /// A backward goes through the graph of a tensor.
+    pub(super) fn note_backpropagated(&mut self, tensor: &Tensor) {
+        if let Graph::Live(nodes) = &tensor.graph {
+            self.out.backpropagated.extend(nodes.carried.iter().copied());
         }
     }
 

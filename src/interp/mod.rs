@@ -157,6 +157,8 @@ pub struct Interp<'p> {
     /// Instances of classes whose methods nothing called.
     instances: FxHashMap<ObjId, Value>,
     pub(crate) seeded: Option<FnKey>,
+    /// The statement that is an expression, and whose value nobody wants.
+    discarded: Option<Place>,
     /// Functions that were run from one that nothing called.
     entered: FxHashSet<FnKey>,
     /// The confidence of what is being rehearsed: low where parameters were typed by their names.

@@ -43,7 +43,7 @@ impl<'p> Interp<'p> {
             self.on_forward(&ForwardCall { module: object, call });
         }
         let around = if outermost { std::mem::take(&mut self.kept) } else { 0 };
-        let output = match self.project_forward(object) {
+        let output = match self.concrete_forward(object) {
             _ if self.heap.get(object).class == ClassRef::Builtin && !before.parts.is_empty() => {
                 self.either(&before.parts, call)
             }
@@ -106,6 +106,11 @@ impl<'p> Interp<'p> {
             Some(Value::Function(closure)) => Some(closure),
             _ => None,
         })
+    }
+
+    /// The module's own forward, where it has one that computes something.
+    fn concrete_forward(&mut self, object: ObjId) -> Option<Rc<Closure>> {
+        self.project_forward(object).filter(|forward| !self.is_abstract(forward))
     }
 
     /// Writes down that a module ran, and marks its output so that we learn what becomes of the graph.
@@ -375,7 +380,7 @@ impl<'p> Interp<'p> {
     }
 
     /// What a model that we do not see into gives: something with a graph, of any shape.
-    fn opaque_output(&mut self, object: ObjId, module: &ModuleState, call: &Call) -> Value {
+    pub(super) fn opaque_output(&mut self, object: ObjId, module: &ModuleState, call: &Call) -> Value {
         let mut input = Graph::None;
         for value in call.values() {
             if let Some(tensor) = value.as_tensor() {

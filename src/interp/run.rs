@@ -78,6 +78,7 @@ impl<'p> Interp<'p> {
             roles: super::roles::Roles::default(),
             instances: FxHashMap::default(),
             seeded: None,
+            discarded: None,
             entered: FxHashSet::default(),
             trust: Confidence::High,
             awaiting: None,

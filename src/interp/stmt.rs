@@ -34,6 +34,7 @@ impl<'p> Interp<'p> {
         }
         match &stmt.kind {
             StmtKind::Expr(expr) => {
+                self.discarded = Some(self.expr_place(*expr));
                 let value = self.eval(*expr);
                 if let ExprKind::Attribute { .. } = tree.expr(*expr).kind {
                     let place = self.expr_place(*expr);

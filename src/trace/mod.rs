@@ -315,6 +315,8 @@ pub struct Rehearsal {
     pub observations: Vec<Observation>,
     /// Ids of carried graphs that a backward walked, or that left for where we cannot see.
     pub consumed: rustc_hash::FxHashSet<u32>,
+    /// Those of them that a backward went through.
+    pub backpropagated: rustc_hash::FxHashSet<u32>,
     /// Ids of graphs that a function rehearsed without its callers returned: they may walk them.
     pub returned: rustc_hash::FxHashSet<u32>,
     /// Modules and parameters that a graph led to at the exit of a module, or at a backward.

@@ -5,7 +5,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
 use crate::facts::{Findings, Script, doubted_in_tests};
 use crate::report::replay::{Demand, Replay};
-use crate::report::{Edit, Fix, Place, Severity, Span};
+use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
 use crate::syntax::FnId;
 use crate::trace::{At, Sight};
 use crate::values::{Mode, Value};
@@ -79,7 +79,8 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
         let Sight::Forward(forward) = sight else { continue };
         let records = forward.grad == Some(true) && forward.learns && is_live(&forward.output);
         let graph = &forward.graph;
-        let unused = !script.rehearsal.consumed.contains(graph) && !script.rehearsal.returned.contains(graph);
+        let walked = script.rehearsal.backpropagated.contains(graph);
+        let unused = !walked && !script.rehearsal.returned.contains(graph);
         let idle = forward.mode == Mode::Eval && records && unused && !at.loops.is_empty();
         if !idle || may_walk_in(script, at) || !seen.insert(at.place) {
             continue;
@@ -89,7 +90,11 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
             Some(known) => known.others.push(at.place),
             None => {
                 let module = forward.name.clone();
-                let at = doubted_in_tests(at);
+                let mut at = doubted_in_tests(at);
+                // Code that is not seen got hold of the output: a metric, most likely.
+                if script.rehearsal.consumed.contains(graph) {
+                    at.confidence = at.confidence.min(Confidence::Medium);
+                }
                 found.push(IdleGraph { at, module, others: Vec::new(), kept: forward.kept });
             }
         }

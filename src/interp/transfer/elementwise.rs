@@ -69,6 +69,8 @@ fn lost_epsilon(call: &Invocation, tensor: &Tensor) -> Option<Rc<Relation>> {
 fn kept_mark(range: RangeFunction, mark: Mark) -> Option<Mark> {
     match (range, mark) {
         (RangeFunction::Log, Mark::Softmax) => Some(Mark::LogSoftmax),
+        (RangeFunction::Exp, Mark::LogSoftmax) => Some(Mark::Softmax),
+        (RangeFunction::Exp, Mark::LogSigmoid) => Some(Mark::Sigmoid),
         (RangeFunction::Log, Mark::Sigmoid) => Some(Mark::LogSigmoid),
         // Dropout bounds nothing.
         (RangeFunction::Scaled, Mark::Raw) => Some(mark),
