@@ -25,12 +25,17 @@ pub(super) fn epochs(script: &Script, id: LoopId) -> Option<Place> {
     again.map(|outer| outer.place)
 }
 
-/// How a loader of the script's own takes its samples; nothing of one in an engine's care.
+/// How a loader takes its samples.
 pub(super) fn sample_order(script: &Script, loader: ObjId) -> Option<SampleOrder> {
     match &script.rehearsal.heap.get(loader).state {
-        State::Loader(state) if !state.managed => Some(state.sample_order),
+        State::Loader(state) => Some(state.sample_order),
         _ => None,
     }
+}
+
+/// Whether nobody but the script gives each process its share: an engine does it for the loaders in its care.
+pub(super) fn is_shared_by_script(script: &Script, loader: ObjId) -> bool {
+    matches!(&script.rehearsal.heap.get(loader).state, State::Loader(state) if !state.managed)
 }
 
 /// Where a loader was made; of one that may be several, the loop over it.

@@ -1,6 +1,6 @@
 //! Processes that train on the same data.
 
-use super::loaders::{at_loader, sample_order, training_loops};
+use super::loaders::{at_loader, is_shared_by_script, sample_order, training_loops};
 use super::order::is_undivided;
 use super::processes::Replicated;
 use crate::checks::{Group, Replayed, Rule, page};
@@ -55,8 +55,8 @@ fn check(script: &Script, out: &mut Findings) {
 }
 
 fn undivided(script: &Script, id: LoopId, loader: ObjId) -> Option<Undivided> {
-    let sample_order =
-        sample_order(script, loader).filter(|_| is_undivided(&script.rehearsal.heap, loader))?;
+    let whole = is_shared_by_script(script, loader) && is_undivided(&script.rehearsal.heap, loader);
+    let sample_order = sample_order(script, loader).filter(|_| whole)?;
     let replicated = replicated_in(script, id)?;
     let at = at_loader(script, loader, id)?;
     let at = At { confidence: at.confidence.min(Confidence::Medium), ..at };

@@ -1,6 +1,6 @@
 //! A distributed sampler that is never told its epoch.
 
-use super::loaders::{at_loader, epochs, sample_order, training_loops};
+use super::loaders::{at_loader, epochs, is_shared_by_script, training_loops};
 use super::processes::EpochSet;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
@@ -56,7 +56,7 @@ fn report(script: &Script, same: &SameEpochs, out: &mut Findings) {
 /// The samplers of a loader that nobody tells in which epoch they are.
 fn same_epochs(script: &Script, id: LoopId, loader: ObjId) -> Vec<SameEpochs> {
     let Some(epochs) = epochs(script, id) else { return Vec::new() };
-    if sample_order(script, loader).is_none() {
+    if !is_shared_by_script(script, loader) {
         return Vec::new();
     }
     let same = |(sampler, state): (ObjId, SamplerState)| {

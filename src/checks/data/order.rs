@@ -138,6 +138,12 @@ fn dataset_class(cx: &Interp<'_>, dataset: &Value) -> Option<(FileId, Span)> {
 /// How a dataset holds its samples.
 fn holds(cx: &mut Interp<'_>, dataset: &Value, place: Place, depth: usize) -> Option<Holds> {
     let object = dataset.as_obj().filter(|_| depth < DEEPEST)?;
+    if let Some(either) = cx.heap.alternatives(dataset) {
+        let held = either.iter().map(|one| holds(cx, &Value::Obj(*one), place, depth + 1));
+        let held: Vec<Holds> = held.collect::<Option<_>>()?;
+        let by_class = held.iter().all(|holds| *holds == Holds::ByClass);
+        return Some(if by_class { Holds::ByClass } else { Holds::AsStored });
+    }
     let attr = |cx: &Interp<'_>, name: &str| cx.heap.attr(object, Ustr::from(name)).cloned();
     if is_part_of_dataset(&cx.heap, object) {
         return None;

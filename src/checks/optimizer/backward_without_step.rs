@@ -103,8 +103,8 @@ fn unapplied_gradients(script: &Script) -> Vec<Unapplied> {
     found
 }
 
-/// The optimizers that an entry clears or names, but for those that a framework steps by itself. One that
-/// is not even cleared may be there for its settings only.
+/// The optimizers that an entry clears or names, also those in the care of an engine, which steps none by itself.
+/// One that is not even cleared may be there for its settings only.
 fn in_use(script: &Script, entry: &EntryPoint) -> ObjSet {
     let heap = &script.rehearsal.heap;
     let mut used = ObjSet::default();
@@ -113,15 +113,14 @@ fn in_use(script: &Script, entry: &EntryPoint) -> ObjSet {
         Effect::NamedStep { optimizer } => used.insert(*optimizer),
         _ => {}
     });
-    let own = |object: &ObjId| heap.get(*object).optimizer().is_some_and(|state| !state.managed);
-    used.iter().filter(own).collect()
+    used.iter().filter(|object| heap.get(*object).optimizer().is_some()).collect()
 }
 
 /// All optimizers that a script makes for parameters that we see.
 fn optimizers_of_script(script: &Script) -> ObjSet {
     let heap = &script.rehearsal.heap;
     let made = |object: &ObjId| {
-        let own = heap.get(*object).optimizer().is_some_and(|state| !state.managed && !state.others);
+        let own = heap.get(*object).optimizer().is_some_and(|state| !state.others);
         own && heap.get(*object).confidence == Confidence::High
     };
     (0..heap.len() as u32).map(ObjId).filter(made).collect()
