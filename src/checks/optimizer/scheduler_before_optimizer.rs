@@ -3,12 +3,13 @@
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
 use crate::facts::timeline::{
-    Automaton, Kind, LoopHead, Moment, OptimizerEvent, Parts, Powerset, Timeline, run, states,
+    Automaton, Kind, LoopHead, Moment, OptimizerEvent, Parts, Powerset, Timeline, Touched, any, run, states,
 };
 use crate::facts::{Findings, Script};
 use crate::report::{Edit, Fix, Place, Severity};
 use crate::syntax::{StmtId, StmtKind};
-use crate::trace::At;
+use crate::trace::{At, Node};
+use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "scheduler-before-optimizer",
@@ -20,6 +21,8 @@ pub(super) static RULE: Rule = Rule {
     page: page!("scheduler-before-optimizer"),
     check,
 };
+
+type Projected = Node<Rc<OptimizerEvent>>;
 
 /// A schedule that goes on before its optimizer has stepped once.
 struct EarlySchedule {
@@ -57,7 +60,7 @@ impl Automaton for FirstIteration {
         match &event.kind {
             Kind::Step { .. } => Powerset::one(Progress::Stepped),
             Kind::UnseenStep => Powerset::one(Progress::Foreign),
-            Kind::Touched(touched) if touched.gradients => Powerset::one(Progress::Foreign),
+            Kind::Touched(touched) if touched.optimizer => Powerset::one(Progress::Foreign),
             _ => before,
         }
     }
@@ -99,7 +102,8 @@ fn early_schedules(script: &Script) -> Vec<EarlySchedule> {
         for moment in &moments {
             let Kind::Schedule { scheduler, .. } = moment.event.kind else { continue };
             let early = &moment.event;
-            if early.conditional || !moment.before.must_be(&[Progress::Waiting]) {
+            let misses_steps = early.conditional && !steps_in_one_arm(&timeline.nodes, early);
+            if misses_steps || !moment.before.must_be(&[Progress::Waiting]) {
                 continue;
             }
             let Some(step) = step_after(&timeline, &moments, early) else { continue };
@@ -115,6 +119,38 @@ fn early_schedules(script: &Script) -> Vec<EarlySchedule> {
         }
     }
     found
+}
+
+/// Whether the optimizer steps nowhere but in the arm that a schedule is in: whichever iteration comes there first,
+/// none has stepped before.
+fn steps_in_one_arm(nodes: &[Projected], early: &OptimizerEvent) -> bool {
+    arm_around(nodes, early).is_some_and(|arm| steps(arm) == steps(nodes))
+}
+
+/// The innermost arm that an event is in.
+fn arm_around<'t>(nodes: &'t [Projected], early: &OptimizerEvent) -> Option<&'t [Projected]> {
+    let is_early = |event: &OptimizerEvent| std::ptr::eq(event, early);
+    nodes.iter().find_map(|node| match node {
+        Node::Loop { body, .. } | Node::Call { body, .. } => arm_around(body, early),
+        Node::Branch { arms, .. } => {
+            arms.iter().find(|arm| any(arm, &is_early)).map(|arm| arm_around(arm, early).unwrap_or(arm))
+        }
+        Node::Event(_) | Node::Exit(_) => None,
+    })
+}
+
+/// How many steps a part of a timeline has, or may have.
+fn steps(nodes: &[Projected]) -> usize {
+    let one = |node: &Projected| match node {
+        Node::Event(event) => usize::from(matches!(
+            event.kind,
+            Kind::Step { .. } | Kind::UnseenStep | Kind::Touched(Touched { optimizer: true, .. })
+        )),
+        Node::Loop { body, .. } | Node::Call { body, .. } => steps(body),
+        Node::Branch { arms, .. } => arms.iter().map(|arm| steps(arm)).sum(),
+        Node::Exit(_) => 0,
+    };
+    nodes.iter().map(one).sum()
 }
 
 /// The step that a schedule went before, in the same iteration: a schedule that is wound forward alone, to where

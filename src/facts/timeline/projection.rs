@@ -235,7 +235,7 @@ impl OptimizerView<'_> {
 
     fn touched(&self, objects: &ObjSet) -> Option<Kind> {
         let touched = Touched {
-            optimizer: objects.contains(self.optimizer),
+            optimizer: self.is_held_by(objects),
             gradients: self.may_be_touched_by(objects),
             scaler: objects.iter().any(|object| self.is_scaler(object)),
         };

@@ -2,7 +2,7 @@
 //! is decided here and nowhere else.
 
 use crate::interp::modules::descendants;
-use crate::values::{Heap, ObjId, ObjSet, OptimizerState, State};
+use crate::values::{Heap, ObjId, ObjSet, OptimizerState, State, Value};
 
 /// Whether something happens to what an optimizer owns on every run, or on some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,6 +103,13 @@ impl<'h> OptimizerView<'h> {
         objects.contains(self.optimizer)
             || self.overlaps(objects)
             || (self.state.others && objects.iter().any(is_module))
+    }
+
+    /// Whether who holds these holds the optimizer itself: as it is, or as an attribute of a module.
+    pub fn is_held_by(&self, objects: &ObjSet) -> bool {
+        let own = |value: &Value| value.as_obj() == Some(self.optimizer);
+        let holds = |object: ObjId| self.heap.get(object).attrs.iter().any(|(_, value)| own(value));
+        objects.contains(self.optimizer) || objects.iter().any(holds)
     }
 
     /// Whose call one on an optimizer is, where it concerns this one.
