@@ -165,8 +165,9 @@ impl<'p> Interp<'p> {
             },
             other => other.clone(),
         };
-        // A context that is not understood may switch gradients off.
-        let before = value.is_unknown().then(|| self.push_context(ContextKind::UnknownGrad));
+        // A context that is not understood may switch gradients off, and switches none on.
+        let doubtful = value.is_unknown() && self.grad != Some(false);
+        let before = doubtful.then(|| self.push_context(ContextKind::UnknownGrad));
         Entered { target, before, exit: None }
     }
 

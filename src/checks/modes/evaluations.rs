@@ -5,7 +5,7 @@ use super::turns::steps;
 use crate::facts::Script;
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, replay};
-use crate::trace::{At, Effect, Event, Forward, Node, Over, Protocol, Sight, Way, walk};
+use crate::trace::{At, Effect, Event, Forward, LoopId, Node, Over, Protocol, Sight, Way, walk};
 use crate::values::{Graph, Mode, ModuleState, ObjId, ObjSet};
 
 /// How sure it is that a forward evaluates, in a mode that nobody chose for it.
@@ -112,6 +112,11 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
     (in_loop || by_itself).then_some(confidence)
 }
 
+/// Whether a forward gives what a model that the script trains is scored by.
+pub(super) fn is_scoring(script: &Script, at: &At, forward: &Forward) -> bool {
+    is_trained(script, forward.module) && is_scored(script, at)
+}
+
 /// How sure it is that a script which trains nothing runs a model that was trained elsewhere.
 fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     let parts = descendants(&script.rehearsal.heap, forward.module);
@@ -125,9 +130,19 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     (sure && entries.iter().any(|entry| restores(&entry.nodes, &parts))).then_some(Confidence::Medium)
 }
 
-/// Whether something made without gradients goes into a loss, or is compared with labels, beside a forward.
+/// Whether something made without gradients goes into a loss, or is compared with labels, beside a forward: in a
+/// loop of its own, too, and in the forward itself where it computes the loss.
 fn is_scored(script: &Script, at: &At) -> bool {
-    let beside = |other: &At| other.loops == at.loops && other.calls == at.calls && other.seeded == at.seeded;
+    let beside = |other: &At| {
+        let extra = other.loops.strip_prefix(&*at.loops);
+        let follows = extra.is_some_and(|loops| loops.first().is_none_or(|id| !has_forward(script, *id)));
+        follows && other.calls == at.calls && other.seeded == at.seeded
+    };
+    let inside = |other: &At| {
+        let extra = other.calls.strip_prefix(&*at.calls);
+        extra.is_some_and(|calls| calls.first().is_some_and(|(site, _)| *site == at.place))
+            && other.loops.starts_with(&at.loops)
+    };
     let is_loss = |sight: &Sight| match sight {
         Sight::Loss(loss) => {
             let input = loss.input.as_tensor();
@@ -136,7 +151,12 @@ fn is_scored(script: &Script, at: &At) -> bool {
         _ => false,
     };
     script.observed::<Scored>().any(|(other, _)| beside(other))
-        || script.sightings().any(|(other, sight)| beside(other) && is_loss(sight))
+        || script.sightings().any(|(other, sight)| is_loss(sight) && (beside(other) || inside(other)))
+}
+
+/// Whether a loop runs a model itself: what is scored there is its own.
+fn has_forward(script: &Script, id: LoopId) -> bool {
+    script.sightings().any(|(at, sight)| matches!(sight, Sight::Forward(_)) && at.loops.contains(&id))
 }
 
 /// Whether no backward runs in the same iteration of the same function.

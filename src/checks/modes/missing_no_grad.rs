@@ -1,5 +1,6 @@
 //! Evaluation that records graphs nobody walks.
 
+use super::evaluations::is_scoring;
 use super::stretches::{evaluating_stretch, only_evaluates};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
@@ -53,7 +54,10 @@ fn check(script: &Script, out: &mut Findings) {
                 "`{}` is in evaluation mode here, and its parameters ask for gradients",
                 forward.module
             ))
-            .help("put the loop under `with torch.no_grad():`");
+            .help(match forward.at.loops.is_empty() {
+                true => "put it under `with torch.no_grad():`",
+                false => "put the loop under `with torch.no_grad():`",
+            });
         for other in &forward.others {
             finding = finding.because(*other, "and so does this");
         }
@@ -81,7 +85,9 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
         let graph = &forward.graph;
         let walked = script.rehearsal.backpropagated.contains(graph);
         let unused = !walked && !script.rehearsal.returned.contains(graph);
-        let idle = forward.mode == Mode::Eval && records && unused && !at.loops.is_empty();
+        // A graph that is recorded once is worth a word where it was the evaluation of what the script trains.
+        let matters = !at.loops.is_empty() || is_scoring(script, at, forward);
+        let idle = forward.mode == Mode::Eval && records && unused && matters;
         if !idle || may_walk_in(script, at) || !seen.insert(at.place) {
             continue;
         }
