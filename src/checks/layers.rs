@@ -14,7 +14,7 @@ pub fn layers(script: &Script) -> Vec<[Layer; LAYERS]> {
     let (detached, broken) = (graphs::detached_losses(script), graphs::broken_graphs(script));
     let (replaced, abandoned) = (optimizer::replaced_parts(script), optimizer::abandoned_models(script));
     let of = |optimizer: ObjId| {
-        if detached.iter().any(|loss| loss.optimizer == optimizer) {
+        if detached.iter().any(|loss| loss.optimizer == Some(optimizer)) {
             DETACHED
         } else if is_built_of_nothing(script, optimizer)
             || abandoned.iter().any(|one| one.optimizer == optimizer)

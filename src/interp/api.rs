@@ -319,7 +319,13 @@ impl<'p> Interp<'p> {
     pub(super) fn iterable(&mut self, call: &Invocation) -> Value {
         match call.nth(0) {
             Value::Unknown | Value::None => Value::Unknown,
-            inner => self.wrapped_iterable(&inner, call.place),
+            inner => {
+                let wrapped = self.wrapped_iterable(&inner, call.place);
+                if let Some(object) = wrapped.as_obj().filter(|_| call.api.class.is_some()) {
+                    self.heap.get_mut(object).class = ClassRef::Api(call.api.name);
+                }
+                wrapped
+            }
         }
     }
 

@@ -27,7 +27,13 @@ impl<'p> Interp<'p> {
             }
             Value::Super { instance, after } => self.super_attr(*instance, *after, name, place),
             Value::Maybe(inner) => self.get_attr(&inner.clone(), name, place),
-            Value::Given(given) => self.get_attr(&given.value.clone(), name, place),
+            Value::Given(given) => match self.get_attr(&given.value.clone(), name, place) {
+                // What a method makes of a given text is given, too.
+                Value::Bound(bound) if matches!(bound.method, Method::Builtin(_)) => {
+                    Value::Bound(Rc::new(Bound { receiver: value.clone(), method: bound.method.clone() }))
+                }
+                found => found,
+            },
             Value::Bound(bound) if name == "__self__" => bound.receiver.clone(),
             Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => {
                 Value::Unknown
@@ -140,6 +146,7 @@ impl<'p> Interp<'p> {
         {
             self.see(place, Sight::UnknownAttribute { class, name }, Confidence::High);
         }
+        self.note_handed_out(object);
         let value = self.self_typed_by_use(object, name, Value::Unknown);
         if !value.is_unknown() {
             self.heap.get_mut(object).set_attr(name, value.clone());
@@ -285,13 +292,20 @@ impl<'p> Interp<'p> {
             }
             Value::Params(_) | Value::Tensor(_) if name != "grad" => {
                 self.on_attribute_write(&AttributeWrite { receiver, name, value: &value, place });
-                if let Value::Params(params) = receiver {
-                    self.set_params_attr(&params.clone(), name, &value, place);
+                match receiver {
+                    Value::Params(params) => self.set_params_attr(&params.clone(), name, &value, place),
+                    Value::Tensor(tensor)
+                        if name == "requires_grad" && matches!(tensor.graph, Graph::Unknown) =>
+                    {
+                        self.doubt_handed_out();
+                    }
+                    _ => {}
                 }
             }
             Value::Params(params) => self.set_params_attr(&params.clone(), name, &value, place),
             Value::Maybe(inner) => self.set_attr(&inner.clone(), name, value, place),
             _ if name == "grad" => self.set_grad(receiver, &value, place),
+            Value::Unknown if name == "requires_grad" => self.doubt_handed_out(),
             _ => {}
         }
     }

@@ -41,7 +41,11 @@ impl<'p> Interp<'p> {
             }
             "hasattr" => Value::Bool(None),
             "len" => match first {
-                Some(value) => Value::of_int(self.length(&value.clone(), call.place)),
+                Some(value) => {
+                    let value = value.clone();
+                    let from = self.length_given(&value);
+                    Value::Int(Num { from, ..Num::of(self.length(&value, call.place)) })
+                }
                 None => Value::of_int(Int::Unknown),
             },
             _ => match python::call(self, &name, call) {
@@ -109,8 +113,17 @@ impl<'p> Interp<'p> {
                 }),
                 None => Value::Unknown,
             },
-            "next" | "iter" => match first.bare() {
-                Value::Obj(_) | Value::Params(_) if name == "next" => self.iterate(&first, call.place).any,
+            "next" => match first.bare() {
+                Value::Obj(_) | Value::Params(_) => {
+                    self.note_drawn(&first);
+                    self.iterate(&first, call.place).any
+                }
+                _ => first,
+            },
+            "iter" => match first.as_obj() {
+                Some(object) if matches!(self.heap.get(object).state, State::Loader(_)) => {
+                    self.wrapped_iterable(&first, call.place)
+                }
                 _ => first,
             },
             _ => {

@@ -2,16 +2,12 @@
 //! have touched whatever it was given.
 
 use super::{
-    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod,
-    branch::{Arm, Boxed},
-    call_path::Hop,
-    python,
-    stmt::Flow,
+    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, python, stmt::Flow,
 };
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::*;
-use crate::trace::{Effect, Exit, FnKey, Node, When};
+use crate::trace::{Effect, Exit, FnKey, Node};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -218,24 +214,6 @@ impl<'p> Interp<'p> {
         let range = after.and_then(|after| after.range);
         let relation = after.and_then(|after| after.relation.clone());
         self.assign(target, Value::tensor(Tensor { range, relation, ..(*tensor).clone() }));
-    }
-
-    /// A method of one of several instances, as in `agent = A(...) if ... else B(...)`.
-    fn call_alternatives(&mut self, receivers: &[ObjId], name: Ustr, call: &Call, base: ExprId) -> Value {
-        let mut values: Vec<Option<Value>> = vec![None; receivers.len()];
-        let mut closures: Vec<Boxed<'_, 'p>> = Vec::new();
-        for (receiver, value) in receivers.iter().zip(&mut values) {
-            closures.push(Box::new(move |interp| {
-                *value = Some(interp.call_method(&Value::Obj(*receiver), name, call, base));
-                Flow::Next
-            }));
-        }
-        let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
-        self.branch(When::Unknown, &mut arms);
-        drop(arms);
-        drop(closures);
-        let values = values.into_iter().flatten().collect();
-        self.heap.any_of(&Items::exact(values)).unwrap_or_default()
     }
 
     /// Whether what is unknown of a receiver can only be a layer in it: of a module, all of whose methods we see.

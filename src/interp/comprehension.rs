@@ -6,14 +6,26 @@ use crate::syntax::*;
 use crate::values::*;
 use std::rc::Rc;
 
+/// What a comprehension has come to.
+#[derive(Default)]
+struct Gathered {
+    /// Elements, or keys with values.
+    result: Vec<(Value, Option<Value>)>,
+    /// They are known one by one.
+    exact: bool,
+    /// The iterator that a generator draws from.
+    source: Option<Value>,
+    /// Who says from outside how many there are.
+    given: Option<Rc<Origin>>,
+}
+
 impl<'p> Interp<'p> {
     /// Comprehensions bind their targets in the frame around them: the names are their own by Python's
     /// rules, so nothing else reads them.
     pub(super) fn comprehension(&mut self, id: ExprId, comprehension: &'p Comprehension) -> Value {
-        let mut result = Vec::new();
-        let mut exact = true;
-        let mut source = None;
-        self.clauses(&comprehension.clauses, 0, comprehension, &mut result, &mut exact, &mut source);
+        let mut gathered = Gathered { exact: true, ..Gathered::default() };
+        self.clauses(&comprehension.clauses, 0, comprehension, &mut gathered);
+        let Gathered { result, exact, source, given } = gathered;
         let place = self.expr_place(id);
         if comprehension.kind == ComprehensionKind::Dict {
             let mut entries = Entries::default();
@@ -30,7 +42,8 @@ impl<'p> Interp<'p> {
         }
         let values: Vec<Value> = result.into_iter().map(|(value, _)| value).collect();
         let gathered = if exact {
-            self.list(place, values)
+            let items = Items { len: Num { from: given, ..Num::default() }, ..Items::exact(values) };
+            Value::Obj(self.alloc(place, ClassRef::Builtin, State::List(items)))
         } else {
             let any = union_of(&values);
             let any = any.or_else(|| self.heap.any_of(&Items::exact(values))).unwrap_or_default();
@@ -44,9 +57,7 @@ impl<'p> Interp<'p> {
         clauses: &'p [Clause],
         at: usize,
         whole: &'p Comprehension,
-        result: &mut Vec<(Value, Option<Value>)>,
-        exact: &mut bool,
-        source: &mut Option<Value>,
+        gathered: &mut Gathered,
     ) {
         /// Longer displays are one value for all.
         const LISTED: usize = 64;
@@ -55,36 +66,39 @@ impl<'p> Interp<'p> {
         let Some(clause) = clauses.get(at) else {
             let element = self.eval(whole.element);
             let value = whole.value.map(|value| self.eval(value));
-            result.push((element, value));
+            gathered.result.push((element, value));
             return;
         };
         let iterable = self.eval(clause.iter);
         let place = self.expr_place(clause.iter);
         match whole.kind {
-            ComprehensionKind::Generator => *source = source.take().or_else(|| Some(iterable.clone())),
+            ComprehensionKind::Generator => {
+                gathered.source.get_or_insert_with(|| iterable.clone());
+            }
             _ => self.spend(&iterable, place),
         }
         let items = self.iterate(&iterable, place);
+        gathered.given = gathered.given.take().or_else(|| items.len.from.clone());
         let rows = match items.exact {
             None => self.told_apart(clause.target, &items.any, &clause.conditions),
             Some(_) => None,
         };
         if let Some(rows) = rows {
-            *exact = false;
+            gathered.exact = false;
             return self.told_clause(clause, &items.any, rows, &mut |interp| {
-                interp.clauses(clauses, at + 1, whole, result, exact, source);
+                interp.clauses(clauses, at + 1, whole, gathered);
             });
         }
         let values = match items.exact {
-            Some(values) if values.len() <= LISTED && result.len() <= LISTED => values,
+            Some(values) if values.len() <= LISTED && gathered.result.len() <= LISTED => values,
             Some(values) => {
-                *exact = false;
+                gathered.exact = false;
                 self.heap.any_of(&Items::exact(values)).into_iter().collect()
             }
             None => match items.len.int.known() {
                 Some(len @ 1..=FEW) if matches!(items.any, Value::Int(_)) => vec![items.any; len as usize],
                 _ => {
-                    *exact = false;
+                    gathered.exact = false;
                     vec![items.any]
                 }
             },
@@ -100,11 +114,11 @@ impl<'p> Interp<'p> {
                 match self.truth(&test) {
                     Some(false) => keep = false,
                     Some(true) => {}
-                    None => *exact = false,
+                    None => gathered.exact = false,
                 }
             }
             if keep {
-                self.clauses(clauses, at + 1, whole, result, exact, source);
+                self.clauses(clauses, at + 1, whole, gathered);
             }
         }
         self.path = path;

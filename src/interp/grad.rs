@@ -166,6 +166,23 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A part of a model that is not seen into was asked for: whoever has it has its parameters.
+    pub(super) fn note_handed_out(&mut self, object: ObjId) {
+        let hidden = |module: &ModuleState| module.weights == Learned::Opaque;
+        if self.heap.get(object).module().is_some_and(hidden) {
+            self.handed_out.insert(object);
+        }
+    }
+
+    /// Something unknown asks for gradients from here on, or no longer does: it may be a parameter of such a part.
+    pub(super) fn doubt_handed_out(&mut self) {
+        for object in self.handed_out.clone().iter() {
+            if let State::Module(module) = &mut self.heap.get_mut(object).state {
+                module.freeze(None);
+            }
+        }
+    }
+
     /// Methods of `p.grad`.
     pub(super) fn grad_method(&mut self, owners: &ObjSet, name: &str, call: &Call) -> Value {
         match name {

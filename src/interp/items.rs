@@ -7,6 +7,7 @@ use crate::syntax::ExprId;
 use crate::trace::Effect;
 use crate::values::*;
 use std::cell::RefCell;
+use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
@@ -322,13 +323,37 @@ impl<'p> Interp<'p> {
     /// The length of anything that has one.
     pub fn length(&mut self, value: &Value, place: Place) -> Int {
         match value.bare() {
-            Value::Tensor(tensor) => {
-                tensor.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default()
-            }
+            Value::Tensor(tensor) => match &tensor.shape {
+                Some(shape) => shape.first().cloned().unwrap_or_default(),
+                None => self.length_of_tensor(tensor),
+            },
             Value::Tuple(items) => Int::Known(items.len() as i64),
             Value::Str(Some(text)) => Int::Known(text.chars().count() as i64),
             Value::Obj(object) => self.object_length(*object, place),
             _ => Int::Unknown,
+        }
+    }
+
+    /// The length of a tensor of unknown shape: the same symbol each time it is asked for, outside of loops, where
+    /// each iteration has another.
+    fn length_of_tensor(&mut self, tensor: &Rc<Tensor>) -> Int {
+        if self.in_loop() && tensor.created >= self.loop_since() {
+            return Int::Unknown;
+        }
+        let known = self.tensor_lengths.iter().find(|(known, _)| Rc::ptr_eq(known, tensor));
+        if let Some((_, symbol)) = known {
+            return Int::symbol(*symbol);
+        }
+        let symbol = self.symbol("len");
+        self.tensor_lengths.push((tensor.clone(), symbol));
+        Int::symbol(symbol)
+    }
+
+    /// Who says from outside how many items a list has.
+    pub(super) fn length_given(&self, value: &Value) -> Option<Rc<Origin>> {
+        match value.as_obj().map(|object| &self.heap.get(object).state) {
+            Some(State::List(items)) => items.len.from.clone(),
+            _ => None,
         }
     }
 

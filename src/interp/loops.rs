@@ -118,6 +118,18 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// `next(batches)`: a loop that draws from an iterator older than its iterations goes through the loader behind it.
+    pub(super) fn note_drawn(&mut self, iterator: &Value) {
+        let Some(active) = self.active.last() else { return };
+        let older = |object: ObjId| self.heap.get(object).epoch < active.since;
+        let drawn = iterator.as_obj().filter(|object| older(*object));
+        let loader = drawn.and_then(|_| self.loader_of(iterator)).filter(|loader| Some(*loader) != drawn);
+        let info = &mut self.out.loops[active.id.0 as usize];
+        if let (Some(loader), Over::Counter) = (loader, &info.over) {
+            info.over = Over::Loader(loader);
+        }
+    }
+
     /// Runs the body for each of a few known values; breaks and continues stay inside.
     fn unrolled(&mut self, place: Place, target: ExprId, values: Vec<Value>, body: &'p [StmtId]) -> Flow {
         let path = self.path;

@@ -2,6 +2,7 @@
 //! and writes down what the framework calls would do. It always ends, and never knows a framework by name:
 //! `apis` says what calls do, `transfer` computes what they give.
 
+mod alternatives;
 mod api;
 mod around;
 mod aside;
@@ -150,6 +151,10 @@ pub struct Interp<'p> {
     /// How many more modules stars may lead to.
     stars: u32,
     length_symbols: FxHashMap<ObjId, Symbol>,
+    /// Models that are not seen into, of which the script has asked for parts.
+    handed_out: ObjSet,
+    /// The lengths of tensors of unknown shape that were asked for.
+    tensor_lengths: Vec<(Rc<Tensor>, Symbol)>,
     /// Ids of graphs that are followed, by where that began.
     followed: FxHashMap<(CallPath, Place), u32>,
     /// What unknown values are taken for.

@@ -51,6 +51,13 @@ impl<'p> Interp<'p> {
                 let mut recording = self.recording(call);
                 let call = &self.at_home(&closure, call);
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
+                let output = match output {
+                    // It learns, and ends in something that is not known: what comes out may be anything it made.
+                    Value::Unknown if self.learns(object) == Some(true) && !self.is_out_of_fuel() => {
+                        self.opaque_output(object, &before, call)
+                    }
+                    output => output,
+                };
                 let output = self.settle_detach_points(output);
                 let output = self.gathered(output, &mut recording);
                 self.collapse(object, output)
@@ -67,23 +74,6 @@ impl<'p> Interp<'p> {
         let output = self.forwarded(object, before, input, output, call.place);
         self.kept = self.kept.saturating_add(around);
         output
-    }
-
-    /// The output of whichever of several models it is.
-    fn either(&mut self, parts: &[ObjId], call: &Call) -> Value {
-        let mut devices = parts.iter().map(|part| self.heap.get(*part).module().map(|module| module.device));
-        let first = devices.next();
-        // Each gets inputs that suit it: where the script chooses one, it chooses their place with it.
-        let apart = devices.any(|device| Some(device) != first).then(|| self.sent(call, Device::Unknown));
-        let call = apart.as_ref().unwrap_or(call);
-        let mut outputs = Vec::with_capacity(parts.len());
-        for part in parts {
-            if !self.burn(1) {
-                return Value::Unknown;
-            }
-            outputs.push(self.call_module(*part, call));
-        }
-        self.heap.any_of(&Items::exact(outputs)).unwrap_or_default()
     }
 
     /// The modules that methods run of, outermost first.

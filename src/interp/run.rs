@@ -74,6 +74,8 @@ impl<'p> Interp<'p> {
             deferred: FxHashSet::default(),
             stars: super::scope::MOST_STARS,
             length_symbols: FxHashMap::default(),
+            handed_out: ObjSet::default(),
+            tensor_lengths: Vec::new(),
             followed: FxHashMap::default(),
             roles: super::roles::Roles::default(),
             instances: FxHashMap::default(),

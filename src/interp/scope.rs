@@ -330,9 +330,24 @@ impl<'p> Interp<'p> {
                 self.submodule(&Target::File(*file), name)
             }
             Value::Folder(folder) => self.submodule(&Target::Namespace((&**folder).into()), name),
-            Value::Api(package) => Value::Api(self.canonical(*package, name)),
+            Value::Api(package) => {
+                Value::Api(self.vendored(*package, name).unwrap_or_else(|| self.canonical(*package, name)))
+            }
             _ => Value::Unknown,
         }
+    }
+
+    /// `third_party.torch_geometric.data.Data`: a copy of a framework within a package that is not here, where the
+    /// tables know the name in the framework itself.
+    fn vendored(&self, package: Ustr, name: Ustr) -> Option<Ustr> {
+        if self.apis.is_framework(package) {
+            return None;
+        }
+        let mut tails = package.match_indices('.').map(|(at, _)| Ustr::from(&package[at + 1..]));
+        tails.find_map(|tail| {
+            let known = Some(self.canonical(tail, name)).filter(|_| self.apis.is_framework(tail));
+            known.filter(|known| self.apis.get(*known).is_some())
+        })
     }
 
     fn submodule(&mut self, of: &Target, name: Ustr) -> Value {

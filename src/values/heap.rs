@@ -282,7 +282,8 @@ impl Heap {
         if let (Some(x), Some(y)) = (&a.exact, &b.exact)
             && x.len() == y.len()
         {
-            return Items::exact(x.iter().zip(y).map(|(x, y)| self.join(x, y)).collect());
+            let items = Items::exact(x.iter().zip(y).map(|(x, y)| self.join(x, y)).collect());
+            return Items { len: a.len.clone(), ..items };
         }
         let any = match (self.any_of(a), self.any_of(b)) {
             (Some(a), Some(b)) => self.join(&a, &b),
@@ -406,16 +407,16 @@ impl Heap {
         self.members.get(&id).cloned().unwrap_or_else(|| ObjSet::one(id))
     }
 
-    fn are_of_project(&self, ids: &ObjSet) -> bool {
-        ids.iter().all(|id| matches!(self.get(id).class, ClassRef::Project(_)))
+    fn have_classes(&self, ids: &ObjSet) -> bool {
+        ids.iter().all(|id| self.get(id).class != ClassRef::Builtin)
     }
 
-    /// The instances of several classes of the project that a value is one of.
+    /// The instances of several classes that a value is one of.
     pub fn alternatives(&self, value: &Value) -> Option<Vec<ObjId>> {
         let Value::Obj(id) = value.bare() else { return None };
         let members = self.members.get(id)?;
         let plain = matches!(self.get(*id).state, State::Plain) && self.get(*id).class == ClassRef::Builtin;
-        (plain && self.are_of_project(members)).then(|| members.iter().collect())
+        (plain && self.have_classes(members)).then(|| members.iter().collect())
     }
 
     /// One object that stands for either of two of a kind.
@@ -443,7 +444,7 @@ impl Heap {
         }
         match (&x.state, &y.state) {
             (State::Class(_) | State::Frame, _) => return None,
-            (State::Plain, State::Plain) if x.class != y.class && !self.are_of_project(&stands_for) => {
+            (State::Plain, State::Plain) if x.class != y.class && !self.have_classes(&stands_for) => {
                 return None;
             }
             _ => {}

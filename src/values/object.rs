@@ -124,7 +124,7 @@ pub struct Items {
     pub exact: Option<Vec<Value>>,
     /// What any of them is, when not known one by one.
     pub any: Value,
-    /// How many, when not known one by one.
+    /// How many, when not known one by one, and who says so.
     pub len: Num,
 }
 

@@ -18,9 +18,10 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(script: &Script, out: &mut Findings) {
     for loss in detached_losses(script) {
+        let of = loss.optimizer.map(|optimizer| format!(" of `{}`", script.optimizer_name(optimizer)));
         let message = format!(
-            "this backward reaches no parameter of `{}`: the loss was cut from its graph",
-            script.optimizer_name(loss.optimizer)
+            "this backward reaches no parameter{}: the loss was cut from its graph",
+            of.unwrap_or_default()
         );
         let mut finding = script.finding(RULE.id, RULE.severity, &loss.at, message);
         if let Some((place, by)) = loss.point {

@@ -12,7 +12,8 @@ pub(in crate::checks) struct DetachedLoss {
     pub at: At,
     /// Where the graph was left; `None` where the loss was made of a bare number.
     pub point: Option<(Place, Option<Ustr>)>,
-    pub optimizer: ObjId,
+    /// `None` where what steps is not known.
+    pub optimizer: Option<ObjId>,
 }
 
 pub(in crate::checks) struct BrokenGraph {
@@ -25,7 +26,7 @@ pub(in crate::checks) struct BrokenGraph {
 
 /// An optimizer's step, and the loops around it.
 struct Stepping {
-    optimizer: ObjId,
+    optimizer: Option<ObjId>,
     loops: Vec<LoopId>,
 }
 
@@ -39,7 +40,10 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
         let beside = |step: &&Stepping| at.loops.last().is_none_or(|id| step.loops.contains(id));
         let mut optimizers = stepping.iter().filter(beside);
         let Some(first) = optimizers.next() else { continue };
-        let known = |step: &Stepping| owns_only_known(script, step.optimizer);
+        // A leaf has nothing behind it, whatever an optimizer owns.
+        let known = |step: &Stepping| {
+            loss.is_leaf || step.optimizer.is_some_and(|optimizer| owns_only_known(script, optimizer))
+        };
         if !known(first) || !optimizers.all(known) || !is_detached(loss) || !seen.insert(at.place) {
             continue;
         }
@@ -89,7 +93,9 @@ fn lost_for_good(script: &Script, point: &DetachPoint, stepping: &[Stepping]) ->
     let heap = &script.rehearsal.heap;
     let trained = |part: ObjId| {
         stepping.iter().any(|step| {
-            let State::Optimizer(state) = &heap.get(step.optimizer).state else { return false };
+            let Some(state) = step.optimizer.and_then(|optimizer| heap.get(optimizer).optimizer()) else {
+                return false;
+            };
             state.owns.iter().any(|owner| descendants(heap, owner).contains(part))
         })
     };
@@ -146,9 +152,12 @@ fn collect_steps(nodes: &[Node], around: &mut Vec<LoopId>, all: &mut Vec<Steppin
     for node in nodes {
         match node {
             Node::Event(event) => {
-                if let Effect::Step { optimizer, .. } = event.effect {
-                    all.push(Stepping { optimizer, loops: around.clone() });
-                }
+                let optimizer = match event.effect {
+                    Effect::Step { optimizer, .. } => Some(optimizer),
+                    Effect::UnseenStep => None,
+                    _ => continue,
+                };
+                all.push(Stepping { optimizer, loops: around.clone() });
             }
             Node::Loop { id, body } => {
                 around.push(*id);

@@ -94,7 +94,10 @@ pub(super) fn any(interp: &mut Interp, items: &Items) -> Value {
 }
 
 pub(super) fn length(items: &Items) -> Num {
-    items.exact.as_ref().map_or_else(|| items.len.clone(), |exact| Num::known(exact.len() as i64))
+    items.exact.as_ref().map_or_else(
+        || items.len.clone(),
+        |exact| Num { int: Int::Known(exact.len() as i64), ..items.len.clone() },
+    )
 }
 
 pub(super) fn make(interp: &mut Interp, place: Place, items: Items) -> Value {

@@ -38,15 +38,15 @@ fn map(interp: &mut Interp, call: &Call) -> Value {
 fn apply(interp: &mut Interp, place: Place, callee: &Value, all: Vec<Items>) -> Value {
     let shortest = all.iter().map(|items| items.exact.as_ref().map(Vec::len)).min().flatten();
     let is_exact = all.iter().all(|items| items.exact.is_some());
+    let len = all.first().map(length).unwrap_or_default();
     if let Some(count) = shortest.filter(|count| is_exact && *count <= MOST_CALLS) {
         let rows: Vec<Vec<Value>> = (0..count)
             .map(|at| all.iter().filter_map(|items| items.exact.as_ref()?.get(at).cloned()).collect())
             .collect();
         let results =
             rows.into_iter().map(|row| interp.call_value(callee, &Call::with(place, row))).collect();
-        return make(interp, place, Items::exact(results));
+        return make(interp, place, Items { len, ..Items::exact(results) });
     }
-    let len = all.first().map(length).unwrap_or_default();
     let row: Vec<Value> = all.iter().map(|items| any(interp, items)).collect();
     let result = interp.call_value(callee, &Call::with(place, row));
     make(interp, place, Items { exact: None, any: result, len })

@@ -3,7 +3,7 @@
 use super::super::{Call, Interp};
 use super::containers::resolve;
 use super::conversions::text_of;
-use super::iteration::iterate;
+use super::iteration::{iterate, make};
 use super::outside::keep_origin;
 use super::paths;
 use crate::syntax::BinaryOp;
@@ -161,7 +161,9 @@ fn split(interp: &mut Interp, receiver: &Value, name: &str, call: &Call) -> Valu
     match parts {
         Some(parts) if parts.len() <= 64 => {
             let items = parts.iter().map(|part| keep_origin(Value::str(part), &[receiver])).collect();
-            interp.list(call.place, items)
+            // How many parts a text has is up to whoever gives the text.
+            let len = Num { from: receiver.origin().cloned(), ..Num::default() };
+            make(interp, call.place, Items { len, ..Items::exact(items) })
         }
         _ if name.ends_with("partition") => Value::tuple(vec![Value::Str(None); 3]),
         _ => interp.list_of(call.place, keep_origin(Value::Str(None), &[receiver])),

@@ -27,7 +27,7 @@ pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, _place: Place)
     let items = items.or_else(|| self::items(interp, index));
     let shape = items.as_ref().zip(tensor.shape.as_ref()).and_then(|(items, shape)| indexed(shape, items));
     let basic = items.is_some_and(|items| !items.iter().any(Item::is_advanced));
-    let mark = tensor.mark.filter(|_| basic);
+    let mark = tensor.mark.filter(|_| basic || picks_rows(tensor, index));
     let range = match index.as_tensor() {
         Some(mask) => Relation::narrowed(mask.relation.as_deref(), tensor, true),
         None => tensor.range,
@@ -39,6 +39,13 @@ pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, _place: Place)
         recipe: None,
         ..kept(interp, tensor).with_shape(shape.map(Rc::from))
     }
+}
+
+/// Whether an index only says which rows are taken: whatever one value says of the first axis, the classes along the last
+/// one stay together.
+fn picks_rows(tensor: &Tensor, index: &Value) -> bool {
+    let one = matches!(index.bare(), Value::Unknown | Value::Api(_) | Value::Tensor(_) | Value::Obj(_));
+    one && tensor.rank().is_none_or(|rank| rank > 1)
 }
 
 /// Columns of a table, by name.

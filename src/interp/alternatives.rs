@@ -1,0 +1,81 @@
+//! Calls of a value that is one of several: models that a script chooses from, instances of several classes. Each
+//! that can be called so runs on the heap as it is, and what they give is joined.
+
+use super::{
+    Call, Interp,
+    branch::{Arm, Boxed},
+    stmt::Flow,
+};
+use crate::syntax::*;
+use crate::trace::When;
+use crate::values::*;
+use ustr::Ustr;
+
+impl<'p> Interp<'p> {
+    /// The output of whichever of several models it is.
+    pub(super) fn either(&mut self, parts: &[ObjId], call: &Call) -> Value {
+        let mut devices = parts.iter().map(|part| self.heap.get(*part).module().map(|module| module.device));
+        let first = devices.next();
+        // Each gets inputs that suit it: where the script chooses one, it chooses their place with it.
+        let apart = devices.any(|device| Some(device) != first).then(|| self.sent(call, Device::Unknown));
+        let call = apart.as_ref().unwrap_or(call);
+        let fitting: Vec<ObjId> = parts.iter().copied().filter(|part| self.takes(*part, call)).collect();
+        let parts = if fitting.is_empty() { parts } else { &fitting };
+        let mut outputs = Vec::with_capacity(parts.len());
+        for part in parts {
+            if !self.burn(1) {
+                return Value::Unknown;
+            }
+            outputs.push(self.call_module(*part, call));
+        }
+        self.heap.any_of(&Items::exact(outputs)).unwrap_or_default()
+    }
+
+    /// Whether a module's forward can be called so. Where a script calls one of several, it is one that can.
+    fn takes(&mut self, module: ObjId, call: &Call) -> bool {
+        self.project_forward(module).is_none_or(|closure| self.fits(&closure, true, call))
+    }
+
+    /// A method of one of several instances, as in `agent = A(...) if ... else B(...)`.
+    pub(super) fn call_alternatives(
+        &mut self,
+        receivers: &[ObjId],
+        name: Ustr,
+        call: &Call,
+        base: ExprId,
+    ) -> Value {
+        let mut values: Vec<Option<Value>> = vec![None; receivers.len()];
+        let mut closures: Vec<Boxed<'_, 'p>> = Vec::new();
+        for (receiver, value) in receivers.iter().zip(&mut values) {
+            closures.push(Box::new(move |interp| {
+                *value = Some(interp.call_method(&Value::Obj(*receiver), name, call, base));
+                Flow::Next
+            }));
+        }
+        let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
+        self.branch(When::Unknown, &mut arms);
+        drop(arms);
+        drop(closures);
+        let values = values.into_iter().flatten().collect();
+        self.heap.any_of(&Items::exact(values)).unwrap_or_default()
+    }
+
+    /// Whether a call gives a function all that it asks for, and no more than it takes.
+    fn fits(&self, closure: &Closure, bound: bool, call: &Call) -> bool {
+        let params = &self.tree(closure.file).function(closure.function).params;
+        let params = params.get(usize::from(bound && !closure.wrap.is_static)..).unwrap_or_default();
+        let takes_rest = |wanted: ParamKind| params.iter().any(|param| param.kind == wanted);
+        let plain = |param: &&Param| !matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar);
+        let by_position = params.iter().filter(plain).filter(|param| param.kind != ParamKind::KeywordOnly);
+        let given = call.positional.len();
+        let named = |name: Ustr| call.keyword(&name).is_some();
+        let asks =
+            |(at, param): (usize, &Param)| param.default.is_none() && at >= given && !named(param.name);
+        let lacks = by_position.clone().enumerate().any(asks);
+        let too_many = given > by_position.count() && !takes_rest(ParamKind::Star);
+        let known = |name: &Ustr| params.iter().any(|param| param.name == *name);
+        let strange =
+            !takes_rest(ParamKind::DoubleStar) && call.keywords.iter().any(|(name, _)| !known(name));
+        call.open || !(lacks || too_many || strange)
+    }
+}
