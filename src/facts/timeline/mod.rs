@@ -13,11 +13,11 @@ pub(crate) use view::{Certainty, Parts, Whose, whose};
 
 use crate::facts::Script;
 use crate::report::{Confidence, Place};
-use crate::trace::{At, Effect, FnKey, LoopId, Node};
+use crate::trace::{At, Effect, EntryPoint, FnKey, LoopId, Node};
 use crate::values::{Int, ObjId, ObjSet, OptimizerState, Scaled};
 use projection::Projection;
 use rustc_hash::FxHashMap;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use ustr::Ustr;
 use view::{OptimizerView, owned_parts};
@@ -151,9 +151,20 @@ pub(crate) fn any(nodes: &[Node<Rc<OptimizerEvent>>], wanted: &dyn Fn(&Optimizer
     })
 }
 
-/// The timelines that were asked for so far.
+/// What was asked for so far.
 #[derive(Default)]
-pub struct Timelines(RefCell<FxHashMap<Key, Rc<Timeline>>>);
+pub struct Timelines {
+    made: RefCell<FxHashMap<Key, Rc<Timeline>>>,
+    who_steps: OnceCell<WhoSteps>,
+}
+
+/// Who steps in a rehearsal.
+struct WhoSteps {
+    /// The optimizers that do, by entry.
+    by_entry: Vec<ObjSet>,
+    /// Something steps that is not known.
+    unseen: bool,
+}
 
 /// What a timeline is made of.
 #[derive(PartialEq, Eq, Hash)]
@@ -167,11 +178,8 @@ struct Key {
 impl Script<'_> {
     /// The timelines of the optimizers that step in an entry, of all entries.
     pub(crate) fn timelines(&self, parts: Parts) -> Vec<Rc<Timeline>> {
-        let entries = self.rehearsal.entries.iter().enumerate();
-        let of = |(entry, body): (usize, &crate::trace::EntryPoint)| {
-            self.timelines_in(entry, &stepping(&body.nodes), parts)
-        };
-        entries.flat_map(of).collect()
+        let entries = self.who_steps().by_entry.iter().enumerate();
+        entries.flat_map(|(entry, stepping)| self.timelines_in(entry, stepping, parts)).collect()
     }
 
     /// The timelines of several optimizers in one entry, among which a call has to be told.
@@ -192,7 +200,7 @@ impl Script<'_> {
 
     fn timeline(&self, entry: usize, optimizer: ObjId, state: OptimizerState, alone: bool) -> Rc<Timeline> {
         let key = Key { entry, optimizer, owns: state.owns.clone(), alone };
-        if let Some(known) = self.timelines.0.borrow().get(&key) {
+        if let Some(known) = self.timelines.made.borrow().get(&key) {
             return known.clone();
         }
         let body = &self.rehearsal.entries[entry];
@@ -200,40 +208,44 @@ impl Script<'_> {
         let nodes = Projection::new(&view).sequence(&body.nodes).0;
         let OptimizerView { state, .. } = view;
         let made = Rc::new(Timeline { entry, seeded: body.function, optimizer, state, nodes });
-        self.timelines.0.borrow_mut().insert(key, made.clone());
+        self.timelines.made.borrow_mut().insert(key, made.clone());
         made
     }
 
     /// The optimizers that step anywhere.
     pub(crate) fn stepping_optimizers(&self) -> ObjSet {
-        let entries = self.rehearsal.entries.iter();
-        entries.fold(ObjSet::default(), |all, entry| all.union(&stepping(&entry.nodes)))
+        self.who_steps().by_entry.iter().fold(ObjSet::default(), |all, stepping| all.union(stepping))
     }
 
     /// Whether anything updates parameters, or may.
     pub(crate) fn steps_anywhere(&self) -> bool {
-        self.steps_unseen() || !self.stepping_optimizers().is_empty()
+        self.steps_unseen() || self.who_steps().by_entry.iter().any(|stepping| !stepping.is_empty())
     }
 
     /// Whether something steps that is not known.
     pub(crate) fn steps_unseen(&self) -> bool {
-        let mut unseen = false;
-        for entry in &self.rehearsal.entries {
-            each_effect(&entry.nodes, &mut |_, effect| unseen |= matches!(effect, Effect::UnseenStep));
-        }
-        unseen
+        self.who_steps().unseen
+    }
+
+    fn who_steps(&self) -> &WhoSteps {
+        self.timelines.who_steps.get_or_init(|| WhoSteps::of(&self.rehearsal.entries))
     }
 }
 
-/// The optimizers that step in a sequence.
-fn stepping(nodes: &[Node]) -> ObjSet {
-    let mut found = ObjSet::default();
-    each_effect(nodes, &mut |_, effect| {
-        if let Effect::Step { optimizer, .. } = effect {
-            found.insert(*optimizer);
+impl WhoSteps {
+    fn of(entries: &[EntryPoint]) -> WhoSteps {
+        let mut steps = WhoSteps { by_entry: vec![ObjSet::default(); entries.len()], unseen: false };
+        for (entry, stepping) in entries.iter().zip(&mut steps.by_entry) {
+            each_effect(&entry.nodes, &mut |_, effect| match effect {
+                Effect::Step { optimizer, .. } => {
+                    stepping.insert(*optimizer);
+                }
+                Effect::UnseenStep => steps.unseen = true,
+                _ => {}
+            });
         }
-    });
-    found
+        steps
+    }
 }
 
 pub(crate) fn each_effect(nodes: &[Node], see: &mut dyn FnMut(Place, &Effect)) {
