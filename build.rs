@@ -5,9 +5,10 @@
     clippy::disallowed_macros,
     reason = "a build script reads, writes and talks to cargo"
 )]
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "what is wrong stops the build")]
+#![allow(unreachable_pub, reason = "modules of the library, of which a build script shows nothing")]
 
-// The library uses more of these modules than the build script does.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the library uses more of these modules than the build script does")]
 #[path = "src/apis"]
 mod apis {
     pub mod effects;

@@ -5,6 +5,9 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
     reason = "a program of its own, at the edge: it measures and prints"
 )]
 

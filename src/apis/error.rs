@@ -24,7 +24,7 @@ pub(crate) struct Input<'a> {
 }
 
 impl Input<'_> {
-    pub fn error(&self, offset: usize, message: impl Into<String>) -> ApiError {
+    pub(crate) fn error(&self, offset: usize, message: impl Into<String>) -> ApiError {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         ApiError {
@@ -37,7 +37,7 @@ impl Input<'_> {
     }
 
     /// An unknown word, with the nearest of those that were possible.
-    pub fn unknown<'k>(
+    pub(crate) fn unknown<'k>(
         &self,
         offset: usize,
         what: &str,
@@ -49,7 +49,7 @@ impl Input<'_> {
         error
     }
 
-    pub fn toml(&self, error: &toml::de::Error) -> ApiError {
+    pub(crate) fn toml(&self, error: &toml::de::Error) -> ApiError {
         let offset = error.span().map_or(0, |Range { start, .. }| start);
         self.error(offset, error.message())
     }

@@ -271,8 +271,7 @@ impl Apis {
         let own = self.packs.iter().rev().skip(1).flat_map(|pack| {
             (0..pack.len()).filter_map(|index| pack.entry(index)?.name.as_str().rsplit('.').next())
         });
-        let alone =
-            self.shared.trigger.iter().map(|text| text.as_str()).filter(|text| !text.contains(WITHOUT));
+        let alone = self.shared.trigger.iter().map(ustr::Ustr::as_str).filter(|text| !text.contains(WITHOUT));
         alone.chain(own).collect()
     }
 

@@ -32,7 +32,7 @@ pub(crate) struct Pack {
 }
 
 impl Pack {
-    pub fn new(bytes: Cow<'static, [u8]>) -> Pack {
+    pub(crate) fn new(bytes: Cow<'static, [u8]>) -> Pack {
         let mut pack = Pack { bytes, slots: 0, decoded: Box::default() };
         pack.slots = pack.number(0);
         pack.decoded = (0..pack.number(4)).map(|_| OnceLock::new()).collect();
@@ -51,12 +51,12 @@ impl Pack {
         self.bytes.get(start..start + length).unwrap_or_default()
     }
 
-    pub fn shared(&self) -> Shared {
+    pub(crate) fn shared(&self) -> Shared {
         postcard::from_bytes(self.slice(8)).unwrap_or_default()
     }
 
     /// Looks up the parts joined by dots.
-    pub fn find(&self, parts: &[&str]) -> Option<Found> {
+    pub(crate) fn find(&self, parts: &[&str]) -> Option<Found> {
         let mask = self.slots.checked_sub(1)?;
         let mut slot = hash(parts) as usize & mask;
         loop {
@@ -74,7 +74,7 @@ impl Pack {
     }
 
     /// The names directly inside a package, in no order.
-    pub fn members<'p>(&'p self, package: &'p str) -> impl Iterator<Item = &'p str> {
+    pub(crate) fn members<'p>(&'p self, package: &'p str) -> impl Iterator<Item = &'p str> {
         (0..self.slots).filter_map(move |slot| {
             let name = std::str::from_utf8(self.slice(HEADER + slot * SLOT)).ok()?;
             let member = name.strip_prefix(package)?.strip_prefix('.')?;
@@ -82,7 +82,7 @@ impl Pack {
         })
     }
 
-    pub fn entry(&self, index: usize) -> Option<&Api> {
+    pub(crate) fn entry(&self, index: usize) -> Option<&Api> {
         let decode = || {
             let at = HEADER + self.slots * SLOT + index * PLACE;
             postcard::from_bytes(self.slice(at)).ok().map(Box::new)
@@ -90,7 +90,7 @@ impl Pack {
         self.decoded.get(index)?.get_or_init(decode).as_deref()
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.decoded.len()
     }
 }
@@ -134,7 +134,7 @@ pub(crate) fn pack(entries: &[Entry], shared: &Shared) -> Result<Vec<u8>, postca
     let prefixes: Vec<&str> = names
         .iter()
         .flat_map(|(name, _)| name.match_indices('.').map(|(dot, _)| &name[..dot]))
-        .chain(shared.packages.iter().map(|package| package.as_str()))
+        .chain(shared.packages.iter().map(ustr::Ustr::as_str))
         .collect();
     names.extend(prefixes.into_iter().map(|prefix| (prefix, PREFIX)));
     names.sort_by_key(|(name, entry)| (*name, *entry));

@@ -70,7 +70,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub fn extend(&mut self, other: Shared) {
+    pub(crate) fn extend(&mut self, other: Shared) {
         self.packages.extend(other.packages);
         self.frameworks.extend(other.frameworks);
         self.pure.extend(other.pure);

@@ -50,7 +50,7 @@ impl<'a> Term<'a> {
     }
 
     /// A parameter as Python writes it, `reduction='mean'`. `None` for the markers `*` and `/`.
-    pub fn param(&self, keyword_only: bool) -> Result<Option<ParamSpec>, ApiError> {
+    pub(crate) fn param(&self, keyword_only: bool) -> Result<Option<ParamSpec>, ApiError> {
         let (name, default) = match self.text.split_once('=') {
             Some((name, default)) => (name.trim(), Some(default.trim())),
             None => (self.text.trim(), None),
@@ -90,12 +90,12 @@ impl<'a> Term<'a> {
     }
 
     /// The whole text as one operand.
-    pub fn single_operand(&self, names: &[Ustr]) -> Result<Operand, ApiError> {
+    pub(crate) fn single_operand(&self, names: &[Ustr]) -> Result<Operand, ApiError> {
         self.operand((0, self.text), names)
     }
 
     /// The first word from a closed list, and the operands that follow it.
-    pub fn apply<W: Vocabulary>(&self, names: &[Ustr]) -> Result<Apply<W>, ApiError> {
+    pub(crate) fn apply<W: Vocabulary>(&self, names: &[Ustr]) -> Result<Apply<W>, ApiError> {
         let tokens = self.tokens();
         let Some((&(at, name), operands)) = tokens.split_first() else {
             return Err(self.error(0, format!("the {} is missing here", W::KIND)));
@@ -120,7 +120,7 @@ impl<'a> Term<'a> {
         }
     }
 
-    pub fn range(&self, names: &[Ustr]) -> Result<RangeSpec, ApiError> {
+    pub(crate) fn range(&self, names: &[Ustr]) -> Result<RangeSpec, ApiError> {
         if self.text.starts_with(['[', '(']) {
             return self.interval();
         }
@@ -144,7 +144,7 @@ impl<'a> Term<'a> {
         Ok(RangeSpec::Interval { low, low_open, high, high_open })
     }
 
-    pub fn context(&self, names: &[Ustr]) -> Result<Context, ApiError> {
+    pub(crate) fn context(&self, names: &[Ustr]) -> Result<Context, ApiError> {
         let tokens = self.tokens();
         let Some((&(at, word), operands)) = tokens.split_first() else {
             return Err(self.error(0, "a context is missing here"));
@@ -178,7 +178,7 @@ impl<'a> Term<'a> {
     }
 
     /// `logits`, or `logits if from_logits`.
-    pub fn expects(&self, names: &[Ustr]) -> Result<Expects, ApiError> {
+    pub(crate) fn expects(&self, names: &[Ustr]) -> Result<Expects, ApiError> {
         let tokens = self.tokens();
         let condition = match tokens.get(1..) {
             Some([(_, "if"), token]) => match self.operand(*token, names)? {
@@ -204,7 +204,7 @@ impl<'a> Term<'a> {
         }
     }
 
-    pub fn loss(
+    pub(crate) fn loss(
         input: Term<'a>,
         target: Term<'a>,
         expects: Term<'a>,
@@ -226,7 +226,7 @@ impl<'a> Term<'a> {
     }
 
     /// A sum of products of parameters and integers; a flag counts as one or zero.
-    pub fn weights(&self, names: &[Ustr]) -> Result<Weights, ApiError> {
+    pub(crate) fn weights(&self, names: &[Ustr]) -> Result<Weights, ApiError> {
         let mut start = 0;
         let mut sum = Vec::new();
         for product in self.text.split('+') {
@@ -246,7 +246,7 @@ impl<'a> Term<'a> {
 
 impl<'a> Term<'a> {
     /// A parameter of a layer: `bias if affine and bias: num_features`.
-    pub fn parameter(&self, names: &[Ustr]) -> Result<ParameterSpec, ApiError> {
+    pub(crate) fn parameter(&self, names: &[Ustr]) -> Result<ParameterSpec, ApiError> {
         let known = |word: &str| match names.iter().find(|name| name.as_str() == word) {
             Some(name) => Ok(*name),
             None => Err(self.error(0, format!("the constructor has no parameter `{word}`"))),

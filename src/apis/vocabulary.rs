@@ -4,7 +4,7 @@
 use super::model::{Mark, Order, Pairs, Role};
 
 /// Parts of the training protocol that an engine may own.
-pub const OWNED: &[&str] = &[
+pub(crate) const OWNED: &[&str] = &[
     "attributes",
     "backward",
     "step",
@@ -18,7 +18,7 @@ pub const OWNED: &[&str] = &[
     "setup",
 ];
 
-pub const ROLES: &[(&str, Role)] = &[
+pub(crate) const ROLES: &[(&str, Role)] = &[
     ("tensor", Role::Tensor),
     ("parameter", Role::Parameter),
     ("module", Role::Module),
@@ -36,14 +36,14 @@ pub const ROLES: &[(&str, Role)] = &[
     ("generator", Role::Generator),
 ];
 
-pub const ORDERS: &[(&str, Order)] = &[
+pub(crate) const ORDERS: &[(&str, Order)] = &[
     ("sequential", Order::Sequential),
     ("random", Order::Random),
     ("by-class", Order::ByClass),
     ("stream", Order::Stream),
 ];
 
-pub const MARKS: &[(&str, Mark)] = &[
+pub(crate) const MARKS: &[(&str, Mark)] = &[
     ("softmax", Mark::Softmax),
     ("log-softmax", Mark::LogSoftmax),
     ("sigmoid", Mark::Sigmoid),
@@ -51,7 +51,7 @@ pub const MARKS: &[(&str, Mark)] = &[
     ("raw", Mark::Raw),
 ];
 
-pub const CONTEXTS: &[&str] = &[
+pub(crate) const CONTEXTS: &[&str] = &[
     "no-grad",
     "enable-grad",
     "set-grad",
@@ -65,7 +65,7 @@ pub const CONTEXTS: &[&str] = &[
     "recording",
 ];
 
-pub const EXPECTATIONS: &[&str] = &[
+pub(crate) const EXPECTATIONS: &[&str] = &[
     "logits",
     "binary-logits",
     "probabilities",
@@ -76,10 +76,10 @@ pub const EXPECTATIONS: &[&str] = &[
 ];
 
 /// How a loss may pair its input with its target.
-pub const PAIRS: &[(&str, Pairs)] = &[("broadcast", Pairs::Broadcast), ("equal", Pairs::Equal)];
+pub(crate) const PAIRS: &[(&str, Pairs)] = &[("broadcast", Pairs::Broadcast), ("equal", Pairs::Equal)];
 
 /// Keys of an entry.
-pub const ENTRY_KEYS: &[&str] = &[
+pub(crate) const ENTRY_KEYS: &[&str] = &[
     "also",
     "params",
     "gives",
@@ -108,7 +108,7 @@ pub const ENTRY_KEYS: &[&str] = &[
 ];
 
 /// Keys of a file that are no entries.
-pub const FILE_KEYS: &[&str] = &[
+pub(crate) const FILE_KEYS: &[&str] = &[
     "packages",
     "base",
     "frameworks",

@@ -13,7 +13,7 @@ use anyhow::{Context, anyhow};
 use std::path::Path;
 
 /// Leaves the findings that are new, against a baseline, a revision, or both.
-pub fn hide_known(
+pub(crate) fn hide_known(
     args: &CheckArgs,
     request: &Request,
     outcome: &mut Outcome,
@@ -37,7 +37,7 @@ fn read(path: &Path) -> anyhow::Result<Baseline> {
 }
 
 /// Writes everything that was found, instead of showing it.
-pub fn write_baseline(path: &Path, outcome: &Outcome, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn write_baseline(path: &Path, outcome: &Outcome, output: &Output) -> anyhow::Result<u8> {
     let baseline = Baseline::of(outcome);
     let context = || format!("{}: the baseline can't be written", path.display());
     if let Some(folder) = path.parent() {
@@ -50,7 +50,7 @@ pub fn write_baseline(path: &Path, outcome: &Outcome, output: &Output) -> anyhow
 }
 
 /// Writes a comment beside each finding, and says how many there are.
-pub fn add_ignores(reason: &str, outcome: &Outcome, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn add_ignores(reason: &str, outcome: &Outcome, output: &Output) -> anyhow::Result<u8> {
     let silenced = silence(outcome, Some(reason).filter(|reason| !reason.is_empty()));
     refuse(&silenced.refused, "ignored", output);
     let all_written = write(&silenced.files, output);

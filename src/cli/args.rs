@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// Nothing is executed, and nothing goes over the network.
 #[derive(Debug, Parser)]
 #[command(name = "trainlint", version, max_term_width = 100, propagate_version = false)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     pub command: Command,
 
@@ -29,14 +29,14 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ColorWhen {
+pub(crate) enum ColorWhen {
     Auto,
     Always,
     Never,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Check scripts and notebooks.
     Check(Box<CheckArgs>),
     /// Check scripts, and run what the findings are about, to see them happen.
@@ -72,7 +72,7 @@ pub enum Command {
 }
 
 #[derive(Debug, Default, clap::Args)]
-pub struct CheckArgs {
+pub(crate) struct CheckArgs {
     /// Files and folders to check; `-` reads a script from stdin. [default: .]
     pub paths: Vec<PathBuf>,
 
@@ -201,7 +201,7 @@ pub struct CheckArgs {
 
 // No documentation: it would take the place of that of the command that this is part of.
 #[derive(Debug, Default, clap::Args)]
-pub struct CacheArgs {
+pub(crate) struct CacheArgs {
     /// Neither use results of earlier runs nor keep those of this one.
     #[arg(long, env = "TRAINLINT_NO_CACHE", value_parser = FalseyValueParser::new(), help_heading = "Miscellaneous")]
     pub no_cache: bool,
@@ -212,46 +212,46 @@ pub struct CacheArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct CleanArgs {
+pub(crate) struct CleanArgs {
     /// The cache to remove. [default: .trainlint_cache in the root of the project]
     #[arg(long, value_name = "FOLDER", env = "TRAINLINT_CACHE_DIR")]
     pub cache_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
-pub struct ServerArgs {
+pub(crate) struct ServerArgs {
     /// Talk over stdin and stdout, as always: some clients insist on saying so.
     #[arg(long, hide = true)]
     pub stdio: bool,
 }
 
 #[derive(Debug, clap::Args)]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell.
     pub shell: clap_complete::Shell,
 }
 
 #[derive(Debug, clap::Args)]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// The command that the page is about; trainlint itself without one.
     pub command: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
-pub struct RulesArgs {
+pub(crate) struct RulesArgs {
     /// How to write the list.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub output_format: ListFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ListFormat {
+pub(crate) enum ListFormat {
     Text,
     Json,
 }
 
 #[derive(Debug, clap::Args)]
-pub struct RevealArgs {
+pub(crate) struct RevealArgs {
     /// The line, such as `train.py:12`; in a notebook the cell goes before it, as in `train.ipynb:3:12`.
     #[arg(value_name = "FILE:LINE", value_parser = question)]
     pub place: Question,
@@ -265,14 +265,14 @@ pub struct RevealArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct ExplainArgs {
+pub(crate) struct ExplainArgs {
     /// The id of the rule, such as `missing-zero-grad`.
     pub id: String,
 }
 
 /// What the run is meant for, and where the rest is said: flags of whatever checks scripts.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct TargetArgs {
+pub(crate) struct TargetArgs {
     /// The card that the run is meant for, such as `rtx4090`, `a100-80g` or `h200`. [default: a card of 24 GB]
     #[arg(long, value_name = "NAME", conflicts_with = "gpu_memory", help_heading = "The run")]
     pub gpu: Option<String>,
@@ -296,7 +296,7 @@ pub struct TargetArgs {
 
 /// What is checked before anything is replayed; flags as in `check`.
 #[derive(Clone, Debug, clap::Args)]
-pub struct FindingArgs {
+pub(crate) struct FindingArgs {
     /// Files and folders to check. [default: .]
     pub paths: Vec<PathBuf>,
 
@@ -325,7 +325,7 @@ pub struct FindingArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct ConfirmArgs {
+pub(crate) struct ConfirmArgs {
     #[command(flatten)]
     pub findings: FindingArgs,
 
@@ -346,7 +346,7 @@ pub struct ConfirmArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct PlanArgs {
+pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub findings: FindingArgs,
 
@@ -356,7 +356,7 @@ pub struct PlanArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct ReplayArgs {
+pub(crate) struct ReplayArgs {
     /// The plan, as `trainlint plan` wrote it.
     pub plan: PathBuf,
 
@@ -377,7 +377,7 @@ pub struct ReplayArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// What came out of a plan, as `trainlint replay` wrote it.
     pub result: PathBuf,
 
@@ -388,7 +388,7 @@ pub struct ReportArgs {
 
 /// Where replays run.
 #[derive(Clone, Debug, clap::Args)]
-pub struct WhereArgs {
+pub(crate) struct WhereArgs {
     /// Where to run: `auto` takes an NVIDIA GPU if there is one that can be used, else the CPU.
     #[arg(long, value_name = "WHERE", default_value = "auto", help_heading = "The replay")]
     pub backend: Backend,
@@ -403,7 +403,7 @@ pub struct WhereArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct WorkerArgs {
+pub(crate) struct WorkerArgs {
     /// The first item to run.
     #[arg(long, default_value_t = 0)]
     pub from: usize,
@@ -422,14 +422,14 @@ pub struct WorkerArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Backend {
+pub(crate) enum Backend {
     Auto,
     Cpu,
     Cuda,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ResultFormat {
+pub(crate) enum ResultFormat {
     /// For people.
     Full,
     /// For machines.

@@ -14,14 +14,14 @@ use std::process::Command;
 use std::time::Duration;
 
 /// What was decided.
-pub struct Chosen {
+pub(crate) struct Chosen {
     pub device: Device,
     cuda: bool,
     compilers: Vec<PathBuf>,
 }
 
 /// Chooses, or gives the exit code for those who insisted on a GPU and have none.
-pub fn choose(args: &WhereArgs, plan: &Plan, output: &Output) -> anyhow::Result<Result<Chosen, u8>> {
+pub(crate) fn choose(args: &WhereArgs, plan: &Plan, output: &Output) -> anyhow::Result<Result<Chosen, u8>> {
     // Nothing runs where there is nothing to run, so that only who insists on a GPU waits for a look at it.
     let is_idle = args.backend == Wished::Auto && plan.items.is_empty();
     if args.backend == Wished::Cpu || is_idle {
@@ -62,7 +62,7 @@ fn on_cpu(why: Option<&str>) -> Chosen {
 
 impl Chosen {
     /// The process that runs a plan from this item on.
-    pub fn command(&self, from: usize) -> anyhow::Result<Command> {
+    pub(crate) fn command(&self, from: usize) -> anyhow::Result<Command> {
         let mut command = worker()?;
         command.arg("--from").arg(from.to_string());
         if self.cuda {
@@ -75,7 +75,7 @@ impl Chosen {
     }
 
     /// How long it may take until the first item begins.
-    pub fn patience(&self) -> Duration {
+    pub(crate) fn patience(&self) -> Duration {
         if self.cuda { process::START } else { Duration::ZERO }
     }
 }
@@ -88,12 +88,12 @@ fn worker() -> anyhow::Result<Command> {
 }
 
 /// What a worker was told to run on.
-pub fn of_worker(args: &WorkerArgs) -> Box<dyn Backend> {
+pub(crate) fn of_worker(args: &WorkerArgs) -> Box<dyn Backend> {
     if args.cuda { cuda::open(&args.nvrtc) } else { Box::new(Cpu) }
 }
 
 /// Tells on stdout what is here.
-pub fn probe(args: &WorkerArgs, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn probe(args: &WorkerArgs, output: &Output) -> anyhow::Result<u8> {
     output.out(&serde_json::to_vec(&cuda::look(&args.nvrtc))?)?;
     Ok(CLEAN)
 }
@@ -137,7 +137,7 @@ mod cuda {
     use crate::replay::run::{Backend, Gone};
     use std::path::PathBuf;
 
-    pub fn ask(compilers: &[PathBuf]) -> anyhow::Result<Result<Told, Refusal>> {
+    pub(crate) fn ask(compilers: &[PathBuf]) -> anyhow::Result<Result<Told, Refusal>> {
         let mut command = worker()?;
         command.arg("--probe");
         for compiler in compilers {
@@ -157,18 +157,18 @@ mod cuda {
         })
     }
 
-    pub fn look(compilers: &[PathBuf]) -> Result<About, NoGpu> {
+    pub(crate) fn look(compilers: &[PathBuf]) -> Result<About, NoGpu> {
         Device::open(compilers).map(|device| device.about().clone())
     }
 
-    pub fn open(compilers: &[PathBuf]) -> Box<dyn Backend> {
+    pub(crate) fn open(compilers: &[PathBuf]) -> Box<dyn Backend> {
         match Device::open(compilers) {
             Ok(device) => Box::new(device),
             Err(none) => Box::new(Gone { reason: none.reason }),
         }
     }
 
-    pub fn candidates(packages: &[PathBuf], toolkits: &[PathBuf]) -> Vec<PathBuf> {
+    pub(crate) fn candidates(packages: &[PathBuf], toolkits: &[PathBuf]) -> Vec<PathBuf> {
         nvrtc_candidates(packages, toolkits)
     }
 }

@@ -15,7 +15,7 @@ const NAME: &str = ".trainlint_cache";
 const ROOTS: [&str; 5] = [".git", "pyproject.toml", "trainlint.toml", ".trainlint.toml", "setup.py"];
 
 /// None where nothing is to be remembered, or where this trainlint can't be told from another.
-pub fn place(args: &CacheArgs, cwd: &Path) -> Option<Place> {
+pub(crate) fn place(args: &CacheArgs, cwd: &Path) -> Option<Place> {
     let build = build().filter(|_| !args.no_cache)?;
     Some(Place { folder: folder(args.cache_dir.as_deref(), cwd), build })
 }
@@ -34,7 +34,7 @@ fn build() -> Option<String> {
 }
 
 /// Removes the cache of the project around the working folder.
-pub fn clean(given: Option<&Path>, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn clean(given: Option<&Path>, output: &Output) -> anyhow::Result<u8> {
     let cwd = std::env::current_dir().context("the working folder can't be found")?;
     let folder = folder(given, &cwd);
     let shown = folder.strip_prefix(&cwd).unwrap_or(&folder).display().to_string();

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 /// Larger files are data; a script that refers to one says so without it.
 const LARGEST: u64 = 4 << 20;
 
-pub struct Changes {
+pub(crate) struct Changes {
     top: PathBuf,
     /// The folder that git was asked in, from the top on.
     prefix: PathBuf,
@@ -39,7 +39,7 @@ struct Part {
 
 impl Changes {
     /// Since the last commit that the revision and the working tree have in common.
-    pub fn since(cwd: &Path, revision: &str) -> anyhow::Result<Changes> {
+    pub(crate) fn since(cwd: &Path, revision: &str) -> anyhow::Result<Changes> {
         let here = Repository::around(cwd);
         let top = here
             .ask(&["rev-parse", "--show-toplevel"])
@@ -66,7 +66,7 @@ impl Changes {
 
     /// Whether a finding lies on a changed line. The lines of a notebook are JSON and change when it is run or saved
     /// by another program; of its code, what the base does not have is new.
-    pub fn touch(&self, outcome: &Outcome, finding: &Diagnostic) -> bool {
+    pub(crate) fn touch(&self, outcome: &Outcome, finding: &Diagnostic) -> bool {
         let Some(shown) = outcome.sources.get(finding.place.file) else { return false };
         let Some(lines) = self.diff.lines.get(&outcome.roots.in_repository(&shown.path)) else {
             return false;
@@ -78,7 +78,7 @@ impl Changes {
     }
 
     /// The files that an analysis reads, as they were, in a folder that goes away with the result.
-    pub fn tree_before(&self) -> anyhow::Result<Before> {
+    pub(crate) fn tree_before(&self) -> anyhow::Result<Before> {
         let folder = TempDir::with_prefix("trainlint-").context("no temporary folder can be made")?;
         // Canonical, as git gives its own: a path is stripped of it again.
         let root = folder.path().canonicalize().context("no temporary folder can be made")?;
@@ -144,7 +144,7 @@ impl Part {
 }
 
 /// A tree of files as it was at the base.
-pub struct Before {
+pub(crate) struct Before {
     top: PathBuf,
     prefix: PathBuf,
     root: PathBuf,
@@ -154,12 +154,12 @@ pub struct Before {
 
 impl Before {
     /// A message without the name of the temporary folder, which is gone when it is read.
-    pub fn plain(&self, message: &str) -> String {
+    pub(crate) fn plain(&self, message: &str) -> String {
         message.replace(&format!("{}/", self.root.display()), "")
     }
 
     /// The same request, of the files as they were; what was not there yet is not asked for.
-    pub fn request(&self, now: &Request) -> Request {
+    pub(crate) fn request(&self, now: &Request) -> Request {
         let cwd = self.root.join(&self.prefix);
         let mut overrides = now.overrides.clone();
         overrides.base = cwd.clone();

@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-pub fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
     let request = request(&args)?;
     if args.show_files {
         return show::files(&request, output);
@@ -36,7 +36,7 @@ pub fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
     finish(&args, &outcome, None, output)
 }
 
-pub fn request(args: &CheckArgs) -> anyhow::Result<Request> {
+pub(crate) fn request(args: &CheckArgs) -> anyhow::Result<Request> {
     let cwd = std::env::current_dir().context("the working folder can't be found")?;
     let piped = args.paths.iter().any(|path| path == Path::new("-"));
     if piped && args.paths.len() > 1 {

@@ -8,7 +8,7 @@ use crate::engine::suggest::did_you_mean;
 use crate::render;
 use anyhow::bail;
 
-pub fn run(args: &ExplainArgs, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &ExplainArgs, output: &Output) -> anyhow::Result<u8> {
     let Some(rule) = find_rule(&args.id) else {
         let hint = did_you_mean(&args.id, known_rules().iter().map(|rule| rule.id));
         bail!("unknown rule `{}`{hint} (`trainlint rules` lists them)", args.id);

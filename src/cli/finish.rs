@@ -10,14 +10,14 @@ use crate::render;
 use crate::source::rewrite;
 
 /// What a run has done that was to fix findings.
-pub struct Fixed<'a> {
+pub(crate) struct Fixed<'a> {
     pub count: usize,
     /// The repaired script, where it came from stdin: it has stdout for itself.
     pub script: Option<&'a [u8]>,
 }
 
 /// Says what was found, and what was fixed if anything was to be; gives the exit code.
-pub fn finish(
+pub(crate) fn finish(
     args: &CheckArgs,
     outcome: &Outcome,
     fixed: Option<&Fixed<'_>>,
@@ -70,7 +70,7 @@ fn verdict(args: &CheckArgs, outcome: &Outcome) -> u8 {
 }
 
 /// Says which files were not checked, and why.
-pub fn complain(outcome: &Outcome, output: &Output) {
+pub(crate) fn complain(outcome: &Outcome, output: &Output) {
     for problem in &outcome.problems {
         let level = if problem.fatal { "error" } else { "warning" };
         output.complain(level, &format!("{}: {}", problem.path, problem.message));
@@ -78,7 +78,7 @@ pub fn complain(outcome: &Outcome, output: &Output) {
 }
 
 /// Says what could not be done.
-pub fn refuse(refused: &[Refused], done: &str, output: &Output) {
+pub(crate) fn refuse(refused: &[Refused], done: &str, output: &Output) {
     for one in refused {
         let cell = one.cell.map_or(String::new(), |cell| format!(":cell {cell}"));
         let place = format!("{}{cell}:{}", one.path, one.line);
@@ -87,7 +87,7 @@ pub fn refuse(refused: &[Refused], done: &str, output: &Output) {
 }
 
 /// Whether all files could be written.
-pub fn write(files: &[Rewritten], output: &Output) -> bool {
+pub(crate) fn write(files: &[Rewritten], output: &Output) -> bool {
     let mut all_written = true;
     for file in files {
         if let Err(error) = rewrite(&file.path, &file.before, &file.after) {

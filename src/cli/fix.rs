@@ -12,7 +12,7 @@ use crate::engine::{Outcome, Request};
 use crate::report::Applicability;
 use similar::TextDiff;
 
-pub fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyhow::Result<u8> {
     let least = if args.unsafe_fixes { Applicability::Unsafe } else { Applicability::Safe };
     let mut repaired = fix(request, least, &Bar::new(!args.no_progress), &analyse)?;
     complain(&repaired.outcome, output);

@@ -21,7 +21,7 @@ const FOREIGN: [(&[&str], &str); 7] = [
 const CHECKS: [&str; 5] = ["lint", "scan", "run", "analyze", "analyse"];
 
 /// The error with a tip that fits, in place of one that does not.
-pub fn teach(mut error: clap::Error) -> clap::Error {
+pub(crate) fn teach(mut error: clap::Error) -> clap::Error {
     let said = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,

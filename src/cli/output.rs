@@ -4,13 +4,13 @@ use super::args::ColorWhen;
 use anstream::AutoStream;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-pub struct Output {
+pub(crate) struct Output {
     pub color: bool,
     color_errors: bool,
 }
 
 impl Output {
-    pub fn new(when: ColorWhen) -> Output {
+    pub(crate) fn new(when: ColorWhen) -> Output {
         let decide = |terminal: bool| match when {
             ColorWhen::Always => true,
             ColorWhen::Never => false,
@@ -20,7 +20,7 @@ impl Output {
     }
 
     /// Results.
-    pub fn out(&self, bytes: &[u8]) -> anyhow::Result<()> {
+    pub(crate) fn out(&self, bytes: &[u8]) -> anyhow::Result<()> {
         // The stream translates colours where a console does not understand them itself.
         let written = if self.color {
             let mut stream = AutoStream::always(io::stdout().lock());
@@ -36,13 +36,13 @@ impl Output {
     }
 
     /// What is said where stdout has something else to hold.
-    pub fn aside(&self, bytes: &[u8]) {
+    pub(crate) fn aside(&self, bytes: &[u8]) {
         // There is nobody left to tell when stderr is closed.
         let _ = io::stderr().lock().write_all(bytes);
     }
 
     /// What went wrong, beside the results.
-    pub fn complain(&self, level: &str, message: &str) {
+    pub(crate) fn complain(&self, level: &str, message: &str) {
         let code = if level == "error" { "1;31" } else { "1;33" };
         let text = if self.color_errors {
             format!("\x1b[{code}m{level}\x1b[0m: {message}\n")

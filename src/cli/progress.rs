@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// A bar that flashes up and is gone says nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-pub struct Bar {
+pub(crate) struct Bar {
     bar: ProgressBar,
     began: Instant,
     /// Still to be shown, once the run turns out to be long.
@@ -18,11 +18,11 @@ pub struct Bar {
 
 impl Bar {
     /// Over files.
-    pub fn new(wanted: bool) -> Bar {
+    pub(crate) fn new(wanted: bool) -> Bar {
         Bar::over("files", wanted)
     }
 
-    pub fn over(what: &str, wanted: bool) -> Bar {
+    pub(crate) fn over(what: &str, wanted: bool) -> Bar {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(&format!("{{bar:30}} {{pos}}/{{len}} {what}")) {
             bar.set_style(style);

@@ -19,7 +19,7 @@ use std::path::{Component, Path};
 use std::time::Instant;
 
 /// Checks, replays, and tells what came of it.
-pub fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8> {
     let (outcome, plan, places) = made(&args.findings, output)?;
     let chosen = match backend::choose(&args.place, &plan, output)? {
         Ok(chosen) => chosen,
@@ -47,14 +47,14 @@ pub fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8> {
 }
 
 /// Checks, and writes what can be replayed.
-pub fn plan(args: &PlanArgs, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn plan(args: &PlanArgs, output: &Output) -> anyhow::Result<u8> {
     let (outcome, plan, _) = made(&args.findings, output)?;
     write(args.output.as_deref(), &plan::write(&plan), output)?;
     Ok(if outcome.failed() { FAILURE } else { CLEAN })
 }
 
 /// Runs a plan.
-pub fn replay(args: &ReplayArgs, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn replay(args: &ReplayArgs, output: &Output) -> anyhow::Result<u8> {
     let bytes = read(&args.plan)?;
     let plan = parsed(&bytes, &args.plan)?;
     let chosen = match backend::choose(&args.place, &plan, output)? {
@@ -71,7 +71,7 @@ pub fn replay(args: &ReplayArgs, output: &Output) -> anyhow::Result<u8> {
 }
 
 /// Shows results.
-pub fn report(args: &ReportArgs, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn report(args: &ReportArgs, output: &Output) -> anyhow::Result<u8> {
     let bytes = read(&args.result)?;
     let path = args.result.display();
     let results: Results = serde_json::from_slice(&bytes)
@@ -116,7 +116,7 @@ fn draw(path: Option<&Path>, results: &Results) -> anyhow::Result<()> {
 }
 
 /// The process in which a plan runs: the plan on stdin, what came out on stdout.
-pub fn worker(args: &WorkerArgs, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn worker(args: &WorkerArgs, output: &Output) -> anyhow::Result<u8> {
     if args.probe {
         return backend::probe(args, output);
     }

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 /// One `--report`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub(crate) struct Report {
     format: Format,
     path: PathBuf,
 }
 
 impl Report {
-    pub fn parse(text: &str) -> Result<Report, String> {
+    pub(crate) fn parse(text: &str) -> Result<Report, String> {
         let (format, path) =
             text.split_once('=').ok_or("write a format, `=` and a path, such as `sarif=out.sarif`")?;
         let known = || {
@@ -45,7 +45,7 @@ impl Report {
 }
 
 /// Writes every report, and what GitHub Actions wants where annotations are asked for.
-pub fn write(reports: &[Report], stdout: Format, outcome: &Outcome) -> anyhow::Result<()> {
+pub(crate) fn write(reports: &[Report], stdout: Format, outcome: &Outcome) -> anyhow::Result<()> {
     for report in reports {
         report.write(outcome)?;
     }

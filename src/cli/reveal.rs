@@ -8,7 +8,7 @@ use crate::engine::reveal::{Question, reveal};
 use crate::render;
 use std::path::PathBuf;
 
-pub fn run(args: &RevealArgs, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &RevealArgs, output: &Output) -> anyhow::Result<u8> {
     let paths = vec![args.place.path.clone()];
     let request = check::request(&CheckArgs { paths, target: args.target.clone(), ..CheckArgs::default() })?;
     let answer = reveal(&request, &args.place)?;
@@ -21,7 +21,7 @@ pub fn run(args: &RevealArgs, output: &Output) -> anyhow::Result<u8> {
 }
 
 /// `train.py:12`, and of a notebook the cell before the line: `train.ipynb:3:12`.
-pub fn question(text: &str) -> Result<Question, String> {
+pub(crate) fn question(text: &str) -> Result<Question, String> {
     let teach = || format!("`{text}` names no line; write `FILE:LINE`, as in `train.py:12`");
     let (rest, line) = text.rsplit_once(':').ok_or_else(teach)?;
     let line: u32 = line.parse().map_err(|_| teach())?;

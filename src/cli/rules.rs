@@ -6,7 +6,7 @@ use super::output::Output;
 use crate::engine::selection::known_rules;
 use crate::render;
 
-pub fn run(args: &RulesArgs, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &RulesArgs, output: &Output) -> anyhow::Result<u8> {
     let text = match args.output_format {
         ListFormat::Json => render::rules_json(),
         ListFormat::Text => table().into_bytes(),

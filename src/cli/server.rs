@@ -8,7 +8,7 @@ use anyhow::Context;
 /// What the protocol wants of a server that was told to exit, and not to shut down before.
 const LEFT: u8 = 1;
 
-pub fn run(args: &ServerArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &ServerArgs) -> anyhow::Result<u8> {
     // There is no other way to talk.
     let ServerArgs { stdio: _ } = args;
     let cwd = std::env::current_dir().context("the working folder can't be found")?;

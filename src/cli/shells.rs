@@ -11,7 +11,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
-pub fn completions(args: &CompletionsArgs, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn completions(args: &CompletionsArgs, output: &Output) -> anyhow::Result<u8> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut with_names(shown(&Args::command())), "trainlint", &mut text);
     output.out(&text)?;
@@ -45,7 +45,7 @@ fn with_names(command: Command) -> Command {
     })
 }
 
-pub fn man(args: &ManArgs, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn man(args: &ManArgs, output: &Output) -> anyhow::Result<u8> {
     let mut command = Args::command();
     command.build();
     let page = match &args.command {

@@ -8,7 +8,7 @@ use crate::render;
 use crate::report::units;
 use std::fmt::Write;
 
-pub fn files(request: &Request, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn files(request: &Request, output: &Output) -> anyhow::Result<u8> {
     let mut text = String::new();
     for file in engine::files(request)? {
         text.push_str(&shown_path(&request.cwd, &file.path));
@@ -18,7 +18,7 @@ pub fn files(request: &Request, output: &Output) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
-pub fn settings(request: &Request, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn settings(request: &Request, output: &Output) -> anyhow::Result<u8> {
     let settings = engine::settings_for(request)?;
     output.out(describe(&settings, request).as_bytes())?;
     Ok(CLEAN)

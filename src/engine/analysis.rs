@@ -113,7 +113,7 @@ pub struct Gate {
 impl Gate {
     pub fn new(tables: &Apis) -> Gate {
         Gate {
-            frameworks: tables.frameworks().iter().map(|name| name.as_str()).collect(),
+            frameworks: tables.frameworks().iter().map(ustr::Ustr::as_str).collect(),
             // Without an automaton every file is rehearsed.
             triggers: AhoCorasick::new(tables.triggers()).ok(),
             lacking: tables.lacking().collect(),

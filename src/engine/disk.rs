@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// Why the text of a configuration file can't be had.
 #[derive(Debug, Error)]
-pub enum TextError {
+pub(crate) enum TextError {
     #[error(transparent)]
     Unreadable(#[from] std::io::Error),
     #[error("is not UTF-8")]
@@ -16,13 +16,13 @@ pub enum TextError {
 }
 
 /// The text of a configuration file.
-pub fn read_text(path: &Path) -> Result<String, TextError> {
+pub(crate) fn read_text(path: &Path) -> Result<String, TextError> {
     let text = String::from_utf8(std::fs::read(path)?)?;
     Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned))
 }
 
 /// All of a file, if it can be had.
-pub fn read_bytes(path: &Path) -> Option<Vec<u8>> {
+pub(crate) fn read_bytes(path: &Path) -> Option<Vec<u8>> {
     std::fs::read(path).ok()
 }
 
@@ -31,7 +31,7 @@ const TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is
 
 /// Puts a file into the folder of a cache as a whole or not at all. A disk that is full or can't be
 /// written to is no reason to complain: the next run just takes longer.
-pub fn write_cache(folder: &Path, name: &str, bytes: &[u8]) {
+pub(crate) fn write_cache(folder: &Path, name: &str, bytes: &[u8]) {
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
         for (name, text) in [("CACHEDIR.TAG", TAG), (".gitignore", "*\n")] {
@@ -56,7 +56,7 @@ fn temporary() -> tempfile::Builder<'static, 'static> {
 }
 
 /// The names in a folder, sorted; none where it can't be read.
-pub fn names_in(folder: &Path) -> Vec<String> {
+pub(crate) fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort_unstable();
@@ -65,6 +65,6 @@ pub fn names_in(folder: &Path) -> Vec<String> {
 
 /// The closest folder from `folder` up that holds a repository; a worktree and a submodule have a
 /// file where others have a folder.
-pub fn repository(folder: &Path) -> Option<&Path> {
+pub(crate) fn repository(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|ancestor| ancestor.join(".git").exists())
 }

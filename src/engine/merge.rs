@@ -11,7 +11,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 
 /// `reports` come in the order of the files asked for.
-pub fn merge(cwd: &Path, project: &Project, asked: &[Asked], reports: Vec<(FileId, FileReport)>) -> Outcome {
+pub(crate) fn merge(
+    cwd: &Path,
+    project: &Project,
+    asked: &[Asked],
+    reports: Vec<(FileId, FileReport)>,
+) -> Outcome {
     let incomplete: FxHashSet<FileId> =
         reports.iter().filter(|(_, report)| report.out_of_fuel).map(|(file, _)| *file).collect();
     let entries: Vec<FileId> = reports.iter().map(|(file, _)| *file).collect();
@@ -103,7 +108,7 @@ fn distinct(reports: Vec<(FileId, FileReport)>) -> Vec<Diagnostic> {
         match place_of.get(&key) {
             // On a tie the first stays, and reports come in the order of the files.
             Some(&at) if rank(&finding, real) > rank(&found[at].0, found[at].1) => {
-                found[at] = (finding, real)
+                found[at] = (finding, real);
             }
             Some(_) => {}
             None => {

@@ -68,7 +68,7 @@ fn pool(request: &Request, files: usize) -> Result<Arc<ThreadPool>, ThreadPoolBu
 }
 
 /// Zero for as many as the machine has.
-pub fn threads(count: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
+pub(crate) fn threads(count: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
     rayon::ThreadPoolBuilder::new().num_threads(count).stack_size(STACK).build()
 }
 

@@ -104,7 +104,7 @@ impl<'p> Interp<'p> {
                 self.note_hidden_part(&receiver, *base, &value, place);
                 match self.asked(&receiver, *name, &value) {
                     Some(leaf) if matches!(tree.expr(*base).kind, ExprKind::Name(_)) => {
-                        self.assign(*base, leaf)
+                        self.assign(*base, leaf);
                     }
                     _ => self.set_attr(&receiver, *name, value, place),
                 }
@@ -117,7 +117,7 @@ impl<'p> Interp<'p> {
                 self.set_item(*base, &container, &index, value, place);
             }
             ExprKind::Tuple(targets) | ExprKind::List(targets) => {
-                self.unpack(targets, &value, self.expr_place(target))
+                self.unpack(targets, &value, self.expr_place(target));
             }
             ExprKind::Starred(inner) => self.assign(*inner, value),
             _ => {}

@@ -18,7 +18,7 @@ type Indices = SmallVec<[Nth; 2]>;
 
 /// One pass of a loop that counts one by one.
 #[derive(Clone, Debug)]
-pub struct Count {
+pub(crate) struct Count {
     /// How often the loop runs.
     pub len: Int,
     /// What says so.

@@ -71,7 +71,7 @@ impl<'p> Interp<'p> {
         let mut layers = None;
         self.layers_of(outputs, &mut layers);
         if let State::Module(state) = &mut self.heap.get_mut(model).state {
-            state.parts = layers.iter().flat_map(|layers| layers.iter()).collect();
+            state.parts = layers.iter().flat_map(super::super::values::object::ObjSet::iter).collect();
         }
     }
 

@@ -328,7 +328,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub fn of(tree: &Tree, body: &[StmtId]) -> Asked {
+    pub(crate) fn of(tree: &Tree, body: &[StmtId]) -> Asked {
         let mut asked = Asked::default();
         asked.look(tree, body);
         asked

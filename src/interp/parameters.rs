@@ -68,7 +68,7 @@ impl<'p> Interp<'p> {
                         }
                     },
                     State::Module(_) => {
-                        add(Params { owners: ObjSet::one(object), whole: true, ..Params::default() })
+                        add(Params { owners: ObjSet::one(object), whole: true, ..Params::default() });
                     }
                     _ => add(Params { others: true, ..Params::default() }),
                 }

@@ -48,7 +48,7 @@ impl<'p> Interp<'p> {
             StmtKind::Assign { targets, value } => self.assign_statement(targets, *value),
             StmtKind::AugAssign { target, op, value } => self.aug_assign(*target, *op, *value),
             StmtKind::AnnAssign { target, annotation, value } => {
-                self.ann_assign(*target, *annotation, *value)
+                self.ann_assign(*target, *annotation, *value);
             }
             StmtKind::Return(value) => {
                 let result = value.map_or(Value::None, |value| self.eval(value));

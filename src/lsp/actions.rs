@@ -9,12 +9,12 @@ use crate::source::{Seat, SourceFile, logical_lines};
 use gen_lsp_types::{CodeAction, CodeActionKind, CodeActionParams, Range};
 use serde_json::json;
 
-pub const FIX_ALL: &str = "source.fixAll.trainlint";
+pub(crate) const FIX_ALL: &str = "source.fixAll.trainlint";
 /// What some clients run over a whole notebook when it is saved.
-pub const FIX_NOTEBOOK: &str = "notebook.source.fixAll.trainlint";
+pub(crate) const FIX_NOTEBOOK: &str = "notebook.source.fixAll.trainlint";
 
 impl Server {
-    pub fn actions(&self, view: &View<'_>, params: &CodeActionParams) -> Vec<CodeAction> {
+    pub(crate) fn actions(&self, view: &View<'_>, params: &CodeActionParams) -> Vec<CodeAction> {
         let uri = &params.text_document.uri.0;
         let (Some(seat), Some(source)) = (self.documents.seat(uri), &view.checked.source) else {
             return Vec::new();

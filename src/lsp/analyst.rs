@@ -6,14 +6,14 @@ use std::thread;
 use thiserror::Error;
 
 /// A document to check.
-pub struct Job {
+pub(crate) struct Job {
     pub uri: String,
     /// Of the document, so that a result can be told from one of another text.
     pub edits: u64,
     pub request: Request,
 }
 
-pub struct Done {
+pub(crate) struct Done {
     pub uri: String,
     pub edits: u64,
     pub result: Result<Outcome, Failure>,
@@ -21,20 +21,20 @@ pub struct Done {
 
 /// Why there are no findings of a document.
 #[derive(Debug, Error)]
-pub enum Failure {
+pub(crate) enum Failure {
     #[error(transparent)]
     Run(#[from] RunError),
     #[error(transparent)]
     Panic(#[from] Panicked),
 }
 
-pub struct Analyst {
+pub(crate) struct Analyst {
     jobs: Sender<Job>,
     pub done: Receiver<Done>,
 }
 
 impl Analyst {
-    pub fn start() -> std::io::Result<Analyst> {
+    pub(crate) fn start() -> std::io::Result<Analyst> {
         let (jobs, todo) = unbounded::<Job>();
         let (finished, done) = unbounded();
         // Ends when the server drops its side of either channel.
@@ -48,7 +48,7 @@ impl Analyst {
         Ok(Analyst { jobs, done })
     }
 
-    pub fn give(&self, job: Job) {
+    pub(crate) fn give(&self, job: Job) {
         // The thread lives as long as this does: it catches what panics.
         let _ = self.jobs.send(job);
     }

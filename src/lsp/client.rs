@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// What the client says that it can do. Whatever it says of other kind than expected counts as no.
 #[derive(Clone, Debug, Default)]
-pub struct Abilities {
+pub(crate) struct Abilities {
     pub encoding: Encoding,
     /// Asks for diagnostics itself.
     pub pulls: bool,
@@ -34,7 +34,7 @@ pub struct Abilities {
 }
 
 impl Abilities {
-    pub fn of(params: &Value) -> Abilities {
+    pub(crate) fn of(params: &Value) -> Abilities {
         let get = |path: &str| params.pointer(&format!("/capabilities/{path}"));
         let is = |path: &str| get(path).and_then(Value::as_bool).unwrap_or(false);
         let lists = |path: &str, word: &str| {
@@ -76,14 +76,14 @@ impl Abilities {
 
 /// What an answer of the client is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub(crate) enum Asked {
     /// The settings of these folders, by their URIs.
     Settings(Vec<Option<String>>),
     /// Nothing that is waited for.
     Other,
 }
 
-pub struct Client {
+pub(crate) struct Client {
     sender: Sender<Message>,
     pub can: Abilities,
     last_id: i32,
@@ -91,14 +91,14 @@ pub struct Client {
 }
 
 /// What a request comes to.
-pub type Answer = Result<Value, ResponseError>;
+pub(crate) type Answer = Result<Value, ResponseError>;
 
-pub fn error(code: ErrorCode, message: impl Into<String>) -> ResponseError {
+pub(crate) fn error(code: ErrorCode, message: impl Into<String>) -> ResponseError {
     ResponseError { code: code as i32, message: message.into(), data: None }
 }
 
 /// Of a pull whose text has changed meanwhile: the client is to ask again.
-pub fn outdated_pull() -> ResponseError {
+pub(crate) fn outdated_pull() -> ResponseError {
     let data = Some(json!({ "retriggerRequest": true }));
     ResponseError {
         code: ErrorCode::ServerCancelled as i32,
@@ -108,21 +108,21 @@ pub fn outdated_pull() -> ResponseError {
 }
 
 impl Client {
-    pub fn new(sender: Sender<Message>, can: Abilities) -> Client {
+    pub(crate) fn new(sender: Sender<Message>, can: Abilities) -> Client {
         Client { sender, can, last_id: 0, asked: FxHashMap::default() }
     }
 
     // A client that is gone can't be told so: the loop ends when its messages do.
 
-    pub fn respond(&self, id: RequestId, response_result: Answer) {
+    pub(crate) fn respond(&self, id: RequestId, response_result: Answer) {
         let _ = self.sender.send(Message::Response(Response { id, response_result }));
     }
 
-    pub fn notify(&self, method: &str, params: impl Serialize) {
+    pub(crate) fn notify(&self, method: &str, params: impl Serialize) {
         let _ = self.sender.send(Message::Notification(Notification::new(method.to_owned(), params)));
     }
 
-    pub fn ask(&mut self, method: &str, params: impl Serialize, about: Asked) {
+    pub(crate) fn ask(&mut self, method: &str, params: impl Serialize, about: Asked) {
         self.last_id += 1;
         let id = RequestId::from(format!("trainlint-{}", self.last_id));
         self.asked.insert(id.clone(), about);
@@ -130,17 +130,17 @@ impl Client {
     }
 
     /// What an answer is about; none where nothing was asked.
-    pub fn answered(&mut self, id: &RequestId) -> Option<Asked> {
+    pub(crate) fn answered(&mut self, id: &RequestId) -> Option<Asked> {
         self.asked.remove(id)
     }
 
     /// Into the log that the client keeps.
-    pub fn log(&self, level: MessageType, message: &str) {
+    pub(crate) fn log(&self, level: MessageType, message: &str) {
         self.notify("window/logMessage", json!({ "type": u32::from(level), "message": message }));
     }
 
     /// Before the eyes of the user.
-    pub fn show(&self, level: MessageType, message: &str) {
+    pub(crate) fn show(&self, level: MessageType, message: &str) {
         self.notify("window/showMessage", json!({ "type": u32::from(level), "message": message }));
     }
 }

@@ -19,10 +19,10 @@ use std::process::{self, Child, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-pub const CONFIRM: &str = "trainlint.confirm";
+pub(crate) const CONFIRM: &str = "trainlint.confirm";
 
 /// Where the finding is that is to be run.
-pub struct Target {
+pub(crate) struct Target {
     /// As the client names it, which may be a cell.
     pub uri: String,
     position: Position,
@@ -30,7 +30,7 @@ pub struct Target {
 }
 
 /// A replay that runs.
-pub struct Replaying {
+pub(crate) struct Replaying {
     pub id: RequestId,
     child: Arc<Mutex<Child>>,
     about: About,
@@ -48,23 +48,23 @@ struct About {
 }
 
 /// A verdict, as long as the text stays what it was.
-pub struct Confirmed {
+pub(crate) struct Confirmed {
     about: About,
     pub verdict: Verdict,
     pub told: String,
 }
 
 impl Confirmed {
-    pub fn is_of(&self, document: &str) -> bool {
+    pub(crate) fn is_of(&self, document: &str) -> bool {
         self.about.document == document
     }
 }
 
-pub type Finished = Result<Results, String>;
+pub(crate) type Finished = Result<Results, String>;
 
 impl Target {
     /// The arguments of the command: an object with `uri` and `position`, as lenses have it, or the two of them.
-    pub fn read(params: ExecuteCommandParams) -> Result<Target, ResponseError> {
+    pub(crate) fn read(params: ExecuteCommandParams) -> Result<Target, ResponseError> {
         let given = params.arguments.unwrap_or_default();
         let (uri, position) = match given.as_slice() {
             [Value::String(uri), position] => (Some(uri.clone()), position.clone()),
@@ -84,7 +84,7 @@ impl Target {
 
 impl Server {
     /// Starts the replay of the finding at a place; the answer follows when it has ended.
-    pub fn confirm(&mut self, id: RequestId, document: &str, target: &Target) {
+    pub(crate) fn confirm(&mut self, id: RequestId, document: &str, target: &Target) {
         if let Err(why) = self.start(&id, document, target) {
             self.client.show(MessageType::Info, &format!("trainlint: {why}"));
             self.client.respond(id, Err(error(ErrorCode::RequestFailed, why)));
@@ -125,21 +125,21 @@ impl Server {
     }
 
     /// Ends the replay that a request waits for.
-    pub fn cancel_replay(&self, id: &RequestId) {
+    pub(crate) fn cancel_replay(&self, id: &RequestId) {
         if self.replaying.as_ref().is_some_and(|replaying| replaying.id == *id) {
             self.end_replay();
         }
     }
 
     /// What it has not said will not come, and that is what whoever waits for it is told.
-    pub fn end_replay(&self) {
+    pub(crate) fn end_replay(&self) {
         if let Some(replaying) = &self.replaying {
             // One that has ended by itself needs no end.
             let _ = replaying.child.lock().unwrap_or_else(PoisonError::into_inner).kill();
         }
     }
 
-    pub fn replayed(&mut self, finished: Finished) {
+    pub(crate) fn replayed(&mut self, finished: Finished) {
         let Some(Replaying { id, about, token, .. }) = self.replaying.take() else { return };
         self.client.progress(&token, json!({ "kind": "end" }));
         let answer = match finished {
@@ -161,7 +161,7 @@ impl Server {
     }
 
     /// What a replay of a finding came to, if its text is still the same.
-    pub fn verdict_of(&self, view: &View<'_>, finding: &Finding) -> Option<&Confirmed> {
+    pub(crate) fn verdict_of(&self, view: &View<'_>, finding: &Finding) -> Option<&Confirmed> {
         let document = self.documents.at(&view.checked.path)?;
         self.verdicts.iter().find(|known| {
             known.about.document == document.uri
@@ -172,7 +172,7 @@ impl Server {
     }
 
     /// A lens over every finding of a document that can be run.
-    pub fn lenses(&self, view: &View<'_>, uri: &str) -> Vec<CodeLens> {
+    pub(crate) fn lenses(&self, view: &View<'_>, uri: &str) -> Vec<CodeLens> {
         let Some(seat) = self.documents.seat(uri) else { return Vec::new() };
         if !self.settings_of(&view.checked.path).code_lens {
             return Vec::new();

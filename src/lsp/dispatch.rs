@@ -18,7 +18,7 @@ use lsp_server::{ErrorCode, Message, Notification, Request, ResponseError};
 
 impl Server {
     /// Whether it was the last one.
-    pub fn message(&mut self, message: Message) -> bool {
+    pub(crate) fn message(&mut self, message: Message) -> bool {
         match message {
             Message::Request(request) => self.request_message(request),
             Message::Notification(notification) if notification.method == "exit" => return true,

@@ -10,7 +10,7 @@ use serde_json::Value;
 type Handled = Result<(), ResponseError>;
 
 /// A request on its way to its handler, which answers it, now or later, unless it fails.
-pub struct Requests<'a> {
+pub(crate) struct Requests<'a> {
     server: &'a mut Server,
     /// Until it is handled.
     request: Option<Request>,
@@ -18,11 +18,11 @@ pub struct Requests<'a> {
 }
 
 impl<'a> Requests<'a> {
-    pub fn new(server: &'a mut Server, request: Request) -> Requests<'a> {
+    pub(crate) fn new(server: &'a mut Server, request: Request) -> Requests<'a> {
         Requests { server, request: Some(request), handled: Ok(()) }
     }
 
-    pub fn on<R: gen_lsp_types::Request>(
+    pub(crate) fn on<R: gen_lsp_types::Request>(
         self,
         handler: fn(&mut Server, RequestId, R::Params) -> Handled,
     ) -> Self {
@@ -30,7 +30,10 @@ impl<'a> Requests<'a> {
     }
 
     /// Of requests whose parameters may be whatever they are: none are needed, or they are given back.
-    pub fn on_any<R: gen_lsp_types::Request>(self, handler: fn(&mut Server, RequestId, Value)) -> Self {
+    pub(crate) fn on_any<R: gen_lsp_types::Request>(
+        self,
+        handler: fn(&mut Server, RequestId, Value),
+    ) -> Self {
         self.handle::<R>(|server, id, params| {
             handler(server, id, params);
             Ok(())
@@ -48,7 +51,7 @@ impl<'a> Requests<'a> {
     }
 
     /// What nothing was said of is not known.
-    pub fn finish(self) -> Handled {
+    pub(crate) fn finish(self) -> Handled {
         match self.request {
             Some(Request { method, .. }) => {
                 Err(error(ErrorCode::MethodNotFound, format!("{method} is not known here")))
@@ -59,7 +62,7 @@ impl<'a> Requests<'a> {
 }
 
 /// A notification on its way to its handler.
-pub struct Notifications<'a> {
+pub(crate) struct Notifications<'a> {
     server: &'a mut Server,
     /// Until it is handled.
     notification: Option<Notification>,
@@ -67,16 +70,19 @@ pub struct Notifications<'a> {
 }
 
 impl<'a> Notifications<'a> {
-    pub fn new(server: &'a mut Server, notification: Notification) -> Notifications<'a> {
+    pub(crate) fn new(server: &'a mut Server, notification: Notification) -> Notifications<'a> {
         Notifications { server, notification: Some(notification), handled: Ok(()) }
     }
 
-    pub fn on<N: gen_lsp_types::Notification>(self, handler: fn(&mut Server, N::Params) -> Handled) -> Self {
+    pub(crate) fn on<N: gen_lsp_types::Notification>(
+        self,
+        handler: fn(&mut Server, N::Params) -> Handled,
+    ) -> Self {
         self.handle::<N>(|server, params| handler(server, parsed(params)?))
     }
 
     /// Of notifications that count whatever is sent with them.
-    pub fn on_any<N: gen_lsp_types::Notification>(self, handler: fn(&mut Server, &Value)) -> Self {
+    pub(crate) fn on_any<N: gen_lsp_types::Notification>(self, handler: fn(&mut Server, &Value)) -> Self {
         self.handle::<N>(|server, params| {
             handler(server, &params);
             Ok(())
@@ -94,7 +100,7 @@ impl<'a> Notifications<'a> {
     }
 
     /// What nothing was said of is left aside, as the protocol wants it.
-    pub fn finish(self) -> Handled {
+    pub(crate) fn finish(self) -> Handled {
         self.handled
     }
 }

@@ -13,27 +13,27 @@ use std::sync::Arc;
 
 /// A text, as it stands in one document of the client.
 #[derive(Debug)]
-pub struct Text {
+pub(crate) struct Text {
     pub text: String,
     pub version: i32,
     is_python: bool,
 }
 
 #[derive(Debug)]
-pub struct Cell {
+pub(crate) struct Cell {
     pub uri: String,
     pub is_code: bool,
 }
 
 #[derive(Debug)]
-pub enum Body {
+pub(crate) enum Body {
     Script(Text),
     Notebook { cells: Vec<Cell>, texts: FxHashMap<String, Text> },
 }
 
 /// A script or a notebook.
 #[derive(Debug)]
-pub struct Document {
+pub(crate) struct Document {
     pub uri: String,
     /// Where it lies, or would lie. What is neither a file nor to become one is not analysed.
     pub path: Option<PathBuf>,
@@ -45,7 +45,7 @@ pub struct Document {
 
 /// The place of a document of the client: the document that is analysed, and the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat<'a> {
+pub(crate) struct Seat<'a> {
     pub document: &'a Document,
     pub cell: Option<u32>,
 }
@@ -59,7 +59,7 @@ impl PartialEq for Document {
 impl Eq for Document {}
 
 #[derive(Default)]
-pub struct Documents {
+pub(crate) struct Documents {
     open: FxHashMap<String, Document>,
     /// The notebook of a cell.
     notebooks: FxHashMap<String, String>,
@@ -114,7 +114,7 @@ fn line_of(text: &str) -> &str {
 
 impl Document {
     /// What is analysed; none where there is no Python in it, or where it lies nowhere.
-    pub fn source(&self) -> Option<Result<Arc<SourceFile>, ReadError>> {
+    pub(crate) fn source(&self) -> Option<Result<Arc<SourceFile>, ReadError>> {
         let path = self.path.as_deref()?;
         let source = match &self.body {
             Body::Script(text) if !is_script(path, text) => return None,
@@ -125,7 +125,7 @@ impl Document {
     }
 
     /// The document of the client that holds a cell of it, with its version.
-    pub fn part(&self, cell: Option<u32>) -> Option<(&str, &Text)> {
+    pub(crate) fn part(&self, cell: Option<u32>) -> Option<(&str, &Text)> {
         match (&self.body, cell) {
             (Body::Script(text), None) => Some((&self.uri, text)),
             (Body::Notebook { cells, texts }, Some(index)) => {
@@ -137,7 +137,7 @@ impl Document {
     }
 
     /// Every document of the client that may show findings of it.
-    pub fn parts(&self) -> Vec<(Option<u32>, &str, i32)> {
+    pub(crate) fn parts(&self) -> Vec<(Option<u32>, &str, i32)> {
         match &self.body {
             Body::Script(text) => vec![(None, self.uri.as_str(), text.version)],
             Body::Notebook { cells, .. } => (1..)
@@ -156,23 +156,23 @@ fn is_script(path: &Path, text: &Text) -> bool {
     text.is_python || crate::source::Kind::of(path).is_some()
 }
 
-pub fn code_of<'a>(cells: &'a [Cell], texts: &'a FxHashMap<String, Text>) -> Vec<(u32, &'a str)> {
+pub(crate) fn code_of<'a>(cells: &'a [Cell], texts: &'a FxHashMap<String, Text>) -> Vec<(u32, &'a str)> {
     let numbered = (1..).zip(cells).filter(|(_, cell)| cell.is_code);
     let texts = numbered.filter_map(|(index, cell)| Some((index, texts.get(&cell.uri)?)));
     texts.filter(|(_, text)| text.is_python).map(|(index, text)| (index, text.text.as_str())).collect()
 }
 
 impl Documents {
-    pub fn get(&self, uri: &str) -> Option<&Document> {
+    pub(crate) fn get(&self, uri: &str) -> Option<&Document> {
         self.open.get(uri)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Document> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Document> {
         self.open.values()
     }
 
     /// The document that a URI of the client belongs to.
-    pub fn seat(&self, uri: &str) -> Option<Seat<'_>> {
+    pub(crate) fn seat(&self, uri: &str) -> Option<Seat<'_>> {
         if let Some(document) = self.open.get(uri) {
             return Some(Seat { document, cell: None });
         }
@@ -183,11 +183,11 @@ impl Documents {
     }
 
     /// The document at a path.
-    pub fn at(&self, path: &Path) -> Option<&Document> {
+    pub(crate) fn at(&self, path: &Path) -> Option<&Document> {
         self.open.values().find(|document| document.path.as_deref() == Some(path))
     }
 
-    pub fn open_script(&mut self, item: TextDocumentItem, root: &Path) -> String {
+    pub(crate) fn open_script(&mut self, item: TextDocumentItem, root: &Path) -> String {
         let uri = item.uri.0.clone();
         let (path, version) = (path_of(&uri, root), item.version);
         let body = Body::Script(Text::new(item));
@@ -195,7 +195,7 @@ impl Documents {
         uri
     }
 
-    pub fn open_notebook(
+    pub(crate) fn open_notebook(
         &mut self,
         notebook: NotebookDocument,
         texts: Vec<TextDocumentItem>,
@@ -220,14 +220,14 @@ impl Documents {
         self.open.insert(document.uri.clone(), document);
     }
 
-    pub fn close(&mut self, uri: &str) -> Option<Document> {
+    pub(crate) fn close(&mut self, uri: &str) -> Option<Document> {
         let document = self.open.remove(uri)?;
         self.notebooks.retain(|_, notebook| notebook != uri);
         Some(document)
     }
 
     /// Changes a script; says what went wrong.
-    pub fn change(
+    pub(crate) fn change(
         &mut self,
         uri: &str,
         version: i32,
@@ -244,7 +244,7 @@ impl Documents {
     }
 
     /// Changes a notebook; says what went wrong.
-    pub fn change_notebook(
+    pub(crate) fn change_notebook(
         &mut self,
         uri: &str,
         version: i32,

@@ -13,7 +13,7 @@ use gen_lsp_types::{
 use similar::{DiffOp, TextDiff};
 use std::collections::BTreeMap;
 
-pub struct Changes<'a> {
+pub(crate) struct Changes<'a> {
     pub document: &'a Document,
     /// The text that the changes are of.
     pub source: &'a SourceFile,
@@ -22,7 +22,7 @@ pub struct Changes<'a> {
 
 impl Changes<'_> {
     /// All of them, or none.
-    pub fn edit(&self, changes: &[(Span, &str)]) -> Option<WorkspaceEdit> {
+    pub(crate) fn edit(&self, changes: &[(Span, &str)]) -> Option<WorkspaceEdit> {
         let mut by_cell: BTreeMap<Option<u32>, Vec<TextEdit>> = BTreeMap::new();
         for (span, text) in changes {
             let (cell, range) = self.range(*span)?;
@@ -68,7 +68,7 @@ impl Changes<'_> {
     }
 
     /// What leads to another text of the same document: the lines that differ.
-    pub fn rewrite(&self, after: &SourceFile) -> Option<WorkspaceEdit> {
+    pub(crate) fn rewrite(&self, after: &SourceFile) -> Option<WorkspaceEdit> {
         let (before, after) = (&*self.source.text, &*after.text);
         let diff = TextDiff::from_lines(before, after);
         let ends = |text: &str| -> Vec<usize> {

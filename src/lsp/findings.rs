@@ -13,7 +13,7 @@ use gen_lsp_types::{
 use std::path::Path;
 
 /// What is known of documents that are open: how the client calls a file, and the cells of a notebook.
-pub trait Names {
+pub(crate) trait Names {
     /// The client's name of a cell of a file, or of the file.
     fn uri_of(&self, path: &Path, cell: Option<u32>) -> String;
     /// What a replay of a finding came to, in a few words.
@@ -21,19 +21,19 @@ pub trait Names {
 }
 
 /// Makes what the client shows of one outcome.
-pub struct View<'a> {
+pub(crate) struct View<'a> {
     pub checked: &'a Checked,
     pub can: &'a Abilities,
     pub names: &'a dyn Names,
 }
 
 impl View<'_> {
-    pub fn encoding(&self) -> Encoding {
+    pub(crate) fn encoding(&self) -> Encoding {
         self.can.encoding
     }
 
     /// The findings of a cell, or of a script.
-    pub fn of_cell(&self, cell: Option<u32>) -> impl Iterator<Item = (&Finding, Range)> {
+    pub(crate) fn of_cell(&self, cell: Option<u32>) -> impl Iterator<Item = (&Finding, Range)> {
         self.checked.outcome.findings.iter().filter_map(move |finding| {
             let (own, range) = self.range(finding.place)?;
             (own == cell).then_some((finding, range))
@@ -41,22 +41,22 @@ impl View<'_> {
     }
 
     /// The cell of a place, and the range in it.
-    pub fn range(&self, place: Place) -> Option<(Option<u32>, Range)> {
+    pub(crate) fn range(&self, place: Place) -> Option<(Option<u32>, Range)> {
         let shown = self.checked.outcome.sources.get(place.file)?;
         Some(self.encoding().range(&shown.source, place.span))
     }
 
-    pub fn location(&self, place: Place) -> Option<Location> {
+    pub(crate) fn location(&self, place: Place) -> Option<Location> {
         let shown = self.checked.outcome.sources.get(place.file)?;
         let (cell, range) = self.range(place)?;
         Some(Location { uri: Uri(self.names.uri_of(&shown.source.path, cell)), range })
     }
 
-    pub fn diagnostics(&self, cell: Option<u32>) -> Vec<Diagnostic> {
+    pub(crate) fn diagnostics(&self, cell: Option<u32>) -> Vec<Diagnostic> {
         self.of_cell(cell).map(|(finding, range)| self.diagnostic(finding, range)).collect()
     }
 
-    pub fn diagnostic(&self, finding: &Finding, range: Range) -> Diagnostic {
+    pub(crate) fn diagnostic(&self, finding: &Finding, range: Range) -> Diagnostic {
         let link = help_uri(finding.rule).filter(|_| self.can.links_codes);
         Diagnostic {
             range,
@@ -91,7 +91,7 @@ impl View<'_> {
     }
 
     /// A place in words: `line 12`, with the file where it is another one.
-    pub fn spelled(&self, place: Place) -> Option<String> {
+    pub(crate) fn spelled(&self, place: Place) -> Option<String> {
         let shown = self.checked.outcome.sources.get(place.file)?;
         let at = shown.source.locate(place.span.start);
         let cell = at.cell.map_or(String::new(), |cell| format!("cell {cell}, "));
@@ -110,7 +110,7 @@ impl View<'_> {
     }
 }
 
-pub fn file_uri(path: &Path) -> String {
+pub(crate) fn file_uri(path: &Path) -> String {
     uri::of_path(path)
 }
 

@@ -10,7 +10,7 @@ use crate::source::SourceFile;
 use gen_lsp_types::{Hover, HoverParams, MarkupContent, MarkupKind, Range};
 
 impl Server {
-    pub fn hover(&self, view: &View<'_>, params: &HoverParams) -> Option<Hover> {
+    pub(crate) fn hover(&self, view: &View<'_>, params: &HoverParams) -> Option<Hover> {
         let asked = &params.text_document_position_params;
         let (seat, source) =
             (self.documents.seat(&asked.text_document.uri.0)?, view.checked.source.as_ref()?);

@@ -12,7 +12,7 @@ use gen_lsp_types::{
 };
 use serde_json::{Value, json};
 
-pub fn result(can: &Abilities) -> Value {
+pub(crate) fn result(can: &Abilities) -> Value {
     let capabilities = ServerCapabilities {
         position_encoding: Some(can.encoding.kind()),
         text_document_sync: Some(

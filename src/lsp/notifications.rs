@@ -13,14 +13,17 @@ use lsp_server::{ErrorCode, RequestId, Response, ResponseError};
 use serde_json::{Value, json};
 
 impl Server {
-    pub fn script_opened(&mut self, params: DidOpenTextDocumentParams) -> Result<(), ResponseError> {
+    pub(crate) fn script_opened(&mut self, params: DidOpenTextDocumentParams) -> Result<(), ResponseError> {
         let root = self.first_root();
         let uri = self.documents.open_script(params.text_document, &root);
         self.opened(&uri);
         Ok(())
     }
 
-    pub fn script_changed(&mut self, params: DidChangeTextDocumentParams) -> Result<(), ResponseError> {
+    pub(crate) fn script_changed(
+        &mut self,
+        params: DidChangeTextDocumentParams,
+    ) -> Result<(), ResponseError> {
         let uri = params.text_document.text_document_identifier.uri.0;
         let (version, changes) = (params.text_document.version, params.content_changes);
         let made = self.documents.change(&uri, version, changes, self.client.can.encoding);
@@ -28,12 +31,15 @@ impl Server {
         made.map_err(|why| error(ErrorCode::InvalidParams, why))
     }
 
-    pub fn script_closed(&mut self, params: DidCloseTextDocumentParams) -> Result<(), ResponseError> {
+    pub(crate) fn script_closed(&mut self, params: DidCloseTextDocumentParams) -> Result<(), ResponseError> {
         self.closed(&params.text_document.uri.0);
         Ok(())
     }
 
-    pub fn notebook_opened(&mut self, params: DidOpenNotebookDocumentParams) -> Result<(), ResponseError> {
+    pub(crate) fn notebook_opened(
+        &mut self,
+        params: DidOpenNotebookDocumentParams,
+    ) -> Result<(), ResponseError> {
         let root = self.first_root();
         let texts = params.cell_text_documents;
         let uri = self.documents.open_notebook(params.notebook_document, texts, &root);
@@ -41,14 +47,20 @@ impl Server {
         Ok(())
     }
 
-    pub fn notebook_changed(&mut self, params: DidChangeNotebookDocumentParams) -> Result<(), ResponseError> {
+    pub(crate) fn notebook_changed(
+        &mut self,
+        params: DidChangeNotebookDocumentParams,
+    ) -> Result<(), ResponseError> {
         let (uri, version) = (params.notebook_document.uri.0, params.notebook_document.version);
         let made = self.documents.change_notebook(&uri, version, params.change, self.client.can.encoding);
         self.edited(&uri);
         made.map_err(|why| error(ErrorCode::InvalidParams, why))
     }
 
-    pub fn notebook_closed(&mut self, params: DidCloseNotebookDocumentParams) -> Result<(), ResponseError> {
+    pub(crate) fn notebook_closed(
+        &mut self,
+        params: DidCloseNotebookDocumentParams,
+    ) -> Result<(), ResponseError> {
         self.closed(&params.notebook_document.uri.0);
         Ok(())
     }
@@ -66,7 +78,7 @@ impl Server {
     }
 
     /// The document is checked as it is now; others may have read its file.
-    pub fn saved(&mut self, params: &Value) {
+    pub(crate) fn saved(&mut self, params: &Value) {
         // Whatever lies on the disk may depend on it.
         self.memory.forget();
         let uri = params.pointer("/textDocument/uri").or(params.pointer("/notebookDocument/uri"));
@@ -83,13 +95,16 @@ impl Server {
         path.map_or_else(Run::default, |path| self.settings_of(path).run)
     }
 
-    pub fn files_changed(&mut self, _: DidChangeWatchedFilesParams) -> Result<(), ResponseError> {
+    pub(crate) fn files_changed(&mut self, _: DidChangeWatchedFilesParams) -> Result<(), ResponseError> {
         self.memory.forget();
         self.all_changed();
         Ok(())
     }
 
-    pub fn folders_changed(&mut self, params: DidChangeWorkspaceFoldersParams) -> Result<(), ResponseError> {
+    pub(crate) fn folders_changed(
+        &mut self,
+        params: DidChangeWorkspaceFoldersParams,
+    ) -> Result<(), ResponseError> {
         let removed = params.event.removed;
         self.folders.retain(|folder| removed.iter().all(|one| one.uri.0 != folder.uri));
         let added = params.event.added.into_iter();
@@ -102,7 +117,7 @@ impl Server {
         Ok(())
     }
 
-    pub fn cancelled(&mut self, params: CancelParams) -> Result<(), ResponseError> {
+    pub(crate) fn cancelled(&mut self, params: CancelParams) -> Result<(), ResponseError> {
         self.cancel(&match params.id {
             Id::Int(number) => RequestId::from(number),
             Id::String(text) => RequestId::from(text),
@@ -110,7 +125,7 @@ impl Server {
         Ok(())
     }
 
-    pub fn initialized(&mut self) {
+    pub(crate) fn initialized(&mut self) {
         self.ask_for_settings();
         if self.client.can.watches {
             self.client.ask("client/registerCapability", watched_files(), Asked::Other);
@@ -134,7 +149,7 @@ impl Server {
     }
 
     /// Clients that can be asked are asked; of others, what they send counts.
-    pub fn settings_changed(&mut self, params: &Value) {
+    pub(crate) fn settings_changed(&mut self, params: &Value) {
         if self.client.can.configures {
             return self.ask_for_settings();
         }
@@ -142,13 +157,13 @@ impl Server {
         self.all_changed();
     }
 
-    pub fn response(&mut self, response: Response) {
+    pub(crate) fn response(&mut self, response: Response) {
         let Response { id, response_result } = response;
         match (self.client.answered(&id), response_result) {
             (Some(Asked::Settings(scopes)), Ok(sent)) => self.take_settings(&scopes, &sent),
             (Some(_), Ok(_)) => {}
             (Some(_), Err(error)) => {
-                self.client.log(MessageType::Warning, &format!("the client: {}", error.message))
+                self.client.log(MessageType::Warning, &format!("the client: {}", error.message));
             }
             (None, _) => {}
         }

@@ -2,7 +2,7 @@
 //! to read them.
 
 /// Without bold marks, with links as addresses, the rows of tables as lines, and code indented.
-pub fn text(markdown: &str) -> String {
+pub(crate) fn text(markdown: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     let mut is_code = false;
     for line in markdown.lines() {

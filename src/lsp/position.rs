@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// What a column counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
+pub(crate) enum Encoding {
     Utf8,
     #[default]
     Utf16,
@@ -16,7 +16,7 @@ pub enum Encoding {
 
 impl Encoding {
     /// What the client can count that costs least here; UTF-16 where it says nothing.
-    pub fn of_client(offered: Option<&Value>) -> Encoding {
+    pub(crate) fn of_client(offered: Option<&Value>) -> Encoding {
         let offered = offered.and_then(Value::as_array);
         let has = |name: &str| offered.is_some_and(|all| all.iter().any(|one| one.as_str() == Some(name)));
         match () {
@@ -26,7 +26,7 @@ impl Encoding {
         }
     }
 
-    pub fn kind(self) -> PositionEncodingKind {
+    pub(crate) fn kind(self) -> PositionEncodingKind {
         match self {
             Encoding::Utf8 => PositionEncodingKind::UTF8,
             Encoding::Utf16 => PositionEncodingKind::UTF16,
@@ -35,7 +35,7 @@ impl Encoding {
     }
 
     /// How long a text is.
-    pub fn width(self, text: &str) -> u32 {
+    pub(crate) fn width(self, text: &str) -> u32 {
         let width = match self {
             Encoding::Utf8 => text.len(),
             _ if text.is_ascii() => text.len(),
@@ -46,7 +46,7 @@ impl Encoding {
     }
 
     /// The byte of a line at a column; past its end, the end. Within a character, its start.
-    pub fn byte(self, line: &str, column: u32) -> usize {
+    pub(crate) fn byte(self, line: &str, column: u32) -> usize {
         let column = column as usize;
         if self == Encoding::Utf8 {
             let end = column.min(line.len());
@@ -63,13 +63,13 @@ impl Encoding {
     }
 
     /// The cell, if it is a notebook, and the position in it.
-    pub fn position(self, source: &SourceFile, offset: u32) -> (Option<u32>, Position) {
+    pub(crate) fn position(self, source: &SourceFile, offset: u32) -> (Option<u32>, Position) {
         let before = source.before(offset);
         (before.cell, Position::new(before.line, before.dedent + self.width(before.text)))
     }
 
     /// The cell, and the range in it. What ends in another cell ends where its line does.
-    pub fn range(self, source: &SourceFile, span: Span) -> (Option<u32>, Range) {
+    pub(crate) fn range(self, source: &SourceFile, span: Span) -> (Option<u32>, Range) {
         let (cell, start) = self.position(source, span.start);
         let (other, end) = self.position(source, span.end);
         if other == cell {
@@ -82,7 +82,7 @@ impl Encoding {
     }
 
     /// The offset of a position; none in a cell that holds no Python.
-    pub fn offset(self, source: &SourceFile, cell: Option<u32>, position: Position) -> Option<u32> {
+    pub(crate) fn offset(self, source: &SourceFile, cell: Option<u32>, position: Position) -> Option<u32> {
         let (line, dedent) = source.line_in(cell, position.line)?;
         let column = position.character.saturating_sub(dedent);
         u32::try_from(line.start + self.byte(&source.text[line], column)).ok()

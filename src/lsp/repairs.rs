@@ -18,7 +18,7 @@ use std::thread;
 use thiserror::Error;
 
 /// The requests that wait for a repair.
-pub struct Repairs {
+pub(crate) struct Repairs {
     waiting: Vec<RequestId>,
     done: Sender<Repaired>,
     pub finished: Receiver<Repaired>,
@@ -32,7 +32,7 @@ impl Default for Repairs {
 }
 
 /// What is to be answered when it is done.
-pub struct Pending {
+pub(crate) struct Pending {
     id: RequestId,
     uri: String,
     edits: u64,
@@ -42,7 +42,7 @@ pub struct Pending {
     index: Option<usize>,
 }
 
-pub struct Repaired {
+pub(crate) struct Repaired {
     pending: Pending,
     before: Arc<SourceFile>,
     /// The repaired text; none where nothing is to be repaired.
@@ -51,7 +51,7 @@ pub struct Repaired {
 
 /// Why a document could not be repaired.
 #[derive(Debug, Error)]
-pub enum Failure {
+pub(crate) enum Failure {
     #[error(transparent)]
     Run(#[from] RunError),
     #[error(transparent)]
@@ -62,20 +62,20 @@ pub enum Failure {
 
 impl Repairs {
     /// Whether the request waited.
-    pub fn take(&mut self, id: &RequestId) -> bool {
+    pub(crate) fn take(&mut self, id: &RequestId) -> bool {
         let at = self.waiting.iter().position(|waiting| waiting == id);
         at.map(|at| self.waiting.remove(at)).is_some()
     }
 }
 
 /// The action of a list that lacks its edit.
-pub fn lacking(answer: &Value) -> Option<usize> {
+pub(crate) fn lacking(answer: &Value) -> Option<usize> {
     answer.as_array()?.iter().position(|action| action.pointer("/data/fixAll").is_some())
 }
 
 impl Server {
     /// Answers with the action, or the list of actions, once the one of them that repairs all has its edit.
-    pub fn repair(&mut self, id: RequestId, answer: Value, index: Option<usize>) {
+    pub(crate) fn repair(&mut self, id: RequestId, answer: Value, index: Option<usize>) {
         let action = index.map_or(&answer, |index| &answer[index]);
         let Some(uri) = action.pointer("/data/fixAll").and_then(Value::as_str).map(str::to_owned) else {
             return self.client.respond(id, Ok(answer));
@@ -110,7 +110,7 @@ impl Server {
     }
 
     /// A repair is done.
-    pub fn repaired(&mut self, repaired: Repaired) {
+    pub(crate) fn repaired(&mut self, repaired: Repaired) {
         let Repaired { pending, before, after } = repaired;
         let Pending { id, uri, edits, answer, index } = pending;
         // It may have been cancelled.

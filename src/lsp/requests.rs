@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 impl Server {
-    pub fn shut_down(&mut self, id: RequestId, _: Value) {
+    pub(crate) fn shut_down(&mut self, id: RequestId, _: Value) {
         self.shut_down = true;
         self.client.respond(id, Ok(Value::Null));
     }
 
-    pub fn asked_for_diagnostics(
+    pub(crate) fn asked_for_diagnostics(
         &mut self,
         id: RequestId,
         params: DocumentDiagnosticParams,
@@ -31,13 +31,17 @@ impl Server {
         Ok(())
     }
 
-    pub fn asked_for_hover(&mut self, id: RequestId, params: HoverParams) -> Result<(), ResponseError> {
+    pub(crate) fn asked_for_hover(
+        &mut self,
+        id: RequestId,
+        params: HoverParams,
+    ) -> Result<(), ResponseError> {
         let uri = params.text_document_position_params.text_document.uri.0.clone();
         self.ask_of::<HoverRequest>(id, &uri, Question::Hover(Box::new(params)), None);
         Ok(())
     }
 
-    pub fn asked_for_actions(
+    pub(crate) fn asked_for_actions(
         &mut self,
         id: RequestId,
         params: CodeActionParams,
@@ -47,13 +51,17 @@ impl Server {
         Ok(())
     }
 
-    pub fn asked_for_lenses(&mut self, id: RequestId, params: CodeLensParams) -> Result<(), ResponseError> {
+    pub(crate) fn asked_for_lenses(
+        &mut self,
+        id: RequestId,
+        params: CodeLensParams,
+    ) -> Result<(), ResponseError> {
         let uri = params.text_document.uri.0;
         self.ask_of::<CodeLensRequest>(id, &uri.clone(), Question::Lenses { uri }, Some(Vec::new()));
         Ok(())
     }
 
-    pub fn asked_for_command(
+    pub(crate) fn asked_for_command(
         &mut self,
         id: RequestId,
         params: ExecuteCommandParams,
@@ -77,7 +85,12 @@ impl Server {
     }
 
     /// The findings of a document of the client, or that they are as they were.
-    pub fn pulled(&self, view: &View<'_>, uri: &str, previous: Option<&str>) -> DocumentDiagnosticReport {
+    pub(crate) fn pulled(
+        &self,
+        view: &View<'_>,
+        uri: &str,
+        previous: Option<&str>,
+    ) -> DocumentDiagnosticReport {
         let Some(seat) = self.documents.seat(uri) else { return full(None, Vec::new()) };
         let items = view.diagnostics(seat.cell);
         let id = format!("{:016x}", xxh3_64(json!(items).to_string().as_bytes()));

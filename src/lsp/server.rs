@@ -29,7 +29,7 @@ struct Waiting {
 }
 
 /// What is answered from findings.
-pub enum Question {
+pub(crate) enum Question {
     Pull { uri: String, previous: Option<String> },
     Hover(Box<gen_lsp_types::HoverParams>),
     Actions(Box<gen_lsp_types::CodeActionParams>),
@@ -45,12 +45,12 @@ struct Busy {
     is_outdated: bool,
 }
 
-pub struct Folder {
+pub(crate) struct Folder {
     pub uri: String,
     pub path: PathBuf,
 }
 
-pub struct Server {
+pub(crate) struct Server {
     pub client: Client,
     pub documents: Documents,
     pub folders: Vec<Folder>,
@@ -76,7 +76,7 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn new(
+    pub(crate) fn new(
         connection: &Connection,
         host: Host,
         analyst: Analyst,
@@ -111,7 +111,7 @@ impl Server {
     }
 
     /// Until the client says that it goes, or is gone; whether it said so in the right order.
-    pub fn run(&mut self, messages: &Receiver<Message>) -> bool {
+    pub(crate) fn run(&mut self, messages: &Receiver<Message>) -> bool {
         let (done, replays) = (self.analyst.done.clone(), self.replays.clone());
         let repairs = self.repairs.finished.clone();
         loop {
@@ -135,22 +135,22 @@ impl Server {
     }
 
     /// The deepest folder of the workspace around a file.
-    pub fn folder_of(&self, path: &Path) -> Option<&Folder> {
+    pub(crate) fn folder_of(&self, path: &Path) -> Option<&Folder> {
         let around = self.folders.iter().filter(|folder| path.starts_with(&folder.path));
         around.max_by_key(|folder| folder.path.as_os_str().len())
     }
 
     /// Where documents lie that are not saved yet.
-    pub fn first_root(&self) -> PathBuf {
+    pub(crate) fn first_root(&self) -> PathBuf {
         self.folders.first().map_or_else(|| self.host.cwd.clone(), |folder| folder.path.clone())
     }
 
-    pub fn settings_of(&self, path: &Path) -> &Settings {
+    pub(crate) fn settings_of(&self, path: &Path) -> &Settings {
         let own = self.folder_of(path).and_then(|folder| self.by_folder.get(&folder.uri));
         own.unwrap_or(&self.settings)
     }
 
-    pub fn read_settings(&self, sent: &Value) -> Settings {
+    pub(crate) fn read_settings(&self, sent: &Value) -> Settings {
         let (settings, wrong) = Settings::read(section(sent));
         for complaint in wrong {
             self.client.log(MessageType::Warning, &complaint);
@@ -159,7 +159,7 @@ impl Server {
     }
 
     /// Has the findings of a document answer a question, now or as soon as they are there.
-    pub fn ask(&mut self, id: RequestId, document: &str, question: Question) {
+    pub(crate) fn ask(&mut self, id: RequestId, document: &str, question: Question) {
         let Some(edits) = self.documents.get(document).map(|document| document.edits) else { return };
         if self.may_answer(document, &question) {
             self.reply(id, document, question);
@@ -194,7 +194,7 @@ impl Server {
         }
     }
 
-    pub fn checked(&self, document: &str) -> Option<&Checked> {
+    pub(crate) fn checked(&self, document: &str) -> Option<&Checked> {
         self.checked.get(document)
     }
 
@@ -212,13 +212,13 @@ impl Server {
     }
 
     /// Puts a document before all others that are to be checked.
-    pub fn check(&mut self, uri: &str) {
+    pub(crate) fn check(&mut self, uri: &str) {
         self.due.retain(|due| due != uri);
         self.due.push(uri.to_owned());
     }
 
     /// A document has another text now: what was asked of the old one can't be answered any more.
-    pub fn changed(&mut self, uri: &str) {
+    pub(crate) fn changed(&mut self, uri: &str) {
         let Some(document) = self.documents.get(uri) else { return };
         let (edits, path) = (document.edits, document.path.clone());
         let (outdated, waiting) = std::mem::take(&mut self.waiting)
@@ -248,7 +248,7 @@ impl Server {
 
     /// Has the text of a document stand for its file.
     fn hold(&self, uri: &str, path: &Path) {
-        match self.documents.get(uri).and_then(|document| document.source()) {
+        match self.documents.get(uri).and_then(super::documents::Document::source) {
             Some(Ok(source)) => self.memory.library.hold(path.to_owned(), source),
             Some(Err(_)) | None => self.memory.library.release(path),
         }
@@ -271,7 +271,7 @@ impl Server {
     }
 
     /// Something on the disk, or in the settings, may have changed.
-    pub fn all_changed(&mut self) {
+    pub(crate) fn all_changed(&mut self) {
         for checked in self.checked.values_mut() {
             checked.is_stale = true;
         }
@@ -289,7 +289,7 @@ impl Server {
     }
 
     /// A document is gone, and with it what was said of it.
-    pub fn closed(&mut self, uri: &str) {
+    pub(crate) fn closed(&mut self, uri: &str) {
         let Some(document) = self.documents.get(uri) else { return };
         let parts: Vec<String> = document.parts().iter().map(|(_, uri, _)| (*uri).to_owned()).collect();
         for part in parts.iter().filter(|_| !self.client.can.pulls) {
@@ -311,7 +311,7 @@ impl Server {
     }
 
     /// Takes back what waits; whether it was there.
-    pub fn cancel(&mut self, id: &RequestId) {
+    pub(crate) fn cancel(&mut self, id: &RequestId) {
         if let Some(at) = self.waiting.iter().position(|waiting| waiting.id == *id) {
             let Waiting { id, .. } = self.waiting.remove(at);
             self.client.respond(id, Err(error(ErrorCode::RequestCanceled, "cancelled")));
@@ -341,7 +341,7 @@ impl Server {
     }
 
     /// What `trainlint check FILE` would be asked; none for what is not to be checked.
-    pub fn request(&self, path: &Path) -> Option<Request> {
+    pub(crate) fn request(&self, path: &Path) -> Option<Request> {
         let settings = self.settings_of(path);
         self.memory.library.held(path).filter(|_| settings.enable)?;
         let root = self.folder_of(path).map(|folder| folder.path.as_path()).or(path.parent())?;
@@ -424,7 +424,7 @@ impl Server {
     }
 
     /// A verdict has come: what was shown of the document is shown again, with it.
-    pub fn show_verdict(&mut self, uri: &str) {
+    pub(crate) fn show_verdict(&mut self, uri: &str) {
         if !self.client.can.pulls {
             self.publish(uri);
         } else if self.client.can.refreshes {

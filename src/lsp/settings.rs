@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 /// When documents are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Run {
+pub(crate) enum Run {
     #[default]
     OnType,
     OnSave,
 }
 
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     pub enable: bool,
     pub run: Run,
     pub code_lens: bool,
@@ -41,7 +41,7 @@ impl Default for Settings {
 
 impl Settings {
     /// From the section `trainlint` of the client's settings, and what is wrong with it.
-    pub fn read(section: &Value) -> (Settings, Vec<String>) {
+    pub(crate) fn read(section: &Value) -> (Settings, Vec<String>) {
         let (mut settings, mut wrong) = (Settings::default(), Vec::new());
         for (key, value) in section.as_object().into_iter().flatten() {
             // Clients send every setting that they know, with null for what is not set.
@@ -83,18 +83,18 @@ impl Settings {
         Ok(())
     }
 
-    pub fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> Origin {
         self.config.clone().map_or(Origin::Closest, Origin::File)
     }
 
     /// What is to be over every configuration file.
-    pub fn layer(&self, root: &Path) -> Config {
+    pub(crate) fn layer(&self, root: &Path) -> Config {
         Config { base: root.to_owned(), force_exclude: Some(true), ..self.layer.clone() }
     }
 }
 
 /// The section `trainlint` of what a client sends: some send the section, some what holds it.
-pub fn section(sent: &Value) -> &Value {
+pub(crate) fn section(sent: &Value) -> &Value {
     let inner = |value: &'_ Value, key: &str| value.get(key).is_some_and(Value::is_object);
     let sent = if inner(sent, "settings") { &sent["settings"] } else { sent };
     if inner(sent, "trainlint") { &sent["trainlint"] } else { sent }

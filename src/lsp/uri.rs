@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// The path of a `file:` URI; none for any other.
-pub fn path_of(uri: &str) -> Option<PathBuf> {
+pub(crate) fn path_of(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     let (host, path) = rest.split_at(rest.find('/')?);
     let decoded = percent_decode_str(path).decode_utf8().ok()?;
@@ -21,7 +21,7 @@ pub fn path_of(uri: &str) -> Option<PathBuf> {
 }
 
 /// The URI of an absolute path.
-pub fn of_path(path: &Path) -> String {
+pub(crate) fn of_path(path: &Path) -> String {
     let text = path.to_string_lossy();
     let text = if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() };
     let gap = if is_drive(&text) { "/" } else { "" };
@@ -29,7 +29,7 @@ pub fn of_path(path: &Path) -> String {
 }
 
 /// What a document that is no file yet is called: `untitled:` of most clients, `buffer:` of Sublime Text.
-pub fn untitled_name(uri: &str) -> Option<String> {
+pub(crate) fn untitled_name(uri: &str) -> Option<String> {
     let name = uri.strip_prefix("untitled:").or(uri.strip_prefix("buffer:"))?;
     let decoded = percent_decode_str(name).decode_utf8().ok()?;
     (!decoded.is_empty()).then(|| decoded.into_owned())

@@ -126,7 +126,7 @@ fn rebound(tree: &Tree, names: &Names) -> FxHashSet<Ustr> {
                 items.iter().filter_map(|item| item.target).for_each(|one| targets(tree, one, &mut found));
             }
             StmtKind::Try { handlers, .. } => {
-                found.extend(handlers.iter().filter_map(|handler| handler.name))
+                found.extend(handlers.iter().filter_map(|handler| handler.name));
             }
             StmtKind::Match { cases, .. } => found.extend(cases.iter().flat_map(|case| case.binds.iter())),
             _ => {}
@@ -221,7 +221,7 @@ fn is_given(given: &FxHashMap<Ustr, Vec<String>>, root: Ustr, attributes: &[Ustr
 }
 
 fn dotted(attributes: &[Ustr]) -> String {
-    attributes.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(".")
+    attributes.iter().map(ustr::Ustr::as_str).collect::<Vec<_>>().join(".")
 }
 
 fn keywords(args: &[Arg]) -> Vec<(Ustr, Span)> {

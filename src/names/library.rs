@@ -25,12 +25,12 @@ pub(super) struct Parsed {
 }
 
 impl Volume {
-    pub fn new(source: Arc<SourceFile>) -> Volume {
+    pub(crate) fn new(source: Arc<SourceFile>) -> Volume {
         Volume { source, parsed: Arc::default(), pieces: None }
     }
 
     /// Parses it the first time.
-    pub fn parsed(&self) -> &Parsed {
+    pub(crate) fn parsed(&self) -> &Parsed {
         self.parsed.get_or_init(|| {
             let text = &self.source.text;
             let tree = self

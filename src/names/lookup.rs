@@ -93,13 +93,13 @@ impl Lookup {
     }
 
     /// Whether every directory is as it was when it was listed.
-    pub fn is_current(&self) -> bool {
+    pub(crate) fn is_current(&self) -> bool {
         let listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
         listings.iter().all(|(dir, listed)| Stamp::of(dir) == listed.stamp)
     }
 
     /// A module or package `name` directly in `dir`.
-    pub fn in_dir(&self, dir: &Path, name: &str) -> Option<Found> {
+    pub(crate) fn in_dir(&self, dir: &Path, name: &str) -> Option<Found> {
         // No system call for what is certainly not there.
         let listing = self.listing(dir)?;
         let is_dir = listing.get(name).is_some_and(|is_dir| *is_dir);
@@ -123,7 +123,7 @@ impl Lookup {
     }
 
     /// The package that the directory `dir` is.
-    pub fn of_dir(&self, dir: &Path) -> Found {
+    pub(crate) fn of_dir(&self, dir: &Path) -> Found {
         if self.is_package(dir) {
             Found::File(dir.join("__init__.py"))
         } else {
@@ -149,7 +149,7 @@ impl Lookup {
     }
 
     /// `import dotted` in a file of `dir`: a module or package anywhere wins over a bare folder.
-    pub fn plain(&self, dir: &Path, dotted: &str) -> Option<Found> {
+    pub(crate) fn plain(&self, dir: &Path, dotted: &str) -> Option<Found> {
         let roots = self.roots(dir);
         let top = dotted.split('.').next().unwrap_or(dotted);
         let own = roots.package.iter().filter(|_| STANDARD.binary_search(&top).is_err());
@@ -164,7 +164,7 @@ impl Lookup {
         folder.map(Found::Folder)
     }
 
-    pub fn roots(&self, dir: &Path) -> Arc<Roots> {
+    pub(crate) fn roots(&self, dir: &Path) -> Arc<Roots> {
         if let Some(known) = self.roots.lock().unwrap_or_else(PoisonError::into_inner).get(dir) {
             return known.clone();
         }

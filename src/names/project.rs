@@ -64,10 +64,10 @@ pub struct Project {
 }
 
 /// The importing file, the level, and the module.
-pub type Import = (FileId, u32, Option<Ustr>);
+pub(crate) type Import = (FileId, u32, Option<Ustr>);
 
 /// A package or a folder, and the name of a module in it.
-pub type Member = (Target, Ustr);
+pub(crate) type Member = (Target, Ustr);
 
 impl Project {
     pub fn new() -> Project {

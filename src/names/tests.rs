@@ -24,7 +24,7 @@ fn function(tree: &Tree, name: &str) -> FnId {
 fn locals(text: &str, name: &str, expected: &[&str]) {
     let (tree, names) = of(text);
     let found = names.scope(function(&tree, name)).locals.to_sorted();
-    assert_eq!(found.iter().map(|name| name.as_str()).collect::<Vec<_>>(), expected);
+    assert_eq!(found.iter().map(ustr::Ustr::as_str).collect::<Vec<_>>(), expected);
 }
 
 /// The lines of the statements that bind `name` in the module.
@@ -35,7 +35,7 @@ fn bound_at(text: &str, name: &str) -> Vec<usize> {
 }
 
 fn words(names: &[Ustr]) -> Vec<&str> {
-    names.iter().map(|name| name.as_str()).collect()
+    names.iter().map(ustr::Ustr::as_str).collect()
 }
 
 #[test]

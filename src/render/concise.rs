@@ -4,7 +4,7 @@ use super::{Position, paint, severity, severity_code};
 use crate::engine::Outcome;
 use std::io::Write;
 
-pub fn render(outcome: &Outcome, color: bool) -> Vec<u8> {
+pub(crate) fn render(outcome: &Outcome, color: bool) -> Vec<u8> {
     let mut out = Vec::new();
     for finding in &outcome.findings {
         let Some(position) = Position::of(&outcome.sources, finding.place) else {

@@ -16,7 +16,7 @@ use std::ops::Range;
 /// A longer line is data or generated, and would bury the rest of the screen.
 const LONGEST_LINE: usize = 1000;
 
-pub fn render(outcome: &Outcome, color: bool) -> Vec<u8> {
+pub(crate) fn render(outcome: &Outcome, color: bool) -> Vec<u8> {
     let shelf = Shelf::new(outcome);
     let config = Config { chars: Chars::box_drawing(), ..Config::default() };
     let styles = styles();

@@ -15,7 +15,7 @@ const SHOWN: usize = 10;
 const ROWS: usize = 500;
 
 /// The worst first, since GitHub shows only the first; what it would drop follows as plain lines.
-pub fn render(outcome: &Outcome) -> Vec<u8> {
+pub(crate) fn render(outcome: &Outcome) -> Vec<u8> {
     let (mut commands, mut rest, mut left_out) = (String::new(), String::new(), 0);
     for kind in [Severity::Error, Severity::Warning, Severity::Note] {
         let of_kind = worst_first(outcome).into_iter().filter(|finding| finding.severity == kind);

@@ -35,7 +35,7 @@ struct Content {
     body: String,
 }
 
-pub fn render(outcome: &Outcome) -> Vec<u8> {
+pub(crate) fn render(outcome: &Outcome) -> Vec<u8> {
     let mut occurrences = Occurrences::default();
     let prints = fingerprints(outcome);
     let entries: Vec<Entry<'_>> = (outcome.findings.iter().zip(prints))

@@ -75,7 +75,7 @@ struct Change<'a> {
     text: &'a str,
 }
 
-pub fn render(outcome: &Outcome) -> Vec<u8> {
+pub(crate) fn render(outcome: &Outcome) -> Vec<u8> {
     let files = outcome.files;
     let report = Report {
         version: 1,
@@ -93,7 +93,7 @@ pub fn render(outcome: &Outcome) -> Vec<u8> {
     json_line(&report)
 }
 
-pub fn render_lines(outcome: &Outcome) -> Vec<u8> {
+pub(crate) fn render_lines(outcome: &Outcome) -> Vec<u8> {
     let findings = outcome.findings.iter().filter_map(|one| finding(&outcome.sources, one));
     findings.flat_map(|one| json_line(&one)).collect()
 }
@@ -138,7 +138,7 @@ struct Described {
     page: &'static str,
 }
 
-pub fn rules() -> Vec<u8> {
+pub(crate) fn rules() -> Vec<u8> {
     let described = known_rules().into_iter().map(|rule| Described {
         id: rule.id,
         group: rule.group.name(),

@@ -10,7 +10,7 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use std::io;
 
-pub fn render(outcome: &Outcome) -> Vec<u8> {
+pub(crate) fn render(outcome: &Outcome) -> Vec<u8> {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     // A `Vec` can be written to.
     let _ = report(&mut writer, outcome);

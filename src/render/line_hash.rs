@@ -8,7 +8,7 @@ const WINDOW: usize = 100;
 const FACTOR: u64 = 37;
 
 /// `hash:occurrence` of each line, the first at 0.
-pub fn line_hashes(text: &str) -> Vec<String> {
+pub(crate) fn line_hashes(text: &str) -> Vec<String> {
     let mut rolling = Rolling::new();
     let mut after_return = false;
     for unit in text.encode_utf16() {

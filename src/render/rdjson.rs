@@ -69,7 +69,7 @@ struct Related<'a> {
     location: Location,
 }
 
-pub fn render(outcome: &Outcome) -> Vec<u8> {
+pub(crate) fn render(outcome: &Outcome) -> Vec<u8> {
     let worst = outcome.findings.iter().map(|finding| finding.severity).max();
     json_line(&Report {
         source: Source { name: "trainlint" },

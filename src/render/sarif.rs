@@ -14,7 +14,7 @@ use model::*;
 use rustc_hash::FxHashMap;
 
 /// `replays` has what came out of the finding at the same place, if it was run.
-pub fn render(outcome: &Outcome, replays: &[Option<serde_json::Value>]) -> Vec<u8> {
+pub(crate) fn render(outcome: &Outcome, replays: &[Option<serde_json::Value>]) -> Vec<u8> {
     let rules = known_rules();
     let mut writer = Writer { outcome, hashes: FxHashMap::default(), occurrences: Occurrences::default() };
     let prints = fingerprints(outcome);

@@ -5,7 +5,7 @@ use crate::engine::Outcome;
 use crate::report::Diagnostic;
 
 /// What explains a finding, a line each: related places, notes, help.
-pub fn explanation(outcome: &Outcome, finding: &Diagnostic) -> Vec<String> {
+pub(crate) fn explanation(outcome: &Outcome, finding: &Diagnostic) -> Vec<String> {
     let related = finding.related.iter().filter_map(|label| {
         let position = Position::of(&outcome.sources, label.place)?;
         let same = label.place == finding.place;
@@ -17,7 +17,7 @@ pub fn explanation(outcome: &Outcome, finding: &Diagnostic) -> Vec<String> {
 }
 
 /// A text without characters that neither XML nor a terminal takes.
-pub fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let allowed = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     text.chars().filter(allowed).filter(|c| !matches!(c, '\u{fffe}' | '\u{ffff}')).collect()
 }

@@ -14,7 +14,12 @@ const MOST: i32 = 8;
 const BASE: f64 = 4.0;
 
 /// Samples by the operand of a failure, and how many of them fail; none where there is no time for it.
-pub fn histogram(graph: &Graph, sampler: &Sampler, failure: &Failure, deadline: Instant) -> Option<Picture> {
+pub(crate) fn histogram(
+    graph: &Graph,
+    sampler: &Sampler,
+    failure: &Failure,
+    deadline: Instant,
+) -> Option<Picture> {
     let operand = failure.operand?;
     let side = (MOST - LEAST + 1) as usize;
     let mut bars = vec![(0_u64, 0_u64); 2 * side + 1];

@@ -10,7 +10,7 @@ const GB: f64 = 1e9;
 /// Points of a line that is straight but for rounding.
 const POINTS: u64 = 16;
 
-pub fn judge(memory: &Memory, measured: Option<Measured>) -> Judged {
+pub(crate) fn judge(memory: &Memory, measured: Option<Measured>) -> Judged {
     let mut judged = judge_given(memory);
     judged.facts.extend(measured.map(|measured| here(memory, measured)));
     judged

@@ -21,7 +21,7 @@ pub enum PatchError {
 }
 
 /// Text to be put in the place of a span of the analysed text.
-pub type Replacement<'a> = (Span, &'a str);
+pub(crate) type Replacement<'a> = (Span, &'a str);
 
 impl SourceFile {
     /// The bytes of the file with these changes, which are in order and do not overlap. `bytes` are what the

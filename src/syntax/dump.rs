@@ -138,7 +138,7 @@ fn after(tree: &Tree, value: &Option<ExprId>) -> String {
 }
 
 fn words(names: &[ustr::Ustr]) -> String {
-    names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+    names.iter().map(ustr::Ustr::as_str).collect::<Vec<_>>().join(", ")
 }
 
 fn imports(items: &[ImportItem]) -> String {

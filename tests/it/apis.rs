@@ -153,7 +153,7 @@ fn every_name_of_an_operand_is_used() {
 #[test]
 fn every_transfer_and_range_is_used() {
     fn all_of<W: Vocabulary>(used: &[W]) {
-        for word in W::ALL.iter() {
+        for word in W::ALL {
             assert!(used.contains(word), "no entry uses the {} `{}`", W::KIND, word.name());
         }
     }

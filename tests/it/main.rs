@@ -1,5 +1,13 @@
 //! One binary for all integration tests.
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests read, write and print")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::unwrap_used,
+    reason = "a test stops where it is wrong"
+)]
+#![allow(unreachable_pub, reason = "a test has no outside")]
 
 mod adoption;
 mod apis;

@@ -5,7 +5,7 @@ use super::text::{Kind, Span};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
-pub struct Packed<'b> {
+pub(crate) struct Packed<'b> {
     pub name: &'b str,
     #[serde(borrow)]
     pub versions: Vec<&'b str>,
@@ -16,7 +16,7 @@ pub struct Packed<'b> {
 }
 
 /// What a number of the map says, and where there is more.
-pub fn read(number: u64) -> (Kind, bool, Span, usize) {
+pub(crate) fn read(number: u64) -> (Kind, bool, Span, usize) {
     let kind = match number & 3 {
         0 => Kind::Module,
         1 => Kind::Class,

@@ -59,9 +59,9 @@ impl Protocol for Survey {
     type State = ();
     type Event = Event;
 
-    fn join(&self, _: &(), _: &()) {}
+    fn join(&self, (): &(), (): &()) {}
 
-    fn event(&mut self, _: &mut (), event: &Event, way: &Way) {
+    fn event(&mut self, (): &mut (), event: &Event, way: &Way) {
         let list = match event.effect {
             Effect::Compiled { model } => {
                 self.compiled.insert(model);

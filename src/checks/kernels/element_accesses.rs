@@ -57,7 +57,7 @@ pub(super) struct IndexedWrite {
 
 impl IndexedWrite {
     /// The buffer that the write goes into, through views of it.
-    pub fn buffer(&self) -> Option<ObjId> {
+    pub(crate) fn buffer(&self) -> Option<ObjId> {
         self.target.numbers.as_ref()?.buffer
     }
 }

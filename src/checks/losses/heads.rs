@@ -66,7 +66,7 @@ impl Heads {
 
 impl TaughtLoss<'_> {
     /// What it gets, and what it should; `None` where either is not known.
-    pub fn heads(&self) -> Option<Heads> {
+    pub(crate) fn heads(&self) -> Option<Heads> {
         let is_choice_of_one = self.excludes() && self.is_lone();
         let through = match self.input.mark.map(|(mark, _)| mark) {
             Some(Mark::Softmax) => Some(Function::Softmax),

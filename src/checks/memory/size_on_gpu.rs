@@ -18,7 +18,13 @@ pub(super) struct TensorOnGpu {
 }
 
 impl TensorOnGpu {
-    pub fn new(script: &Script, at: &At, tensor: &Tensor, bytes: u64, severity: Severity) -> TensorOnGpu {
+    pub(crate) fn new(
+        script: &Script,
+        at: &At,
+        tensor: &Tensor,
+        bytes: u64,
+        severity: Severity,
+    ) -> TensorOnGpu {
         TensorOnGpu {
             at: at.clone(),
             severity,
@@ -29,21 +35,21 @@ impl TensorOnGpu {
         }
     }
 
-    pub fn size(&self) -> String {
+    pub(crate) fn size(&self) -> String {
         units::bytes(self.bytes)
     }
 
     /// `[60,000, 784] float32 = 188 MB`
-    pub fn shape_and_size(&self) -> String {
+    pub(crate) fn shape_and_size(&self) -> String {
         format!("{} {} = {}", self.shape, self.dtype, self.size())
     }
 
     /// The percentage of the card's memory that it takes.
-    pub fn share(&self, script: &Script) -> f64 {
+    pub(crate) fn share(&self, script: &Script) -> f64 {
         self.bytes as f64 / script.target_bytes() as f64 * 100.0
     }
 
-    pub fn replay(&self, what: &str) -> Replay {
+    pub(crate) fn replay(&self, what: &str) -> Replay {
         Replay::Memory(Demand::of(what, self.bytes))
     }
 }

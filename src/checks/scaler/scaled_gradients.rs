@@ -143,12 +143,12 @@ pub(in crate::checks) struct ScalingRun {
 }
 
 impl ScalingRun {
-    pub fn events(&self) -> impl DoubleEndedIterator<Item = &OptimizerEvent> {
+    pub(crate) fn events(&self) -> impl DoubleEndedIterator<Item = &OptimizerEvent> {
         self.moments.iter().map(|moment| &*moment.event)
     }
 
     /// The events before one, and that one with those after it.
-    pub fn split(
+    pub(crate) fn split(
         &self,
         index: usize,
     ) -> (impl DoubleEndedIterator<Item = &OptimizerEvent>, impl Iterator<Item = &OptimizerEvent>) {
@@ -158,7 +158,7 @@ impl ScalingRun {
 
     /// Whether gradients are multiplied at a moment: on every path, or, where nothing of the script ever does
     /// what would undo it, on one of them.
-    pub fn is_multiplied(&self, index: usize, undoes: impl Fn(&Kind) -> bool) -> bool {
+    pub(crate) fn is_multiplied(&self, index: usize, undoes: impl Fn(&Kind) -> bool) -> bool {
         let gradients = self.moments[index].before.gradients;
         let [scaled, stale, held] = MULTIPLIED;
         gradients.must_be(&MULTIPLIED)
@@ -167,18 +167,18 @@ impl ScalingRun {
                 && !self.events().any(|event| undoes(&event.kind)))
     }
 
-    pub fn at(&self, event: &OptimizerEvent) -> At {
+    pub(crate) fn at(&self, event: &OptimizerEvent) -> At {
         self.timeline.at(event, Confidence::High)
     }
 
     /// The scaled backward pass just before, or else any, and its scaler.
-    pub fn scaled_backward(&self, before: usize) -> Option<(&OptimizerEvent, ObjId)> {
+    pub(crate) fn scaled_backward(&self, before: usize) -> Option<(&OptimizerEvent, ObjId)> {
         let scaled = |event| Some((event, scaler_of_backward(event)?));
         self.split(before).0.rev().find_map(scaled).or_else(|| self.events().find_map(scaled))
     }
 
     /// The next step through a scaler, or else any.
-    pub fn scaled_step(&self, index: usize) -> Option<Place> {
+    pub(crate) fn scaled_step(&self, index: usize) -> Option<Place> {
         let scaled =
             |event: &&OptimizerEvent| matches!(event.kind, Kind::Step { whose: Whose::Own, scaler: Some(_) });
         let found = self.split(index).1.find(scaled).or_else(|| self.events().find(scaled))?;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// What is new, with paths from the top on.
 #[derive(Debug, Default)]
-pub struct Diff {
+pub(crate) struct Diff {
     /// The lines that are new or different. Files that git does not know have none: what the base does not have of
     /// them is new in any case.
     pub lines: HashMap<String, Vec<Range<u32>>>,
@@ -15,7 +15,7 @@ pub struct Diff {
 
 impl Diff {
     /// Adds what a diff says of the files in a folder.
-    pub fn read(&mut self, diff: &str, folder: &str) {
+    pub(crate) fn read(&mut self, diff: &str, folder: &str) {
         let full = |path: &str| format!("{folder}{path}");
         let (mut path, mut old) = (None, None);
         // Of a hunk, so many lines are left that may look like anything.

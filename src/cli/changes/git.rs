@@ -10,17 +10,17 @@ const OF_ONE_REPOSITORY: [&str; 6] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"];
 
 /// A folder in which git is asked.
-pub struct Repository {
+pub(crate) struct Repository {
     folder: PathBuf,
     is_submodule: bool,
 }
 
 impl Repository {
-    pub fn around(folder: &Path) -> Repository {
+    pub(crate) fn around(folder: &Path) -> Repository {
         Repository { folder: folder.to_owned(), is_submodule: false }
     }
 
-    pub fn submodule(folder: &Path) -> Repository {
+    pub(crate) fn submodule(folder: &Path) -> Repository {
         Repository { folder: folder.to_owned(), is_submodule: true }
     }
 
@@ -36,7 +36,7 @@ impl Repository {
     }
 
     /// What git prints, or what it complains of.
-    pub fn ask(&self, args: &[&str]) -> anyhow::Result<String> {
+    pub(crate) fn ask(&self, args: &[&str]) -> anyhow::Result<String> {
         let output = self.command(args).stdin(Stdio::null()).output();
         let output = output.map_err(|error| anyhow!("git can't be started: {error}"))?;
         if !output.status.success() {
@@ -47,7 +47,7 @@ impl Repository {
     }
 
     /// Writes objects to paths in a folder. One process gives all of them, one after another.
-    pub fn write(&self, files: &[(&str, &str)], root: &Path) -> anyhow::Result<()> {
+    pub(crate) fn write(&self, files: &[(&str, &str)], root: &Path) -> anyhow::Result<()> {
         let mut command = self.command(&["cat-file", "--batch"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let (Some(mut asking), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {

@@ -30,7 +30,7 @@ struct StoredFinding {
 }
 
 /// None where the report names a file that is not among those read.
-pub fn to_bytes(report: &FileReport, reads: &[FileId]) -> Option<Vec<u8>> {
+pub(crate) fn to_bytes(report: &FileReport, reads: &[FileId]) -> Option<Vec<u8>> {
     let local = |file: FileId| reads.iter().position(|read| *read == file).map(|at| FileId(at as u32));
     let key = |(file, function): FunctionKey| Some((local(file)?, function));
     let FileReport { findings, rehearsed, out_of_fuel } = report;
@@ -51,7 +51,7 @@ pub fn to_bytes(report: &FileReport, reads: &[FileId]) -> Option<Vec<u8>> {
 }
 
 /// None where the bytes are damaged.
-pub fn from_bytes(bytes: &[u8], reads: &[FileId]) -> Option<FileReport> {
+pub(crate) fn from_bytes(bytes: &[u8], reads: &[FileId]) -> Option<FileReport> {
     let stored: Stored = postcard::from_bytes(bytes).ok()?;
     let file = |local: FileId| reads.get(local.0 as usize).copied();
     let key = |(local, function): FunctionKey| Some((file(local)?, function));

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 const MAGIC: &[u8; 8] = b"tlcache1";
 
 #[derive(Default, Serialize, Deserialize)]
-pub struct Store {
+pub(crate) struct Store {
     pub paths: Vec<String>,
     pub files: Vec<File>,
     pub scripts: Vec<Script>,
@@ -16,7 +16,7 @@ pub struct Store {
 
 /// A file that a rehearsal read, or a folder in which it looked for modules.
 #[derive(Serialize, Deserialize)]
-pub struct File {
+pub(crate) struct File {
     pub path: u32,
     /// None for a folder.
     pub digest: Option<u128>,
@@ -29,7 +29,7 @@ pub struct File {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Goal {
+pub(crate) enum Goal {
     File(u32),
     Folder(u32),
     Outside,
@@ -37,7 +37,7 @@ pub enum Goal {
 
 /// A script, and what its rehearsal found.
 #[derive(Serialize, Deserialize)]
-pub struct Script {
+pub(crate) struct Script {
     pub path: u32,
     /// The settings that a rehearsal heeds.
     pub settings: u128,
@@ -51,7 +51,7 @@ pub struct Script {
 
 impl File {
     /// Stands for everything that is said of the file; one path may have been seen in several states.
-    pub fn state(&self) -> u64 {
+    pub(crate) fn state(&self) -> u64 {
         // Plain structs serialise.
         xxh3_64(&postcard::to_stdvec(self).unwrap_or_default())
     }
@@ -59,14 +59,14 @@ impl File {
 
 impl Store {
     /// None for what is damaged, was cut off, or comes from another build.
-    pub fn from_bytes(bytes: &[u8], build: u64) -> Option<Store> {
+    pub(crate) fn from_bytes(bytes: &[u8], build: u64) -> Option<Store> {
         let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&build.to_le_bytes())?;
         let (digest, rest) = rest.split_first_chunk::<8>()?;
         let whole = xxh3_64(rest) == u64::from_le_bytes(*digest);
         whole.then(|| postcard::from_bytes(rest).ok())?
     }
 
-    pub fn to_bytes(&self, build: u64) -> Option<Vec<u8>> {
+    pub(crate) fn to_bytes(&self, build: u64) -> Option<Vec<u8>> {
         let body = postcard::to_stdvec(self).ok()?;
         let head = [&MAGIC[..], &build.to_le_bytes(), &xxh3_64(&body).to_le_bytes()].concat();
         Some([head, body].concat())

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 /// The file of the store.
-pub const NAME: &str = "findings";
+pub(crate) const NAME: &str = "findings";
 
 impl Cache {
     /// Writes the store where this run has news; where it can't be written, nothing happens.

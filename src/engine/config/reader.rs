@@ -8,16 +8,16 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-pub type Value<'a> = Spanned<DeValue<'a>>;
+pub(crate) type Value<'a> = Spanned<DeValue<'a>>;
 
 /// One file while it is read.
-pub struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     pub path: &'a Path,
     pub text: &'a str,
 }
 
 impl<'a> Reader<'a> {
-    pub fn parse(&self) -> Result<DeTable<'a>, ConfigError> {
+    pub(crate) fn parse(&self) -> Result<DeTable<'a>, ConfigError> {
         let table = DeTable::parse(self.text).map_err(|error| {
             let message = error.message().trim().replace('\n', ", ");
             self.error(error.span().unwrap_or(0..0), format!("not valid TOML: {message}"))
@@ -26,14 +26,14 @@ impl<'a> Reader<'a> {
     }
 
     /// An error at a range of bytes.
-    pub fn error(&self, span: Range<usize>, message: impl Into<String>) -> ConfigError {
+    pub(crate) fn error(&self, span: Range<usize>, message: impl Into<String>) -> ConfigError {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
         ConfigError { path: self.path.to_owned(), at: Some((line, column)), message: message.into() }
     }
 
-    pub fn unknown_key(
+    pub(crate) fn unknown_key(
         &self,
         key: &Spanned<std::borrow::Cow<'_, str>>,
         section: &str,
@@ -49,15 +49,15 @@ impl<'a> Reader<'a> {
         self.error(value.span(), format!("`{key}` must be {wanted}, and is of type {given}"))
     }
 
-    pub fn string<'v>(&self, key: &str, value: &'v Value<'_>) -> Result<&'v str, ConfigError> {
+    pub(crate) fn string<'v>(&self, key: &str, value: &'v Value<'_>) -> Result<&'v str, ConfigError> {
         value.get_ref().as_str().ok_or_else(|| self.wrong_type(key, value, "a string"))
     }
 
-    pub fn flag(&self, key: &str, value: &Value<'_>) -> Result<bool, ConfigError> {
+    pub(crate) fn flag(&self, key: &str, value: &Value<'_>) -> Result<bool, ConfigError> {
         value.get_ref().as_bool().ok_or_else(|| self.wrong_type(key, value, "`true` or `false`"))
     }
 
-    pub fn whole(&self, key: &str, value: &Value<'_>) -> Result<u32, ConfigError> {
+    pub(crate) fn whole(&self, key: &str, value: &Value<'_>) -> Result<u32, ConfigError> {
         let number = value.get_ref().as_integer();
         number
             .and_then(|number| u32::from_str_radix(number.as_str(), number.radix()).ok())
@@ -65,12 +65,12 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| self.wrong_type(key, value, "a whole number from 1 on"))
     }
 
-    pub fn table<'v>(&self, key: &str, value: &'v Value<'a>) -> Result<&'v DeTable<'a>, ConfigError> {
+    pub(crate) fn table<'v>(&self, key: &str, value: &'v Value<'a>) -> Result<&'v DeTable<'a>, ConfigError> {
         value.get_ref().as_table().ok_or_else(|| self.wrong_type(key, value, "a table"))
     }
 
     /// A list of strings, each read by `read`, whose complaint is placed at the string.
-    pub fn each<T>(
+    pub(crate) fn each<T>(
         &self,
         key: &str,
         value: &Value<'_>,
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A string read by `read`, whose complaint is placed at the string.
-    pub fn one<T>(
+    pub(crate) fn one<T>(
         &self,
         key: &str,
         value: &Value<'_>,

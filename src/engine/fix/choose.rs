@@ -48,7 +48,11 @@ impl Chosen<'_> {
 
 /// The fixes of a pass, file by file. In each file only those of one rule: what it repairs may be what another
 /// one finds.
-pub fn choose<'a>(outcome: &'a Outcome, least: Applicability, refused: &FxHashSet<Key>) -> Vec<Chosen<'a>> {
+pub(crate) fn choose<'a>(
+    outcome: &'a Outcome,
+    least: Applicability,
+    refused: &FxHashSet<Key>,
+) -> Vec<Chosen<'a>> {
     let mut chosen: Vec<Chosen<'a>> = Vec::new();
     let mut taken: Vec<&Edit> = Vec::new();
     let mut turns: FxHashMap<FileId, &str> = FxHashMap::default();
@@ -69,7 +73,7 @@ pub fn choose<'a>(outcome: &'a Outcome, least: Applicability, refused: &FxHashSe
 
 /// How many of several fixes to try first when together they do harm: those of the first half of the files, in
 /// one file half of them.
-pub fn first_part(chosen: &[Chosen<'_>]) -> usize {
+pub(crate) fn first_part(chosen: &[Chosen<'_>]) -> usize {
     let half = chosen.len() / 2;
     let path = chosen.get(half).and_then(Chosen::path);
     // Findings come in the order of their files.
@@ -93,7 +97,7 @@ fn has_room(fix: &Fix, taken: &[&Edit]) -> bool {
 }
 
 /// The edits file by file, in order, each of them once.
-pub fn by_file<'a>(chosen: &[Chosen<'a>]) -> BTreeMap<FileId, Vec<&'a Edit>> {
+pub(crate) fn by_file<'a>(chosen: &[Chosen<'a>]) -> BTreeMap<FileId, Vec<&'a Edit>> {
     let mut files: BTreeMap<FileId, Vec<&Edit>> = BTreeMap::new();
     for edit in chosen.iter().flat_map(|one| &one.fix.edits) {
         let edits = files.entry(edit.place.file).or_default();

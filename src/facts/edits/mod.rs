@@ -6,8 +6,8 @@ mod calls;
 mod lines;
 mod said;
 
-pub use calls::Call;
-pub use lines::Line;
+pub(crate) use calls::Call;
+pub(crate) use lines::Line;
 
 use super::Script;
 use crate::names::Module;

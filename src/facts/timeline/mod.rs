@@ -111,26 +111,26 @@ pub(crate) struct Touched {
 }
 
 impl OptimizerEvent {
-    pub fn is_backward(&self) -> bool {
+    pub(crate) fn is_backward(&self) -> bool {
         matches!(self.kind, Kind::Backward { .. })
     }
 
-    pub fn is_own_step(&self) -> bool {
+    pub(crate) fn is_own_step(&self) -> bool {
         matches!(self.kind, Kind::Step { whose: Whose::Own, .. })
     }
 
-    pub fn is_in(&self, iteration: LoopId) -> bool {
+    pub(crate) fn is_in(&self, iteration: LoopId) -> bool {
         self.loops.contains(&iteration)
     }
 }
 
 impl Timeline {
     /// Whether anything of a kind happens.
-    pub fn any(&self, wanted: impl Fn(&Kind) -> bool) -> bool {
+    pub(crate) fn any(&self, wanted: impl Fn(&Kind) -> bool) -> bool {
         any(&self.nodes, &|event: &OptimizerEvent| wanted(&event.kind))
     }
 
-    pub fn at(&self, event: &OptimizerEvent, confidence: Confidence) -> At {
+    pub(crate) fn at(&self, event: &OptimizerEvent, confidence: Confidence) -> At {
         At {
             place: event.place,
             loops: event.loops.clone(),

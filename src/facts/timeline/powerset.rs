@@ -32,7 +32,7 @@ macro_rules! states {
 pub(crate) use states;
 
 impl<S: States> Powerset<S> {
-    pub fn one(state: S) -> Powerset<S> {
+    pub(crate) fn one(state: S) -> Powerset<S> {
         Powerset(state.bit(), PhantomData)
     }
 
@@ -40,27 +40,27 @@ impl<S: States> Powerset<S> {
         Powerset(states.iter().fold(0, |all, state| all | state.bit()), PhantomData)
     }
 
-    pub fn union(self, other: Powerset<S>) -> Powerset<S> {
+    pub(crate) fn union(self, other: Powerset<S>) -> Powerset<S> {
         Powerset(self.0 | other.0, PhantomData)
     }
 
-    pub fn with(self, state: S) -> Powerset<S> {
+    pub(crate) fn with(self, state: S) -> Powerset<S> {
         self.union(Powerset::one(state))
     }
 
     /// What becomes of each state.
-    pub fn map(self, each: impl Fn(S) -> S) -> Powerset<S> {
+    pub(crate) fn map(self, each: impl Fn(S) -> S) -> Powerset<S> {
         let states = S::ALL.iter().filter(|state| self.may_be(&[**state]));
         Powerset(states.fold(0, |all, state| all | each(*state).bit()), PhantomData)
     }
 
     /// Whether one of these may be the case.
-    pub fn may_be(self, states: &[S]) -> bool {
+    pub(crate) fn may_be(self, states: &[S]) -> bool {
         self.0 & Powerset::of(states).0 != 0
     }
 
     /// Whether one of these is the case on every path.
-    pub fn must_be(self, states: &[S]) -> bool {
+    pub(crate) fn must_be(self, states: &[S]) -> bool {
         self.0 != 0 && self.0 & !Powerset::of(states).0 == 0
     }
 }

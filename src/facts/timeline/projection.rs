@@ -74,7 +74,7 @@ impl Paths {
 }
 
 impl<'v, 'h> Projection<'v, 'h> {
-    pub fn new(view: &'v OptimizerView<'h>) -> Projection<'v, 'h> {
+    pub(crate) fn new(view: &'v OptimizerView<'h>) -> Projection<'v, 'h> {
         Projection {
             view,
             loops: Vec::new(),
@@ -86,7 +86,7 @@ impl<'v, 'h> Projection<'v, 'h> {
         }
     }
 
-    pub fn sequence(&mut self, nodes: &[Node]) -> (Vec<Projected>, Paths) {
+    pub(crate) fn sequence(&mut self, nodes: &[Node]) -> (Vec<Projected>, Paths) {
         let mut out = Vec::new();
         let mut paths = Paths::through();
         for node in nodes {

@@ -38,7 +38,12 @@ pub(super) struct OptimizerView<'h> {
 }
 
 impl<'h> OptimizerView<'h> {
-    pub fn new(heap: &'h Heap, optimizer: ObjId, state: OptimizerState, alone: bool) -> OptimizerView<'h> {
+    pub(crate) fn new(
+        heap: &'h Heap,
+        optimizer: ObjId,
+        state: OptimizerState,
+        alone: bool,
+    ) -> OptimizerView<'h> {
         let owned = with_submodules(heap, &state.owns);
         OptimizerView { heap, optimizer, state, owned, alone }
     }
@@ -50,7 +55,7 @@ impl<'h> OptimizerView<'h> {
     }
 
     /// Whether a backward pass adds to the gradients.
-    pub fn accumulates(&self, leaves: &ObjSet, others: bool) -> Option<Certainty> {
+    pub(crate) fn accumulates(&self, leaves: &ObjSet, others: bool) -> Option<Certainty> {
         if self.overlaps(leaves) {
             return Some(Certainty::Must);
         }
@@ -59,14 +64,14 @@ impl<'h> OptimizerView<'h> {
     }
 
     /// Whether gradients of these are the optimizer's; they may be where no other optimizer could be meant.
-    pub fn clips(&self, targets: &ObjSet, whole: bool) -> Option<Certainty> {
+    pub(crate) fn clips(&self, targets: &ObjSet, whole: bool) -> Option<Certainty> {
         if self.overlaps(targets) {
             return Some(Certainty::Must);
         }
         (self.alone && (self.state.others || !whole)).then_some(Certainty::May)
     }
 
-    pub fn clears(&self, targets: &ObjSet, whole: bool) -> Option<Certainty> {
+    pub(crate) fn clears(&self, targets: &ObjSet, whole: bool) -> Option<Certainty> {
         if targets.contains(self.optimizer) {
             return Some(Certainty::Must);
         }
@@ -84,7 +89,7 @@ impl<'h> OptimizerView<'h> {
 
     /// Whether a new module or parameter takes the place of what the optimizer owns. Of parameters that we did
     /// not see it may be all.
-    pub fn is_renewed_by(&self, object: ObjId) -> Option<Certainty> {
+    pub(crate) fn is_renewed_by(&self, object: ObjId) -> Option<Certainty> {
         if self.state.owns.contains(object) {
             return Some(Certainty::Must);
         }
@@ -92,13 +97,13 @@ impl<'h> OptimizerView<'h> {
     }
 
     /// Whether the gradients of these are the optimizer's, or may be.
-    pub fn reads(&self, objects: &ObjSet) -> Certainty {
+    pub(crate) fn reads(&self, objects: &ObjSet) -> Certainty {
         if self.overlaps(objects) { Certainty::Must } else { Certainty::May }
     }
 
     /// Whether a call that got hold of these may have touched the optimizer's gradients. Parameters that we
     /// did not see may be in any module.
-    pub fn may_be_touched_by(&self, objects: &ObjSet) -> bool {
+    pub(crate) fn may_be_touched_by(&self, objects: &ObjSet) -> bool {
         let is_module = |object: ObjId| self.heap.get(object).module().is_some();
         objects.contains(self.optimizer)
             || self.overlaps(objects)
@@ -113,22 +118,22 @@ impl<'h> OptimizerView<'h> {
     }
 
     /// Whose call one on an optimizer is, where it concerns this one.
-    pub fn whose(&self, optimizer: ObjId) -> Option<Whose> {
+    pub(crate) fn whose(&self, optimizer: ObjId) -> Option<Whose> {
         whose(self.heap, self.optimizer, &self.state, optimizer)
     }
 
     /// Whose call one is that may name no optimizer.
-    pub fn whose_or_alone(&self, optimizer: Option<ObjId>) -> Option<Whose> {
+    pub(crate) fn whose_or_alone(&self, optimizer: Option<ObjId>) -> Option<Whose> {
         optimizer.map_or(self.alone.then_some(Whose::Own), |optimizer| self.whose(optimizer))
     }
 
     /// Whether another optimizer may be this one: of one of them not all is seen that it owns.
-    pub fn may_be(&self, other: ObjId) -> bool {
+    pub(crate) fn may_be(&self, other: ObjId) -> bool {
         let other = self.heap.get(other).optimizer();
         other.is_some_and(|other| other.others || self.state.others)
     }
 
-    pub fn is_scaler(&self, object: ObjId) -> bool {
+    pub(crate) fn is_scaler(&self, object: ObjId) -> bool {
         self.heap.get(object).state.is_scaler()
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct ObjectNames(FxHashMap<ObjId, String>);
 
 impl ObjectNames {
     /// Names from some frames, in order, then from all that the heap holds.
-    pub fn seen_from(heap: &Heap, running: impl Iterator<Item = ObjId>) -> ObjectNames {
+    pub(crate) fn seen_from(heap: &Heap, running: impl Iterator<Item = ObjId>) -> ObjectNames {
         let mut names = ObjectNames::default();
         for frame in running {
             names.follow(heap, frame);
@@ -28,7 +28,7 @@ impl ObjectNames {
         names
     }
 
-    pub fn of(&self, id: ObjId) -> Option<&str> {
+    pub(crate) fn of(&self, id: ObjId) -> Option<&str> {
         self.0.get(&id).map(String::as_str)
     }
 

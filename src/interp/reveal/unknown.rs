@@ -34,12 +34,12 @@ pub(in crate::interp) struct Causes {
 }
 
 impl Causes {
-    pub fn at(&self, place: Place) -> Option<Arc<Cause>> {
+    pub(crate) fn at(&self, place: Place) -> Option<Arc<Cause>> {
         self.expressions.get(&place).cloned()
     }
 
     /// A statement begins that binds the value of an expression.
-    pub fn enter(&mut self, depth: usize, value: Option<(FileId, ExprId)>) {
+    pub(crate) fn enter(&mut self, depth: usize, value: Option<(FileId, ExprId)>) {
         self.binding.resize(depth + 1, None);
         self.binding[depth] = value;
     }

@@ -26,7 +26,7 @@ pub(super) struct Words<'a> {
 }
 
 impl Words<'_> {
-    pub fn value(&self, value: &Value) -> String {
+    pub(crate) fn value(&self, value: &Value) -> String {
         self.nested(value, 0)
     }
 

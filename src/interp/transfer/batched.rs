@@ -10,7 +10,7 @@ use crate::values::*;
 use std::rc::Rc;
 
 /// `reshape-batched x shape`: the batch stays.
-pub fn reshape(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn reshape(interp: &mut Interp, call: &Invocation) -> Value {
     let input = first(interp, call);
     let wanted = given(call, Slot::Shape).and_then(|shape| ints_of(interp, &shape));
     let shape = input.shape.as_ref().zip(wanted).and_then(|(shape, wanted)| behind_batch(shape, &wanted));
@@ -23,7 +23,7 @@ fn behind_batch(shape: &[Int], wanted: &[Int]) -> Option<Dims> {
 }
 
 /// `global-pool-keras x keepdims rank`: the axes between batch and channels go.
-pub fn global_pool(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn global_pool(interp: &mut Interp, call: &Invocation) -> Value {
     let input = first(interp, call);
     let keep = flag(param(call, Slot::Keepdim));
     let shape =
@@ -40,7 +40,7 @@ fn pooled(shape: &[Int], rank: usize, keep: bool) -> Option<Dims> {
 }
 
 /// `recurrent-keras x units return_sequences return_state`
-pub fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
     // How many states there are depends on the layer.
     if flag(param(call, Slot::ReturnState)) != Some(false) {
         return Value::Unknown;
@@ -61,7 +61,7 @@ fn unrolled(shape: &[Int], units: Int, sequences: bool) -> Option<Dims> {
 }
 
 /// `merge inputs`: number by number on a list of tensors.
-pub fn merge(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn merge(interp: &mut Interp, call: &Invocation) -> Value {
     let inputs = call.nth(0);
     let all = match sequence(interp, &inputs) {
         Some(Sequence::Exact(items)) => items,
@@ -72,7 +72,7 @@ pub fn merge(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `activated x activation`: new numbers in a shape that nobody says, then an activation by name.
-pub fn activated(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn activated(interp: &mut Interp, call: &Invocation) -> Value {
     let input = first(interp, call);
     let plain = result(interp, call.place, &[&input]);
     let Some(name) = given(call, Slot::Activation) else { return Value::tensor(plain) };

@@ -7,7 +7,7 @@ use crate::interp::{Interp, Invocation, own_gpu};
 use crate::values::*;
 
 /// The Python number in a tensor.
-pub fn item(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn item(interp: &mut Interp, call: &Invocation) -> Value {
     if let Some(number) = interp.element_number(&call.nth(0), None) {
         return number;
     }
@@ -23,7 +23,7 @@ pub fn item(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// A Python bool: the one that the entry quotes, or either.
-pub fn truth(_interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn truth(_interp: &mut Interp, call: &Invocation) -> Value {
     match operands(call).first() {
         Some(Operand::Literal(Literal::Bool(value))) => Value::Bool(Some(*value)),
         _ => Value::Bool(None),
@@ -31,13 +31,13 @@ pub fn truth(_interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// The same, of a question for the device: a script that asks decides by it what it computes where.
-pub fn truth_of_device(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn truth_of_device(interp: &mut Interp, call: &Invocation) -> Value {
     interp.on_device_query(());
     truth(interp, call)
 }
 
 /// `tolist`: a number, or a list of what the rows become.
-pub fn to_list(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn to_list(interp: &mut Interp, call: &Invocation) -> Value {
     match first(interp, call).rank() {
         Some(0) => item(interp, call),
         Some(1) => {
@@ -49,7 +49,7 @@ pub fn to_list(interp: &mut Interp, call: &Invocation) -> Value {
     }
 }
 
-pub fn cast(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn cast(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     // `x.type()` is the name of its type.
     let Some(wanted) = given(call, Slot::Dtype) else { return Value::Unknown };
@@ -79,7 +79,7 @@ fn tensor_type_device(wanted: &Value) -> Option<Device> {
 }
 
 /// A tensor cast to a dtype; `None` when it is not known to which.
-pub fn with_dtype(tensor: &Tensor, dtype: Option<DType>) -> Tensor {
+pub(crate) fn with_dtype(tensor: &Tensor, dtype: Option<DType>) -> Tensor {
     let mut cast = tensor.clone();
     cast.dtype = dtype;
     cast.cast = None;
@@ -104,7 +104,7 @@ fn truncated(range: Interval) -> Interval {
 }
 
 /// `tensor.to(…)`: devices, dtypes and other tensors in any order.
-pub fn to(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn to(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let mut moved = (*tensor).clone();
     let mut wanted: Vec<(&str, Value)> = params_from(call, 1);
@@ -112,7 +112,7 @@ pub fn to(interp: &mut Interp, call: &Invocation) -> Value {
     for (name, value) in wanted {
         match sequence(interp, &value) {
             Some(Sequence::Exact(items)) => {
-                items.iter().for_each(|item| moved = converted(&moved, name, item))
+                items.iter().for_each(|item| moved = converted(&moved, name, item));
             }
             _ => moved = converted(&moved, name, &value),
         }
@@ -157,7 +157,7 @@ fn converted(tensor: &Tensor, name: &str, wanted: &Value) -> Tensor {
 }
 
 /// Puts a tensor on the first device that is given.
-pub fn place(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn place(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let count = operands(call).len();
     // An argument of the call wins over the device that the entry quotes.
@@ -171,18 +171,18 @@ pub fn place(interp: &mut Interp, call: &Invocation) -> Value {
     ))
 }
 
-pub fn detach(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn detach(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let hazards =
         retain_hazards(&tensor.hazards, |hazard| !hazard.is_of_gradient() && hazard.chosen.is_none());
     Value::tensor(Tensor { graph: Graph::None, is_leaf: false, hazards, ..(*tensor).clone() })
 }
 
-pub fn numpy(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn numpy(interp: &mut Interp, call: &Invocation) -> Value {
     as_arrays(detach(interp, call))
 }
 
-pub fn shape(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn shape(interp: &mut Interp, call: &Invocation) -> Value {
     match &first(interp, call).shape {
         Some(shape) => Value::tuple(shape.iter().cloned().map(Value::of_int).collect()),
         None => Value::Unknown,
@@ -190,7 +190,7 @@ pub fn shape(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `x.size()`, `x.size(dim)`.
-pub fn size(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn size(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(dim) = given(call, Slot::Dim) else { return shape(interp, call) };
     let tensor = first(interp, call);
     Value::of_int(size_along(&tensor, dim.as_known_int()).unwrap_or_default())
@@ -201,7 +201,7 @@ fn size_along(tensor: &Tensor, dim: Option<i64>) -> Option<Int> {
     Some(shape[normalise_dim(dim?, shape.len())?].clone())
 }
 
-pub fn len(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn len(interp: &mut Interp, call: &Invocation) -> Value {
     let operand = call.nth(0);
     match sequence(interp, &operand) {
         Some(Sequence::Exact(items)) => Value::int(items.len() as i64),
@@ -212,25 +212,25 @@ pub fn len(interp: &mut Interp, call: &Invocation) -> Value {
     }
 }
 
-pub fn numel(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn numel(interp: &mut Interp, call: &Invocation) -> Value {
     Value::of_int(first(interp, call).numel())
 }
 
-pub fn ndim(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn ndim(interp: &mut Interp, call: &Invocation) -> Value {
     let rank = first(interp, call).rank();
     Value::of_int(rank.map_or(Int::Unknown, |rank| Int::Known(rank as i64)))
 }
 
-pub fn dtype(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn dtype(interp: &mut Interp, call: &Invocation) -> Value {
     first(interp, call).dtype.map_or(Value::Unknown, Value::DType)
 }
 
-pub fn device(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn device(interp: &mut Interp, call: &Invocation) -> Value {
     Value::Device(device_of(interp, &call.nth(0)))
 }
 
 /// `variable data requires_grad`: the tensor itself, as a leaf where that is asked for.
-pub fn variable(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn variable(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = (*first(interp, call)).clone();
     if given(call, Slot::Volatile).is_some_and(|volatile| volatile.as_bool() != Some(false)) {
         interp.volatile = true;

@@ -9,7 +9,7 @@ use crate::values::*;
 use std::rc::Rc;
 
 /// The operand itself, or the receiver.
-pub fn itself(_interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn itself(_interp: &mut Interp, call: &Invocation) -> Value {
     let has_operand = !operands(call).is_empty();
     match call.api.params.first() {
         Some(receiver) if !has_operand => call.get(receiver.name.as_str()),
@@ -18,7 +18,7 @@ pub fn itself(_interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// The same numbers in the same shape. Tensors of which nothing is known stay that.
-pub fn same(_interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn same(_interp: &mut Interp, call: &Invocation) -> Value {
     call.nth(0)
 }
 
@@ -34,7 +34,7 @@ fn widens(call: &Invocation) -> bool {
 }
 
 /// New numbers in the same shape.
-pub fn like(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn like(interp: &mut Interp, call: &Invocation) -> Value {
     let operand = call.nth(0);
     let tensor = tensor_of(interp, &operand);
     let mut result = result(interp, call.place, &[&tensor]);
@@ -83,7 +83,7 @@ fn kept_mark(range: RangeFunction, mark: Mark) -> Option<Mark> {
 }
 
 /// New numbers from several operands, each from those in its place.
-pub fn broadcast(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn broadcast(interp: &mut Interp, call: &Invocation) -> Value {
     let values = arguments(interp, call);
     Value::tensor(of_all(interp, call.place, &values))
 }
@@ -94,7 +94,7 @@ fn arguments(interp: &Interp, call: &Invocation) -> Vec<Value> {
     for value in (0..operands(call).len()).filter_map(|index| given_nth(call, index)) {
         match sequence(interp, &value) {
             Some(Sequence::Exact(items)) if items.iter().any(|item| item.as_tensor().is_some()) => {
-                all.extend(items)
+                all.extend(items);
             }
             _ => all.push(value),
         }
@@ -103,7 +103,7 @@ fn arguments(interp: &Interp, call: &Invocation) -> Vec<Value> {
 }
 
 /// `derived x …`: computed from these or from the tensors in them, in a shape that nobody says.
-pub fn derived(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn derived(interp: &mut Interp, call: &Invocation) -> Value {
     let mut all = Vec::new();
     for value in (0..operands(call).len()).filter_map(|index| given_nth(call, index)) {
         match sequence(interp, &value) {
@@ -118,7 +118,7 @@ pub fn derived(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `tuple-of x …`; of one sequence its items.
-pub fn tuple_of(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn tuple_of(interp: &mut Interp, call: &Invocation) -> Value {
     let values: Vec<Value> = (0..operands(call).len()).map(|index| call.nth(index)).collect();
     match values.as_slice() {
         [only] => match sequence(interp, only) {
@@ -130,7 +130,7 @@ pub fn tuple_of(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// What follows for an operation on each number, from its operands.
-pub fn of_all(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
+pub(crate) fn of_all(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
     let tensors = tensors_of(interp, values);
     let numbers: Vec<&Value> = values.iter().filter(|value| is_number(value)).collect();
     let refs: Vec<&Tensor> = tensors.iter().map(Rc::as_ref).collect();
@@ -146,7 +146,7 @@ pub fn of_all(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
 }
 
 /// The shape of tensors that meet number by number.
-pub fn broadcast_all<'a>(shapes: impl Iterator<Item = Option<&'a Shape>>) -> Option<Shape> {
+pub(crate) fn broadcast_all<'a>(shapes: impl Iterator<Item = Option<&'a Shape>>) -> Option<Shape> {
     let mut all: Vec<Int> = Vec::new();
     for shape in shapes {
         all = broadcast_shapes(&all, shape?)?;
@@ -155,7 +155,7 @@ pub fn broadcast_all<'a>(shapes: impl Iterator<Item = Option<&'a Shape>>) -> Opt
 }
 
 /// `where(condition, x, y)`; of a condition alone, the positions where it holds.
-pub fn choose(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn choose(interp: &mut Interp, call: &Invocation) -> Value {
     let condition = first(interp, call);
     let (Some(x), Some(y)) = (given(call, Slot::X), given(call, Slot::Y)) else {
         let Some(rank) = condition.rank() else { return Value::Unknown };
@@ -189,11 +189,11 @@ fn left_out(condition: &Tensor, branches: &Tensor, place: Place) -> Option<Rc<[H
     (!masked.is_empty()).then_some(masked)
 }
 
-pub fn max_pair(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn max_pair(interp: &mut Interp, call: &Invocation) -> Value {
     extreme_pair(interp, call, Interval::max)
 }
 
-pub fn min_pair(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn min_pair(interp: &mut Interp, call: &Invocation) -> Value {
     extreme_pair(interp, call, Interval::min)
 }
 
@@ -204,7 +204,7 @@ fn extreme_pair(interp: &Interp, call: &Invocation, extreme: fn(&Interval, &Inte
     Value::tensor(Tensor { range, ..pair })
 }
 
-pub fn compare(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn compare(interp: &mut Interp, call: &Invocation) -> Value {
     let values = arguments(interp, call);
     if let [one, other] = values.as_slice() {
         interp.on_tensor_compare(&TensorCompare { left: one, right: other, place: call.place });
@@ -213,7 +213,7 @@ pub fn compare(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// The truth of something about each number.
-pub fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
+pub(crate) fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
     let made = values.iter().any(|value| value.as_tensor().is_some_and(|tensor| tensor.learned));
     Tensor {
         relation: made.then(|| Rc::new(Relation::Judged)),
@@ -227,7 +227,7 @@ pub fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
     }
 }
 
-pub fn one_hot(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn one_hot(interp: &mut Interp, call: &Invocation) -> Value {
     let classes = first(interp, call);
     let count = given(call, Slot::NumClasses).and_then(|count| count.as_int().cloned()).unwrap_or_default();
     let count = if count == Int::Known(-1) { Int::Unknown } else { count };
@@ -237,7 +237,7 @@ pub fn one_hot(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// Python's `sum` of tensors or numbers.
-pub fn sum_of(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn sum_of(interp: &mut Interp, call: &Invocation) -> Value {
     let operand = call.nth(0);
     match sequence(interp, &operand) {
         Some(Sequence::Exact(items)) => sum_items(interp, call.place, items),
@@ -265,7 +265,7 @@ fn sum_items(interp: &Interp, place: Place, items: Vec<Value>) -> Value {
     if items.iter().all(is_number) { Value::Float(None) } else { Value::Unknown }
 }
 
-pub fn list_of(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn list_of(interp: &mut Interp, call: &Invocation) -> Value {
     let any = call.nth(0);
     interp.list_of(call.place, any)
 }

@@ -16,19 +16,19 @@ enum Holder {
 }
 
 /// `factory size dtype device requires_grad`, or a quoted dtype as the default.
-pub fn factory(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn factory(interp: &mut Interp, call: &Invocation) -> Value {
     let shape = given_shape(interp, call);
     Value::tensor(made(interp, call, None, Holder::Framework).with_shape(shape))
 }
 
 /// `array-factory size dtype`
-pub fn array_factory(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn array_factory(interp: &mut Interp, call: &Invocation) -> Value {
     let shape = given_shape(interp, call);
     Value::tensor(made(interp, call, None, Holder::NumPy).with_shape(shape))
 }
 
 /// `new-factory x size dtype device requires_grad`
-pub fn new_factory(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn new_factory(interp: &mut Interp, call: &Invocation) -> Value {
     let model = first(interp, call);
     let shape = given_shape(interp, call);
     Value::tensor(made(interp, call, Some(&model), Holder::Framework).with_shape(shape))
@@ -47,12 +47,12 @@ fn shape_of(interp: &Interp, size: &Value) -> Option<Shape> {
     if empty { Some(Rc::from([])) } else { ints_of(interp, size).map(Rc::from) }
 }
 
-pub fn array_unknown(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn array_unknown(interp: &mut Interp, call: &Invocation) -> Value {
     as_arrays(Value::tensor(some_tensor(interp, call.place)))
 }
 
 /// `randint low high size dtype device requires_grad`: with one bound, from zero to it.
-pub fn randint(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn randint(interp: &mut Interp, call: &Invocation) -> Value {
     let (low, mut high, mut size) =
         (call.operand(Slot::Low), given(call, Slot::High), given(call, Slot::Size));
     if size.is_none() && high.as_ref().is_some_and(|high| sequence(interp, high).is_some()) {
@@ -73,7 +73,7 @@ pub fn randint(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `legacy-tensor data dtype device`: by sizes, or from one sequence of numbers.
-pub fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
     let device = match device_named(&call.operand(Slot::Device)) {
         Device::Cpu => interp.default_device,
         device => device,
@@ -109,7 +109,7 @@ pub fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `factory-like x dtype device requires_grad`
-pub fn factory_like(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn factory_like(interp: &mut Interp, call: &Invocation) -> Value {
     let model = first(interp, call);
     let shape = model.shape.clone();
     let holder = if model.is_array { Holder::NumPy } else { Holder::Framework };
@@ -117,7 +117,7 @@ pub fn factory_like(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `sparse values size dtype device requires_grad`: what holds these values, where they are.
-pub fn sparse(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn sparse(interp: &mut Interp, call: &Invocation) -> Value {
     let values = first(interp, call);
     let shape = given_shape(interp, call).filter(|shape| !shape.is_empty());
     let held = made(interp, call, Some(&values), Holder::Framework).with_shape(shape);
@@ -126,14 +126,14 @@ pub fn sparse(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `asking self requires_grad`: the tensor itself, a leaf from here on where it was in no graph.
-pub fn asking_for_gradients(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn asking_for_gradients(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let flag = given(call, Slot::RequiresGrad).map_or(Some(true), |flag| flag.as_bool());
     new_leaf(interp, &tensor, flag).unwrap_or(Value::Tensor(tensor))
 }
 
 /// A tensor that was in no graph, once it asks for gradients.
-pub fn new_leaf(interp: &Interp, tensor: &Tensor, flag: Option<bool>) -> Option<Value> {
+pub(crate) fn new_leaf(interp: &Interp, tensor: &Tensor, flag: Option<bool>) -> Option<Value> {
     let joins = matches!(tensor.graph, Graph::None) && flag != Some(false);
     joins.then(|| Value::tensor(asking(interp, tensor.clone(), Some(flag))))
 }
@@ -183,7 +183,7 @@ fn source(call: &Invocation) -> Source {
 }
 
 /// A tensor whose `requires_grad` was set, or not, or may be.
-pub fn asking(interp: &Interp, tensor: Tensor, requires_grad: Option<Option<bool>>) -> Tensor {
+pub(crate) fn asking(interp: &Interp, tensor: Tensor, requires_grad: Option<Option<bool>>) -> Tensor {
     match requires_grad {
         Some(Some(true)) => Tensor { graph: own_graph(interp.epoch), is_leaf: true, ..tensor },
         Some(None) => Tensor { graph: Graph::Unknown, ..tensor },
@@ -270,12 +270,12 @@ fn device_said(interp: &Interp, call: &Invocation, model: Option<Device>) -> Opt
 }
 
 /// `arange start stop step`; a single bound is where it stops.
-pub fn arange(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn arange(interp: &mut Interp, call: &Invocation) -> Value {
     counted(interp, call, Holder::Framework)
 }
 
 /// `array-range start stop step dtype`
-pub fn array_range(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn array_range(interp: &mut Interp, call: &Invocation) -> Value {
     counted(interp, call, Holder::NumPy)
 }
 
@@ -324,12 +324,12 @@ fn arange_range(start: &Value, end: &Value, step: &Value) -> Option<Interval> {
 }
 
 /// `from-data data dtype device requires_grad`: a copy without the graph of the data.
-pub fn from_data(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn from_data(interp: &mut Interp, call: &Invocation) -> Value {
     copied(interp, call, Holder::Framework)
 }
 
 /// `as-tensor x dtype`: a tensor in a dtype; what is none yet becomes one.
-pub fn as_tensor(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn as_tensor(interp: &mut Interp, call: &Invocation) -> Value {
     match call.nth(0).as_tensor() {
         Some(tensor) if !tensor.is_array => super::convert::cast(interp, call),
         _ => {
@@ -343,7 +343,7 @@ pub fn as_tensor(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `array-of x dtype`
-pub fn array_of(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn array_of(interp: &mut Interp, call: &Invocation) -> Value {
     copied(interp, call, Holder::NumPy)
 }
 
@@ -378,13 +378,13 @@ fn copied(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
 }
 
 /// `dist-sample x shape`: drawn numbers, of a shape that the distribution decides.
-pub fn drawn(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn drawn(interp: &mut Interp, call: &Invocation) -> Value {
     let sample = Tensor { source: Source::Data, ..some_tensor(interp, call.place) };
     Value::tensor(Tensor { graph: Graph::None, ..sample })
 }
 
 /// `dist-rsample x shape`: drawn numbers with the graph of the distribution's parameters.
-pub fn redrawn(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn redrawn(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(Tensor { learned: true, ..some_tensor(interp, call.place) })
 }
 
@@ -403,13 +403,13 @@ fn constant() -> Tensor {
     Tensor { graph: Graph::None, source: Source::Constant, is_array: true, ..Tensor::default() }
 }
 
-pub fn from_number(value: &Value) -> Tensor {
+pub(crate) fn from_number(value: &Value) -> Tensor {
     let dtype = number_dtype(value, true);
     Tensor { shape: Some(Rc::from([])), dtype, range: interval_of(value), ..constant() }
 }
 
 /// Numbers in nested lists, as NumPy would read them. Lists of tensors are stacked.
-pub fn from_sequence(interp: &Interp, items: Sequence, reach: &mut NestingLimit) -> Tensor {
+pub(crate) fn from_sequence(interp: &Interp, items: Sequence, reach: &mut NestingLimit) -> Tensor {
     match items {
         Sequence::Exact(items) if items.is_empty() => {
             Tensor { shape: Some(Rc::from([Int::Known(0)])), ..constant() }

@@ -9,7 +9,7 @@ use crate::values::*;
 use std::rc::Rc;
 
 /// `index x index dim`: picked along an axis; without one, from all numbers in a row.
-pub fn select(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn select(interp: &mut Interp, call: &Invocation) -> Value {
     let (tensor, chosen) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Index)));
     let shape = match given(call, Slot::Dim) {
         None => chosen.shape.clone(),
@@ -158,7 +158,7 @@ fn indexed(shape: &[Int], items: &[Item]) -> Option<Dims> {
             Item::New => walk.keep([Int::Known(1)]),
             Item::Ellipsis => walk.keep(axes.by_ref().cloned()),
             Item::Slice { start, stop, step } => {
-                walk.keep([slice_len(axes.next()?, start.as_ref(), stop.as_ref(), step.as_ref())])
+                walk.keep([slice_len(axes.next()?, start.as_ref(), stop.as_ref(), step.as_ref())]);
             }
             Item::Int if advanced => walk.choose(&[])?,
             Item::Int => {}

@@ -43,13 +43,13 @@ pub(super) fn weighted(
 }
 
 /// `dense x units activation`: as a linear layer, and what a named activation makes of its numbers.
-pub fn dense(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn dense(interp: &mut Interp, call: &Invocation) -> Value {
     let value = linear(interp, call);
     activated(call, given(call, Slot::Activation), value)
 }
 
 /// `layered x activation`: what a layer makes whose weights no object holds, and an activation of that.
-pub fn layered(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn layered(interp: &mut Interp, call: &Invocation) -> Value {
     let plain = Tensor {
         range: Some(Interval::REAL),
         mark: Some((Mark::Raw, call.place)),
@@ -113,7 +113,7 @@ pub fn activation(name: &str) -> (Option<Mark>, Option<Interval>) {
 }
 
 /// `linear x out_features`: another last size.
-pub fn linear(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn linear(interp: &mut Interp, call: &Invocation) -> Value {
     let out = int(call, Slot::OutFeatures).unwrap_or_default();
     let fits = named(call, "in_features").is_none_or(|size| takes(&size, first(interp, call).last_size()));
     let last = Some(out.clone()).filter(|out| !out.is_unknown());
@@ -133,13 +133,13 @@ fn takes(wanted: &Value, last: Option<Int>) -> bool {
     }
 }
 
-pub fn matmul(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn matmul(interp: &mut Interp, call: &Invocation) -> Value {
     let (a, b) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Y)));
     Value::tensor(product_of(interp, call.place, &a, &b))
 }
 
 /// The matrix product, as of `@`.
-pub fn product_of(interp: &Interp, place: crate::report::Place, a: &Tensor, b: &Tensor) -> Tensor {
+pub(crate) fn product_of(interp: &Interp, place: crate::report::Place, a: &Tensor, b: &Tensor) -> Tensor {
     let shape = a.shape.as_ref().zip(b.shape.as_ref()).and_then(|(a, b)| dims::matmul(a, b)).map(Rc::from);
     let range = super::ranges::products(a, b);
     let made = result(interp, place, &[a, b]);
@@ -151,7 +151,7 @@ pub fn product_of(interp: &Interp, place: crate::report::Place, a: &Tensor, b: &
 }
 
 /// `embedding x num_embeddings embedding_dim`
-pub fn embedding(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn embedding(interp: &mut Interp, call: &Invocation) -> Value {
     let (input, width) = (first(interp, call), int(call, Slot::EmbeddingDim).unwrap_or_default());
     let shape = input.shape.as_ref().map(|shape| shape.iter().cloned().chain([width]).collect());
     Value::tensor(Tensor {
@@ -163,7 +163,7 @@ pub fn embedding(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `recurrent x hidden_size num_layers batch_first bidirectional kind`: of an LSTM the state is two tensors.
-pub fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
     let input = first(interp, call);
     let shapes = input.shape.as_deref().and_then(|shape| {
         let directions = match flag(param(call, Slot::Bidirectional)) {
@@ -207,7 +207,7 @@ fn state_of(call: &Invocation, state: Value) -> Value {
 }
 
 /// `recurrent-cell x hidden_size kind`: the next state.
-pub fn recurrent_cell(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn recurrent_cell(interp: &mut Interp, call: &Invocation) -> Value {
     let hidden = int(call, Slot::HiddenSize).unwrap_or_default();
     let state = match layer(interp, call, |shape| dims::replace(shape, -1, hidden)) {
         Value::Tensor(tensor) => {
@@ -242,7 +242,7 @@ fn recurrent_shapes(
 }
 
 /// `attention query key value`: the query's shape with the value's last size.
-pub fn attention(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn attention(interp: &mut Interp, call: &Invocation) -> Value {
     let (query, key, value) = attended(interp, call);
     let shape = query.shape.as_ref().zip(value.shape.as_ref());
     let shape = shape.and_then(|(query, value)| dims::replace(query, -1, value.last()?.clone()));
@@ -251,7 +251,7 @@ pub fn attention(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `attention-pair query key value`: a layer that projects back to the query's size, and its weights.
-pub fn attention_pair(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn attention_pair(interp: &mut Interp, call: &Invocation) -> Value {
     let (query, key, value) = attended(interp, call);
     let result = result(interp, call.place, &[&query, &key, &value]);
     let output = result.clone().with_shape(query.shape.clone());
@@ -269,7 +269,7 @@ fn attended(interp: &Interp, call: &Invocation) -> (Rc<Tensor>, Rc<Tensor>, Rc<T
 }
 
 /// `linear-weight x weight`: the last size becomes the weight's first.
-pub fn linear_weight(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn linear_weight(interp: &mut Interp, call: &Invocation) -> Value {
     let (input, weight) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Weight)));
     let out = weight.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default();
     let shape = input.shape.as_ref().and_then(|shape| dims::replace(shape, -1, out)).map(Rc::from);
@@ -278,7 +278,7 @@ pub fn linear_weight(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `pad x padding rank`: an integer pads all of the `rank` last axes.
-pub fn pad(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn pad(interp: &mut Interp, call: &Invocation) -> Value {
     let padding = param(call, Slot::Padding).and_then(|value| match (value.as_int(), quoted_rank(call)) {
         (Some(all), Some(rank)) => Some(vec![all.clone(); 2 * rank]),
         _ => ints_of(interp, &value),
@@ -287,7 +287,7 @@ pub fn pad(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `upsample x size scale_factor`: the axes behind batch and channels grow.
-pub fn upsample(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn upsample(interp: &mut Interp, call: &Invocation) -> Value {
     let (size, scale) = (given(call, Slot::Size), given(call, Slot::ScaleFactor));
     layer(interp, call, |shape| {
         let rank = shape.len().checked_sub(2)?;
@@ -304,7 +304,7 @@ pub fn upsample(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `padded-pair x`: the numbers that a packed sequence holds, and the lengths.
-pub fn padded_pair(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn padded_pair(interp: &mut Interp, call: &Invocation) -> Value {
     let packed = first(interp, call);
     let padded = result(interp, call.place, &[&packed]);
     let lengths = indices(interp, call.place, &packed, Some(Rc::from([Int::Unknown])));

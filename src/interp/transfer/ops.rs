@@ -241,7 +241,7 @@ fn one_by_one(range: Interval) -> Interval {
 }
 
 /// A sum or product with what can be any number can be any number, whatever the other operand is.
-pub fn with_any(
+pub(crate) fn with_any(
     left: Option<Interval>,
     right: Option<Interval>,
     of: impl Fn(&Interval, &Interval) -> Interval,

@@ -190,7 +190,7 @@ fn is_boundless(tensor: &Tensor) -> bool {
 }
 
 /// Of sums of products of two tensors' numbers.
-pub fn products(a: &Tensor, b: &Tensor) -> Option<Interval> {
+pub(crate) fn products(a: &Tensor, b: &Tensor) -> Option<Interval> {
     let nothing = Some(Interval::point(0.0));
     if (is_boundless(a) && b.range != nothing) || (is_boundless(b) && a.range != nothing) {
         return Some(Interval::REAL);

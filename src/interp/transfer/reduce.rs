@@ -34,7 +34,7 @@ fn reduced_shape(shape: Option<&[Int]>, axes: &Axes, keep: Option<bool>) -> Opti
 }
 
 /// `x` with some axes reduced. Sums of small integers are wider, so those dtypes are left open.
-pub fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let axes = axes(interp, call, if given(call, Slot::OldDim).is_some() { Slot::OldDim } else { Slot::Dim });
     let keep = given(call, Slot::OldKeepdim).or_else(|| given(call, Slot::Keepdim));
@@ -67,7 +67,7 @@ fn is_mean(call: &Invocation) -> bool {
 }
 
 /// `reduce-pair x dim`: the numbers and where they were.
-pub fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let shape = reduced_shape(
         tensor.shape.as_deref(),
@@ -80,7 +80,7 @@ pub fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `max x dim`: without `dim` the one number, with a tensor the larger of two by two.
-pub fn optional_reduce(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn optional_reduce(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     if let Some(other) = given(call, Slot::Dim)
         && let Some(second) = other.as_tensor()
@@ -113,7 +113,7 @@ fn with_positions(interp: &Interp, call: &Invocation, of: &Tensor, values: Tenso
     Value::tuple(vec![Value::tensor(values), Value::tensor(positions)])
 }
 
-pub fn top_k(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn top_k(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let count = given(call, Slot::K).and_then(|count| count.as_int().cloned()).unwrap_or_default();
     let axis = given(call, Slot::Dim).map_or(Some(-1), |axis| axis.as_known_int());
@@ -123,14 +123,14 @@ pub fn top_k(interp: &mut Interp, call: &Invocation) -> Value {
     with_positions(interp, call, &tensor, values)
 }
 
-pub fn sort(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn sort(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let (shape, range) = (tensor.shape.clone(), tensor.range);
     let values = Tensor { shape, range, ..result(interp, call.place, &[&tensor]) };
     with_positions(interp, call, &tensor, values)
 }
 
-pub fn argmax(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn argmax(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let shape = reduced_shape(
         tensor.shape.as_deref(),
@@ -140,7 +140,7 @@ pub fn argmax(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(indices(interp, call.place, &tensor, shape))
 }
 
-pub fn loss(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn loss(interp: &mut Interp, call: &Invocation) -> Value {
     let (input, target) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Y)));
     let shape = match given(call, Slot::Reduction)
         .as_ref()
@@ -160,7 +160,7 @@ pub fn loss(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// What a criterion gives that nobody sees into: a loss in the graph of all that it was given. Who gets a model or
 /// an optimizer is no criterion, and may have done anything.
-pub fn criterion_result(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn criterion_result(interp: &mut Interp, call: &Invocation) -> Value {
     let values: Vec<Value> =
         call.rest.iter().cloned().chain(call.more.iter().map(|(_, passed)| passed.value.clone())).collect();
     let mut parts = Vec::new();

@@ -17,7 +17,7 @@ fn reshaped(interp: &Interp, call: &Invocation, shape: impl FnOnce(&[Int]) -> Op
 }
 
 /// Sizes or axes among the parameters from an index on, in one tuple or one by one.
-pub fn ints_from(interp: &Interp, call: &Invocation, index: usize) -> Option<Vec<Int>> {
+pub(crate) fn ints_from(interp: &Interp, call: &Invocation, index: usize) -> Option<Vec<Int>> {
     let mut all = Vec::new();
     for (_, value) in params_from(call, index) {
         all.extend(ints_of(interp, &value)?);
@@ -34,7 +34,7 @@ fn axis(call: &Invocation, slot: Slot, default: i64) -> Option<i64> {
     given(call, slot).map_or(Some(default), |value| value.as_known_int())
 }
 
-pub fn reshape(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn reshape(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let sizes = params_from(call, 1);
     if let [(_, only)] = sizes.as_slice()
@@ -55,12 +55,12 @@ fn retyped(interp: &Interp, size: &Value) -> Option<DType> {
     }
 }
 
-pub fn flatten(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn flatten(interp: &mut Interp, call: &Invocation) -> Value {
     let (start, end) = (axis(call, Slot::Start, 0), axis(call, Slot::End, -1));
     reshaped(interp, call, |shape| dims::flatten(shape, start?, end?))
 }
 
-pub fn squeeze(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn squeeze(interp: &mut Interp, call: &Invocation) -> Value {
     let axes = given(call, Slot::Dim).map(|value| known_ints(interp, &value));
     reshaped(interp, call, |shape| match &axes {
         None => dims::squeeze(shape, None),
@@ -68,13 +68,13 @@ pub fn squeeze(interp: &mut Interp, call: &Invocation) -> Value {
     })
 }
 
-pub fn unsqueeze(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn unsqueeze(interp: &mut Interp, call: &Invocation) -> Value {
     let axis = axis(call, Slot::Dim, 0);
     reshaped(interp, call, |shape| dims::unsqueeze(shape, axis?))
 }
 
 /// Without axes it turns the order around, as NumPy does.
-pub fn permute(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn permute(interp: &mut Interp, call: &Invocation) -> Value {
     let axes = axes_from(interp, call, 1);
     reshaped(interp, call, |shape| {
         let axes = axes?;
@@ -87,7 +87,7 @@ pub fn permute(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `transpose x a b`; without axes the last two, or all in turn of an array or matrix.
-pub fn transpose(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn transpose(interp: &mut Interp, call: &Invocation) -> Value {
     if given(call, Slot::A).is_none() {
         return reshaped(interp, call, |shape| Some(shape.iter().rev().cloned().collect()));
     }
@@ -95,27 +95,27 @@ pub fn transpose(interp: &mut Interp, call: &Invocation) -> Value {
     reshaped(interp, call, |shape| dims::transpose(shape, a?, b?))
 }
 
-pub fn expand(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn expand(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let sizes = ints_from(interp, call, 1);
     let shape = sizes.and_then(|sizes| dims::expand(tensor.shape.as_deref(), &sizes)).map(Rc::from);
     Value::tensor(kept(interp, &tensor).with_shape(shape))
 }
 
-pub fn unflatten(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn unflatten(interp: &mut Interp, call: &Invocation) -> Value {
     let (axis, sizes) = (axis(call, Slot::Dim, 0), ints_from(interp, call, 2));
     reshaped(interp, call, |shape| dims::unflatten(shape, axis?, &sizes?))
 }
 
 /// `unfold x dim size step`: windows along an axis, in a new last axis.
-pub fn unfold(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn unfold(interp: &mut Interp, call: &Invocation) -> Value {
     let axis = axis(call, Slot::Dim, 0);
     let int = |slot: Slot| given(call, slot).and_then(|value| value.as_int().cloned()).unwrap_or_default();
     let (size, step) = (int(Slot::Size), int(Slot::Step));
     reshaped(interp, call, |shape| dims::unfold(shape, axis?, &size, &step))
 }
 
-pub fn repeat(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn repeat(interp: &mut Interp, call: &Invocation) -> Value {
     let times = ints_from(interp, call, 1);
     reshaped(interp, call, |shape| Some(dims::repeat(shape, &times?)))
 }
@@ -159,7 +159,7 @@ fn joined(interp: &Interp, place: Place, parts: &Parts) -> Tensor {
     Tensor { range, mark, ..result(interp, place, &refs) }
 }
 
-pub fn cat(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn cat(interp: &mut Interp, call: &Invocation) -> Value {
     let axis = axis(call, Slot::Dim, 0);
     join(interp, call, |parts| match parts {
         Parts::Each(all) => dims::cat(&shapes(all)?, axis?),
@@ -171,7 +171,7 @@ pub fn cat(interp: &mut Interp, call: &Invocation) -> Value {
     })
 }
 
-pub fn stack(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn stack(interp: &mut Interp, call: &Invocation) -> Value {
     let axis = axis(call, Slot::Dim, 0);
     join(interp, call, |parts| match parts {
         Parts::Each(all) => dims::stack(&shapes(all)?, axis?),
@@ -192,7 +192,7 @@ fn shapes(parts: &[Rc<Tensor>]) -> Option<Vec<&[Int]>> {
 }
 
 /// `split x n dim`: pieces of a length, or of lengths.
-pub fn split(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn split(interp: &mut Interp, call: &Invocation) -> Value {
     let lengths = given(call, Slot::Size);
     let lengths =
         lengths.as_ref().and_then(|value| Some((value.as_int().is_some(), ints_of(interp, value)?)));
@@ -203,7 +203,7 @@ pub fn split(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `chunk x n dim`: a number of pieces.
-pub fn chunk(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn chunk(interp: &mut Interp, call: &Invocation) -> Value {
     let count = given(call, Slot::N).and_then(|value| value.as_known_int());
     pieces(interp, call, axis(call, Slot::Dim, 0), |size| {
         let count = count.filter(|count| (1..=MOST_PIECES).contains(count))?;
@@ -242,7 +242,7 @@ fn pieces(
     }
 }
 
-pub fn unbind(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn unbind(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let axis = axis(call, Slot::Dim, 0);
     let known = tensor.shape.as_ref().zip(axis).and_then(|(shape, axis)| {
@@ -258,7 +258,7 @@ pub fn unbind(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `gather x dim index`: numbers of the first operand in the shape of the last.
-pub fn gather(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn gather(interp: &mut Interp, call: &Invocation) -> Value {
     let (tensor, index) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Index)));
     let hazards = union_hazards(&tensor.hazards, &index.hazards);
     let shape = index.shape.clone();

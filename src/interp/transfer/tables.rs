@@ -25,7 +25,7 @@ fn data(interp: &Interp, place: Place, shape: Shape, dtype: Option<DType>) -> Te
 }
 
 /// `table [delimiter]`: rows and columns; where a delimiter may be given, without one it may be a single column.
-pub fn table(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn table(interp: &mut Interp, call: &Invocation) -> Value {
     if operands(call).len() == 1 && given(call, Slot::Delimiter).is_none() {
         return super::factory::array_unknown(interp, call);
     }
@@ -34,7 +34,7 @@ pub fn table(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `table-rows x [axis columns]`: other rows, unless it is columns that are dropped.
-pub fn table_rows(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn table_rows(interp: &mut Interp, call: &Invocation) -> Value {
     let table = first(interp, call);
     let by_column = given(call, Slot::Columns).is_some()
         || given(call, Slot::Axis)
@@ -48,14 +48,14 @@ pub fn table_rows(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `table-column x`: one number a row.
-pub fn table_column(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn table_column(interp: &mut Interp, call: &Invocation) -> Value {
     let table = first(interp, call);
     let shape = table.shape.as_ref().and_then(|shape| Some(Rc::from([shape.first()?.clone()])));
     Value::tensor(kept(interp, &table).with_shape(shape))
 }
 
 /// `split-arrays arrays`: of each array the rows to train on and those to test on.
-pub fn split_arrays(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn split_arrays(interp: &mut Interp, call: &Invocation) -> Value {
     let (train, test) = (rows(interp, "len(train)"), rows(interp, "len(test)"));
     let mut parts = Vec::new();
     for array in &call.rest {
@@ -75,7 +75,7 @@ fn with_rows(tensor: &Tensor, count: &Int) -> Option<Shape> {
 }
 
 /// `drawn-samples n features targets dtype`: features, and a target for each sample.
-pub fn drawn_samples(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn drawn_samples(interp: &mut Interp, call: &Invocation) -> Value {
     let size = |slot: Slot| given(call, slot).and_then(|size| size.as_int().cloned());
     let count = match size(Slot::N) {
         Some(count) if !count.is_unknown() => count,
@@ -93,7 +93,7 @@ pub fn drawn_samples(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `bunch n features dtype return_X_y`: a small well-known set, as an object or as a pair.
-pub fn bunch(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn bunch(interp: &mut Interp, call: &Invocation) -> Value {
     let size = |slot: Slot| call.operand(slot).as_int().cloned().unwrap_or_default();
     let (count, features) = (size(Slot::N), size(Slot::Features));
     let inputs = data(interp, call.place, Rc::from([count.clone(), features]), Some(DType::Float64));

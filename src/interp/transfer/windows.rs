@@ -114,7 +114,7 @@ fn spatial(
 }
 
 /// `conv x out_channels kernel_size stride padding dilation rank`
-pub fn conv(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn conv(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(rank) = quoted_rank(call) else { return weighted(interp, call, |_| None) };
     let window = Window::read(interp, call, rank, &vec![Int::Known(1); rank]);
     let window = window.dilated(interp, param(call, Slot::Dilation));
@@ -122,7 +122,7 @@ pub fn conv(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `conv-keras x out_channels kernel_size stride padding rank activation`: channels come last.
-pub fn conv_keras(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn conv_keras(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(rank) = quoted_rank(call) else { return weighted(interp, call, |_| None) };
     let window = Window::read(interp, call, rank, &vec![Int::Known(1); rank]);
     let value = convolved(interp, call, rank, true, window.dilated(interp, named(call, "dilation_rate")));
@@ -138,7 +138,7 @@ fn convolved(interp: &Interp, call: &Invocation, rank: usize, last: bool, window
 }
 
 /// `conv-transpose x out_channels kernel_size stride padding output_padding dilation rank`
-pub fn conv_transpose(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn conv_transpose(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(rank) = quoted_rank(call) else { return weighted(interp, call, |_| None) };
     let window = Window::read(interp, call, rank, &vec![Int::Known(1); rank]);
     let window = window.dilated(interp, param(call, Slot::Dilation));
@@ -151,12 +151,12 @@ pub fn conv_transpose(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `pool x kernel_size stride padding rank`; the stride is the kernel when it is left out.
-pub fn pool(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn pool(interp: &mut Interp, call: &Invocation) -> Value {
     pooled(interp, call, false)
 }
 
 /// `pool-keras x kernel_size stride padding rank`: channels come last.
-pub fn pool_keras(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn pool_keras(interp: &mut Interp, call: &Invocation) -> Value {
     pooled(interp, call, true)
 }
 
@@ -196,7 +196,7 @@ fn with_indices(
 }
 
 /// `global-pool x output_size rank`; without a size everything goes into one place.
-pub fn global_pool(interp: &mut Interp, call: &Invocation) -> Value {
+pub(crate) fn global_pool(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(rank) = quoted_rank(call) else { return layer(interp, call, |_| None) };
     let wanted = wanted_sizes(interp, param(call, Slot::OutputSize), rank);
     layer(interp, call, |shape| {

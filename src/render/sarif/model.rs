@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 #[derive(Serialize)]
-pub struct Log<'a> {
+pub(crate) struct Log<'a> {
     #[serde(rename = "$schema")]
     pub schema: &'static str,
     pub version: &'static str,
@@ -12,7 +12,7 @@ pub struct Log<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Run<'a> {
+pub(crate) struct Run<'a> {
     pub tool: Tool<'a>,
     pub automation_details: Id,
     pub column_kind: &'static str,
@@ -22,13 +22,13 @@ pub struct Run<'a> {
 }
 
 #[derive(Serialize)]
-pub struct Tool<'a> {
+pub(crate) struct Tool<'a> {
     pub driver: Driver<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Driver<'a> {
+pub(crate) struct Driver<'a> {
     pub name: &'static str,
     pub version: &'static str,
     pub semantic_version: &'static str,
@@ -39,7 +39,7 @@ pub struct Driver<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Descriptor<'a> {
+pub(crate) struct Descriptor<'a> {
     pub id: &'a str,
     pub name: String,
     pub short_description: Text,
@@ -52,23 +52,23 @@ pub struct Descriptor<'a> {
 }
 
 #[derive(Serialize)]
-pub struct Text {
+pub(crate) struct Text {
     pub text: String,
 }
 
 #[derive(Serialize)]
-pub struct Help<'a> {
+pub(crate) struct Help<'a> {
     pub text: &'a str,
     pub markdown: &'a str,
 }
 
 #[derive(Serialize)]
-pub struct Configuration {
+pub(crate) struct Configuration {
     pub level: &'static str,
 }
 
 #[derive(Serialize)]
-pub struct RuleProperties {
+pub(crate) struct RuleProperties {
     pub tags: [&'static str; 2],
     pub precision: &'static str,
     #[serde(rename = "problem.severity")]
@@ -76,30 +76,30 @@ pub struct RuleProperties {
 }
 
 #[derive(Serialize)]
-pub struct Id {
+pub(crate) struct Id {
     pub id: &'static str,
 }
 
 #[derive(Serialize)]
-pub struct Bases {
+pub(crate) struct Bases {
     #[serde(rename = "%SRCROOT%")]
     pub srcroot: Described,
 }
 
 #[derive(Serialize)]
-pub struct Described {
+pub(crate) struct Described {
     pub description: Text,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Invocation {
+pub(crate) struct Invocation {
     pub execution_successful: bool,
     pub tool_execution_notifications: Vec<Notification>,
 }
 
 #[derive(Serialize)]
-pub struct Notification {
+pub(crate) struct Notification {
     pub level: &'static str,
     pub message: Text,
     pub locations: [Location; 1],
@@ -107,7 +107,7 @@ pub struct Notification {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ResultEntry<'a> {
+pub(crate) struct ResultEntry<'a> {
     pub rule_id: &'a str,
     pub rule_index: usize,
     pub level: &'static str,
@@ -124,7 +124,7 @@ pub struct ResultEntry<'a> {
 }
 
 #[derive(Serialize)]
-pub struct ResultProperties {
+pub(crate) struct ResultProperties {
     pub confidence: &'static str,
     /// What came out when it was run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,7 +133,7 @@ pub struct ResultProperties {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Location {
+pub(crate) struct Location {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u32>,
     pub physical_location: PhysicalLocation,
@@ -145,7 +145,7 @@ pub struct Location {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PhysicalLocation {
+pub(crate) struct PhysicalLocation {
     pub artifact_location: ArtifactLocation,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<Region>,
@@ -153,7 +153,7 @@ pub struct PhysicalLocation {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ArtifactLocation {
+pub(crate) struct ArtifactLocation {
     pub uri: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uri_base_id: Option<&'static str>,
@@ -161,7 +161,7 @@ pub struct ArtifactLocation {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Region {
+pub(crate) struct Region {
     pub start_line: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_column: Option<u32>,
@@ -172,29 +172,29 @@ pub struct Region {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LogicalLocation {
+pub(crate) struct LogicalLocation {
     pub fully_qualified_name: String,
     pub kind: &'static str,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CodeFlow {
+pub(crate) struct CodeFlow {
     pub thread_flows: [ThreadFlow; 1],
 }
 
 #[derive(Serialize)]
-pub struct ThreadFlow {
+pub(crate) struct ThreadFlow {
     pub locations: Vec<Step>,
 }
 
 #[derive(Serialize)]
-pub struct Step {
+pub(crate) struct Step {
     pub location: Location,
 }
 
 #[derive(Serialize)]
-pub struct PartialFingerprints {
+pub(crate) struct PartialFingerprints {
     /// The one that GitHub compares.
     #[serde(rename = "primaryLocationLineHash", skip_serializing_if = "Option::is_none")]
     pub primary_location_line_hash: Option<String>,
@@ -205,26 +205,26 @@ pub struct PartialFingerprints {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FixEntry<'a> {
+pub(crate) struct FixEntry<'a> {
     pub description: Text,
     pub artifact_changes: Vec<ArtifactChange<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ArtifactChange<'a> {
+pub(crate) struct ArtifactChange<'a> {
     pub artifact_location: ArtifactLocation,
     pub replacements: Vec<Replacement<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Replacement<'a> {
+pub(crate) struct Replacement<'a> {
     pub deleted_region: Region,
     pub inserted_content: Content<'a>,
 }
 
 #[derive(Serialize)]
-pub struct Content<'a> {
+pub(crate) struct Content<'a> {
     pub text: &'a str,
 }

@@ -9,13 +9,13 @@ use std::ffi::{CString, c_void};
 use std::marker::PhantomData;
 
 /// What this process may do on the GPU.
-pub struct Context {
+pub(crate) struct Context {
     device: sys::CUdevice,
     own: sys::CUcontext,
 }
 
 /// Numbers that mean the same here and there.
-pub trait Plain: Copy + Default {}
+pub(crate) trait Plain: Copy + Default {}
 impl Plain for u32 {}
 impl Plain for u64 {}
 impl Plain for f32 {}
@@ -24,7 +24,7 @@ impl<T: Plain, const N: usize> Plain for [T; N] where [T; N]: Default {}
 
 impl Context {
     /// The context of the first GPU. Only after [`super::probe::probe`] has found it.
-    pub fn open() -> Result<Context, NoGpu> {
+    pub(crate) fn open() -> Result<Context, NoGpu> {
         let refused = |error: DriverError| refused(error.0 as u32);
         result::init().map_err(refused)?;
         let device = result::device::get(0).map_err(refused)?;
@@ -36,7 +36,7 @@ impl Context {
         }
     }
 
-    pub fn name(&self) -> Result<String, Trouble> {
+    pub(crate) fn name(&self) -> Result<String, Trouble> {
         result::device::get_name(self.device).map_err(trouble)
     }
 
@@ -47,7 +47,7 @@ impl Context {
     }
 
     /// Such as 9 and 0 of `sm_90`.
-    pub fn capability(&self) -> Result<(u32, u32), Trouble> {
+    pub(crate) fn capability(&self) -> Result<(u32, u32), Trouble> {
         use sys::CUdevice_attribute as Attribute;
         Ok((
             self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
@@ -55,18 +55,18 @@ impl Context {
         ))
     }
 
-    pub fn processors(&self) -> Result<u32, Trouble> {
+    pub(crate) fn processors(&self) -> Result<u32, Trouble> {
         self.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
     }
 
     /// Free bytes, and all.
-    pub fn memory(&self) -> Result<(u64, u64), Trouble> {
+    pub(crate) fn memory(&self) -> Result<(u64, u64), Trouble> {
         let (free, total) = result::mem_get_info().map_err(trouble)?;
         Ok((free as u64, total as u64))
     }
 
     /// What another context of this process takes.
-    pub fn price_of_a_context(&self) -> Result<u64, Trouble> {
+    pub(crate) fn price_of_a_context(&self) -> Result<u64, Trouble> {
         let (before, _) = self.memory()?;
         // SAFETY: the second context is gone, and ours is current again, before anything else is done.
         unsafe {
@@ -80,7 +80,7 @@ impl Context {
     }
 
     /// In what steps memory is handed out: how much is gone with the first small piece that shows.
-    pub fn granule(&self) -> Result<u64, Trouble> {
+    pub(crate) fn granule(&self) -> Result<u64, Trouble> {
         const PIECE: usize = 64 << 10;
         let (before, _) = self.memory()?;
         let mut held = Vec::new();
@@ -108,7 +108,7 @@ impl Drop for Context {
 }
 
 /// Memory of the device.
-pub struct Buffer<'a, T> {
+pub(crate) struct Buffer<'a, T> {
     at: sys::CUdeviceptr,
     count: usize,
     context: PhantomData<(&'a Context, T)>,
@@ -116,20 +116,20 @@ pub struct Buffer<'a, T> {
 
 impl<'a, T: Plain> Buffer<'a, T> {
     /// Not cleared. Of nothing it is one element, as drivers give no memory of no size.
-    pub fn new(_: &'a Context, count: usize) -> Result<Buffer<'a, T>, Trouble> {
+    pub(crate) fn new(_: &'a Context, count: usize) -> Result<Buffer<'a, T>, Trouble> {
         let bytes = count.max(1).saturating_mul(size_of::<T>());
         // SAFETY: freed when dropped, while the context lives.
         let at = unsafe { result::malloc_sync(bytes) }.map_err(trouble)?;
         Ok(Buffer { at, count, context: PhantomData })
     }
 
-    pub fn of(context: &'a Context, values: &[T]) -> Result<Buffer<'a, T>, Trouble> {
+    pub(crate) fn of(context: &'a Context, values: &[T]) -> Result<Buffer<'a, T>, Trouble> {
         let buffer = Buffer::new(context, values.len())?;
         buffer.write(values)?;
         Ok(buffer)
     }
 
-    pub fn write(&self, values: &[T]) -> Result<(), Trouble> {
+    pub(crate) fn write(&self, values: &[T]) -> Result<(), Trouble> {
         debug_assert!(values.len() <= self.count);
         if values.is_empty() {
             return Ok(());
@@ -138,7 +138,7 @@ impl<'a, T: Plain> Buffer<'a, T> {
         unsafe { result::memcpy_htod_sync(self.at, values) }.map_err(trouble)
     }
 
-    pub fn read(&self) -> Result<Vec<T>, Trouble> {
+    pub(crate) fn read(&self) -> Result<Vec<T>, Trouble> {
         let mut values = vec![T::default(); self.count];
         // SAFETY: as above; what is read are plain numbers, of which any bits are one.
         unsafe { result::memcpy_dtoh_sync(&mut values, self.at) }.map_err(trouble)?;
@@ -146,7 +146,7 @@ impl<'a, T: Plain> Buffer<'a, T> {
     }
 
     /// As an argument of a kernel.
-    pub fn address(&self) -> u64 {
+    pub(crate) fn address(&self) -> u64 {
         self.at
     }
 }
@@ -159,17 +159,17 @@ impl<T> Drop for Buffer<'_, T> {
 }
 
 /// Kernels on the device.
-pub struct Module<'a> {
+pub(crate) struct Module<'a> {
     own: sys::CUmodule,
     context: &'a Context,
 }
 
 #[derive(Clone, Copy)]
-pub struct Kernel(sys::CUfunction);
+pub(crate) struct Kernel(sys::CUfunction);
 
 impl<'a> Module<'a> {
     /// Of PTX or of a cubin.
-    pub fn load(context: &'a Context, image: &[u8]) -> Result<Module<'a>, Trouble> {
+    pub(crate) fn load(context: &'a Context, image: &[u8]) -> Result<Module<'a>, Trouble> {
         let mut image = image.to_vec();
         // PTX is a text, which ends with a zero.
         image.push(0);
@@ -178,7 +178,7 @@ impl<'a> Module<'a> {
         Ok(Module { own, context })
     }
 
-    pub fn kernel(&self, name: &str) -> Result<Kernel, Trouble> {
+    pub(crate) fn kernel(&self, name: &str) -> Result<Kernel, Trouble> {
         let name = CString::new(name).unwrap_or_default();
         // SAFETY: the module is loaded as long as this one lives, and kernels are not kept longer.
         unsafe { result::module::get_function(self.own, name) }.map(Kernel).map_err(trouble)
@@ -186,7 +186,7 @@ impl<'a> Module<'a> {
 
     /// Runs a kernel of this module and waits for it. Arguments are words, of which smaller ones take the first
     /// bytes, as on every machine that CUDA runs on.
-    pub fn launch(
+    pub(crate) fn launch(
         &self,
         kernel: Kernel,
         blocks: u32,

@@ -3,7 +3,7 @@
 use crate::replay::ir::{Binary, Reduce, Unary};
 use crate::report::replay::Float;
 
-pub fn unary(op: Unary) -> (u32, &'static str) {
+pub(crate) fn unary(op: Unary) -> (u32, &'static str) {
     match op {
         Unary::Neg => (0, "f_neg"),
         Unary::Abs => (1, "f_abs"),
@@ -33,7 +33,7 @@ pub fn unary(op: Unary) -> (u32, &'static str) {
     }
 }
 
-pub fn binary(op: Binary) -> (u32, &'static str) {
+pub(crate) fn binary(op: Binary) -> (u32, &'static str) {
     match op {
         Binary::Add => (0, "f_add"),
         Binary::Sub => (1, "f_sub"),
@@ -52,7 +52,7 @@ pub fn binary(op: Binary) -> (u32, &'static str) {
 }
 
 /// A reduction by the function that joins two numbers.
-pub fn reduce(op: Reduce) -> (u32, &'static str) {
+pub(crate) fn reduce(op: Reduce) -> (u32, &'static str) {
     match op {
         Reduce::Sum => (0, "f_add"),
         Reduce::Mean => (1, "f_add"),
@@ -62,7 +62,7 @@ pub fn reduce(op: Reduce) -> (u32, &'static str) {
     }
 }
 
-pub fn float(dtype: Float) -> (u32, &'static str) {
+pub(crate) fn float(dtype: Float) -> (u32, &'static str) {
     match dtype {
         Float::F16 => (0, "TYPE_F16"),
         Float::Bf16 => (1, "TYPE_BF16"),

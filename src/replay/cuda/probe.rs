@@ -33,7 +33,7 @@ impl NoGpu {
 
 /// Asks for the library, its version, its readiness and its devices, in this order. Gives the version, as
 /// `1000 * major + 10 * minor`.
-pub fn probe() -> Result<i32, NoGpu> {
+pub(crate) fn probe() -> Result<i32, NoGpu> {
     let library = open()?;
     let version = version(library)?;
     if version < OLDEST {
@@ -42,6 +42,7 @@ pub fn probe() -> Result<i32, NoGpu> {
     }
     // SAFETY: `CUresult cuInit(unsigned int)`, from the reference of the driver API.
     let init = unsafe { library.get::<unsafe extern "C" fn(u32) -> u32>(b"cuInit\0") };
+    // SAFETY: it takes flags by value, of which there are none yet.
     let code = init.map(|init| unsafe { init(0) }).map_err(|error| strange(&error))?;
     if code != 0 {
         return Err(refused(code));
@@ -49,6 +50,7 @@ pub fn probe() -> Result<i32, NoGpu> {
     let mut devices = 0;
     // SAFETY: `CUresult cuDeviceGetCount(int *)`.
     let count = unsafe { library.get::<unsafe extern "C" fn(*mut i32) -> u32>(b"cuDeviceGetCount\0") };
+    // SAFETY: it writes one number to where it is shown, which lives on.
     let code = count.map(|count| unsafe { count(&raw mut devices) }).map_err(|error| strange(&error))?;
     match (code, devices) {
         (0, 1..) => Ok(version),
@@ -58,7 +60,7 @@ pub fn probe() -> Result<i32, NoGpu> {
 }
 
 /// As people write it.
-pub fn dotted(version: i32) -> String {
+pub(crate) fn dotted(version: i32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
@@ -88,6 +90,7 @@ fn version(library: &Library) -> Result<i32, NoGpu> {
     let mut version = 0;
     // SAFETY: `CUresult cuDriverGetVersion(int *)`.
     let ask = unsafe { library.get::<unsafe extern "C" fn(*mut i32) -> u32>(b"cuDriverGetVersion\0") };
+    // SAFETY: it writes one number to where it is shown, which lives on.
     let code = ask.map(|ask| unsafe { ask(&raw mut version) }).map_err(|error| strange(&error))?;
     if code == 0 { Ok(version) } else { Err(refused(code)) }
 }
@@ -100,7 +103,7 @@ fn strange(error: &libloading::Error) -> NoGpu {
 }
 
 /// What a driver means by a code, in the words of its reference, and what helps.
-pub fn refused(code: u32) -> NoGpu {
+pub(crate) fn refused(code: u32) -> NoGpu {
     let (reason, help) = match code {
         2 => ("the GPU has no memory left for another process", "see with `nvidia-smi` what takes it"),
         34 => (

@@ -16,7 +16,7 @@ const FIRST: u32 = 4;
 const END: u32 = ROUNDS + 1;
 
 /// The kernel, on the device.
-pub struct Trainer {
+pub(crate) struct Trainer {
     context: &'static Context,
     module: Module<'static>,
 }
@@ -46,12 +46,12 @@ impl Buffers {
 }
 
 impl Trainer {
-    pub fn load(context: &'static Context) -> Result<Trainer, Trouble> {
+    pub(crate) fn load(context: &'static Context) -> Result<Trainer, Trouble> {
         Ok(Trainer { context, module: Module::load(context, STEP_PTX.as_bytes())? })
     }
 
     /// Makes all runs, or none when there is no time for them.
-    pub fn train(
+    pub(crate) fn train(
         &self,
         training_jobs: &[TrainingJob],
         encoded: &TrainingJobs,

@@ -126,7 +126,8 @@ fn state(job: &TrainingJob) -> Vec<f64> {
     let weights: Vec<f64> = flat(&job.task.start);
     state[START..START + weights.len()].copy_from_slice(&weights);
     let step = job.step;
-    let dropped = |training: &Training| training.modes.dropout.map_or(0.0, |share| share.value());
+    let dropped =
+        |training: &Training| training.modes.dropout.map_or(0.0, crate::report::replay::Number::value);
     state[SETTINGS..TOLD].copy_from_slice(&[
         learning_rate(step),
         momentum(step),

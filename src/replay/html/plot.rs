@@ -17,14 +17,14 @@ const MOST_LINES: usize = 4;
 const MOST_POINTS: usize = 2_000;
 const MOST_BARS: usize = 200;
 
-pub struct Drawn {
+pub(crate) struct Drawn {
     pub svg: String,
     /// The class of each colour, and what it means.
     pub legend: Vec<(&'static str, String)>,
 }
 
 /// `None` where there is nothing to see.
-pub fn draw(picture: &Picture, rule: &str) -> Option<Drawn> {
+pub(crate) fn draw(picture: &Picture, rule: &str) -> Option<Drawn> {
     match picture {
         Picture::Lines { x, y, lines, limit } => draw_lines(x, y, lines, limit.as_ref(), rule),
         Picture::Bars { x, bars } => draw_bars(x, bars, rule),

@@ -5,11 +5,11 @@ use crate::report::replay::{Float, Form, Number};
 use rustc_hash::FxHashMap;
 
 /// What differs by a smaller share than this is the same, computed in another way.
-pub const TOLERANCE: f64 = 1e-2;
+pub(crate) const TOLERANCE: f64 = 1e-2;
 /// And so is what differs by less than this.
 const LEAST_DIFFERENCE: f64 = 1e-6;
 
-pub struct Builder {
+pub(crate) struct Builder {
     nodes: Vec<Node>,
     width: usize,
     known: FxHashMap<(Op, Float), Id>,
@@ -21,19 +21,19 @@ pub struct Builder {
 }
 
 impl Builder {
-    pub fn new(dtype: Float, width: usize) -> Builder {
+    pub(crate) fn new(dtype: Float, width: usize) -> Builder {
         let inner = if dtype == Float::F64 { Float::F64 } else { Float::F32 };
         let origin = Origin { node: 0, backward: false };
         Builder { nodes: Vec::new(), width, known: FxHashMap::default(), dtype, inner, origin }
     }
 
-    pub fn finish(self, output: Id, gradients: Vec<(u32, Id)>) -> Graph {
+    pub(crate) fn finish(self, output: Id, gradients: Vec<(u32, Id)>) -> Graph {
         Graph { nodes: self.nodes, width: self.width, output, gradients, compared: None }.trimmed()
     }
 
     /// A graph that gives NaN where two values differ by more than rounding, and zero elsewhere. Where one of them is
     /// not finite there is nothing to compare.
-    pub fn comparing(mut self, should: Id, gives: Id) -> Graph {
+    pub(crate) fn comparing(mut self, should: Id, gives: Id) -> Graph {
         let difference = self.sub(should, gives);
         let distance = self.unary(Unary::Abs, difference);
         let sizes = [should, gives].map(|one| self.unary(Unary::Abs, one));
@@ -48,20 +48,20 @@ impl Builder {
     }
 
     /// What is built from now on belongs to this node of the program, and is rounded to this type.
-    pub fn enter(&mut self, origin: Origin, dtype: Float) {
+    pub(crate) fn enter(&mut self, origin: Origin, dtype: Float) {
         self.origin = origin;
         self.dtype = dtype;
     }
 
-    pub fn form(&self, id: Id) -> Form {
+    pub(crate) fn form(&self, id: Id) -> Form {
         self.nodes[id.index()].form
     }
 
-    pub fn dtype(&self, id: Id) -> Float {
+    pub(crate) fn dtype(&self, id: Id) -> Float {
         self.nodes[id.index()].dtype
     }
 
-    pub fn value(&self, id: Id) -> Option<f64> {
+    pub(crate) fn value(&self, id: Id) -> Option<f64> {
         match self.nodes[id.index()].op {
             Op::Const(value) => Some(value.value()),
             _ => None,
@@ -69,7 +69,7 @@ impl Builder {
     }
 
     /// The number of places in what a reduction runs over.
-    pub fn count(&self, id: Id) -> f64 {
+    pub(crate) fn count(&self, id: Id) -> f64 {
         match self.form(id) {
             Form::One => 1.0,
             Form::Many => self.width as f64,
@@ -86,41 +86,41 @@ impl Builder {
         id
     }
 
-    pub fn input(&mut self, index: u32, form: Form) -> Id {
+    pub(crate) fn input(&mut self, index: u32, form: Form) -> Id {
         self.push(Op::Input(index), form, self.dtype)
     }
 
     /// A number of the script, which kernels take as it is.
-    pub fn number(&mut self, value: f64) -> Id {
+    pub(crate) fn number(&mut self, value: f64) -> Id {
         self.push(Op::Const(Number::new(value)), Form::One, self.inner)
     }
 
     /// A number that a kernel holds in the type of its results.
-    pub fn stored(&mut self, value: f64) -> Id {
+    pub(crate) fn stored(&mut self, value: f64) -> Id {
         use super::float::Real;
         self.number(value.rounded(self.dtype))
     }
 
-    pub fn unary(&mut self, op: Unary, x: Id) -> Id {
+    pub(crate) fn unary(&mut self, op: Unary, x: Id) -> Id {
         let form = self.form(x);
         self.push(Op::Unary(op, x), form, self.dtype)
     }
 
-    pub fn binary(&mut self, op: Binary, x: Id, y: Id) -> Id {
+    pub(crate) fn binary(&mut self, op: Binary, x: Id, y: Id) -> Id {
         let form = self.joined(&[x, y]);
         self.push(Op::Binary(op, x, y), form, self.dtype)
     }
 
-    pub fn choose(&mut self, condition: Id, then: Id, otherwise: Id) -> Id {
+    pub(crate) fn choose(&mut self, condition: Id, then: Id, otherwise: Id) -> Id {
         let form = self.joined(&[condition, then, otherwise]);
         self.push(Op::Where(condition, then, otherwise), form, self.dtype)
     }
 
-    pub fn reduce(&mut self, op: Reduce, x: Id) -> Id {
+    pub(crate) fn reduce(&mut self, op: Reduce, x: Id) -> Id {
         self.push(Op::Reduce(op, x), Form::One, self.dtype)
     }
 
-    pub fn fill(&mut self, x: Id) -> Id {
+    pub(crate) fn fill(&mut self, x: Id) -> Id {
         match self.form(x) {
             Form::Many => x,
             Form::One => self.push(Op::Fill(x), Form::Many, self.dtype),
@@ -133,7 +133,7 @@ impl Builder {
     }
 
     /// What one kernel computes: rounded once, at its end.
-    pub fn fused(&mut self, build: impl FnOnce(&mut Builder) -> Id) -> Id {
+    pub(crate) fn fused(&mut self, build: impl FnOnce(&mut Builder) -> Id) -> Id {
         let outer = std::mem::replace(&mut self.dtype, self.inner);
         let result = build(self);
         self.dtype = outer;
@@ -141,7 +141,7 @@ impl Builder {
     }
 
     /// A value in another type.
-    pub fn cast(&mut self, x: Id, to: Float) -> Id {
+    pub(crate) fn cast(&mut self, x: Id, to: Float) -> Id {
         if self.dtype(x) == to {
             return x;
         }
@@ -150,7 +150,7 @@ impl Builder {
     }
 
     /// The frameworks compute some powers as roots, which differ from powers of minus zero.
-    pub fn power(&mut self, base: Id, exponent: Id) -> Id {
+    pub(crate) fn power(&mut self, base: Id, exponent: Id) -> Id {
         match self.value(exponent) {
             Some(0.5) => self.unary(Unary::Sqrt, base),
             Some(-0.5) => self.unary(Unary::Rsqrt, base),
@@ -158,66 +158,66 @@ impl Builder {
         }
     }
 
-    pub fn add(&mut self, x: Id, y: Id) -> Id {
+    pub(crate) fn add(&mut self, x: Id, y: Id) -> Id {
         self.binary(Binary::Add, x, y)
     }
 
-    pub fn sub(&mut self, x: Id, y: Id) -> Id {
+    pub(crate) fn sub(&mut self, x: Id, y: Id) -> Id {
         self.binary(Binary::Sub, x, y)
     }
 
-    pub fn mul(&mut self, x: Id, y: Id) -> Id {
+    pub(crate) fn mul(&mut self, x: Id, y: Id) -> Id {
         self.binary(Binary::Mul, x, y)
     }
 
-    pub fn div(&mut self, x: Id, y: Id) -> Id {
+    pub(crate) fn div(&mut self, x: Id, y: Id) -> Id {
         self.binary(Binary::Div, x, y)
     }
 
-    pub fn neg(&mut self, x: Id) -> Id {
+    pub(crate) fn neg(&mut self, x: Id) -> Id {
         self.unary(Unary::Neg, x)
     }
 
-    pub fn exp(&mut self, x: Id) -> Id {
+    pub(crate) fn exp(&mut self, x: Id) -> Id {
         self.unary(Unary::Exp, x)
     }
 
-    pub fn sum(&mut self, x: Id) -> Id {
+    pub(crate) fn sum(&mut self, x: Id) -> Id {
         self.reduce(Reduce::Sum, x)
     }
 
     /// `x + a`
-    pub fn plus(&mut self, x: Id, a: f64) -> Id {
+    pub(crate) fn plus(&mut self, x: Id, a: f64) -> Id {
         let a = self.number(a);
         self.add(x, a)
     }
 
     /// `x * a`
-    pub fn times(&mut self, x: Id, a: f64) -> Id {
+    pub(crate) fn times(&mut self, x: Id, a: f64) -> Id {
         let a = self.number(a);
         self.mul(x, a)
     }
 
     /// `a - x`
-    pub fn from(&mut self, a: f64, x: Id) -> Id {
+    pub(crate) fn from(&mut self, a: f64, x: Id) -> Id {
         let a = self.number(a);
         self.sub(a, x)
     }
 
     /// A comparison with a number.
-    pub fn test(&mut self, op: Binary, x: Id, a: f64) -> Id {
+    pub(crate) fn test(&mut self, op: Binary, x: Id, a: f64) -> Id {
         let a = self.number(a);
         self.binary(op, x, a)
     }
 
     /// Zero where the condition holds.
-    pub fn masked(&mut self, x: Id, condition: Id) -> Id {
+    pub(crate) fn masked(&mut self, x: Id, condition: Id) -> Id {
         let zero = self.number(0.0);
         self.choose(condition, zero, x)
     }
 
     /// Zero where the condition does not hold.
-    pub fn only(&mut self, x: Id, condition: Id) -> Id {
+    pub(crate) fn only(&mut self, x: Id, condition: Id) -> Id {
         let zero = self.number(0.0);
         self.choose(condition, x, zero)
     }

@@ -7,7 +7,7 @@ use crate::report::replay::{Framework, Function, Node, Number, Program, Term};
 const KERAS_EPSILON: f64 = 1e-7;
 
 /// A program of functions that are lowered one by one, and where each of its nodes comes from.
-pub struct Expanded {
+pub(crate) struct Expanded {
     pub nodes: Vec<Term>,
     pub origins: Vec<u32>,
     pub output: u32,
@@ -15,7 +15,7 @@ pub struct Expanded {
     pub claimed: Option<u32>,
 }
 
-pub fn expand(program: &Program) -> Expanded {
+pub(crate) fn expand(program: &Program) -> Expanded {
     let mut writer =
         CompositionWriter { framework: program.framework, nodes: Vec::new(), origins: Vec::new(), origin: 0 };
     let mut moved: Vec<u32> = Vec::new();

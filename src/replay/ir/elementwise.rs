@@ -13,7 +13,7 @@ use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, SQRT_2};
 const SOFTPLUS_THRESHOLD: f64 = 20.0;
 
 /// What is one operation of the graph.
-pub fn primitive(function: Function) -> Option<Unary> {
+pub(crate) fn primitive(function: Function) -> Option<Unary> {
     Some(match function {
         Function::Neg => Unary::Neg,
         Function::Abs => Unary::Abs,
@@ -43,7 +43,7 @@ pub fn primitive(function: Function) -> Option<Unary> {
     })
 }
 
-pub fn comparison(function: Function) -> Option<Binary> {
+pub(crate) fn comparison(function: Function) -> Option<Binary> {
     Some(match function {
         Function::Lt => Binary::Lt,
         Function::Le => Binary::Le,
@@ -56,7 +56,7 @@ pub fn comparison(function: Function) -> Option<Binary> {
 }
 
 /// Of one operand.
-pub fn one(b: &mut Builder, function: Function, x: Id) -> Option<Id> {
+pub(crate) fn one(b: &mut Builder, function: Function, x: Id) -> Option<Id> {
     if let Some(op) = primitive(function) {
         return Some(b.unary(op, x));
     }
@@ -90,7 +90,7 @@ pub fn one(b: &mut Builder, function: Function, x: Id) -> Option<Id> {
 }
 
 /// Of several operands.
-pub fn several(b: &mut Builder, function: Function, operands: &[Id]) -> Option<Id> {
+pub(crate) fn several(b: &mut Builder, function: Function, operands: &[Id]) -> Option<Id> {
     if let ([x, y], Some(op)) = (operands, comparison(function)) {
         return Some(b.binary(op, *x, *y));
     }
@@ -130,7 +130,7 @@ fn small_power(b: &mut Builder, x: Id) -> Id {
     b.exp(negated)
 }
 
-pub fn log_sigmoid(b: &mut Builder, x: Id) -> Id {
+pub(crate) fn log_sigmoid(b: &mut Builder, x: Id) -> Id {
     let zero = b.number(0.0);
     let low = b.binary(Binary::Min, x, zero);
     let power = small_power(b, x);
@@ -154,7 +154,7 @@ fn normal_share(b: &mut Builder, x: Id) -> Id {
 }
 
 /// The gradient of a function of one operand, from that of its result `r`; `None` where none passes.
-pub fn slope_of_one(b: &mut Builder, function: Function, x: Id, r: Id, g: Id) -> Option<Id> {
+pub(crate) fn slope_of_one(b: &mut Builder, function: Function, x: Id, r: Id, g: Id) -> Option<Id> {
     if let Some(slope) = slope_by_quotient(b, function, x, r, g) {
         return Some(slope);
     }
@@ -305,7 +305,7 @@ fn slope_of_kernel(b: &mut Builder, function: Function, x: Id, r: Id, g: Id) -> 
 }
 
 /// The gradients of a function of several operands.
-pub fn slopes(
+pub(crate) fn slopes(
     b: &mut Builder,
     framework: Framework,
     function: Function,
@@ -405,7 +405,7 @@ fn slopes_of_clamp(
 }
 
 /// What a sum over a row hands to each of its places.
-pub fn spread(b: &mut Builder, reduce: Reduce, x: Id, g: Id) -> Id {
+pub(crate) fn spread(b: &mut Builder, reduce: Reduce, x: Id, g: Id) -> Id {
     match reduce {
         Reduce::Mean => {
             let count = b.count(x);

@@ -11,7 +11,7 @@ const LOWEST_LOG: f64 = -100.0;
 /// And the divisor of its gradient above this, which is a `float` for every type.
 const BCE_EPSILON: f32 = 1e-12;
 
-pub fn reduce(function: Function) -> Option<Reduce> {
+pub(crate) fn reduce(function: Function) -> Option<Reduce> {
     Some(match function {
         Function::Sum => Reduce::Sum,
         Function::Mean => Reduce::Mean,
@@ -22,7 +22,7 @@ pub fn reduce(function: Function) -> Option<Reduce> {
     })
 }
 
-pub fn forward(b: &mut Builder, function: Function, operands: &[Id]) -> Option<Id> {
+pub(crate) fn forward(b: &mut Builder, function: Function, operands: &[Id]) -> Option<Id> {
     if let ([x], Some(op)) = (operands, reduce(function)) {
         return Some(b.reduce(op, *x));
     }
@@ -158,7 +158,7 @@ fn gaussian(b: &mut Builder, x: Id, y: Id, variance: Id, epsilon: Id) -> (Id, Id
 }
 
 /// The gradients of such a function, from that of its result `r`.
-pub fn slopes(b: &mut Builder, function: Function, operands: &[Id], r: Id, g: Id) -> Vec<Option<Id>> {
+pub(crate) fn slopes(b: &mut Builder, function: Function, operands: &[Id], r: Id, g: Id) -> Vec<Option<Id>> {
     match (function, operands) {
         (Function::Sum | Function::Mean, [x]) => {
             let op = if function == Function::Sum { Reduce::Sum } else { Reduce::Mean };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
+pub(crate) struct Plan {
     pub schema: String,
     /// Which version made it, for people.
     pub tool: String,
@@ -19,27 +19,27 @@ pub struct Plan {
 
 /// Read before the rest, so that a plan of another version is told from a broken one.
 #[derive(Debug, Deserialize)]
-pub struct Header {
+pub(crate) struct Header {
     pub schema: String,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Source {
+pub(crate) struct Source {
     pub path: String,
     pub sha256: String,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Limits {
+pub(crate) struct Limits {
     pub item_seconds: f64,
     pub total_seconds: f64,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Item {
+pub(crate) struct Item {
     pub rule: String,
     pub at: Spot,
     pub message: String,
@@ -53,7 +53,7 @@ pub struct Item {
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Spot {
+pub(crate) struct Spot {
     pub path: String,
     pub line: u32,
     pub column: u32,
@@ -63,7 +63,7 @@ pub struct Spot {
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Expr {
+pub(crate) struct Expr {
     pub dtype: String,
     pub framework: String,
     pub width: usize,
@@ -82,14 +82,14 @@ pub struct Expr {
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Claim {
+pub(crate) struct Claim {
     pub input: u32,
     pub node: u32,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     pub name: String,
     pub form: String,
     /// The bits of f64 numbers, such as `0x3ff0000000000000`.
@@ -107,14 +107,14 @@ pub struct Input {
 /// `["input", 0]`, `["number", "0x3ff0000000000000"]` or `["sub", 0, 1]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(untagged)]
-pub enum Cell {
+pub(crate) enum Cell {
     Index(u32),
     Text(String),
 }
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub(crate) struct Step {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub optimizer: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,7 +130,7 @@ pub struct Step {
 /// What is left out is as usual: squares are learned, all layers learn, and so on.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Training {
+pub(crate) struct Training {
     /// The name of a call, and in which rounds it is made: in each, or in every so many.
     pub round: Vec<(String, u32)>,
     #[serde(default = "one", skip_serializing_if = "is_one")]
@@ -159,7 +159,7 @@ fn is_one(number: &u64) -> bool {
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Loss {
+pub(crate) enum Loss {
     Squares,
     AllPairs,
     Classes(Head),
@@ -168,7 +168,7 @@ pub enum Loss {
 /// A loss of what the last layer gives (input 0) and of the target (input 1).
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Head {
+pub(crate) struct Head {
     pub framework: String,
     pub form: String,
     pub nodes: Vec<Vec<Cell>>,
@@ -176,7 +176,7 @@ pub struct Head {
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Modes {
+pub(crate) struct Modes {
     pub dropout: String,
     pub learns_in_training: bool,
     pub evaluated_in_training: bool,
@@ -184,7 +184,7 @@ pub struct Modes {
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Memory {
+pub(crate) struct Memory {
     pub what: String,
     pub least: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -34,19 +34,19 @@ struct Measured {
 
 /// The loss of the script, and the one that it should have.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Losses {
+pub(crate) struct Losses {
     script: Measured,
     repaired: Measured,
 }
 
 impl Losses {
-    pub fn of(step: &Step, task: &Task) -> Losses {
+    pub(crate) fn of(step: &Step, task: &Task) -> Losses {
         Losses { script: measured(&step.script, task), repaired: measured(&step.repaired, task) }
     }
 
     /// Whether something is wrong with the script's that is right with the other; `None` where they differ in another
     /// way, which may be good or bad.
-    pub fn is_worse(&self) -> Option<bool> {
+    pub(crate) fn is_worse(&self) -> Option<bool> {
         let is_worse = self.is_no_number() || self.is_silent() || self.gives_up();
         if is_worse || self.floor().is_some() || self.is_unbounded() {
             return Some(true);
@@ -82,7 +82,7 @@ impl Losses {
         self.script.wrong <= NOTHING * self.repaired.wrong && self.repaired.wrong > 0.0
     }
 
-    pub fn facts(&self) -> Vec<String> {
+    pub(crate) fn facts(&self) -> Vec<String> {
         let mut facts = vec![match self.repaired.first / self.script.first {
             _ if self.is_no_number() => "what the model gives has no gradient that is a number".to_owned(),
             _ if self.is_silent() => "no gradient reaches the model".to_owned(),

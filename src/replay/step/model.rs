@@ -81,7 +81,7 @@ fn place_of_most(scores: &[f64]) -> usize {
     (1..scores.len()).fold(0, |best, place| if scores[place] > scores[best] { place } else { best })
 }
 
-pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
@@ -96,14 +96,14 @@ fn unit(word: u32) -> f64 {
 }
 
 /// What a training computes of a batch.
-pub struct Model<'a> {
+pub(crate) struct Model<'a> {
     task: &'a Task,
     training: &'a Training,
     head: Option<Graph>,
 }
 
 /// What came of one batch.
-pub struct Walked {
+pub(crate) struct Walked {
     pub loss: f64,
     /// The share of samples of which the class was right; of numbers there is none.
     pub right: f64,
@@ -119,7 +119,7 @@ struct Sample {
 }
 
 impl<'a> Model<'a> {
-    pub fn new(task: &'a Task, training: &'a Training) -> Model<'a> {
+    pub(crate) fn new(task: &'a Task, training: &'a Training) -> Model<'a> {
         let head = match &training.loss {
             Loss::Classes(program) => Some(lower(program, task.outputs)),
             Loss::Squares | Loss::AllPairs => None,
@@ -128,7 +128,7 @@ impl<'a> Model<'a> {
     }
 
     /// The loss of a batch, and its gradient in all layers that it reaches.
-    pub fn walk(&self, weights: &Weights, batch: &Batch, in_training: bool) -> Walked {
+    pub(crate) fn walk(&self, weights: &Weights, batch: &Batch, in_training: bool) -> Walked {
         let samples: Vec<Sample> = (0..BATCH)
             .map(|index| {
                 let row = &batch.x[index * FEATURES..(index + 1) * FEATURES];
@@ -160,7 +160,7 @@ impl<'a> Model<'a> {
 
     /// What dropout multiplies the last hidden numbers with.
     fn kept(&self, drops: Option<(u32, u32)>) -> Vec<f64> {
-        let share = self.training.modes.dropout.map_or(0.0, |share| share.value());
+        let share = self.training.modes.dropout.map_or(0.0, crate::report::replay::Number::value);
         let Some((batch, sample)) = drops.filter(|_| share > 0.0) else { return vec![1.0; HIDDEN] };
         let keeps = |place: usize| {
             let random = philox(self.task.key, [place as u32, DROPS, batch, sample]);
@@ -171,7 +171,7 @@ impl<'a> Model<'a> {
 
     /// What answers cost, and how large the gradient of that is: of classes right and as sure as that, or wrong where
     /// it is below zero; of numbers right, or so far off.
-    pub fn answered(&self, batch: &Batch, by: f64) -> (f64, f64) {
+    pub(crate) fn answered(&self, batch: &Batch, by: f64) -> (f64, f64) {
         let answer = |y: &f64| match self.head {
             Some(_) => by * (2.0 * y - 1.0),
             None => y + by.min(0.0),

@@ -15,7 +15,7 @@ pub fn learning_rate(step: &Step) -> f64 {
         Optimizer::Sgd | Optimizer::Adam | Optimizer::AdamW => 1e-3,
         Optimizer::RmsProp => 1e-2,
     };
-    step.learning_rate.map_or(default, |rate| rate.value())
+    step.learning_rate.map_or(default, crate::report::replay::Number::value)
 }
 
 /// The script's optimizer, or the usual one.
@@ -24,12 +24,12 @@ pub fn kind(step: &Step) -> Optimizer {
 }
 
 pub fn momentum(step: &Step) -> f64 {
-    step.momentum.map_or(0.0, |value| value.value())
+    step.momentum.map_or(0.0, crate::report::replay::Number::value)
 }
 
 pub fn weight_decay(step: &Step) -> f64 {
     let default = if kind(step) == Optimizer::AdamW { 1e-2 } else { 0.0 };
-    step.weight_decay.map_or(default, |value| value.value())
+    step.weight_decay.map_or(default, crate::report::replay::Number::value)
 }
 
 /// By squaring: `powi` promises no bits.
@@ -46,7 +46,7 @@ fn power(mut base: f64, mut exponent: u32) -> f64 {
 }
 
 /// What an optimizer remembers.
-pub struct State<'a> {
+pub(crate) struct State<'a> {
     step: &'a Step,
     optimizer: Optimizer,
     pub rate: f64,
@@ -58,7 +58,7 @@ pub struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    pub fn new(step: &'a Step, weights: &Weights) -> State<'a> {
+    pub(crate) fn new(step: &'a Step, weights: &Weights) -> State<'a> {
         let empty = || weights.clone().map(|layer| vec![0.0; layer.len()]);
         State {
             step,
@@ -73,11 +73,11 @@ impl<'a> State<'a> {
     }
 
     /// The same, as it is built.
-    pub fn anew(&self, weights: &Weights) -> State<'a> {
+    pub(crate) fn anew(&self, weights: &Weights) -> State<'a> {
         State { rate: self.rate, ..State::new(self.step, weights) }
     }
 
-    pub fn step(&mut self, weights: &mut Weights, gradient: &Weights, layers: &[Layer; LAYERS]) {
+    pub(crate) fn step(&mut self, weights: &mut Weights, gradient: &Weights, layers: &[Layer; LAYERS]) {
         self.steps += 1;
         for layer in (0..LAYERS).filter(|layer| layers[*layer] != Layer::Unowned) {
             for index in 0..weights[layer].len() {
@@ -113,7 +113,7 @@ impl<'a> State<'a> {
 }
 
 /// A scaler of gradients, and how far it is since its last update.
-pub struct Scaler {
+pub(crate) struct Scaler {
     pub scale: f64,
     unscaled: bool,
     stepped: bool,
@@ -121,16 +121,16 @@ pub struct Scaler {
 }
 
 impl Scaler {
-    pub fn new() -> Scaler {
+    pub(crate) fn new() -> Scaler {
         Scaler { scale: FIRST_SCALE, unscaled: false, stepped: false, overflowed: false }
     }
 
     /// What half precision holds of a gradient that was multiplied.
-    pub fn multiplied(&self, gradient: f64) -> f64 {
+    pub(crate) fn multiplied(&self, gradient: f64) -> f64 {
         (gradient * self.scale).rounded(Float::F16)
     }
 
-    pub fn unscale(&mut self, held: &mut Weights) -> Result<(), Refusal> {
+    pub(crate) fn unscale(&mut self, held: &mut Weights) -> Result<(), Refusal> {
         if self.unscaled || self.stepped {
             return Err(Refusal::UnscaledTwice);
         }
@@ -143,7 +143,7 @@ impl Scaler {
     }
 
     /// Whether the step is made: after an overflow it is not.
-    pub fn step(&mut self, held: &mut Weights) -> Result<bool, Refusal> {
+    pub(crate) fn step(&mut self, held: &mut Weights) -> Result<bool, Refusal> {
         if self.stepped {
             return Err(Refusal::SteppedTwice);
         }
@@ -154,7 +154,7 @@ impl Scaler {
         Ok(!self.overflowed)
     }
 
-    pub fn update(&mut self) -> Result<(), Refusal> {
+    pub(crate) fn update(&mut self) -> Result<(), Refusal> {
         if !self.unscaled {
             return Err(Refusal::NotLooked);
         }

@@ -16,7 +16,7 @@ const SAME: f64 = 1e-5;
 
 /// How what the script's steps apply differs from what they should.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Probe {
+pub(crate) enum Probe {
     Same,
     /// The run ends in this round.
     Ends(u32, Refusal),
@@ -50,7 +50,7 @@ struct Seen {
 
 /// The same batch each time tells best what adds up; what clipping hides of it shows with different ones.
 /// What is cut at the deadline is to be left aside.
-pub fn probe(step: &Step, task: &Task, deadline: Instant) -> Probe {
+pub(crate) fn probe(step: &Step, task: &Task, deadline: Instant) -> Probe {
     if step.script.modes != step.repaired.modes {
         return of_modes(step, task);
     }

@@ -10,21 +10,21 @@ const DECAY: f64 = 0.9;
 
 /// What a step applied: the gradients of what the optimizer has, and the rate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Applied {
+pub(crate) struct Applied {
     pub gradient: Weights,
     pub rate: f64,
 }
 
 /// Which batches there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub(crate) enum Taken {
     /// One after the other.
     Each,
     /// The first, each time.
     First,
 }
 
-pub struct Session<'a> {
+pub(crate) struct Session<'a> {
     training: &'a Training,
     task: &'a Task,
     model: Model<'a>,
@@ -45,11 +45,11 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// A training with frozen weights.
-    pub fn probe(step: &'a Step, training: &'a Training, task: &'a Task, batch: Taken) -> Session<'a> {
+    pub(crate) fn probe(step: &'a Step, training: &'a Training, task: &'a Task, batch: Taken) -> Session<'a> {
         Session { batch, probe: Some(Vec::new()), ..Session::new(step, training, task) }
     }
 
-    pub fn new(step: &'a Step, training: &'a Training, task: &'a Task) -> Session<'a> {
+    pub(crate) fn new(step: &'a Step, training: &'a Training, task: &'a Task) -> Session<'a> {
         let model = Model::new(task, training);
         let first = model.walk(&task.start, &task.batch(0, &training.loss), true);
         let empty = task.start.clone().map(|layer| vec![0.0; layer.len()]);
@@ -71,12 +71,12 @@ impl<'a> Session<'a> {
     }
 
     /// What steps applied so far, of a probe.
-    pub fn applied(&self) -> &[Applied] {
+    pub(crate) fn applied(&self) -> &[Applied] {
         self.probe.as_deref().unwrap_or_default()
     }
 
     /// One round; gives the loss of its last batch, or what ended the run.
-    pub fn round(&mut self, number: u32) -> Result<f64, Refusal> {
+    pub(crate) fn round(&mut self, number: u32) -> Result<f64, Refusal> {
         let mut loss = f64::NAN;
         for Act { call, every } in &self.training.round {
             if (number + 1).is_multiple_of(*every) {
@@ -157,12 +157,12 @@ impl<'a> Session<'a> {
     }
 
     /// How many graphs the next backward pass goes through.
-    pub fn depth(&self) -> u64 {
+    pub(crate) fn depth(&self) -> u64 {
         self.carried
     }
 
     /// The loss and the share of right answers on batches that were never learned from.
-    pub fn evaluated(&self, by: &Model, in_training: bool, batches: u32) -> (f64, f64) {
+    pub(crate) fn evaluated(&self, by: &Model, in_training: bool, batches: u32) -> (f64, f64) {
         let walk = |index: u32| {
             let batch = self.task.batch(u32::MAX / 1024 - index, &self.training.loss);
             by.walk(&self.weights, &batch, in_training)
@@ -174,6 +174,6 @@ impl<'a> Session<'a> {
     }
 }
 
-pub fn norm(layers: &Weights) -> f64 {
+pub(crate) fn norm(layers: &Weights) -> f64 {
     layers.iter().flatten().map(|value| value * value).sum::<f64>().sqrt()
 }

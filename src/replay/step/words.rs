@@ -10,7 +10,7 @@ use crate::report::units::ordinal;
 /// What a loss that is this much higher is called worse for, if not by much.
 const LITTLE: f64 = 1.02;
 
-pub fn facts(step: &Step, probe: &Probe, losses: Option<&Losses>, pairs: &[Pair]) -> Vec<String> {
+pub(crate) fn facts(step: &Step, probe: &Probe, losses: Option<&Losses>, pairs: &[Pair]) -> Vec<String> {
     let mut facts = vec![stand_in(step)];
     match losses {
         Some(losses) => facts.extend(losses.facts()),
@@ -134,7 +134,7 @@ fn answers(step: &Step, pairs: &[Pair]) -> Option<String> {
     })
 }
 
-pub fn short(number: f64) -> String {
+pub(crate) fn short(number: f64) -> String {
     match number.abs() {
         size if !size.is_finite() => if number.is_nan() { "NaN" } else { "infinitely many" }.to_owned(),
         0.0 => "0".to_owned(),

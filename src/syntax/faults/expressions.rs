@@ -14,7 +14,7 @@ const BINARY: [&str; 22] = [
 
 impl Parser<'_> {
     /// Expressions with commas between them, each perhaps with a star; or a `yield`.
-    pub fn expression_list(&mut self) -> Read {
+    pub(crate) fn expression_list(&mut self) -> Read {
         if self.is("yield") {
             return self.yielded();
         }
@@ -55,7 +55,7 @@ impl Parser<'_> {
         if is_empty { Ok(()) } else { self.expression_list() }
     }
 
-    pub fn starred(&mut self) -> Read {
+    pub(crate) fn starred(&mut self) -> Read {
         if self.eat("*") {
             return self.operation();
         }
@@ -63,7 +63,7 @@ impl Parser<'_> {
     }
 
     /// `name := expression`, or an expression.
-    pub fn named_expression(&mut self) -> Read {
+    pub(crate) fn named_expression(&mut self) -> Read {
         if self.kind() == TokenKind::Name && self.is_word(self.peek(1), ":=") {
             self.is_newer = true;
             self.at += 2;
@@ -72,7 +72,7 @@ impl Parser<'_> {
         if self.in_pattern && self.eat("as") { self.name() } else { Ok(()) }
     }
 
-    pub fn expression(&mut self) -> Read {
+    pub(crate) fn expression(&mut self) -> Read {
         self.within(|parser| {
             if parser.is("lambda") {
                 return parser.lambda();
@@ -96,7 +96,7 @@ impl Parser<'_> {
     }
 
     /// Operands and operators in turn, without a condition.
-    pub fn operation(&mut self) -> Read {
+    pub(crate) fn operation(&mut self) -> Read {
         loop {
             self.operand()?;
             if !self.operator() {
@@ -145,7 +145,7 @@ impl Parser<'_> {
         self.primary()
     }
 
-    pub fn primary(&mut self) -> Read {
+    pub(crate) fn primary(&mut self) -> Read {
         self.atom()?;
         loop {
             let is_operator = self.kind() == TokenKind::Operator;
@@ -301,7 +301,7 @@ impl Parser<'_> {
     }
 
     /// What a call is given, up to its bracket.
-    pub fn arguments(&mut self) -> Read {
+    pub(crate) fn arguments(&mut self) -> Read {
         let mut named = None;
         while !self.is(")") {
             let token = self.token();
@@ -351,7 +351,7 @@ impl Parser<'_> {
     }
 
     /// Names and places that a loop binds.
-    pub fn targets(&mut self) -> Read {
+    pub(crate) fn targets(&mut self) -> Read {
         loop {
             self.eat("*");
             self.target()?;
@@ -361,12 +361,12 @@ impl Parser<'_> {
         }
     }
 
-    pub fn target(&mut self) -> Read {
+    pub(crate) fn target(&mut self) -> Read {
         self.primary()
     }
 
     /// Of a function or, up to its colon, of a lambda.
-    pub fn parameters(&mut self, end: &str, annotated: bool) -> Read {
+    pub(crate) fn parameters(&mut self, end: &str, annotated: bool) -> Read {
         while !self.is(end) {
             if self.eat("/") {
                 self.is_newer = true;

@@ -6,7 +6,7 @@ use super::tokens::TokenKind;
 
 impl Parser<'_> {
     /// Whether `match` begins a statement here, and is no name.
-    pub fn is_match(&mut self) -> bool {
+    pub(crate) fn is_match(&mut self) -> bool {
         let (at, told) = (self.at, self.found.len());
         self.at += 1;
         let is_subject =
@@ -21,7 +21,7 @@ impl Parser<'_> {
         follows
     }
 
-    pub fn match_statement(&mut self) -> Read {
+    pub(crate) fn match_statement(&mut self) -> Read {
         self.is_newer = true;
         self.at += 1;
         self.expression_list()?;

@@ -12,7 +12,7 @@ const MAX_DEPTH: u32 = 90;
 pub(super) struct Broken(Option<Fault>);
 
 impl Broken {
-    pub fn at(kind: FaultKind, span: Span) -> Broken {
+    pub(crate) fn at(kind: FaultKind, span: Span) -> Broken {
         Broken(Some(Fault { span, kind, since: None }))
     }
 }
@@ -38,7 +38,7 @@ pub(super) struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    pub fn new(text: &'t str, scanned: Scanned) -> Parser<'t> {
+    pub(crate) fn new(text: &'t str, scanned: Scanned) -> Parser<'t> {
         Parser {
             text,
             tokens: scanned.tokens,
@@ -55,7 +55,7 @@ impl<'t> Parser<'t> {
     }
 
     /// All faults, in order, and whether the text is of Python 3 surely.
-    pub fn run(mut self) -> (Vec<Fault>, bool) {
+    pub(crate) fn run(mut self) -> (Vec<Fault>, bool) {
         while self.kind() != TokenKind::End && !self.too_deep {
             if self.take(TokenKind::Dedent) {
                 continue;
@@ -73,48 +73,48 @@ impl<'t> Parser<'t> {
 
     // Tokens.
 
-    pub fn token(&self) -> Token {
+    pub(crate) fn token(&self) -> Token {
         self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
-    pub fn peek(&self, ahead: usize) -> Token {
+    pub(crate) fn peek(&self, ahead: usize) -> Token {
         self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
     }
 
-    pub fn kind(&self) -> TokenKind {
+    pub(crate) fn kind(&self) -> TokenKind {
         self.token().kind
     }
 
-    pub fn text_of(&self, token: Token) -> &'t str {
+    pub(crate) fn text_of(&self, token: Token) -> &'t str {
         &self.text[token.span.range()]
     }
 
     /// Whether a word of the grammar is next.
-    pub fn is(&self, word: &str) -> bool {
+    pub(crate) fn is(&self, word: &str) -> bool {
         self.is_word(self.token(), word)
     }
 
-    pub fn is_word(&self, token: Token, word: &str) -> bool {
+    pub(crate) fn is_word(&self, token: Token, word: &str) -> bool {
         token.kind != TokenKind::Str && self.text_of(token) == word
     }
 
-    pub fn eat(&mut self, word: &str) -> bool {
+    pub(crate) fn eat(&mut self, word: &str) -> bool {
         let found = self.is(word);
         self.at += usize::from(found);
         found
     }
 
-    pub fn take(&mut self, kind: TokenKind) -> bool {
+    pub(crate) fn take(&mut self, kind: TokenKind) -> bool {
         let found = self.kind() == kind;
         self.at += usize::from(found);
         found
     }
 
-    pub fn expect(&mut self, word: &'static str) -> Read {
+    pub(crate) fn expect(&mut self, word: &'static str) -> Read {
         if self.eat(word) { Ok(()) } else { Err(self.expected(word)) }
     }
 
-    pub fn name(&mut self) -> Read {
+    pub(crate) fn name(&mut self) -> Read {
         if self.take(TokenKind::Name) {
             return Ok(());
         }
@@ -126,11 +126,11 @@ impl<'t> Parser<'t> {
     }
 
     /// What is wrong at the next token.
-    pub fn broken(&self, kind: FaultKind) -> Broken {
+    pub(crate) fn broken(&self, kind: FaultKind) -> Broken {
         Broken::at(kind, self.span())
     }
 
-    pub fn expected(&self, what: &'static str) -> Broken {
+    pub(crate) fn expected(&self, what: &'static str) -> Broken {
         self.broken(FaultKind::Expected(what))
     }
 
@@ -144,12 +144,12 @@ impl<'t> Parser<'t> {
         })
     }
 
-    pub fn before(&self) -> Option<Token> {
+    pub(crate) fn before(&self) -> Option<Token> {
         self.tokens.get(self.at.checked_sub(1)?).copied()
     }
 
     /// One level further in.
-    pub fn within<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+    pub(crate) fn within<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
         self.depth += 1;
         self.too_deep |= self.depth > MAX_DEPTH;
         let result = if self.too_deep { Err(Broken(None)) } else { read(self) };
@@ -158,14 +158,14 @@ impl<'t> Parser<'t> {
     }
 
     /// What only Python 2 has; reading goes on.
-    pub fn old(&mut self, span: Span, now: &'static str) {
+    pub(crate) fn old(&mut self, span: Span, now: &'static str) {
         self.found.push(Fault { span, kind: FaultKind::Python2(now), since: None });
     }
 
     // Broken statements.
 
     /// A statement with its block; says what is wrong with it, and goes on behind.
-    pub fn statement(&mut self) {
+    pub(crate) fn statement(&mut self) {
         let start = self.at;
         if self.take(TokenKind::Indent) {
             self.unexpected_block(start);
@@ -379,7 +379,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads what may be there; goes back where it is not.
-    pub fn attempt(&mut self, read: fn(&mut Self) -> Read) -> bool {
+    pub(crate) fn attempt(&mut self, read: fn(&mut Self) -> Read) -> bool {
         let (at, told, is_newer) = (self.at, self.found.len(), self.is_newer);
         if read(self).is_ok() {
             return true;
@@ -467,7 +467,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The block behind a header.
-    pub fn block(&mut self, head: Token) -> Read {
+    pub(crate) fn block(&mut self, head: Token) -> Read {
         if !self.eat(":") {
             let kind = match self.kind() {
                 TokenKind::Newline | TokenKind::End => FaultKind::MissingColon,

@@ -70,7 +70,7 @@ impl<'t> Lowering<'t> {
         let formatted = has(b'f') || has(b't');
         if formatted {
             let mark = self.exprs.len();
-            self.each(|lowering, kind, node| lowering.interpolations(kind, node));
+            self.each(super::Lowering::interpolations);
             if self.exprs.len() > mark {
                 return Literal::Interpolated;
             }
@@ -89,7 +89,7 @@ impl<'t> Lowering<'t> {
         self.each(|lowering, kind, node| match kind {
             Kind::FormatSpecifier if lowering.depth < super::MAX_DEPTH => {
                 lowering.depth += 1;
-                lowering.each(|lowering, kind, node| lowering.interpolations(kind, node));
+                lowering.each(super::Lowering::interpolations);
                 lowering.depth -= 1;
             }
             _ if kind.is_expr() => {

@@ -1,4 +1,5 @@
 //! The kernels built by a C++ compiler, loaded into this process and called as a driver would.
+#![allow(unsafe_code, reason = "a library in C is called")]
 
 use libloading::Library;
 use std::ffi::{OsStr, c_void};
@@ -82,7 +83,7 @@ pub struct Came {
 
 impl Kernels {
     pub fn open(path: impl AsRef<OsStr>) -> Kernels {
-        // What was built above does nothing when it is loaded.
+        // SAFETY: what was built above does nothing when it is loaded.
         Kernels(unsafe { Library::new(path.as_ref()) }.unwrap())
     }
 
@@ -97,6 +98,7 @@ impl Kernels {
         extern "C" fn pow(x: f64, y: f64) -> f64 {
             libm::pow(x, y)
         }
+        // SAFETY: the names and types are those of `shim.hpp`.
         unsafe {
             **self.0.get::<*mut [extern "C" fn(f32) -> f32; 18]>(b"given_f32").unwrap() = narrow;
             **self.0.get::<*mut [extern "C" fn(f64) -> f64; 18]>(b"given_f64").unwrap() = wide;
@@ -106,6 +108,7 @@ impl Kernels {
     }
 
     pub fn launch(&self, kernel: &str, arguments: &mut [*mut c_void], blocks: u32, threads: u32) {
+        // SAFETY: the arguments are those of the kernel; whoever calls has made them of its parameters.
         unsafe {
             let launch = self.0.get::<Launch>(format!("host_{kernel}")).unwrap();
             launch(arguments.as_mut_ptr(), blocks, threads);

@@ -8,15 +8,15 @@ use super::eval::Machine;
 use super::{Graph, Id, lower};
 use crate::report::replay::Program;
 
-pub const WIDTH: usize = 4;
+pub(crate) const WIDTH: usize = 4;
 
-pub struct Ran {
+pub(crate) struct Ran {
     pub output: Vec<f64>,
     pub gradients: Vec<(u32, Vec<f64>)>,
 }
 
 /// Runs a program on one sample.
-pub fn run(program: &Program, inputs: &[Vec<f64>]) -> Ran {
+pub(crate) fn run(program: &Program, inputs: &[Vec<f64>]) -> Ran {
     let graph = lower(program, WIDTH);
     if graph.is_wide() { run_as::<f64>(&graph, inputs) } else { run_as::<f32>(&graph, inputs) }
 }
