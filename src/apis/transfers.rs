@@ -64,6 +64,8 @@ vocabulary! {
     ConvTranspose "conv-transpose" (X OutChannels KernelSize Stride Padding OutputPadding Dilation Rank)
         "a transposed convolution";
     CopyModule "copy-module" (Module) "another module with the same layers, no gradients wanted";
+    CriterionResult "criterion-result" (Args [Kwargs])
+        "a loss in the graph of all of these, of unknown shape; of several results the first";
     DatasetArrays "dataset-arrays" ()
         "((x_train, y_train), (x_test, y_test)), of the sizes in the entry's `dataset`";
     DatasetBatch "dataset-batch" (Receiver N) "a dataset of batches";
@@ -78,8 +80,6 @@ vocabulary! {
     DeepCopy "deep-copy" (X) "an equal value of its own; parameters of a module are other parameters";
     Deepspeed "deepspeed" (Model Optimizer Data Scheduler)
         "(engine, optimizer, loader, scheduler); the engine is a module and steps its optimizer";
-    CriterionResult "criterion-result" (Args [Kwargs])
-        "a loss in the graph of all of these, of unknown shape; of several results the first";
     Dense "dense" (X OutFeatures [Activation]) "last dimension becomes out_features";
     DerivativeOf "derivative-of" (F Argnums HasAux [Word]) [makes_function]
         "a function that gives the derivative of what f gives, with 'value' beside its value";

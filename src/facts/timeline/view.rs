@@ -111,7 +111,7 @@ impl<'h> OptimizerView<'h> {
     }
 
     /// Whether who holds these holds the optimizer itself: as it is, or as an attribute of a module.
-    pub fn is_held_by(&self, objects: &ObjSet) -> bool {
+    pub(crate) fn is_held_by(&self, objects: &ObjSet) -> bool {
         let own = |value: &Value| value.as_obj() == Some(self.optimizer);
         let holds = |object: ObjId| self.heap.get(object).attrs.iter().any(|(_, value)| own(value));
         objects.contains(self.optimizer) || objects.iter().any(holds)
