@@ -13,7 +13,8 @@ Of each commit the files that trainlint reads are written into a folder of trees
 twice: all of them, and the file of the defect alone, where nothing else of the repository is there.
 
 A bug is hit where a finding of its rule, or of one that says the same (`SAME`), is at most three lines away, or in the
-same function (in a script: in the same statement of the module); a place that belongs to the finding counts, too. It is
+same function (in a script: in the same statement of the module; for some rules in the same file, see `ANYWHERE`); a
+place that belongs to the finding counts, too. It is
 seen with `--pedantic` where only a finding counts that is not shown otherwise. The fixed place is flagged where the
 same is true of the commit of the fix, with the same rule alone, and the fix does repair the defect.
 
@@ -56,6 +57,9 @@ SAME = [
     {"unsafe-root", "vanishing-epsilon"},
     {"missing-super-init", "unregistered-submodule"},
 ]
+
+#: Rules whose findings are where a sampler is made, while the call is missing in a loop of the same file.
+ANYWHERE = {"missing-set-epoch"}
 
 #: How many lines a finding may be away from the place.
 NEAR = 3
@@ -237,7 +241,7 @@ def check(binary: Path, folder: Path) -> list[dict]:
 
 def judge(row: Row, before: Path, after: Path, whole: list[dict], alone: list[dict], fixed: list[dict]) -> Seen:
     text = lines_of(before / row.path)
-    near = span(text, row.line)
+    near = range(1, len(text) + 1) if row.rule in ANYWHERE else span(text, row.line)
     rules = {row.rule}.union(*(some for some in SAME if row.rule in some))
     seen = Seen(sight(row.path, near, rules, whole), sight(row.path, near, rules, alone))
     new = lines_of(after / row.path)
@@ -250,6 +254,8 @@ def judge(row: Row, before: Path, after: Path, whole: list[dict], alone: list[di
 
 def place_after(row: Row, function: range, line: int) -> range:
     """Only the lines around what was repaired: elsewhere in its function another defect may be left."""
+    if row.rule in ANYWHERE:
+        return range(1, 1 << 30)
     return range(max(function.start, line - NEAR), min(function.stop, line + NEAR + 1))
 
 
