@@ -1,10 +1,12 @@
 //! Comparisons of what a model gave with what it should have given: they tell an evaluation.
 
-use crate::interp::{Checker, Interp, TensorCompare};
+use crate::apis::Transfer;
+use crate::interp::{AppliedLayer, Checker, Interp, TensorCompare};
 use crate::report::Confidence;
 use crate::values::{Source, Value};
 
-pub(super) static CHECKER: Checker = Checker { on_tensor_compare: Some(compared), ..Checker::SILENT };
+pub(super) static CHECKER: Checker =
+    Checker { on_tensor_compare: Some(compared), on_layer_applied: Some(judged), ..Checker::SILENT };
 
 /// What a model gave was compared with something that no model gave.
 pub(super) struct Scored;
@@ -13,6 +15,17 @@ fn compared(cx: &mut Interp<'_>, compare: &TensorCompare<'_>) {
     let (left, right) = (compare.left, compare.right);
     if is_by_model(left) != is_by_model(right) && is_held_against(left) && is_held_against(right) {
         cx.observe(compare.place, Scored, Confidence::High);
+    }
+}
+
+/// A criterion that nobody sees into gets what a model gave, and no graph comes of it.
+fn judged(cx: &mut Interp<'_>, applied: &AppliedLayer<'_>) {
+    let (call, is_criterion) = (applied.call, applied.transfer == Transfer::CriterionResult);
+    let is_idle = |value: &Value| {
+        is_by_model(value) && value.as_tensor().is_some_and(|tensor| !tensor.graph.is_live())
+    };
+    if is_criterion && call.rest.iter().any(is_idle) {
+        cx.observe(call.place, Scored, Confidence::High);
     }
 }
 
