@@ -1,7 +1,7 @@
 //! Detach points: where a value left behind the graph of what it was computed of, and which parameters that costs.
 
 use super::{Interp, Invocation};
-use crate::apis::Api;
+use crate::apis::{Api, Transfer};
 use crate::report::Place;
 use crate::values::tensor::union_detach_points;
 use crate::values::*;
@@ -29,7 +29,10 @@ impl<'p> Interp<'p> {
                 lost = lost.union(&nodes.leaves);
             }
         }
-        if lost.is_empty() {
+        let of_unknown = || call.nth_tensor(0).is_some_and(|tensor| matches!(tensor.graph, Graph::Unknown));
+        // Of a graph that is not known nobody can say what is lost; that it is left behind is sure.
+        let surely = api.transfer() == Some(Transfer::Detach) && of_unknown();
+        if lost.is_empty() && !surely {
             value
         } else {
             cut(&value, &DetachPoint { place: call.place, by: Some(api.name), lost })

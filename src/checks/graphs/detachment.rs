@@ -42,7 +42,9 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
         let Some(first) = optimizers.next() else { continue };
         // A leaf has nothing behind it, whatever an optimizer owns.
         let known = |step: &Stepping| {
-            loss.is_leaf || step.optimizer.is_some_and(|optimizer| owns_only_known(script, optimizer))
+            loss.is_leaf
+                || was_just_detached(loss)
+                || step.optimizer.is_some_and(|optimizer| owns_only_known(script, optimizer))
         };
         if !known(first) || !optimizers.all(known) || !is_detached(loss) || !seen.insert(at.place) {
             continue;
@@ -56,6 +58,12 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
         });
     }
     found
+}
+
+/// `loss.detach().backward()`: whatever was behind it.
+fn was_just_detached(loss: &Tensor) -> bool {
+    let points = loss.detach_points.iter().flat_map(|points| points.iter());
+    points.into_iter().any(|point| Some(point.place) == loss.made && point.by.is_some())
 }
 
 /// Parameters whose only way to a loss was detached.

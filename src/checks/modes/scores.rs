@@ -21,9 +21,8 @@ fn compared(cx: &mut Interp<'_>, compare: &TensorCompare<'_>) {
 /// A criterion that nobody sees into gets what a model gave, and no graph comes of it.
 fn judged(cx: &mut Interp<'_>, applied: &AppliedLayer<'_>) {
     let (call, is_criterion) = (applied.call, applied.transfer == Transfer::CriterionResult);
-    let is_idle = |value: &Value| {
-        is_by_model(value) && value.as_tensor().is_some_and(|tensor| !tensor.graph.is_live())
-    };
+    let is_idle =
+        |value: &Value| is_by_model(value) && value.as_tensor().is_some_and(|tensor| !tensor.graph.is_live());
     if is_criterion && call.rest.iter().any(is_idle) {
         cx.observe(call.place, Scored, Confidence::High);
     }
