@@ -165,6 +165,12 @@ impl Apis {
         self.shared.usual.iter().find(|(known, _)| *known == name).map(|(_, meant)| *meant)
     }
 
+    /// What a fix writes for a purpose, in full; the last table that says it counts.
+    pub fn repair(&self, purpose: &str) -> Option<&'static str> {
+        let of = |(known, _): &&(Ustr, Ustr)| known.as_str() == purpose;
+        self.shared.repairs.iter().rev().find(of).map(|(_, name)| name.as_str())
+    }
+
     /// Whether what this gives is random numbers.
     pub fn is_random(&self, name: &str) -> bool {
         self.shared.random.iter().any(|pattern| fits(pattern, name))

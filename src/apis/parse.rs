@@ -57,6 +57,8 @@ pub(crate) struct Shared {
     pub random: Vec<Ustr>,
     /// What a name stands for that a file uses and never binds.
     pub usual: Vec<(Ustr, Ustr)>,
+    /// What fixes write, by what it is for.
+    pub repairs: Vec<(Ustr, Ustr)>,
     /// Attributes and functions that the training protocol is about: a function without any of them does not matter.
     pub protocol: Vec<Ustr>,
     /// Texts of which a file must hold one to be worth rehearsing.
@@ -87,6 +89,7 @@ impl Shared {
         self.making.extend(other.making);
         self.random.extend(other.random);
         self.usual.extend(other.usual);
+        self.repairs.extend(other.repairs);
         self.protocol.extend(other.protocol);
         self.trigger.extend(other.trigger);
         self.copying.extend(other.copying);
@@ -142,18 +145,9 @@ impl<'a> Reader<'a> {
             "failures" => self.table.shared.failures = self.words(value)?,
             "frameworks" => self.table.shared.frameworks = self.words(value)?,
             "pure" => self.table.shared.pure = self.words(value)?,
-            "same" => {
-                for (alias, name) in self.table_of(value)? {
-                    let name = ustr(self.string(name)?.text);
-                    self.table.shared.same.push((ustr(alias.get_ref()), name));
-                }
-            }
-            "usual" => {
-                for (name, meant) in self.table_of(value)? {
-                    let meant = ustr(self.string(meant)?.text);
-                    self.table.shared.usual.push((ustr(name.get_ref()), meant));
-                }
-            }
+            "same" => self.table.shared.same = self.names_of(value)?,
+            "usual" => self.table.shared.usual = self.names_of(value)?,
+            "repairs" => self.table.shared.repairs = self.names_of(value)?,
             "roles" => {
                 for (role, value) in self.table_of(value)? {
                     let role_at = role.span().start;
@@ -184,6 +178,12 @@ impl<'a> Reader<'a> {
             _ => return Err(self.input.unknown(at, "key", key, FILE_KEYS.iter().copied())),
         }
         Ok(())
+    }
+
+    /// A table of names for names.
+    fn names_of(&self, value: &Value<'a>) -> Result<Vec<(Ustr, Ustr)>, ApiError> {
+        let names = self.table_of(value)?.iter();
+        names.map(|(name, meant)| Ok((ustr(name.get_ref()), ustr(self.string(meant)?.text)))).collect()
     }
 
     fn entry(&mut self, name: &str, offset: usize, value: &Value<'a>) -> Result<(), ApiError> {

@@ -129,4 +129,5 @@ pub(crate) const FILE_KEYS: &[&str] = &[
     "making",
     "random",
     "usual",
+    "repairs",
 ];

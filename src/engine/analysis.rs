@@ -45,6 +45,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
     let script = Script {
         project,
         file,
+        apis: settings.tables(),
         rehearsal: &rehearsal,
         memory: settings.target.memory,
         card: &settings.target.name,

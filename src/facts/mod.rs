@@ -24,7 +24,7 @@ pub(crate) use repairs::WrittenStep;
 pub use stand_ins::Repair;
 pub use untrained::Untrained;
 
-use crate::apis::index::Pins;
+use crate::apis::{Apis, index::Pins};
 use crate::names::Project;
 use crate::report::{Applicability, Confidence, Diagnostic, FileId, Place, Severity};
 use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight};
@@ -40,6 +40,8 @@ const NOTABLE_SHARE: f64 = 0.01;
 pub struct Script<'a> {
     pub project: &'a Project,
     pub file: FileId,
+    /// What fixes write stands in the tables.
+    pub apis: &'a Apis,
     pub rehearsal: &'a Rehearsal,
     /// Memory of the card the run is meant for.
     pub memory: u64,

@@ -290,19 +290,18 @@ impl<'p> Interp<'p> {
                 let env = self.open_module(*file, false);
                 self.heap.get_mut(env).set_attr(name, value);
             }
-            Value::Params(_) | Value::Tensor(_) if name != "grad" => {
+            Value::Params(params) => {
+                if name != "grad" {
+                    self.on_attribute_write(&AttributeWrite { receiver, name, value: &value, place });
+                }
+                self.set_params_attr(&params.clone(), name, &value, place);
+            }
+            Value::Tensor(tensor) if name != "grad" => {
                 self.on_attribute_write(&AttributeWrite { receiver, name, value: &value, place });
-                match receiver {
-                    Value::Params(params) => self.set_params_attr(&params.clone(), name, &value, place),
-                    Value::Tensor(tensor)
-                        if name == "requires_grad" && matches!(tensor.graph, Graph::Unknown) =>
-                    {
-                        self.doubt_handed_out();
-                    }
-                    _ => {}
+                if name == "requires_grad" && matches!(tensor.graph, Graph::Unknown) {
+                    self.doubt_handed_out();
                 }
             }
-            Value::Params(params) => self.set_params_attr(&params.clone(), name, &value, place),
             Value::Maybe(inner) => self.set_attr(&inner.clone(), name, value, place),
             _ if name == "grad" => self.set_grad(receiver, &value, place),
             Value::Unknown if name == "requires_grad" => self.doubt_handed_out(),

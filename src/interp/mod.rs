@@ -26,6 +26,7 @@ mod dtypes;
 mod effects;
 mod elements;
 mod engines;
+mod events;
 mod expr;
 mod formulas;
 mod functions;
@@ -67,13 +68,13 @@ pub(crate) use class::Base;
 pub(crate) use device::collect_tensors;
 use device::own_gpu;
 pub(crate) use elements::{bounded_index, index_parts, loop_indices};
-pub use hooks::{
-    Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, BackwardCall, Branch, Checker,
-    Compare, Constructed, ContainerWrite, Declared, ElementRead, ElementWrite, Exhausted,
-    ExpressionStatement, ForwardCall, FunctionApplied, Hooks, Instance, LayerCall, LoaderCall, LossCall,
-    MethodResult, Operation, OperationResult, Operator, Return, StackedLayer, TensorCompare, Test, Tried,
-    UnknownMethod, Update,
+pub use events::{
+    Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, BackwardCall, Branch, Compare,
+    Constructed, ContainerWrite, Declared, ElementRead, ElementWrite, Exhausted, ExpressionStatement,
+    ForwardCall, FunctionApplied, Instance, LayerCall, LoaderCall, LossCall, MethodResult, Operation,
+    OperationResult, Operator, Return, StackedLayer, TensorCompare, Test, Tried, UnknownMethod, Update,
 };
+pub use hooks::{Checker, Hooks};
 pub use invocation::{Call, Invocation, Passed};
 pub(crate) use modules::mark_graph;
 pub(crate) use parameters::is_parameter;

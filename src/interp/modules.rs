@@ -1,6 +1,6 @@
 //! Modules: what their calls do and give, their mode, and what lies inside them.
 
-use super::hooks::TracePoint;
+use super::events::TracePoint;
 use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall, StackedLayer};
 use super::{call_path::Hop, class::Base, parameters::is_parameter};
 use crate::apis::{Api, Mark, Transfer};

@@ -9,7 +9,7 @@ const ORDER: [&str; 15] = [
     "render", "replay", "lsp", "cli",
 ];
 
-fn rust_files(folder: &Path, out: &mut Vec<PathBuf>) {
+pub(crate) fn rust_files(folder: &Path, out: &mut Vec<PathBuf>) {
     for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if path.is_dir() {
             rust_files(&path, out);

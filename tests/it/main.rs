@@ -3,6 +3,7 @@
 #![allow(
     clippy::expect_used,
     clippy::panic,
+    clippy::too_many_lines,
     clippy::unreachable,
     clippy::unwrap_used,
     reason = "a test stops where it is wrong"
@@ -23,6 +24,7 @@ mod fixtures;
 mod formats;
 mod harness;
 mod hostile;
+mod inside;
 mod integrations;
 mod layers;
 mod lsp;

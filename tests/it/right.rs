@@ -28,6 +28,7 @@ fn replays(project: &Project, of: impl Fn(&Script) -> Vec<Replay> + Sync) -> Vec
         let script = Script {
             project,
             file,
+            apis: settings.tables(),
             rehearsal: &rehearsal,
             memory: 1 << 34,
             card: "a card",

@@ -132,7 +132,7 @@ fn is_live(value: &Value) -> bool {
 fn unrecorded<'a>(script: &Script<'a>, idle: &IdleGraph) -> Option<Unrecorded> {
     let place = idle.at.place;
     let draft = script.draft(place.file);
-    let (said, mut edits) = draft.say("torch.no_grad")?;
+    let (said, mut edits) = draft.say(script.apis.repair("no-gradients")?)?;
     if let Some(at) = function_to_decorate(script, place, draft) {
         edits.push(draft.insert(at.start, format!("{}@{said}()\n", at.indent)));
         return Some(Unrecorded { by_decorator: true, said, edits });

@@ -41,10 +41,14 @@ fn check(script: &Script, out: &mut Findings) {
 
 /// The container of layers as one that the framework looks into, and what it is called here.
 fn registered(script: &Script, place: Place, hidden: &UnregisteredParts) -> Option<(String, Vec<Edit>)> {
-    let kind = if hidden.part.ends_with("Parameter") { "Parameter" } else { "Module" };
-    let shape = if hidden.container == "dict" { "Dict" } else { "List" };
+    let purpose = match (hidden.part.ends_with("Parameter"), hidden.container == "dict") {
+        (true, true) => "parameter-dict",
+        (true, false) => "parameter-list",
+        (false, true) => "module-dict",
+        (false, false) => "module-list",
+    };
     let draft = script.draft(place.file);
-    let (said, mut edits) = draft.say(&format!("torch.nn.{kind}{shape}")).filter(|_| hidden.alike)?;
+    let (said, mut edits) = draft.say(script.apis.repair(purpose)?).filter(|_| hidden.alike)?;
     let container = match hidden.container {
         // A tuple has no place of its own: the first part has.
         "tuple" => draft.expr(draft.assigned_value(place.span)?),

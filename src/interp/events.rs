@@ -1,0 +1,278 @@
+//! What the events of the rehearsal tell: plain views of what happened, without a word about whether it is right.
+
+use super::{Call, Invocation};
+use crate::apis::{Api, EffectSpec, Transfer, Verb};
+use crate::report::Place;
+use crate::syntax::{BinaryOp, Block, CompareOp, ExprId, Handler, StmtId};
+use crate::trace::Exit;
+use crate::values::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// An instance, and its constructor.
+pub struct Constructed {
+    pub object: ObjId,
+    /// The name of `__init__` where it is defined.
+    pub constructor: Place,
+}
+
+/// A call that was not followed to its end.
+pub struct Abandoned<'e> {
+    pub receiver: Option<&'e Value>,
+}
+
+/// `receiver.name = value`.
+pub struct AttributeWrite<'e> {
+    pub receiver: &'e Value,
+    pub name: Ustr,
+    pub value: &'e Value,
+    pub place: Place,
+}
+
+/// `target = value`.
+pub struct Assignment {
+    pub target: ExprId,
+    pub value: ExprId,
+    /// The moment at which the value began to be evaluated.
+    pub began: u32,
+    /// A checker may follow it under a mark of its own.
+    pub result: RefCell<Value>,
+}
+
+/// `target += …`
+pub struct Update<'e> {
+    pub target: ExprId,
+    pub before: &'e Value,
+    pub result: RefCell<Value>,
+}
+
+/// `into.append(value)`, `into[computed] = value`, `into += values`
+pub struct ContainerWrite<'e> {
+    pub container: ObjId,
+    pub into: ExprId,
+    pub place: Place,
+    pub value: &'e RefCell<Value>,
+}
+
+/// An iterator that is gone through once more.
+pub struct Exhausted<'e> {
+    pub iterator: &'e Value,
+    /// Where it is gone through now, where it was to its end, and where it was made.
+    pub place: Place,
+    pub first: Place,
+    pub made: Place,
+}
+
+/// An object that a call made.
+pub struct Instance {
+    pub object: ObjId,
+    pub place: Place,
+}
+
+/// A call of a module.
+pub struct ForwardCall<'e> {
+    pub module: ObjId,
+    pub call: &'e Call,
+}
+
+/// A call of a layer, as it is written.
+pub struct LayerCall<'e> {
+    pub layer: ObjId,
+    pub call: &'e Call,
+}
+
+/// A layer that computes as a function of the tables does.
+pub struct AppliedLayer<'e> {
+    pub layer: ObjId,
+    pub transfer: Transfer,
+    pub call: &'e Invocation<'e>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    Binary(BinaryOp),
+    Compare,
+}
+
+/// `left operator right`, of two tensors.
+pub struct Operation<'e> {
+    pub operator: Operator,
+    pub left: &'e Rc<Tensor>,
+    pub right: &'e Rc<Tensor>,
+    pub place: Place,
+}
+
+/// The same, and what it gave; a checker may change what is known of it.
+pub struct OperationResult<'e> {
+    pub operator: Operator,
+    pub left: &'e Rc<Tensor>,
+    pub right: &'e Rc<Tensor>,
+    pub place: Place,
+    pub result: RefCell<Value>,
+}
+
+/// A layer that was called because the stack that holds it was.
+pub struct StackedLayer {
+    /// Where the layer was put into the stack.
+    pub made: Place,
+    /// Where the stack was called.
+    pub called: Place,
+    /// The point at which the layer began to run.
+    pub began: TracePoint,
+}
+
+/// A call of a loss.
+pub struct LossCall<'e> {
+    pub input: &'e Value,
+    pub target: &'e Value,
+    pub call: &'e Invocation<'e>,
+}
+
+/// An effect of a call, as the tables declare it.
+pub struct Declared<'e> {
+    pub effect: &'e EffectSpec,
+    pub call: &'e Invocation<'e>,
+}
+
+impl Declared<'_> {
+    pub fn verb(&self) -> Verb {
+        self.effect.verb
+    }
+
+    /// An operand of the effect; `None` of Python where the entry names no such operand.
+    pub fn arg(&self, index: usize) -> Value {
+        self.effect.args.get(index).map_or(Value::None, |arg| self.call.value_of(arg))
+    }
+}
+
+/// A call of a framework, and what it gave.
+pub struct ApiResult<'e> {
+    pub call: &'e Invocation<'e>,
+    pub value: &'e Value,
+}
+
+/// `receiver.method(...)`, where the tables know the method.
+pub struct MethodResult<'e> {
+    pub api: &'e Api,
+    pub receiver: &'e Value,
+    /// The receiver comes first.
+    pub call: &'e Call,
+}
+
+/// `something.name(...)`
+pub struct UnknownMethod {
+    pub name: Ustr,
+    pub place: Place,
+}
+
+/// A statement that is an expression, and what it came to.
+pub struct ExpressionStatement<'e> {
+    pub expr: ExprId,
+    pub value: &'e Value,
+}
+
+/// `left == right`
+pub struct TensorCompare<'e> {
+    pub left: &'e Value,
+    pub right: &'e Value,
+    pub place: Place,
+}
+
+/// The call that makes a loader.
+pub struct LoaderCall<'e> {
+    pub call: &'e Invocation<'e>,
+    pub dataset: &'e Value,
+    pub sample_order: SampleOrder,
+}
+
+/// A call that walks back through the graph of a loss.
+pub struct BackwardCall<'e> {
+    pub loss: &'e Tensor,
+    /// Modules and parameters that the graph is known to lead to.
+    pub leaves: &'e ObjSet,
+    pub call: &'e Invocation<'e>,
+}
+
+/// A `try` statement that has handlers.
+pub struct Tried<'e> {
+    pub handlers: &'e [Handler],
+    pub began: TracePoint,
+}
+
+/// A point of the rehearsal, by what it had left behind until then.
+#[derive(Clone, Copy)]
+pub struct TracePoint {
+    pub(super) nodes: usize,
+    pub(super) observations: usize,
+}
+
+/// `left op right`, of values that are no tensors.
+pub struct Compare<'e> {
+    pub op: CompareOp,
+    pub left: &'e Value,
+    pub right: &'e Value,
+}
+
+/// A test of an `if`, and what it gave.
+pub struct Test<'e> {
+    pub expr: ExprId,
+    pub value: &'e Value,
+    /// The moment at which it began to be evaluated.
+    pub began: u32,
+}
+
+/// An `if`.
+pub struct Branch<'p> {
+    /// The tests, and what runs where they hold.
+    pub arms: &'p [(ExprId, Block)],
+    pub otherwise: &'p [StmtId],
+    /// The only arm that can run, where the tests decide that; `otherwise` comes after all others.
+    pub taken: Option<usize>,
+    /// The moment at which the first test began to be evaluated.
+    pub began: u32,
+}
+
+/// How an arm of an `if` ended.
+pub struct ArmEnd {
+    /// `None` where the statement after the `if` is next.
+    pub exit: Option<Exit>,
+}
+
+/// `return value`.
+pub struct Return<'e> {
+    pub expr: Option<ExprId>,
+    pub value: &'e Value,
+}
+
+/// `tensor[at]`, where nothing but indices of loops picks.
+pub struct ElementRead<'e> {
+    pub tensor: &'e Tensor,
+    /// The indices that pick, also those of the views that led here.
+    pub at: &'e [Nth],
+    /// What is read.
+    pub part: &'e Tensor,
+    pub place: Place,
+}
+
+/// `tensor[index] = value`
+pub struct ElementWrite<'e> {
+    pub tensor: &'e Tensor,
+    pub index: &'e Value,
+    /// The indices of loops that pick, also those of the views that led here.
+    pub at: &'e [Nth],
+    pub value: &'e Value,
+    /// What is written, as far as it is computed of elements at the same indices.
+    pub formula: Option<&'e Formula>,
+    pub place: Place,
+}
+
+/// The forward of a custom autograd function, after it ran.
+pub struct FunctionApplied<'e> {
+    pub class: ObjId,
+    pub forward: &'e Closure,
+    pub context: &'e Value,
+    pub inputs: &'e [Value],
+    pub result: &'e Value,
+    pub place: Place,
+}
