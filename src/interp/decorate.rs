@@ -67,10 +67,7 @@ impl<'p> Interp<'p> {
         let function = tree.function(closure.function);
         let FunctionBody::Block(body) = &function.body else { return false };
         let Some((last, before)) = body.split_last() else { return false };
-        let raised = match tree.stmt(*last).kind {
-            StmtKind::Raise(Some(raised)) => raised,
-            _ => return false,
-        };
+        let StmtKind::Raise(Some(raised)) = tree.stmt(*last).kind else { return false };
         let raised = match tree.expr(raised).kind {
             ExprKind::Call { callee, .. } => callee,
             _ => raised,

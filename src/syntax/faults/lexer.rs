@@ -217,7 +217,7 @@ impl<'t> Lexer<'t> {
                 ' ' | '\t' | '\r' | '\x0c' => self.at += 1,
                 '#' => {
                     self.at = memchr::memchr(b'\n', self.rest().as_bytes())
-                        .map_or(self.text.len(), |end| self.at + end)
+                        .map_or(self.text.len(), |end| self.at + end);
                 }
                 '\\' => {
                     if self.continuation() {
