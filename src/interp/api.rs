@@ -353,9 +353,9 @@ impl<'p> Interp<'p> {
     }
 
     /// `nn.Parameter(data)`: a leaf of its own.
-    pub(super) fn parameter(&mut self, call: &Invocation) -> Value {
+    pub(super) fn parameter(&mut self, call: &Invocation, trainable: &Value) -> Value {
         let data = call.nth_tensor(0);
-        let learns = self.truth(&call.nth(1)) != Some(false);
+        let learns = self.truth(trainable) != Some(false);
         let class = self.apis.class_of(Role::Parameter).map_or(ClassRef::Builtin, ClassRef::Api);
         let state =
             ModuleState { weights: Learned::Own(None), frozen: Some(!learns), ..ModuleState::default() };

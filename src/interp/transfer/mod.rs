@@ -54,7 +54,7 @@ macro_rules! functions {
 functions! {
     Activated => batched::activated,
     ActivationLayer => |interp, call| interp.activation(&call.operand(Slot::Inputs), &call.operand(Slot::Activation), call.place),
-    AddedWeight => |interp, call| interp.parameter(call),
+    AddedWeight => |interp, call| interp.parameter(call, &call.operand(Slot::Trainable)),
     ApplyFunction => |interp, call| interp.applied_function(call),
     Arange => factory::arange,
     Argmax => reduce::argmax,
@@ -170,7 +170,7 @@ functions! {
     Pad => layers::pad,
     PaddedPair => layers::padded_pair,
     ParamGroups => |interp, call| interp.param_groups(call),
-    Parameter => |interp, call| interp.parameter(call),
+    Parameter => |interp, call| interp.parameter(call, &call.nth(1)),
     Parameters => |interp, call| interp.all_parameters(call),
     Permute => shape::permute,
     Place => convert::place,
