@@ -31,6 +31,10 @@ impl<'p> Interp<'p> {
         match loss.bare() {
             Value::Tensor(tensor) => {
                 let (leaves, others) = match &tensor.graph {
+                    // Its graph begins at itself: nothing that anybody steps gets a gradient.
+                    Graph::Live(nodes) if tensor.is_leaf && nodes.own && !nodes.maybe => {
+                        (nodes.leaves.clone(), false)
+                    }
                     Graph::Live(nodes) if !nodes.maybe => (nodes.leaves.clone(), nodes.others),
                     Graph::Live(_) | Graph::Unknown => (ObjSet::default(), true),
                     Graph::None => (ObjSet::default(), false),

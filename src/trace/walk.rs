@@ -24,7 +24,7 @@ pub trait Protocol {
     fn event(&mut self, state: &mut Self::State, event: &Self::Event, way: &Way);
 
     /// Whether a loop's head is what came before it or what came round; if not, it is what came round.
-    fn joins_entry(&self) -> bool {
+    fn joins_entry(&self, _body: &[Node<Self::Event>]) -> bool {
         true
     }
 
@@ -274,7 +274,7 @@ impl<P: Protocol> Walker<'_, P> {
         for _ in 0..MOST_PASSES {
             let ends = self.iteration(id, body, head.clone());
             let round = ends.next.iter().chain(&ends.continues).cloned();
-            let next = self.merge(round).map(|end| match self.protocol.joins_entry() {
+            let next = self.merge(round).map(|end| match self.protocol.joins_entry(body) {
                 true => self.protocol.join(&head, &end),
                 false => end,
             });

@@ -68,7 +68,7 @@ fn check(script: &Script, out: &mut Findings) {
         let finding = script
             .finding(RULE.id, severity, at, message)
             .because(script.rehearsal.loop_info(*innermost).place, "in this loop")
-            .note("names and graphs of all models stay in one global state, so that each is slower to build")
+            .note("names and graphs of all models stay in one global state, which grows with each of them")
             .help("call `keras.backend.clear_session()` before each model");
         out.push(finding, at);
     }

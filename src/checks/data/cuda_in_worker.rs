@@ -40,7 +40,7 @@ fn report(script: &Script, at: &At, work: &Work, (place, how): (Place, OnGpu), o
     }
     out.push(
         finding
-            .note("CUDA cannot be initialised again in a forked process: the first batch ends the run")
+            .note("a process forked from one that has used CUDA cannot use it: the first batch ends the run")
             .help("keep samples on the CPU, and move each batch in the training loop"),
         &at,
     );

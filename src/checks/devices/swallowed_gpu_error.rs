@@ -23,7 +23,7 @@ fn check(script: &Script, out: &mut Findings) {
             (
                 Severity::Warning,
                 "a step that fails is skipped, and the training goes on",
-                "a failing GPU fails in every step from then on, and the run ends without having trained",
+                "after a failed kernel every later step fails, too; without memory, this batch is lost and nobody counts it",
             )
         } else {
             (

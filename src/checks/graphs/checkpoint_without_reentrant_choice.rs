@@ -47,7 +47,7 @@ fn check(script: &Script, out: &mut Findings) {
         out.push(
             script
                 .finding(RULE.id, RULE.severity, at, format!("`{name}` recomputes in the way that this version of the framework prefers"))
-                .note("the reentrant way gives no gradients where no input asks for them, and PyTorch is about to change the default")
+                .note("the reentrant way gives no gradients where no input asks for them; PyTorch will refuse not to choose")
                 .fix(fix.map(|edits| Fix::guess("pass `use_reentrant=False`", edits)))
                 .help("pass `use_reentrant=False`"),
             at,

@@ -56,7 +56,12 @@ fn check(script: &Script, out: &mut Findings) {
             finding = finding.because(made, "the targets come from here");
         }
         let note = match target.fault {
-            TargetFault::Wider => "the backward pass of this loss ends the run",
+            TargetFault::Wider => {
+                "its backward pass ends the run; only `mse_loss` of PyTorch 2.15 or later converts by itself"
+            }
+            TargetFault::WholeNumbers => {
+                "this ends the run; only `mse_loss` of PyTorch 2.15 or later converts by itself"
+            }
             _ => "the loss, or its backward pass, ends the run",
         };
         let fix = fix.map(|edits| Fix::safe(format!("add `{cast}` to the targets"), edits));

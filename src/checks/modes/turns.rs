@@ -135,7 +135,7 @@ impl Protocol for Turn<'_, '_> {
     }
 
     /// The second iteration decides: what was before the loop says nothing about the way round.
-    fn joins_entry(&self) -> bool {
+    fn joins_entry(&self, _body: &[Node]) -> bool {
         false
     }
 

@@ -6,6 +6,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::timeline::{Certainty, Kind, OptimizerEvent, Parts, run};
 use crate::facts::{Findings, Repair, Script};
 use crate::report::{Edit, Fix, Place, Severity, Span};
+use crate::syntax::{StmtId, StmtKind};
 use crate::trace::{At, Effect};
 
 pub(super) static RULE: Rule = Rule {
@@ -129,6 +130,13 @@ fn is_touch(event: &OptimizerEvent) -> bool {
 fn clear_moved(script: &Script, clear: &ClearedEarly) -> Option<Vec<Edit>> {
     let (draft, [clearing, _]) = in_one_function(script, [clear.at.place, clear.step])?;
     let line = draft.line_at(clearing)?;
+    // What clears parameter by parameter, in a loop of its own, is more than one statement.
+    let is_for = |stmt: &&StmtId| matches!(draft.statement(**stmt).kind, StmtKind::For { .. });
+    let around = draft.statements_around(clearing);
+    let loop_around = around.iter().rfind(is_for).map(|stmt| draft.statement(*stmt).span);
+    if loop_around.is_some_and(|around| !around.contains(clear.step.span)) {
+        return None;
+    }
     if clear.kind == Misplaced::EveryMicroBatch {
         return draft.move_after(line, draft.line_at(clear.step.span)?);
     }

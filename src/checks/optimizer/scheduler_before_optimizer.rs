@@ -166,8 +166,22 @@ fn step_after<'m>(
         Some(iteration) => steps.find(|step| step.is_in(*iteration)),
         // What is called for each epoch begins with its schedule.
         None if timeline.seeded.is_some() => steps.find(|step| !step.loops.is_empty()),
-        None => None,
+        // A loop over a few known values, which was run value by value.
+        None => step_until_again(moments, early),
     }
+}
+
+/// The step between a step of a schedule and the next at the same place.
+fn step_until_again<'m>(
+    moments: &'m [Moment<Powerset<Progress>>],
+    early: &OptimizerEvent,
+) -> Option<&'m OptimizerEvent> {
+    let events = || moments.iter().map(|moment| &*moment.event);
+    let first = events().position(|event| std::ptr::eq(event, early))?;
+    let is_schedule = |event: &OptimizerEvent| matches!(event.kind, Kind::Schedule { .. });
+    let again =
+        events().skip(first + 1).position(|event| is_schedule(event) && event.place == early.place)?;
+    events().skip(first + 1).take(again).find(|event| matches!(event.kind, Kind::Step { .. }))
 }
 
 /// A step of a schedule moved behind the statement in which its optimizer first steps.

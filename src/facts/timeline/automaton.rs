@@ -1,8 +1,8 @@
 //! Transition tables over a timeline: a protocol of training is an enum of states, what each event makes of them,
 //! and what is known where paths meet. Running one gives every event that is reached with the state before it.
 
-use super::{OptimizerEvent, Timeline};
-use crate::trace::{Protocol, Way, When, walk};
+use super::{OptimizerEvent, Timeline, any};
+use crate::trace::{Node, Protocol, Way, When, walk};
 use std::rc::Rc;
 
 /// A transition table over the events of one optimizer.
@@ -74,8 +74,9 @@ impl<A: Automaton> Protocol for Run<A> {
         *state = A::next(state.clone(), event);
     }
 
-    fn joins_entry(&self) -> bool {
-        A::LOOP_HEAD == LoopHead::EntryOrBackEdge
+    fn joins_entry(&self, body: &[Node<Rc<OptimizerEvent>>]) -> bool {
+        // A loop without a backward is part of an iteration, which began before it.
+        A::LOOP_HEAD == LoopHead::EntryOrBackEdge || !any(body, &OptimizerEvent::is_backward)
     }
 
     fn first_round_only(&self) -> bool {

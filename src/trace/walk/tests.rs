@@ -33,7 +33,7 @@ impl Protocol for Spelling {
         a | b
     }
 
-    fn joins_entry(&self) -> bool {
+    fn joins_entry(&self, _body: &[Node]) -> bool {
         !self.back_edge_only
     }
 
