@@ -60,6 +60,7 @@ mod scope;
 mod singularities;
 mod stmt;
 mod streams;
+mod templates;
 pub mod transfer;
 mod unconstructed;
 

@@ -18,7 +18,7 @@ const FUEL: u32 = 300_000;
 
 /// Steps of these for each function that nothing calls: what a library's function needs, but not
 /// what a test needs that runs half of the library.
-const FUEL_A_FUNCTION: u32 = 30_000;
+pub(super) const FUEL_A_FUNCTION: u32 = 30_000;
 
 /// Rehearses a file of the project.
 pub fn rehearse(
@@ -38,6 +38,7 @@ impl<'p> Interp<'p> {
     pub(super) fn run(&mut self, file: FileId) {
         self.script(file);
         self.uncalled(file);
+        self.templates(file);
         self.on_file_end(file);
         self.unconstructed(file);
         self.making_forwards(file);
@@ -197,7 +198,7 @@ impl<'p> Interp<'p> {
 
     /// Which functions of a file mention anything that the rules are about, or another that does: the
     /// loop may be in one method and the step in the next.
-    fn mattering(&self, file: FileId) -> Vec<bool> {
+    pub(super) fn mattering(&self, file: FileId) -> Vec<bool> {
         let (tree, names) = (self.tree(file), &self.module(file).names);
         let mentions = |index: usize, words: &[Ustr]| {
             words.iter().any(|word| names.scopes[index].mentions.contains(*word))
@@ -258,13 +259,17 @@ impl<'p> Interp<'p> {
         if let Some(closure) = closure {
             self.run_seeded(key, &closure, receiver, definition, place);
         }
+        self.end_seed();
+    }
+
+    pub(super) fn end_seed(&mut self) {
         self.frames.pop();
         self.seeded = None;
         self.trust = Confidence::High;
         self.grad = Some(true);
     }
 
-    fn run_seeded(
+    pub(super) fn run_seeded(
         &mut self,
         key: FnKey,
         closure: &Rc<Closure>,
@@ -293,7 +298,8 @@ impl<'p> Interp<'p> {
             if receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name)) {
                 value = self.as_hooks_are_called(closure, param, value);
             }
-            call.keywords.push((param.name, Passed { value, place: Place::new(key.file, param.span) }));
+            let place = Place::new(closure.file, param.span);
+            call.keywords.push((param.name, Passed { value, place }));
         }
         if receiver.as_ref().is_some_and(|receiver| self.computes(receiver, definition)) {
             call = self.at_home(closure, &call);

@@ -1,0 +1,97 @@
+//! Methods that a class inherits and that call what it overrides: the loop is in the base class, the step in the
+//! class. Each is rehearsed with an instance of the class, where nothing calls the overriding method.
+
+use super::{Interp, class::Base, run::FUEL_A_FUNCTION};
+use crate::report::{FileId, Place};
+use crate::syntax::{ClassId, FnId};
+use crate::trace::FnKey;
+use crate::values::*;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// So many inherited methods are rehearsed for one class.
+const MOST_TEMPLATES: usize = 4;
+
+impl<'p> Interp<'p> {
+    pub(super) fn templates(&mut self, file: FileId) {
+        let mattering = self.mattering(file);
+        let classes = self.tree(file).classes.len() as u32;
+        for class in (0..classes).map(ClassId) {
+            if self.tree(file).class(class).parent.is_some() {
+                continue;
+            }
+            let own = self.waiting_methods(file, class, &mattering);
+            if own.is_empty() {
+                continue;
+            }
+            for template in self.inherited_callers(file, class, &own) {
+                if self.is_out_of_fuel() {
+                    self.out.out_of_fuel = true;
+                    return;
+                }
+                self.floor = self.fuel.saturating_sub(FUEL_A_FUNCTION);
+                self.run_template(file, class, own[0].1, &template);
+                self.floor = 0;
+            }
+        }
+    }
+
+    /// The methods of a class that matter, and that nothing calls.
+    fn waiting_methods(&self, file: FileId, class: ClassId, mattering: &[bool]) -> Vec<(Ustr, FnKey)> {
+        let functions = self.tree(file).functions.iter().enumerate();
+        let own = functions.filter(|(index, function)| mattering[*index] && function.class == Some(class));
+        own.map(|(index, function)| (function.name, FnKey { file, function: FnId(index as u32) }))
+            .filter(|(name, key)| !name.starts_with("__") && !self.out.called.contains(key))
+            .collect()
+    }
+
+    /// Inherited methods that call one of these, as the class finds them.
+    fn inherited_callers(&mut self, file: FileId, class: ClassId, own: &[(Ustr, FnKey)]) -> Vec<Rc<Closure>> {
+        let Some(object) = self.object_of_class(file, class) else { return Vec::new() };
+        let mut found: Vec<Rc<Closure>> = Vec::new();
+        for base in self.lineage(ClassRef::Project(object)).into_iter().skip(1) {
+            let Base::Project(base) = base else { continue };
+            let State::Class(state) = self.heap.get(base).state.clone() else { continue };
+            let methods: Vec<Ustr> = self.methods_that_mention(&state, own);
+            for name in methods {
+                if let Some(Value::Function(closure)) = self.find_attr(object, name)
+                    && closure.file == state.file
+                    && self.tree(closure.file).function(closure.function).class == Some(state.class)
+                    && found.len() < MOST_TEMPLATES
+                {
+                    found.push(closure);
+                }
+            }
+        }
+        found
+    }
+
+    fn methods_that_mention(&self, state: &ClassState, own: &[(Ustr, FnKey)]) -> Vec<Ustr> {
+        let names = &self.module(state.file).names;
+        let functions = self.tree(state.file).functions.iter().enumerate();
+        let mentions = |index: usize| {
+            own.iter().any(|(name, _)| names.scope(FnId(index as u32)).mentions.contains(*name))
+        };
+        functions
+            .filter(|(index, function)| function.class == Some(state.class) && mentions(*index))
+            .map(|(_, function)| function.name)
+            .filter(|name| !name.starts_with("__"))
+            .collect()
+    }
+
+    fn object_of_class(&self, file: FileId, class: ClassId) -> Option<ObjId> {
+        let env = self.modules.get(&file).map(|module| module.env)?;
+        self.heap.attr(env, self.tree(file).class(class).name)?.as_obj()
+    }
+
+    fn run_template(&mut self, file: FileId, class: ClassId, key: FnKey, template: &Rc<Closure>) {
+        let Some(env) = self.modules.get(&file).map(|module| module.env) else { return };
+        let definition = self.tree(template.file).function(template.function);
+        let place = Place::new(template.file, definition.name_span);
+        self.push_frame(env, file, None, None);
+        if let Some(receiver) = self.seeded_receiver(file, class, place) {
+            self.run_seeded(key, template, Some(receiver), definition, place);
+        }
+        self.end_seed();
+    }
+}
