@@ -86,6 +86,8 @@ impl<'p> Interp<'p> {
         }
         if self.may_break_off() {
             self.lose_track(&iterable);
+        } else if matches!(iterable.bare(), Value::Params(_)) {
+            self.without_round();
         }
         self.block(otherwise)
     }
@@ -115,6 +117,15 @@ impl<'p> Interp<'p> {
         match any {
             Value::Int(num) if num.tag == Tag::Counter => Over::Counter,
             _ => Over::Other,
+        }
+    }
+
+    /// The variable of a loop over parameters stands for all of them: what its body does to it is done to each, once.
+    fn without_round(&mut self) {
+        let Some(open) = self.trace.last_mut() else { return };
+        match open.pop() {
+            Some(Node::Loop { body, .. }) if !has_exits(&body) => open.extend(body),
+            other => open.extend(other),
         }
     }
 
@@ -237,6 +248,15 @@ impl<'p> Interp<'p> {
     pub fn in_loop(&self) -> bool {
         !self.active.is_empty()
     }
+}
+
+/// Whether a way through a loop's body leaves out what comes later in it.
+fn has_exits(body: &[Node]) -> bool {
+    body.iter().any(|node| match node {
+        Node::Exit(_) => true,
+        Node::Branch { arms, .. } => arms.iter().any(|arm| has_exits(arm)),
+        _ => false,
+    })
 }
 
 /// Whether a loop's body may end the loop itself.
