@@ -114,7 +114,10 @@ pub(crate) fn derived(interp: &mut Interp, call: &Invocation) -> Value {
     }
     let tensors = tensors_of(interp, &all);
     let refs: Vec<&Tensor> = tensors.iter().map(Rc::as_ref).collect();
-    Value::tensor(result(interp, call.place, &refs))
+    let result = result(interp, call.place, &refs);
+    // Of complex numbers real ones may be computed, as by an inverse transform.
+    let dtype = result.dtype.filter(|dtype| *dtype != DType::Complex64);
+    Value::tensor(Tensor { dtype, ..result })
 }
 
 /// `tuple-of x …`; of one sequence its items.

@@ -55,6 +55,12 @@ fn indent_of(text: &str, span: Span) -> Option<&str> {
     (line.is_empty() || line.ends_with('\n')).then(|| before[line.len()..].trim_start_matches('\x0c'))
 }
 
+/// `f(a=1, b)`
+fn is_late(args: &[Arg]) -> bool {
+    let named = args.iter().position(|arg| matches!(arg.kind, ArgKind::Keyword(_)));
+    named.is_some_and(|at| args[at..].iter().any(|arg| arg.kind == ArgKind::Positional))
+}
+
 /// `print x`, and `async` where a name is expected.
 fn is_old(text: &str, tree: &Tree, kind: &ExprKind) -> bool {
     match kind {
@@ -67,7 +73,7 @@ fn is_old(text: &str, tree: &Tree, kind: &ExprKind) -> bool {
                 !text[callee.span.end as usize..].trim_start_matches([' ', '\t', '\\', '\n']).starts_with('(')
             };
             let is_async = |arg: &Arg| matches!(arg.kind, ArgKind::Keyword(name) if name == "async");
-            (may_be_statement && is_statement()) || args.iter().any(is_async)
+            (may_be_statement && is_statement()) || args.iter().any(is_async) || is_late(args)
         }
         _ => false,
     }

@@ -95,13 +95,31 @@ pub fn faults(text: &str, tree: &Tree, pieces: &[Span]) -> Faults {
     all
 }
 
+/// What stands between the markers of a conflict is told as the conflict, whatever else is wrong with it.
+fn beside_conflicts(text: &str, mut found: Vec<Fault>) -> Vec<Fault> {
+    let ending = |start: u32| {
+        let end = text[start as usize..].find("\n>>>>>>>");
+        end.map_or(text.len() as u32, |end| start + end as u32)
+    };
+    let is_conflict = |fault: &&Fault| fault.kind == FaultKind::Conflict;
+    let conflicts: Vec<Span> = found
+        .iter()
+        .filter(is_conflict)
+        .map(|fault| Span::new(fault.span.start, ending(fault.span.start)))
+        .collect();
+    let inside = |fault: &Fault| conflicts.iter().any(|conflict| conflict.contains(fault.span));
+    found.retain(|fault| fault.kind == FaultKind::Conflict || !inside(fault));
+    found
+}
+
 fn of_piece(text: &str, piece: Span) -> (Vec<Fault>, bool) {
     let part = &text[piece.range()];
     let scanned = lexer::scan(part);
     if scanned.is_template {
         return (Vec::new(), false);
     }
-    let (mut found, is_newer) = Parser::new(part, scanned).run();
+    let (found, is_newer) = Parser::new(part, scanned).run();
+    let mut found = beside_conflicts(part, found);
     for fault in &mut found {
         for span in std::iter::once(&mut fault.span).chain(&mut fault.since) {
             (span.start, span.end) = (span.start + piece.start, span.end + piece.start);

@@ -36,10 +36,7 @@ fn each_broken_place_is_told_once() {
         ("if x = 3:\n    pass\n", vec![(1, AssignedInTest)]),
         ("x.cuda(async=True)\n", vec![(1, Keyword)]),
         ("x = \n", vec![(1, Expected("an expression"))]),
-        (
-            "this is english\nand so is this line\nand this\nx = 1\n",
-            vec![(1, Expected("the end of the line"))],
-        ),
+        ("this is english\nand so is this line\nand this\nx = 1\n", vec![(2, Expected("an expression"))]),
         ("x = 12abc\n", vec![(1, Number)]),
         ("x = 1，2\n", vec![(1, Character)]),
         ("for x in y:\n    f(\n    if x:\n        z\n", vec![(2, Unclosed)]),
