@@ -39,7 +39,7 @@ test("a workspace that is not trusted does not decide what is executed", async (
   await workbench.openFile("train.py");
   await workbench.squiggles(3);
   assert.match(await workbench.statusTooltip(), /this extension/);
-  assert.match(await workbench.page.locator(".statusbar").innerText(), /Restricted Mode/);
+  await workbench.page.locator(".statusbar-item", { hasText: "Restricted Mode" }).waitFor();
   for (const folder of ["bin", ".venv/bin"]) {
     assert.ok(!existsSync(join(workspace, folder, "executed")), `${folder}/trainlint was executed`);
   }

@@ -20,7 +20,7 @@ test("findings are underlined where they are", async () => {
   await workbench.openFile("train.py");
   await workbench.squiggles(3);
   for (const text of ["criterion(model(x), y)", "optimizer.step()", "total +="]) {
-    await workbench.assertUnderlined(text.replace(" +=", ""), text);
+    await workbench.underlined(text.replace(" +=", ""), text);
   }
   await sitting.screenshot("1-squiggles");
 });
@@ -95,7 +95,7 @@ test("what is typed is checked before it is saved", async () => {
 test("columns are right behind characters of several bytes", async () => {
   await workbench.openFile("wide.py");
   await workbench.squiggles(1);
-  await workbench.assertUnderlined("optimizer.step()");
+  await workbench.underlined("optimizer.step()");
 });
 
 test("a command fixes everything that is safe, and a restarted server knows of it", async () => {
@@ -125,7 +125,7 @@ test("a notebook is read as one script, and its cell is underlined", async () =>
   await workbench.openFile("fit.ipynb");
   await workbench.textBox("optimizer.step()");
   await workbench.squiggles(1);
-  await workbench.assertUnderlined("optimizer.step()");
+  await workbench.underlined("optimizer.step()");
   await workbench.problems((texts) => texts.includes("fit.ipynb 1"));
   await workbench.status("trainlint 1");
   await sitting.screenshot("10-notebook");
