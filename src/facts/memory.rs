@@ -2,7 +2,7 @@
 
 use super::Script;
 use crate::report::Confidence;
-use crate::trace::{At, Effect, LoopId, Node, Over, Sight};
+use crate::trace::{At, Effect, EntryPoint, LoopId, Over, Sight, visits};
 use crate::values::Mode;
 
 impl Script<'_> {
@@ -25,7 +25,15 @@ impl Script<'_> {
     /// Whether a loop goes over parts of what one optimizer step is made of: it has backward passes, and nothing in
     /// it steps.
     pub(crate) fn accumulates_in(&self, id: LoopId) -> bool {
-        self.trains_in(id) && !self.rehearsal.entries.iter().any(|entry| steps_in(&entry.nodes, id, false))
+        let may_step = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::Step { .. } | Effect::NamedStep { .. } | Effect::UnseenStep | Effect::Touch { .. }
+            )
+        };
+        let steps =
+            |entry: &EntryPoint| visits(&entry.nodes, may_step).iter().any(|visit| visit.loops.contains(&id));
+        self.trains_in(id) && !self.rehearsal.entries.iter().any(steps)
     }
 
     /// Whether a loop calls models on the batches of a loader.
@@ -45,23 +53,6 @@ impl Script<'_> {
             _ => false,
         })
     }
-}
-
-/// Whether anything may step in a loop, or in what it calls.
-fn steps_in(nodes: &[Node], id: LoopId, inside: bool) -> bool {
-    nodes.iter().any(|node| match node {
-        Node::Event(event) => {
-            let steps = matches!(
-                event.effect,
-                Effect::Step { .. } | Effect::NamedStep { .. } | Effect::UnseenStep | Effect::Touch { .. }
-            );
-            inside && steps
-        }
-        Node::Loop { id: other, body } => steps_in(body, id, inside || *other == id),
-        Node::Call { body, .. } => steps_in(body, id, inside),
-        Node::Branch { arms, .. } => arms.iter().any(|arm| steps_in(arm, id, inside)),
-        Node::Exit(_) => false,
-    })
 }
 
 /// A test that nothing calls runs a few small batches: what it wastes is worth a word to few.

@@ -162,11 +162,10 @@ impl<'p> Interp<'p> {
             let State::Class(state) = self.heap.get(base).state.clone() else { continue };
             let uses = &self.module(state.file).names.uses;
             let (used, called) = (uses.of_self(state.class, name), uses.called_self(state.class, name));
+            let site = self.heap.get(object).site;
             if let Some(role) = self.apis.role_by_use(used, called) {
-                let site = self.heap.get(object).site;
                 return self.of_role(role, site, name, value);
             }
-            let site = self.heap.get(object).site;
             let taken = self.taken_as(state.file, Subject::Own(state.class, name), site, value.clone());
             if !taken.is_unknown() {
                 return taken;

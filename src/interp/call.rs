@@ -238,17 +238,12 @@ impl<'p> Interp<'p> {
         }
         self.mode_of_unknown(name, call.place);
         self.on_unknown_method(&UnknownMethod { name, place: call.place });
-        let does = |role, verb| {
-            let class = self.apis.class_of(role)?;
-            let api = self.apis.method(class, name)?;
-            api.effects.iter().any(|effect| effect.verb == verb).then_some(())
-        };
         // An environment that steps is told an action.
         let acts = call.values().any(|value| !matches!(value, Value::Function(_) | Value::Bound(_)));
-        if !acts && does(Role::Optimizer, Verb::Step).is_some() {
+        if !acts && self.method_does(Role::Optimizer, name, Verb::Step) {
             self.event(call.place, Effect::UnseenStep, Confidence::High);
         }
-        if [Role::Optimizer, Role::Module].into_iter().find_map(|role| does(role, Verb::Clear)).is_some() {
+        if [Role::Optimizer, Role::Module].into_iter().any(|role| self.method_does(role, name, Verb::Clear)) {
             // Something is cleared, and it may be anything.
             let effect = Effect::Clear { targets: ObjSet::default(), whole: false };
             self.event(call.place, effect, Confidence::High);

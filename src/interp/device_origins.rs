@@ -104,9 +104,7 @@ impl<'p> Interp<'p> {
             function.class == Some(class)
                 && (making(index) || helpers.iter().any(|helper| mentions(index, *helper)))
         });
-        let name = self.tree(file).class(class).name;
-        let env = self.modules.get(&file).map(|module| module.env).filter(|_| makes);
-        let found = env.and_then(|env| self.heap.attr(env, name)).and_then(Value::as_obj);
+        let found = self.class_object(file, class).filter(|_| makes);
         found.is_some_and(|object| self.role_of(ClassRef::Project(object)) == Some(Role::Module))
     }
 }

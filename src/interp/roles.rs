@@ -86,7 +86,7 @@ impl Interp<'_> {
         for act in named.flat_map(|name| relations.acts_named(*name)) {
             let origins = loss_of(&module.tree, act)
                 .into_iter()
-                .flat_map(|loss| relations.origins(&module.tree, &module.names, loss, act.function))
+                .flat_map(|loss| module.origins(loss, act.function))
                 .collect();
             backwards.push(Backward { act: act.clone(), origins });
         }
@@ -210,20 +210,16 @@ impl<'p> Solver<'_, 'p> {
         functions.iter().any(|function| function.name == name && function.parent == scope)
     }
 
-    /// Whether a step has a backward pass before it in its own iteration, and no other step comes nearer.
+    /// Whether a step has a backward pass in its own iteration, and no other step comes nearer.
     fn applies(&self, step: &Act) -> bool {
-        let relations = self.relations();
-        let backwards = || {
-            let backwards = self.losses.backwards.iter().map(|backward| &backward.act);
-            backwards.filter(|act| act.function == step.function)
-        };
-        let near = |within: Option<LoopIndex>| {
-            backwards().any(|backward| relations.is_inside(backward.within, within))
-        };
-        if !near(step.within) {
-            return false;
-        }
-        !self.rivals(step).any(|rival| self.is_nearer(rival, step))
+        self.walks_within(step, step.within) && !self.rivals(step).any(|rival| self.is_nearer(rival, step))
+    }
+
+    /// Whether there is a backward pass in a loop of the function in which something steps.
+    fn walks_within(&self, step: &Act, within: Option<LoopIndex>) -> bool {
+        let backwards = self.losses.backwards.iter().map(|backward| &backward.act);
+        let mut here = backwards.filter(|act| act.function == step.function);
+        here.any(|backward| self.relations().is_inside(backward.within, within))
     }
 
     /// Others that step in the same function, told nothing.
@@ -240,13 +236,8 @@ impl<'p> Solver<'_, 'p> {
     /// is; or in the same one, first, and nothing speaks against it.
     fn is_nearer(&self, rival: &Act, step: &Act) -> bool {
         let relations = self.relations();
-        let backward_with = |within: Option<LoopIndex>| {
-            self.losses.backwards.iter().any(|backward| {
-                backward.act.function == step.function && relations.is_inside(backward.act.within, within)
-            })
-        };
         if rival.within != step.within {
-            return relations.is_inside(rival.within, step.within) && backward_with(rival.within);
+            return relations.is_inside(rival.within, step.within) && self.walks_within(step, rival.within);
         }
         let name = |subject: Option<Subject>| self.interp.apis.role_by_name(&subject?.name());
         match (name(step.receiver), name(rival.receiver)) {
@@ -304,8 +295,7 @@ impl<'p> Solver<'_, 'p> {
         let here = relations.added().iter().filter(|(value, within)| {
             *within == function && self.interp.is_number_of_tensor(&module.tree, *value)
         });
-        here.flat_map(|(value, within)| relations.origins(&module.tree, &module.names, *value, *within))
-            .collect()
+        here.flat_map(|(value, within)| module.origins(*value, *within)).collect()
     }
 
     /// What gives a loss: a criterion of what a model gave, or the model itself.
@@ -322,8 +312,7 @@ impl<'p> Solver<'_, 'p> {
 
     /// Whether a value is made of what something of this file, called as it is, gave.
     fn comes_from_call(&self, value: ExprId, function: Option<FnId>) -> bool {
-        let module = self.interp.module(self.file);
-        let mut front = self.relations().origins(&module.tree, &module.names, value, function);
+        let mut front = self.interp.module(self.file).origins(value, function);
         for _ in 0..FARTHEST {
             let callees = || front.iter().filter_map(|origin| self.relations().act(origin.call)?.callee);
             if callees().any(|by| by != self.subject && !is_of_module(by)) {
@@ -379,11 +368,10 @@ impl<'p> Solver<'_, 'p> {
 
     /// Where the arguments of a call come from.
     fn given_to(&self, call: ExprId, function: Option<FnId>) -> Vec<Origin> {
-        let module = self.interp.module(self.file);
         let Some(act) = self.relations().act(call).filter(|act| act.function == function) else {
             return Vec::new();
         };
-        let from = |arg: &Arg| self.relations().origins(&module.tree, &module.names, arg.value, function);
+        let from = |arg: &Arg| self.interp.module(self.file).origins(arg.value, function);
         self.args(act).iter().flat_map(from).collect()
     }
 }

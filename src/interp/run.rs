@@ -18,7 +18,7 @@ const FUEL: u32 = 300_000;
 
 /// Steps of these for each function that nothing calls: what a library's function needs, but not
 /// what a test needs that runs half of the library.
-pub(super) const FUEL_A_FUNCTION: u32 = 30_000;
+const FUEL_A_FUNCTION: u32 = 30_000;
 
 /// Rehearses a file of the project.
 pub fn rehearse(
@@ -159,10 +159,15 @@ impl<'p> Interp<'p> {
                 self.out.out_of_fuel = true;
                 return;
             }
-            self.floor = self.fuel.saturating_sub(FUEL_A_FUNCTION);
-            self.seed(key, definition);
-            self.floor = 0;
+            self.on_a_ration(|interp| interp.seed(key, definition));
         }
+    }
+
+    /// Rehearses something that nothing calls with what fuel such a function gets.
+    pub(super) fn on_a_ration(&mut self, rehearse: impl FnOnce(&mut Self)) {
+        self.floor = self.fuel.saturating_sub(FUEL_A_FUNCTION);
+        rehearse(self);
+        self.floor = 0;
     }
 
     /// Functions that no other of these mentions come first.
@@ -189,9 +194,7 @@ impl<'p> Interp<'p> {
             let ran = self.out.called.contains(&key)
                 || self.out.entries.iter().any(|entry| entry.function == Some(key));
             if definition.parent.is_none() && !ran && self.is_making_forward(file, definition) {
-                self.floor = self.fuel.saturating_sub(FUEL_A_FUNCTION);
-                self.seed(key, definition);
-                self.floor = 0;
+                self.on_a_ration(|interp| interp.seed(key, definition));
             }
         }
     }
@@ -222,10 +225,7 @@ impl<'p> Interp<'p> {
     /// Whether a method may be called by a framework that owns the loop.
     fn is_hook(&self, file: FileId, definition: &Function) -> bool {
         let Some(class) = definition.class else { return false };
-        let name = self.tree(file).class(class).name;
-        let env = self.modules.get(&file).map(|module| module.env);
-        let found = env.and_then(|env| self.heap.attr(env, name)).and_then(Value::as_obj);
-        found.is_some_and(|object| {
+        self.class_object(file, class).is_some_and(|object| {
             let class = ClassRef::Project(object);
             self.is_owned_class(class) || (definition.name == "forward" && self.is_function_class(class))
         })
@@ -372,11 +372,15 @@ impl<'p> Interp<'p> {
         })
     }
 
+    /// What a class of a file is bound to, once its statement has run.
+    pub(super) fn class_object(&self, file: FileId, class: ClassId) -> Option<ObjId> {
+        let env = self.module_names(file)?;
+        self.heap.attr(env, self.tree(file).class(class).name)?.as_obj()
+    }
+
     /// An instance of the class that a method belongs to; one for all its methods.
     pub(super) fn seeded_receiver(&mut self, file: FileId, class: ClassId, place: Place) -> Option<Value> {
-        let definition = self.tree(file).class(class);
-        let env = self.modules.get(&file).map(|module| module.env)?;
-        let object = self.heap.attr(env, definition.name)?.as_obj()?;
+        let object = self.class_object(file, class)?;
         if let Some(known) = self.instances.get(&object) {
             return Some(known.clone());
         }

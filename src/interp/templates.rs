@@ -1,7 +1,7 @@
 //! Methods that a class inherits and that call what it overrides: the loop is in the base class, the step in the
 //! class. Each is rehearsed with an instance of the class, where nothing calls the overriding method.
 
-use super::{Interp, class::Base, run::FUEL_A_FUNCTION};
+use super::{Interp, class::Base};
 use crate::report::{FileId, Place};
 use crate::syntax::{ClassId, FnId};
 use crate::trace::FnKey;
@@ -29,9 +29,7 @@ impl<'p> Interp<'p> {
                     self.out.out_of_fuel = true;
                     return;
                 }
-                self.floor = self.fuel.saturating_sub(FUEL_A_FUNCTION);
-                self.run_template(file, class, own[0].1, &template);
-                self.floor = 0;
+                self.on_a_ration(|interp| interp.run_template(file, class, own[0].1, &template));
             }
         }
     }
@@ -47,7 +45,7 @@ impl<'p> Interp<'p> {
 
     /// Inherited methods that call one of these, as the class finds them.
     fn inherited_callers(&mut self, file: FileId, class: ClassId, own: &[(Ustr, FnKey)]) -> Vec<Rc<Closure>> {
-        let Some(object) = self.object_of_class(file, class) else { return Vec::new() };
+        let Some(object) = self.class_object(file, class) else { return Vec::new() };
         let mut found: Vec<Rc<Closure>> = Vec::new();
         for base in self.lineage(ClassRef::Project(object)).into_iter().skip(1) {
             let Base::Project(base) = base else { continue };
@@ -79,13 +77,8 @@ impl<'p> Interp<'p> {
             .collect()
     }
 
-    fn object_of_class(&self, file: FileId, class: ClassId) -> Option<ObjId> {
-        let env = self.modules.get(&file).map(|module| module.env)?;
-        self.heap.attr(env, self.tree(file).class(class).name)?.as_obj()
-    }
-
     fn run_template(&mut self, file: FileId, class: ClassId, key: FnKey, template: &Rc<Closure>) {
-        let Some(env) = self.modules.get(&file).map(|module| module.env) else { return };
+        let Some(env) = self.module_names(file) else { return };
         let definition = self.tree(template.file).function(template.function);
         let place = Place::new(template.file, definition.name_span);
         self.push_frame(env, file, None, None);

@@ -48,9 +48,8 @@ impl<'p> Interp<'p> {
     }
 
     fn construct_once(&mut self, file: FileId, class: ClassId, constructor: &Function) {
-        let Some(env) = self.modules.get(&file).map(|module| module.env) else { return };
-        let name = self.tree(file).class(class).name;
-        let Some(object) = self.heap.attr(env, name).and_then(Value::as_obj) else { return };
+        let Some(env) = self.module_names(file) else { return };
+        let Some(object) = self.class_object(file, class) else { return };
         let own = ClassRef::Project(object);
         if self.role_of(own) == Some(Role::Module) && !self.owns(own, "constructing") {
             self.push_frame(env, file, None, None);

@@ -4,10 +4,10 @@
 
 use super::library::{Library, Parsed, Volume};
 use super::lookup::{Found, Lookup};
-use super::{Names, Relations};
+use super::{Names, Origin, Relations};
 use crate::report::FileId;
 use crate::source::{SourceFile, absolute, note_file, note_folder};
-use crate::syntax::Tree;
+use crate::syntax::{ExprId, FnId, Tree};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -27,6 +27,11 @@ impl Module {
     /// How its variables stand to each other, found out when it is first asked for.
     pub fn relations(&self) -> &Relations {
         self.relations.get_or_init(|| Relations::of(&self.tree, &self.names))
+    }
+
+    /// The calls that a value, written in a function or in the module, may come from.
+    pub(crate) fn origins(&self, value: ExprId, function: Option<FnId>) -> Vec<Origin> {
+        self.relations().origins(&self.tree, &self.names, value, function)
     }
 }
 
