@@ -7,7 +7,7 @@ use crate::engine::settings::Ready;
 use crate::facts::{Findings, Script};
 use crate::interp;
 use crate::interp::reveal::{Revealed, revealed_line};
-pub use crate::names::{Library, Project, Target};
+pub use crate::names::{Imports, Library, Project, Target};
 use crate::report::{Diagnostic, FileId, Span};
 use crate::source::Kind;
 pub use crate::source::SourceFile;
@@ -16,6 +16,7 @@ use aho_corasick::{AhoCorasick, Input};
 use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
+use ustr::Ustr;
 
 /// A function of the project: its file, and its number there.
 pub type FunctionKey = (FileId, u32);
@@ -105,6 +106,7 @@ const SHORT: usize = 3000;
 /// What makes a file worth parsing; built once for all files with the same settings.
 #[derive(Debug)]
 pub struct Gate {
+    names: Vec<Ustr>,
     frameworks: Vec<&'static str>,
     triggers: Option<AhoCorasick>,
     /// Texts that tell where another one is missing.
@@ -114,6 +116,7 @@ pub struct Gate {
 impl Gate {
     pub fn new(tables: &Apis) -> Gate {
         Gate {
+            names: tables.frameworks().to_vec(),
             frameworks: tables.frameworks().iter().map(ustr::Ustr::as_str).collect(),
             // Without an automaton every file is rehearsed.
             triggers: AhoCorasick::new(tables.triggers()).ok(),
@@ -121,14 +124,20 @@ impl Gate {
         }
     }
 
-    pub fn pass(&self, source: Arc<SourceFile>) -> Loaded {
+    /// Packages whose import makes a script worth reading.
+    pub fn frameworks(&self) -> &[Ustr] {
+        &self.names
+    }
+
+    pub fn pass(&self, source: Arc<SourceFile>, imports: &Imports) -> Loaded {
         let is_excerpt = !source.text.contains("import");
-        if !is_excerpt && !mentions_framework(source.text.as_bytes(), &self.frameworks) {
+        let names_framework = mentions_framework(source.text.as_bytes(), &self.frameworks);
+        // Cells of a notebook are a script, whatever they hold; a short file costs less than a miss.
+        let is_script = source.kind == Kind::Notebook || source.text.len() < SHORT;
+        if !is_excerpt && !names_framework && !self.is_entry(&source, is_script, imports) {
             return Loaded::Skipped;
         }
         let told = self.tells(&source.text);
-        // Cells of a notebook are a script, whatever they hold; a short file costs less than a miss.
-        let is_script = source.kind == Kind::Notebook || source.text.len() < SHORT;
         if is_excerpt && !told {
             Loaded::Skipped
         } else if told || is_script {
@@ -136,6 +145,14 @@ impl Gate {
         } else {
             Loaded::Quiet
         }
+    }
+
+    /// Whether a script that names no framework runs what others of its project make of one.
+    fn is_entry(&self, source: &SourceFile, is_script: bool, imports: &Imports) -> bool {
+        let hands_on = source.path.ends_with("__init__.py");
+        !hands_on
+            && (is_script || self.tells(&source.text))
+            && imports.lead_to_framework(&crate::source::absolute(&source.path), &source.text, &self.names)
     }
 
     fn tells(&self, text: &str) -> bool {
@@ -165,13 +182,13 @@ fn any_may_run(triggers: &AhoCorasick, text: &str) -> bool {
 }
 
 /// Reads a file, or what stdin gave under its name.
-pub fn load(path: &Path, stdin: Option<&[u8]>, gate: &Gate) -> Loaded {
+pub fn load(path: &Path, stdin: Option<&[u8]>, gate: &Gate, imports: &Imports) -> Loaded {
     let source = match stdin {
         Some(bytes) => SourceFile::from_bytes(path, bytes),
         None => SourceFile::read(path),
     };
     match source {
-        Ok(source) => gate.pass(Arc::new(source)),
+        Ok(source) => gate.pass(Arc::new(source), imports),
         Err(error) if error.is_quiet() => Loaded::Skipped,
         Err(error) => Loaded::Unreadable(error),
     }

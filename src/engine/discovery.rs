@@ -71,6 +71,14 @@ fn walk(root: &Path, configs: &Configs, files: &mut Vec<Asked>) -> Result<(), Co
     if base.force_exclude && base.exclude.matches(root) {
         return Ok(());
     }
+    for entry in entries(root, base).filter(is_script) {
+        files.extend(found(root, configs, entry)?);
+    }
+    Ok(())
+}
+
+/// What lies below a folder and is neither ignored nor excluded.
+fn entries(root: &Path, base: Arc<Settings>) -> impl Iterator<Item = DirEntry> {
     // The walker wants a closure that lives as long as it pleases, so excludes of nested
     // configurations are applied to what it gives; those of the root prune the walk itself.
     let walker = WalkBuilder::new(root)
@@ -78,14 +86,34 @@ fn walk(root: &Path, configs: &Configs, files: &mut Vec<Asked>) -> Result<(), Co
         .require_git(false)
         .filter_entry(move |entry| entry.depth() == 0 || !base.exclude.matches(entry.path()))
         .build();
-    for entry in walker.flatten().filter(is_script) {
-        let path = entry.into_path();
-        let settings = configs.of_folder(path.parent().unwrap_or(root))?;
-        if !settings.exclude.matches_below(root, &path) {
-            files.push(Asked { path, explicit: false, settings });
+    walker.flatten()
+}
+
+fn found(root: &Path, configs: &Configs, entry: DirEntry) -> Result<Option<Asked>, ConfigError> {
+    let path = entry.into_path();
+    let settings = configs.of_folder(path.parent().unwrap_or(root))?;
+    let is_excluded = settings.exclude.matches_below(root, &path);
+    Ok((!is_excluded).then_some(Asked { path, explicit: false, settings }))
+}
+
+/// A folder that holds more is no single project.
+const MOST_ENTRIES: usize = 30_000;
+
+/// The scripts below a folder, sorted; none where they are too many to be looked through for the sake of one
+/// file, or a configuration can't be read.
+pub fn below(root: &Path, configs: &Configs) -> Option<Vec<Asked>> {
+    let base = configs.of_folder(root).ok()?;
+    let mut files = Vec::new();
+    for (index, entry) in entries(root, base).enumerate() {
+        if index > MOST_ENTRIES {
+            return None;
+        }
+        if is_script(&entry) {
+            files.extend(found(root, configs, entry).ok()?);
         }
     }
-    Ok(())
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Some(files)
 }
 
 /// Stubs hold no training code, so `.pyi` is only read when another file needs it.

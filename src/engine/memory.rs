@@ -1,7 +1,7 @@
 //! What outlives a run, in a process that makes many: files that were read and parsed, configurations, the thread.
 //! A run with it finds what one without it finds; it only saves work.
 
-use crate::engine::analysis::Library;
+use crate::engine::analysis::{Imports, Library, Project};
 use crate::engine::config::{Config, ConfigError};
 use crate::engine::configs::{Configs, Origin};
 use crate::engine::{Request, run};
@@ -16,6 +16,7 @@ pub struct Memory {
     /// By the folder that requests start from.
     configs: Mutex<FxHashMap<PathBuf, KnownConfig>>,
     thread: OnceLock<Arc<ThreadPool>>,
+    imports: Mutex<Option<Arc<Imports>>>,
 }
 
 struct KnownConfig {
@@ -29,6 +30,15 @@ impl Memory {
     pub fn forget(&self) {
         self.library.forget();
         self.configs.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Who imports whom, as it was read before where modules lie as they did.
+    pub(super) fn imports(&self, project: &Project) -> Arc<Imports> {
+        let mut known = self.imports.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some(imports) if imports.is_of(&self.library) => imports.clone(),
+            _ => known.insert(Arc::new(Imports::of_project(project))).clone(),
+        }
     }
 
     /// As they were read before, if no file says anything else since.

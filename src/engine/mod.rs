@@ -2,6 +2,7 @@
 //! is shown. Knows neither how findings are found nor how they are printed.
 
 pub mod analysis;
+mod around;
 pub mod baseline;
 pub mod cache;
 pub mod config;

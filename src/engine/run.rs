@@ -1,7 +1,8 @@
 //! Files in, outcome out: reads and rehearses in parallel, catches what breaks, and keeps the
 //! order of the files whatever the threads do.
 
-use crate::engine::analysis::{self, Analyse, FileReport, Loaded, Project};
+use crate::engine::analysis::{self, Analyse, FileReport, Imports, Loaded, Project};
+use crate::engine::around;
 use crate::engine::cache::Cache;
 use crate::engine::config::ConfigError;
 use crate::engine::configs::Configs;
@@ -79,12 +80,15 @@ pub fn check_with(
     analyse: Analyse<'_>,
 ) -> Result<Outcome, RunError> {
     let asked = files(request)?;
-    let jobs = jobs(&asked)?;
-    let pool = pool(request, jobs.len())?;
     let library = request.memory.as_ref().map(|memory| memory.library.clone());
     let project = library.map_or_else(Project::new, Project::from_library);
+    let imports = imports(request, &project);
+    let around = around(request, &imports, &asked)?;
+    let mut jobs = jobs(&asked, true)?;
+    jobs.extend(self::jobs(&around, false)?);
+    let pool = pool(request, jobs.len())?;
     let mut run = Run { request, project, counts: FileCounts::default(), problems: Vec::new() };
-    let loaded = pool.install(|| jobs.par_iter().map(|job| load(request, job)).collect());
+    let loaded = pool.install(|| jobs.par_iter().map(|job| load(request, &imports, job)).collect());
     let entries = run.admit(&jobs, loaded);
     let cache = open_cache(request);
     progress.start(entries.len());
@@ -104,14 +108,32 @@ pub fn check_with(
     Ok(run.outcome(&asked, done))
 }
 
-/// A file that was asked for, with what its rehearsal needs of its settings.
+/// Who imports whom, as it was read before where there is a memory.
+fn imports(request: &Request, project: &Project) -> Arc<Imports> {
+    match &request.memory {
+        Some(memory) => memory.imports(project),
+        None => Arc::new(Imports::of_project(project)),
+    }
+}
+
+/// Scripts that call what was asked for.
+fn around(request: &Request, imports: &Imports, asked: &[Asked]) -> Result<Vec<Asked>, RunError> {
+    let Some(first) = asked.first() else { return Ok(Vec::new()) };
+    let configs = configs(request)?;
+    let settings = first.settings.ready()?;
+    Ok(around::importers(request, &configs, imports, asked, settings.gate().frameworks()))
+}
+
+/// A file to rehearse, with what that needs of its settings.
 struct Job<'a> {
     file: &'a Asked,
     settings: Ready,
+    /// It counts for itself, and not only for what it says of others.
+    is_asked: bool,
 }
 
-fn jobs(asked: &[Asked]) -> Result<Vec<Job<'_>>, TableError> {
-    asked.iter().map(|file| Ok(Job { file, settings: file.settings.ready()? })).collect()
+fn jobs(files: &[Asked], is_asked: bool) -> Result<Vec<Job<'_>>, TableError> {
+    files.iter().map(|file| Ok(Job { file, settings: file.settings.ready()?, is_asked })).collect()
 }
 
 /// What has become of the files so far.
@@ -129,6 +151,7 @@ impl Run<'_> {
         for (job, loaded) in jobs.iter().zip(loaded) {
             match loaded {
                 Loaded::Source(source) => entries.push((self.project.add(source), job)),
+                _ if !job.is_asked => {}
                 Loaded::Skipped => self.counts.skipped += 1,
                 Loaded::Quiet => self.counts.checked += 1,
                 Loaded::Unreadable(error) => self.complain(job.file, error.to_string(), job.file.explicit),
@@ -147,10 +170,11 @@ impl Run<'_> {
         for ((id, job), report) in entries.iter().zip(reports) {
             match report {
                 Ok(report) => {
-                    self.counts.checked += 1;
-                    self.counts.incomplete += usize::from(report.out_of_fuel);
+                    self.counts.checked += usize::from(job.is_asked);
+                    self.counts.incomplete += usize::from(job.is_asked && report.out_of_fuel);
                     done.push((*id, report));
                 }
+                Err(_) if !job.is_asked => {}
                 Err(panicked) => self.complain(job.file, panicked.to_string(), true),
             }
         }
@@ -202,8 +226,13 @@ fn rehearse(
     Ok(report)
 }
 
-fn load(request: &Request, job: &Job) -> Loaded {
+fn load(request: &Request, imports: &Imports, job: &Job) -> Loaded {
     let (path, gate) = (&job.file.path, job.settings.gate());
+    if !job.is_asked
+        && let Some(memory) = &request.memory
+    {
+        return memory.library.source(path).map_or(Loaded::Skipped, |source| gate.pass(source, imports));
+    }
     if let Some(bytes) = request.contents.get(path) {
         return analysis::load_changed(path, bytes);
     }
@@ -211,10 +240,10 @@ fn load(request: &Request, job: &Job) -> Loaded {
     if request.buffer.is_some()
         && let Some(source) = held()
     {
-        return gate.pass(source);
+        return gate.pass(source, imports);
     }
     let piped = request.stdin.as_ref().filter(|(name, _)| absolute_from(&request.cwd, name) == *path);
-    analysis::load(path, piped.map(|(_, bytes)| bytes.as_slice()), gate)
+    analysis::load(path, piped.map(|(_, bytes)| bytes.as_slice()), gate, imports)
 }
 
 thread_local! {

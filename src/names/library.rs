@@ -81,9 +81,16 @@ impl Library {
         *lock(&self.lookup) = Arc::default();
     }
 
-    /// The volume of a text, if it is the one that is held.
+    /// The volume of a text that is held, or was read before.
     pub(super) fn volume_of(&self, path: &Path, source: &Arc<SourceFile>) -> Option<Volume> {
-        lock(&self.open).get(path).filter(|volume| Arc::ptr_eq(&volume.source, source)).cloned()
+        let is_it = |volume: &&Volume| Arc::ptr_eq(&volume.source, source);
+        let open = lock(&self.open).get(path).filter(is_it).cloned();
+        open.or_else(|| lock(&self.read).get(path)?.volume.as_ref().filter(is_it).cloned())
+    }
+
+    /// A file as an editor holds it, or as it is on the disk.
+    pub fn source(&self, path: &Path) -> Option<Arc<SourceFile>> {
+        self.open(path).map(|volume| volume.source)
     }
 
     /// As an editor holds it, as it was read before if the disk says nothing else since, or read now.

@@ -164,6 +164,37 @@ impl Lookup {
         folder.map(Found::Folder)
     }
 
+    /// What an import in a file leads to: plain with level 0, relative with one level a dot.
+    pub(crate) fn import(&self, from: &Path, level: u32, module: Option<&str>) -> Option<Found> {
+        let dir = from.parent()?;
+        if level == 0 {
+            return self.plain(dir, module?);
+        }
+        let mut found = self.of_dir(dir.ancestors().nth(level as usize - 1)?);
+        for part in module.into_iter().flat_map(|module| module.split('.')) {
+            found = self.step(&found, part)?;
+        }
+        Some(found)
+    }
+
+    /// The module `name` of a package or a folder.
+    pub(crate) fn step(&self, of: &Found, name: &str) -> Option<Found> {
+        match of {
+            Found::Folder(folder) => self.in_dir(folder, name),
+            Found::File(file) if file.ends_with("__init__.py") => self.in_dir(file.parent()?, name),
+            Found::File(_) => None,
+        }
+    }
+
+    /// The nearest folder upwards that says that it is the root of a project.
+    pub(crate) fn marked_root(&self, dir: &Path) -> Option<PathBuf> {
+        let is_root = |dir: &&Path| {
+            self.listing(dir)
+                .is_some_and(|listing| MARKERS.iter().any(|marker| listing.contains_key(*marker)))
+        };
+        dir.ancestors().find(is_root).map(Path::to_path_buf)
+    }
+
     pub(crate) fn roots(&self, dir: &Path) -> Arc<Roots> {
         if let Some(known) = self.roots.lock().unwrap_or_else(PoisonError::into_inner).get(dir) {
             return known.clone();
@@ -174,18 +205,14 @@ impl Lookup {
     }
 
     fn find_roots(&self, dir: &Path) -> Roots {
-        let is_root = |dir: &Path| {
-            self.listing(dir)
-                .is_some_and(|listing| MARKERS.iter().any(|marker| listing.contains_key(*marker)))
-        };
         let top = dir.ancestors().find(|dir| !self.is_package(dir)).unwrap_or(dir).to_path_buf();
         let mut paths = Vec::with_capacity(4);
         if top == dir {
             paths.push(dir.to_path_buf());
         }
         paths.push(top.clone());
-        if let Some(root) = dir.ancestors().find(|dir| is_root(dir)) {
-            paths.push(root.to_path_buf());
+        if let Some(root) = self.marked_root(dir) {
+            paths.push(root.clone());
             paths.push(root.join("src"));
         } else {
             paths.push(top.join("src"));

@@ -2,6 +2,7 @@
 //! a project with the rules by which their imports find each other. Knows no framework.
 
 mod imported;
+mod imports;
 mod library;
 mod lookup;
 mod project;
@@ -11,6 +12,7 @@ mod uses;
 mod walk;
 
 pub use imported::{Mention, mentions, qualified, spelled};
+pub use imports::Imports;
 pub use library::Library;
 pub use project::{Module, Project, Target};
 pub use relations::{Act, LoopIndex, Origin, Relations, Subject, subject_of};

@@ -215,25 +215,12 @@ impl Project {
     }
 
     fn look_up(&self, from: FileId, level: u32, module: Option<Ustr>) -> Target {
-        let Some(dir) = self.entry(from).path.parent() else { return Target::Outside };
-        if level == 0 {
-            let found = module.and_then(|module| self.lookup.plain(dir, &module));
-            return self.target(found);
-        }
-        let Some(package) = dir.ancestors().nth(level as usize - 1) else { return Target::Outside };
-        let mut found = Some(self.lookup.of_dir(package));
-        for part in module.iter().flat_map(|module| module.split('.')) {
-            found = found.and_then(|found| self.step(&found, part));
-        }
-        self.target(found)
+        let module = module.as_ref().map(Ustr::as_str);
+        self.target(self.lookup.import(&self.entry(from).path, level, module))
     }
 
-    fn step(&self, of: &Found, name: &str) -> Option<Found> {
-        match of {
-            Found::Folder(folder) => self.lookup.in_dir(folder, name),
-            Found::File(file) if file.ends_with("__init__.py") => self.lookup.in_dir(file.parent()?, name),
-            Found::File(_) => None,
-        }
+    pub(super) fn lookup(&self) -> Arc<Lookup> {
+        self.lookup.clone()
     }
 
     /// The module `name` of a package or namespace; `None` for anything else.
@@ -257,7 +244,7 @@ impl Project {
             Target::Namespace(folder) => Found::Folder(folder.clone()),
             Target::Outside => return None,
         };
-        match self.target(self.step(&of, &name)) {
+        match self.target(self.lookup.step(&of, &name)) {
             Target::Outside => None,
             target => Some(target),
         }

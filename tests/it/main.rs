@@ -39,3 +39,4 @@ mod reveal;
 mod right;
 mod services;
 mod staleness;
+mod whole;

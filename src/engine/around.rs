@@ -1,0 +1,37 @@
+//! The scripts around the files that were asked for: whoever imports one of them may call what it defines, so a
+//! check of one file rehearses its importers, too, and says what a check of the whole project says of it.
+
+use crate::engine::Request;
+use crate::engine::analysis::Imports;
+use crate::engine::configs::Configs;
+use crate::engine::discovery::{self, Asked};
+use crate::source::absolute_from;
+use rustc_hash::FxHashSet;
+use std::path::{Path, PathBuf};
+use ustr::Ustr;
+
+/// The scripts of the project that import what was asked for, and were not asked for.
+pub(super) fn importers(
+    request: &Request,
+    configs: &Configs,
+    imports: &Imports,
+    asked: &[Asked],
+    frameworks: &[Ustr],
+) -> Vec<Asked> {
+    let Some(first) = asked.first() else { return Vec::new() };
+    let Some(root) = root(&request.cwd, imports, &first.path) else { return Vec::new() };
+    if request.paths.iter().any(|path| root.starts_with(absolute_from(&request.cwd, path))) {
+        return Vec::new();
+    }
+    let Some(around) = discovery::below(&root, configs) else { return Vec::new() };
+    let of: Vec<PathBuf> = asked.iter().map(|file| file.path.clone()).collect();
+    let files: Vec<PathBuf> = around.iter().map(|file| file.path.clone()).collect();
+    let wanted: FxHashSet<PathBuf> = imports.importers(&files, &of, frameworks).into_iter().collect();
+    around.into_iter().filter(|file| wanted.contains(&file.path)).collect()
+}
+
+/// Where the project of a file begins: at the folder that says so, else at the working folder.
+fn root(cwd: &Path, imports: &Imports, file: &Path) -> Option<PathBuf> {
+    let here = || file.starts_with(cwd).then(|| cwd.to_owned());
+    imports.root_of(file).or_else(here)
+}
