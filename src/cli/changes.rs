@@ -168,7 +168,8 @@ impl Before {
             Origin::File(file) => Origin::File(now.cwd.join(file)),
             other => other.clone(),
         };
-        Request { paths: self.paths(now), overrides, cwd, origin, threads: now.threads, ..Request::default() }
+        let Request { importers, threads, .. } = *now;
+        Request { paths: self.paths(now), overrides, cwd, origin, importers, threads, ..Request::default() }
     }
 
     /// What was asked for, and what of it was somewhere else.

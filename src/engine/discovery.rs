@@ -6,7 +6,7 @@ use crate::engine::configs::Configs;
 use crate::engine::disk;
 use crate::engine::settings::Settings;
 use crate::engine::suggest::nearest;
-use crate::source::absolute_from;
+use crate::source::{Stamp, absolute_from};
 use ignore::{DirEntry, WalkBuilder};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -99,21 +99,43 @@ fn found(root: &Path, configs: &Configs, entry: DirEntry) -> Result<Option<Asked
 /// A folder that holds more is no single project.
 const MOST_ENTRIES: usize = 30_000;
 
-/// The scripts below a folder, sorted; none where they are too many to be looked through for the sake of one
-/// file, or a configuration can't be read.
-pub fn below(root: &Path, configs: &Configs) -> Option<Vec<Asked>> {
-    let base = configs.of_folder(root).ok()?;
-    let mut files = Vec::new();
-    for (index, entry) in entries(root, base).enumerate() {
-        if index > MOST_ENTRIES {
-            return None;
+/// The scripts below a folder, as they lay when somebody looked.
+#[derive(Debug, Default)]
+pub struct Below {
+    /// Sorted; none where they are too many to be looked through for the sake of one file.
+    pub scripts: Vec<Asked>,
+    /// The folders, and what says what is ignored in them.
+    watched: Vec<(PathBuf, Option<Stamp>)>,
+}
+
+impl Below {
+    pub fn of(root: &Path, configs: &Configs) -> Result<Below, ConfigError> {
+        let base = configs.of_folder(root)?;
+        let mut below = Below::default();
+        for (index, entry) in entries(root, base).enumerate() {
+            if index > MOST_ENTRIES {
+                below.scripts.clear();
+                break;
+            }
+            if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                below.watch(entry.path());
+            } else if is_script(&entry) {
+                below.scripts.extend(found(root, configs, entry)?);
+            }
         }
-        if is_script(&entry) {
-            files.extend(found(root, configs, entry).ok()?);
-        }
+        below.scripts.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(below)
     }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    Some(files)
+
+    fn watch(&mut self, folder: &Path) {
+        let of = [folder.to_owned(), folder.join(".gitignore"), folder.join(".ignore")];
+        self.watched.extend(of.map(|path| (path.clone(), Stamp::of(&path))));
+    }
+
+    /// Whether nothing came or went since.
+    pub fn is_current(&self) -> bool {
+        self.watched.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
+    }
 }
 
 /// Stubs hold no training code, so `.pyi` is only read when another file needs it.

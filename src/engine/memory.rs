@@ -4,10 +4,11 @@
 use crate::engine::analysis::{Imports, Library, Project};
 use crate::engine::config::{Config, ConfigError};
 use crate::engine::configs::{Configs, Origin};
+use crate::engine::discovery::Below;
 use crate::engine::{Request, run};
 use rayon::{ThreadPool, ThreadPoolBuildError};
 use rustc_hash::FxHashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 #[derive(Default)]
@@ -17,6 +18,13 @@ pub struct Memory {
     configs: Mutex<FxHashMap<PathBuf, KnownConfig>>,
     thread: OnceLock<Arc<ThreadPool>>,
     imports: Mutex<Option<Arc<Imports>>>,
+    /// The scripts of projects, by their roots.
+    below: Mutex<FxHashMap<PathBuf, KnownScripts>>,
+}
+
+struct KnownScripts {
+    configs: Arc<Configs>,
+    below: Arc<Below>,
 }
 
 struct KnownConfig {
@@ -30,6 +38,7 @@ impl Memory {
     pub fn forget(&self) {
         self.library.forget();
         self.configs.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.below.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Who imports whom, as it was read before where modules lie as they did.
@@ -39,6 +48,20 @@ impl Memory {
             Some(imports) if imports.is_of(&self.library) => imports.clone(),
             _ => known.insert(Arc::new(Imports::of_project(project))).clone(),
         }
+    }
+
+    /// The scripts below a root, as they were found before if nothing came or went since.
+    pub(super) fn below(&self, root: &Path, configs: &Arc<Configs>) -> Result<Arc<Below>, ConfigError> {
+        let mut all = self.below.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = all.get(root)
+            && Arc::ptr_eq(&known.configs, configs)
+            && known.below.is_current()
+        {
+            return Ok(known.below.clone());
+        }
+        let below = Arc::new(Below::of(root, configs)?);
+        all.insert(root.to_owned(), KnownScripts { configs: configs.clone(), below: below.clone() });
+        Ok(below)
     }
 
     /// As they were read before, if no file says anything else since.

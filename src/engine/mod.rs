@@ -52,6 +52,8 @@ pub struct Request {
     pub overrides: config::Config,
     /// Zero for as many as the machine has.
     pub threads: usize,
+    /// So many scripts that import what is asked for are rehearsed with it, the nearest first.
+    pub importers: usize,
     /// Where results are kept from run to run; nowhere without.
     pub cache: Option<cache::Place>,
     /// What outlives the run, in a process that makes many.

@@ -19,6 +19,9 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// A keystroke waits for so many of the scripts that import its file.
+const NEAREST: usize = 4;
+
 /// A request that waits for the findings of a document.
 struct Waiting {
     id: RequestId,
@@ -350,6 +353,7 @@ impl Server {
             buffer: Some(path.to_owned()),
             origin: settings.origin(),
             overrides: settings.layer(root),
+            importers: NEAREST,
             threads: 1,
             memory: Some(self.memory.clone()),
             ..Request::default()

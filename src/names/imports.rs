@@ -12,8 +12,6 @@ use ustr::Ustr;
 
 /// Imports of imports are followed so far; packages that hand on what their modules define do not count.
 const DEPTH: usize = 3;
-/// So many importers of a file are worth their time.
-const MOST: usize = 32;
 
 /// The imports of the files that were asked about.
 #[derive(Default)]
@@ -86,7 +84,6 @@ impl Imports {
             found.extend(next.iter().map(|path| path.to_path_buf()));
             open = next;
         }
-        found.truncate(MOST);
         found
     }
 

@@ -84,6 +84,7 @@ impl Project {
             cwd,
             paths: vec![PathBuf::from(".")],
             origin: Origin::Closest,
+            importers: 32,
             threads,
             ..Request::default()
         }
