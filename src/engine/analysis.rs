@@ -7,16 +7,15 @@ use crate::engine::settings::Ready;
 use crate::facts::{Findings, Script};
 use crate::interp;
 use crate::interp::reveal::{Revealed, revealed_line};
-pub use crate::names::{Imports, Library, Project, Target};
+pub use crate::names::{Imports, Library, Project, Target, Worth};
 use crate::report::{Diagnostic, FileId, Span};
-use crate::source::Kind;
 pub use crate::source::SourceFile;
+use crate::source::{Kind, absolute};
 use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework, mentions_suppression};
 use aho_corasick::{AhoCorasick, Input};
 use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
-use ustr::Ustr;
 
 /// A function of the project: its file, and its number there.
 pub type FunctionKey = (FileId, u32);
@@ -106,7 +105,6 @@ const SHORT: usize = 3000;
 /// What makes a file worth parsing; built once for all files with the same settings.
 #[derive(Debug)]
 pub struct Gate {
-    names: Vec<Ustr>,
     frameworks: Vec<&'static str>,
     triggers: Option<AhoCorasick>,
     /// Texts that tell where another one is missing.
@@ -116,7 +114,6 @@ pub struct Gate {
 impl Gate {
     pub fn new(tables: &Apis) -> Gate {
         Gate {
-            names: tables.frameworks().to_vec(),
             frameworks: tables.frameworks().iter().map(ustr::Ustr::as_str).collect(),
             // Without an automaton every file is rehearsed.
             triggers: AhoCorasick::new(tables.triggers()).ok(),
@@ -124,9 +121,9 @@ impl Gate {
         }
     }
 
-    /// Packages whose import makes a script worth reading.
-    pub fn frameworks(&self) -> &[Ustr] {
-        &self.names
+    /// Whether a text uses a framework for what some rule is about.
+    pub fn is_worth(&self, text: &str) -> bool {
+        mentions_framework(text.as_bytes(), &self.frameworks) && self.tells(text)
     }
 
     pub fn pass(&self, source: Arc<SourceFile>, imports: &Imports) -> Loaded {
@@ -150,9 +147,9 @@ impl Gate {
     /// Whether a script that names no framework runs what others of its project make of one.
     fn is_entry(&self, source: &SourceFile, is_script: bool, imports: &Imports) -> bool {
         let hands_on = source.path.ends_with("__init__.py");
-        !hands_on
+        !(hands_on || is_collected(&source.path))
             && (is_script || self.tells(&source.text))
-            && imports.lead_to_framework(&crate::source::absolute(&source.path), &source.text, &self.names)
+            && imports.lead_to_worth(&absolute(&source.path), &source.text, &|text| self.is_worth(text))
     }
 
     fn tells(&self, text: &str) -> bool {
@@ -161,6 +158,12 @@ impl Gate {
             || self.lacking.iter().any(lacks)
             || text.contains(SUPPRESSING)
     }
+}
+
+/// Whether a runner of tests collects a file: what it runs is small, and no training.
+fn is_collected(path: &Path) -> bool {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    name.starts_with("test_") || name.ends_with("_test") || name == "conftest"
 }
 
 /// What a comment that is meant for us holds.

@@ -2,7 +2,7 @@
 //! check of one file rehearses its importers, too, and says what a check of the whole project says of it.
 
 use crate::engine::Request;
-use crate::engine::analysis::Imports;
+use crate::engine::analysis::{Imports, Worth};
 use crate::engine::config::ConfigError;
 use crate::engine::configs::Configs;
 use crate::engine::discovery::{Asked, Below};
@@ -10,7 +10,6 @@ use crate::source::absolute_from;
 use rustc_hash::FxHashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use ustr::Ustr;
 
 /// The scripts of the project that import what was asked for, and were not asked for.
 pub(super) fn importers(
@@ -18,7 +17,7 @@ pub(super) fn importers(
     configs: &Arc<Configs>,
     imports: &Imports,
     asked: &[Asked],
-    frameworks: &[Ustr],
+    worth: Worth<'_>,
 ) -> Vec<Asked> {
     let Some(first) = asked.first().filter(|_| request.importers > 0) else { return Vec::new() };
     let Some(root) = root(&request.cwd, imports, &first.path) else { return Vec::new() };
@@ -28,7 +27,7 @@ pub(super) fn importers(
     let Ok(around) = below(request, &root, configs) else { return Vec::new() };
     let of: Vec<PathBuf> = asked.iter().map(|file| file.path.clone()).collect();
     let files: Vec<PathBuf> = around.scripts.iter().map(|file| file.path.clone()).collect();
-    let mut wanted = imports.importers(&files, &of, frameworks);
+    let mut wanted = imports.importers(&files, &of, worth);
     wanted.truncate(request.importers);
     let wanted: FxHashSet<PathBuf> = wanted.into_iter().collect();
     around.scripts.iter().filter(|file| wanted.contains(&file.path)).cloned().collect()

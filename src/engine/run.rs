@@ -121,7 +121,7 @@ fn around(request: &Request, imports: &Imports, asked: &[Asked]) -> Result<Vec<A
     let Some(first) = asked.first() else { return Ok(Vec::new()) };
     let configs = configs(request)?;
     let settings = first.settings.ready()?;
-    Ok(around::importers(request, &configs, imports, asked, settings.gate().frameworks()))
+    Ok(around::importers(request, &configs, imports, asked, &|text| settings.gate().is_worth(text)))
 }
 
 /// A file to rehearse, with what that needs of its settings.

@@ -1,17 +1,19 @@
 //! Which files of a project import which, read off the lines of their texts: who may call what a file defines,
-//! and whether a script that names no framework leads to one.
+//! and whether a script that names no framework leads to a file that trains with one.
 
 use super::lookup::{Found, Lookup};
 use super::{Library, Project};
-use crate::source::{ImportLine, SourceFile, Stamp, import_lines, mentions_framework};
+use crate::source::{ImportLine, SourceFile, Stamp, import_lines};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use ustr::Ustr;
 
 /// Imports of imports are followed so far; packages that hand on what their modules define do not count.
 const DEPTH: usize = 3;
+
+/// Whether what a text does is worth following by those who import it; the same for all questions.
+pub type Worth<'a> = &'a (dyn Fn(&str) -> bool + Sync);
 
 /// The imports of the files that were asked about.
 #[derive(Default)]
@@ -24,7 +26,7 @@ struct Known {
     stamp: Option<Stamp>,
     /// Files of the project.
     targets: Vec<PathBuf>,
-    names_framework: bool,
+    is_worth: bool,
 }
 
 impl Imports {
@@ -42,15 +44,15 @@ impl Imports {
         self.lookup.marked_root(file.parent()?)
     }
 
-    /// Whether a text imports a file of the project that imports a framework, itself or through others.
-    pub fn lead_to_framework(&self, path: &Path, text: &str, frameworks: &[Ustr]) -> bool {
+    /// Whether a text imports a file of the project that is worth it, itself or through others.
+    pub fn lead_to_worth(&self, path: &Path, text: &str, worth: Worth<'_>) -> bool {
         let mut open = self.targets(path, text);
         let mut seen: FxHashSet<PathBuf> = open.iter().cloned().collect();
         for _ in 0..DEPTH {
             let mut next = Vec::new();
             for file in open {
-                let known = self.known(&file, frameworks);
-                if known.names_framework {
+                let known = self.known(&file, worth);
+                if known.is_worth {
                     return true;
                 }
                 next.extend(known.targets.iter().filter(|target| seen.insert((*target).clone())).cloned());
@@ -61,8 +63,8 @@ impl Imports {
     }
 
     /// Those of `files` that import one of `of`, themselves or through others, nearest first.
-    pub fn importers(&self, files: &[PathBuf], of: &[PathBuf], frameworks: &[Ustr]) -> Vec<PathBuf> {
-        let known: Vec<Arc<Known>> = files.par_iter().map(|file| self.known(file, frameworks)).collect();
+    pub fn importers(&self, files: &[PathBuf], of: &[PathBuf], worth: Worth<'_>) -> Vec<PathBuf> {
+        let known: Vec<Arc<Known>> = files.par_iter().map(|file| self.known(file, worth)).collect();
         let mut importers: FxHashMap<&Path, Vec<&Path>> = FxHashMap::default();
         for (file, known) in files.iter().zip(&known) {
             for target in &known.targets {
@@ -88,7 +90,7 @@ impl Imports {
     }
 
     /// What a file on the disk imports, asked once for each version of it.
-    fn known(&self, path: &Path, frameworks: &[Ustr]) -> Arc<Known> {
+    fn known(&self, path: &Path, worth: Worth<'_>) -> Arc<Known> {
         let all = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = Stamp::of(path);
         if let Some(known) = all().get(path).filter(|known| known.stamp == stamp) {
@@ -96,9 +98,7 @@ impl Imports {
         }
         let source = SourceFile::read(path).ok();
         let text = source.as_ref().map_or("", |source| &source.text);
-        let names: Vec<&str> = frameworks.iter().map(Ustr::as_str).collect();
-        let names_framework = mentions_framework(text.as_bytes(), &names);
-        let known = Arc::new(Known { stamp, targets: self.targets(path, text), names_framework });
+        let known = Arc::new(Known { stamp, targets: self.targets(path, text), is_worth: worth(text) });
         all().insert(path.to_owned(), known.clone());
         known
     }

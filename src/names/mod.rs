@@ -12,7 +12,7 @@ mod uses;
 mod walk;
 
 pub use imported::{Mention, mentions, qualified, spelled};
-pub use imports::Imports;
+pub use imports::{Imports, Worth};
 pub use library::Library;
 pub use project::{Module, Project, Target};
 pub use relations::{Act, LoopIndex, Origin, Relations, Subject, subject_of};

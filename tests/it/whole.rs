@@ -46,7 +46,7 @@ fn every_file_of_the_fixtures_says_what_its_project_says() {
         let mut paths: Vec<PathBuf> = all.iter().map(|(path, ..)| PathBuf::from(path)).collect();
         paths.dedup();
         for path in paths {
-            let mut one: Vec<_> = findings_in(&[path.clone()]).iter().map(shown).collect();
+            let mut one: Vec<_> = findings_in(std::slice::from_ref(&path)).iter().map(shown).collect();
             one.sort();
             let of_file: Vec<_> = all.iter().filter(|(at, ..)| path.ends_with(at)).cloned().collect();
             assert_eq!(one, of_file, "{}", path.display());
