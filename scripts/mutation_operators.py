@@ -94,12 +94,17 @@ class Script:
     def drop(self, statement: ast.stmt) -> Edit:
         return self.replace(statement, "pass")
 
+    def margin(self, statement: ast.stmt) -> str:
+        """What a line of its own begins with beside a statement: blanks as the file has them, tabs too."""
+        line = self.bytes[: self.start(statement)].rpartition(b"\n")[2].decode()
+        return line[: len(line) - len(line.lstrip())]
+
     def put_before(self, target: ast.stmt, statement: ast.stmt) -> Edit:
-        margin = " " * target.col_offset
+        margin = self.margin(target)
         return Edit(self.start(target), self.start(target), f"{self.source(statement)}\n{margin}")
 
     def put_after(self, target: ast.stmt, statement: ast.stmt) -> Edit:
-        margin = " " * target.col_offset
+        margin = self.margin(target)
         return Edit(self.end(target), self.end(target), f"\n{margin}{self.source(statement)}")
 
 

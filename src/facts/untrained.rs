@@ -96,7 +96,10 @@ impl Script<'_> {
                 Effect::Step { optimizer, .. } => {
                     self.optimizer_known(*optimizer)?;
                 }
-                Effect::Touch { objects } | Effect::Read { objects } | Effect::Restore { objects } => {
+                Effect::Touch { objects }
+                | Effect::Read { objects }
+                | Effect::WriteGradients { objects, .. }
+                | Effect::Restore { objects } => {
                     spared = spared.union(&self.with_inner(objects));
                 }
                 Effect::UnseenStep => return None,
@@ -194,6 +197,7 @@ fn matters(effect: &Effect) -> bool {
             | Effect::Step { .. }
             | Effect::Touch { .. }
             | Effect::Read { .. }
+            | Effect::WriteGradients { .. }
             | Effect::Restore { .. }
             | Effect::UnseenStep
     )

@@ -17,7 +17,9 @@ impl<'p> Interp<'p> {
         let mut devices = parts.iter().map(|part| self.heap.get(*part).module().map(|module| module.device));
         let first = devices.next();
         // Each gets inputs that suit it: where the script chooses one, it chooses their place with it.
-        let apart = devices.any(|device| Some(device) != first).then(|| self.sent(call, Device::Unknown));
+        let scatter = parts.iter().any(|part| self.heap.get(*part).module().is_some_and(|it| it.scatters));
+        let apart = (scatter || devices.any(|device| Some(device) != first))
+            .then(|| self.sent(call, Device::Unknown));
         let call = apart.as_ref().unwrap_or(call);
         let fitting: Vec<ObjId> = parts.iter().copied().filter(|part| self.takes(*part, call)).collect();
         let parts = if fitting.is_empty() { parts } else { &fitting };

@@ -1,7 +1,7 @@
 //! Attributes: of objects through their classes, of parameters, of the frameworks' classes, through `super()`;
 //! bound methods; and writing and deleting them.
 
-use super::{AttributeWrite, Call, Interp, class::Base, python};
+use super::{AttributeWrite, Call, Interp, class::Base, modules::FORWARDS, python};
 use crate::names::Subject;
 use crate::report::{Confidence, Place};
 use crate::trace::Sight;
@@ -10,6 +10,12 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
+    /// The module that `model.forward(x)` runs, as a call of it does. Within a forward it is one class calling another.
+    pub(super) fn computed_by(&self, receiver: &Value, method: Ustr) -> Option<ObjId> {
+        let object = receiver.as_obj().filter(|_| FORWARDS.contains(&method.as_str()))?;
+        self.heap.get(object).module().filter(|_| !self.in_forward()).map(|_| object)
+    }
+
     pub fn get_attr(&mut self, value: &Value, name: Ustr, place: Place) -> Value {
         match value {
             Value::Obj(object) => self.object_attr(*object, name, place),

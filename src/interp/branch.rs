@@ -160,6 +160,10 @@ impl<'p> Interp<'p> {
         if ends.iter().any(|(flow, _)| *flow != Flow::Next) {
             self.active.iter_mut().for_each(|active| active.escapes = true);
         }
+        if let (When::Unknown, [(Flow::Next, one), (Flow::Next, other)]) = (when, ends.as_slice()) {
+            self.choose_gpu(one, other);
+            self.choose_gpu(other, one);
+        }
         let mut through: Option<heap::Writes> = None;
         let mut through_count = 0;
         let mut stopped = None;

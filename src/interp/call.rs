@@ -132,6 +132,9 @@ impl<'p> Interp<'p> {
         if let Some(value) = self.put_into_list(receiver, name, call, base) {
             return value;
         }
+        if let Some(module) = self.computed_by(receiver, name) {
+            return self.call_module(module, call);
+        }
         let method = self.get_attr(receiver, name, call.place);
         if method.is_unknown() {
             self.on_unknown_method(&UnknownMethod { name, place: call.place });
@@ -361,7 +364,7 @@ impl<'p> Interp<'p> {
     /// Sets aside the fuel that a call must leave to what comes after it. Gives the floor that was in force.
     fn ration(&mut self, file: FileId) -> u32 {
         let available = self.fuel.saturating_sub(self.floor);
-        let share = if file == self.file() { available / 4 * 3 } else { (available / 6).max(LEAST_RATION) };
+        let share = if file == self.file() { available / 4 * 3 } else { (available / 4).max(LEAST_RATION) };
         std::mem::replace(&mut self.floor, self.fuel - share.min(available))
     }
 

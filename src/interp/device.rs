@@ -29,6 +29,23 @@ impl<'p> Interp<'p> {
         if !params.others && devices.all(|device| device == first) { first } else { Device::Unknown }
     }
 
+    /// `if cuda: model.cuda()`: where one way moves a module to the GPU and the other leaves it, the script runs there
+    /// where it matters.
+    pub(super) fn choose_gpu(&mut self, moving: &heap::Writes, leaving: &heap::Writes) {
+        let device = |object: &Object| object.module().map(|module| module.device);
+        let moved = |object: &ObjId| {
+            let is = moving.get(*object).and_then(device);
+            is.is_some_and(Device::is_gpu) && leaving.get(*object).is_none()
+        };
+        for object in moving.objects().filter(moved) {
+            if matches!(device(self.heap.get(object)), Some(Device::Cpu | Device::Unknown))
+                && let State::Module(module) = &mut self.heap.get_mut(object).state
+            {
+                module.device = Device::Chosen;
+            }
+        }
+    }
+
     /// The device of the tensors that a module holds itself; `None` when it holds none.
     pub(crate) fn own_device(&self, object: ObjId) -> Option<Device> {
         let here = self.heap.get(object);

@@ -140,7 +140,7 @@ impl<'p> Interp<'p> {
             _ if leaves.is_empty() => Effect::Clear { targets: leaves, whole: false },
             Value::None => Effect::Clear { targets: leaves, whole: true },
             // Whatever was written here, it is no longer what the backwards have left.
-            _ => Effect::Touch { objects: leaves },
+            _ => Effect::WriteGradients { objects: leaves, kept: false },
         };
         self.event(place, effect, Confidence::High);
     }
@@ -156,7 +156,8 @@ impl<'p> Interp<'p> {
                 );
             }
             "grad" => {
-                self.event(place, Effect::Touch { objects: params.owners.clone() }, Confidence::High);
+                let objects = params.owners.clone();
+                self.event(place, Effect::WriteGradients { objects, kept: false }, Confidence::High);
             }
             "requires_grad" => {
                 let frozen = self.truth(value).map(|learns| !learns);
@@ -193,6 +194,9 @@ impl<'p> Interp<'p> {
             "fill_" if call.arg(0, "value").and_then(Value::as_known_int) == Some(0) => {
                 self.grad_method(owners, "zero_", call)
             }
+            "mul_" if call.arg(0, "other").and_then(Value::as_known_int) == Some(0) => {
+                self.grad_method(owners, "zero_", call)
+            }
             "zero_" => {
                 self.unread();
                 self.event(
@@ -207,13 +211,25 @@ impl<'p> Interp<'p> {
                 Value::Grad(Rc::new(owners.clone()))
             }
             "detach" => Value::Grad(Rc::new(owners.clone())),
-            // Written in place: they are no longer what the backward left.
             _ if name.ends_with('_') => {
-                self.event(call.place, Effect::Touch { objects: owners.clone() }, Confidence::High);
+                let kept = self.is_computed_in_place(name);
+                if kept {
+                    self.unread();
+                }
+                let objects = owners.clone();
+                self.event(call.place, Effect::WriteGradients { objects, kept }, Confidence::High);
                 Value::Grad(Rc::new(owners.clone()))
             }
             _ => Value::tensor(Tensor { graph: Graph::None, ..Tensor::default() }),
         }
+    }
+
+    /// Whether what such a method of a tensor writes is computed of what was there: `clamp_`, and not `copy_`. The
+    /// tables name the operand of a function that works in place.
+    fn is_computed_in_place(&self, name: &str) -> bool {
+        let classes = self.apis.classes_of(crate::apis::Role::Tensor);
+        let api = classes.iter().find_map(|class| self.apis.method(*class, Ustr::from(name)));
+        api.is_some_and(|api| api.params.first().is_some_and(|param| param.name == "input"))
     }
 
     /// The gradient that was just looked at is not used after all: it is compared with `None`, or cleared.

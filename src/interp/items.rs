@@ -206,7 +206,7 @@ impl<'p> Interp<'p> {
             // Numbers are written into a gradient.
             Value::Grad(owners) => {
                 let objects = (**owners).clone();
-                self.event(place, Effect::Touch { objects }, Confidence::High);
+                self.event(place, Effect::WriteGradients { objects, kept: false }, Confidence::High);
             }
             _ => {}
         }

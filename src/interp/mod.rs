@@ -73,7 +73,8 @@ pub use events::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, BackwardCall, Branch, Compare,
     Constructed, ContainerWrite, Declared, ElementRead, ElementWrite, Exhausted, ExpressionStatement,
     ForwardCall, FunctionApplied, Instance, LayerCall, LoaderCall, LossCall, MethodResult, Operation,
-    OperationResult, Operator, Return, StackedLayer, TensorCompare, Test, Tried, UnknownMethod, Update,
+    OperationResult, Operator, Return, StackedLayer, TensorCompare, Test, TracePoint, Tried, UnknownMethod,
+    Update,
 };
 pub use hooks::{Checker, Hooks};
 pub use invocation::{Call, Invocation, Passed};

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 /// Methods that a project's module computes its output in, in the order the frameworks look for them.
-pub(super) const FORWARDS: [&str; 3] = ["forward", "call", "__call__"];
+pub(crate) const FORWARDS: [&str; 3] = ["forward", "call", "__call__"];
 
 /// Deeper nesting of modules is not followed.
 pub(super) const DEEPEST: usize = 24;
@@ -83,7 +83,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether a forward of a module is running.
-    fn in_forward(&self) -> bool {
+    pub(super) fn in_forward(&self) -> bool {
         self.frames.iter().rev().any(|frame| {
             let object = frame.receiver.as_ref().and_then(Value::as_obj);
             let in_module = object.is_some_and(|object| self.heap.get(object).module().is_some());

@@ -42,9 +42,13 @@ impl<'p> Interp<'p> {
         if !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
             return;
         }
-        if let Value::Maybe(value) = self.eval(target) {
-            let refined = if is_none { Value::None } else { (*value).clone() };
-            self.assign(target, refined);
+        match self.eval(target) {
+            Value::Maybe(value) => {
+                let refined = if is_none { Value::None } else { (*value).clone() };
+                self.assign(target, refined);
+            }
+            Value::Grad(_) => self.unread(),
+            _ => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! What something is that nobody here makes: solved from what its file does with it, and from how that stands to
 //! what is done with others. The call that is missing must not be the only evidence that counts.
 
-use super::Interp;
+use super::{Interp, modules::FORWARDS};
 use crate::apis::{Role, Verb};
 use crate::names::{Act, LoopIndex, Origin, Relations, Subject, subject_of};
 use crate::report::{Confidence, FileId, Place};
@@ -270,7 +270,9 @@ impl<'p> Solver<'_, 'p> {
     /// Something that is called: a criterion or a model.
     fn called(&self) -> Option<Taken> {
         let relations = self.relations();
-        let calls: Vec<&Act> = relations.calls_of(self.subject).take(MOST_CALLS).collect();
+        let computes = |act: &&Act| act.method.is_some_and(|method| FORWARDS.contains(&method.as_str()));
+        let forwards = relations.acts_of(self.subject).filter(computes);
+        let calls: Vec<&Act> = relations.calls_of(self.subject).chain(forwards).take(MOST_CALLS).collect();
         if calls.is_empty() {
             return None;
         }

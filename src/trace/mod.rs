@@ -98,6 +98,8 @@ pub enum Effect {
     Clear { targets: ObjSet, whole: bool },
     /// A call that is not understood got hold of these.
     Touch { objects: ObjSet },
+    /// The gradients of these are written; what backward passes added is still in them, where `kept`.
+    WriteGradients { objects: ObjSet, kept: bool },
     /// The gradients of these were looked at.
     Read { objects: ObjSet },
     /// A module or parameter was made anew: it has no gradients.

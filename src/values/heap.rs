@@ -31,6 +31,10 @@ impl Writes {
     pub fn objects(&self) -> impl Iterator<Item = ObjId> + '_ {
         self.objects.keys().copied()
     }
+
+    pub fn get(&self, object: ObjId) -> Option<&Object> {
+        self.objects.get(&object).map(Rc::as_ref)
+    }
 }
 
 /// The open runs of a heap while they are suspended.
@@ -526,10 +530,4 @@ fn same_object(a: &Object, b: &Object) -> bool {
             (State::Sampler(x), State::Sampler(y)) => x == y,
             (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
         }
-}
-
-impl Tag {
-    fn max_counter(self, other: Tag) -> Tag {
-        if self == Tag::Counter || other == Tag::Counter { Tag::Counter } else { self }
-    }
 }

@@ -103,6 +103,12 @@ pub enum Tag {
     Phase,
 }
 
+impl Tag {
+    fn max_counter(self, other: Tag) -> Tag {
+        if self == Tag::Counter || other == Tag::Counter { Tag::Counter } else { self }
+    }
+}
+
 /// Where a number was written.
 #[derive(Debug, PartialEq)]
 pub struct Origin {

@@ -109,6 +109,8 @@ pub enum Device {
     Cuda(Option<u32>),
     /// `cuda if available else cpu`, and what a launcher hands out: the GPU wherever it matters.
     Accelerator,
+    /// On the GPU on one way of a branch, `if cuda: model.cuda()`, and on the CPU on the other.
+    Chosen,
     /// On the GPU, put there by a framework that copies between devices by itself.
     Automatic,
     #[default]
@@ -142,7 +144,7 @@ impl Device {
     }
 
     pub fn is_gpu(self) -> bool {
-        matches!(self, Device::Cuda(_) | Device::Accelerator | Device::Automatic)
+        matches!(self, Device::Cuda(_) | Device::Accelerator | Device::Chosen | Device::Automatic)
     }
 
     /// One is surely not the other, on a machine where both exist.
@@ -159,6 +161,7 @@ impl Device {
         match (self, other) {
             _ if self == other => self,
             (Device::Automatic, _) | (_, Device::Automatic) => Device::Unknown,
+            (Device::Chosen, gpu) | (gpu, Device::Chosen) if gpu.is_gpu() => Device::Chosen,
             (a, b) if a.is_gpu() && b.is_gpu() => Device::Accelerator,
             _ => Device::Unknown,
         }
@@ -169,6 +172,7 @@ impl Device {
             Device::Cpu => "the CPU".into(),
             Device::Cuda(Some(index)) => format!("GPU {index}"),
             Device::Cuda(None) | Device::Accelerator | Device::Automatic => "the GPU".into(),
+            Device::Chosen => "the GPU where the script asks for one".into(),
             Device::Unknown => "an unknown device".into(),
         }
     }

@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = Places::default();
     let mut left = Vec::new();
-    for (at, meeting) in script.observed::<Meeting>() {
+    for (at, meeting) in script.observed::<Meeting>().filter(|(_, meeting)| !meeting.excused.get()) {
         let (one, other) = (&meeting.one, &meeting.other);
         // What stays behind fails at its first use; the uses after it on the same way say nothing new.
         let behind = if one.device.is_gpu() { other } else { one };

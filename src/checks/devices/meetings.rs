@@ -4,10 +4,14 @@
 use super::forwards::Forwards;
 use super::stranded::{may_stay_on_purpose, note_stranded, note_stranded_input};
 use crate::apis::Transfer;
-use crate::interp::{Checker, Interp, Invocation, LayerCall, LossCall, Operation, Operator, collect_tensors};
+use crate::interp::{
+    Branch, Checker, Interp, Invocation, LayerCall, LossCall, Operation, Operator, TracePoint,
+    collect_tensors,
+};
 use crate::report::Place;
-use crate::trace::At;
+use crate::trace::{At, Observation, Sight};
 use crate::values::{Device, Learned, ObjId, State, Tensor, Value};
+use std::cell::Cell;
 use std::rc::Rc;
 
 pub(super) static CHECKER: Checker = Checker {
@@ -15,6 +19,8 @@ pub(super) static CHECKER: Checker = Checker {
     on_call: Some(meet_operands),
     on_operation: Some(meet),
     on_loss: Some(meet_target),
+    on_branch: Some(chooses),
+    on_branch_end: Some(chosen),
     ..Checker::SILENT
 };
 
@@ -25,12 +31,42 @@ pub(super) struct Meeting {
     pub operation: &'static str,
     /// One of them is the weights of a module.
     pub in_forward: bool,
+    /// It is on a way that is not for the GPU.
+    pub excused: Cell<bool>,
 }
 
 pub(super) struct Side {
     pub device: Device,
     pub what: Rc<str>,
     pub made: Option<Place>,
+}
+
+/// Where the branches around begin.
+#[derive(Default)]
+struct Branches(Vec<TracePoint>);
+
+fn chooses(cx: &mut Interp<'_>, _branch: &Branch<'_>) {
+    let point = cx.trace_point();
+    cx.remember(|open: &mut Branches| open.0.push(point));
+}
+
+/// `if cuda: model(x.cuda())`, else `model(x)`: what one arm does where the model is on the GPU says nothing of the
+/// arm that is for the CPU.
+fn chosen(cx: &mut Interp<'_>, branch: &Branch<'_>) {
+    let Some(began) = cx.remember(|open: &mut Branches| open.0.pop()) else { return };
+    let seen = cx.observed_since(began);
+    let is_meeting = |seen: &Observation| seen.get::<Meeting>().is_some();
+    let failed = |at: &At| seen.iter().any(|other| is_meeting(other) && other.at.place == at.place);
+    let runs = |seen: &Observation| matches!(seen.get(), Some(Sight::Forward(_)));
+    if branch.taken.is_some() || !seen.iter().any(|seen| runs(seen) && !failed(&seen.at)) {
+        return;
+    }
+    let chosen =
+        |meeting: &&Meeting| [&meeting.one, &meeting.other].iter().any(|side| side.device == Device::Chosen);
+    seen.iter()
+        .filter_map(Observation::get::<Meeting>)
+        .filter(chosen)
+        .for_each(|meeting| meeting.excused.set(true));
 }
 
 /// A layer and the tensors that it is called with.
@@ -63,7 +99,7 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     let what = Rc::from(format!("`{}`", cx.class_name(module)));
     let one = Side { device, what, made: Some(cx.heap.get(module).site) };
     let other = Side { device: input.device, what: Rc::from("its input"), made: input.made };
-    let meeting = Meeting { one, other, operation: "a forward", in_forward: true };
+    let meeting = Meeting { one, other, operation: "a forward", in_forward: true, excused: Cell::new(false) };
     let at = At { confidence: confidence.min(at.confidence), ..at };
     cx.observe_at(at, meeting);
     cx.remember(|all: &mut Forwards| all.0.iter_mut().for_each(|open| open.failed = true));
@@ -117,7 +153,8 @@ fn meet_whole(cx: &mut Interp<'_>, a: &Tensor, b: &Tensor, place: Place, names: 
     let side =
         |tensor: &Tensor, what: &str| Side { device: tensor.device, what: Rc::from(what), made: tensor.made };
     let (one, other) = (side(a, names[0]), side(b, names[1]));
-    let meeting = Meeting { one, other, operation: "this operation", in_forward: false };
+    let meeting =
+        Meeting { one, other, operation: "this operation", in_forward: false, excused: Cell::new(false) };
     let confidence = a.confidence.min(b.confidence);
     cx.observe(place, meeting, confidence);
 }

@@ -34,7 +34,7 @@ pub fn modes_of_evaluations(script: &Script) -> Vec<replay::Modes> {
 /// What was last done before an evaluation.
 struct Since<'s, 'a> {
     script: &'s Script<'a>,
-    place: Place,
+    at: &'s At,
     parts: ObjSet,
     on_purpose: bool,
 }
@@ -43,6 +43,13 @@ struct Since<'s, 'a> {
 const PUT: u8 = 1;
 /// Something was trained, or nothing was done yet.
 const TRAINED: u8 = 2;
+
+impl Since<'_, '_> {
+    /// The evaluation itself, and not another call of the function that trains.
+    fn is_it(&self, event: &Event, way: &Way) -> bool {
+        way.settled && event.place == self.at.place && *way.calls == *self.at.calls
+    }
+}
 
 impl Protocol for Since<'_, '_> {
     type State = u8;
@@ -61,7 +68,7 @@ impl Protocol for Since<'_, '_> {
                 }
             }
             Effect::Backward { .. } | Effect::Step { .. } => *state = TRAINED,
-            Effect::Forward { .. } if event.place == self.place && way.settled => {
+            Effect::Forward { .. } if self.is_it(event, way) => {
                 self.on_purpose |= *state == PUT;
             }
             _ => {}
@@ -72,7 +79,7 @@ impl Protocol for Since<'_, '_> {
 /// Whether the model was put into training mode for the evaluation itself: nothing trained since.
 fn was_put_there(script: &Script, at: &At, model: ObjId) -> bool {
     let parts = descendants(&script.rehearsal.heap, model);
-    let mut since = Since { script, place: at.place, parts, on_purpose: false };
+    let mut since = Since { script, at, parts, on_purpose: false };
     let mut entries = script.rehearsal.entries.iter().filter(|entry| entry.function == at.seeded);
     let settles = entries.all(|entry| walk(&mut since, &entry.nodes, TRAINED));
     since.on_purpose || !settles
@@ -107,7 +114,9 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
         Over::Other | Over::Counter => false,
     });
     let scored = is_scored(script, at);
-    let in_loop = apart && of_data && (own_data || scored);
+    // What an evaluation of several models computes with one of them goes into the next.
+    let goes_on = own_data && scored && confidence == Confidence::High;
+    let in_loop = apart && (of_data && (own_data || scored) || goes_on);
     let by_itself = confidence == Confidence::High && of_data && scored && is_by_itself(script, at);
     (in_loop || by_itself).then_some(confidence)
 }
@@ -136,7 +145,9 @@ fn is_scored(script: &Script, at: &At) -> bool {
     let beside = |other: &At| {
         let extra = other.loops.strip_prefix(&*at.loops);
         let follows = extra.is_some_and(|loops| loops.first().is_none_or(|id| !has_forward(script, *id)));
-        follows && other.calls == at.calls && other.seeded == at.seeded
+        let helper = other.calls.strip_prefix(&*at.calls).map(<[_]>::first);
+        let by_helper = helper.is_some_and(|call| call.is_none_or(|call| !runs_model(script, at, call.0)));
+        follows && by_helper && other.seeded == at.seeded
     };
     let inside = |other: &At| {
         let extra = other.calls.strip_prefix(&*at.calls);
@@ -157,6 +168,14 @@ fn is_scored(script: &Script, at: &At) -> bool {
 /// Whether a loop runs a model itself: what is scored there is its own.
 fn has_forward(script: &Script, id: LoopId) -> bool {
     script.sightings().any(|(at, sight)| matches!(sight, Sight::Forward(_)) && at.loops.contains(&id))
+}
+
+/// Whether what is called at this place beside a forward runs a model itself.
+fn runs_model(script: &Script, at: &At, site: Place) -> bool {
+    script.sightings().any(|(other, sight)| {
+        let inner = other.calls.strip_prefix(&*at.calls).and_then(<[_]>::first);
+        matches!(sight, Sight::Forward(_)) && inner.is_some_and(|(call, _)| *call == site)
+    })
 }
 
 /// Whether no backward runs in the same iteration of the same function.

@@ -1,7 +1,7 @@
 //! Evaluation with layers that still behave as in training.
 
 use super::evaluations::evaluation;
-use super::stretches::evaluating_stretch;
+use super::stretches::{called_model, evaluating_stretch};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
 use crate::facts::{Findings, Script};
@@ -88,10 +88,11 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
 fn in_eval_mode<'a>(script: &Script<'a>, evaluated: &EvaluatedInTraining) -> Option<(&'a str, Vec<Edit>)> {
     let place = evaluated.at.place;
     let draft = script.draft(place.file);
-    let model = draft.plain(draft.call_at(place.span)?.callee)?;
+    let callee = called_model(draft, place)?;
+    let model = draft.plain(callee)?;
     let line = evaluating_stretch(script, &evaluated.at, place, draft)?;
     let line = with_contexts(draft, line);
-    let root = draft.root(draft.call_at(place.span)?.callee)?;
+    let root = draft.root(callee)?;
     if draft.binds(draft.statement(line.stmt).span, root) {
         return None;
     }

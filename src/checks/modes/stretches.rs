@@ -2,8 +2,9 @@
 
 use crate::facts::Script;
 use crate::facts::edits::{Draft, Line};
+use crate::interp::modules::FORWARDS;
 use crate::report::{FileId, Place, Span};
-use crate::syntax::{Expr, ExprKind, StmtId, StmtKind};
+use crate::syntax::{Expr, ExprId, ExprKind, StmtId, StmtKind};
 use crate::trace::{At, Effect, Forward, Sight, visits};
 use crate::values::Mode;
 
@@ -87,6 +88,15 @@ fn is_idle_within(script: &Script, file: FileId, span: Span) -> bool {
         }
         _ => false,
     })
+}
+
+/// What is called at a place: `model` of `model(x)`, and of `model.forward(x)`.
+pub(super) fn called_model(draft: Draft<'_>, place: Place) -> Option<ExprId> {
+    let callee = draft.call_at(place.span)?.callee;
+    match draft.expr(callee).kind {
+        ExprKind::Attribute { base, name, .. } if FORWARDS.contains(&name.as_str()) => Some(base),
+        _ => Some(callee),
+    }
 }
 
 pub(super) fn is_loop(draft: Draft<'_>, stmt: StmtId) -> bool {

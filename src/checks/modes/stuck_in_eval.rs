@@ -1,6 +1,6 @@
 //! Training that goes on in evaluation mode.
 
-use super::stretches::{body_of_loop, is_loop};
+use super::stretches::{body_of_loop, called_model, is_loop};
 use super::turns::{EVAL, OTHER, Trained, Turn, turns};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
@@ -114,7 +114,7 @@ impl Turn<'_, '_> {
 fn back_in_training<'a>(script: &Script<'a>, stuck: &StuckInEval) -> Option<(&'a str, Vec<Edit>)> {
     let place = stuck.at.place;
     let draft = script.draft(place.file);
-    let callee = draft.call_at(place.span)?.callee;
+    let callee = called_model(draft, place)?;
     let (model, root) = (draft.plain(callee)?, draft.root(callee)?);
     let around = draft.statements_around(place.span);
     let function = draft.function_around(place.span);

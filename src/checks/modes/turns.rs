@@ -14,10 +14,21 @@ pub(super) fn turns<'s, 'a>(script: &'s Script<'a>) -> Vec<(&'a EntryPoint, Turn
     for entry in script.rehearsal.entries.iter().filter(|entry| steps(&entry.nodes)) {
         let mut models = ObjSet::default();
         trained_models(&entry.nodes, &mut models);
-        let turns = models.iter().take(MOST_MODELS).filter_map(|model| turn(script, entry, model));
+        let models = whole_first(script, &models);
+        let turns = models.into_iter().take(MOST_MODELS).filter_map(|model| turn(script, entry, model));
         found.extend(turns.map(|turn| (entry, turn)));
     }
     found
+}
+
+/// Whole models come before those that are parts of them, which run with them.
+fn whole_first(script: &Script, models: &ObjSet) -> Vec<ObjId> {
+    let heap = &script.rehearsal.heap;
+    let inside =
+        |model: ObjId| -> ObjSet { descendants(heap, model).iter().filter(|part| *part != model).collect() };
+    let parts = models.iter().fold(ObjSet::default(), |parts, model| parts.union(&inside(model)));
+    let (inner, whole): (Vec<ObjId>, Vec<ObjId>) = models.iter().partition(|model| parts.contains(*model));
+    whole.into_iter().chain(inner).collect()
 }
 
 /// The modes in which a script trains models with layers that mind, from the second round on, for replays.

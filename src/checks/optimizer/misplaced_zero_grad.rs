@@ -7,7 +7,7 @@ use crate::facts::timeline::{Certainty, Kind, OptimizerEvent, Parts, run};
 use crate::facts::{Findings, Repair, Script};
 use crate::report::{Edit, Fix, Place, Severity, Span};
 use crate::syntax::{StmtId, StmtKind};
-use crate::trace::{At, Effect};
+use crate::trace::{At, Effect, LoopId};
 
 pub(super) static RULE: Rule = Rule {
     id: "misplaced-zero-grad",
@@ -74,12 +74,11 @@ fn misplaced_clears(script: &Script) -> Vec<ClearedEarly> {
             if found.iter().any(|other| other.step == step) {
                 continue;
             }
-            let iteration = clear.event.loops.last();
             found.push(ClearedEarly {
                 at: timeline.at(&clear.event, confidence(backward)),
                 kind,
                 backward: backward.place,
-                backwards: iteration.map_or(Vec::new(), |own| backwards_in(*own, &moments)),
+                backwards: backwards_beside(&clear.event, &moments),
                 step,
             });
         }
@@ -87,30 +86,55 @@ fn misplaced_clears(script: &Script) -> Vec<ClearedEarly> {
     found
 }
 
+/// What adds to the gradients in the iteration of an event, or, outside of loops, in its call.
+fn backwards_beside(event: &OptimizerEvent, moments: &[GradientMoment]) -> Vec<Place> {
+    match event.loops.last() {
+        Some(iteration) => backwards_in(*iteration, moments),
+        None => {
+            let beside = |other: &&OptimizerEvent| other.is_backward() && other.calls == event.calls;
+            moments.iter().map(|moment| &*moment.event).filter(beside).map(|other| other.place).collect()
+        }
+    }
+}
+
 /// How a clearing loses gradients, and the step that goes without them.
 fn lost(clear: &GradientMoment, index: usize, moments: &[GradientMoment]) -> Option<(Misplaced, Place)> {
-    let innermost = *clear.event.loops.last()?;
+    let innermost = clear.event.loops.last().copied();
+    let around = |event: &OptimizerEvent| innermost.is_some_and(|iteration| event.is_in(iteration));
     if !matches!(clear.event.kind, Kind::Clear { certainty: Certainty::Must, .. })
         || may_be_used(index, moments)
-        || moments.iter().any(|other| is_touch(&other.event) && other.event.is_in(innermost))
+        || moments.iter().any(|other| is_touch(&other.event) && around(&other.event))
     {
         return None;
     }
-    let step = |moment: &&GradientMoment| moment.event.is_own_step();
     if is_unused(clear.before) {
-        let step = moments[index..].iter().find(step)?;
-        let without = step.before.must_be(&[Gradients::Lost]);
-        return without.then_some((Misplaced::BeforeStep, step.event.place));
+        let step = step_without(clear, &moments[index..])?;
+        return Some((Misplaced::BeforeStep, step.place));
     }
-    let step = moments.iter().filter(|moment| moment.event.is_in(innermost)).find(step)?;
+    every_micro_batch(clear, innermost?, moments).map(|step| (Misplaced::EveryMicroBatch, step))
+}
+
+/// The next step, where it has nothing to apply.
+fn step_without<'m>(clear: &GradientMoment, after: &'m [GradientMoment]) -> Option<&'m OptimizerEvent> {
+    let step = after.iter().find(|moment| moment.event.is_own_step())?;
+    // Outside of loops, a step elsewhere may be one that is meant to do nothing.
+    let beside = step.event.calls == clear.event.calls && step.event.loops == clear.event.loops;
+    let without = step.before.must_be(&[Gradients::Lost]);
+    (without && (beside || !clear.event.loops.is_empty())).then_some(&*step.event)
+}
+
+/// The step of an accumulation that clears in each iteration of this loop.
+fn every_micro_batch(clear: &GradientMoment, innermost: LoopId, moments: &[GradientMoment]) -> Option<Place> {
+    let within = || moments.iter().filter(|moment| moment.event.is_in(innermost));
+    let step = within().find(|moment| moment.event.is_own_step())?;
     // What is cleared around the loop of the micro-batches is only what was left over.
     let each = |event: &OptimizerEvent| event.is_backward() && event.loops.last() == Some(&innermost);
-    if !moments.iter().any(|moment| each(&moment.event)) {
+    if !within().any(|moment| each(&moment.event)) {
         return None;
     }
     let skips = clear.before.may_be(&[Gradients::Skipped])
         && !clear.before.may_be(&[Gradients::Foreign, Gradients::Fresh, Gradients::Mixed]);
-    skips.then_some((Misplaced::EveryMicroBatch, step.event.place))
+    skips.then_some(step.event.place)
 }
 
 /// Whether anything looked at the gradients between the last backward and a clearing.

@@ -128,6 +128,7 @@ fn ends_accumulation(event: &OptimizerEvent) -> bool {
         Kind::Backward { certainty: Certainty::May, .. }
         | Kind::Step { whose: Whose::Shared, .. }
         | Kind::UnseenStep
+        | Kind::Changed
         | Kind::Read(_) => true,
         Kind::Touched(touched) => touched.gradients,
         _ => false,

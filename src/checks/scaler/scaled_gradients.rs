@@ -112,6 +112,8 @@ fn next_gradients(before: Powerset<Gradients>, kind: &Kind) -> Powerset<Gradient
         Kind::Unscale(_) => multiplied(Gradients::Unscaled),
         Kind::Update { .. } => multiplied(Gradients::Stale),
         Kind::Touched(touched) if touched.gradients => Powerset::one(Gradients::Foreign),
+        // They may be divided by the scale.
+        Kind::Changed => Powerset::one(Gradients::Foreign),
         _ => before,
     }
 }

@@ -91,6 +91,8 @@ pub(crate) enum Kind {
     Paced(Pace),
     /// A call that is not understood got hold of something.
     Touched(Touched),
+    /// Gradients that may be its own are changed in place, such as clipped by hand: all that was added is in them.
+    Changed,
     /// Gradients were looked at: its own, or else some that may be.
     Read(Certainty),
     /// An optimizer took these parameters as they were then.

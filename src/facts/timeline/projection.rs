@@ -211,6 +211,10 @@ impl OptimizerView<'_> {
                 Some(Kind::Schedule { scheduler: *scheduler, whose })
             }
             Effect::Touch { objects } => self.touched(objects),
+            Effect::WriteGradients { objects, kept: false } => self.touched(objects),
+            Effect::WriteGradients { objects, kept: true } => {
+                self.may_be_touched_by(objects).then_some(Kind::Changed)
+            }
             Effect::Read { objects } => Some(Kind::Read(self.reads(objects))),
             Effect::Gather { optimizer, parts, .. } => {
                 let own = *optimizer == self.optimizer;

@@ -225,6 +225,7 @@ pub(super) fn device_name(device: Device) -> String {
         Device::Cuda(None) => "cuda".to_owned(),
         Device::Cuda(Some(index)) => format!("cuda:{index}"),
         Device::Accelerator => "accelerator".to_owned(),
+        Device::Chosen => "cuda where chosen".to_owned(),
         Device::Automatic => "automatic".to_owned(),
         Device::Unknown => "?".to_owned(),
     }
