@@ -201,6 +201,13 @@ impl Apis {
         self.shared.pure.contains(&package)
     }
 
+    /// Whether something is of a package whose instances only record what they are told.
+    pub fn is_tracker(&self, name: Ustr) -> bool {
+        self.shared.trackers.iter().any(|package| {
+            name.strip_prefix(package.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    }
+
     /// Packages whose import makes a file worth reading.
     pub fn frameworks(&self) -> &[Ustr] {
         &self.shared.frameworks

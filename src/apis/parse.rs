@@ -35,6 +35,8 @@ pub(crate) struct Shared {
     pub packages: Vec<Ustr>,
     pub frameworks: Vec<Ustr>,
     pub pure: Vec<Ustr>,
+    /// Packages whose instances record what they are told.
+    pub trackers: Vec<Ustr>,
     /// A module prefix that is another name of a second; a last `*` stands for one more part.
     pub same: Vec<(Ustr, Ustr)>,
     pub roles: Vec<(Role, Vec<Ustr>)>,
@@ -76,6 +78,7 @@ impl Shared {
         self.packages.extend(other.packages);
         self.frameworks.extend(other.frameworks);
         self.pure.extend(other.pure);
+        self.trackers.extend(other.trackers);
         self.same.extend(other.same);
         self.roles.extend(other.roles);
         self.names.extend(other.names);
@@ -145,6 +148,7 @@ impl<'a> Reader<'a> {
             "failures" => self.table.shared.failures = self.words(value)?,
             "frameworks" => self.table.shared.frameworks = self.words(value)?,
             "pure" => self.table.shared.pure = self.words(value)?,
+            "trackers" => self.table.shared.trackers = self.words(value)?,
             "same" => self.table.shared.same = self.names_of(value)?,
             "usual" => self.table.shared.usual = self.names_of(value)?,
             "repairs" => self.table.shared.repairs = self.names_of(value)?,

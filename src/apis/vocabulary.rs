@@ -113,6 +113,7 @@ pub(crate) const FILE_KEYS: &[&str] = &[
     "base",
     "frameworks",
     "pure",
+    "trackers",
     "same",
     "roles",
     "names",

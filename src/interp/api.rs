@@ -59,6 +59,9 @@ impl<'p> Interp<'p> {
         if let Some(value) = python::call(self, &name, call) {
             return value;
         }
+        if self.apis.is_tracker(name) {
+            return Value::Obj(self.alloc(call.place, ClassRef::Api(name), State::Plain));
+        }
         let package = Ustr::from(name.split('.').next().unwrap_or(&name));
         if !self.apis.is_pure(package) && !python::is_known_name(name) {
             self.havoc(call);

@@ -10,6 +10,12 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
+    /// Whether something only records what its methods are told: a writer of logs, a run of an experiment.
+    pub(super) fn is_recorder(&self, receiver: &Value) -> bool {
+        let class = receiver.as_obj().map(|object| self.heap.get(object).class);
+        matches!(class, Some(ClassRef::Api(class)) if self.apis.is_tracker(class))
+    }
+
     /// The module that `model.forward(x)` runs, as a call of it does. Within a forward it is one class calling another.
     pub(super) fn computed_by(&self, receiver: &Value, method: Ustr) -> Option<ObjId> {
         let object = receiver.as_obj().filter(|_| FORWARDS.contains(&method.as_str()))?;

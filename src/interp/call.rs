@@ -146,7 +146,7 @@ impl<'p> Interp<'p> {
             }
             if self.is_part_of_module(receiver) {
                 self.havoc(call);
-            } else {
+            } else if !self.is_recorder(receiver) {
                 self.havoc(&call.with_first(receiver.clone()));
             }
             return self.made_of_tree(call).unwrap_or_default();

@@ -102,7 +102,7 @@ impl<'p> Interp<'p> {
         let Graph::Live(nodes) = &tensor.graph else { return };
         self.note_walked_again(nodes, place, tensor.confidence);
         let walk = self.out.backward_passes.len() as u32;
-        self.out.backward_passes.push(BackwardPass { place, retains, others: nodes.others });
+        self.out.backward_passes.push(BackwardPass { place, retains, others: nodes.others && !nodes.own });
         let mut all = Vec::new();
         nodes.parts.iter().for_each(|part| self.within(part.id, &mut all));
         let fresh = self
@@ -115,7 +115,7 @@ impl<'p> Interp<'p> {
         self.unwalked(|unwalked| all.iter().for_each(|id| unwalked.remove(*id)));
         if retains == Some(true) && fresh && !nodes.bare && !all.is_empty() {
             // What else hangs on it may be of an earlier iteration.
-            let doubt = if nodes.others { Confidence::Medium } else { Confidence::High };
+            let doubt = if nodes.others && !nodes.own { Confidence::Medium } else { Confidence::High };
             self.observe(place, GraphRetained, tensor.confidence.min(doubt));
         }
     }

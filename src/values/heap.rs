@@ -8,7 +8,7 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 /// More objects than this are not told apart from anything.
-const MOST_MERGED: usize = 8;
+const MOST_MERGED: usize = 16;
 
 /// An open run: what has to be put back to take it back.
 struct Journal {
