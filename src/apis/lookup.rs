@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use ustr::{Ustr, ustr};
 
+use super::Verb;
 use super::error::{ApiError, Input};
 use super::memo::{self, Place, Question};
 use super::model::{Api, ModeDependence, Order, Role};
@@ -80,6 +81,12 @@ impl Apis {
     /// A method or property of a class, its own or that of a base.
     pub fn method(&self, class: Ustr, method: Ustr) -> Option<&Api> {
         self.entry(self.method_place(class, method)?)
+    }
+
+    /// Whether a method of this name has an effect, where what has a role has it.
+    pub fn method_does(&self, role: Role, name: Ustr, verb: Verb) -> bool {
+        let api = self.class_of(role).and_then(|class| self.method(class, name));
+        api.is_some_and(|api| api.effects.iter().any(|effect| effect.verb == verb))
     }
 
     /// What `package.name` is called in the tables; the name as it is where they do not know it.

@@ -95,6 +95,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Output")]
     pub statistics: bool,
 
+    /// Say of each training step that was not judged what would have to be known (formats for people only).
+    #[arg(short, long, help_heading = "Output")]
+    pub verbose: bool,
+
     /// List the files that would be checked, and stop.
     #[arg(long, conflicts_with = "show_settings", help_heading = "Output")]
     pub show_files: bool,

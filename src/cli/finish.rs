@@ -54,6 +54,9 @@ fn report(
     } else {
         render::findings(outcome, args.output_format, output.color)
     };
+    if args.verbose {
+        text.extend(render::coverage(outcome).into_bytes());
+    }
     text.extend(render::summary(outcome, output.color).into_bytes());
     text.extend(render::fixes(outcome, fixed, args.unsafe_fixes).into_bytes());
     Ok(text)

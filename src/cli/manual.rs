@@ -108,6 +108,7 @@ One object on one line. Fields are added in the course of version 1, never chang
 | `suppressed` | number of findings that comments silenced |
 | `known` | number of findings that a baseline or the base revision has |
 | `files` | `checked`, `skipped` (import no known framework), `incomplete` (rehearsed only in part) |
+| `coverage` | `training_steps`: the backward passes that are written in the files; `not_judged`: those of which no rule knows what they are about, each a place with a `message` that says what is not known |
 | `errors` | files that were not checked: `path`, `message` |
 
 A finding has `rule`, `path`, `line`, `column`, `end_line`, `end_column`, `cell`, `severity`

@@ -8,7 +8,7 @@ use crate::facts::{Findings, Script};
 use crate::interp;
 use crate::interp::reveal::{Revealed, revealed_line};
 pub use crate::names::{Imports, Library, Project, Target, Worth};
-use crate::report::{Diagnostic, FileId, Span};
+use crate::report::{Diagnostic, FileId, Place, Span, TrainingStep};
 pub use crate::source::SourceFile;
 use crate::source::{Kind, absolute};
 use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework, mentions_suppression};
@@ -27,6 +27,9 @@ pub struct FileReport {
     pub findings: Vec<(Diagnostic, Option<FunctionKey>)>,
     /// Functions that were called with real arguments.
     pub rehearsed: Vec<FunctionKey>,
+    /// The backward passes of the file, and those of any file of which the graph is known.
+    pub training_steps: Vec<TrainingStep>,
+    pub followed: Vec<Place>,
     /// Something was left out, so that silence means nothing.
     pub out_of_fuel: bool,
 }
@@ -62,6 +65,8 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
     let key = |key: crate::trace::FnKey| (key.file, key.function.0);
     FileReport {
         findings: findings.0.into_iter().map(|(finding, seeded)| (finding, seeded.map(key))).collect(),
+        training_steps: script.training_steps(),
+        followed: script.followed(),
         rehearsed: rehearsal.called.iter().copied().map(key).collect(),
         out_of_fuel: rehearsal.out_of_fuel,
     }

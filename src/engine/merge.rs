@@ -5,8 +5,8 @@ use crate::engine::analysis::{self, Comments, Complaint, FileReport, FunctionKey
 use crate::engine::discovery::Asked;
 use crate::engine::selection::{UNUSED_SUPPRESSION, find_rule, known_rules};
 use crate::engine::suggest::nearest;
-use crate::engine::{Outcome, Roots, Sources};
-use crate::report::{Diagnostic, Edit, FileId, Fix, Place};
+use crate::engine::{Coverage, Outcome, Roots, Sources};
+use crate::report::{Diagnostic, Edit, FileId, Fix, Place, TrainingStep};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 
@@ -26,6 +26,7 @@ pub(crate) fn merge(
     for file in &entries {
         comments.insert(*file, Comments::of(project, *file));
     }
+    outcome.coverage = coverage(&reports, &wanted);
     let mut found = Vec::new();
     for finding in distinct(reports) {
         let file = finding.place.file;
@@ -64,6 +65,10 @@ pub(crate) fn merge(
             outcome.sources.insert(cwd, file, analysis::source(project, file));
         }
     }
+    for step in &outcome.coverage.unjudged {
+        let file = step.place.file;
+        outcome.sources.insert(cwd, file, analysis::source(project, file));
+    }
     sort(&mut found, &outcome.sources);
     outcome.findings = found;
     outcome
@@ -90,6 +95,17 @@ impl<'a> Wanted<'a> {
     fn find(&self, file: FileId) -> Option<&'a Asked> {
         self.by_path.get(analysis::source(self.project, file).path.as_path()).copied()
     }
+}
+
+/// The training steps of the files asked for; what one rehearsal can't follow another may.
+fn coverage(reports: &[(FileId, FileReport)], wanted: &Wanted<'_>) -> Coverage {
+    let followed: FxHashSet<Place> =
+        reports.iter().flat_map(|(_, report)| report.followed.iter().copied()).collect();
+    let asked = reports.iter().filter(|(file, _)| wanted.find(*file).is_some());
+    let mut steps: Vec<&TrainingStep> = asked.flat_map(|(_, report)| &report.training_steps).collect();
+    steps.sort_by_key(|step| (wanted.find(step.place.file).map(|at| &at.path), step.place.span));
+    let unjudged = steps.iter().filter(|step| !followed.contains(&step.place));
+    Coverage { training_steps: steps.len(), unjudged: unjudged.map(|step| (*step).clone()).collect() }
 }
 
 /// The same rule at the same place with the same words is one finding, the best founded of them.
@@ -173,7 +189,7 @@ mod tests {
     }
 
     fn report(findings: Vec<(Diagnostic, Option<FunctionKey>)>, rehearsed: Vec<FunctionKey>) -> FileReport {
-        FileReport { findings, rehearsed, out_of_fuel: false }
+        FileReport { findings, rehearsed, ..FileReport::default() }
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use memory::Memory;
 pub use roots::Roots;
 pub use run::{Panicked, check, check_with, files, guarded, settings_for};
 
-use crate::report::{Diagnostic, FileId};
+use crate::report::{Diagnostic, FileId, TrainingStep};
 use analysis::SourceFile;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -102,11 +102,20 @@ pub struct Outcome {
     pub files: FileCounts,
     pub problems: Vec<Problem>,
     pub sources: Sources,
+    /// Backward passes, and those of which no rule knows what they are about, in the order of the findings.
+    pub coverage: Coverage,
     /// How often a file has a finding of a rule, selected or not, by path.
     pub tally: BTreeMap<(PathBuf, &'static str), usize>,
     pub roots: Roots,
     /// Every file that was reached, of a run with a memory.
     pub reached: Vec<PathBuf>,
+}
+
+/// What of the training in the files asked for was judged.
+#[derive(Debug, Default)]
+pub struct Coverage {
+    pub training_steps: usize,
+    pub unjudged: Vec<TrainingStep>,
 }
 
 impl Outcome {

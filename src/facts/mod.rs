@@ -3,6 +3,7 @@
 
 mod apis;
 mod assumed;
+mod coverage;
 mod data;
 pub(crate) mod edits;
 pub mod gpus;

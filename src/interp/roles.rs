@@ -97,8 +97,7 @@ impl Interp<'_> {
 
     /// Whether a method of this name has an effect, where what has a role has it.
     pub(super) fn method_does(&self, role: Role, name: Ustr, verb: Verb) -> bool {
-        let api = self.apis.class_of(role).and_then(|class| self.apis.method(class, name));
-        api.is_some_and(|api| api.effects.iter().any(|effect| effect.verb == verb))
+        self.apis.method_does(role, name, verb)
     }
 }
 

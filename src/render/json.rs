@@ -14,6 +14,7 @@ struct Report<'a> {
     suppressed: usize,
     known: usize,
     files: Files,
+    coverage: Coverage<'a>,
     errors: Vec<Problem<'a>>,
 }
 
@@ -22,6 +23,12 @@ struct Files {
     checked: usize,
     skipped: usize,
     incomplete: usize,
+}
+
+#[derive(Serialize)]
+struct Coverage<'a> {
+    training_steps: usize,
+    not_judged: Vec<Related<'a>>,
 }
 
 #[derive(Serialize)]
@@ -84,6 +91,7 @@ pub(crate) fn render(outcome: &Outcome) -> Vec<u8> {
         suppressed: outcome.suppressed,
         known: outcome.known,
         files: Files { checked: files.checked, skipped: files.skipped, incomplete: files.incomplete },
+        coverage: coverage(outcome),
         errors: outcome
             .problems
             .iter()
@@ -115,6 +123,14 @@ fn finding<'a>(sources: &'a Sources, one: &'a Diagnostic) -> Option<Finding<'a>>
 fn range(position: Position<'_>) -> Range<'_> {
     let Position { path, cell, line, column, end_line, end_column, .. } = position;
     Range { path, line, column, end_line, end_column, cell }
+}
+
+fn coverage(outcome: &Outcome) -> Coverage<'_> {
+    let unjudged = outcome.coverage.unjudged.iter().filter_map(|step| {
+        let range = range(Position::of(&outcome.sources, step.place)?);
+        Some(Related { range, message: &step.unknown })
+    });
+    Coverage { training_steps: outcome.coverage.training_steps, not_judged: unjudged.collect() }
 }
 
 fn related<'a>(sources: &'a Sources, label: &'a Label) -> Option<Related<'a>> {

@@ -18,7 +18,7 @@ mod words;
 pub use github::step_summary;
 pub use page::page;
 pub use reveal::{reveal, reveal_json};
-pub use summary::{fixes, statistics, summary};
+pub use summary::{coverage, fixes, statistics, summary};
 
 use crate::engine::selection::find_rule;
 use crate::engine::{Outcome, Sources};

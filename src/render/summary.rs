@@ -1,10 +1,10 @@
 //! The last lines of a run for people: how much was found, and what is not shown.
 
-use super::{BOLD, paint, severity, severity_code};
+use super::{BOLD, Position, paint, severity, severity_code};
 use crate::engine::Outcome;
 use crate::engine::selection::find_rule;
 use crate::report::units::plural;
-use crate::report::{Applicability, Severity};
+use crate::report::{Applicability, Severity, TrainingStep};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One or two sentences, with a line end.
@@ -26,8 +26,22 @@ pub fn summary(outcome: &Outcome, color: bool) -> String {
     if outcome.files.incomplete > 0 {
         text.push_str(&format!("; {} rehearsed only in part", plural(outcome.files.incomplete, "file")));
     }
+    let unjudged = outcome.coverage.unjudged.len();
+    if unjudged > 0 {
+        let steps = plural(outcome.coverage.training_steps, "training step");
+        text.push_str(&format!("; {unjudged} of {steps} not judged (`--verbose` says why)"));
+    }
     text.push('\n');
     text
+}
+
+/// The training steps of which no rule knows what they are about, each with why; a line each.
+pub fn coverage(outcome: &Outcome) -> String {
+    let line = |step: &TrainingStep| {
+        let position = Position::of(&outcome.sources, step.place)?;
+        Some(format!("{position}: not judged: {}\n", step.unknown))
+    };
+    outcome.coverage.unjudged.iter().filter_map(line).collect()
 }
 
 /// What fixes have done, if there were to be any, and what they could do; a line, or nothing. `all` where the

@@ -16,6 +16,7 @@ mod cache;
 mod catalogue;
 mod cli;
 mod config;
+mod coverage;
 #[cfg(all(target_os = "linux", target_env = "gnu", feature = "gpu"))]
 mod cuda;
 mod findings;

@@ -1,0 +1,83 @@
+//! What was judged of a script's training, and what was not: the engine's own recall. A backward pass that is
+//! written in the file and of which the rehearsal knows nothing is a step that no rule has seen.
+
+use super::Script;
+use crate::apis::{Role, Verb};
+use crate::names::Act;
+use crate::report::{Place, TrainingStep};
+use crate::syntax::{Arg, ExprId, ExprKind, Tree};
+use crate::trace::Sight;
+use rustc_hash::FxHashSet;
+
+impl Script<'_> {
+    /// The backward passes that are written in this file, each with why nothing is known of it, if so.
+    pub fn training_steps(&self) -> Vec<TrainingStep> {
+        let module = self.project.module(self.file);
+        let walks = |name: &&ustr::Ustr| self.apis.method_does(Role::Tensor, **name, Verb::Backward);
+        let relations = module.relations();
+        let acts = relations.methods().filter(walks).flat_map(|name| relations.acts_named(*name));
+        acts.filter(|act| !self.goes_back_by_hand(act))
+            .filter_map(|act| Some((act, walked(&module.tree, act)?)))
+            .map(|(act, loss)| {
+                let place = Place::new(self.file, module.tree.expr(act.call).span);
+                TrainingStep { place, unknown: self.unknown_of(place, act, loss) }
+            })
+            .collect()
+    }
+
+    /// Backward passes of which the graph is known, in any file that was reached.
+    pub fn followed(&self) -> Vec<Place> {
+        let backward = |sight: &Sight| matches!(sight, Sight::Backward { .. });
+        let places = self.sightings().filter(|(_, sight)| backward(sight)).map(|(at, _)| at.place);
+        let places: FxHashSet<Place> = places.collect();
+        let mut places: Vec<Place> = places.into_iter().collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// Whether the file defines a method of this name itself: layers of one's own that go back by hand.
+    fn goes_back_by_hand(&self, act: &Act) -> bool {
+        let module = self.project.module(self.file);
+        let methods = || module.tree.functions.iter().filter(|function| function.class.is_some());
+        act.method.is_some_and(|name| methods().any(|function| function.name == name))
+    }
+
+    fn unknown_of(&self, place: Place, act: &Act, loss: ExprId) -> String {
+        let blind =
+            self.sightings().any(|(at, sight)| matches!(sight, Sight::BlindBackward) && at.place == place);
+        if !blind && self.rehearsal.out_of_fuel {
+            return "the rehearsal ended before it: the script is too large for its budget".to_owned();
+        }
+        if !blind {
+            return "nothing that was rehearsed leads here".to_owned();
+        }
+        let module = self.project.module(self.file);
+        let said =
+            |expr: ExprId| module.source.text.get(module.tree.expr(expr).span.range()).unwrap_or_default();
+        let made = module
+            .origins(loss, act.function)
+            .into_iter()
+            .find_map(|origin| callee(&module.tree, origin.call));
+        match made {
+            Some(callee) => {
+                format!("`{}` comes from `{}`, and what that is, is not known", said(loss), said(callee))
+            }
+            None => format!("what `{}` is, is not known", said(loss)),
+        }
+    }
+}
+
+/// What a backward pass starts from: the receiver, or what it was made of, scaled for one.
+fn walked(tree: &Tree, act: &Act) -> Option<ExprId> {
+    let ExprKind::Attribute { base, .. } = tree.expr(callee(tree, act.call)?).kind else { return None };
+    let ExprKind::Call { args, .. } = &tree.expr(base).kind else { return Some(base) };
+    let named = |arg: &&Arg| matches!(tree.expr(arg.value).kind, ExprKind::Name(_));
+    Some(args.iter().find(named).map_or(base, |arg| arg.value))
+}
+
+fn callee(tree: &Tree, call: ExprId) -> Option<ExprId> {
+    match tree.expr(call).kind {
+        ExprKind::Call { callee, .. } => Some(callee),
+        _ => None,
+    }
+}
