@@ -7,7 +7,7 @@ use crate::facts::edits::{Draft, Line};
 use crate::facts::{Findings, Script, doubted_in_tests};
 use crate::report::replay::{Demand, Replay};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
-use crate::syntax::FnId;
+use crate::syntax::{FnId, StmtKind};
 use crate::trace::{At, Sight};
 use crate::values::{Mode, Value};
 use rustc_hash::FxHashSet;
@@ -88,7 +88,8 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
         // A graph that is recorded once is worth a word where it was the evaluation of what the script trains.
         let matters = !at.loops.is_empty() || is_scoring(script, at, forward);
         let idle = forward.mode == Mode::Eval && records && unused && matters;
-        if !idle || may_walk_in(script, at) || !seen.insert(at.place) {
+        let excused = may_walk_in(script, at) || differentiates(script, at) || is_dropped(script, at);
+        if !idle || excused || !seen.insert(at.place) {
             continue;
         }
         // One context around them helps all forwards of a function.
@@ -112,6 +113,23 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
 fn may_walk_in(script: &Script, forward: &At) -> bool {
     let Some(own) = forward.loops.last() else { return false };
     script.sightings().any(|(at, sight)| matches!(sight, Sight::BlindBackward) && at.loops.contains(own))
+}
+
+/// Whether nobody wants what a forward gives: its graph is gone with the statement, as where a model is warmed up.
+fn is_dropped(script: &Script, forward: &At) -> bool {
+    let draft = script.draft(forward.place.file);
+    draft.statement_at(forward.place.span).is_some_and(|statement| match draft.statement(statement).kind {
+        StmtKind::Expr(expr) => draft.expr(expr).span == forward.place.span,
+        _ => false,
+    })
+}
+
+/// Whether a forward takes gradients itself: it adapts its weights, and does not run without them.
+fn differentiates(script: &Script, forward: &At) -> bool {
+    script.sightings().any(|(at, sight)| {
+        let walks = matches!(sight, Sight::Walked { .. } | Sight::Backward { .. } | Sight::BlindBackward);
+        walks && at.calls.iter().any(|(site, _)| *site == forward.place)
+    })
 }
 
 /// Whether one of two places lies in all loops of the other.
