@@ -60,7 +60,8 @@ fn run_backward(cx: &mut Interp<'_>, file: FileId, class: ObjId) {
         return;
     };
     let takes_context = method(cx, class, "setup_context").is_none();
-    let Some((fewest, most)) = inputs(cx, &forward, usize::from(takes_context)) else { return };
+    let before = usize::from(takes_context) + usize::from(forward.wrap.is_class);
+    let Some((fewest, most)) = inputs(cx, &forward, before) else { return };
     if backward.file != file || cx.is_out_of_fuel() {
         return;
     }
@@ -84,12 +85,12 @@ fn method(cx: &mut Interp<'_>, class: ObjId, name: &str) -> Option<Rc<Closure>> 
 }
 
 /// How many inputs a forward has at least and at most; `None` with `*args`.
-fn inputs(cx: &Interp<'_>, forward: &Closure, context: usize) -> Option<(usize, usize)> {
+fn inputs(cx: &Interp<'_>, forward: &Closure, before: usize) -> Option<(usize, usize)> {
     let params = cx.params_of(forward);
     if params.iter().any(|param| matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar)) {
         return None;
     }
-    let inputs = params.get(context..)?;
+    let inputs = params.get(before..)?;
     let required = inputs.iter().filter(|param| param.default.is_none()).count();
     (!inputs.is_empty()).then_some((required, inputs.len()))
 }
@@ -106,7 +107,8 @@ fn gradients_of(cx: &mut Interp<'_>, backward: &Rc<Closure>) -> Vec<Returned> {
         }
         let gradient = Tensor { graph: Graph::None, ..Tensor::default() };
         // What is kept on the context may be anything.
-        let value = if index == 0 { context.clone() } else { Value::tensor(gradient) };
+        let is_context = index == usize::from(backward.wrap.is_class);
+        let value = if is_context { context.clone() } else { Value::tensor(gradient) };
         call.keywords.push((param.name, Passed { value, place }));
     }
     let inside = cx.frame_depth() + 1;
