@@ -1,6 +1,7 @@
 //! Parts of a model that came when its optimizer had gathered what it owns.
 
 use super::owns_known;
+use crate::apis::Role;
 use crate::facts::timeline::{
     Automaton, Kind, LoopHead, Moment, OptimizerEvent, Parts, Timeline, Touched, any, run,
 };
@@ -8,7 +9,7 @@ use crate::facts::{Script, walked};
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, visits};
-use crate::values::{ObjId, ObjSet};
+use crate::values::{ClassRef, ObjId, ObjSet};
 use std::rc::Rc;
 
 /// A part of a model that came after its optimizer was built.
@@ -54,7 +55,15 @@ fn missed(script: &Script, timeline: &Timeline, step: &Moment<Held>) -> Vec<Repl
 fn is_missed(script: &Script, timeline: &Timeline, orphan: &Orphan, gathered: Place) -> bool {
     let heap = &script.rehearsal.heap;
     let part = descendants(heap, orphan.part).union(&ObjSet::one(orphan.part));
-    let wanted = timeline.state.owns.union(&part).union(&ObjSet::one(orphan.owner));
+    // A graph names a parameter by itself, and a layer by the model that it is part of.
+    let is_parameter = match heap.get(orphan.part).class {
+        ClassRef::Api(class) => script.apis.class_of(Role::Parameter) == Some(class),
+        _ => false,
+    };
+    let wanted = match is_parameter {
+        true => part,
+        false => timeline.state.owns.union(&part).union(&ObjSet::one(orphan.owner)),
+    };
     let backwards = visits(&script.rehearsal.entries[timeline.entry].nodes, |effect| match effect {
         Effect::Backward { leaves, .. } => leaves.iter().any(|leaf| wanted.contains(leaf)),
         _ => false,
