@@ -12,11 +12,11 @@ impl<'p> Interp<'p> {
             Some(Order::Shared(flag)) => match self.truth(&call.get(&flag)) {
                 Some(true) => Orders::SHARED_RANDOM,
                 Some(false) => Orders::SHARED,
-                None => Orders::SHARED.union(Orders::UNKNOWN),
+                None => Orders::SHARED.union(Orders::SHARED_RANDOM),
             },
             _ => Orders::UNKNOWN,
         };
-        SamplerState { orders, shared_at: (orders == Orders::SHARED_RANDOM).then_some(call.place) }
+        SamplerState { orders, shared_at: orders.meets(Orders::SHARED_RANDOM).then_some(call.place) }
     }
 
     /// What the arguments of a loader say of the way it goes through its dataset.
