@@ -353,12 +353,15 @@ impl<'p> Interp<'p> {
     /// is a backward pass inside.
     fn decorated_context(&self, closure: &Closure, key: FnKey) -> Option<ContextKind> {
         let wrap = &closure.wrap;
+        let unsure = wrap.opaque && self.grad == Some(true) && !self.goes_back(key);
+        wrap.context.or(unsure.then_some(ContextKind::UnknownGrad))
+    }
+
+    /// Whether a function mentions a backward pass.
+    pub(super) fn goes_back(&self, key: FnKey) -> bool {
         let mentions = &self.module(key.file).names.scope(key.function).mentions;
         let goes_back = |word: &&Ustr| self.method_does(Role::Tensor, **word, Verb::Backward);
-        let walks =
-            || self.apis.protocol_words().iter().filter(goes_back).any(|word| mentions.contains(*word));
-        let unsure = wrap.opaque && self.grad == Some(true) && !walks();
-        wrap.context.or(unsure.then_some(ContextKind::UnknownGrad))
+        self.apis.protocol_words().iter().filter(goes_back).any(|word| mentions.contains(*word))
     }
 
     /// Sets aside the fuel that a call must leave to what comes after it. Gives the floor that was in force.

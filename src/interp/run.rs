@@ -14,11 +14,13 @@ use ustr::Ustr;
 /// Callers of callers are followed so far.
 const CALLERS: usize = 3;
 /// Steps that a rehearsal of one file may take.
-const FUEL: u32 = 300_000;
+const FUEL: u32 = 1_200_000;
 
 /// Steps of these for each function that nothing calls: what a library's function needs, but not
 /// what a test needs that runs half of the library.
 const FUEL_A_FUNCTION: u32 = 30_000;
+/// Steps for one that trains: it builds the model that it trains, from a library.
+const FUEL_A_TRAINING: u32 = 300_000;
 
 /// Rehearses a file of the project.
 pub fn rehearse(
@@ -159,13 +161,15 @@ impl<'p> Interp<'p> {
                 self.out.out_of_fuel = true;
                 return;
             }
-            self.on_a_ration(|interp| interp.seed(key, definition));
+            self.on_a_ration(key, |interp| interp.seed(key, definition));
         }
     }
 
     /// Rehearses something that nothing calls with what fuel such a function gets.
-    pub(super) fn on_a_ration(&mut self, rehearse: impl FnOnce(&mut Self)) {
-        self.floor = self.fuel.saturating_sub(FUEL_A_FUNCTION);
+    pub(super) fn on_a_ration(&mut self, key: FnKey, rehearse: impl FnOnce(&mut Self)) {
+        let trains = self.goes_back(key) && !self.is_of_a_suite(key.file);
+        let ration = if trains { FUEL_A_TRAINING } else { FUEL_A_FUNCTION };
+        self.floor = self.fuel.saturating_sub(ration);
         rehearse(self);
         self.floor = 0;
     }
@@ -194,7 +198,7 @@ impl<'p> Interp<'p> {
             let ran = self.out.called.contains(&key)
                 || self.out.entries.iter().any(|entry| entry.function == Some(key));
             if definition.parent.is_none() && !ran && self.is_making_forward(file, definition) {
-                self.on_a_ration(|interp| interp.seed(key, definition));
+                self.on_a_ration(key, |interp| interp.seed(key, definition));
             }
         }
     }

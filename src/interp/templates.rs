@@ -29,7 +29,7 @@ impl<'p> Interp<'p> {
                     self.out.out_of_fuel = true;
                     return;
                 }
-                self.on_a_ration(|interp| interp.run_template(file, class, own[0].1, &template));
+                self.on_a_ration(own[0].1, |interp| interp.run_template(file, class, own[0].1, &template));
             }
         }
     }
