@@ -1,6 +1,7 @@
 //! Expressions: what they evaluate to.
 
 use super::layered::symbolic;
+use super::selections::chosen_by_masks;
 use super::{Call, Compare, Interp, Operation, OperationResult, Operator, Passed, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
@@ -239,6 +240,7 @@ impl<'p> Interp<'p> {
             self.on_operation(&Operation { operator, left: x, right: y, place });
         }
         let result = transfer::binary(self, op, a, b, place, same).unwrap_or_default();
+        let result = chosen_by_masks(op, a, b, result);
         let mut result = self.recipe_of_binary(op, a, b, place, result);
         if result.is_unknown() {
             [a, b].into_iter().filter_map(|side| side.as_tensor()).for_each(|tensor| self.let_go(tensor));

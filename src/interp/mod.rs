@@ -57,6 +57,7 @@ mod run;
 mod sample_order;
 mod scaling;
 mod scope;
+mod selections;
 mod singularities;
 mod stmt;
 mod streams;

@@ -72,10 +72,13 @@ impl Interp<'_> {
 
     /// Of what a call gives; `tensor` is its result.
     pub(super) fn recipe_given(&self, api: &Api, call: &Invocation, tensor: &Tensor) -> Option<Rc<Recipe>> {
-        if !tensor.learned || call.open || !call.more.is_empty() {
+        if call.open || !call.more.is_empty() {
             return None;
         }
-        let step = computed(api, call).or_else(|| kept(api, call))?;
+        let step = match tensor.learned {
+            true => computed(api, call).or_else(|| kept(api, call))?,
+            false => cast_mask(api, call, tensor)?,
+        };
         Some(Recipe::new(step, call.place, tensor.range))
     }
 }
@@ -215,6 +218,12 @@ fn clamped(x: &Value, low: &Value, high: &Value, place: Place) -> Option<Step> {
 
 fn with_range(tensor: &Tensor, range: Option<Interval>) -> Tensor {
     Tensor { range, ..tensor.clone() }
+}
+
+/// A mask of another type is the same mask.
+fn cast_mask(api: &Api, call: &Invocation, tensor: &Tensor) -> Option<Step> {
+    let mask = call.nth_tensor(0).filter(|mask| is_mask(mask) && tensor.source == Source::Mask)?;
+    api.transfer()?.converts().then_some(Step::Same(mask))
 }
 
 /// The same numbers; of a half type they are rounded.

@@ -8,7 +8,8 @@ const UNKNOWN: &str = "import torch\nfrom elsewhere import compute\n\nfor x in t
 /// Goes back by hand.
 const BY_HAND: &str = "import torch\n\n\nclass Layer:\n    def backward(self, gradient):\n        return gradient\n\n\nLayer().backward(torch.ones(2))\n";
 const LIBRARY: &str = "def descend(loss):\n    import torch\n    loss.backward()\n";
-const CALLER: &str = "import torch\nfrom library import descend\n\ndescend(torch.nn.Linear(2, 1)(torch.rand(4, 2)).mean())\n";
+const CALLER: &str =
+    "import torch\nfrom library import descend\n\ndescend(torch.nn.Linear(2, 1)(torch.rand(4, 2)).mean())\n";
 
 fn json(project: &Project) -> Value {
     let ran = project.run(&["check", "--no-cache", "--output-format", "json", "."]);
@@ -17,7 +18,8 @@ fn json(project: &Project) -> Value {
 
 #[test]
 fn a_step_that_is_not_judged_is_told_with_what_is_not_known() {
-    let project = Project::new().file("known.py", KNOWN).file("unknown.py", UNKNOWN).file("by_hand.py", BY_HAND);
+    let project =
+        Project::new().file("known.py", KNOWN).file("unknown.py", UNKNOWN).file("by_hand.py", BY_HAND);
     let report = json(&project);
     assert_eq!(report["coverage"]["training_steps"], 2, "{report}");
     let unjudged = report["coverage"]["not_judged"].as_array().unwrap();
