@@ -357,13 +357,6 @@ impl<'p> Interp<'p> {
         wrap.context.or(unsure.then_some(ContextKind::UnknownGrad))
     }
 
-    /// Whether a function mentions a backward pass.
-    pub(super) fn goes_back(&self, key: FnKey) -> bool {
-        let mentions = &self.module(key.file).names.scope(key.function).mentions;
-        let goes_back = |word: &&Ustr| self.method_does(Role::Tensor, **word, Verb::Backward);
-        self.apis.protocol_words().iter().filter(goes_back).any(|word| mentions.contains(*word))
-    }
-
     /// Sets aside the fuel that a call must leave to what comes after it. Gives the floor that was in force.
     fn ration(&mut self, file: FileId) -> u32 {
         let available = self.fuel.saturating_sub(self.floor);

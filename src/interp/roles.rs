@@ -6,7 +6,7 @@ use crate::apis::{Role, Verb};
 use crate::names::{Act, LoopIndex, Origin, Relations, Subject, subject_of};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, FnId, Tree};
-use crate::trace::Assumption;
+use crate::trace::{Assumption, FnKey};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -93,6 +93,13 @@ impl Interp<'_> {
         let made = Rc::new(Losses { backwards });
         self.roles.files.insert(file, made.clone());
         made
+    }
+
+    /// Whether a function mentions a backward pass.
+    pub(super) fn goes_back(&self, key: FnKey) -> bool {
+        let mentions = &self.module(key.file).names.scope(key.function).mentions;
+        let goes_back = |word: &&Ustr| self.method_does(Role::Tensor, **word, Verb::Backward);
+        self.apis.protocol_words().iter().filter(goes_back).any(|word| mentions.contains(*word))
     }
 
     /// Whether a method of this name has an effect, where what has a role has it.
