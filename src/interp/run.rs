@@ -14,13 +14,13 @@ use ustr::Ustr;
 /// Callers of callers are followed so far.
 const CALLERS: usize = 3;
 /// Steps that a rehearsal of one file may take.
-const FUEL: u32 = 1_200_000;
+const FUEL: u32 = 400_000;
 
 /// Steps of these for each function that nothing calls: what a library's function needs, but not
 /// what a test needs that runs half of the library.
 const FUEL_A_FUNCTION: u32 = 30_000;
 /// Steps for one that trains: it builds the model that it trains, from a library.
-const FUEL_A_TRAINING: u32 = 300_000;
+const FUEL_A_TRAINING: u32 = 100_000;
 
 /// Rehearses a file of the project.
 pub fn rehearse(
