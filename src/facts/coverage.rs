@@ -7,6 +7,7 @@ use crate::names::Act;
 use crate::report::{Place, TrainingStep};
 use crate::syntax::{Arg, ExprId, ExprKind, Tree};
 use crate::trace::Sight;
+use crate::values::Graph;
 use rustc_hash::FxHashSet;
 
 impl Script<'_> {
@@ -27,7 +28,7 @@ impl Script<'_> {
 
     /// Backward passes of which the graph is known, in any file that was reached.
     pub fn followed(&self) -> Vec<Place> {
-        let backward = |sight: &Sight| matches!(sight, Sight::Backward { .. });
+        let backward = |sight: &Sight| is_backward(sight) && !is_blind(sight);
         let places = self.sightings().filter(|(_, sight)| backward(sight)).map(|(at, _)| at.place);
         let places: FxHashSet<Place> = places.collect();
         let mut places: Vec<Place> = places.into_iter().collect();
@@ -43,8 +44,7 @@ impl Script<'_> {
     }
 
     fn unknown_of(&self, place: Place, act: &Act, loss: ExprId) -> String {
-        let blind =
-            self.sightings().any(|(at, sight)| matches!(sight, Sight::BlindBackward) && at.place == place);
+        let blind = self.sightings().any(|(at, sight)| is_blind(sight) && at.place == place);
         if !blind && self.rehearsal.out_of_fuel {
             return "the rehearsal ended before it: the script is too large for its budget".to_owned();
         }
@@ -60,10 +60,23 @@ impl Script<'_> {
             .find_map(|origin| callee(&module.tree, origin.call));
         match made {
             Some(callee) => {
-                format!("`{}` comes from `{}`, and what that is, is not known", said(loss), said(callee))
+                format!("the graph of `{}` is not known; it comes from `{}`", said(loss), said(callee))
             }
-            None => format!("what `{}` is, is not known", said(loss)),
+            None => format!("the graph of `{}` is not known", said(loss)),
         }
+    }
+}
+
+fn is_backward(sight: &Sight) -> bool {
+    matches!(sight, Sight::Backward { .. } | Sight::BlindBackward)
+}
+
+/// Whether nothing is known of the graph that a backward pass goes through.
+fn is_blind(sight: &Sight) -> bool {
+    match sight {
+        Sight::BlindBackward => true,
+        Sight::Backward { loss, .. } => matches!(loss.graph, Graph::Unknown),
+        _ => false,
     }
 }
 

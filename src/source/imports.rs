@@ -50,7 +50,9 @@ fn first(item: &str) -> &str {
 fn from(rest: &str) -> Option<ImportLine<'_>> {
     let rest = rest.trim_start();
     let level = rest.bytes().take_while(|byte| *byte == b'.').count();
-    let module = first(&rest[level..]);
+    // Behind bare dots stands `import`, which is no module.
+    let is_bare = level > 0 && rest[level..].starts_with([' ', '\t', '\\']);
+    let module = if is_bare { "" } else { first(&rest[level..]) };
     let after = rest[level + module.len()..].trim_start_matches([' ', '\t', '\\', '\r', '\n']);
     let names = after.strip_prefix("import")?.trim_start_matches([' ', '\t']);
     let end = if names.starts_with('(') { names.find(')') } else { names.find(['\n', ';']) };

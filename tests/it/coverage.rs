@@ -4,7 +4,8 @@ use crate::harness::Project;
 use serde_json::Value;
 
 const KNOWN: &str = "import torch\n\nmodel = torch.nn.Linear(2, 1)\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\nfor x in torch.rand(9, 4, 2):\n    optimizer.zero_grad()\n    loss = model(x).mean()\n    loss.backward()\n    optimizer.step()\n";
-const UNKNOWN: &str = "import torch\nfrom elsewhere import compute\n\nfor x in torch.rand(9, 4, 2):\n    loss = compute(x)\n    loss.backward()\n";
+const UNKNOWN: &str =
+    "import torch\nfrom elsewhere import losses\n\nfor loss in losses:\n    loss.backward()\n";
 /// Goes back by hand.
 const BY_HAND: &str = "import torch\n\n\nclass Layer:\n    def backward(self, gradient):\n        return gradient\n\n\nLayer().backward(torch.ones(2))\n";
 const LIBRARY: &str = "def descend(loss):\n    import torch\n    loss.backward()\n";
@@ -24,12 +25,12 @@ fn a_step_that_is_not_judged_is_told_with_what_is_not_known() {
     assert_eq!(report["coverage"]["training_steps"], 2, "{report}");
     let unjudged = report["coverage"]["not_judged"].as_array().unwrap();
     assert_eq!(unjudged.len(), 1, "{report}");
-    assert_eq!((&unjudged[0]["path"], &unjudged[0]["line"]), (&"unknown.py".into(), &6.into()));
-    let why = "`loss` comes from `compute`, and what that is, is not known";
+    assert_eq!((&unjudged[0]["path"], &unjudged[0]["line"]), (&"unknown.py".into(), &5.into()));
+    let why = "the graph of `loss` is not known";
     assert_eq!(unjudged[0]["message"], why);
 
     let ran = project.run(&["check", "--no-cache", "--verbose", "."]);
-    assert!(ran.stdout.contains(&format!("unknown.py:6:5: not judged: {why}\n")), "{ran:?}");
+    assert!(ran.stdout.contains(&format!("unknown.py:5:5: not judged: {why}\n")), "{ran:?}");
     assert!(ran.stdout.contains("; 1 of 2 training steps not judged"), "{ran:?}");
 }
 
