@@ -243,10 +243,13 @@ impl<'p> Interp<'p> {
         self.on_unknown_method(&UnknownMethod { name, place: call.place });
         // An environment that steps is told an action.
         let acts = call.values().any(|value| !matches!(value, Value::Function(_) | Value::Bound(_)));
-        if !acts && self.method_does(Role::Optimizer, name, Verb::Step) {
+        if !acts && self.apis.method_does(Role::Optimizer, name, Verb::Step) {
             self.event(call.place, Effect::UnseenStep, Confidence::High);
         }
-        if [Role::Optimizer, Role::Module].into_iter().any(|role| self.method_does(role, name, Verb::Clear)) {
+        if [Role::Optimizer, Role::Module]
+            .into_iter()
+            .any(|role| self.apis.method_does(role, name, Verb::Clear))
+        {
             // Something is cleared, and it may be anything.
             let effect = Effect::Clear { targets: ObjSet::default(), whole: false };
             self.event(call.place, effect, Confidence::High);

@@ -81,7 +81,8 @@ impl Interp<'_> {
         }
         let module = self.module(file);
         let relations = module.relations();
-        let named = relations.methods().filter(|name| self.method_does(Role::Tensor, **name, Verb::Backward));
+        let named =
+            relations.methods().filter(|name| self.apis.method_does(Role::Tensor, **name, Verb::Backward));
         let mut backwards = Vec::new();
         for act in named.flat_map(|name| relations.acts_named(*name)) {
             let origins = loss_of(&module.tree, act)
@@ -98,13 +99,8 @@ impl Interp<'_> {
     /// Whether a function mentions a backward pass.
     pub(super) fn goes_back(&self, key: FnKey) -> bool {
         let mentions = &self.module(key.file).names.scope(key.function).mentions;
-        let goes_back = |word: &&Ustr| self.method_does(Role::Tensor, **word, Verb::Backward);
+        let goes_back = |word: &&Ustr| self.apis.method_does(Role::Tensor, **word, Verb::Backward);
         self.apis.protocol_words().iter().filter(goes_back).any(|word| mentions.contains(*word))
-    }
-
-    /// Whether a method of this name has an effect, where what has a role has it.
-    pub(super) fn method_does(&self, role: Role, name: Ustr, verb: Verb) -> bool {
-        self.apis.method_does(role, name, verb)
     }
 }
 
@@ -150,7 +146,7 @@ impl<'p> Solver<'_, 'p> {
     }
 
     fn does(&self, act: &Act, role: Role, verb: Verb) -> bool {
-        act.method.is_some_and(|name| self.interp.method_does(role, name, verb))
+        act.method.is_some_and(|name| self.interp.apis.method_does(role, name, verb))
     }
 
     fn args(&self, act: &Act) -> &'p [Arg] {
