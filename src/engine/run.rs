@@ -29,8 +29,11 @@ pub fn check(request: &Request, progress: &dyn Progress) -> Result<Outcome, RunE
 
 /// The files that a run would look at (`--show-files`).
 pub fn files(request: &Request) -> Result<Vec<Asked>, RunError> {
-    let configs = configs(request)?;
-    let mut files = discovery::discover(&request.cwd, &request.paths, &configs)?;
+    asked(request, &*configs(request)?)
+}
+
+fn asked(request: &Request, configs: &Configs) -> Result<Vec<Asked>, RunError> {
+    let mut files = discovery::discover(&request.cwd, &request.paths, configs)?;
     if let Some(name) = request.not_on_disk() {
         let path = absolute_from(&request.cwd, name);
         let settings = configs.of_folder(path.parent().unwrap_or(&request.cwd))?;
@@ -79,11 +82,12 @@ pub fn check_with(
     progress: &dyn Progress,
     analyse: Analyse<'_>,
 ) -> Result<Outcome, RunError> {
-    let asked = files(request)?;
+    let configs = configs(request)?;
+    let asked = asked(request, &configs)?;
     let library = request.memory.as_ref().map(|memory| memory.library.clone());
     let project = library.map_or_else(Project::new, Project::from_library);
     let imports = imports(request, &project);
-    let around = around(request, &imports, &asked)?;
+    let around = around(request, &configs, &imports, &asked)?;
     let mut jobs = jobs(&asked, true)?;
     jobs.extend(self::jobs(&around, false)?);
     let pool = pool(request, jobs.len())?;
@@ -117,11 +121,15 @@ fn imports(request: &Request, project: &Project) -> Arc<Imports> {
 }
 
 /// Scripts that call what was asked for.
-fn around(request: &Request, imports: &Imports, asked: &[Asked]) -> Result<Vec<Asked>, RunError> {
+fn around(
+    request: &Request,
+    configs: &Arc<Configs>,
+    imports: &Imports,
+    asked: &[Asked],
+) -> Result<Vec<Asked>, TableError> {
     let Some(first) = asked.first() else { return Ok(Vec::new()) };
-    let configs = configs(request)?;
     let settings = first.settings.ready()?;
-    Ok(around::importers(request, &configs, imports, asked, &|text| settings.gate().is_worth(text)))
+    Ok(around::importers(request, configs, imports, asked, &|text| settings.gate().is_worth(text)))
 }
 
 /// A file to rehearse, with what that needs of its settings.
