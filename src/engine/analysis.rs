@@ -27,8 +27,10 @@ pub struct FileReport {
     pub findings: Vec<(Diagnostic, Option<FunctionKey>)>,
     /// Functions that were called with real arguments.
     pub rehearsed: Vec<FunctionKey>,
-    /// The backward passes of the file, and those of any file of which the graph is known.
-    pub training_steps: Vec<TrainingStep>,
+    /// How many backward passes the file has, and those of them whose graph this rehearsal does not know.
+    pub training_steps: usize,
+    pub unfollowed: Vec<TrainingStep>,
+    /// Those of any file whose graph it knows.
     pub followed: Vec<Place>,
     /// Something was left out, so that silence means nothing.
     pub out_of_fuel: bool,
@@ -63,10 +65,13 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
     }
     script.say_assumptions(&mut findings);
     let key = |key: crate::trace::FnKey| (key.file, key.function.0);
+    let followed = script.followed();
+    let (training_steps, unfollowed) = script.training_steps(&followed);
     FileReport {
         findings: findings.0.into_iter().map(|(finding, seeded)| (finding, seeded.map(key))).collect(),
-        training_steps: script.training_steps(),
-        followed: script.followed(),
+        training_steps,
+        unfollowed,
+        followed,
         rehearsed: rehearsal.called.iter().copied().map(key).collect(),
         out_of_fuel: rehearsal.out_of_fuel,
     }

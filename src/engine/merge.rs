@@ -102,10 +102,12 @@ fn coverage(reports: &[(FileId, FileReport)], wanted: &Wanted<'_>) -> Coverage {
     let followed: FxHashSet<Place> =
         reports.iter().flat_map(|(_, report)| report.followed.iter().copied()).collect();
     let asked = reports.iter().filter(|(file, _)| wanted.find(*file).is_some());
-    let mut steps: Vec<&TrainingStep> = asked.flat_map(|(_, report)| &report.training_steps).collect();
-    steps.sort_by_key(|step| (wanted.find(step.place.file).map(|at| &at.path), step.place.span));
-    let unjudged = steps.iter().filter(|step| !followed.contains(&step.place));
-    Coverage { training_steps: steps.len(), unjudged: unjudged.map(|step| (*step).clone()).collect() }
+    let training_steps = asked.clone().map(|(_, report)| report.training_steps).sum();
+    let unjudged =
+        asked.flat_map(|(_, report)| &report.unfollowed).filter(|step| !followed.contains(&step.place));
+    let mut unjudged: Vec<TrainingStep> = unjudged.cloned().collect();
+    unjudged.sort_by_key(|step| (wanted.find(step.place.file).map(|at| &at.path), step.place.span));
+    Coverage { training_steps, unjudged }
 }
 
 /// The same rule at the same place with the same words is one finding, the best founded of them.

@@ -8,31 +8,35 @@ use crate::report::{Place, TrainingStep};
 use crate::syntax::{Arg, ExprId, ExprKind, Tree};
 use crate::trace::Sight;
 use crate::values::Graph;
-use rustc_hash::FxHashSet;
 
 impl Script<'_> {
-    /// The backward passes that are written in this file, each with why nothing is known of it, if so.
-    pub fn training_steps(&self) -> Vec<TrainingStep> {
+    /// How many backward passes are written in this file, and those that are not among what was `followed`, each
+    /// with what would have to be known.
+    pub fn training_steps(&self, followed: &[Place]) -> (usize, Vec<TrainingStep>) {
         let module = self.project.module(self.file);
         let walks = |name: &&ustr::Ustr| self.apis.method_does(Role::Tensor, **name, Verb::Backward);
         let relations = module.relations();
         let acts = relations.methods().filter(walks).flat_map(|name| relations.acts_named(*name));
-        acts.filter(|act| !self.goes_back_by_hand(act))
+        let steps: Vec<(&Act, ExprId)> = acts
+            .filter(|act| !self.goes_back_by_hand(act))
             .filter_map(|act| Some((act, walked(&module.tree, act)?)))
-            .map(|(act, loss)| {
-                let place = Place::new(self.file, module.tree.expr(act.call).span);
-                TrainingStep { place, unknown: self.unknown_of(place, act, loss) }
-            })
-            .collect()
+            .collect();
+        let place = |act: &Act| Place::new(self.file, module.tree.expr(act.call).span);
+        let unfollowed = steps.iter().filter(|(act, _)| followed.binary_search(&place(act)).is_err());
+        let told = unfollowed.map(|(act, loss)| {
+            let place = place(act);
+            TrainingStep { place, unknown: self.unknown_of(place, act, *loss) }
+        });
+        (steps.len(), told.collect())
     }
 
-    /// Backward passes of which the graph is known, in any file that was reached.
+    /// Backward passes of which the graph is known, in any file that was reached, in order.
     pub fn followed(&self) -> Vec<Place> {
         let backward = |sight: &Sight| is_backward(sight) && !is_blind(sight);
         let places = self.sightings().filter(|(_, sight)| backward(sight)).map(|(at, _)| at.place);
-        let places: FxHashSet<Place> = places.collect();
-        let mut places: Vec<Place> = places.into_iter().collect();
+        let mut places: Vec<Place> = places.collect();
         places.sort_unstable();
+        places.dedup();
         places
     }
 

@@ -11,7 +11,8 @@ use std::sync::LazyLock;
 #[derive(Serialize, Deserialize)]
 struct Stored {
     findings: Vec<(StoredFinding, Option<FunctionKey>)>,
-    training_steps: Vec<TrainingStep>,
+    training_steps: usize,
+    unfollowed: Vec<TrainingStep>,
     followed: Vec<Place>,
     rehearsed: Vec<FunctionKey>,
     out_of_fuel: bool,
@@ -35,7 +36,7 @@ struct StoredFinding {
 pub(crate) fn to_bytes(report: &FileReport, reads: &[FileId]) -> Option<Vec<u8>> {
     let local = |file: FileId| reads.iter().position(|read| *read == file).map(|at| FileId(at as u32));
     let key = |(file, function): FunctionKey| Some((local(file)?, function));
-    let FileReport { findings, training_steps, followed, rehearsed, out_of_fuel } = report;
+    let FileReport { findings, training_steps, unfollowed, followed, rehearsed, out_of_fuel } = report;
     let placed = |place: &Place| Some(Place { file: local(place.file)?, ..*place });
     let step = |step: &TrainingStep| Some(TrainingStep { place: placed(&step.place)?, ..step.clone() });
     let mut stored = Vec::with_capacity(findings.len());
@@ -51,10 +52,11 @@ pub(crate) fn to_bytes(report: &FileReport, reads: &[FileId]) -> Option<Vec<u8>>
         stored.push((StoredFinding::from(finding), seeded));
     }
     let rehearsed = rehearsed.iter().copied().map(key).collect::<Option<_>>()?;
-    let training_steps = training_steps.iter().map(step).collect::<Option<_>>()?;
+    let unfollowed = unfollowed.iter().map(step).collect::<Option<_>>()?;
     let followed = followed.iter().map(placed).collect::<Option<_>>()?;
-    let out_of_fuel = *out_of_fuel;
-    postcard::to_stdvec(&Stored { findings: stored, training_steps, followed, rehearsed, out_of_fuel }).ok()
+    let (training_steps, out_of_fuel) = (*training_steps, *out_of_fuel);
+    let stored = Stored { findings: stored, training_steps, unfollowed, followed, rehearsed, out_of_fuel };
+    postcard::to_stdvec(&stored).ok()
 }
 
 /// None where the bytes are damaged.
@@ -77,9 +79,10 @@ pub(crate) fn from_bytes(bytes: &[u8], reads: &[FileId]) -> Option<FileReport> {
     let rehearsed = stored.rehearsed.into_iter().map(key).collect::<Option<_>>()?;
     let placed = |place: Place| Some(Place { file: file(place.file)?, ..place });
     let step = |step: TrainingStep| Some(TrainingStep { place: placed(step.place)?, ..step });
-    let training_steps = stored.training_steps.into_iter().map(step).collect::<Option<_>>()?;
+    let unfollowed = stored.unfollowed.into_iter().map(step).collect::<Option<_>>()?;
     let followed = stored.followed.into_iter().map(placed).collect::<Option<_>>()?;
-    Some(FileReport { findings, training_steps, followed, rehearsed, out_of_fuel: stored.out_of_fuel })
+    let Stored { training_steps, out_of_fuel, .. } = stored;
+    Some(FileReport { findings, training_steps, unfollowed, followed, rehearsed, out_of_fuel })
 }
 
 impl From<Diagnostic> for StoredFinding {
@@ -123,7 +126,8 @@ mod tests {
         };
         let report = |ids: [u32; 2]| FileReport {
             findings: vec![(finding(ids), Some((FileId(ids[1]), 3))), (finding(ids), None)],
-            training_steps: vec![TrainingStep { place: place(ids[1], 4), unknown: "why".to_owned() }],
+            training_steps: 3,
+            unfollowed: vec![TrainingStep { place: place(ids[1], 4), unknown: "why".to_owned() }],
             followed: vec![place(ids[0], 6)],
             rehearsed: vec![(FileId(ids[0]), 7)],
             out_of_fuel: true,
@@ -132,7 +136,10 @@ mod tests {
         let back = from_bytes(&bytes, &[FileId(0), FileId(1)]).unwrap();
         let same = report([0, 1]);
         assert_eq!(back.findings, same.findings);
-        assert_eq!((back.training_steps, back.followed), (same.training_steps, same.followed));
+        assert_eq!(
+            (back.training_steps, back.unfollowed, back.followed),
+            (same.training_steps, same.unfollowed, same.followed)
+        );
         assert_eq!((back.rehearsed, back.out_of_fuel), (vec![(FileId(0), 7)], true));
         assert!(to_bytes(&report([8, 5]), &[FileId(8)]).is_none(), "a file that was not read");
         assert!(from_bytes(&bytes[..bytes.len() - 3], &[FileId(0), FileId(1)]).is_none());
