@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What makes a directory the root of a project.
 const MARKERS: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", ".git"];
 
+/// Where nothing marks the root of a project, it is no more than so many folders up.
+const ABOVE: usize = 2;
+
 /// Modules of Python that packages like to name their own modules after. Inside a package the
 /// plain import means Python's.
 const STANDARD: [&str; 31] = [
@@ -61,6 +64,9 @@ type Listing = FxHashMap<Box<str>, bool>;
 #[derive(Debug)]
 pub(super) struct Roots {
     paths: Box<[PathBuf]>,
+    /// Folders further up, up to the root of the project: scripts of a subfolder put them on the path as they
+    /// run, or are run with them on it. A module is looked for there last, and a bare folder never.
+    above: Box<[PathBuf]>,
     /// The directory itself, when it is a package: its modules are found last, though Python
     /// would not, for such files are often run as scripts.
     package: Option<PathBuf>,
@@ -161,7 +167,9 @@ impl Lookup {
                 _ => {}
             }
         }
-        folder.map(Found::Folder)
+        let is_file = |found: &Found| matches!(found, Found::File(_));
+        let above = || roots.above.iter().find_map(|root| self.below(root, dotted).filter(is_file));
+        above().or(folder.map(Found::Folder))
     }
 
     /// What an import in a file leads to: plain with level 0, relative with one level a dot.
@@ -211,10 +219,13 @@ impl Lookup {
             paths.push(dir.to_path_buf());
         }
         paths.push(top.clone());
+        let mut above: Vec<PathBuf> = top.ancestors().skip(1).map(Path::to_path_buf).collect();
         if let Some(root) = self.marked_root(dir) {
+            above.retain(|folder| folder.starts_with(&root) && *folder != root);
             paths.push(root.clone());
             paths.push(root.join("src"));
         } else {
+            above.truncate(ABOVE);
             paths.push(top.join("src"));
         }
         let mut seen = Vec::new();
@@ -224,7 +235,7 @@ impl Lookup {
             new && self.listing(path).is_some()
         });
         let package = (top != dir).then(|| dir.to_path_buf());
-        Roots { paths: paths.into_boxed_slice(), package, top }
+        Roots { paths: paths.into_boxed_slice(), above: above.into_boxed_slice(), package, top }
     }
 }
 

@@ -201,6 +201,28 @@ impl Drop for Folder {
 }
 
 #[test]
+fn modules_lie_in_folders_above_a_script() {
+    let folder = Folder::new(&[
+        ("scripts/deep/train.py", ""),
+        ("core/__init__.py", ""),
+        ("core/nets.py", ""),
+        ("scripts/tools.py", ""),
+        ("bare/x.py", ""),
+    ]);
+    let project = Project::new();
+    let resolve = |module| folder.resolve(&project, "scripts/deep/train.py", 0, module);
+    assert_eq!(resolve("core.nets"), "core/nets.py");
+    assert_eq!(resolve("tools"), "scripts/tools.py");
+    assert_eq!(resolve("bare.x"), "bare/x.py");
+    assert_eq!(resolve("bare"), "outside", "a folder of that name above is no module");
+    let marked = Folder::new(&[("a/b/c/d/train.py", ""), ("a/x.py", ""), ("a/setup.py", ""), ("y.py", "")]);
+    let project = Project::new();
+    let resolve = |module| marked.resolve(&project, "a/b/c/d/train.py", 0, module);
+    assert_eq!(resolve("x"), "a/x.py");
+    assert_eq!(resolve("y"), "outside", "it lies above the root of the project");
+}
+
+#[test]
 fn plain_imports_of_a_script() {
     let folder = Folder::new(&[
         ("pyproject.toml", ""),
