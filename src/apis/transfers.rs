@@ -27,6 +27,8 @@ vocabulary! {
         converts,
         /// Makes one tensor of several.
         combines,
+        /// Says of its operand what no gradient comes of: a size, a dtype, a device.
+        asks,
     }
     Activated "activated" (Inputs Activation) "derived, then a Keras activation given by name";
     ActivationLayer "activation-layer" (Inputs Activation) "a Keras activation given by name";
@@ -86,12 +88,12 @@ vocabulary! {
     Derived "derived" (X; X)
         "a tensor computed from these (or from a sequence of them), on their device and in their graph; shape unknown";
     Detach "detach" (X) [keeps_values keeps_layout reforms converts] "the same numbers, no graph";
-    Device "device" (X) "the device a tensor is on, or that a name says";
+    Device "device" (X) [asks] "the device a tensor is on, or that a name says";
     DictOf "dict-of" (; X) "a dict (of the keyword arguments, if a `**` parameter is named)";
     DistRsample "dist-rsample" (X [Shape]) "a sample that keeps the graph of the parameters";
     DistSample "dist-sample" (X [Shape]) "a sample without graph";
     DrawnSamples "drawn-samples" (N Features Targets Dtype) "a pair of arrays, features and targets";
-    Dtype "dtype" (X) "the dtype of a tensor";
+    Dtype "dtype" (X) [asks] "the dtype of a tensor";
     Either "either" (F G Args) "what one of the two gives";
     Embedding "embedding" (X NumEmbeddings EmbeddingDim) "a dimension more";
     Enumerate "enumerate" (X) "pairs of a counter and an element";
@@ -123,7 +125,7 @@ vocabulary! {
     LayersOf "layers-of" (Model) "its layers";
     LegacyTensor "legacy-tensor" (Data Dtype Device) [places]
         "`torch.FloatTensor(3, 4)` by sizes, or from one sequence of numbers";
-    Len "len" (X) "the first dimension, or the number of elements";
+    Len "len" (X) [asks] "the first dimension, or the number of elements";
     Like "like" (X) [elementwise reforms] "elementwise; shape, dtype, device and graph of x, new numbers";
     Linear "linear" (X OutFeatures) "last dimension becomes out_features";
     LinearWeight "linear-weight" (X Weight) [meets] "last dimension becomes the first of weight";
@@ -151,11 +153,11 @@ vocabulary! {
     NamedChildren "named-children" (Receiver) "pairs of a name and a submodule";
     NamedModules "named-modules" (Receiver) "pairs of a name and a module, itself and all below";
     NamedParameters "named-parameters" (Receiver) "pairs of a name and a parameter";
-    Ndim "ndim" (X) "how many dimensions";
+    Ndim "ndim" (X) [asks] "how many dimensions";
     NewFactory "new-factory" (X Size [Dtype Device RequiresGrad]) [places allocates]
         "a new tensor of this size, else with dtype and device of x";
     None "none" () "None";
-    Numel "numel" (X) "how many numbers, a Python int";
+    Numel "numel" (X) [asks] "how many numbers, a Python int";
     Numpy "numpy" (X) "a numpy array, no graph";
     OnGpu "on-gpu" ([Word])
         "as `bool`, of a question for the device that decides what a script computes where";
@@ -197,8 +199,8 @@ vocabulary! {
     Itself "self" ([X]) [keeps_values keeps_layout]
         "the receiver itself, or x where it is named, changed in place";
     Sequential "sequential" (X) "the children called in order";
-    Shape "shape" (X) "the sizes, a tuple";
-    Size "size" (X [Dim]) "the sizes, or one";
+    Shape "shape" (X) [asks] "the sizes, a tuple";
+    Size "size" (X [Dim]) [asks] "the sizes, or one";
     Sort "sort" (X Dim) "(values, indices) of x's shape";
     Sparse "sparse" (Values [Size Dtype Device RequiresGrad]) "what holds the values, where they are";
     Split "split" (X Size Dim) "a tuple of parts of this size";

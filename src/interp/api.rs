@@ -81,7 +81,7 @@ impl<'p> Interp<'p> {
         let value = self.note_detach(api, call, value);
         self.on_api_result(&ApiResult { call, value: &value });
         self.note_loss(api, call);
-        if value.is_unknown() {
+        if value.is_unknown() && !api.transfer().is_some_and(Transfer::asks) {
             // Where the result went out of sight, so did the graphs in it.
             call.tensors().iter().for_each(|tensor| self.let_go(tensor));
         }
