@@ -136,8 +136,8 @@ pub struct Interp<'p> {
     plain_dtypes: bool,
     /// The scaler that calls the `step` of a class around an optimizer.
     stepping: Option<ObjId>,
-    /// The script is written for a framework whose inputs say that no gradients are recorded.
-    pub volatile: bool,
+    /// Where the script last said of an input that no gradients are recorded, as old releases were told.
+    pub volatile: Option<Place>,
     /// A tape recorded something already: what it does not record has no graph.
     recorded: bool,
     /// There are symbolic values, of which models are made.

@@ -112,11 +112,10 @@ impl<'p> Interp<'p> {
         output: Value,
         place: Place,
     ) -> Value {
-        let grad = self.grad.filter(|_| !self.volatile && !self.in_uncalled_model());
+        let grad = self.grad.filter(|_| !self.in_uncalled_model());
         self.event(place, Effect::Forward { module: object, grad }, Confidence::High);
         let graph = self.graph_id(place);
         let output = mark_graph(&output, graph);
-        let confidence = self.heap.get(object).confidence;
         let drawn =
             input.as_ref().and_then(|input| input.what).is_some_and(|what| self.apis.is_random(&what));
         let forward = Forward {
@@ -125,6 +124,7 @@ impl<'p> Interp<'p> {
             mode: module.mode,
             in_training: self.part_in_training(object),
             grad,
+            volatile: self.volatile,
             input,
             drawn,
             learns: self.learns(object) == Some(true),
@@ -132,7 +132,7 @@ impl<'p> Interp<'p> {
             output: output.clone(),
             graph,
         };
-        self.see(place, Sight::Forward(Rc::new(forward)), confidence);
+        self.see(place, Sight::Forward(Rc::new(forward)), self.heap.get(object).confidence);
         output
     }
 

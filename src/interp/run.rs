@@ -90,7 +90,7 @@ impl<'p> Interp<'p> {
             default_device: Device::Cpu,
             plain_dtypes: true,
             stepping: None,
-            volatile: false,
+            volatile: None,
             recorded: false,
             symbolic: false,
             carried: 0,

@@ -247,6 +247,8 @@ pub struct Forward {
     pub in_training: Option<Rc<str>>,
     /// Whether gradients are recorded; `None` when that is not known.
     pub grad: Option<bool>,
+    /// Where the script said last that an input is to record none, which newer releases no longer heed.
+    pub volatile: Option<Place>,
     pub input: Option<Rc<Tensor>>,
     /// The input was drawn at random.
     pub drawn: bool,

@@ -21,6 +21,11 @@ struct Pin {
     text: String,
 }
 
+/// No release that a project could mean has a greater number.
+const MAJORS: u64 = 5;
+const MINORS: u64 = 40;
+const PATCHES: u64 = 9;
+
 /// Distributions under whose names the packages of the index come.
 const DISTRIBUTIONS: [(&str, &str); 15] = [
     ("jax", "jax"),
@@ -101,6 +106,16 @@ impl Pins {
         }
     }
 
+    /// Whether a project may run with some release from this one on, listed or not; any may where it says nothing.
+    pub fn allow_since(&self, package: &str, (major, minor): (u64, u64)) -> bool {
+        let Some(pin) = self.wanted.get(package).filter(|pin| !pin.wanted.is_empty()) else { return true };
+        let all = (0..=MAJORS).flat_map(|major| (0..=MINORS).map(move |minor| (major, minor)));
+        let numbers = all.filter(|release| *release >= (major, minor));
+        let mut releases =
+            numbers.flat_map(|(major, minor)| (0..=PATCHES).map(move |patch| [major, minor, patch]));
+        releases.any(|release| pin.wanted.contains(&Version::new(release)))
+    }
+
     pub fn is_silent(&self) -> bool {
         !self.names_some
     }
@@ -128,6 +143,17 @@ fn patches(version: &str) -> impl Iterator<Item = Version> {
 mod tests {
     use super::super::of;
     use super::*;
+
+    #[test]
+    fn a_pin_may_leave_out_all_that_is_newer() {
+        let allows = |requirement: &str| {
+            let mut pins = Pins::default();
+            pins.requirement(requirement);
+            pins.allow_since("torch", (0, 4))
+        };
+        assert!(["torch", "torch==1.2.0", "torch>=0.3", "torch==0.4.1", "numpy<1"].into_iter().all(allows));
+        assert!(!["torch==0.3.1", "torch<0.4", "torch~=0.3.0"].into_iter().any(allows));
+    }
 
     fn released(requirement: &str) -> Option<(String, String)> {
         let mut pins = Pins::default();

@@ -31,7 +31,12 @@ struct IdleGraph {
     others: Vec<Place>,
     /// Bytes that its layers keep, at least.
     kept: u64,
+    /// Where its input was made volatile.
+    volatile: Option<Place>,
 }
+
+/// What a volatile input said before is said by a context since this release.
+const NO_MORE_VOLATILE: (u64, u64) = (0, 4);
 
 /// Where gradients are switched off.
 struct Unrecorded {
@@ -58,6 +63,11 @@ fn check(script: &Script, out: &mut Findings) {
                 true => "put it under `with torch.no_grad():`",
                 false => "put the loop under `with torch.no_grad():`",
             });
+        if let Some(volatile) = forward.volatile {
+            let (major, minor) = NO_MORE_VOLATILE;
+            let said = format!("`volatile` has had no effect since PyTorch {major}.{minor}");
+            finding = finding.because(volatile, said);
+        }
         for other in &forward.others {
             finding = finding.because(*other, "and so does this");
         }
@@ -88,7 +98,9 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
         // A graph that is recorded once is worth a word where it was the evaluation of what the script trains.
         let matters = !at.loops.is_empty() || is_scoring(script, at, forward);
         let idle = forward.mode == Mode::Eval && records && unused && matters;
-        let excused = may_walk_in(script, at) || differentiates(script, at) || is_dropped(script, at);
+        let heeded = forward.volatile.is_some() && !script.pins.allow_since("torch", NO_MORE_VOLATILE);
+        let excused =
+            heeded || may_walk_in(script, at) || differentiates(script, at) || is_dropped(script, at);
         if !idle || excused || !seen.insert(at.place) {
             continue;
         }
@@ -96,13 +108,14 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
         match found.iter_mut().find(|known| known.at.calls == at.calls && same_loop(&known.at, at)) {
             Some(known) => known.others.push(at.place),
             None => {
-                let module = forward.name.clone();
+                let (module, kept) = (forward.name.clone(), forward.kept);
+                let volatile = forward.volatile.filter(|place| place.file == at.place.file);
                 let mut at = doubted_in_tests(at);
                 // Code that is not seen got hold of the output: a metric, most likely.
                 if script.rehearsal.consumed.contains(graph) {
                     at.confidence = at.confidence.min(Confidence::Medium);
                 }
-                found.push(IdleGraph { at, module, others: Vec::new(), kept: forward.kept });
+                found.push(IdleGraph { at, module, others: Vec::new(), kept, volatile });
             }
         }
     }
