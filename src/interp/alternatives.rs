@@ -38,6 +38,15 @@ impl<'p> Interp<'p> {
         self.project_forward(module).is_none_or(|closure| self.fits(&closure, true, call))
     }
 
+    /// The instances that a value is one of, or the modules, where some define a method themselves: each runs its own.
+    pub(super) fn with_methods_of_their_own(&mut self, receiver: &Value, name: Ustr) -> Option<Vec<ObjId>> {
+        if let Some(instances) = self.heap.alternatives(receiver) {
+            return Some(instances);
+        }
+        let several = self.heap.of_several_classes(receiver)?;
+        several.iter().any(|one| self.is_of_project(*one, &name)).then_some(several)
+    }
+
     /// A method of one of several instances, as in `agent = A(...) if ... else B(...)`.
     pub(super) fn call_alternatives(
         &mut self,
@@ -54,12 +63,43 @@ impl<'p> Interp<'p> {
                 Flow::Next
             }));
         }
-        let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
-        self.branch(When::Unknown, &mut arms);
-        drop(arms);
-        drop(closures);
+        self.each_on_its_way(closures);
         let values = values.into_iter().flatten().collect();
         self.heap.any_of(&Items::exact(values)).unwrap_or_default()
+    }
+
+    /// Whatever of several classes and functions it is that is called: of those that can be called so, each on a
+    /// way of its own.
+    pub(super) fn call_any_of(&mut self, callees: &[Value], call: &Call) -> Value {
+        let fitting: Vec<&Value> = callees.iter().filter(|callee| self.can_be_called(callee, call)).collect();
+        let callees = if fitting.is_empty() { callees.iter().collect() } else { fitting };
+        let mut values: Vec<Option<Value>> = vec![None; callees.len()];
+        let mut closures: Vec<Boxed<'_, 'p>> = Vec::new();
+        for (callee, value) in callees.iter().zip(&mut values) {
+            closures.push(Box::new(move |interp| {
+                *value = Some(interp.call_value(callee, call));
+                Flow::Next
+            }));
+        }
+        self.each_on_its_way(closures);
+        let values = values.into_iter().flatten().collect();
+        self.heap.any_of(&Items::exact(values)).unwrap_or_default()
+    }
+
+    fn can_be_called(&mut self, callee: &Value, call: &Call) -> bool {
+        match callee {
+            Value::Function(closure) => self.fits(closure, false, call),
+            Value::Obj(class) => match self.find_attr(*class, Ustr::from("__init__")) {
+                Some(Value::Function(constructor)) => self.fits(&constructor, true, call),
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+
+    fn each_on_its_way(&mut self, mut ways: Vec<Boxed<'_, 'p>>) {
+        let mut arms: Vec<Arm<'_, 'p>> = ways.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
+        self.branch(When::Unknown, &mut arms);
     }
 
     /// Whether a call gives a function all that it asks for, and no more than it takes.

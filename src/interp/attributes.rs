@@ -16,8 +16,29 @@ impl<'p> Interp<'p> {
         matches!(class, Some(ClassRef::Api(class)) if self.apis.is_tracker(class))
     }
 
+    /// What a forward that is called by its name gives.
+    pub(super) fn computed(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Option<Value> {
+        match self.computed_by(receiver, name) {
+            Some(module) => Some(self.call_module(module, call)),
+            None => self.computed_by_base(receiver, name, call),
+        }
+    }
+
+    /// `super().forward(x)`, where a layer or a loss of a framework is the base: what that computes.
+    fn computed_by_base(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Option<Value> {
+        let Value::Super { instance, after } = receiver else { return None };
+        if !FORWARDS.contains(&name.as_str()) {
+            return None;
+        }
+        let lineage = self.lineage(self.heap.get(*instance).class);
+        let own = lineage.iter().position(|base| *base == Base::Project(*after))?;
+        let Some(Base::Api(_)) = lineage.get(own + 1) else { return None };
+        let api = self.layer_api(*instance)?;
+        self.apply_layer(*instance, api, call)
+    }
+
     /// The module that `model.forward(x)` runs, as a call of it does. Within a forward it is one class calling another.
-    pub(super) fn computed_by(&self, receiver: &Value, method: Ustr) -> Option<ObjId> {
+    fn computed_by(&self, receiver: &Value, method: Ustr) -> Option<ObjId> {
         let object = receiver.as_obj().filter(|_| FORWARDS.contains(&method.as_str()))?;
         self.heap.get(object).module().filter(|_| !self.in_forward()).map(|_| object)
     }
@@ -47,6 +68,10 @@ impl<'p> Interp<'p> {
                 found => found,
             },
             Value::Bound(bound) if name == "__self__" => bound.receiver.clone(),
+            Value::AnyOf(all) => {
+                let found = all.iter().map(|one| self.get_attr(one, name, place)).collect();
+                self.heap.any_of(&Items::exact(found)).unwrap_or_default()
+            }
             Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => {
                 Value::Unknown
             }
@@ -147,6 +172,16 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// What an engine has taken into its care it has wrapped, and the wrapper has attributes of its own.
+    fn is_managed(&self, object: ObjId) -> bool {
+        match &self.heap.get(object).state {
+            State::Module(module) => module.managed,
+            State::Optimizer(optimizer) => optimizer.managed,
+            State::Loader(loader) => loader.managed,
+            _ => false,
+        }
+    }
+
     /// An attribute that nothing we saw has set: its uses through `self` may say what it is.
     fn unseen_attr(&mut self, object: ObjId, name: Ustr, place: Place) -> Value {
         // What stands in for something unknown is of the general class of its role, and a context object of
@@ -155,6 +190,7 @@ impl<'p> Interp<'p> {
             |class: Ustr| self.apis.role(class).is_none_or(|role| self.apis.class_of(role) == Some(class));
         if let ClassRef::Api(class) = self.heap.get(object).class
             && !is_stand_in(class)
+            && !self.is_managed(object)
         {
             self.see(place, Sight::UnknownAttribute { class, name }, Confidence::High);
         }

@@ -52,6 +52,7 @@ impl<'p> Interp<'p> {
             Value::Obj(object) => self.call_object(*object, call),
             Value::Api(name) => self.call_api(*name, call),
             Value::Builtin(name) => self.call_builtin(*name, call, &[]),
+            Value::AnyOf(callees) => self.call_any_of(callees, call),
             Value::Maybe(inner) => self.call_value(&inner.clone(), call),
             Value::Given(given) => self.call_value(&given.value.clone(), call),
             Value::Tensor(tensor) if tensor.is_tree() => self.called_tree(callee, call),
@@ -126,14 +127,14 @@ impl<'p> Interp<'p> {
         if let Value::Unknown = receiver {
             return self.method_of_unknown(name, call, base);
         }
-        if let Some(alternatives) = self.heap.alternatives(receiver) {
-            return self.call_alternatives(&alternatives, name, call, base);
+        if let Some(several) = self.with_methods_of_their_own(receiver, name) {
+            return self.call_alternatives(&several, name, call, base);
         }
         if let Some(value) = self.put_into_list(receiver, name, call, base) {
             return value;
         }
-        if let Some(module) = self.computed_by(receiver, name) {
-            return self.call_module(module, call);
+        if let Some(output) = self.computed(receiver, name, call) {
+            return output;
         }
         let method = self.get_attr(receiver, name, call.place);
         if method.is_unknown() {

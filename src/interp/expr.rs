@@ -394,7 +394,9 @@ impl<'p> Interp<'p> {
                 State::Dict(_) => None,
                 _ => Some(true),
             },
-            Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Module(_) => Some(true),
+            Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::AnyOf(_) | Value::Module(_) => {
+                Some(true)
+            }
             Value::Api(_) | Value::Builtin(_) | Value::Device(_) | Value::DType(_) => Some(true),
             _ => None,
         }

@@ -43,7 +43,8 @@ impl<'p> Interp<'p> {
 
     /// One group: a dict with options of its own, or parameters.
     fn group_of(&mut self, value: &Value) -> ParamGroup {
-        let params = self.collect_params(value, DEEPEST);
+        // The optimizer makes a list of them, whatever they come from.
+        let params = Params { stream: None, ..self.collect_params(value, DEEPEST) };
         let state = value.as_obj().map(|object| &self.heap.get(object).state);
         let option = |(key, value): &(Key, Value)| match key {
             Key::Str(name) if **name != *"params" => Some((Ustr::from(name), value.clone())),

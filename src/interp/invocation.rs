@@ -13,6 +13,16 @@ pub struct Passed {
     pub place: Place,
 }
 
+impl Passed {
+    /// As an operand of an entry: what one of several types or functions does to a result is not known.
+    fn as_operand(&self) -> Passed {
+        match self.value {
+            Value::AnyOf(_) => Passed { value: Value::Unknown, place: self.place },
+            _ => self.clone(),
+        }
+    }
+}
+
 /// A call as it is written, its arguments evaluated.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -93,28 +103,28 @@ impl<'a> Invocation<'a> {
             more: Vec::new(),
             open: call.open,
         };
-        let mut positional = call.positional.iter();
+        let mut positional = call.positional.iter().map(Passed::as_operand);
         // The receiver of a property is its operand, listed or not.
         if api.property && params.is_empty() {
-            invocation.bound.extend(positional.next().map(|receiver| (Ustr::from("self"), receiver.clone())));
+            invocation.bound.extend(positional.next().map(|receiver| (Ustr::from("self"), receiver)));
         }
         for param in params {
             match param.kind {
                 ParamKind::Plain => {
                     if let Some(passed) = positional.next() {
-                        invocation.bound.push((param.name, passed.clone()));
+                        invocation.bound.push((param.name, passed));
                     }
                 }
-                ParamKind::Star => invocation.rest = positional.by_ref().map(|p| p.value.clone()).collect(),
+                ParamKind::Star => invocation.rest = positional.by_ref().map(|p| p.value).collect(),
                 ParamKind::KeywordOnly | ParamKind::DoubleStar => {}
             }
         }
-        invocation.rest.extend(positional.map(|passed| passed.value.clone()));
+        invocation.rest.extend(positional.map(|passed| passed.value));
         for (name, passed) in &call.keywords {
             let listed =
                 params.iter().any(|param| param.name == *name && param.kind != ParamKind::DoubleStar);
             let list = if listed { &mut invocation.bound } else { &mut invocation.more };
-            list.push((*name, passed.clone()));
+            list.push((*name, passed.as_operand()));
         }
         invocation
     }

@@ -32,6 +32,7 @@ impl Interp<'_> {
             Value::Maybe(inner) => self.reach(inner, found, depth),
             Value::Params(params) => params.owners.iter().for_each(|owner| found.insert(owner)),
             Value::Bound(bound) => self.reach(&bound.receiver, found, depth),
+            Value::AnyOf(all) => all.iter().for_each(|value| self.reach(value, found, depth)),
             Value::Partial(partial) => {
                 partial.positional.iter().for_each(|item| self.reach(item, found, depth));
             }

@@ -48,7 +48,7 @@ pub struct Heap {
     journals: Vec<Journal>,
     /// The object that stands for any of several, and the other way round.
     merged: FxHashMap<ObjSet, ObjId>,
-    members: FxHashMap<ObjId, ObjSet>,
+    pub(super) members: FxHashMap<ObjId, ObjSet>,
     /// What is joined is what the rounds of a loop leave at its head, one after the other.
     at_head: bool,
     /// What stands for several, of which the round that is joined left a certain one.
@@ -371,8 +371,11 @@ impl Heap {
             (Value::Params(x), Value::Params(y)) => Value::Params(Rc::new(x.join(y))),
             (Value::Grad(x), Value::Grad(y)) => Value::Grad(Rc::new(x.union(y))),
             (Value::Device(x), Value::Device(y)) => Value::Device(x.choice(*y)),
-            (Value::Obj(x), Value::Obj(y)) => self.merge(*x, *y).map_or(Value::Unknown, Value::Obj),
-            _ => Value::Unknown,
+            (Value::Obj(x), Value::Obj(y)) => match self.merge(*x, *y) {
+                Some(either) => Value::Obj(either),
+                None => self.join_callables(a, b),
+            },
+            _ => self.join_callables(a, b),
         }
     }
 
@@ -409,18 +412,6 @@ impl Heap {
     /// The objects that one stands for: itself, or those that were merged into it.
     fn stands_for(&self, id: ObjId) -> ObjSet {
         self.members.get(&id).cloned().unwrap_or_else(|| ObjSet::one(id))
-    }
-
-    fn have_classes(&self, ids: &ObjSet) -> bool {
-        ids.iter().all(|id| self.get(id).class != ClassRef::Builtin)
-    }
-
-    /// The instances of several classes that a value is one of.
-    pub fn alternatives(&self, value: &Value) -> Option<Vec<ObjId>> {
-        let Value::Obj(id) = value.bare() else { return None };
-        let members = self.members.get(id)?;
-        let plain = matches!(self.get(*id).state, State::Plain) && self.get(*id).class == ClassRef::Builtin;
-        (plain && self.have_classes(members)).then(|| members.iter().collect())
     }
 
     /// One object that stands for either of two of a kind.
@@ -464,6 +455,12 @@ impl Heap {
                 // Neither stack of layers is a mixture of both.
                 joined.class = ClassRef::Builtin;
             }
+        }
+        if let (State::Optimizer(_), ClassRef::Project(_), class @ ClassRef::Api(_)) =
+            (&joined.state, joined.class, if x.class == joined.class { y.class } else { x.class })
+        {
+            // Methods of a class of the project would not find in the other what their own has.
+            joined.class = class;
         }
         self.objects[id.0 as usize] = Rc::new(joined);
         Some(id)

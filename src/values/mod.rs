@@ -1,6 +1,7 @@
 //! The lattice: what the interpreter knows of a Python value. `Unknown` is its top.
 //! Knows no framework; what calls do comes from `apis`.
 
+mod choices;
 pub mod flow;
 pub mod formula;
 pub mod graph;
@@ -62,6 +63,8 @@ pub enum Value {
     Function(Rc<Closure>),
     Bound(Rc<Bound>),
     Partial(Rc<Partial>),
+    /// One of several things that can be called: the class or function that a script chooses by a name.
+    AnyOf(Rc<[Value]>),
     /// `super()` of an instance, from a class on.
     Super {
         instance: ObjId,
@@ -372,6 +375,9 @@ impl Value {
                 Rc::ptr_eq(a, b) || (a.receiver.same(&b.receiver) && a.method.same(&b.method))
             }
             (Value::Partial(a), Value::Partial(b)) => Rc::ptr_eq(a, b),
+            (Value::AnyOf(a), Value::AnyOf(b)) => {
+                a.len() == b.len() && a.iter().all(|x| b.iter().any(|y| x.same(y)))
+            }
             (Value::Super { instance: a, after: b }, Value::Super { instance: c, after: d }) => {
                 a == c && b == d
             }

@@ -5,8 +5,8 @@ use super::turns::{EVAL, OTHER, Trained, Turn, turns};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span, replay};
-use crate::trace::{At, EntryPoint};
-use crate::values::{Learned, State};
+use crate::trace::{At, EntryPoint, LoopId};
+use crate::values::{Learned, ObjId, State};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
@@ -27,8 +27,8 @@ struct StuckInEval {
     model: String,
     /// What put it there.
     eval: Place,
-    /// It is in evaluation mode on every way round.
-    always: bool,
+    /// In which rounds, in words.
+    when: &'static str,
     /// The innermost loop that trains evaluates, too.
     in_same_round: bool,
     modes: replay::Modes,
@@ -39,8 +39,7 @@ fn check(script: &Script, out: &mut Findings) {
     let found = turns.iter().flat_map(|(entry, turn)| turn.stuck(entry));
     let mut seen = FxHashSet::default();
     for stuck in found.filter(|stuck| seen.insert(stuck.eval)) {
-        let when = if stuck.always { "from the second round on" } else { "once it was evaluated" };
-        let message = format!("{when} this trains the model in evaluation mode");
+        let message = format!("{} this trains the model in evaluation mode", stuck.when);
         let fix = back_in_training(script, &stuck);
         let fix = fix.map(|(model, edits)| Fix::guess(format!("call `{model}.train()` before it"), edits));
         out.push(
@@ -61,19 +60,22 @@ impl Turn<'_, '_> {
         let mut found = Vec::new();
         for trained in self.trained.iter().filter(|trained| trained.settled) {
             let Some(eval) = trained.ran.eval else { continue };
-            // Only what began in another mode has got stuck; the rest was meant.
+            // What began in another mode has got stuck; the rest may be meant.
             let first = self.trained.iter().find(|other| other.ran.place == trained.ran.place);
             let began_well = first.is_some_and(|first| first.ran.modes & (EVAL | OTHER) == 0);
             let in_eval = trained.ran.modes & EVAL != 0 && trained.ran.modes & OTHER == 0;
             let always = trained.ran.modes == EVAL;
-            if !began_well || !in_eval || !(always || self.never_returns(trained, eval)) {
-                continue;
-            }
+            let when = match began_well {
+                true if always => "from the second round on",
+                true if in_eval && self.never_returns(trained, eval) => "once it was evaluated",
+                false if always && self.is_put_there_in_each_epoch(trained, eval) => "in every epoch",
+                _ => continue,
+            };
             found.push(StuckInEval {
-                at: self.at(entry, trained, always),
+                at: self.at(entry, trained, always && began_well),
                 model: self.script.name_or(self.model, "model"),
                 eval,
-                always,
+                when,
                 modes: replay::Modes { learns_in_training: false, ..self.script.dropping() },
                 in_same_round: self.to_eval.iter().any(|(place, loops)| {
                     *place == eval && trained.loops.last().is_some_and(|own| loops.contains(own))
@@ -90,6 +92,20 @@ impl Turn<'_, '_> {
             both.last().map(|(id, _)| *id)
         });
         shared.is_some_and(|id| !self.to_train.iter().any(|loops| loops.contains(&id)))
+    }
+
+    /// Whether the loop over epochs itself calls `eval` where others call `train`, and nothing ever does that: who
+    /// means to keep statistics as they are freezes what they normalise, or says it once.
+    fn is_put_there_in_each_epoch(&self, trained: &Trained, eval: Place) -> bool {
+        let heap = &self.script.rehearsal.heap;
+        let learns = |part: ObjId| {
+            let module = heap.get(part).module();
+            module.is_some_and(|module| module.weights == Learned::Nothing || module.frozen == Some(false))
+        };
+        let around = |(place, loops): &(Place, Vec<LoopId>)| {
+            *place == eval && !loops.is_empty() && trained.loops.starts_with(loops)
+        };
+        self.to_train.is_empty() && self.to_eval.iter().any(around) && self.parts.iter().all(learns)
     }
 
     fn at(&self, entry: &EntryPoint, trained: &Trained, always: bool) -> At {

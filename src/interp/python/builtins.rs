@@ -130,7 +130,9 @@ fn some_number(candidates: &[Value]) -> Value {
 
 fn is_callable(value: &Value) -> Option<bool> {
     match value {
-        Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Builtin(_) => Some(true),
+        Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::AnyOf(_) | Value::Builtin(_) => {
+            Some(true)
+        }
         Value::None | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::Tuple(_) => {
             Some(false)
         }

@@ -73,6 +73,10 @@ impl Words<'_> {
                 format!("method {method} of {}", self.brief(&bound.receiver, depth))
             }
             Value::Partial(partial) => format!("partial of {}", self.brief(&partial.callee, depth)),
+            Value::AnyOf(all) => {
+                let all: Vec<String> = all.iter().map(|value| self.brief(value, depth)).collect();
+                format!("one of {}", all.join(", "))
+            }
             Value::Super { instance, .. } => format!("super of {}", self.name(*instance)),
             Value::Api(name) => format!("api {name}"),
             Value::Builtin(name) => format!("builtin {name}"),
