@@ -150,6 +150,8 @@ pub struct LossSpec {
     pub classes: Option<i64>,
     /// The way back fails where the target has another dtype than the input.
     pub strict: bool,
+    /// The target may be on another device than the input.
+    pub apart: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -360,7 +360,7 @@ impl<'a> Reader<'a> {
 
     fn loss(&self, value: &Value<'a>, names: &[Ustr]) -> Result<LossSpec, ApiError> {
         let keys = Keys { input: self.input, table: self.table_of(value)? };
-        keys.only(&["input", "target", "expects", "pairs", "classes", "strict"])?;
+        keys.only(&["input", "target", "expects", "pairs", "classes", "strict", "apart"])?;
         let term = |key| match keys.get(key) {
             Some(value) => self.string(value),
             None => Err(self.input.error(value.span().start, format!("a loss has `{key}`"))),
@@ -369,7 +369,8 @@ impl<'a> Reader<'a> {
         let pairs = keys.get("pairs").map(|value| self.one_of("pairing", self.string(value)?, PAIRS));
         let classes = keys.get("classes").map(|value| self.integer(value));
         let strict = self.flag(keys.get("strict"))?;
-        Ok(LossSpec { pairs: pairs.transpose()?, classes: classes.transpose()?, strict, ..spec })
+        let apart = self.flag(keys.get("apart"))?;
+        Ok(LossSpec { pairs: pairs.transpose()?, classes: classes.transpose()?, strict, apart, ..spec })
     }
 
     fn dataset(&self, value: &Value<'a>, names: &[Ustr]) -> Result<DatasetSpec, ApiError> {

@@ -222,6 +222,7 @@ impl<'a> Term<'a> {
             pairs: None,
             classes: None,
             strict: false,
+            apart: false,
         })
     }
 
