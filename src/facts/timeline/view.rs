@@ -144,8 +144,10 @@ pub(crate) fn whose(heap: &Heap, optimizer: ObjId, state: &OptimizerState, calle
         return Some(Whose::Own);
     }
     let State::Optimizer(other) = &heap.get(called).state else { return None };
-    let same =
-        !state.owns.is_empty() && !state.others && state.owns.iter().all(|owner| other.owns.contains(owner));
+    let within = |part: ObjId| {
+        other.owns.contains(part) || other.owns.iter().any(|owner| descendants(heap, owner).contains(part))
+    };
+    let same = !state.owns.is_empty() && !state.others && state.owns.iter().all(within);
     same.then_some(Whose::Shared)
 }
 
