@@ -209,10 +209,27 @@ fn registered_parts(heap: &Heap) -> ObjSet {
                         all.extend(nodes.leaves.iter());
                     }
                 }
+                if matches!(here.class, ClassRef::Api(_)) {
+                    here.attrs.iter().for_each(|(_, value)| listed_owners(heap, value, DEEPEST, &mut all));
+                }
             }
             State::Optimizer(optimizer) => all.extend(optimizer.owns.iter()),
             _ => {}
         }
     }
     all.into_iter().collect()
+}
+
+/// The layers whose parameters a list of them holds: `nn.ParameterList(parameters)` registers these.
+fn listed_owners(heap: &Heap, value: &Value, depth: usize, all: &mut Vec<ObjId>) {
+    match value.bare() {
+        Value::Params(params) => all.extend(params.owners.iter()),
+        Value::Obj(list) if depth > 0 => {
+            if let State::List(items) = &heap.get(*list).state {
+                let listed = items.exact.as_deref().unwrap_or(std::slice::from_ref(&items.any));
+                listed.iter().for_each(|item| listed_owners(heap, item, depth - 1, all));
+            }
+        }
+        _ => {}
+    }
 }
