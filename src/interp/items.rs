@@ -38,6 +38,9 @@ impl<'p> Interp<'p> {
                 if let Some(items) = self.indexed_children(object) {
                     return Items::exact(items);
                 }
+                if let Some(any) = self.any_child(object) {
+                    return Items::any(any);
+                }
             }
             State::Plain => {
                 if let Some(inner) = self.heap.attr(object, Ustr::from("iterable")).cloned() {
@@ -148,9 +151,13 @@ impl<'p> Interp<'p> {
             State::Module(_) if self.named_child(object, index).is_some() => {
                 self.named_child(object, index).unwrap_or_default()
             }
-            State::Module(_) => match self.indexed_children(object) {
-                Some(children) => self.sequence_item(&children, index),
-                None => Value::Unknown,
+            State::Module(_) => match (self.indexed_children(object), index.bare()) {
+                (Some(children), _) => self.sequence_item(&children, index),
+                (None, Value::Slice(_)) => match self.any_child(object) {
+                    Some(any) => self.list_of(place, any),
+                    None => Value::Unknown,
+                },
+                (None, _) => self.any_child(object).unwrap_or_default(),
             },
             State::Class(_) => Value::Unknown,
             _ => {
@@ -199,10 +206,18 @@ impl<'p> Interp<'p> {
                     _ => None,
                 };
                 joined.mark = None;
-                let joined = self.followed_update(base, &Value::Tensor(tensor), Value::tensor(joined));
+                // A number that is written into it brings no graph along.
+                let brings = value.as_tensor().is_none_or(|value| !matches!(value.graph, Graph::None));
+                let joined = match brings && value.as_num().is_none() {
+                    true => self.followed_update(base, &Value::Tensor(tensor), Value::tensor(joined)),
+                    false => Value::tensor(joined),
+                };
                 self.assign(base, joined);
             }
             Value::Obj(object) => self.set_object_item(base, *object, index, value, place),
+            Value::Builtin(name) | Value::Api(name) if *name == "os.environ" => {
+                self.set_variable(index, value);
+            }
             // Numbers are written into a gradient.
             Value::Grad(owners) => {
                 let objects = (**owners).clone();
@@ -292,6 +307,16 @@ impl<'p> Interp<'p> {
         let is_container =
             self.role_of(here.class) == Some(Role::Module) && here.attr(Ustr::from("*")).is_none();
         (is_container && (!children.is_empty() || here.attr(Ustr::from("0")).is_some())).then_some(children)
+    }
+
+    /// Any of the parts of a container that a loop has filled.
+    fn any_child(&mut self, object: ObjId) -> Option<Value> {
+        let here = self.heap.get(object);
+        let any = here.attr(Ustr::from("*"))?.clone();
+        let numbered = here.attrs.iter().filter(|(name, _)| name.parse::<usize>().is_ok());
+        let mut all: Vec<Value> = numbered.map(|(_, value)| value.clone()).collect();
+        all.push(any);
+        self.heap.any_of(&Items::exact(all))
     }
 
     /// A value that is put into a container.
