@@ -68,8 +68,25 @@ impl<'p> Interp<'p> {
                 return (open, when);
             }
         }
-        open.push(OpenArm { index: arms.len(), test: None, body: otherwise });
+        if !(otherwise.is_empty() && open.len() > 1 && self.names_all_cases(arms)) {
+            open.push(OpenArm { index: arms.len(), test: None, body: otherwise });
+        }
         (open, when)
+    }
+
+    /// `if kind == "a": … elif kind == "b": …`: who tells cases apart by their names means to name all that there are.
+    fn names_all_cases(&self, arms: &'p [(ExprId, Block)]) -> bool {
+        let tree = self.tree(self.file());
+        let mut subjects = arms.iter().map(|(test, _)| match &tree.expr(*test).kind {
+            ExprKind::Compare { first, rest } => match &**rest {
+                [(CompareOp::Eq, name)] if matches!(tree.expr(*name).kind, ExprKind::Str(_)) => Some(*first),
+                _ => None,
+            },
+            _ => None,
+        });
+        let text = |expr: ExprId| self.module(self.file()).source.text.get(tree.expr(expr).span.range());
+        let Some(Some(first)) = subjects.next() else { return false };
+        subjects.all(|subject| subject.is_some_and(|subject| text(subject) == text(first)))
     }
 
     fn arm(&mut self, arm: OpenArm<'p>) -> Flow {

@@ -129,9 +129,14 @@ impl<'p> Interp<'p> {
             .filter(|index| moves_along(here, here.attrs[*index].0, &here.attrs[*index].1))
             .collect();
         for index in along {
-            let Some(tensor) = self.heap.get(object).attrs[index].1.as_tensor().cloned() else { continue };
-            let device = to(tensor.device);
-            self.heap.get_mut(object).attrs[index].1 = Value::tensor(Tensor { device, ..(*tensor).clone() });
+            let value = &self.heap.get(object).attrs[index].1;
+            let (is_there, Some(tensor)) = (!matches!(value, Value::Maybe(_)), value.as_tensor().cloned())
+            else {
+                continue;
+            };
+            let moved = Value::tensor(Tensor { device: to(tensor.device), ..(*tensor).clone() });
+            let moved = if is_there { moved } else { Value::Maybe(Rc::new(moved)) };
+            self.heap.get_mut(object).attrs[index].1 = moved;
         }
     }
 
@@ -214,7 +219,7 @@ pub(super) fn own_gpu(call: &Invocation) -> Option<Device> {
 /// Whether an attribute is a tensor that moves with its module: a parameter, a registered buffer, or one
 /// that a framework's module was made with.
 pub(super) fn moves_along(object: &Object, name: Ustr, value: &Value) -> bool {
-    let (Some(module), Value::Tensor(tensor)) = (object.module(), value) else { return false };
+    let (Some(module), Some(tensor)) = (object.module(), value.as_tensor()) else { return false };
     let of_framework = matches!(object.class, ClassRef::Api(_));
     of_framework || module.buffers.contains(&name) || tensor.is_parameter()
 }

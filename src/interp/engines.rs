@@ -148,9 +148,12 @@ impl<'p> Interp<'p> {
                     entries.other = entries.other.map(|other| self.on_device(&other, device));
                     self.placed_copy(*object, State::Dict(entries))
                 }
-                State::List(items) if items.exact.is_none() => {
+                State::List(items) => {
                     let any = self.on_device(&items.any, device);
-                    self.placed_copy(*object, State::List(Items { any, ..items }))
+                    let exact = items
+                        .exact
+                        .map(|exact| exact.iter().map(|item| self.on_device(item, device)).collect());
+                    self.placed_copy(*object, State::List(Items { any, exact, ..items }))
                 }
                 _ => value.clone(),
             },

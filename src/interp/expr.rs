@@ -235,6 +235,10 @@ impl<'p> Interp<'p> {
             }
             return self.operator_method(op, a, b, place).unwrap_or_default();
         }
+        if op == BinaryOp::Mod && matches!(a.bare(), Value::Str(_)) {
+            // A text with a number in it.
+            return Value::Str(None);
+        }
         if let (Some(x), Some(y)) = (a.as_tensor(), b.as_tensor()) {
             let operator = Operator::Binary(op);
             self.on_operation(&Operation { operator, left: x, right: y, place });

@@ -2,6 +2,7 @@
 //! been checked.
 
 use super::Interp;
+use crate::apis::Role;
 use crate::syntax::*;
 use crate::values::*;
 use ustr::Ustr;
@@ -30,7 +31,10 @@ impl<'p> Interp<'p> {
             }
             ExprKind::Call { callee, args } => match self.args_of_builtin("hasattr", test) {
                 Some([object, name]) => self.refine_having(object.value, name.value, holds),
-                _ => self.refine_checked(*callee, args),
+                _ => match self.args_of_builtin("isinstance", test) {
+                    Some([object, class]) if holds => self.refine_stand_in(object.value, class.value),
+                    _ => self.refine_checked(*callee, args),
+                },
             },
             ExprKind::Name(_) | ExprKind::Attribute { .. } if holds => self.refine_none(test, false),
             _ => {}
@@ -57,6 +61,25 @@ impl<'p> Interp<'p> {
         let tree = self.tree(self.file());
         let ExprKind::Call { callee, args } = &tree.expr(call).kind else { return None };
         matches!(tree.expr(*callee).kind, ExprKind::Name(said) if said == name).then_some(&**args)
+    }
+
+    /// `isinstance(x, Class)` of what was only taken for a module: it is something else there.
+    fn refine_stand_in(&mut self, target: ExprId, class: ExprId) {
+        let value = self.eval(target);
+        let class = self.eval(class);
+        let of_modules = match &class {
+            Value::Api(name) => self.apis.role(*name) == Some(Role::Module),
+            _ => true,
+        };
+        if !of_modules && value.as_obj().is_some_and(|object| self.is_opaque(object)) {
+            let is_tensor = matches!(&class, Value::Api(name)
+                if matches!(self.apis.role(*name), Some(Role::Tensor | Role::Parameter)));
+            self.assign(target, if is_tensor { Value::tensor(Tensor::default()) } else { Value::Unknown });
+        }
+    }
+
+    fn is_opaque(&self, object: ObjId) -> bool {
+        self.heap.get(object).module().is_some_and(|module| module.weights == Learned::Opaque)
     }
 
     /// `hasattr(x, "name")` of what has no such name as far as we know: it is something else there.

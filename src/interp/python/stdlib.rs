@@ -6,6 +6,8 @@ use super::outside::{Kind, outside};
 use super::{Table, flags, iteration};
 use crate::report::Place;
 use crate::values::*;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
 use ustr::ustr;
 
 pub(super) const CALLS: Table = &[
@@ -180,11 +182,35 @@ fn getenv(interp: &mut Interp, call: &Call) -> Option<Value> {
 }
 
 /// A variable of the environment; `default` is what stands in for it, if anything does.
-pub(super) fn environment(interp: &Interp, key: &Value, default: Option<Value>, place: Place) -> Value {
+pub(super) fn environment(interp: &mut Interp, key: &Value, default: Option<Value>, place: Place) -> Value {
     let name = key.as_str().unwrap_or("os.environ");
+    if let Some(set) = interp.remember(|all: &mut Environment| all.0.get(name).cloned()) {
+        return set;
+    }
     let default = default.unwrap_or(Value::Str(None));
     let kind = if matches!(default, Value::None) { Kind::Str } else { Kind::of(&default) };
     outside(interp, &[name], kind, default, place)
+}
+
+/// Variables of the environment that the script sets.
+#[derive(Default)]
+struct Environment(FxHashMap<Rc<str>, Value>);
+
+impl Interp<'_> {
+    /// `os.environ["NAME"] = text`, from here on; on one of several ways it may be so or not.
+    pub(in crate::interp) fn set_variable(&mut self, key: &Value, value: Value) {
+        if let Value::Str(Some(name)) = key.bare() {
+            let value = if self.arms == 0 { value } else { Value::Unknown };
+            self.remember(|all: &mut Environment| all.0.insert(name.clone(), value));
+        }
+    }
+
+    /// Whether the script lets the framework see a GPU, where it says so itself.
+    pub(in crate::interp) fn sees_gpus(&mut self) -> Option<bool> {
+        let visible = |all: &mut Environment| all.0.get("CUDA_VISIBLE_DEVICES").cloned();
+        let Some(visible) = self.remember(visible) else { return Some(true) };
+        visible.as_str().map(|listed| !matches!(listed.trim(), "" | "-1"))
+    }
 }
 
 fn strings_dict(interp: &mut Interp, call: &Call) -> Value {

@@ -33,7 +33,10 @@ pub(crate) fn truth(_interp: &mut Interp, call: &Invocation) -> Value {
 /// The same, of a question for the device: a script that asks decides by it what it computes where.
 pub(crate) fn truth_of_device(interp: &mut Interp, call: &Invocation) -> Value {
     interp.on_device_query(());
-    truth(interp, call)
+    match interp.sees_gpus() {
+        Some(true) => truth(interp, call),
+        other => Value::Bool(other),
+    }
 }
 
 /// `tolist`: a number, or a list of what the rows become.
