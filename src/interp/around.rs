@@ -1,8 +1,11 @@
 //! `with` statements: contexts that are entered and left, and generators that run the body where they yield.
 
 use super::{Around, Interp, stmt::Flow};
+use crate::apis::{Role, Verb};
+use crate::report::Span;
 use crate::syntax::*;
 use crate::values::*;
+use ustr::Ustr;
 
 impl<'p> Interp<'p> {
     pub(super) fn with(&mut self, items: &'p [WithItem], body: &'p [StmtId]) -> Flow {
@@ -18,7 +21,8 @@ impl<'p> Interp<'p> {
         if let Some((_, Around { flow: Some(flow), .. })) = done {
             return flow;
         }
-        let entered = self.enter(&value, place);
+        let records = value.is_unknown() && (self.is_of_no_framework(item.context) || self.walks_in(body));
+        let entered = self.enter(&value, place, records);
         if let Some(target) = item.target {
             let target_value = entered.target.clone();
             self.assign(target, target_value);
@@ -26,6 +30,36 @@ impl<'p> Interp<'p> {
         let flow = self.with(rest, body);
         self.leave(entered, &value, place);
         flow
+    }
+
+    /// `with tqdm(total=100) as bar:`: what is of no framework leaves gradients as they are.
+    fn is_of_no_framework(&mut self, context: ExprId) -> bool {
+        let tree = self.tree(self.file());
+        let ExprKind::Call { callee, .. } = tree.expr(context).kind else { return false };
+        if !matches!(tree.expr(callee).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
+            return false;
+        }
+        match self.quietly(|interp| interp.eval(callee)) {
+            Value::Api(name) => {
+                let package = Ustr::from(name.split('.').next().unwrap_or(&name));
+                // Another framework may have gradients of its own.
+                let is_strange = self.apis.is_framework(name) || name.contains("grad");
+                self.apis.is_pure(package) || self.apis.is_tracker(name) || !is_strange
+            }
+            Value::Builtin(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a backward pass runs in a block: gradients are recorded in it.
+    fn walks_in(&self, body: &[StmtId]) -> bool {
+        let (Some(first), Some(last)) = (body.first(), body.last()) else { return false };
+        let module = self.module(self.file());
+        let (tree, relations) = (&module.tree, module.relations());
+        let block = Span::new(tree.stmt(*first).span.start, tree.stmt(*last).span.end);
+        let walks = |name: &&Ustr| self.apis.method_does(Role::Tensor, **name, Verb::Backward);
+        let mut acts = relations.methods().filter(walks).flat_map(|name| relations.acts_named(*name));
+        acts.any(|act| block.contains(tree.expr(act.call).span))
     }
 
     /// A generator yields: as a context it runs the statement's body here, in the frame around its own.

@@ -144,7 +144,8 @@ impl<'p> Interp<'p> {
         self.contexts.truncate(before.contexts);
     }
 
-    pub(super) fn enter(&mut self, value: &Value, place: Place) -> Entered {
+    /// Enters a context; `records` where it surely leaves gradients switched on.
+    pub(super) fn enter(&mut self, value: &Value, place: Place, records: bool) -> Entered {
         if let Some(kind) = self.context_of(value) {
             let before = kind.map(|kind| self.push_context(kind));
             return Entered { target: value.clone(), before, exit: None };
@@ -166,7 +167,7 @@ impl<'p> Interp<'p> {
             other => other.clone(),
         };
         // A context that is not understood may switch gradients off, and switches none on.
-        let doubtful = value.is_unknown() && self.grad != Some(false);
+        let doubtful = value.is_unknown() && !records && self.grad != Some(false);
         let before = doubtful.then(|| self.push_context(ContextKind::UnknownGrad));
         Entered { target, before, exit: None }
     }

@@ -127,6 +127,20 @@ impl<'p> Interp<'p> {
         })
     }
 
+    /// What a module gives: where it learns and ends in something that is not known, that may be anything it made.
+    pub(super) fn at_least_learned(
+        &mut self,
+        object: ObjId,
+        module: &ModuleState,
+        call: &Call,
+        output: Value,
+    ) -> Value {
+        if output.is_unknown() && self.learns(object) == Some(true) && !self.is_out_of_fuel() {
+            return self.opaque_output(object, module, call);
+        }
+        output
+    }
+
     /// `model.layers`: one by one where they are known.
     pub(super) fn layers_of_model(&mut self, call: &Invocation) -> Value {
         let Some(object) = call.nth(0).as_obj() else { return Value::Unknown };

@@ -45,19 +45,14 @@ impl<'p> Interp<'p> {
         let around = if outermost { std::mem::take(&mut self.kept) } else { 0 };
         let output = match self.concrete_forward(object) {
             _ if self.heap.get(object).class == ClassRef::Builtin && !before.parts.is_empty() => {
-                self.either(&before.parts, call)
+                let output = self.either(&before.parts, call);
+                self.at_least_learned(object, &before, call, output)
             }
             Some(closure) => {
                 let mut recording = self.recording(call);
                 let call = &self.at_home(&closure, call);
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
-                let output = match output {
-                    // It learns, and ends in something that is not known: what comes out may be anything it made.
-                    Value::Unknown if self.learns(object) == Some(true) && !self.is_out_of_fuel() => {
-                        self.opaque_output(object, &before, call)
-                    }
-                    output => output,
-                };
+                let output = self.at_least_learned(object, &before, call, output);
                 let output = self.settle_detach_points(output);
                 let output = self.gathered(output, &mut recording);
                 self.collapse(object, output)
@@ -83,7 +78,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether a forward of a module is running.
-    pub(super) fn in_forward(&self) -> bool {
+    pub(crate) fn in_forward(&self) -> bool {
         self.frames.iter().rev().any(|frame| {
             let object = frame.receiver.as_ref().and_then(Value::as_obj);
             let in_module = object.is_some_and(|object| self.heap.get(object).module().is_some());

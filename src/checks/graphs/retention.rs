@@ -163,7 +163,9 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     if !cx.in_loop() || cx.grad != Some(true) {
         return None;
     }
-    if is_bounded(cx, &Value::Obj(container)) {
+    // What a forward gathers under a name of its own is gone when it has computed its output of it.
+    let is_local = matches!(cx.tree(cx.file()).expr(into).kind, ExprKind::Name(_));
+    if is_bounded(cx, &Value::Obj(container)) || is_local && cx.in_forward() {
         return None;
     }
     let here = cx.heap.get(container);
