@@ -3,8 +3,8 @@
 
 use super::{Interp, class::Base};
 use crate::apis::Role;
-use crate::report::{FileId, Place};
-use crate::syntax::{ClassId, FnId, Function};
+use crate::report::{FileId, Place, Span};
+use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, Stmt, StmtKind, Tree};
 use crate::trace::FnKey;
 use crate::values::*;
 use ustr::Ustr;
@@ -32,17 +32,20 @@ impl<'p> Interp<'p> {
         matches!(self.find_attr(object, Ustr::from(name)), Some(Value::Function(_)))
     }
 
-    /// Classes that nothing instantiates, and whose constructors name no other.
+    /// Classes that nothing instantiates, and whose constructors name no other, or gather parts in a list.
     pub(super) fn unconstructed(&mut self, file: FileId) {
         let tree = self.tree(file);
+        let gathered = gathered(tree);
         let calls = [Ustr::from("super"), Ustr::from("__init__")];
         for (index, function) in tree.functions.iter().enumerate() {
             let Some(class) = function.class.filter(|_| function.name == "__init__") else { continue };
             let scope = self.module(file).names.scope(FnId(index as u32));
-            let ran = self.out.called.contains(&FnKey { file, function: FnId(index as u32) });
-            let skipped = ran || calls.iter().any(|name| scope.mentions.contains(*name));
+            let key = FnKey { file, function: FnId(index as u32) };
+            let ran = self.out.called.contains(&key);
+            let gathers = gathered.iter().any(|span| function.span.contains(*span));
+            let skipped = ran || !gathers && calls.iter().any(|name| scope.mentions.contains(*name));
             if !skipped && tree.class(class).parent.is_none() && !self.is_out_of_fuel() {
-                self.construct_once(file, class, function);
+                self.on_a_ration(key, |interp| interp.construct_once(file, class, function));
             }
         }
     }
@@ -67,4 +70,18 @@ impl<'p> Interp<'p> {
             state.parts.push(part);
         }
     }
+}
+
+/// Where attributes become lists, dicts and comprehensions: `self.layers = [...]`.
+fn gathered(tree: &Tree) -> Vec<Span> {
+    let gathers = |stmt: &Stmt| match &stmt.kind {
+        StmtKind::Assign { targets, value } => {
+            let attribute = |target: &ExprId| matches!(tree.expr(*target).kind, ExprKind::Attribute { .. });
+            let value = &tree.expr(*value).kind;
+            targets.iter().any(attribute)
+                && matches!(value, ExprKind::List(_) | ExprKind::Dict(_) | ExprKind::Comprehension(_))
+        }
+        _ => false,
+    };
+    tree.stmts.iter().filter(|stmt| gathers(stmt)).map(|stmt| stmt.span).collect()
 }
