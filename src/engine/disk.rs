@@ -46,18 +46,26 @@ pub(crate) fn read_cache(folder: &Path, name: &str, is_named: bool) -> Option<(V
 
 /// Puts a file into the folder of a cache as a whole or not at all. A disk that is full or can't be
 /// written to is no reason to complain: the next run just takes longer.
-pub(crate) fn write_cache(folder: &Path, name: &str, is_named: bool, bytes: impl Fn(u64) -> Option<Vec<u8>>) {
+pub(crate) fn write_cache(
+    folder: &Path,
+    store: &str,
+    is_named: bool,
+    bytes: impl Fn(u64) -> Option<Vec<u8>>,
+) {
     let write = || -> Option<()> {
         std::fs::create_dir_all(folder).ok()?;
         for (name, text) in [(TAG_NAME, TAG), (IGNORE_NAME, "*\n")] {
-            // What is there already stays, be it a link to nowhere.
-            let file = std::fs::OpenOptions::new().write(true).create_new(true).open(folder.join(name));
-            file.ok().and_then(|mut file| file.write_all(text.as_bytes()).ok());
+            // What is there already stays, be it a link to nowhere. Whole, since the seal is of when it was written.
+            if folder.join(name).symlink_metadata().is_err() {
+                let mut file = temporary(store).tempfile_in(folder).ok()?;
+                file.write_all(text.as_bytes()).ok()?;
+                let _ = file.persist_noclobber(folder.join(name));
+            }
         }
         let bytes = bytes(seal(folder, is_named)?)?;
-        let mut file = temporary(name).tempfile_in(folder).ok()?;
+        let mut file = temporary(store).tempfile_in(folder).ok()?;
         file.write_all(&bytes).ok()?;
-        file.persist(folder.join(name)).ok()?;
+        file.persist(folder.join(store)).ok()?;
         Some(())
     };
     let _ = write();

@@ -8,7 +8,7 @@ use crate::report::Place;
 use crate::source::{holds_project, lies_within, read_text};
 use crate::values::*;
 use node::{Node, Scalar};
-use std::path::Path;
+use std::path::{Component, Path};
 use std::rc::Rc;
 
 pub(super) mod node;
@@ -78,9 +78,12 @@ fn find(interp: &Interp, path: &str) -> Option<String> {
     let own = folders.iter().position(|folder| holds_project(folder)).unwrap_or(UNMARKED);
     let own = &folders[..folders.len().min(own + 1)];
     let within = |path: &Path, folder: &Path| folder.parent().is_some() && lies_within(path, folder);
+    // What lies below a folder above is where its user put it beside the script.
+    let is_below =
+        Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     folders.iter().find_map(|folder| {
         let path = folder.join(path);
-        let is_inside = within(&path, folder) || own.iter().any(|folder| within(&path, folder));
+        let is_inside = (is_below && within(&path, folder)) || own.iter().any(|folder| within(&path, folder));
         // What is not there may be there in the next run, and is noted as asked for.
         if is_inside || !path.exists() { read_text(&path) } else { None }
     })
