@@ -39,10 +39,10 @@ use crate::syntax::FnId;
 use std::rc::Rc;
 use ustr::Ustr;
 
-/// So many values may lie within the items of a tuple.
 /// NumPy stops at 64, and so do most kernels of PyTorch.
 const MOST_DIMENSIONS: usize = 64;
 
+/// So many values may lie within the items of a tuple.
 const MOST_NESTED: usize = 1024;
 
 #[derive(Clone, Debug, Default)]

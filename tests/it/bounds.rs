@@ -253,3 +253,33 @@ fn copies_of_copies_cost_steps() {
     let ensemble = "models = [copy.deepcopy(torch.nn.Sequential(*[torch.nn.Linear(2, 2) for _ in range(50)])) for _ in range(8)]\n";
     assert!(!is_cut_short(ensemble));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_server_ends_with_the_process_that_it_serves() {
+    use std::io::Write;
+    use std::time::{Duration, Instant};
+    let mut editor = Command::new("sleep").arg("600").spawn().unwrap();
+    let project = Project::new();
+    let mut server =
+        project.command(&["server"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let id = editor.id();
+    let mut send = |body: String| write!(input, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    send(format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{{\"processId\":{id},\"capabilities\":{{}}}}}}"
+    ));
+    send("{\"jsonrpc\":\"2.0\",\"method\":\"initialized\",\"params\":{}}".to_owned());
+    std::thread::sleep(Duration::from_secs(4));
+    assert!(server.try_wait().unwrap().is_none(), "the editor is there");
+    editor.kill().unwrap();
+    editor.wait().unwrap();
+    let since = Instant::now();
+    while server.try_wait().unwrap().is_none() {
+        if since.elapsed() > Duration::from_secs(60) {
+            server.kill().unwrap();
+            panic!("the server outlived its editor");
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}

@@ -145,6 +145,11 @@ impl Bench<'_> {
             let all = choose(&outcome, least, &self.tried);
             let mut chosen = turn.of(all);
             if chosen.is_empty() {
+                self.give_up(
+                    &outcome,
+                    least,
+                    &format!("{MOST_PASSES} passes made room for others; fix again"),
+                );
                 return Ok(outcome);
             }
             chosen.truncate(turn.at_once);
@@ -166,13 +171,20 @@ impl Bench<'_> {
                 },
             }
         }
-        for left in choose(&outcome, least, &self.tried) {
-            self.refuse(
-                &left,
-                format!("{MOST_ATTEMPTS} attempts went into other fixes; fix fewer files at once"),
-            );
-        }
+        let why = format!("{MOST_ATTEMPTS} attempts went into other fixes; fix fewer files at once");
+        self.give_up(&outcome, least, &why);
         Ok(outcome)
+    }
+
+    /// Says of each fix that is left that it is.
+    fn give_up(&mut self, outcome: &Outcome, least: Applicability, why: &str) {
+        loop {
+            let left = choose(outcome, least, &self.tried);
+            if left.is_empty() {
+                return;
+            }
+            left.iter().for_each(|fix| self.refuse(fix, why.to_owned()));
+        }
     }
 
     fn refuse(&mut self, fix: &Chosen<'_>, why: String) {
