@@ -9,6 +9,7 @@ use crate::engine::baseline::Baseline;
 use crate::engine::silence::silence;
 use crate::engine::{self, Outcome, Request, Silent};
 use crate::report::units::plural;
+use crate::source::read_regular;
 use anyhow::{Context, anyhow};
 use std::path::Path;
 
@@ -29,10 +30,13 @@ pub(crate) fn hide_known(
     Ok(())
 }
 
+/// A hundred thousand findings take less.
+const LARGEST: u64 = 256 << 20;
+
 fn read(path: &Path) -> anyhow::Result<Baseline> {
-    let text = std::fs::read_to_string(path).with_context(|| {
-        format!("{}: the baseline can't be read (`--write-baseline` writes one)", path.display())
-    })?;
+    let context =
+        || format!("{}: the baseline can't be read (`--write-baseline` writes one)", path.display());
+    let text = String::from_utf8(read_regular(path, LARGEST).with_context(context)?).with_context(context)?;
     Baseline::parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 

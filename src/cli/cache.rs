@@ -3,7 +3,7 @@
 use super::CLEAN;
 use super::args::CacheArgs;
 use super::output::Output;
-use crate::engine::cache::Place;
+use crate::engine::cache::{Place, is_cache, remove};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -17,7 +17,8 @@ const ROOTS: [&str; 5] = [".git", "pyproject.toml", "trainlint.toml", ".trainlin
 /// None where nothing is to be remembered, or where this trainlint can't be told from another.
 pub(crate) fn place(args: &CacheArgs, cwd: &Path) -> Option<Place> {
     let build = build().filter(|_| !args.no_cache)?;
-    Some(Place { folder: folder(args.cache_dir.as_deref(), cwd), build })
+    let given = args.cache_dir.as_deref();
+    Some(Place { folder: folder(given, cwd), is_named: given.is_some(), build })
 }
 
 fn folder(given: Option<&Path>, cwd: &Path) -> PathBuf {
@@ -43,11 +44,12 @@ pub(crate) fn clean(given: Option<&Path>, output: &Output) -> anyhow::Result<u8>
         return Ok(CLEAN);
     }
     // Whatever else is given, nothing but a cache of ours is removed.
-    let tag = std::fs::read_to_string(folder.join("CACHEDIR.TAG")).unwrap_or_default();
-    if !tag.contains("trainlint") {
+    if folder.is_symlink() || !is_cache(&folder) {
         bail!("{shown} is no cache of trainlint, and stays");
     }
-    std::fs::remove_dir_all(&folder).with_context(|| format!("{shown} can't be removed"))?;
-    output.out(format!("removed {shown}\n").as_bytes())?;
+    match remove(&folder).with_context(|| format!("{shown} can't be removed"))? {
+        true => output.out(format!("removed {shown}\n").as_bytes())?,
+        false => output.out(format!("removed the cache in {shown}; other files in it stay\n").as_bytes())?,
+    }
     Ok(CLEAN)
 }

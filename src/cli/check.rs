@@ -8,8 +8,8 @@ use super::{adopt, cache, fix, show};
 use crate::engine::config::{Config, Target};
 use crate::engine::configs::Origin;
 use crate::engine::{self, Request};
+use crate::source::{NOTEBOOK_LIMIT, read_limited};
 use anyhow::{Context, bail};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
@@ -51,7 +51,8 @@ pub(crate) fn request(args: &CheckArgs) -> anyhow::Result<Request> {
         let mut bytes = Vec::new();
         // What is not going to be checked need not be waited for.
         if !args.show_files && !args.show_settings {
-            std::io::stdin().lock().read_to_end(&mut bytes).context("stdin can't be read")?;
+            bytes =
+                read_limited(std::io::stdin().lock(), 0, NOTEBOOK_LIMIT).context("stdin can't be read")?;
         }
         (Vec::new(), Some((name, bytes)))
     } else if args.paths.is_empty() {

@@ -73,7 +73,11 @@ const CACHE: &str = "
 up that holds `.git`, `pyproject.toml`, a configuration file or `setup.py`, or the working folder). A script
 is rehearsed again when it, a file of the project that its rehearsal reached, a configuration file that it
 reads, the releases that the project asks for, the settings of the run or trainlint itself have changed. Where
-the folder can't be written, nothing is kept, and nothing is said of it. `trainlint clean` removes it.
+the folder can't be written, nothing is kept, and nothing is said of it. `trainlint clean` removes what trainlint
+wrote there, and nothing else.
+
+A folder that came with the project, or from another machine, says nothing: only what was written here counts. A
+folder that `--cache-dir` names is trusted as it is; name one where a service brings it back from an earlier run.
 ";
 
 const REVEAL: &str = "

@@ -1,6 +1,7 @@
 //! Where text goes, and whether it is coloured. A closed pipe ends the output, not the program.
 
 use super::args::ColorWhen;
+use crate::report::escaped_lines;
 use anstream::AutoStream;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
@@ -44,6 +45,7 @@ impl Output {
     /// What went wrong, beside the results.
     pub(crate) fn complain(&self, level: &str, message: &str) {
         let code = if level == "error" { "1;31" } else { "1;33" };
+        let message = escaped_lines(message);
         let text = if self.color_errors {
             format!("\x1b[{code}m{level}\x1b[0m: {message}\n")
         } else {

@@ -211,7 +211,7 @@ fn parsed(bytes: &[u8], path: &Path) -> anyhow::Result<Plan> {
 }
 
 fn write(path: Option<&Path>, bytes: &[u8], output: &Output) -> anyhow::Result<()> {
-    match path {
+    match path.filter(|path| *path != Path::new("-")) {
         None => output.out(bytes),
         Some(path) => {
             std::fs::write(path, bytes).with_context(|| format!("{} can't be written", path.display()))

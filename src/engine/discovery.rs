@@ -56,7 +56,9 @@ pub fn discover(cwd: &Path, paths: &[PathBuf], configs: &Configs) -> Result<Vec<
 fn missing(given: &Path, path: &Path) -> DiscoveryError {
     let folder = path.parent().unwrap_or(path);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let siblings = disk::names_in(folder);
+    // A link to nowhere is there itself, and is not what was meant.
+    let siblings: Vec<String> =
+        disk::names_in(folder).into_iter().filter(|sibling| *sibling != *name).collect();
     let hint = nearest(&name, siblings.iter().map(String::as_str))
         .map(|near| format!("; did you mean {}?", given.with_file_name(near).display()));
     // What a shell does not expand reaches us as it is.

@@ -461,8 +461,8 @@ impl<'p> Interp<'p> {
         /// A configuration lies at most so many folders above the script.
         const ABOVE: usize = 4;
         let path = &self.project.source(self.file()).path;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let folder = crate::source::absolute(folder);
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = crate::source::absolute(folder.unwrap_or(Path::new(".")));
         folder.ancestors().take(ABOVE).map(Path::to_path_buf).collect()
     }
 }

@@ -10,9 +10,11 @@ mod dispatcher;
 mod documents;
 mod edits;
 mod findings;
+mod frame;
 mod hover;
 mod initialize;
 mod notifications;
+mod parent;
 mod plain;
 mod position;
 mod repairs;
@@ -28,6 +30,7 @@ use crate::engine::Outcome;
 use crate::source::SourceFile;
 use analyst::Analyst;
 use lsp_server::Connection;
+use parent::Parent;
 use server::Server;
 use std::io;
 use std::path::PathBuf;
@@ -62,7 +65,7 @@ pub fn serve(connection: &Connection, host: Host) -> io::Result<bool> {
     let result = initialize::result(&can);
     let mut server = Server::new(connection, host, analyst, can, &params);
     server.client.respond(id, Ok(result));
-    let ended = server.run(&connection.receiver);
+    let ended = server.run(&connection.receiver, &Parent::of(&params));
     server.end_replay();
     Ok(ended)
 }

@@ -6,6 +6,7 @@ use super::client::{Abilities, Client, error, outdated_pull};
 use super::confirm::{Confirmed, Finished, Replaying, Target};
 use super::documents::Documents;
 use super::findings::{Names, View, file_uri};
+use super::parent::Parent;
 use super::repairs::{self, Repairs};
 use super::settings::{Run, Settings, section};
 use super::{Checked, Host, uri};
@@ -114,7 +115,7 @@ impl Server {
     }
 
     /// Until the client says that it goes, or is gone; whether it said so in the right order.
-    pub(crate) fn run(&mut self, messages: &Receiver<Message>) -> bool {
+    pub(crate) fn run(&mut self, messages: &Receiver<Message>, parent: &Parent) -> bool {
         let (done, replays) = (self.analyst.done.clone(), self.replays.clone());
         let repairs = self.repairs.finished.clone();
         loop {
@@ -125,6 +126,7 @@ impl Server {
                 },
                 recv(done) -> done => if let Ok(done) = done { self.done(done) },
                 recv(replays) -> finished => if let Ok(finished) = finished { self.replayed(finished) },
+                recv(parent.beats) -> _ => if parent.is_gone() { return false },
                 recv(repairs) -> repaired => if let Ok(repaired) = repaired { self.repaired(repaired) },
             }
             // What is there already is heard before the next check begins: it may make it idle.

@@ -1,9 +1,10 @@
 //! Messages over stdin and stdout. What is no message is passed over, so that one mistake of a client does not
 //! end the conversation.
 
+use super::frame::next;
 use crossbeam_channel::unbounded;
 use lsp_server::{Connection, Message};
-use std::io::{self, BufReader, ErrorKind};
+use std::io::{self, BufReader};
 use std::thread::{self, JoinHandle};
 
 /// A connection, with the thread that writes what is sent.
@@ -40,32 +41,5 @@ impl Stdio {
     pub fn close(self) {
         drop(self.connection);
         let _ = self.writer.join();
-    }
-}
-
-/// The next message; none at the end.
-fn next(input: &mut impl io::BufRead) -> Option<Message> {
-    loop {
-        match Message::read(input) {
-            Ok(message) => return message,
-            // The line or the body that is wrong has been read.
-            Err(error) if error.kind() == ErrorKind::InvalidData => {}
-            Err(_) => return None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_no_message_is_passed_over() {
-        let body = r#"{"jsonrpc":"2.0","method":"exit"}"#;
-        let framed = |body: &str| format!("Content-Length: {}\r\n\r\n{body}", body.len());
-        let text = format!("{}noise\r\n{}{}", framed("{not json"), framed("[]"), framed(body));
-        let mut input = text.as_bytes();
-        assert!(matches!(next(&mut input), Some(Message::Notification(one)) if one.method == "exit"));
-        assert!(next(&mut input).is_none());
     }
 }

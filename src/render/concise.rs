@@ -2,6 +2,7 @@
 
 use super::{Position, paint, severity, severity_code};
 use crate::engine::Outcome;
+use crate::report::escaped;
 use std::io::Write;
 
 pub(crate) fn render(outcome: &Outcome, color: bool) -> Vec<u8> {
@@ -13,7 +14,7 @@ pub(crate) fn render(outcome: &Outcome, color: bool) -> Vec<u8> {
         let name = format!("{}[{}]", severity(finding.severity), finding.rule);
         let name = paint(&name, severity_code(finding.severity), color);
         // Writing to a `Vec` does not fail.
-        let _ = writeln!(out, "{position}: {name} {}", finding.message);
+        let _ = writeln!(out, "{position}: {name} {}", escaped(&finding.message));
     }
     out
 }

@@ -3,7 +3,10 @@
 
 use super::Position;
 use crate::engine::{Outcome, Shown, Sources};
-use crate::report::{self, Applicability, Diagnostic, FileId, Fix, Place, Severity};
+use crate::report::{
+    self, Applicability, Diagnostic, FileId, Fix, Place, Severity, escaped, escaped_lines, escaped_path,
+    steers,
+};
 use codespan_reporting::diagnostic::{self as shape, Label, LabelStyle};
 use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term::termcolor::{Buffer, Color};
@@ -84,7 +87,7 @@ impl<'a> Shelf<'a> {
         let others = others.map(|label| (LabelStyle::Secondary, label.place, label.message.clone()));
         for (style, place, message) in std::iter::once(primary).chain(others) {
             if let Some(label) = self.label(style, place) {
-                labels.push(label.with_message(message));
+                labels.push(label.with_message(escaped(&message)));
             } else if let Some(position) = Position::of(sources, place) {
                 let gap = if message.is_empty() { "" } else { ": " };
                 notes.push(format!("at {position}, in a line too long to show{gap}{message}"));
@@ -93,9 +96,10 @@ impl<'a> Shelf<'a> {
         notes.extend(finding.notes.iter().cloned());
         notes.extend(finding.help.iter().map(|help| format!("help: {help}")));
         notes.extend(finding.fix.as_ref().map(offer));
+        let notes = notes.iter().map(|note| escaped_lines(note).into_owned()).collect();
         shape::Diagnostic::new(severity(finding.severity))
             .with_code(finding.rule)
-            .with_message(&finding.message)
+            .with_message(escaped(&finding.message))
             .with_labels(labels)
             .with_notes(notes)
     }
@@ -159,7 +163,7 @@ fn floor(text: &str, offset: usize) -> usize {
 
 /// The text without characters that would command the terminal, every byte in its place.
 fn harmless(text: &str) -> Cow<'_, str> {
-    let commands = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
+    let commands = |c: char| steers(c) && !matches!(c, '\t' | '\n' | '\r');
     if !text.contains(commands) {
         return Cow::Borrowed(text);
     }
@@ -167,6 +171,7 @@ fn harmless(text: &str) -> Cow<'_, str> {
         c if !commands(c) => c,
         // Controls past ASCII take two bytes, and so does a middle dot.
         c if c.len_utf8() == 2 => '·',
+        c if c.len_utf8() == 3 => '\u{fffd}',
         _ => ' ',
     };
     Cow::Owned(text.chars().map(stand_in).collect())
@@ -186,8 +191,8 @@ impl<'s> Files<'s> for Shelf<'_> {
     type Source = &'s str;
 
     fn name(&'s self, view: View) -> Result<String, Error> {
-        let path = &self.volume(view)?.shown.path;
-        Ok(view.cell.map_or_else(|| path.clone(), |cell| format!("{path}:cell {cell}")))
+        let path = escaped_path(&self.volume(view)?.shown.path);
+        Ok(view.cell.map_or_else(|| path.clone().into_owned(), |cell| format!("{path}:cell {cell}")))
     }
 
     fn source(&'s self, view: View) -> Result<&'s str, Error> {

@@ -5,7 +5,7 @@ use super::words::explanation;
 use super::{Position, severity};
 use crate::engine::Outcome;
 use crate::report::units::plural;
-use crate::report::{Diagnostic, Severity};
+use crate::report::{Diagnostic, Severity, escaped, escaped_lines};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
@@ -26,7 +26,8 @@ pub(crate) fn render(outcome: &Outcome) -> Vec<u8> {
                 let _ = writeln!(commands, "{}", command(outcome, finding, &position));
             } else {
                 let name = format!("{}[{}]", severity(kind), finding.rule);
-                let _ = writeln!(rest, "{position}: {name} {}", finding.message);
+                let line = format!("{position}: {name} {}", escaped(&finding.message));
+                let _ = writeln!(rest, "{}", unspoken(&line));
                 left_out += 1;
             }
         }
@@ -55,7 +56,7 @@ fn command(outcome: &Outcome, finding: &Diagnostic, position: &Position<'_>) -> 
         Some(cell) => format!("{} ({cell})", finding.rule),
         None => finding.rule.to_owned(),
     };
-    let mut place = format!("file={},line={}", property(&path), position.file_line);
+    let mut place = format!("file={},line={}", property(&escaped(&path)), position.file_line);
     if position.end_file_line > position.file_line {
         // GitHub refuses columns of a range over several lines.
         let _ = write!(place, ",endLine={}", position.end_file_line);
@@ -65,7 +66,12 @@ fn command(outcome: &Outcome, finding: &Diagnostic, position: &Position<'_>) -> 
     }
     let mut text = vec![finding.message.clone()];
     text.extend(explanation(outcome, finding));
-    format!("::{kind} {place},title={}::{}", property(&title), data(&text.join("\n")))
+    format!("::{kind} {place},title={}::{}", property(&title), data(&escaped_lines(&text.join("\n"))))
+}
+
+/// A line in which the runner finds no command in the old form, which it takes from anywhere.
+fn unspoken(line: &str) -> String {
+    line.replace("##[", "## [")
 }
 
 /// Escaped as the toolkit's `escapeData` does.
@@ -88,7 +94,7 @@ pub fn step_summary(outcome: &Outcome, blob: Option<&str>) -> String {
     text.push_str("\n| | rule | place | finding |\n| --- | --- | --- | --- |\n");
     for finding in worst_first(outcome).into_iter().take(ROWS) {
         let Some(position) = Position::of(&outcome.sources, finding.place) else { continue };
-        let (level, message) = (severity(finding.severity), cell(&finding.message));
+        let (level, message) = (severity(finding.severity), cell(&escaped(&finding.message)));
         let place = place(outcome, &position, blob);
         // Writing to a string does not fail.
         let _ = writeln!(text, "| {level} | `{}` | {place} | {message} |", finding.rule);
@@ -101,11 +107,26 @@ pub fn step_summary(outcome: &Outcome, blob: Option<&str>) -> String {
 
 fn place(outcome: &Outcome, position: &Position<'_>, blob: Option<&str>) -> String {
     let path = outcome.roots.in_repository(position.path);
-    let text = cell(&position.to_string());
+    let text = cell(&markdown(&position.to_string()));
     match blob.filter(|_| !path.starts_with('/')) {
         Some(blob) => format!("[{text}]({blob}/{}#L{})", super::uri(&path), position.file_line),
         None => text,
     }
+}
+
+/// A path whose characters are none of Markdown's marks.
+fn markdown(path: &str) -> String {
+    let mut text = String::with_capacity(path.len());
+    for c in path.chars() {
+        match c {
+            '<' | '&' | '\\' | '|' => text.push(c),
+            '`' | '[' | ']' | '*' | '!' | '~' | '@' | '_' | '(' | ')' | '#' | '>' => {
+                text.push_str(&format!("&#{};", u32::from(c)));
+            }
+            c => text.push(c),
+        }
+    }
+    text
 }
 
 /// A text that ends neither its cell nor its row, and is no markup.

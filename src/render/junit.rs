@@ -5,7 +5,7 @@
 use super::words::{explanation, printable};
 use super::{Position, severity};
 use crate::engine::{Outcome, Problem};
-use crate::report::Diagnostic;
+use crate::report::{Diagnostic, escaped};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use std::io;
@@ -46,7 +46,7 @@ fn failed(writer: &mut Writer<Vec<u8>>, outcome: &Outcome, group: &[Diagnostic])
     let Some(shown) = group.first().and_then(|first| outcome.sources.get(first.place.file)) else {
         return Ok(());
     };
-    let path = printable(&outcome.roots.in_repository(&shown.path));
+    let path = printable(&escaped(&outcome.roots.in_repository(&shown.path)));
     suite(writer, &path, group.len(), 0, |writer| {
         for finding in group {
             let Some(position) = Position::of(&outcome.sources, finding.place) else { continue };
@@ -68,7 +68,7 @@ fn failed(writer: &mut Writer<Vec<u8>>, outcome: &Outcome, group: &[Diagnostic])
 }
 
 fn broken(writer: &mut Writer<Vec<u8>>, problem: &Problem) -> io::Result<()> {
-    let path = printable(&problem.path);
+    let path = printable(&escaped(&problem.path));
     suite(writer, &path, 0, 1, |writer| {
         case(writer, &path, "not checked", |writer| {
             let message = printable(&problem.message);

@@ -22,7 +22,7 @@ pub use summary::{coverage, fixes, statistics, summary};
 
 use crate::engine::selection::find_rule;
 use crate::engine::{Outcome, Sources};
-use crate::report::{Applicability, Confidence, Place, Severity};
+use crate::report::{Applicability, Confidence, Place, Severity, escaped_path};
 
 /// How findings are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -179,7 +179,7 @@ impl<'a> Position<'a> {
 
 impl std::fmt::Display for Position<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.path)?;
+        f.write_str(&escaped_path(self.path))?;
         if let Some(cell) = self.cell {
             write!(f, ":cell {cell}")?;
         }

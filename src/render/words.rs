@@ -2,7 +2,7 @@
 
 use super::Position;
 use crate::engine::Outcome;
-use crate::report::Diagnostic;
+use crate::report::{Diagnostic, steers};
 
 /// What explains a finding, a line each: related places, notes, help.
 pub(crate) fn explanation(outcome: &Outcome, finding: &Diagnostic) -> Vec<String> {
@@ -18,6 +18,6 @@ pub(crate) fn explanation(outcome: &Outcome, finding: &Diagnostic) -> Vec<String
 
 /// A text without characters that neither XML nor a terminal takes.
 pub(crate) fn printable(text: &str) -> String {
-    let allowed = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    let allowed = |c: &char| !steers(*c) || matches!(c, '\n' | '\t');
     text.chars().filter(allowed).filter(|c| !matches!(c, '\u{fffe}' | '\u{ffff}')).collect()
 }

@@ -1,6 +1,7 @@
 //! Results for people: the verdict first, then what it rests on.
 
 use super::outcome::{Counts, Expression, First, Outcome, Results, Row, Shown, Verdict};
+use crate::report::steers;
 use crate::report::units::count;
 use std::fmt::Write;
 
@@ -201,7 +202,7 @@ pub fn summary(results: &Results) -> String {
 
 /// Without characters that would command the terminal: results may come from anybody.
 pub fn clean(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+    text.chars().map(|letter| if steers(letter) { ' ' } else { letter }).collect()
 }
 
 fn code(verdict: Verdict) -> &'static str {

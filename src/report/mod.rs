@@ -1,7 +1,10 @@
 //! What a finding is: plain data. Knows no rule, no file format and no framework.
 
+mod escape;
 pub mod replay;
 pub mod units;
+
+pub use escape::{escaped, escaped_lines, escaped_path, steers};
 
 use replay::Replay;
 use serde::{Deserialize, Serialize};

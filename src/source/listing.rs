@@ -19,6 +19,17 @@ pub fn list_dir(path: &Path) -> Option<Vec<(String, bool)>> {
     Some(entries)
 }
 
+/// Whether a path leads into a folder, links followed.
+pub fn lies_within(path: &Path, folder: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    real(path).zip(real(folder)).is_some_and(|(path, folder)| path.starts_with(folder))
+}
+
+/// Whether a folder is the root of a repository or package.
+pub fn holds_project(folder: &Path) -> bool {
+    [".git", "pyproject.toml", "setup.py"].iter().any(|name| folder.join(name).exists())
+}
+
 /// `path` from the root of the file system, as [`absolute_from`] the working folder.
 pub fn absolute(path: &Path) -> PathBuf {
     plain(&std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()))

@@ -147,6 +147,15 @@ pub(super) fn after_string(bytes: &[u8], at: usize) -> usize {
     bytes.len()
 }
 
+/// After a comment or a string that begins here, or after the byte.
+pub fn after_token(bytes: &[u8], at: usize) -> usize {
+    match bytes[at] {
+        b'#' => line_end(bytes, at),
+        b'"' | b'\'' => after_string(bytes, at),
+        _ => at + 1,
+    }
+}
+
 fn assigned_magic(bytes: &[u8], equals: usize) -> Option<usize> {
     let before = equals.checked_sub(1).map(|at| bytes[at])?;
     if b"=!<>:+-*/%&|^@~".contains(&before) {

@@ -36,8 +36,8 @@ pub use buffer::Before;
 pub use chunks::{Chunk, chunks};
 pub use error::ReadError;
 pub use imports::{ImportLine, import_lines};
-pub use listing::{absolute, absolute_from, list_dir};
-pub use logical::{bare_code, logical_lines};
+pub use listing::{absolute, absolute_from, holds_project, lies_within, list_dir};
+pub use logical::{after_token, bare_code, logical_lines};
 pub use patch::PatchError;
 pub use prefilter::mentions_framework;
 pub use reads::{Reads, note_file, note_folder, recorded};
@@ -207,21 +207,26 @@ fn kind_or_script(path: &Path) -> Kind {
     Kind::of(path).unwrap_or(Kind::Script)
 }
 
-/// Looks before it opens: opening a named pipe would wait for a writer for ever.
+/// The bytes of a script or notebook.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
+    read_regular(path, kind_or_script(path).limit())
+}
+
+/// The bytes of a file that is no pipe and no device, at most so many. Looks before it opens: opening a named pipe
+/// would wait for a writer for ever.
+pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
     let metadata = fs::metadata(path).map_err(|error| ReadError::opening(path, error))?;
     if !metadata.is_file() {
         return Err(ReadError::irregular(metadata.file_type()));
     }
-    let limit = kind_or_script(path).limit();
     check_size(metadata.len(), limit)?;
     let file = fs::File::open(path).map_err(|error| ReadError::opening(path, error))?;
     read_limited(file, metadata.len(), limit)
 }
 
 /// The size on disk is only a hint: the file may grow, and `/proc` says 0.
-fn read_limited(reader: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, ReadError> {
-    let mut bytes = Vec::with_capacity(expected as usize + 1);
+pub fn read_limited(reader: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, ReadError> {
+    let mut bytes = Vec::with_capacity(expected.min(limit) as usize + 1);
     reader.take(limit + 1).read_to_end(&mut bytes).map_err(ReadError::io)?;
     check_size(bytes.len() as u64, limit)?;
     Ok(bytes)

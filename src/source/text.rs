@@ -1,5 +1,6 @@
 //! Small texts that scripts read: configuration files.
 
+use super::read_regular;
 use super::reads::note_text;
 use std::path::Path;
 
@@ -9,10 +10,6 @@ const LARGEST: u64 = 1 << 20;
 /// The text of a file of at most 1 MiB in UTF-8; `None` when there is none, or it is something else.
 pub fn read_text(path: &Path) -> Option<String> {
     note_text(path);
-    let found = std::fs::metadata(path).ok()?;
-    if !found.is_file() || found.len() > LARGEST {
-        return None;
-    }
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = String::from_utf8(read_regular(path, LARGEST).ok()?).ok()?;
     Some(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
 }

@@ -4,7 +4,6 @@ use super::read_bytes;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use tempfile::NamedTempFile;
 use thiserror::Error;
 
 /// Why a file was not written.
@@ -14,6 +13,10 @@ pub enum WriteError {
     ReadOnly,
     #[error("was not written: it has changed since it was read")]
     Changed,
+    #[error("was not written: it has {0} names (hard links), and would be another file under the others")]
+    Linked(u64),
+    #[error("was not written: it belongs to another user, and would belong to you")]
+    Foreign,
     #[error("can't be written: {0}")]
     Io(#[from] io::Error),
 }
@@ -22,18 +25,55 @@ pub enum WriteError {
 /// link, what it leads to is replaced.
 pub fn rewrite(path: &Path, before: &[u8], after: &[u8]) -> Result<(), WriteError> {
     let path = fs::canonicalize(path)?;
-    let permissions = fs::metadata(&path)?.permissions();
+    let found = fs::metadata(&path)?;
+    let permissions = found.permissions();
     if permissions.readonly() {
         return Err(WriteError::ReadOnly);
+    }
+    let links = links(&found);
+    if links > 1 {
+        return Err(WriteError::Linked(links));
     }
     if read_bytes(&path).map_err(|error| io::Error::other(error.to_string()))? != before {
         return Err(WriteError::Changed);
     }
     // Beside the file, since a rename can't leave the file system.
-    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder)?;
     file.write_all(after)?;
+    keep_owner(&found, file.as_file())?;
+    // After the owner: giving a file away takes some permissions from it.
     file.as_file().set_permissions(permissions)?;
     file.as_file().sync_all()?;
     file.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// What a file is called while it is written. A run that is killed leaves it behind.
+const PREFIX: &str = ".trainlint-";
+
+#[cfg(unix)]
+fn links(found: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(found)
+}
+
+#[cfg(not(unix))]
+fn links(_found: &fs::Metadata) -> u64 {
+    1
+}
+
+/// Gives a file to the owner and the group of another, where that may be done.
+#[cfg(unix)]
+fn keep_owner(found: &fs::Metadata, file: &fs::File) -> Result<(), WriteError> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) == (found.uid(), found.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(found.uid()), Some(found.gid())).map_err(|_| WriteError::Foreign)
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_found: &fs::Metadata, _file: &fs::File) -> Result<(), WriteError> {
     Ok(())
 }

@@ -11,6 +11,7 @@ mod patterns;
 mod statements;
 
 use super::ast::*;
+use super::comments::without_long_runs;
 use super::kinds::{self, Kind};
 use super::pieces::Pieces;
 use crate::report::Span;
@@ -55,7 +56,8 @@ pub fn parse_with(parser: &mut Parser, text: &str) -> Tree {
     if !can_parse(parser, text) {
         return Tree::default();
     }
-    match parser.parse(text, None) {
+    let (seen, _) = without_long_runs(text);
+    match parser.parse(&*seen, None) {
         // How a parser recovers depends on everything around; in pieces, only on the piece that is broken.
         Some(concrete) if concrete.root_node().has_error() => Pieces::default().parse(parser, text),
         Some(concrete) => lower(&concrete, text),
@@ -75,10 +77,11 @@ pub(super) fn lower_within(depth: u32, concrete: &tree_sitter::Tree, text: &str)
     lowering.depth = depth;
     lowering.tree.body = lowering.block();
     let mut tree = lowering.tree;
+    tree.comments.extend(without_long_runs(text).1);
     if root.has_error() {
         tree.errors = errors(root);
     }
-    // Broken code is the only reason for disorder; a node visited twice gives doubles.
+    // Broken code and long runs of comments are the only reasons for disorder; a node visited twice gives doubles.
     for spans in [&mut tree.comments, &mut tree.lines] {
         if !spans.windows(2).all(|pair| pair[0] < pair[1]) {
             spans.sort_unstable();

@@ -3,6 +3,7 @@
 
 mod append;
 pub mod ast;
+mod comments;
 #[cfg(test)]
 mod dump;
 mod faults;

@@ -2,6 +2,7 @@
 //! parsing of what it touches; and what is broken breaks its own piece only.
 
 use super::ast::*;
+use super::comments::without_long_runs;
 use super::lower::lower_within;
 use crate::source::{Chunk, chunks};
 use rustc_hash::FxHashMap;
@@ -61,7 +62,7 @@ impl Pieces {
 
 impl Piece {
     fn of(parser: &mut Parser, text: &str, is_member: bool) -> Option<Piece> {
-        let concrete = parser.parse(text, None)?;
+        let concrete = parser.parse(&*without_long_runs(text).0, None)?;
         let (depth, end) =
             if is_member { (MEMBER_DEPTH, block_end(concrete.root_node(), text)) } else { (0, 0) };
         Some(Piece { tree: lower_within(depth, &concrete, text), end, used: 0 })

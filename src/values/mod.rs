@@ -39,6 +39,9 @@ use crate::syntax::FnId;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// NumPy stops at 64, and so do most kernels of PyTorch.
+const MOST_DIMENSIONS: usize = 64;
+
 /// So many values may lie within the items of a tuple.
 const MOST_NESTED: usize = 1024;
 
@@ -233,7 +236,9 @@ impl Value {
         Value::Str(Some(Rc::from(text)))
     }
 
-    pub fn tensor(tensor: Tensor) -> Value {
+    /// The shape of a tensor of more dimensions than frameworks take is not followed.
+    pub fn tensor(mut tensor: Tensor) -> Value {
+        tensor.shape = tensor.shape.filter(|shape| shape.len() <= MOST_DIMENSIONS);
         Value::Tensor(Rc::new(tensor))
     }
 

@@ -27,7 +27,7 @@ fn project() -> Project {
 }
 
 fn request(project: &Project, threads: usize) -> Request {
-    let place = Place { folder: project.root().join("cache"), build: "one".to_owned() };
+    let place = Place { folder: project.root().join("cache"), is_named: true, build: "one".to_owned() };
     Request { cache: Some(place), ..project.request(threads) }
 }
 

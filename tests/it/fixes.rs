@@ -238,3 +238,23 @@ fn what_does_harm_is_taken_back_and_the_rest_stays() {
     assert_eq!(repaired.files.iter().map(|file| file.shown.as_str()).collect::<Vec<_>>(), ["a.py", "c.py"]);
     assert_eq!(repaired.outcome.findings.len(), 2);
 }
+
+#[test]
+fn bad_fixes_of_many_files_keep_no_other_from_being_repaired() {
+    let mut project = Project::new();
+    for number in 0..40 {
+        project = project.file(&format!("bad{number}.py"), "import torch\nHARM1\nHARM2\nHARM3\nGOOD\n");
+    }
+    for number in 0..60 {
+        project = project.file(&format!("good{number}.py"), "import torch\nGOOD\n");
+    }
+    let request = project.request(2);
+    let analyse = |scripts: &Scripts, file: FileId, _: &Ready| made_up(scripts, file);
+    let repaired = fix(&request, Applicability::Safe, &Silent, &analyse).unwrap();
+    let good = repaired.files.iter().filter(|file| file.shown.starts_with("good")).count();
+    assert_eq!(good, 60);
+    // Whatever is left was refused, and that is said.
+    let left = repaired.outcome.findings.iter().filter(|finding| finding.fix.is_some()).count();
+    assert_eq!(left, repaired.refused.len());
+    assert!(repaired.refused.iter().any(|one| one.why.contains("fix fewer files at once")));
+}

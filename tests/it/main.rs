@@ -12,6 +12,8 @@
 
 mod adoption;
 mod apis;
+#[cfg(unix)]
+mod bounds;
 mod cache;
 mod catalogue;
 mod cli;

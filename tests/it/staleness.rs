@@ -121,7 +121,7 @@ fn live(seed: u64, files: &[Fluid]) -> HashSet<String> {
             .iter()
             .map(PathBuf::from)
             .collect();
-        let place = Place { folder: project.root().join("cache"), build: "one".to_owned() };
+        let place = Place { folder: project.root().join("cache"), is_named: true, build: "one".to_owned() };
         let cached = Request { cache: Some(place), ..fresh.clone() };
         let ((kept, _), (anew, outcome)) = (said(&cached), said(&fresh));
         assert_eq!(kept, anew, "seed {seed}, step {step}, after a change of {changed:?}");

@@ -152,15 +152,21 @@ impl Index {
         let prefix = format!("{holder}.");
         // A slash comes right after a dot.
         let after = format!("{holder}/");
-        let mut stream = self.map.range().ge(&prefix).lt(&after).into_stream();
-        let mut found = Vec::new();
-        while let Some((key, _)) = stream.next() {
-            let part = std::str::from_utf8(&key[prefix.len()..]).unwrap_or_default();
-            if !part.contains('.') {
-                found.push(part.to_owned());
+        let (mut from, mut found) = (prefix.clone(), Vec::new());
+        'names: loop {
+            let mut stream = self.map.range().ge(&from).lt(&after).into_stream();
+            while let Some((key, _)) = stream.next() {
+                let part = std::str::from_utf8(&key[prefix.len()..]).unwrap_or_default();
+                let Some((part, _)) = part.split_once('.') else {
+                    found.push(part.to_owned());
+                    continue;
+                };
+                // What lies deeper is far more, and is passed over.
+                from = format!("{prefix}{part}/");
+                continue 'names;
             }
+            return found;
         }
-        found
     }
 }
 

@@ -13,8 +13,11 @@ pub(super) fn leading_backward<'a>(
 ) -> Option<Line<'a>> {
     let (block, at) = draft.beside(step.line.stmt)?;
     let position = |other: &Place| {
-        let stmt = draft.statement_at(other.span).filter(|_| other.file == step.place.file)?;
-        block.iter().position(|known| *known == stmt)
+        // The statements of a block come in order; only of what lies in one is asked whether it is the innermost.
+        let after = block.partition_point(|stmt| draft.statement(*stmt).span.start <= other.span.start);
+        let holder = after.checked_sub(1)?;
+        let holds = other.file == step.place.file && draft.statement(block[holder]).span.contains(other.span);
+        (holds && draft.statement_at(other.span)? == block[holder]).then_some(holder)
     };
     // What comes before the step of another optimizer was meant for that one.
     let others = script.steps_of_all();

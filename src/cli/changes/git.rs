@@ -9,6 +9,15 @@ use std::process::{Command, Stdio};
 const OF_ONE_REPOSITORY: [&str; 6] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"];
 
+/// What git is told so that it starts nothing that the repository's own configuration names: no monitor of its files
+/// and no hooks.
+const HARMLESS: [&str; 6] =
+    ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false"];
+
+/// Nothing is written into the repository, and nothing fetched.
+const QUIET: [(&str, &str); 3] =
+    [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1"), ("GIT_TERMINAL_PROMPT", "0")];
+
 /// A folder in which git is asked.
 pub(crate) struct Repository {
     folder: PathBuf,
@@ -31,13 +40,33 @@ impl Repository {
                 command.env_remove(name);
             }
         }
-        command.arg("-C").arg(&self.folder).args(args);
+        command.envs(QUIET).arg("-C").arg(&self.folder).args(HARMLESS).args(args);
         command
+    }
+
+    /// [`Repository::command`] for what reads files of the working tree: filters that the repository itself sets up
+    /// are programs of strangers, those of the user's own configuration are not.
+    fn unfiltered(&self, args: &[&str]) -> Command {
+        let listed = ["config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\."];
+        let listed = self.command(&listed).stdin(Stdio::null()).output();
+        let listed = listed.map(|output| output.stdout).unwrap_or_default();
+        let mut words = listed.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        let mut off: Vec<String> = Vec::new();
+        while let (Some(scope), Some(name)) = (words.next(), words.next()) {
+            let strange = matches!(&*scope, "local" | "worktree" | "submodule");
+            if let Some((filter, _)) = name.rsplit_once('.').filter(|_| strange) {
+                for (key, value) in [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")] {
+                    off.extend(["-c".to_owned(), format!("{filter}.{key}={value}")]);
+                }
+            }
+        }
+        let off: Vec<&str> = off.iter().map(String::as_str).collect();
+        self.command(&[&off, args].concat())
     }
 
     /// What git prints, or what it complains of.
     pub(crate) fn ask(&self, args: &[&str]) -> anyhow::Result<String> {
-        let output = self.command(args).stdin(Stdio::null()).output();
+        let output = self.unfiltered(args).stdin(Stdio::null()).output();
         let output = output.map_err(|error| anyhow!("git can't be started: {error}"))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
@@ -60,7 +89,10 @@ impl Repository {
         for (_, path) in files {
             let mut header = String::new();
             answers.read_line(&mut header)?;
-            let size: u64 = header.trim_end().rsplit(' ').next().unwrap_or_default().parse()?;
+            let size = header.trim_end().rsplit(' ').next().and_then(|size| size.parse::<u64>().ok());
+            let Some(size) = size else {
+                bail!("git does not have {path} here (a partial clone has only some files)")
+            };
             let mut bytes = Vec::new();
             answers.by_ref().take(size).read_to_end(&mut bytes)?;
             answers.read_exact(&mut [0])?;

@@ -23,12 +23,26 @@ use xxhash_rust::xxh3::xxh3_64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub folder: PathBuf,
+    /// The user named the folder, and trusts what is in it. Any other lies in the project, which may be a stranger's:
+    /// there only what was written on this machine counts.
+    pub is_named: bool,
     /// Anything that differs between two builds.
     pub build: String,
 }
 
+/// Whether a folder says that it is a cache of trainlint.
+pub fn is_cache(folder: &Path) -> bool {
+    disk::is_cache(folder)
+}
+
+/// Removes what trainlint wrote into a cache, and nothing else; whether the folder is gone.
+pub fn remove(folder: &Path) -> std::io::Result<bool> {
+    disk::remove_cache(folder, writing::NAME)
+}
+
 pub struct Cache {
     folder: PathBuf,
+    is_named: bool,
     build: u64,
     store: Store,
     /// What a file of the store is in this run, if it is as the store says; asked once.
@@ -55,14 +69,24 @@ struct Kept {
 impl Cache {
     pub fn open(place: &Place) -> Cache {
         let build = xxh3_64(place.build.as_bytes());
-        let bytes = disk::read_bytes(&place.folder.join(writing::NAME));
-        let store = bytes.and_then(|bytes| Store::from_bytes(&bytes, build)).unwrap_or_default();
+        let stored = disk::read_cache(&place.folder, writing::NAME, place.is_named);
+        let store =
+            stored.and_then(|(bytes, seal)| Store::from_bytes(&bytes, build ^ seal)).unwrap_or_default();
         let path = |script: &Script| store.paths.get(script.path as usize).cloned().unwrap_or_default();
         let scripts = store.scripts.iter().enumerate();
         let scripts = scripts.map(|(at, script)| ((path(script), script.settings), at)).collect();
         let checked = store.files.iter().map(|_| OnceLock::new()).collect();
         let (texts, kept) = (Mutex::default(), Mutex::default());
-        Cache { folder: place.folder.clone(), build, store, checked, scripts, texts, kept }
+        Cache {
+            folder: place.folder.clone(),
+            is_named: place.is_named,
+            build,
+            store,
+            checked,
+            scripts,
+            texts,
+            kept,
+        }
     }
 
     /// What a run found in a script, if it would find the same now.

@@ -34,9 +34,9 @@ impl Cache {
                 draft.take_over(&self.store, script);
             }
         }
-        if let Some(bytes) = draft.finish().to_bytes(self.build) {
-            disk::write_cache(&self.folder, NAME, &bytes);
-        }
+        let store = draft.finish();
+        let bytes = |seal: u64| store.to_bytes(self.build ^ seal);
+        disk::write_cache(&self.folder, NAME, self.is_named, bytes);
     }
 }
 

@@ -12,13 +12,14 @@ use crate::source::{self, SourceFile, absolute_from};
 use crate::syntax;
 use choose::choose;
 use rustc_hash::FxHashSet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Fixes that make room for others come to an end after so many passes.
 const MOST_PASSES: usize = 10;
-/// Passes that were taken back count, too: each of them finds at least half of the way to a bad fix.
+/// Each attempt is a check of all files. Those that were taken back count, too: each of them finds at least half of
+/// the way to a bad fix.
 const MOST_ATTEMPTS: usize = 200;
 
 /// What came of a run that fixes.
@@ -86,36 +87,104 @@ struct Bench<'a> {
     refused: Vec<Refused>,
 }
 
+/// Whose turn it is.
+struct Turn {
+    /// Files whose fixes did harm, to be searched one after another.
+    aside: BTreeSet<PathBuf>,
+    /// The one that is; none while all others are repaired.
+    alone: Option<PathBuf>,
+    passes: usize,
+    at_once: usize,
+}
+
+impl Default for Turn {
+    fn default() -> Turn {
+        Turn { aside: BTreeSet::new(), alone: None, passes: 0, at_once: usize::MAX }
+    }
+}
+
+impl Turn {
+    /// The fixes that are tried next, of those that there are.
+    fn of<'a>(&mut self, all: Vec<Chosen<'a>>) -> Vec<Chosen<'a>> {
+        let path = |fix: &Chosen<'_>| fix.path().map(Path::to_path_buf);
+        loop {
+            let is_due = |fix: &Chosen<'_>| match &self.alone {
+                Some(alone) => fix.path() == Some(alone),
+                None => path(fix).is_none_or(|path| !self.aside.contains(&path)),
+            };
+            if self.passes < MOST_PASSES && all.iter().any(is_due) {
+                return all.into_iter().filter(|fix| is_due(fix)).collect();
+            }
+            let Some(next) = self.aside.pop_first() else { return Vec::new() };
+            (self.alone, self.passes, self.at_once) = (Some(next), 0, usize::MAX);
+        }
+    }
+
+    /// Whether a file whose fixes did harm can be left for later, and others go on.
+    fn can_set_aside(&self, path: Option<&Path>, chosen: &[Chosen<'_>]) -> bool {
+        let of_it = chosen.iter().filter(|fix| fix.path() == path).count();
+        self.alone.is_none() && path.is_some() && of_it > 0 && of_it < chosen.len()
+    }
+}
+
+/// What speaks against some fixes, and the file that it concerns.
+struct Objection {
+    path: Option<PathBuf>,
+    why: String,
+}
+
 /// The contents of the files that one pass changes, before it and after it.
 type Changes = Vec<(PathBuf, Arc<[u8]>, Arc<[u8]>)>;
 
 impl Bench<'_> {
+    /// All files at once. One whose fixes do harm is set aside, so that it keeps no other from being repaired, and is
+    /// searched alone when the others are done.
     fn run(&mut self, mut outcome: Outcome, least: Applicability) -> Result<Outcome, RunError> {
-        let (mut passes, mut at_once) = (0, usize::MAX);
+        let mut turn = Turn::default();
         for _ in 0..MOST_ATTEMPTS {
-            let mut chosen = choose(&outcome, least, &self.tried);
-            if chosen.is_empty() || passes == MOST_PASSES {
-                break;
+            let all = choose(&outcome, least, &self.tried);
+            let mut chosen = turn.of(all);
+            if chosen.is_empty() {
+                self.give_up(
+                    &outcome,
+                    least,
+                    &format!("{MOST_PASSES} passes made room for others; fix again"),
+                );
+                return Ok(outcome);
             }
-            chosen.truncate(at_once);
+            chosen.truncate(turn.at_once);
             match self.attempt(&chosen, &outcome)? {
                 Ok(next) => {
                     self.fixed += chosen.len();
                     outcome = next;
                     // What was cut off for the search of a bad fix is still to be done.
-                    passes += usize::from(at_once == usize::MAX);
-                    at_once = usize::MAX;
+                    turn.passes += usize::from(turn.at_once == usize::MAX);
+                    turn.at_once = usize::MAX;
                 }
-                Err(why) => match &chosen[..] {
+                Err(Objection { path, why }) => match &chosen[..] {
                     [only] => {
                         self.refuse(only, why);
-                        at_once = usize::MAX;
+                        turn.at_once = usize::MAX;
                     }
-                    _ => at_once = choose::first_part(&chosen),
+                    _ if turn.can_set_aside(path.as_deref(), &chosen) => turn.aside.extend(path),
+                    _ => turn.at_once = choose::first_part(&chosen),
                 },
             }
         }
+        let why = format!("{MOST_ATTEMPTS} attempts went into other fixes; fix fewer files at once");
+        self.give_up(&outcome, least, &why);
         Ok(outcome)
+    }
+
+    /// Says of each fix that is left that it is.
+    fn give_up(&mut self, outcome: &Outcome, least: Applicability, why: &str) {
+        loop {
+            let left = choose(outcome, least, &self.tried);
+            if left.is_empty() {
+                return;
+            }
+            left.iter().for_each(|fix| self.refuse(fix, why.to_owned()));
+        }
     }
 
     fn refuse(&mut self, fix: &Chosen<'_>, why: String) {
@@ -125,7 +194,11 @@ impl Bench<'_> {
     }
 
     /// The outcome with some fixes applied, or why they were taken back.
-    fn attempt(&mut self, chosen: &[Chosen<'_>], now: &Outcome) -> Result<Result<Outcome, String>, RunError> {
+    fn attempt(
+        &mut self,
+        chosen: &[Chosen<'_>],
+        now: &Outcome,
+    ) -> Result<Result<Outcome, Objection>, RunError> {
         let changes = match self.changes(chosen, now) {
             Ok(changes) => changes,
             Err(why) => return Ok(Err(why)),
@@ -134,11 +207,11 @@ impl Bench<'_> {
             self.request.contents.insert(path.clone(), after.clone());
         }
         let next = check_with(&self.request, &Silent, self.analyse)?;
-        if let Some(why) = objection(chosen, now, &next) {
+        if let Some(objection) = objection(chosen, now, &next) {
             for (path, before, _) in changes {
                 self.request.contents.insert(path, before);
             }
-            return Ok(Err(why));
+            return Ok(Err(objection));
         }
         for (path, before, _) in changes {
             let shown = super::shown_path(&self.request.cwd, &path);
@@ -147,16 +220,17 @@ impl Bench<'_> {
         Ok(Ok(next))
     }
 
-    fn changes(&self, chosen: &[Chosen<'_>], now: &Outcome) -> Result<Changes, String> {
+    fn changes(&self, chosen: &[Chosen<'_>], now: &Outcome) -> Result<Changes, Objection> {
         let mut changes = Vec::new();
         for (file, edits) in choose::by_file(chosen) {
-            let shown = now.sources.get(file).ok_or("its file is not shown")?;
-            let source = &shown.source;
-            let before = self.contents(&source.path)?;
+            let unknown = || Objection { path: None, why: "its file is not shown".to_owned() };
+            let source = &now.sources.get(file).ok_or_else(unknown)?.source;
+            let objection = |why: String| Objection { path: Some(source.path.clone()), why };
+            let before = self.contents(&source.path).map_err(objection)?;
             let edits: Vec<_> = edits.iter().map(|edit| (edit.place.span, edit.text.as_str())).collect();
-            let after = source.patched(&before, &edits).map_err(|error| error.to_string())?;
+            let after = source.patched(&before, &edits).map_err(|error| objection(error.to_string()))?;
             if syntax_errors(source) < syntax_errors_of(&source.path, &after) {
-                return Err("the script would no longer parse".to_owned());
+                return Err(objection("the script would no longer parse".to_owned()));
             }
             changes.push((source.path.clone(), before, Arc::from(after)));
         }
@@ -193,7 +267,7 @@ fn syntax_errors_of(path: &Path, bytes: &[u8]) -> usize {
 }
 
 /// What speaks against some fixes: a finding that they leave, or one that they bring.
-fn objection(chosen: &[Chosen<'_>], before: &Outcome, after: &Outcome) -> Option<String> {
+fn objection(chosen: &[Chosen<'_>], before: &Outcome, after: &Outcome) -> Option<Objection> {
     let mut most = before.tally.clone();
     for fix in chosen {
         let key = (fix.path()?.to_owned(), fix.finding.rule);
@@ -201,13 +275,14 @@ fn objection(chosen: &[Chosen<'_>], before: &Outcome, after: &Outcome) -> Option
         *left = left.saturating_sub(1);
     }
     if let Some(problem) = after.problems.iter().find(|problem| !before.problems.contains(problem)) {
-        return Some(problem.message.clone());
+        return Some(Objection { path: None, why: problem.message.clone() });
     }
     let worse = after.tally.iter().find(|(key, count)| **count > most.get(*key).copied().unwrap_or_default());
     let ((path, rule), _) = worse?;
     let own = |fix: &&Chosen<'_>| fix.finding.rule == *rule && fix.path() == Some(path.as_path());
-    Some(match chosen.iter().find(own) {
+    let why = match chosen.iter().find(own) {
         Some(_) => "the finding would still be there".to_owned(),
         None => format!("it would bring a finding of {rule}"),
-    })
+    };
+    Some(Objection { path: Some(path.clone()), why })
 }

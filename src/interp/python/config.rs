@@ -5,9 +5,10 @@ use super::super::{Call, Interp};
 use super::outside::{Kind, origin, setting, wrap};
 use super::{Table, alloc_part, dicts, iteration, paths};
 use crate::report::Place;
+use crate::source::{holds_project, lies_within, read_text};
 use crate::values::*;
 use node::{Node, Scalar};
-use std::path::Path;
+use std::path::{Component, Path};
 use std::rc::Rc;
 
 pub(super) mod node;
@@ -68,12 +69,24 @@ pub(super) fn text_of(interp: &Interp, path: &str) -> Option<String> {
     find(interp, path)
 }
 
+/// Without a mark, the folder of the script and so many above it are taken for the project.
+const UNMARKED: usize = 1;
+
 fn find(interp: &Interp, path: &str) -> Option<String> {
-    if Path::new(path).is_absolute() {
-        return crate::source::read_text(Path::new(path));
-    }
     let folders = interp.search_folders();
-    folders.iter().find_map(|folder| crate::source::read_text(&folder.join(path)))
+    // What a script names elsewhere on the machine would come out in messages.
+    let own = folders.iter().position(|folder| holds_project(folder)).unwrap_or(UNMARKED);
+    let own = &folders[..folders.len().min(own + 1)];
+    let within = |path: &Path, folder: &Path| folder.parent().is_some() && lies_within(path, folder);
+    // What lies below a folder above is where its user put it beside the script.
+    let is_below =
+        Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    folders.iter().find_map(|folder| {
+        let path = folder.join(path);
+        let is_inside = (is_below && within(&path, folder)) || own.iter().any(|folder| within(&path, folder));
+        // What is not there may be there in the next run, and is noted as asked for.
+        if is_inside || !path.exists() { read_text(&path) } else { None }
+    })
 }
 
 /// The tree of a configuration file, found as the script would find it or beside it.

@@ -15,6 +15,8 @@ pub(super) const CALLS: Table = &[
 /// More objects than this stay shared with the original.
 const MOST_COPIES: u64 = 4096;
 const DEEPEST: usize = 48;
+/// An object that is kept takes far more than a step: each meeting of two branches looks at it again.
+const FUEL_A_COPY: u32 = 4;
 
 fn shallow(interp: &mut Interp, call: &Call) -> Value {
     let Some(value) = call.arg(0, "x").cloned() else { return Value::Unknown };
@@ -78,6 +80,9 @@ impl Copier<'_, '_> {
             return *copy;
         }
         if depth > DEEPEST || self.count >= MOST_COPIES || !is_copied(self.interp, id) {
+            return id;
+        }
+        if !self.interp.burn(FUEL_A_COPY) {
             return id;
         }
         let original = self.interp.heap.get(id).clone();
