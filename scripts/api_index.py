@@ -13,11 +13,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import wheels
-from names import Library, Public
+from names import Library, Public, Seen
+
+
+OUT = Path(__file__).parent.parent / "rules" / "index"
 
 
 @dataclass
@@ -29,10 +33,10 @@ class Package:
     first: tuple[int, int]
     # Module roots whose names together are the package's, by the name they have in the wheel.
     roots: list[str]
-    # Releases from long ago that scripts are still written for.
-    also: list[tuple[int, int]] = field(default_factory=list)
     # Modules that bind names by running loops over what is listed in their stubs.
     closed: list[str] = field(default_factory=list)
+    # Only where a release has one of these files are they known whole.
+    stubs: list[str] = field(default_factory=list)
     # Parts that scripts do not use: nothing is said of what is in them.
     shut: list[str] = field(default_factory=list)
     # Minor releases too far apart: every so many patches of these count as well.
@@ -43,15 +47,37 @@ class Package:
     members: bool = False
     # Modules that other packages put there, and folders of a wheel without Python.
     added: list[str] = field(default_factory=list)
+    # Names bound while it runs in the releases from the first to the last that are given.
+    bound: list[tuple[str, str, str]] = field(default_factory=list)
+    # Names that are no longer there from a release on, though sources still tell of them.
+    gone: dict[str, str] = field(default_factory=dict)
+    # Releases before this one tell too little of themselves.
+    told: str = "0"
     # Modules that are another package's.
     elsewhere: dict[str, str] = field(default_factory=dict)
+    # Another distribution that carries a part: the name of the part, the distribution, its roots, and which of
+    # its releases belong to a release of the package.
+    part: tuple[str, str, list[str], Callable] | None = None
     # At most so many of the latest minor releases, evenly spaced.
     most: int = 100
 
 
+KINDS = "Byte Char Short Int Long Half Float Double Bool BFloat16".split()
+
+BEFORE_ONE = """audio_summary batch_cholesky batch_matmul batch_matrix_determinant batch_matrix_diag batch_matrix_inverse
+batch_matrix_solve batch_matrix_transpose complex_abs concat_v2 histogram_summary image.per_image_whitening
+image_summary inv listdiff merge_all_summaries merge_summary mul neg nn.bidirectional_rnn nn.rnn
+nn.seq2seq nn.state_saving_rnn pack scalar_summary select select_v2 sub train.SummaryWriter
+unpack""".split()
+
 PACKAGES = [
     Package(
-        "torch", "torch", (1, 8), ["torch"], closed=["torch", "torch.nn.functional"], members=True,
+        "torch", "torch", (1, 0), ["torch"], closed=["torch", "torch.nn.functional"], members=True,
+        stubs=["torch/__init__.pyi", "torch/_C/__init__.pyi"], told="1.1",
+        # Tensors and storages of the GPU are bound by the compiled part.
+        bound=[(f"torch.cuda.{kind}{what}", "1.0", "99") for what in ("Tensor", "Storage") for kind in KINDS]
+        + [(f"torch.{kind}{what}", "1.0", "99") for what in ("Tensor", "Storage") for kind in KINDS]
+        + [(f"torch.cuda.sparse.{kind}Tensor", "1.0", "99") for kind in KINDS],
         added=["torch.bin", "torch.include", "torch.lib", "torch.share", "torch.test", "torch.gcu", "torch.hpu", "torch.ipu", "torch.mlu", "torch.musa", "torch.npu", "torch.privateuseone",
                "torch.neuron", "torch.sdaa", "torch.xla", "torch.xpu",
                *(f"torch.{kind}{bits}" for kind in ("int", "uint") for bits in range(1, 8))],
@@ -66,94 +92,192 @@ PACKAGES = [
               "torch.profiler", "torch.sparse", "torch.nativert", "torch.headeronly", "torch.include", "torch.share",
               "torch.compiler", "torch.classes", "torch.ops", "torch.mtia", "torch.monitor", "torch.lib"],
     ),
-    Package("torchvision", "torchvision", (0, 9), ["torchvision"], shut=["torchvision.prototype"]),
-    Package("torchaudio", "torchaudio", (0, 8), ["torchaudio"],
+    Package("torchvision", "torchvision", (0, 1), ["torchvision"], shut=["torchvision.prototype"]),
+    Package("torchaudio", "torchaudio", (0, 3), ["torchaudio"],
             added=["torchaudio.info", "torchaudio.load", "torchaudio.save"]),
     Package(
-        "tensorflow", "tensorflow", (2, 4), ["tensorflow", "tensorflow._api.v1.v1"], also=[(1, 15)],
-        closed=["tensorflow"], most=7, elsewhere={"tensorflow.keras": "keras"},
-        # Bound while it runs, or of the releases before 1.0, for which old scripts are still around.
-        added=[f"tensorflow.{name}" for name in """app.flags lite audio_summary batch_cholesky batch_matmul batch_matrix_determinant batch_matrix_diag batch_matrix_inverse batch_matrix_solve batch_matrix_transpose complex_abs concat_v2 contrib examples flags histogram_summary image.per_image_whitening image.random_crop image_summary initialize_all_variables inv listdiff load_op_library merge_all_summaries merge_summary mod mul neg nn.bidirectional_rnn nn.rnn nn.seq2seq nn.state_saving_rnn op_scope pack python scalar_summary select select_v2 sub train.SummarySaverHook train.SummaryWriter unpack user_ops""".split()],
-        shut=["tensorflow.python", "tensorflow.core", "tensorflow.compiler", "tensorflow.contrib", "tensorflow.keras",
+        "tensorflow", "tensorflow", (1, 0), ["tensorflow", "tensorflow._api.v1.v1"], closed=["tensorflow"],
+        gone={"tensorflow.contrib": "2.0", **{f"tensorflow.{name}": "1.1" for name in BEFORE_ONE}},
+        # From 2.6 on Keras comes in a wheel of its own, from 2.16 on in whichever of Keras 3 there is.
+        part=("tensorflow.keras", "keras", ["keras._tf_keras.keras", "keras.api._v2.keras"],
+              lambda own, keras: (2, 6) <= own < (2, 16) and own[:2] == keras[:2] or own >= (2, 16) and keras >= (3, 0)),
+        # What old names lead to in Keras, loaded when it is asked for.
+        bound=[("tensorflow.initializers", "2.6", "99"), ("tensorflow.losses", "2.6", "99"), ("tensorflow.metrics", "2.6", "99"),
+               ("tensorflow.optimizers", "2.6", "99"), ("tensorflow.compat.v1.keras", "2.6", "99"),
+               ("tensorflow.compat.v1.layers", "2.6", "99"), ("tensorflow.compat.v2", "2.6", "99"),
+               ("tensorflow.compat.v1.nn.rnn_cell", "2.6", "99"), ("tensorflow.flags", "1.0", "1.15.99"),
+               ("tensorflow.app.flags", "1.0", "1.15.99"),
+               # Gone with 1.0; scripts that say nothing of their releases may be older.
+               *((f"tensorflow.{name}", "1.0", "1.0.99") for name in BEFORE_ONE)],
+        added=[f"tensorflow.{name}" for name in "examples lite load_op_library mod python user_ops compat.v1.flags compat.v1.app.flags".split()],
+        shut=["tensorflow.python", "tensorflow.core", "tensorflow.compiler", "tensorflow.contrib",
               "tensorflow.tools", "tensorflow.lite", "tensorflow.tsl", "tensorflow.include", "tensorflow.xla_aot_runtime_src",
               "tensorflow.raw_ops", "tensorflow.examples", "tensorflow.security"],
     ),
-    Package("keras", "keras", (2, 6), most=12, roots=["keras", "keras.api._v2.keras", "keras.api", "keras._tf_keras.keras"],
+    Package("keras", "keras", (1, 0), roots=["keras", "keras.api._v2.keras", "keras.api", "keras._tf_keras.keras"],
             shut=["keras.src", "keras.engine", "keras.integration_test", "keras.protobuf", "keras.saving", "keras.distribute"]),
-    Package("jax", "jax", (0, 4), ["jax"], closed=["jax", "jax.numpy"], patches={(0, 4): 6},
+    Package("jax", "jax", (0, 1), ["jax"], closed=["jax", "jax.numpy"],
+            patches={(0, 1): 10, (0, 2): 5, (0, 3): 5, (0, 4): 4},
             shut=["jax.experimental", "jax.interpreters", "jax.lib", "jax.extend", "jax.tools", "jax.core", "jax.version"]),
-    Package("pytorch_lightning", "pytorch-lightning", (1, 3), ["pytorch_lightning"]),
+    Package("pytorch_lightning", "pytorch-lightning", (0, 5), ["pytorch_lightning"]),
     Package("lightning", "lightning", (1, 8), ["lightning"],
             shut=["lightning.app", "lightning.store", "lightning.data"],
             elsewhere={"lightning.pytorch": "pytorch_lightning"}),
-    Package("transformers", "transformers", (4, 8), ["transformers"], most=9,
+    Package("transformers", "transformers", (2, 0), ["transformers"], most=20,
             only=["transformers.trainer", "transformers.training_args", "transformers.optimization", "transformers.data",
                   "transformers.trainer_callback", "transformers.trainer_utils", "transformers.trainer_seq2seq",
                   "transformers.training_args_seq2seq"]),
+    Package("accelerate", "accelerate", (0, 1), ["accelerate"], most=16,
+            shut=["accelerate.commands", "accelerate.test_utils", "accelerate.utils"]),
+    Package("flax", "flax", (0, 1), ["flax"], shut=["flax.core", "flax.experimental"]),
+    Package("optax", "optax", (0, 0), ["optax"], patches={(0, 0): 3, (0, 1): 3}, shut=["optax.contrib", "optax.experimental"]),
+    Package("haiku", "dm-haiku", (0, 0), ["haiku"], patches={(0, 0): 3}, shut=["haiku.experimental"]),
+    Package(
+        "numpy", "numpy", (1, 16), ["numpy"], closed=["numpy"], stubs=["numpy/__init__.pyi"],
+        shut=["numpy.core", "numpy.f2py", "numpy.distutils", "numpy.testing", "numpy.compat", "numpy.ma", "numpy.lib",
+              "numpy.typing", "numpy.random", "numpy.ctypeslib", "numpy.polynomial", "numpy.matrixlib", "numpy.rec",
+              "numpy.char", "numpy.strings", "numpy.exceptions", "numpy.dtypes"],
+        # Until 1.23 they were other names of what Python has.
+        bound=[(f"numpy.{name}", "0", "1.23.99") for name in "bool int float complex object str long unicode".split()],
+    ),
 ]
 
 
-def releases(package: Package, index: str) -> list[tuple[tuple[int, ...], str]]:
-    """The latest patch of each minor release, with the address of its smallest likely wheel."""
-    minors: dict[tuple[int, int], tuple[tuple[int, ...], str]] = {}
-    for version, files in sorted(wheels.versions(index, package.distribution).items()):
+def releases(package: Package, index: str) -> tuple[list[Release], list[str]]:
+    """The latest patch of each minor release, and the numbers of all others."""
+    minors: dict[tuple[int, ...], Release] = {}
+    known = sorted(wheels.versions(index, package.distribution).items())
+    for version, files in known:
         minor = (version + (0,))[:2]
-        if minor < package.first and minor not in package.also:
+        addresses = _ordered(files)
+        if minor < package.first or not addresses:
             continue
-        address = _choose(files)
-        if address and minor in package.patches:
-            patch = (version + (0, 0))[2]
-            minors[(*minor, patch // package.patches[minor])] = (version, address)
-        elif address:
-            minors[minor] = (version, address)
+        if minor in package.patches:
+            minor += ((version + (0, 0))[2] // package.patches[minor],)
+        minors[minor] = Release(version, addresses, wheels.pythons(files))
     kept = sorted(minors)
     if len(kept) > package.most:
         step = (len(kept) - 1) / (package.most - 1)
         kept = [kept[round(at * step)] for at in range(package.most)]
-    return [minors[minor] for minor in kept]
+    chosen = [minors[minor] for minor in kept]
+    read = {release.version for release in chosen}
+    return chosen, [dotted(version) for version, _ in known if version not in read]
 
 
-def _choose(files: list[tuple[str, str]]) -> str | None:
-    """Wheels for macOS carry the least of what is not Python; those for Windows may be empty shells."""
-    order = ("none-any", "macosx", "manylinux")
-    for kind in order:
-        for name, address in files:
-            if kind in name:
-                return address
-    return None
+@dataclass
+class Release:
+    version: tuple[int, ...]
+    # Of the smallest likely wheel first, or the source archive.
+    addresses: list[str]
+    pythons: str
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+def _ordered(files: list[wheels.File]) -> list[str]:
+    """Wheels for macOS carry the least of what is not Python. Those for Python 2 are taken last, since some hold
+    sources that only Python 2 reads."""
+    order = ("none-any", "macosx", "manylinux", ".tar.gz", ".zip")
+    found = [(("-cp2" in file.name), kind, file.address) for file in files for kind, what in enumerate(order) if what in file.name]
+    return [address for *_, address in sorted(found)]
+
+
+class Reader:
+    """Reads releases, of which the cache keeps what is needed."""
+
+    def __init__(self, index: str, cache: Path):
+        self.index, self.cache = index, cache
+        self.libraries: dict[str, Library] = {}
+
+    def library(self, package: Package, roots: list[str], release: Release) -> Library:
+        tops = {root.split(".")[0] for root in roots} | {"tensorflow_core"}
+
+        def wanted(name: str) -> bool:
+            return name.endswith((".py", ".pyi")) and name.split("/")[0] in tops
+
+        # Some wheels are shells that only ask for another distribution.
+        texts = (wheels.python_files(address, wanted, self.cache) for address in release.addresses)
+        files = next((files for files in texts if files), {})
+        is_whole = not package.stubs or any(name in files for name in package.stubs)
+        return Library(files, package.closed if is_whole else [], package.shut, package.only)
+
+    def package(self, package: Package) -> str:
+        public = Public(package.name, package.members, package.elsewhere)
+        chosen, others = releases(package, self.index)
+        for release in chosen:
+            print(f"{package.name} {dotted(release.version)}", file=sys.stderr, flush=True)
+            public.release(dotted(release.version), release.pythons)
+            if release.version < numbers(package.told):
+                public.opened.add(len(public.versions) - 1)
+            public.add(self.library(package, package.roots, release), [(root, package.name) for root in package.roots])
+            for library, roots in self.parts(package, release):
+                public.add(library, roots)
+            for name in package.added:
+                public.note(name, Seen("m", is_open=True))
+            for name, first, last in package.bound:
+                if numbers(first) <= release.version <= numbers(last):
+                    public.note(name, Seen("m", is_open=True))
+        for name, first in package.gone.items():
+            for at, version in enumerate(public.versions):
+                if numbers(version) >= numbers(first):
+                    public.entities.get(name, {}).pop(at, None)
+        self.correct(public)
+        return public.text(others)
+
+    def correct(self, public: Public) -> None:
+        """What releases showed that were installed, and that their sources do not tell. What the one before it
+        that was installed did not show may have come at any time between."""
+        versions = [numbers(version) for version in public.versions]
+        path = OUT / "shown" / f"{public.package}.txt"
+        installed: dict[tuple[int, ...], list[str]] = {}
+        for line in path.read_text().splitlines() if path.exists() else []:
+            release, _, name = line.partition(" ")
+            installed.setdefault(numbers(release), []).extend([name] if name else [])
+        before = -1
+        for release, names in sorted(installed.items()):
+            # What the last of them showed, later ones are taken to have.
+            end = len(versions) if release == max(installed) else None
+            at = max(at for at, version in enumerate(versions) if version[:2] <= release[:2] or version <= release)
+            for name in names:
+                name, _, param = name.rstrip(")").partition("(")
+                public.shown(name, param, range(before + 1, end or at + 1))
+            before = at
+
+    def parts(self, package: Package, release: Release):
+        if package.part is None:
+            return
+        name, distribution, roots, belongs = package.part
+        carrier = next(one for one in PACKAGES if one.distribution == distribution)
+        for other in releases(carrier, self.index)[0]:
+            if belongs(release.version, other.version):
+                key = other.addresses[0]
+                if key not in self.libraries:
+                    self.libraries[key] = self.library(carrier, roots, other)
+                library = self.libraries[key]
+                root = next((root for root in roots if root in library.sources), None)
+                if root:
+                    yield library, [(root, name)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--index", required=True, help="address of a package index")
     parser.add_argument("--cache", type=Path, default=Path("target/wheels"))
-    parser.add_argument("--fetch-only", action="store_true")
     parser.add_argument("packages", nargs="*")
     args = parser.parse_args()
-    out = Path(__file__).parent.parent / "rules" / "index"
-    out.mkdir(exist_ok=True)
+    reader = Reader(args.index, args.cache)
     for package in PACKAGES:
         if args.packages and package.name not in args.packages:
             continue
-        public = Public(package.name, package.members, package.elsewhere)
-        tops = {root.split(".")[0] for root in package.roots} | {"tensorflow_core"}
-        for version, address in releases(package, args.index):
-            print(f"{package.name} {'.'.join(map(str, version))}", file=sys.stderr, flush=True)
-
-            def wanted(name: str) -> bool:
-                return name.endswith((".py", ".pyi")) and name.split("/")[0] in tops
-
-            files = wheels.python_files(address, wanted, args.cache)
-            if args.fetch_only:
-                continue
-            library = Library(files, package.closed, package.shut, package.only)
-            public.add(".".join(map(str, version)), library, package.roots)
-            for name in package.added:
-                public.note(name, "m", ".".join(map(str, version)), None, True, "")
-        if not args.fetch_only:
-            text = public.text()
-            (out / f"{package.name}.txt").write_text(text)
-            print(f"{package.name}: {len(text.splitlines())} lines, {len(text) // 1024} KiB", file=sys.stderr)
+        text = reader.package(package)
+        (OUT / f"{package.name}.txt").write_text(text)
+        print(f"{package.name}: {len(text.splitlines())} lines, {len(text) // 1024} KiB", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ class Module:
     listed: set[str] | None = None
     # Names are bound in a way that only running shows.
     is_open: bool = False
+    # Part of it is in a Python that is not read: even what is told to be closed is open.
+    is_broken: bool = False
 
 
 @dataclass
@@ -25,6 +27,8 @@ class Class:
     node: ast.ClassDef
     # Further bodies of the same class: that of a stub.
     others: list[ast.ClassDef] = field(default_factory=list)
+    # Where else it is written.
+    sources: list[Ref] = field(default_factory=list)
 
 
 @dataclass
@@ -96,7 +100,7 @@ class Library:
                     try:
                         body = ast.parse(text).body
                     except (SyntaxError, ValueError, RecursionError):
-                        module.is_open = True
+                        module.is_broken = True
                         continue
                     Binder(self, module).run(body)
                 if name in self.closed:
@@ -141,7 +145,7 @@ class Library:
     def namespace(self, module: Module, seen: frozenset = frozenset()) -> tuple[dict[str, object], bool]:
         """All names of a module, those of its stars and its submodules included, and whether it is open."""
         names: dict[str, object] = {}
-        is_open = module.is_open
+        is_open = module.is_open or module.is_broken
         for key, what in module.bound.items():
             if not isinstance(key, Star):
                 continue
@@ -152,7 +156,7 @@ class Library:
                 is_open = is_open or module.name not in self.closed
                 continue
             inner, inner_open = self.namespace(other, seen | {module.name})
-            is_open = is_open or inner_open and module.name not in self.closed
+            is_open = is_open or inner_open and (module.name not in self.closed or other.is_broken)
             for name, value in inner.items():
                 if other.listed is None and name.startswith("_"):
                     continue
@@ -186,7 +190,10 @@ class Binder:
             # Rebound by a call that wraps it, most likely: its parameters are not known any more.
             if isinstance(known, Function):
                 self.module.bound[name] = VALUE
-        elif isinstance(known, (Class, Function)) and isinstance(what, Ref):
+        elif isinstance(known, Class) and isinstance(what, Ref):
+            # A stub tells of the class, and the source has it in another module.
+            known.sources.append(what)
+        elif isinstance(known, Function) and isinstance(what, Ref):
             pass
         else:
             self.module.bound[name] = what
@@ -323,13 +330,25 @@ def chain(node: ast.expr) -> str | None:
 
 
 @dataclass
-class Entity:
+class Seen:
+    """What one release has under a path."""
+
     kind: str
-    # By version: the path that it is another name of, or nothing.
-    seen: dict[str, str] = field(default_factory=dict)
-    # By version: the names of its parameters; `None` for any.
-    params: dict[str, list[str] | None] = field(default_factory=dict)
+    # The path that it is another name of, or nothing.
+    alias: str = ""
+    # The names of its parameters; `None` for any.
+    params: list[str] | None = None
+    # It may hold more than was found.
     is_open: bool = False
+
+    def also(self, other: Seen) -> Seen:
+        """What two sources of one release say of it."""
+        is_same = (self.kind, self.alias) == (other.kind, other.alias)
+        params = None
+        if self.params is not None and other.params is not None:
+            params = self.params + [name for name in other.params if name not in self.params]
+        is_open = self.is_open or other.is_open or not is_same
+        return Seen(self.kind, self.alias if is_same else "", params, is_open)
 
 
 class Public:
@@ -338,66 +357,102 @@ class Public:
     def __init__(self, package: str, lists_members: bool, elsewhere: dict[str, str]):
         self.package, self.lists_members, self.elsewhere = package, lists_members, elsewhere
         self.versions: list[str] = []
-        self.entities: dict[str, Entity] = {}
+        self.pythons: list[str] = []
+        # Releases that tell too little of themselves.
+        self.opened: set[int] = set()
+        # By path, and there by the number of the release.
+        self.entities: dict[str, dict[int, Seen]] = {}
 
-    def add(self, version: str, library: Library, roots: list[str]) -> None:
+    def release(self, version: str, pythons: str) -> None:
         self.versions.append(version)
-        Walk(self, version, library).run(roots)
+        self.pythons.append(pythons)
 
-    def note(self, path: str, kind: str, version: str, params, is_open: bool, alias: str) -> None:
-        entity = self.entities.setdefault(path, Entity(kind))
-        if kind != entity.kind:
-            entity.kind = "v"
-        entity.seen[version] = alias
-        if not alias:
-            entity.params[version] = params
-        entity.is_open = entity.is_open or is_open
+    def add(self, library: Library, roots: list[tuple[str, str]]) -> None:
+        """The names of the last release: of each root the module, and the name that it has in public."""
+        Walk(self, library).run(roots)
 
-    def text(self) -> str:
-        lines = [f"versions {' '.join(self.versions)}"]
-        for path, entity in list(self.entities.items()):
+    def note(self, path: str, seen: Seen, at: int | None = None) -> None:
+        at = len(self.versions) - 1 if at is None else at
+        if at in self.opened:
+            seen = Seen(seen.kind, seen.alias, None, True)
+        releases = self.entities.setdefault(path, {})
+        releases[at] = releases[at].also(seen) if at in releases else seen
+
+    def text(self, others: list[str]) -> str:
+        lines = [f"versions {' '.join(self.versions)}", f"pythons {' '.join(self.pythons)}", f"others {' '.join(others)}"]
+        self.entities = {path: releases for path, releases in self.entities.items() if releases}
+        for path, releases in list(self.entities.items()):
             for above in prefixes(path):
                 # Reached by another way: nobody saw what else it holds.
-                self.entities.setdefault(above, Entity("m", dict.fromkeys(entity.seen, ""), is_open=True))
+                known = self.entities.setdefault(above, {})
+                for at in releases:
+                    known.setdefault(at, Seen("m", is_open=True))
         for path in sorted(self.entities, key=lambda path: path.split(".")):
-            entity = self.entities[path]
-            if any(above in self.entities and self.alias(self.entities[above], above) for above in prefixes(path)):
+            if any(self.alias(above) or self.kind(above) in "fv" for above in prefixes(path)):
                 continue
-            words = ["." * path.count(".") + path.rsplit(".", 1)[-1]]
-            alias = self.alias(entity, path)
-            # What is now this and now that is not known whole.
-            wavers = not alias and any(entity.seen.values())
-            words.append(entity.kind + (OPEN if entity.is_open or wavers else ""))
-            if span := self.span(entity.seen):
-                words.append(span)
-            if alias:
-                words.append(">" + alias)
-            elif not wavers and (params := self.params(entity)) is not None:
-                words.append("(" + " ".join(params) + ")")
-            lines.append(" ".join(words))
+            lines.append("." * path.count(".") + path.rsplit(".", 1)[-1] + " " + self.line(path))
         return "\n".join(lines) + "\n"
 
-    def alias(self, entity: Entity, path: str) -> str:
+    def line(self, path: str) -> str:
+        releases = self.entities[path]
+        alias = self.alias(path)
+        kind = self.kind(path)
+        # What is now this and now that is known where it is what it is last.
+        odd = [at for at, one in releases.items() if not alias and (one.is_open or one.alias or one.kind != kind)]
+        words = [kind + (OPEN + self.within(odd, releases) if odd and kind in "mc" else "")]
+        if span := self.span(releases):
+            words.append("@" + span)
+        if alias:
+            words.append(">" + alias)
+        elif (params := self.params(releases, kind)) is not None:
+            words.append("(" + " ".join(params) + ")")
+        return " ".join(words)
+
+    def kind(self, path: str) -> str:
+        """What it is in the last release that has it."""
+        releases = self.entities[path]
+        return releases[max(releases)].kind
+
+    def shown(self, path: str, param: str, releases: range) -> None:
+        """What importing shows goes before what sources say."""
+        for at in releases:
+            seen = self.entities.get(path, {}).get(at)
+            if seen is None:
+                self.note(path, Seen("v"), at)
+            elif param:
+                seen.params = both(seen.params, [param])
+
+    def alias(self, path: str) -> str:
         """Where it leads in every version that has it, if that is another path."""
         if path in self.elsewhere:
             return self.elsewhere[path]
-        targets = set(entity.seen.values())
+        targets = {one.alias for one in self.entities[path].values()}
         return targets.pop() if len(targets) == 1 else ""
 
-    def span(self, seen) -> str:
-        """Where the versions that have something do not begin or end with all, `@first-last`."""
-        first, last = self.versions.index(next(iter(seen))), self.versions.index(list(seen)[-1])
-        return "" if (first, last) == (0, len(self.versions) - 1) else f"@{first}-{last}"
+    def span(self, releases) -> str:
+        """The first and the last of some releases, where they do not begin and end with all."""
+        first, last = min(releases), max(releases)
+        return "" if (first, last) == (0, len(self.versions) - 1) else f"{first}-{last}"
 
-    def params(self, entity: Entity) -> list[str] | None:
-        if entity.kind not in "fc" or any(params is None for params in entity.params.values()):
+    def within(self, some, releases) -> str:
+        """As `span`, of some of the releases that have something."""
+        return "" if (min(some), max(some)) == (min(releases), max(releases)) else f"{min(some)}-{max(some)}"
+
+    def params(self, releases: dict[int, Seen], kind: str) -> list[str] | None:
+        if kind not in "fc":
             return None
-        seen: dict[str, list[str]] = {}
-        for version, params in entity.params.items():
-            for name in params:
-                seen.setdefault(name, []).append(version)
-        whole = self.span(entity.seen)
-        return [name + ("" if self.span(versions) == whole else self.span(versions)) for name, versions in seen.items()]
+        seen: dict[str, list[int]] = {}
+        free = []
+        for at, one in releases.items():
+            if one.kind != kind or one.alias or one.params is None:
+                free.append(at)
+                continue
+            for name in one.params:
+                seen.setdefault(name, []).append(at)
+        if free and not self.within(free, releases):
+            return None
+        words = [name + (f"@{span}" if (span := self.within(versions, releases)) else "") for name, versions in seen.items()]
+        return words + ([f"{OPEN}@{min(free)}-{max(free)}"] if free else [])
 
 
 def prefixes(path: str) -> list[str]:
@@ -408,36 +463,36 @@ def prefixes(path: str) -> list[str]:
 class Walk:
     """Goes through the public names of one version, those of the shortest paths first."""
 
-    def __init__(self, public: Public, version: str, library: Library):
-        self.public, self.version, self.library = public, version, library
+    def __init__(self, public: Public, library: Library):
+        self.public, self.library = public, library
         # The path by which a module or class was found first.
         self.first: dict[str, str] = {}
         self.queue: list[tuple[str, Module]] = []
         self.opened: set[tuple[str, str]] = set()
-        self.roots: list[str] = []
+        self.roots: list[tuple[str, str]] = []
 
     def own_name(self, module: str) -> str | None:
         """The public name that a module has by where it lies."""
-        for root in self.roots:
+        for root, path in self.roots:
             if module == root or module.startswith(root + "."):
-                name = self.public.package + module[len(root):]
+                name = path + module[len(root):]
                 return None if any(part.startswith("_") for part in name.split(".")) else name
         return None
 
-    def run(self, roots: list[str]) -> None:
+    def run(self, roots: list[tuple[str, str]]) -> None:
         # The longest first: `keras.api.layers` is `keras.layers`.
-        self.roots = sorted(roots, key=len, reverse=True)
-        for root in roots:
+        self.roots = sorted(roots, key=lambda root: len(root[0]), reverse=True)
+        for root, path in roots:
             module = self.library.module(root)
             if module is not None and (root in self.library.sources or root in self.library.children):
-                self.module(self.public.package, module)
+                self.module(path, module)
         at = 0
         while at < len(self.queue):
             self.open(*self.queue[at])
             at += 1
 
     def note(self, path, kind, params=None, is_open=False, alias=""):
-        self.public.note(path, kind, self.version, params, is_open, alias)
+        self.public.note(path, Seen(kind, alias, params, is_open))
 
     def module(self, path: str, module: Module) -> None:
         own = self.own_name(module.name)
@@ -490,8 +545,9 @@ class Walk:
 
     def klass(self, path: str, target: Class) -> None:
         members, params, is_open = self.members(target, 0)
-        # What is not listed is not known to be missing.
-        is_open = is_open or not self.public.lists_members or path.count(".") > 3
+        # What is not listed is not known to be missing; and of compiled classes stubs tell little.
+        is_compiled = target.module.startswith("torch._C") and target.name not in ("_TensorBase", "TensorBase")
+        is_open = is_open or is_compiled or not self.public.lists_members or path.count(".") > 3
         self.note(path, "c", params, is_open)
         if not is_open:
             for name, member in members.items():
@@ -501,7 +557,7 @@ class Walk:
     def members(self, target: Class, depth: int):
         """Members with their parameters, the parameters of making one, and whether there may be more."""
         members: dict[str, object] = {}
-        params, is_open = None, False
+        params, is_open, free = None, False, False
         bases = []
         for node in [target.node, *target.others]:
             if depth > 12 or any(chain(keyword.value) not in PLAIN_METACLASSES for keyword in node.keywords):
@@ -511,7 +567,11 @@ class Walk:
                     base = base.value
                 name = chain(base)
                 if name in ("object", "Generic", "ABC", "abc.ABC", "Protocol", "NamedTuple", "Exception", "RuntimeError", "ValueError"):
-                    is_open = is_open or name == "NamedTuple"
+                    is_open = is_open or name not in ("object", "Generic", "ABC", "abc.ABC", "Protocol")
+                    continue
+                if name in ENUMS:
+                    # Called by the value, with what its metaclass takes.
+                    free = is_open = True
                     continue
                 found = self.dotted(target.module, name) if name else None
                 if isinstance(found, Class) and found is not target:
@@ -524,13 +584,14 @@ class Walk:
             members.update(inner)
             inherited, is_open = inner_params, is_open or inner_open
         own_init = False
+        own: dict[str, object] = {}
         for node in [target.node, *target.others]:
             inits = []
             if any(name not in PLAIN_DECORATORS for name in decorators(node)):
                 own_init, params = True, None
             for item in node.body:
                 if self.public.lists_members:
-                    self.member(item, members, target.module)
+                    self.member(item, own, target.module)
                 if isinstance(item, ast.FunctionDef):
                     if item.name in ("__getattr__", "__getattribute__"):
                         is_open = True
@@ -544,11 +605,21 @@ class Walk:
                 continue
             made = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
             if inits:
+                params = both(params, self.signature(inits, 1)) if own_init else self.signature(inits, 1)
                 own_init = True
-                params = self.signature(inits, 1)
             if "__new__" in made:
                 own_init, params = True, None
-        if is_open and not own_init:
+        members.update(own)
+        for source in target.sources:
+            other = self.library.resolve(source)
+            if isinstance(other, Class) and other is not target and depth <= 12:
+                also, also_params, also_open = self.members(other, depth + 1)
+                is_open = is_open or also_open
+                for name, member in also.items():
+                    members[name] = joined(members[name], member) if name in members else member
+                params = both(params, also_params) if own_init else also_params
+                own_init = True
+        if free or is_open and not own_init:
             return members, None, is_open
         return members, params if own_init else inherited, is_open
 
@@ -560,10 +631,8 @@ class Walk:
                     members[item.name] = VALUE
                 else:
                     params = self.compiled(self.signature([item], 0 if "staticmethod" in kind else 1), module)
-                    known = members.get(item.name)
-                    if "overload" in " ".join(kind) and isinstance(known, list) and params is not None:
-                        params = known + [name for name in params if name not in known]
-                    members[item.name] = params
+                    # Overloads, and a stub beside a source.
+                    members[item.name] = joined(members[item.name], params) if item.name in members else params
                 for node in ast.walk(item):
                     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
                         members.setdefault(node.attr, VALUE)
@@ -596,7 +665,8 @@ class Walk:
             args = node.args
             if args.kwarg or any(name not in PLAIN_DECORATORS for name in decorators(node)):
                 return None
-            given = [*args.args, *args.kwonlyargs] if args.posonlyargs else [*args.args[skip:], *args.kwonlyargs]
+            # What a stub takes by place only the source may take by name.
+            given = [*[*args.posonlyargs, *args.args][skip:], *args.kwonlyargs]
             names.extend(one.arg for one in given if one.arg not in names)
         return names
 
@@ -605,6 +675,21 @@ class Walk:
         if names is None or not module.startswith("torch._C"):
             return names
         return names + [other for name in names for other in NUMPY_NAMES.get(name, ()) if other not in names]
+
+
+ENUMS = {"Enum", "enum.Enum", "IntEnum", "enum.IntEnum", "Flag", "enum.Flag", "StrEnum", "enum.StrEnum"}
+
+
+def both(one: list[str] | None, other: list[str] | None) -> list[str] | None:
+    """The parameters that either of two signatures takes."""
+    if one is None or other is None:
+        return None
+    return one + [name for name in other if name not in one]
+
+
+def joined(one: object, other: object) -> object:
+    """A member as two sources tell of it."""
+    return VALUE if VALUE in (one, other) else both(one, other)
 
 
 NUMPY_NAMES = {"dim": ["axis"], "keepdim": ["keepdims"], "input": ["x", "a", "x1"], "other": ["x2"]}

@@ -11,26 +11,53 @@ import io
 import re
 import struct
 import sys
+import tarfile
 import urllib.request
 import zlib
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urljoin
 
 GAP = 1 << 18  # Files that lie closer than this are fetched together.
 
 
-def versions(index: str, distribution: str) -> dict[tuple[int, ...], list[tuple[str, str]]]:
-    """The final releases of a distribution, each with the names and addresses of its wheels."""
+@dataclass
+class File:
+    """A wheel or a source archive of a release."""
+
+    name: str
+    address: str
+    # What the index says of the Pythons that it is for.
+    requires: str
+
+
+def versions(index: str, distribution: str) -> dict[tuple[int, ...], list[File]]:
+    """The final releases of a distribution, each with its wheels and source archives."""
     page = urljoin(index.rstrip("/") + "/", distribution + "/")
     text = urllib.request.urlopen(page, timeout=120).read().decode()
-    found: dict[tuple[int, ...], list[tuple[str, str]]] = {}
-    for href, name in re.findall(r'<a[^>]*href="([^"]+)"[^>]*>([^<]+)</a>', text):
-        parts = name.split("-")
-        if name.endswith(".whl") and re.fullmatch(r"[\d.]+", parts[1]):
-            version = tuple(int(part) for part in parts[1].split("."))
-            found.setdefault(version, []).append((name, urljoin(page, html.unescape(href))))
+    found: dict[tuple[int, ...], list[File]] = {}
+    for href, more, name in re.findall(r'<a[^>]*href="([^"]+)"([^>]*)>([^<]+)</a>', text):
+        stem = re.sub(r"\.(tar\.gz|zip)$", "", name)
+        version = name.split("-")[1] if name.endswith(".whl") else stem.rsplit("-", 1)[-1]
+        if (name.endswith(".whl") or stem != name) and re.fullmatch(r"[\d.]+", version):
+            requires = re.search(r'data-requires-python="([^"]*)"', more)
+            file = File(name, urljoin(page, html.unescape(href)), html.unescape(requires[1]) if requires else "")
+            found.setdefault(tuple(int(part) for part in version.split(".")), []).append(file)
     return found
+
+
+def pythons(files: list[File]) -> str:
+    """The Pythons that a release is made for, as `3.7-3.10`, as far as its files say so."""
+    made = {
+        (int(tag[2]), int(tag[3:]))
+        for file in files if file.name.endswith(".whl")
+        for tag in file.name.removesuffix(".whl").split("-")[-3].split(".") if re.fullmatch(r"cp\d\d+", tag)
+    }
+    if made and not any("-none-any" in file.name or "-abi3-" in file.name for file in files):
+        return "-".join(".".join(map(str, python)) for python in (min(made), max(made)))
+    least = [re.search(r">=?\s*(\d+\.\d+)", file.requires) for file in files]
+    return f"{least[0][1]}-" if least and all(least) else "-"
 
 
 def _part(address: str, start: int | None, end: int) -> tuple[bytes, int]:
@@ -82,16 +109,22 @@ class _Sparse(io.RawIOBase):
 
 def python_files(address: str, wanted, cache: Path) -> dict[str, str]:
     """The texts of those files of a wheel whose names are wanted."""
-    kept = cache / (address.split("#")[0].rsplit("/", 1)[1] + ".zip")
+    name = address.split("#")[0].rsplit("/", 1)[1]
+    kept = cache / (name + ".zip")
     if not kept.exists():
-        _fetch(address, wanted, kept)
+        (_fetch if name.endswith(".whl") else _fetch_source)(address, wanted, kept)
     with zipfile.ZipFile(kept) as archive:
         return {name: archive.read(name).decode("utf-8", "replace") for name in archive.namelist()}
 
 
+def _installed(name: str) -> str:
+    """Where a file of a wheel goes."""
+    return re.sub(r"^[^/]+\.data/(purelib|platlib)/", "", name)
+
+
 def _fetch(address: str, wanted, kept: Path) -> None:
     with zipfile.ZipFile(_Sparse(address)) as directory:
-        members = [one for one in directory.infolist() if wanted(one.filename)]
+        members = [one for one in directory.infolist() if wanted(_installed(one.filename))]
     members.sort(key=lambda one: one.header_offset)
     runs: list[list[zipfile.ZipInfo]] = []
     for member in members:
@@ -109,7 +142,27 @@ def _fetch(address: str, wanted, kept: Path) -> None:
             end = run[-1].header_offset + run[-1].compress_size + len(run[-1].filename) + 1024
             data, _ = _part(address, start, end)
             for member in run:
-                out.writestr(member.filename, _unpack(data, member.header_offset - start, member))
+                out.writestr(_installed(member.filename), _unpack(data, member.header_offset - start, member))
+    partial.rename(kept)
+
+
+def _fetch_source(address: str, wanted, kept: Path) -> None:
+    """A source archive is small and is fetched whole; its names lose the folder around them."""
+    data = io.BytesIO(urllib.request.urlopen(address, timeout=120).read())
+    texts: list[tuple[str, bytes]] = []
+    if address.split("#")[0].endswith(".zip"):
+        with zipfile.ZipFile(data) as archive:
+            texts = [(name, archive.read(name)) for name in archive.namelist()]
+    else:
+        with tarfile.open(fileobj=data) as archive:
+            texts = [(one.name, archive.extractfile(one).read()) for one in archive if one.isfile()]
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    partial = kept.with_suffix(".part")
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as out:
+        for name, text in texts:
+            name = name.split("/", 1)[-1].removeprefix("src/")
+            if wanted(name):
+                out.writestr(name, text)
     partial.rename(kept)
 
 

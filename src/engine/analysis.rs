@@ -45,8 +45,8 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
     let stated = stated(settings);
     let rehearsal = interp::rehearse(project, settings.tables(), checks::hooks(), &stated, file);
     let path = crate::source::absolute(&project.source(file).path);
-    let pins = settings.pinned.of_folder(path.parent().unwrap_or(&path));
-    let inline = pins.inline(&project.source(file).text);
+    let pins = settings.pinned.of_file(&path);
+    let inline = pins.inline(&project.source(file).text, &path);
     let script = Script {
         project,
         file,

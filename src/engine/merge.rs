@@ -1,6 +1,7 @@
 //! Reports of single files into one outcome: the same finding once, guesses dropped where
 //! facts stand, comments and settings applied, everything in one order.
 
+use crate::engine::causes;
 use crate::engine::analysis::{self, Comments, Complaint, FileReport, FunctionKey, Project};
 use crate::engine::discovery::Asked;
 use crate::engine::selection::{UNUSED_SUPPRESSION, find_rule, known_rules};
@@ -70,7 +71,7 @@ pub(crate) fn merge(
         outcome.sources.insert(cwd, file, analysis::source(project, file));
     }
     sort(&mut found, &outcome.sources);
-    outcome.findings = found;
+    outcome.findings = causes::folded(found);
     outcome
 }
 

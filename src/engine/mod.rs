@@ -5,6 +5,7 @@ pub mod analysis;
 mod around;
 pub mod baseline;
 pub mod cache;
+mod causes;
 pub mod config;
 pub mod configs;
 pub mod discovery;

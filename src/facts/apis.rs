@@ -1,9 +1,10 @@
 //! Names of the frameworks that a file says, and whether there are such names.
 
 use super::{Script, walked};
-use crate::apis::index::{self, Answer, Index, Known};
+use crate::apis::index::text::{Releases, Span};
+use crate::apis::index::{self, Answer, Index, Known, Missing, Pin, Wanted};
 use crate::names::{Mention, Target, mentions};
-use crate::report::{Confidence, Place};
+use crate::report::{Boundary, Cause, Confidence, Place};
 use crate::trace::{At, Sight};
 use ustr::Ustr;
 
@@ -28,9 +29,36 @@ pub enum Why {
     /// No listed release has it: the first and the last of them.
     Never { first: &'static str, last: &'static str },
     /// It came later than what the project asks for.
-    Later { since: &'static str, pin: String },
+    Later { since: &'static str, pin: String, boundary: Boundary },
     /// It went before what the project asks for.
-    Gone { last: &'static str, pin: String },
+    Gone { last: &'static str, pin: String, boundary: Boundary },
+}
+
+impl MissingName {
+    /// What it has in common with others: the name, and where the project stands.
+    pub fn cause(&self) -> Cause {
+        let what = format!("{}.{}", self.holder, self.name);
+        let boundary = match &self.why {
+            Why::Never { .. } => None,
+            Why::Later { boundary, .. } | Why::Gone { boundary, .. } => Some(boundary.clone()),
+        };
+        Cause { what, boundary }
+    }
+}
+
+/// What the project may run with.
+enum Asked {
+    /// Anything.
+    Any,
+    /// What nobody read: nothing can be said.
+    Outside,
+    /// So it is told; too little to hold against a script.
+    Told(Span),
+    Pinned {
+        span: Span,
+        pin: String,
+        key: String,
+    },
 }
 
 impl Script<'_> {
@@ -50,7 +78,8 @@ impl Script<'_> {
             }
             match index::ask(&mention.path) {
                 Answer::Unknown => {}
-                Answer::Missing { holder, name } => found.extend(self.never(mention, &holder, name)),
+                Answer::Missing(missing) => found.extend(self.part_missing(mention, &missing)),
+                Answer::Part(known) => found.extend(self.elsewhen(mention, &known)),
                 Answer::Known(known) => match self.elsewhen(mention, &known) {
                     Some(missing) => found.push(missing),
                     None => found.extend(self.wrong_keywords(mention, &known)),
@@ -84,8 +113,9 @@ impl Script<'_> {
             if told || is_ambiguous(class) {
                 continue;
             }
-            let Answer::Missing { holder, name } = index::ask(&format!("{class}.{name}")) else { continue };
-            found.extend(never_had((*at).clone(), &holder, name).filter(|missing| missing.near.is_some()));
+            let Answer::Missing(missing) = index::ask(&format!("{class}.{name}")) else { continue };
+            let never = self.never_had((*at).clone(), &missing);
+            found.extend(never.filter(|missing| missing.near.is_some()));
         }
         found
     }
@@ -95,17 +125,56 @@ impl Script<'_> {
         self.project.resolve(self.file, 0, Some(Ustr::from(package))) != Target::Outside
     }
 
-    fn never(&self, mention: &Mention, holder: &str, name: String) -> Option<MissingName> {
-        never_had(self.part(mention, &name)?, holder, name)
+    /// What the project asks for of a package.
+    fn asked(&self, package: &str, index: &Index) -> Asked {
+        match self.pins.wanted(package, index) {
+            Wanted::Any => Asked::Any,
+            Wanted::Outside => Asked::Outside,
+            Wanted::Within { span, pins } if pins.iter().all(|pin| pin.origin.is_weak) => Asked::Told(span),
+            Wanted::Within { span, pins } => Asked::Pinned { span, pin: cited(&pins), key: key(package, &pins) },
+        }
+    }
+
+    /// A part that is not listed: what it would be a part of may be missing itself.
+    fn part_missing(&self, mention: &Mention, missing: &Missing) -> Option<MissingName> {
+        let known = Known {
+            path: missing.holder.clone(),
+            span: missing.span,
+            unsure: None,
+            keywords: None,
+        };
+        self.elsewhen(mention, &known)
+            .or_else(|| self.never_had(self.part(mention, &missing.name)?, missing))
+    }
+
+    /// A name that no release has of which all names are known.
+    fn never_had(&self, at: At, missing: &Missing) -> Option<MissingName> {
+        let (package, index) = index::of(&missing.holder)?;
+        let is_unsure = match self.asked(package, index) {
+            Asked::Outside => true,
+            Asked::Any => missing.unsure.is_some_and(|unsure| unsure.last >= missing.span.last),
+            Asked::Told(span) | Asked::Pinned { span, .. } => {
+                missing.unsure.is_some_and(|unsure| unsure.meets(span))
+            }
+        };
+        if is_unsure {
+            return None;
+        }
+        let near = near(&missing.name, index.parts(&missing.holder));
+        let why = never(&index.releases, missing.unsure);
+        let (holder, name) = (missing.holder.clone(), missing.name.clone());
+        Some(MissingName { at, name, holder, is_keyword: false, near, instead: None, why })
     }
 
     /// A name that other releases have than those that the project asks for.
     fn elsewhen(&self, mention: &Mention, known: &Known) -> Option<MissingName> {
         let (package, index) = index::of(&known.path)?;
-        let (wanted, pin) = self.pins.releases(package, index)?;
         let (holder, name) = known.path.rsplit_once('.')?;
-        let why = why(index, known.span, wanted, pin)?;
-        let at = self.at(*mention.parts.last()?);
+        let why = why(&index.releases, known.span, known.unsure, self.asked(package, index))?;
+        let at = match known.path.len() < mention.path.len() && mention.path.starts_with(&known.path) {
+            true => self.part(mention, name)?,
+            false => self.at(*mention.parts.last()?),
+        };
         let (holder, name) = (holder.to_owned(), name.to_owned());
         let instead = index::instead(&known.path);
         Some(MissingName { at, name, holder, is_keyword: false, near: None, instead, why })
@@ -114,18 +183,25 @@ impl Script<'_> {
     fn wrong_keywords(&self, mention: &Mention, known: &Known) -> Vec<MissingName> {
         let Some((package, index)) = index::of(&known.path) else { return Vec::new() };
         let Some(keywords) = &known.keywords else { return Vec::new() };
-        let wanted = self.pins.releases(package, index);
         let mut found = Vec::new();
         for (name, span) in &mention.keywords {
-            let listed = keywords.iter().find(|(keyword, _)| keyword == name);
-            let why = match (listed, &wanted) {
-                (None, _) => Some(never(index)),
-                (Some((_, span)), Some((wanted, pin))) => why(index, *span, *wanted, pin),
-                (Some(_), None) => None,
+            let listed = keywords.listed.iter().find(|(keyword, _)| keyword == name);
+            let asked = self.asked(package, index);
+            let unsure = keywords.unsure;
+            let why = match (listed, asked) {
+                (Some((_, span)), asked) => why(&index.releases, *span, unsure, asked),
+                (None, Asked::Outside) => None,
+                (None, Asked::Any) if unsure.is_some_and(|unsure| unsure.last >= known.span.last) => None,
+                (None, Asked::Told(span) | Asked::Pinned { span, .. })
+                    if unsure.is_some_and(|unsure| unsure.meets(span)) =>
+                {
+                    None
+                }
+                (None, _) => Some(never(&index.releases, unsure)),
             };
             let Some(why) = why else { continue };
             let near = match listed {
-                None => near(name, keywords.iter().map(|(keyword, _)| (*keyword).to_owned()).collect()),
+                None => near(name, keywords.listed.iter().map(|(keyword, _)| (*keyword).to_owned()).collect()),
                 Some(_) => None,
             };
             found.push(MissingName {
@@ -154,26 +230,42 @@ impl Script<'_> {
     }
 }
 
-/// A name that no listed release has.
-fn never_had(at: At, holder: &str, name: String) -> Option<MissingName> {
-    let (_, index) = index::of(holder)?;
-    let near = near(&name, index.parts(holder));
-    let (holder, why) = (holder.to_owned(), never(index));
-    Some(MissingName { at, name, holder, is_keyword: false, near, instead: None, why })
+/// `torch==1.4` (requirements.txt:3), and where else it is said.
+fn cited(pins: &[&Pin]) -> String {
+    /// More would not be read.
+    const MOST: usize = 3;
+    let words: Vec<String> = pins.iter().take(MOST).map(|pin| pin.cited()).collect();
+    words.join(" or ")
 }
 
-fn never(index: &'static Index) -> Why {
-    let release = |version: Option<&&'static str>| version.copied().unwrap_or_default();
-    Why::Never { first: release(index.versions.first()), last: release(index.versions.last()) }
+fn key(package: &str, pins: &[&Pin]) -> String {
+    let places = pins.iter().map(|pin| format!("{}/{}:{}", pin.origin.base, pin.origin.file, pin.origin.line));
+    places.fold(package.to_owned(), |key, place| key + " " + &place)
 }
 
-fn why(index: &'static Index, has: index::text::Span, wanted: index::text::Span, pin: &str) -> Option<Why> {
-    let release = |at: u8| index.versions.get(at as usize).copied().unwrap_or_default();
-    let pin = pin.to_owned();
+/// No release from the one after which nothing is unsure.
+fn never(releases: &'static Releases<'static>, unsure: Option<Span>) -> Why {
+    let first = unsure.map_or(0, |unsure| unsure.last.saturating_add(1).min(releases.last()));
+    Why::Never { first: releases.name(first), last: releases.name(releases.last()) }
+}
+
+fn why(releases: &'static Releases<'static>, has: Span, unsure: Option<Span>, asked: Asked) -> Option<Why> {
+    let Asked::Pinned { span: wanted, pin, key } = asked else { return None };
+    if unsure.is_some_and(|unsure| unsure.meets(wanted)) {
+        return None;
+    }
+    let package = key.split(' ').next().unwrap_or_default().to_owned();
+    let boundary = |rank: u8, is_last: bool| Boundary {
+        key: format!("{key} {is_last}"),
+        package,
+        release: releases.name(rank).to_owned(),
+        rank,
+        is_last,
+    };
     if has.first > wanted.last {
-        Some(Why::Later { since: release(has.first), pin })
+        Some(Why::Later { since: releases.name(has.first), pin, boundary: boundary(has.first, false) })
     } else if has.last < wanted.first {
-        Some(Why::Gone { last: release(has.last), pin })
+        Some(Why::Gone { last: releases.name(has.last), pin, boundary: boundary(has.last, true) })
     } else {
         None
     }

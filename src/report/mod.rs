@@ -118,6 +118,29 @@ impl Fix {
     }
 }
 
+/// What several findings have in common, so that one of them speaks for all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// What is wrong at the place; the same in other places is the same finding.
+    pub what: String,
+    /// What a project is on the wrong side of.
+    pub boundary: Option<Boundary>,
+}
+
+/// A release of a package that a project wants to be on one side of, and what its code uses on the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Boundary {
+    /// Stands for the project, the package, the side, and what asks for it.
+    pub key: String,
+    pub package: String,
+    /// The last release that has what is used, or the first.
+    pub release: String,
+    /// Its place among all releases.
+    pub rank: u8,
+    /// What is used was gone after it; else it came with it.
+    pub is_last: bool,
+}
+
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -132,6 +155,8 @@ pub struct Diagnostic {
     pub fix: Option<Fix>,
     /// What can be run to see it happen.
     pub replay: Option<Box<Replay>>,
+    /// What it has in common with others, where one is enough.
+    pub cause: Option<Cause>,
 }
 
 impl Diagnostic {
@@ -147,6 +172,7 @@ impl Diagnostic {
             help: Vec::new(),
             fix: None,
             replay: None,
+            cause: None,
         }
     }
 
@@ -174,6 +200,11 @@ impl Diagnostic {
     /// A change that removes it, where there is one.
     pub fn fix(mut self, fix: impl Into<Option<Fix>>) -> Self {
         self.fix = fix.into();
+        self
+    }
+
+    pub fn cause(mut self, cause: impl Into<Option<Cause>>) -> Self {
+        self.cause = cause.into();
         self
     }
 
@@ -206,6 +237,7 @@ impl Diagnostic {
             message: _,
             notes: _,
             help: _,
+            cause: _,
         } = self;
         let related = related.iter_mut().map(|label| &mut label.place);
         let edits = fix.iter_mut().flat_map(|fix| &mut fix.edits).map(|edit| &mut edit.place);

@@ -3,14 +3,15 @@
 
 mod packed;
 mod pins;
+mod releases;
 pub mod text;
 
-pub use pins::Pins;
+pub use pins::{Origin, Pin, Pins, Wanted};
 
 use packed::Packed;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use text::{Kind, More, Span};
+use text::{ANY, Kind, More, Releases, Span};
 
 /// Aliases may lead to aliases.
 const MOST_HOPS: usize = 4;
@@ -21,11 +22,9 @@ pub enum Answer {
     /// It may be there: nobody listed all that is.
     Unknown,
     Known(Known),
-    /// What it would be a part of is known whole, and has no such part.
-    Missing {
-        holder: String,
-        name: String,
-    },
+    /// Nobody listed all parts of something that is known, which is what is told of.
+    Part(Known),
+    Missing(Missing),
 }
 
 /// A name that exists or existed.
@@ -34,13 +33,33 @@ pub struct Known {
     /// The name it is listed under.
     pub path: String,
     pub span: Span,
+    /// Releases that may have it outside of the span: not all was listed of what it is in.
+    pub unsure: Option<Span>,
     /// `None` where any keyword may be given.
-    pub keywords: Option<Vec<(&'static str, Span)>>,
+    pub keywords: Option<Keywords>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Keywords {
+    pub listed: Vec<(&'static str, Span)>,
+    /// Releases in which any keyword may be given.
+    pub unsure: Option<Span>,
+}
+
+/// What it would be a part of is known whole, and has no such part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Missing {
+    pub holder: String,
+    pub name: String,
+    /// The releases that have the holder.
+    pub span: Span,
+    /// Those of them in which it may have it all the same.
+    pub unsure: Option<Span>,
 }
 
 /// The index of one package.
 pub struct Index {
-    pub versions: Vec<&'static str>,
+    pub releases: Releases<'static>,
     map: fst::Map<&'static [u8]>,
     more: &'static [u8],
 }
@@ -51,7 +70,7 @@ pub fn of(path: &str) -> Option<(&'static str, &'static Index)> {
     all().iter().find(|(name, _)| *name == top).map(|(name, index)| (*name, index))
 }
 
-fn all() -> &'static [(&'static str, Index)] {
+pub fn all() -> &'static [(&'static str, Index)] {
     static ALL: OnceLock<Vec<(&'static str, Index)>> = OnceLock::new();
     ALL.get_or_init(|| {
         let mut rest: &'static [u8] = include_bytes!(concat!(env!("OUT_DIR"), "/index.pack"));
@@ -59,7 +78,7 @@ fn all() -> &'static [(&'static str, Index)] {
         // The build script wrote it; a test reads it whole.
         while let Ok((packed, after)) = postcard::take_from_bytes::<Packed<'static>>(rest) {
             if let Ok(map) = fst::Map::new(packed.map) {
-                found.push((packed.name, Index { versions: packed.versions, map, more: packed.more }));
+                found.push((packed.name, Index { releases: packed.releases, map, more: packed.more }));
             }
             rest = after;
         }
@@ -78,67 +97,71 @@ pub fn instead(path: &str) -> Option<&'static str> {
 
 /// Asks for a qualified name, along aliases, also into other packages.
 pub fn ask(path: &str) -> Answer {
-    let mut path = path.to_owned();
+    let (mut path, mut within) = (path.to_owned(), None);
     for _ in 0..MOST_HOPS {
-        let Some((_, index)) = of(&path) else { return Answer::Unknown };
+        let Some((package, index)) = of(&path) else { return Answer::Unknown };
         match index.walk(&path) {
+            Step::Done(Answer::Known(known)) => return Answer::Known(known.within(package, within)),
+            Step::Done(Answer::Part(known)) => return Answer::Part(known.within(package, within)),
             Step::Done(answer) => return answer,
-            Step::Elsewhere(other) => path = other,
+            Step::Elsewhere { path: other, span } => {
+                within = Some((package, span));
+                path = other;
+            }
         }
     }
     Answer::Unknown
 }
 
+impl Known {
+    /// Another name of it may have come later or gone sooner than what it leads to.
+    fn within(mut self, package: &str, alias: Option<(&str, Span)>) -> Known {
+        if let Some((_, span)) = alias.filter(|(own, span)| *own == package && span.meets(self.span)) {
+            self.span.first = self.span.first.max(span.first);
+            self.span.last = self.span.last.min(span.last);
+        }
+        self
+    }
+}
+
 enum Step {
     Done(Answer),
-    Elsewhere(String),
+    Elsewhere { path: String, span: Span },
 }
 
 impl Index {
     /// Goes along the parts of a name until one is not listed.
     fn walk(&self, path: &str) -> Step {
-        let mut holder: Option<(Kind, bool)> = None;
+        let mut holder: Option<Known> = None;
+        let mut kind = Kind::Value;
+        let mut open = None;
         let mut end = 0;
         for part in path.split('.') {
             let start = if end == 0 { 0 } else { end + 1 };
-            let before = end;
             end = start + part.len();
             if part.starts_with('_') {
-                return Step::Done(Answer::Unknown);
+                return Step::Done(part_of(holder));
             }
             let Some(number) = self.map.get(&path[..end]) else {
-                let is_whole = matches!(holder, Some((Kind::Module | Kind::Class, false)));
-                return Step::Done(match is_whole {
-                    true => Answer::Missing { holder: path[..before].to_owned(), name: part.to_owned() },
-                    false => Answer::Unknown,
+                return Step::Done(match holder {
+                    Some(holder) if matches!(kind, Kind::Module | Kind::Class) => not_listed(holder, part, open),
+                    other => part_of(other),
                 });
             };
-            let (kind, is_open, span, at) = packed::read(number);
-            let more = self.more(at);
+            let entry = packed::read(number);
+            let more = self.more(entry.more);
             if let More::Alias(target) = more {
-                return Step::Elsewhere(format!("{target}{}", &path[end..]));
+                let path = format!("{target}{}", &path[end..]);
+                return Step::Elsewhere { path, span: entry.span };
             }
-            if end == path.len() {
-                let keywords = match more {
-                    More::Params(params) => Some(params),
-                    _ => None,
-                };
-                // Where not all is listed, the releases that list it do not tell when it came and went.
-                let is_open = holder.is_some_and(|(_, is_open)| is_open);
-                let span = if is_open { self.all() } else { span };
-                return Step::Done(Answer::Known(Known { path: path.to_owned(), span, keywords }));
-            }
-            if matches!(kind, Kind::Function | Kind::Value) {
-                return Step::Done(Answer::Unknown);
-            }
-            holder = Some((kind, is_open));
+            let keywords = match more {
+                More::Params(params) => Some(keywords(params, open)),
+                _ => None,
+            };
+            holder = Some(Known { path: path[..end].to_owned(), span: entry.span, unsure: open, keywords });
+            (kind, open) = (entry.kind, joined(open, entry.open));
         }
-        Step::Done(Answer::Unknown)
-    }
-
-    fn all(&self) -> Span {
-        let last = self.versions.len().saturating_sub(1);
-        Span { first: 0, last: u8::try_from(last).unwrap_or(u8::MAX) }
+        Step::Done(holder.map_or(Answer::Unknown, Answer::Known))
     }
 
     fn more(&self, at: usize) -> More<'static> {
@@ -168,6 +191,34 @@ impl Index {
             return found;
         }
     }
+}
+
+/// What is known of a part that nobody listed is when that is there which it is a part of.
+fn part_of(holder: Option<Known>) -> Answer {
+    holder.map_or(Answer::Unknown, Answer::Part)
+}
+
+/// A part that is not listed: missing, where all is listed in some release at least.
+fn not_listed(holder: Known, part: &str, open: Option<Span>) -> Answer {
+    let is_open = open.is_some_and(|open| open.first <= holder.span.first && holder.span.last <= open.last);
+    if is_open {
+        return part_of(Some(holder));
+    }
+    Answer::Missing(Missing { holder: holder.path, name: part.to_owned(), span: holder.span, unsure: open })
+}
+
+fn joined(a: Option<Span>, b: Option<Span>) -> Option<Span> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(Span { first: a.first.min(b.first), last: a.last.max(b.last) }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Parameters of something; where it may be something else, `open`, they may be others.
+fn keywords(params: Vec<(&'static str, Span)>, open: Option<Span>) -> Keywords {
+    let unsure = params.iter().find(|(name, _)| *name == ANY).map(|(_, span)| *span);
+    let listed = params.into_iter().filter(|(name, _)| *name != ANY).collect();
+    Keywords { listed, unsure: joined(unsure, open) }
 }
 
 #[cfg(test)]

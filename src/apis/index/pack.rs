@@ -1,13 +1,13 @@
 //! Packs the texts of the indexes; only the build script does.
 
 use super::packed::Packed;
-use super::text::{Kind, Line, More, parse};
+use super::text::{Kind, Line, More, Span, parse};
 use std::collections::HashMap;
 use std::error::Error;
 
 /// Packs one package: its name, its releases and its names.
 pub fn pack(name: &str, text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
-    let (versions, mut lines) = parse(text)?;
+    let (releases, mut lines) = parse(text)?;
     lines.sort_by(|a, b| a.path.as_bytes().cmp(b.path.as_bytes()));
     let mut map = fst::MapBuilder::memory();
     // Nothing lies at zero, which stands for nothing.
@@ -27,7 +27,10 @@ pub fn pack(name: &str, text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
         };
         map.insert(&line.path, number(line, at))?;
     }
-    let packed = Packed { name, versions, map: &map.into_inner()?, more: &more };
+    if more.len() >= 1 << 24 {
+        return Err("more than the numbers can lead to".into());
+    }
+    let packed = Packed { name, releases, map: &map.into_inner()?, more: &more };
     Ok(postcard::to_stdvec(&packed)?)
 }
 
@@ -38,8 +41,12 @@ fn number(line: &Line, more: usize) -> u64 {
         Kind::Function => 2,
         Kind::Value => 3,
     };
-    kind | u64::from(line.is_open) << 2
+    // Where nothing is open, zeros: what is alike is packed once.
+    let open = line.open.unwrap_or(Span { first: 0, last: 0 });
+    kind | u64::from(line.open.is_some()) << 2
         | u64::from(line.span.first) << 8
         | u64::from(line.span.last) << 16
-        | (more as u64) << 24
+        | u64::from(open.first) << 24
+        | u64::from(open.last) << 32
+        | (more as u64) << 40
 }

@@ -1,24 +1,57 @@
-//! Which releases of the frameworks a project asks for, read from the texts of its requirement files.
+//! Which releases of the frameworks a project asks for, and where it says so.
 
 use super::Index;
 use super::text::Span;
 use pep440_rs::{Version, VersionSpecifiers};
 use rustc_hash::FxHashMap;
+use std::path::Path;
 use std::str::FromStr;
 
 /// What a project says of the releases of its packages.
 #[derive(Clone, Debug, Default)]
 pub struct Pins {
-    wanted: FxHashMap<&'static str, Pin>,
+    wanted: FxHashMap<&'static str, Vec<Pin>>,
     /// One of the packages is named, if only to say that any release will do.
     names_some: bool,
 }
 
+/// One place that asks for releases of a package.
 #[derive(Clone, Debug)]
-struct Pin {
+pub struct Pin {
     wanted: VersionSpecifiers,
     /// As it is written.
-    text: String,
+    pub text: String,
+    pub origin: Origin,
+}
+
+/// Where a project says what it wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The folder, or the script that says it itself.
+    pub base: String,
+    /// The file, as it is called from the folder that was asked.
+    pub file: String,
+    pub line: u32,
+    /// What a page tells, or a job checks: it may be one of several that work.
+    pub is_weak: bool,
+}
+
+impl Pin {
+    /// `torch==1.4` (requirements.txt:3)
+    pub fn cited(&self) -> String {
+        format!("`{}` ({}:{})", self.text, self.origin.file, self.origin.line)
+    }
+}
+
+/// What a project asks for of one package.
+#[derive(Clone, Debug)]
+pub enum Wanted<'p> {
+    /// Nothing: any release may be meant.
+    Any,
+    /// Releases that nobody read.
+    Outside,
+    /// What was read of these stands for them.
+    Within { span: Span, pins: Vec<&'p Pin> },
 }
 
 /// No release that a project could mean has a greater number.
@@ -27,17 +60,25 @@ const MINORS: u64 = 40;
 const PATCHES: u64 = 9;
 
 /// Distributions under whose names the packages of the index come.
-const DISTRIBUTIONS: [(&str, &str); 15] = [
+const DISTRIBUTIONS: [(&str, &str); 23] = [
+    ("accelerate", "accelerate"),
+    ("dm-haiku", "haiku"),
+    ("flax", "flax"),
     ("jax", "jax"),
     ("keras", "keras"),
     ("lightning", "lightning"),
+    ("numpy", "numpy"),
+    ("optax", "optax"),
     ("pytorch", "torch"),
+    ("pytorch-cpu", "torch"),
+    ("pytorch-gpu", "torch"),
     ("pytorch-lightning", "pytorch_lightning"),
     ("tensorflow", "tensorflow"),
     ("tensorflow-cpu", "tensorflow"),
     ("tensorflow-gpu", "tensorflow"),
     ("tensorflow-intel", "tensorflow"),
     ("tensorflow-macos", "tensorflow"),
+    ("tensorflow-rocm", "tensorflow"),
     ("intel-tensorflow", "tensorflow"),
     ("torch", "torch"),
     ("torchaudio", "torchaudio"),
@@ -46,8 +87,14 @@ const DISTRIBUTIONS: [(&str, &str); 15] = [
 ];
 
 impl Pins {
+    /// The package that a distribution carries.
+    pub fn package(distribution: &str) -> Option<&'static str> {
+        let name = distribution.to_ascii_lowercase().replace('_', "-");
+        DISTRIBUTIONS.iter().find(|(known, _)| *known == name).map(|(_, package)| *package)
+    }
+
     /// One requirement as `pip` writes them: `torch[extra]>=1.8,<2 ; python_version < "3.9"`.
-    pub fn requirement(&mut self, line: &str) {
+    pub fn requirement(&mut self, line: &str, origin: Origin) {
         let line = line.split([';', '#']).next().unwrap_or_default().trim();
         let end = line.find(|c: char| !(c.is_alphanumeric() || "-_.".contains(c))).unwrap_or(line.len());
         let (name, rest) = line.split_at(end);
@@ -55,38 +102,52 @@ impl Pins {
             Some(extras) => extras.split_once(']').map_or("", |(_, rest)| rest),
             None => rest,
         };
-        self.pin(name, rest.trim());
+        // A hash or an option may follow.
+        let rest = rest.split(" -").next().unwrap_or_default();
+        self.pin(name, rest.trim(), origin);
     }
 
     /// What a script says of itself in a comment (PEP 723): it goes before what lies around it.
-    pub fn inline(&self, script: &str) -> Option<Pins> {
+    pub fn inline(&self, script: &str, path: &Path) -> Option<Pins> {
         let start = script.find("# /// script\n")?;
         let lines = script[start..].lines().skip(1);
         let block: Vec<&str> =
             lines.map_while(|line| line.strip_prefix('#')).take_while(|line| *line != " ///").collect();
         let table: toml::Table = block.join("\n").parse().ok()?;
+        let before = script[..start].lines().count() + 2;
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
         let mut own = Pins::default();
         let listed = table.get("dependencies").and_then(toml::Value::as_array)?;
-        listed.iter().filter_map(toml::Value::as_str).for_each(|line| own.requirement(line));
+        for wanted in listed.iter().filter_map(toml::Value::as_str) {
+            let at = block.iter().position(|line| line.contains(wanted)).unwrap_or_default();
+            let line = u32::try_from(before + at).unwrap_or_default();
+            let base = path.display().to_string();
+            own.requirement(wanted, Origin { base, file: file.to_string(), line, is_weak: false });
+        }
+        Some(self.over(own))
+    }
+
+    /// What is said closer by goes before what is said here.
+    pub fn over(&self, mut own: Pins) -> Pins {
         let others = self.wanted.iter().filter(|(name, _)| !own.wanted.contains_key(*name));
-        let others: Vec<_> = others.map(|(name, pin)| (*name, pin.clone())).collect();
+        let others: Vec<_> = others.map(|(name, pins)| (*name, pins.clone())).collect();
         own.wanted.extend(others);
-        Some(own)
+        own.names_some |= self.names_some;
+        own
     }
 
     /// What is wanted of a distribution, as conda (`=1.8`) or pip (`==1.8`) says it.
-    pub fn pin(&mut self, name: &str, wanted: &str) {
-        let name = name.to_ascii_lowercase().replace('_', "-");
-        let Some((_, package)) = DISTRIBUTIONS.iter().find(|(known, _)| *known == name) else { return };
-        self.names_some = true;
+    pub fn pin(&mut self, name: &str, wanted: &str, origin: Origin) {
+        let Some(package) = Pins::package(name) else { return };
+        self.names_some |= !origin.is_weak;
         let wanted = wanted.trim_matches(['(', ')', '"', '\'', ' ']);
         let is_bare = wanted.starts_with(|c: char| c.is_ascii_digit());
         let is_conda = wanted.starts_with('=') && !wanted.starts_with("==");
         let text = match (is_bare, is_conda) {
-            (true, _) => format!("=={}", wanted.split(['+', '=']).next().unwrap_or(wanted)),
+            (true, _) => format!("=={}", wanted.split(['+', '=', ' ']).next().unwrap_or(wanted)),
             (_, true) => format!(
                 "=={}.*",
-                wanted.trim_start_matches('=').split('=').next().unwrap_or_default().trim_end_matches(".*")
+                wanted.trim_start_matches('=').split(['=', ' ']).next().unwrap_or_default().trim_end_matches(".*")
             ),
             _ => wanted.replace('^', ">="),
         };
@@ -95,48 +156,61 @@ impl Pins {
         if specifiers.is_empty() {
             return;
         }
-        // Two files that want different things: neither is believed.
-        let pin = Pin { wanted: specifiers, text: format!("{name}{local}") };
-        match self.wanted.get_mut(package) {
-            Some(known) if known.wanted != pin.wanted => known.wanted = VersionSpecifiers::empty(),
-            Some(_) => {}
-            None => {
-                self.wanted.insert(package, pin);
-            }
+        let name = name.to_ascii_lowercase();
+        let pin = Pin { wanted: specifiers, text: format!("{name}{local}"), origin };
+        let known = self.wanted.entry(package).or_default();
+        if !known.iter().any(|other| other.wanted == pin.wanted && other.origin.is_weak == pin.origin.is_weak) {
+            known.push(pin);
         }
     }
 
     /// Whether a project may run with some release from this one on, listed or not; any may where it says nothing.
     pub fn allow_since(&self, package: &str, (major, minor): (u64, u64)) -> bool {
-        let Some(pin) = self.wanted.get(package).filter(|pin| !pin.wanted.is_empty()) else { return true };
+        let pins = self.counting(package);
         let all = (0..=MAJORS).flat_map(|major| (0..=MINORS).map(move |minor| (major, minor)));
         let numbers = all.filter(|release| *release >= (major, minor));
         let mut releases =
             numbers.flat_map(|(major, minor)| (0..=PATCHES).map(move |patch| [major, minor, patch]));
-        releases.any(|release| pin.wanted.contains(&Version::new(release)))
+        pins.is_empty()
+            || releases.any(|release| pins.iter().any(|pin| pin.wanted.contains(&Version::new(release))))
     }
 
     pub fn is_silent(&self) -> bool {
         !self.names_some
     }
 
-    /// The first and the last listed release that a project may run with, and what says so; `None` when it
-    /// says nothing, or nothing that the index knows of.
-    pub fn releases(&self, package: &str, index: &Index) -> Option<(Span, &str)> {
-        let pin = self.wanted.get(package).filter(|pin| !pin.wanted.is_empty())?;
-        let allowed = |version: &&str| patches(version).any(|version| pin.wanted.contains(&version));
-        let first = index.versions.iter().position(&allowed)?;
-        let last = index.versions.iter().rposition(allowed)?;
-        Some((Span { first: first as u8, last: last as u8 }, &pin.text))
+    /// All places that ask for releases of a package, the reliable ones first.
+    pub fn all(&self, package: &str) -> Vec<&Pin> {
+        let mut found: Vec<&Pin> = self.wanted.get(package).into_iter().flatten().collect();
+        found.sort_by_key(|pin| pin.origin.is_weak);
+        found
     }
-}
 
-/// The releases of a minor version up to the listed one, which stands for them.
-fn patches(version: &str) -> impl Iterator<Item = Version> {
-    let mut parts = version.splitn(3, '.');
-    let minor = format!("{}.{}", parts.next().unwrap_or("0"), parts.next().unwrap_or("0"));
-    let last: u64 = parts.next().and_then(|patch| patch.split('.').next()?.parse().ok()).unwrap_or(0);
-    (0..=last).filter_map(move |patch| Version::from_str(&format!("{minor}.{patch}")).ok())
+    /// The places that count: what is only told does where nothing else is said.
+    fn counting(&self, package: &str) -> Vec<&Pin> {
+        let all = self.all(package);
+        let strong = all.iter().filter(|pin| !pin.origin.is_weak).count();
+        if strong == 0 { all } else { all[..strong].to_vec() }
+    }
+
+    /// What a project may run with of a package: what any of the places asks for, since each may be the one
+    /// that counts.
+    pub fn wanted(&self, package: &str, index: &Index) -> Wanted<'_> {
+        let pins = self.counting(package);
+        if pins.is_empty() {
+            return Wanted::Any;
+        }
+        let named: Vec<Version> = pins
+            .iter()
+            .flat_map(|pin| pin.wanted.iter())
+            .map(|specifier| specifier.version().clone())
+            .collect();
+        let allows = |version: &Version| pins.iter().any(|pin| pin.wanted.contains(version));
+        match index.releases.chosen(&named, allows) {
+            Some(span) => Wanted::Within { span, pins },
+            None => Wanted::Outside,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -144,58 +218,99 @@ mod tests {
     use super::super::of;
     use super::*;
 
+    fn here() -> Origin {
+        Origin { base: String::new(), file: "requirements.txt".into(), line: 1, is_weak: false }
+    }
+
+    /// The first and the last release that stand for what all of some requirements allow together.
+    fn released(requirements: &[&str]) -> Option<(String, String)> {
+        let mut pins = Pins::default();
+        let package = Pins::package(requirements[0].split(['=', '>', '<', '~', ' ', '[']).next()?)?;
+        requirements.iter().for_each(|line| pins.requirement(line, here()));
+        let (package, index) = of(package)?;
+        let Wanted::Within { span, .. } = pins.wanted(package, index) else { return None };
+        Some((index.releases.name(span.first).to_owned(), index.releases.name(span.last).to_owned()))
+    }
+
+    fn pair(a: &str, b: &str) -> Option<(String, String)> {
+        Some((a.to_owned(), b.to_owned()))
+    }
+
+    #[test]
+    fn requirements_choose_releases() {
+        assert_eq!(released(&["torch==1.13.1"]), pair("1.13.1", "1.13.1"));
+        assert_eq!(released(&["torch == 1.13.0+cu117  # old"]), pair("1.13.1", "1.13.1"));
+        assert_eq!(released(&["torch[opt]>=1.9,<2.0; python_version < '3.9'"]), pair("1.9.1", "1.13.1"));
+        assert_eq!(released(&["torch~=2.1.0"]), pair("2.1.2", "2.1.2"));
+        assert_eq!(released(&["torch==1.8.2"]), pair("1.8.1", "1.8.1"));
+        assert_eq!(released(&["torch==1.4", "torch==1.7.0"]), pair("1.4.0", "1.7.1"));
+        assert_eq!(released(&["torch-geometric==1.0"]), None);
+    }
+
+    #[test]
+    fn what_nobody_read_is_told_from_what_nobody_said() {
+        let wanted = |requirement: &str| {
+            let mut pins = Pins::default();
+            pins.requirement(requirement, here());
+            let (package, index) = of("torch").unwrap();
+            match pins.wanted(package, index) {
+                Wanted::Any => "any",
+                Wanted::Outside => "outside",
+                Wanted::Within { .. } => "within",
+            }
+        };
+        assert_eq!(wanted("torch"), "any");
+        assert_eq!(wanted("torch @ file:wheel.whl"), "any");
+        assert_eq!(wanted("torch==0.4.1"), "outside");
+        assert_eq!(wanted("torch>=99"), "outside");
+        assert_eq!(wanted("torch>=0.4.1"), "within");
+    }
+
+    #[test]
+    fn a_release_between_two_that_were_read_is_either() {
+        let (_, index) = of("jax").unwrap();
+        let (first, last) = released(&["jax==0.3.2"]).unwrap();
+        assert_ne!(first, last);
+        let at = |name: &str| index.releases.read.iter().position(|one| *one == name);
+        assert_eq!(at(&first).map(|at| at + 1), at(&last));
+    }
+
+    #[test]
+    fn a_script_may_say_it_itself() {
+        let script = "# /// script\n# dependencies = [\n#   \"torch==1.9.1\",\n# ]\n# ///\nimport torch\n";
+        let pins = Pins::default().inline(script, Path::new("src/train.py")).unwrap();
+        assert_eq!(pins.all("torch")[0].cited(), "`torch==1.9.1` (train.py:3)");
+        assert!(Pins::default().inline("import torch\n", Path::new("train.py")).is_none());
+    }
+
+    #[test]
+    fn conda_and_lock_files_write_bare_versions() {
+        let mut pins = Pins::default();
+        pins.pin("pytorch", "=1.12", here());
+        pins.pin("numpy", "1.19.2", here());
+        assert_eq!(pins.all("torch")[0].text, "pytorch==1.12.*");
+        assert_eq!(pins.all("numpy")[0].text, "numpy==1.19.2");
+    }
+
     #[test]
     fn a_pin_may_leave_out_all_that_is_newer() {
         let allows = |requirement: &str| {
             let mut pins = Pins::default();
-            pins.requirement(requirement);
+            pins.requirement(requirement, here());
             pins.allow_since("torch", (0, 4))
         };
         assert!(["torch", "torch==1.2.0", "torch>=0.3", "torch==0.4.1", "numpy<1"].into_iter().all(allows));
         assert!(!["torch==0.3.1", "torch<0.4", "torch~=0.3.0"].into_iter().any(allows));
     }
 
-    fn released(requirement: &str) -> Option<(String, String)> {
+    #[test]
+    fn what_is_only_told_counts_where_nothing_else_does() {
+        let told = |line| Origin { base: String::new(), file: "README.md".into(), line, is_weak: true };
         let mut pins = Pins::default();
-        pins.requirement(requirement);
-        let (package, index) = of("torch")?;
-        let (span, _) = pins.releases(package, index)?;
-        let name = |at: u8| {
-            let parts: Vec<&str> = index.versions[at as usize].split('.').take(2).collect();
-            parts.join(".")
-        };
-        Some((name(span.first), name(span.last)))
-    }
-
-    #[test]
-    fn requirements_choose_releases() {
-        let pair = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
-        assert_eq!(released("torch==1.13.1"), pair("1.13", "1.13"));
-        assert_eq!(released("torch == 1.13.0+cu117  # old"), pair("1.13", "1.13"));
-        assert_eq!(released("torch[opt]>=1.9,<2.0; python_version < '3.9'"), pair("1.9", "1.13"));
-        assert_eq!(released("torch~=2.1.0"), pair("2.1", "2.1"));
-        assert_eq!(released("torch"), None);
-        assert_eq!(released("torch @ file:wheel.whl"), None);
-        assert_eq!(released("torch==0.4.1"), None);
-        assert_eq!(released("torch-geometric==1.0"), None);
-    }
-
-    #[test]
-    fn a_script_may_say_it_itself() {
-        let script = "# /// script\n# dependencies = [\"torch==1.9.1\"]\n# ///\nimport torch\n";
-        let pins = Pins::default().inline(script).unwrap();
+        pins.requirement("torch==0.4.1", told(3));
         let (_, index) = of("torch").unwrap();
-        assert!(index.versions[pins.releases("torch", index).unwrap().0.first as usize].starts_with("1.9"));
-        assert!(Pins::default().inline("import torch\n").is_none());
-    }
-
-    #[test]
-    fn conda_and_lock_files_write_bare_versions() {
-        let mut pins = Pins::default();
-        pins.pin("pytorch", "=1.12");
-        let (_, index) = of("torch").unwrap();
-        assert!(index.versions[pins.releases("torch", index).unwrap().0.first as usize].starts_with("1.12"));
-        pins.pin("torch", "==2.0.1");
-        assert!(pins.releases("torch", index).is_none(), "two files that disagree say nothing");
+        assert!(matches!(pins.wanted("torch", index), Wanted::Outside));
+        pins.requirement("torch==1.4.0", here());
+        assert!(matches!(pins.wanted("torch", index), Wanted::Within { .. }));
     }
 }

@@ -18,8 +18,8 @@ pub struct Line<'t> {
     /// Qualified.
     pub path: String,
     pub kind: Kind,
-    /// It may hold more than is listed.
-    pub is_open: bool,
+    /// The first and the last release in which it may hold more than is listed.
+    pub open: Option<Span>,
     /// The first and the last release that has it, by number.
     pub span: Span,
     pub more: More<'t>,
@@ -30,6 +30,29 @@ pub struct Span {
     pub first: u8,
     pub last: u8,
 }
+
+impl Span {
+    pub fn meets(self, other: Span) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+}
+
+/// What stands above the names of a package.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Releases<'t> {
+    /// Those that were read, in order.
+    #[serde(borrow)]
+    pub read: Vec<&'t str>,
+    /// The Pythons that each is made for, as `3.7-3.10`.
+    #[serde(borrow)]
+    pub pythons: Vec<&'t str>,
+    /// All others, in order.
+    #[serde(borrow)]
+    pub others: Vec<&'t str>,
+}
+
+/// Stands among parameters for any, of the releases of which they are not known.
+pub const ANY: &str = "*";
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub enum More<'t> {
@@ -42,11 +65,17 @@ pub enum More<'t> {
 }
 
 /// Reads the index of one package: its releases, and its names.
-pub fn parse(text: &str) -> Result<(Vec<&str>, Vec<Line<'_>>), String> {
+pub fn parse(text: &str) -> Result<(Releases<'_>, Vec<Line<'_>>), String> {
     let mut lines = text.lines().enumerate();
-    let first = lines.next().and_then(|(_, line)| line.strip_prefix("versions "));
-    let versions: Vec<&str> = first.ok_or("line 1: expected `versions …`")?.split(' ').collect();
-    let last = u8::try_from(versions.len() - 1).map_err(|_| "line 1: more than 256 versions")?;
+    let mut header = |word: &str| {
+        let rest = lines.next().and_then(|(_, line)| line.strip_prefix(word));
+        rest.map(|rest| rest.split_ascii_whitespace().collect::<Vec<&str>>())
+    };
+    let read = header("versions").ok_or("line 1: expected `versions …`")?;
+    let pythons = header("pythons").ok_or("line 2: expected `pythons …`")?;
+    let others = header("others").ok_or("line 3: expected `others …`")?;
+    let last = u8::try_from(read.len() - 1).map_err(|_| "line 1: more than 256 versions")?;
+    let releases = Releases { read, pythons, others };
     let all = Span { first: 0, last };
     let mut above: Vec<&str> = Vec::new();
     let mut out = Vec::new();
@@ -62,7 +91,7 @@ pub fn parse(text: &str) -> Result<(Vec<&str>, Vec<Line<'_>>), String> {
         above.push(name);
         out.push(one(above.join("."), rest, all).ok_or_else(|| failure("not understood"))?);
     }
-    Ok((versions, out))
+    Ok((releases, out))
 }
 
 fn one(path: String, rest: &str, all: Span) -> Option<Line<'_>> {
@@ -72,15 +101,19 @@ fn one(path: String, rest: &str, all: Span) -> Option<Line<'_>> {
     };
     let mut words = head.split_ascii_whitespace();
     let kind = words.next()?;
-    let is_open = kind.ends_with('*');
-    let kind = match kind.trim_end_matches('*') {
+    let (kind, open) = match kind.split_once('*') {
+        Some((kind, "")) => (kind, Some(all)),
+        Some((kind, releases)) => (kind, Some(span(releases, all)?)),
+        None => (kind, None),
+    };
+    let kind = match kind {
         "m" => Kind::Module,
         "c" => Kind::Class,
         "f" => Kind::Function,
         "v" => Kind::Value,
         _ => return None,
     };
-    let mut line = Line { path, kind, is_open, span: all, more: More::Nothing };
+    let mut line = Line { path, kind, open, span: all, more: More::Nothing };
     for word in words {
         match word.split_at_checked(1)? {
             ("@", releases) => line.span = span(releases, all)?,

@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for missing in script.missing_names() {
         let MissingName { at, name, holder, is_keyword, instead, why, .. } = missing;
-        let Why::Gone { last, pin } = why else { continue };
+        let Why::Gone { last, pin, .. } = why else { continue };
         let message = if *is_keyword {
             format!("`{holder}` takes no argument `{name}` any more")
         } else {
@@ -26,11 +26,11 @@ fn check(script: &Script, out: &mut Findings) {
         };
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .note(format!("{last} was the last release that has it, and the project asks for `{pin}`"));
+            .note(format!("{last} was the last release that has it, and the project asks for {pin}"));
         let help = match instead {
             Some(instead) => format!("use `{instead}`"),
             None => format!("look up in the release notes after {last} what takes its place"),
         };
-        out.push(finding.help(help), at);
+        out.push(finding.help(help).cause(missing.cause()), at);
     }
 }

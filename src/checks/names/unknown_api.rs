@@ -20,8 +20,8 @@ fn check(script: &Script, out: &mut Findings) {
         let MissingName { at, name, holder, is_keyword, near, why, .. } = missing;
         let note = match why {
             Why::Never { first, last } => format!("no release from {first} to {last} has it"),
-            Why::Later { since, pin } => {
-                format!("it came with {since}, and the project asks for `{pin}`")
+            Why::Later { since, pin, .. } => {
+                format!("it came with {since}, and the project asks for {pin}")
             }
             Why::Gone { .. } => continue,
         };
@@ -42,7 +42,9 @@ fn check(script: &Script, out: &mut Findings) {
             let edits = script.renamed(at.place, name, near)?;
             Some(Fix::guess(format!("write `{near}`"), edits))
         });
-        out.push(finding.fix(fix).help(help), at);
+        // A slip is mended where it is.
+        let cause = fix.is_none().then(|| missing.cause());
+        out.push(finding.fix(fix).help(help).cause(cause), at);
     }
 }
 

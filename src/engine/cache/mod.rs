@@ -177,6 +177,6 @@ impl Cache {
 /// Stands for the releases that the project around a script asks for.
 fn pins(project: &Project, file: FileId, settings: &Settings) -> u64 {
     let path = project.path(file);
-    let pins = settings.pinned.of_folder(path.parent().unwrap_or(path));
+    let pins = settings.pinned.of_file(path);
     xxh3_64(format!("{pins:?}").as_bytes())
 }

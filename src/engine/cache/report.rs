@@ -4,7 +4,7 @@
 use crate::engine::analysis::{FileReport, FunctionKey};
 use crate::engine::selection::known_rules;
 use crate::report::replay::Replay;
-use crate::report::{Confidence, Diagnostic, FileId, Fix, Label, Place, Severity, TrainingStep};
+use crate::report::{Cause, Confidence, Diagnostic, FileId, Fix, Label, Place, Severity, TrainingStep};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
@@ -30,6 +30,7 @@ struct StoredFinding {
     help: Vec<String>,
     fix: Option<Fix>,
     replay: Option<Box<Replay>>,
+    cause: Option<Cause>,
 }
 
 /// None where the report names a file that is not among those read.
@@ -87,10 +88,10 @@ pub(crate) fn from_bytes(bytes: &[u8], reads: &[FileId]) -> Option<FileReport> {
 
 impl From<Diagnostic> for StoredFinding {
     fn from(finding: Diagnostic) -> StoredFinding {
-        let Diagnostic { rule, severity, confidence, place, message, related, notes, help, fix, replay } =
+        let Diagnostic { rule, severity, confidence, place, message, related, notes, help, fix, replay, cause } =
             finding;
         let rule = rule.to_owned();
-        StoredFinding { rule, severity, confidence, place, message, related, notes, help, fix, replay }
+        StoredFinding { rule, severity, confidence, place, message, related, notes, help, fix, replay, cause }
     }
 }
 
@@ -98,11 +99,11 @@ impl StoredFinding {
     fn into_diagnostic(self) -> Option<Diagnostic> {
         static RULES: LazyLock<Vec<&'static str>> =
             LazyLock::new(|| known_rules().into_iter().map(|rule| rule.id).collect());
-        let StoredFinding { rule, severity, confidence, place, message, related, notes, help, fix, replay } =
+        let StoredFinding { rule, severity, confidence, place, message, related, notes, help, fix, replay, cause } =
             self;
         // The list of rules is sorted by id.
         let rule = RULES[RULES.binary_search(&rule.as_str()).ok()?];
-        Some(Diagnostic { rule, severity, confidence, place, message, related, notes, help, fix, replay })
+        Some(Diagnostic { rule, severity, confidence, place, message, related, notes, help, fix, replay, cause })
     }
 }
 

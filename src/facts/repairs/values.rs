@@ -68,7 +68,7 @@ impl<'a> Script<'a> {
     pub fn takes(&self, function: &str, parameter: &str) -> bool {
         match index::ask(function) {
             Answer::Known(known) => {
-                known.keywords.is_some_and(|all| all.iter().any(|(name, _)| *name == parameter))
+                known.keywords.is_some_and(|all| all.listed.iter().any(|(name, _)| *name == parameter))
             }
             _ => false,
         }

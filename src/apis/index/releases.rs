@@ -1,0 +1,59 @@
+//! Which of the releases that were read stand for those that may be installed.
+
+use super::text::{Releases, Span};
+use pep440_rs::Version;
+use std::str::FromStr;
+
+impl Releases<'_> {
+    pub fn last(&self) -> u8 {
+        u8::try_from(self.read.len().saturating_sub(1)).unwrap_or(u8::MAX)
+    }
+
+    pub fn all(&self) -> Span {
+        Span { first: 0, last: self.last() }
+    }
+
+    pub fn name(&self, at: u8) -> &str {
+        self.read.get(usize::from(at)).copied().unwrap_or_default()
+    }
+
+    /// The Pythons that a release was made for: the first, and the last where that is known.
+    pub fn python(&self, at: u8) -> Option<(&str, Option<&str>)> {
+        let (first, last) = self.pythons.get(usize::from(at))?.split_once('-')?;
+        (!first.is_empty()).then_some((first, Some(last).filter(|last| !last.is_empty())))
+    }
+
+    /// What stands for the releases that a test allows: all that was read between the first and the last of
+    /// them. `also` are releases that are not on the package index. `None` where nothing was read of any.
+    pub(super) fn chosen(&self, also: &[Version], allows: impl Fn(&Version) -> bool) -> Option<Span> {
+        let read: Vec<Version> = self.read.iter().filter_map(|name| Version::from_str(name).ok()).collect();
+        let others = self.others.iter().filter_map(|name| Version::from_str(name).ok());
+        let candidates = read.iter().cloned().chain(others).chain(also.iter().cloned());
+        let mut found: Option<Span> = None;
+        for version in candidates.filter(|version| allows(version)) {
+            let Some(span) = stands_for(&read, &version) else { continue };
+            found = Some(match found {
+                Some(known) => {
+                    Span { first: known.first.min(span.first), last: known.last.max(span.last) }
+                }
+                None => span,
+            });
+        }
+        found
+    }
+}
+
+/// The releases before and after one. Where one patch of a minor version was read, it stands for all of them;
+/// what lies before the first and after the last release is not known.
+fn stands_for(read: &[Version], version: &Version) -> Option<Span> {
+    let minor = |version: &Version| (version.release().first().copied(), version.release().get(1).copied());
+    let same: Vec<usize> = (0..read.len()).filter(|at| minor(&read[*at]) == minor(version)).collect();
+    let (first, last) = match same[..] {
+        [only] => (only, only),
+        _ => {
+            let after = read.iter().position(|one| one >= version).or(same.last().copied())?;
+            (read.iter().rposition(|one| one <= version)?, after)
+        }
+    };
+    Some(Span { first: u8::try_from(first).ok()?, last: u8::try_from(last).ok()? })
+}
