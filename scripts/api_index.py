@@ -104,8 +104,9 @@ PACKAGES = [
         # What old names lead to in Keras, loaded when it is asked for.
         bound=[("tensorflow.initializers", "2.6", "99"), ("tensorflow.losses", "2.6", "99"), ("tensorflow.metrics", "2.6", "99"),
                ("tensorflow.optimizers", "2.6", "99"), ("tensorflow.compat.v1.keras", "2.6", "99"),
-               ("tensorflow.compat.v1.layers", "2.6", "99"), ("tensorflow.compat.v2", "2.6", "99"),
-               ("tensorflow.compat.v1.nn.rnn_cell", "2.6", "99"), ("tensorflow.flags", "1.0", "1.15.99"),
+               ("tensorflow.compat.v1.layers", "2.6", "99"), ("tensorflow.compat.v1.nn.rnn_cell", "2.6", "99"),
+               *((f"tensorflow.compat.{way}{name}", "2.6", "99") for way in ("v2.", "v1.compat.v2.", "v1.compat.v1.", "v2.compat.v2.", "v2.compat.v1.")
+                 for name in ("initializers", "keras", "losses", "metrics", "optimizers")), ("tensorflow.flags", "1.0", "1.15.99"),
                ("tensorflow.app.flags", "1.0", "1.15.99"),
                # Gone with 1.0; scripts that say nothing of their releases may be older.
                *((f"tensorflow.{name}", "1.0", "1.0.99") for name in BEFORE_ONE)],
@@ -114,7 +115,7 @@ PACKAGES = [
               "tensorflow.tools", "tensorflow.lite", "tensorflow.tsl", "tensorflow.include", "tensorflow.xla_aot_runtime_src",
               "tensorflow.raw_ops", "tensorflow.examples", "tensorflow.security"],
     ),
-    Package("keras", "keras", (1, 0), roots=["keras", "keras.api._v2.keras", "keras.api", "keras._tf_keras.keras"],
+    Package("keras", "keras", (1, 0), bound=[("keras.applications.layers", "2.2", "2.3.99")], roots=["keras", "keras.api._v2.keras", "keras.api", "keras._tf_keras.keras"],
             shut=["keras.src", "keras.engine", "keras.integration_test", "keras.protobuf", "keras.saving", "keras.distribute"]),
     Package("jax", "jax", (0, 1), ["jax"], closed=["jax", "jax.numpy"],
             patches={(0, 1): 10, (0, 2): 5, (0, 3): 5, (0, 4): 4},
@@ -138,6 +139,7 @@ PACKAGES = [
               "numpy.typing", "numpy.random", "numpy.ctypeslib", "numpy.polynomial", "numpy.matrixlib", "numpy.rec",
               "numpy.char", "numpy.strings", "numpy.exceptions", "numpy.dtypes"],
         # Until 1.23 they were other names of what Python has.
+        gone={f"numpy.{name}": "1.24" for name in "int float complex object str unicode".split()},
         bound=[(f"numpy.{name}", "0", "1.23.99") for name in "bool int float complex object str long unicode".split()],
     ),
 ]
@@ -243,11 +245,13 @@ class Reader:
         for release, names in sorted(installed.items()):
             # What the last of them showed, later ones are taken to have.
             end = len(versions) if release == max(installed) else None
-            at = max(at for at, version in enumerate(versions) if version[:2] <= release[:2] or version <= release)
+            same = [at for at, version in enumerate(versions) if version[:2] == release[:2]]
+            first = same[0] if len(same) == 1 else max(at for at, version in enumerate(versions) if version <= release)
+            at = same[0] if len(same) == 1 else min(at for at, version in enumerate(versions) if version >= release)
             for name in names:
                 name, _, param = name.rstrip(")").partition("(")
                 public.shown(name, param, range(before + 1, end or at + 1))
-            before = at
+            before = first
 
     def parts(self, package: Package, release: Release):
         if package.part is None:

@@ -59,6 +59,11 @@ pub(crate) enum Command {
     /// A line that is reached on several ways is shown for each where they differ; of a loop's passes the last
     /// one counts.
     Reveal(RevealArgs),
+    /// Show the releases of the frameworks that have all that a project uses, and what it asks for.
+    ///
+    /// A folder that says what it asks for is a project of its own. Exits with 1 where no release has all, or none of
+    /// those that are asked for.
+    Versions(VersionsArgs),
     /// Check what an editor holds: the language server, over stdin and stdout.
     Server(ServerArgs),
     /// Remove what was kept of earlier runs.
@@ -266,6 +271,16 @@ pub(crate) struct RevealArgs {
 
     #[command(flatten)]
     pub target: TargetArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct VersionsArgs {
+    /// Files and folders to look at. [default: .]
+    pub paths: Vec<PathBuf>,
+
+    /// How to write what is known.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub output_format: ListFormat,
 }
 
 #[derive(Debug, clap::Args)]

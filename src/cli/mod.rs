@@ -23,6 +23,7 @@ mod rules;
 mod server;
 mod shells;
 mod show;
+mod versions;
 
 pub use manual::manual;
 
@@ -62,6 +63,7 @@ pub fn main() -> ExitCode {
         Command::ReplayWorker(worker) => replay::worker(&worker, &output),
         Command::Rules(rules) => rules::run(&rules, &output),
         Command::Reveal(args) => reveal::run(&args, &output),
+        Command::Versions(args) => versions::run(&args, &output),
         Command::Explain(explain) => explain::run(&explain, &output),
         Command::Server(args) => server::run(&args),
         Command::Clean(args) => cache::clean(args.cache_dir.as_deref(), &output),

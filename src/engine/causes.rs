@@ -121,7 +121,11 @@ mod tests {
 
     #[test]
     fn uses_of_a_name_are_one_finding() {
-        let found = folded(vec![finding(0, "a", 3, Some("p")), finding(1, "a", 3, Some("p")), finding(0, "b", 4, None)]);
+        let found = folded(vec![
+            finding(0, "a", 3, Some("p")),
+            finding(1, "a", 3, Some("p")),
+            finding(0, "b", 4, None),
+        ]);
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].related.len(), 1);
         assert_eq!(found[0].related[0].place.file, FileId(1));

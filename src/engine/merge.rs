@@ -1,8 +1,8 @@
 //! Reports of single files into one outcome: the same finding once, guesses dropped where
 //! facts stand, comments and settings applied, everything in one order.
 
-use crate::engine::causes;
 use crate::engine::analysis::{self, Comments, Complaint, FileReport, FunctionKey, Project};
+use crate::engine::causes;
 use crate::engine::discovery::Asked;
 use crate::engine::selection::{UNUSED_SUPPRESSION, find_rule, known_rules};
 use crate::engine::suggest::nearest;

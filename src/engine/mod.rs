@@ -23,6 +23,7 @@ pub mod selection;
 pub mod settings;
 pub mod silence;
 pub mod suggest;
+pub mod versions;
 
 pub use memory::Memory;
 pub use roots::Roots;

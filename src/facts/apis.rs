@@ -131,20 +131,16 @@ impl Script<'_> {
             Wanted::Any => Asked::Any,
             Wanted::Outside => Asked::Outside,
             Wanted::Within { span, pins } if pins.iter().all(|pin| pin.origin.is_weak) => Asked::Told(span),
-            Wanted::Within { span, pins } => Asked::Pinned { span, pin: cited(&pins), key: key(package, &pins) },
+            Wanted::Within { span, pins } => {
+                Asked::Pinned { span, pin: cited(&pins), key: key(package, &pins) }
+            }
         }
     }
 
     /// A part that is not listed: what it would be a part of may be missing itself.
     fn part_missing(&self, mention: &Mention, missing: &Missing) -> Option<MissingName> {
-        let known = Known {
-            path: missing.holder.clone(),
-            span: missing.span,
-            unsure: None,
-            keywords: None,
-        };
-        self.elsewhen(mention, &known)
-            .or_else(|| self.never_had(self.part(mention, &missing.name)?, missing))
+        let known = Known { path: missing.holder.clone(), span: missing.span, unsure: None, keywords: None };
+        self.elsewhen(mention, &known).or_else(|| self.never_had(self.part(mention, &missing.name)?, missing))
     }
 
     /// A name that no release has of which all names are known.
@@ -201,7 +197,9 @@ impl Script<'_> {
             };
             let Some(why) = why else { continue };
             let near = match listed {
-                None => near(name, keywords.listed.iter().map(|(keyword, _)| (*keyword).to_owned()).collect()),
+                None => {
+                    near(name, keywords.listed.iter().map(|(keyword, _)| (*keyword).to_owned()).collect())
+                }
                 Some(_) => None,
             };
             found.push(MissingName {
@@ -239,7 +237,8 @@ fn cited(pins: &[&Pin]) -> String {
 }
 
 fn key(package: &str, pins: &[&Pin]) -> String {
-    let places = pins.iter().map(|pin| format!("{}/{}:{}", pin.origin.base, pin.origin.file, pin.origin.line));
+    let places =
+        pins.iter().map(|pin| format!("{}/{}:{}", pin.origin.base, pin.origin.file, pin.origin.line));
     places.fold(package.to_owned(), |key, place| key + " " + &place)
 }
 

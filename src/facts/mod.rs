@@ -15,6 +15,7 @@ mod repairs;
 mod stand_ins;
 pub(crate) mod timeline;
 mod untrained;
+mod uses;
 
 pub use apis::{MissingName, Why};
 pub(crate) use data::FEW_ROWS;
@@ -24,6 +25,7 @@ pub use names::Names;
 pub(crate) use repairs::WrittenStep;
 pub use stand_ins::Repair;
 pub use untrained::Untrained;
+pub use uses::{Use, uses};
 
 use crate::apis::{Apis, index::Pins};
 use crate::names::Project;

@@ -13,12 +13,14 @@ mod rdjson;
 mod reveal;
 mod sarif;
 mod summary;
+mod versions;
 mod words;
 
 pub use github::step_summary;
 pub use page::page;
 pub use reveal::{reveal, reveal_json};
 pub use summary::{coverage, fixes, statistics, summary};
+pub(crate) use versions::{versions, versions_json};
 
 use crate::engine::selection::find_rule;
 use crate::engine::{Outcome, Sources};

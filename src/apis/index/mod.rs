@@ -144,7 +144,9 @@ impl Index {
             }
             let Some(number) = self.map.get(&path[..end]) else {
                 return Step::Done(match holder {
-                    Some(holder) if matches!(kind, Kind::Module | Kind::Class) => not_listed(holder, part, open),
+                    Some(holder) if matches!(kind, Kind::Module | Kind::Class) => {
+                        not_listed(holder, part, open)
+                    }
                     other => part_of(other),
                 });
             };

@@ -93,6 +93,14 @@ impl Pins {
         DISTRIBUTIONS.iter().find(|(known, _)| *known == name).map(|(_, package)| *package)
     }
 
+    /// The distribution that carries a package.
+    pub fn distribution(package: &'static str) -> &'static str {
+        let carriers = DISTRIBUTIONS.iter().filter(|(_, carried)| *carried == package);
+        let own =
+            carriers.clone().find(|(name, _)| name.replace('-', "_") == package).or(carriers.clone().next());
+        own.map_or(package, |(name, _)| *name)
+    }
+
     /// One requirement as `pip` writes them: `torch[extra]>=1.8,<2 ; python_version < "3.9"`.
     pub fn requirement(&mut self, line: &str, origin: Origin) {
         let line = line.split([';', '#']).next().unwrap_or_default().trim();
@@ -147,7 +155,12 @@ impl Pins {
             (true, _) => format!("=={}", wanted.split(['+', '=', ' ']).next().unwrap_or(wanted)),
             (_, true) => format!(
                 "=={}.*",
-                wanted.trim_start_matches('=').split(['=', ' ']).next().unwrap_or_default().trim_end_matches(".*")
+                wanted
+                    .trim_start_matches('=')
+                    .split(['=', ' '])
+                    .next()
+                    .unwrap_or_default()
+                    .trim_end_matches(".*")
             ),
             _ => wanted.replace('^', ">="),
         };
@@ -159,7 +172,8 @@ impl Pins {
         let name = name.to_ascii_lowercase();
         let pin = Pin { wanted: specifiers, text: format!("{name}{local}"), origin };
         let known = self.wanted.entry(package).or_default();
-        if !known.iter().any(|other| other.wanted == pin.wanted && other.origin.is_weak == pin.origin.is_weak) {
+        if !known.iter().any(|other| other.wanted == pin.wanted && other.origin.is_weak == pin.origin.is_weak)
+        {
             known.push(pin);
         }
     }

@@ -33,9 +33,7 @@ impl Releases<'_> {
         for version in candidates.filter(|version| allows(version)) {
             let Some(span) = stands_for(&read, &version) else { continue };
             found = Some(match found {
-                Some(known) => {
-                    Span { first: known.first.min(span.first), last: known.last.max(span.last) }
-                }
+                Some(known) => Span { first: known.first.min(span.first), last: known.last.max(span.last) },
                 None => span,
             });
         }

@@ -44,7 +44,10 @@ fn what_never_was_is_missing_from_what_is_known_whole() {
         other => panic!("{path}: {other:?}"),
     };
     let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-    assert_eq!(missing("tensorflow.test.is_built_with_cudnn"), pair("tensorflow.test", "is_built_with_cudnn"));
+    assert_eq!(
+        missing("tensorflow.test.is_built_with_cudnn"),
+        pair("tensorflow.test", "is_built_with_cudnn")
+    );
     assert_eq!(missing("torch.nn.L2Loss.forward"), pair("torch.nn", "L2Loss"));
     assert_eq!(missing("numpy.foo"), pair("numpy", "foo"));
 }
@@ -67,7 +70,10 @@ fn releases_tell_what_came_and_went() {
     assert_eq!((name("torch", lstsq.first), name("torch", lstsq.last)), ("1.2.0".into(), "1.12.1".into()));
     assert!(name("torch", known("torch.compile").span.first).starts_with("2.0"));
     let Answer::Part(contrib) = ask("tensorflow.contrib.layers.fully_connected") else { panic!() };
-    assert_eq!((contrib.path.as_str(), name("tensorflow", contrib.span.last)), ("tensorflow.contrib", "1.15.5".into()));
+    assert_eq!(
+        (contrib.path.as_str(), name("tensorflow", contrib.span.last)),
+        ("tensorflow.contrib", "1.15.5".into())
+    );
     assert!(name("tensorflow", known("tensorflow.keras.Model").span.first).starts_with("1."));
     assert!(name("numpy", known("numpy.float").span.last).starts_with("1.23"));
 }
@@ -116,7 +122,8 @@ fn installed(text: &str) -> (String, Vec<(String, Option<Vec<&str>>)>) {
         above.truncate(dotted.len() - name.len());
         above.push(name);
         let params = rest.split_once('(').map(|(_, params)| params.trim_end_matches(')'));
-        let params = params.filter(|params| *params != "**").map(|params| params.split_ascii_whitespace().collect());
+        let params =
+            params.filter(|params| *params != "**").map(|params| params.split_ascii_whitespace().collect());
         found.push((above.join("."), params));
     }
     (release, found)
@@ -124,14 +131,20 @@ fn installed(text: &str) -> (String, Vec<(String, Option<Vec<&str>>)>) {
 
 /// What is wrong in saying that a release does not have a name, or a parameter; and whether much is said of it.
 fn denied(releases: &Releases<'_>, at: Span, path: &str, params: Option<&[&str]>) -> Vec<String> {
-    let lacks = |span: Span, unsure: Option<Span>| !span.meets(at) && !unsure.is_some_and(|span| span.meets(at));
+    let lacks =
+        |span: Span, unsure: Option<Span>| !span.meets(at) && !unsure.is_some_and(|span| span.meets(at));
     let told = |span: Span| format!("{}–{}", releases.name(span.first), releases.name(span.last));
     match ask(path) {
         Answer::Unknown => Vec::new(),
         Answer::Missing(missing) if missing.unsure.is_some_and(|span| span.meets(at)) => Vec::new(),
-        Answer::Missing(_) => vec![format!("{path} missing")],
+        Answer::Missing(missing) => vec![format!("{}.{} missing", missing.holder, missing.name)],
         Answer::Part(known) | Answer::Known(known) if lacks(known.span, known.unsure) => {
-            vec![format!("{path} in {} only", told(known.span))]
+            // Another name of something may be what came late.
+            let own = match ask(&known.path) {
+                Answer::Known(target) if !lacks(target.span, target.unsure) => path,
+                _ => known.path.as_str(),
+            };
+            vec![format!("{own} in {} only", told(known.span))]
         }
         Answer::Part(_) => Vec::new(),
         Answer::Known(known) => {
@@ -140,14 +153,20 @@ fn denied(releases: &Releases<'_>, at: Span, path: &str, params: Option<&[&str]>
                 Some((_, span)) => lacks(*span, keywords.unsure),
                 None => !keywords.unsure.is_some_and(|span| span.meets(at)),
             };
-            params.unwrap_or_default().iter().filter(lacks).map(|name| format!("{path}({name})")).collect()
+            params
+                .unwrap_or_default()
+                .iter()
+                .filter(lacks)
+                .map(|name| format!("{}({name})", known.path))
+                .collect()
         }
     }
 }
 
 #[test]
 fn no_name_of_an_installed_release_is_missing() {
-    let folder = std::env::var("INSTALLED").unwrap_or(format!("{}/tests/installed", env!("CARGO_MANIFEST_DIR")));
+    let folder =
+        std::env::var("INSTALLED").unwrap_or(format!("{}/tests/installed", env!("CARGO_MANIFEST_DIR")));
     let mut wrong = Vec::new();
     let mut files = 0;
     for file in std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
@@ -155,12 +174,18 @@ fn no_name_of_an_installed_release_is_missing() {
             continue;
         }
         let text = std::fs::read_to_string(&file).unwrap();
-        if text.is_empty() { continue; }
+        if text.is_empty() {
+            continue;
+        }
         let (release, names) = installed(&text);
         let (package, index) = of(&names[0].0).unwrap();
         let mut pins = Pins::default();
         let origin = Origin { base: String::new(), file: String::new(), line: 0, is_weak: false };
-        let distribution = match package { "pytorch_lightning" => "pytorch-lightning", "haiku" => "dm-haiku", other => other };
+        let distribution = match package {
+            "pytorch_lightning" => "pytorch-lightning",
+            "haiku" => "dm-haiku",
+            other => other,
+        };
         pins.pin(distribution, &format!("=={release}"), origin);
         let Wanted::Within { span, .. } = pins.wanted(package, index) else { panic!("{package} {release}") };
         files += 1;

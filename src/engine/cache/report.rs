@@ -88,8 +88,19 @@ pub(crate) fn from_bytes(bytes: &[u8], reads: &[FileId]) -> Option<FileReport> {
 
 impl From<Diagnostic> for StoredFinding {
     fn from(finding: Diagnostic) -> StoredFinding {
-        let Diagnostic { rule, severity, confidence, place, message, related, notes, help, fix, replay, cause } =
-            finding;
+        let Diagnostic {
+            rule,
+            severity,
+            confidence,
+            place,
+            message,
+            related,
+            notes,
+            help,
+            fix,
+            replay,
+            cause,
+        } = finding;
         let rule = rule.to_owned();
         StoredFinding { rule, severity, confidence, place, message, related, notes, help, fix, replay, cause }
     }
@@ -99,11 +110,34 @@ impl StoredFinding {
     fn into_diagnostic(self) -> Option<Diagnostic> {
         static RULES: LazyLock<Vec<&'static str>> =
             LazyLock::new(|| known_rules().into_iter().map(|rule| rule.id).collect());
-        let StoredFinding { rule, severity, confidence, place, message, related, notes, help, fix, replay, cause } =
-            self;
+        let StoredFinding {
+            rule,
+            severity,
+            confidence,
+            place,
+            message,
+            related,
+            notes,
+            help,
+            fix,
+            replay,
+            cause,
+        } = self;
         // The list of rules is sorted by id.
         let rule = RULES[RULES.binary_search(&rule.as_str()).ok()?];
-        Some(Diagnostic { rule, severity, confidence, place, message, related, notes, help, fix, replay, cause })
+        Some(Diagnostic {
+            rule,
+            severity,
+            confidence,
+            place,
+            message,
+            related,
+            notes,
+            help,
+            fix,
+            replay,
+            cause,
+        })
     }
 }
 

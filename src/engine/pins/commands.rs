@@ -8,7 +8,9 @@ const IMAGES: [(&str, &str); 2] = [("pytorch/pytorch:", "torch"), ("tensorflow/t
 pub(super) fn dockerfile(text: &str, notes: &mut Notes<'_>) {
     for (at, line) in text.lines().enumerate() {
         let Some(image) = line.trim_start().strip_prefix("FROM ") else { continue };
-        for (image, tag) in IMAGES.iter().filter_map(|(image, name)| Some((*name, after(image_of(line), image)?))) {
+        for (image, tag) in
+            IMAGES.iter().filter_map(|(image, name)| Some((*name, after(image_of(line), image)?)))
+        {
             notes.pin(at, image, &digits(tag));
         }
         let _ = image;
@@ -42,7 +44,8 @@ fn installed<'t>(lines: impl Iterator<Item = (usize, &'t str)>, notes: &mut Note
         if line.trim_start().starts_with('#') {
             continue;
         }
-        let command = COMMANDS.iter().filter_map(|command| after(line, command)).min_by_key(|rest| rest.len());
+        let command =
+            COMMANDS.iter().filter_map(|command| after(line, command)).min_by_key(|rest| rest.len());
         let Some(words) = command.or(goes_on.then_some(line)) else { continue };
         goes_on = line.trim_end().ends_with('\\');
         let words = words.split([';', '#', '|']).next().unwrap_or_default();

@@ -10,8 +10,10 @@ pub(super) fn pyproject(text: &str, notes: &mut Notes<'_>) {
     let Ok(table) = text.parse::<toml::Table>() else { return };
     let project = table.get("project");
     let listed = project.and_then(|project| project.get("dependencies"));
-    let groups = [project.and_then(|project| project.get("optional-dependencies")), table.get("dependency-groups")];
-    let groups = groups.into_iter().flatten().filter_map(toml::Value::as_table).flat_map(|groups| groups.values());
+    let groups =
+        [project.and_then(|project| project.get("optional-dependencies")), table.get("dependency-groups")];
+    let groups =
+        groups.into_iter().flatten().filter_map(toml::Value::as_table).flat_map(|groups| groups.values());
     for list in listed.into_iter().chain(groups) {
         for wanted in list.as_array().into_iter().flatten().filter_map(toml::Value::as_str) {
             notes.requirement(line_with(text, wanted), wanted);
@@ -74,13 +76,21 @@ pub(super) fn pipfile_lock(text: &str, notes: &mut Notes<'_>) {
     }
 }
 
-/// Whatever stands in quotes and reads as a requirement with a version.
+/// Whatever stands in quotes and reads as a requirement with a version, but in lists for those who develop it
+/// or who ask for more.
 pub(super) fn setup_py(text: &str, notes: &mut Notes<'_>) {
+    let mut is_optional = false;
     for (at, line) in text.lines().enumerate() {
         let code = line.split('#').next().unwrap_or_default();
+        if let Some((name, _)) =
+            code.split_once(['=', ':']).filter(|(_, value)| value.trim().starts_with(['[', '{']))
+        {
+            is_optional =
+                ["extra", "dev", "test", "doc"].iter().any(|word| name.to_ascii_lowercase().contains(word));
+        }
         let quote = if code.contains('"') { '"' } else { '\'' };
         for word in code.split(quote).skip(1).step_by(2) {
-            if word.contains(['=', '<', '>', '~']) {
+            if !is_optional && word.contains(['=', '<', '>', '~']) {
                 notes.requirement(at, word);
             }
         }

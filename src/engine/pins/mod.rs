@@ -95,6 +95,15 @@ impl Pinned {
         pins
     }
 
+    /// The folder whose word counts for another.
+    pub fn base_of(&self, folder: &Path) -> Option<PathBuf> {
+        let says = |folder: &&Path| {
+            let Own { pins, is_root } = self.own(folder);
+            is_root || !pins.is_silent()
+        };
+        folder.ancestors().take(ABOVE).find(says).map(Path::to_path_buf)
+    }
+
     /// What the closest folder says that says anything, and above it what is only told.
     fn closest(&self, folder: &Path) -> Arc<Pins> {
         let mut told: Option<Arc<Pins>> = None;
@@ -123,7 +132,9 @@ impl Pinned {
         for name in &names {
             self.read(folder, name, &mut pins);
         }
-        for inner in WITHIN.iter().filter(|inner| names.iter().any(|name| Some(&**name) == inner.split('/').next())) {
+        for inner in
+            WITHIN.iter().filter(|inner| names.iter().any(|name| Some(&**name) == inner.split('/').next()))
+        {
             let within = folder.join(inner);
             self.seen.note(&within);
             for name in disk::names_in(&within) {
@@ -166,7 +177,10 @@ fn reader(path: &str) -> Option<(Reader, bool)> {
         _ if is_list && (name.contains("requirement") || name.contains("constraint")) => (files::list, false),
         _ if is_list && path.starts_with("requirements/") => (files::list, false),
         _ if is_yaml && (name.contains("env") || name.contains("conda")) => (files::conda, false),
-        _ if name.starts_with("dockerfile") || name.ends_with("dockerfile") => (commands::dockerfile, false),
+        // Beside the project's own there are images of all kinds.
+        _ if name.starts_with("dockerfile") || name.ends_with("dockerfile") => {
+            (commands::dockerfile, path != "Dockerfile")
+        }
         _ if name.starts_with("readme") || name.starts_with("install.") => (told::page, true),
         _ if name.ends_with(".sh") && (name.contains("install") || name.contains("setup")) => {
             (commands::shell, true)

@@ -11,23 +11,31 @@ fn pins(path: &str, text: &str) -> Vec<String> {
 #[test]
 fn lists_of_requirements() {
     assert_eq!(pins("requirements.txt", "numpy\ntorch==1.4  # old\n"), ["`torch==1.4` (requirements.txt:2)"]);
-    assert_eq!(pins("requirements/dev.in", "torch==1.4 --hash=x\n"), ["`torch==1.4` (requirements/dev.in:1)"]);
+    assert_eq!(
+        pins("requirements/dev.in", "torch==1.4 --hash=x\n"),
+        ["`torch==1.4` (requirements/dev.in:1)"]
+    );
     assert!(reader("notes.txt").is_none());
 }
 
 #[test]
 fn projects() {
-    let project = "[project]\ndependencies = [\n  'torch>=1.8',\n]\n[tool.poetry.dependencies]\nkeras = '^2.3'\n";
-    assert_eq!(pins("pyproject.toml", project), ["`torch>=1.8` (pyproject.toml:3)", "`keras>=2.3` (pyproject.toml:6)"]);
-    let setup = "setup(install_requires=['numpy', 'torch>=1.2'],  # 'torch>=9'\n extras={\"jax\": [\"jax==0.3.1\"]})";
-    assert_eq!(pins("setup.py", setup), ["`torch>=1.2` (setup.py:1)", "`jax==0.3.1` (setup.py:2)"]);
+    let project =
+        "[project]\ndependencies = [\n  'torch>=1.8',\n]\n[tool.poetry.dependencies]\nkeras = '^2.3'\n";
+    assert_eq!(
+        pins("pyproject.toml", project),
+        ["`torch>=1.8` (pyproject.toml:3)", "`keras>=2.3` (pyproject.toml:6)"]
+    );
+    let setup = "setup(install_requires=['numpy', 'torch>=1.2'],  # 'torch>=9'\n extras_require={'jax': ['jax==0.3.1']})";
+    assert_eq!(pins("setup.py", setup), ["`torch>=1.2` (setup.py:1)"]);
     let cfg = "[options]\ninstall_requires =\n    torch==1.3\n[other]\nx = 1\n";
     assert_eq!(pins("setup.cfg", cfg), ["`torch==1.3` (setup.cfg:3)"]);
 }
 
 #[test]
 fn locks() {
-    let lock = "[[package]]\nname = \"torch\"\nversion = \"1.9.1\"\n[[package]]\nname = \"x\"\nversion = \"1\"\n";
+    let lock =
+        "[[package]]\nname = \"torch\"\nversion = \"1.9.1\"\n[[package]]\nname = \"x\"\nversion = \"1\"\n";
     assert_eq!(pins("poetry.lock", lock), ["`torch==1.9.1` (poetry.lock:3)"]);
     let lock = "{\n \"default\": {\n  \"torch\": {\n   \"version\": \"==1.4.0\"\n  }\n }\n}\n";
     assert_eq!(pins("Pipfile.lock", lock), ["`torch==1.4.0` (Pipfile.lock:4)"]);
@@ -52,7 +60,10 @@ fn images_and_commands() {
 fn cells_of_notebooks() {
     let mut pins = Pins::default();
     let text = "{\"source\": [\n  \"%tensorflow_version 1.x\\n\",\n  \"!pip install -q keras==2.2.4\\n\",\n  \"x = 'pip install keras==1'\"]}";
-    commands::cells(text, &mut Notes { pins: &mut pins, base: Path::new(""), file: "a.ipynb", is_weak: false });
+    commands::cells(
+        text,
+        &mut Notes { pins: &mut pins, base: Path::new(""), file: "a.ipynb", is_weak: false },
+    );
     assert_eq!(pins.all("tensorflow")[0].cited(), "`tensorflow==1.*` (a.ipynb:2)");
     assert_eq!(pins.all("keras").len(), 1);
 }

@@ -37,7 +37,8 @@ fn next(line: &str, from: usize) -> Option<(usize, &'static str, &'static str)> 
     let found = CALLED.iter().filter_map(|(called, name)| {
         let start = from + line.get(from..)?.find(called)?;
         let before = line[..start].chars().next_back();
-        (!before.is_some_and(|c| c.is_alphanumeric() || "-_./".contains(c))).then_some((start, *called, *name))
+        (!before.is_some_and(|c| c.is_alphanumeric() || "-_./".contains(c)))
+            .then_some((start, *called, *name))
     });
     found.min_by_key(|(start, called, _)| (*start, usize::MAX - called.len()))
 }
