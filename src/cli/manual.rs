@@ -98,6 +98,23 @@ rehearsed although nothing calls it, or null) and `values`: `expression`, `colum
 value), `value`, and `unknown_since` (null, or `path`, `line`, `column` and `why`).
 ";
 
+const VERSIONS: &str = "
+## Which releases a project can run with
+
+`trainlint versions` reads what a project uses of the frameworks (names and arguments, but those behind `try` or a check
+of a version) and says which releases have it all, what bounds them, and where, what the project asks for, and the
+newest release within, with the Pythons that it was made for. A folder with requirement files, or a root, is a project
+of its own. What it asks for is read from requirement and constraint files, lock files, `pyproject.toml`, `setup.py`,
+`setup.cfg`, `Pipfile`, environments of conda and `Dockerfile`, of a notebook from `!pip install` in its cells, of a
+script from its own header (PEP 723). What a page, a job or another image says is told, and decides nothing where anything else does.
+
+The exit code is 1 where no release has all that is used, or what is asked for lies outside.
+With `--output-format json` one object comes, with `version` (1) and `projects`, each with `path` and `frameworks`. Of a
+framework there are `name`, `from` and `to` (null, or `release`, and the `name`, `path` and `line` that ask for it),
+`is_empty`, `newest`, `python`, `requirement` (text or null), `pinned` (`text`, `path`, `line`, `is_weak`),
+`is_outside`, and `missing` (names that no release has).
+";
+
 const JSON: &str = "
 \
 ## The JSON format
@@ -136,6 +153,7 @@ pub fn manual() -> String {
     text.push_str(ADOPTION);
     text.push_str(CACHE);
     text.push_str(REVEAL);
+    text.push_str(VERSIONS);
     text.push_str(JSON);
     text
 }

@@ -57,6 +57,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         memory: settings.target.memory,
         card: &settings.target.name,
         pins: inline.as_ref().unwrap_or(&pins),
+        asked: Default::default(),
         missing: OnceCell::new(),
         timelines: Default::default(),
         names: OnceCell::new(),

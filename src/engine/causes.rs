@@ -12,7 +12,10 @@ const SHOWN: usize = 12;
 
 /// The findings in their order, of each cause the first, which names the others.
 pub(crate) fn folded(found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let found = by(found, |cause| Some(cause.what.clone()));
+    let found = by(found, |cause| {
+        let side = cause.boundary.as_ref().map_or("", |boundary| &boundary.key);
+        Some(format!("{} {side}", cause.what))
+    });
     let mut names: FxHashMap<String, usize> = FxHashMap::default();
     for boundary in found.iter().filter_map(|group| group[0].cause.as_ref()?.boundary.as_ref()) {
         *names.entry(boundary.key.clone()).or_default() += 1;

@@ -6,6 +6,7 @@ use crate::apis::index::{self, Answer, Index, Known, Missing, Pin, Wanted};
 use crate::names::{Mention, Target, mentions};
 use crate::report::{Boundary, Cause, Confidence, Place};
 use crate::trace::{At, Sight};
+use std::rc::Rc;
 use ustr::Ustr;
 
 /// A name that no release has, or none that the project may run with.
@@ -47,7 +48,8 @@ impl MissingName {
 }
 
 /// What the project may run with.
-enum Asked {
+#[derive(Debug)]
+pub enum Asked {
     /// Anything.
     Any,
     /// What nobody read: nothing can be said.
@@ -126,7 +128,13 @@ impl Script<'_> {
     }
 
     /// What the project asks for of a package.
-    fn asked(&self, package: &str, index: &Index) -> Asked {
+    fn asked(&self, package: &'static str, index: &Index) -> Rc<Asked> {
+        let mut known = self.asked.borrow_mut();
+        let asked = known.entry(package).or_insert_with(|| Rc::new(self.ask_pins(package, index)));
+        asked.clone()
+    }
+
+    fn ask_pins(&self, package: &str, index: &Index) -> Asked {
         match self.pins.wanted(package, index) {
             Wanted::Any => Asked::Any,
             Wanted::Outside => Asked::Outside,
@@ -146,11 +154,11 @@ impl Script<'_> {
     /// A name that no release has of which all names are known.
     fn never_had(&self, at: At, missing: &Missing) -> Option<MissingName> {
         let (package, index) = index::of(&missing.holder)?;
-        let is_unsure = match self.asked(package, index) {
+        let is_unsure = match &*self.asked(package, index) {
             Asked::Outside => true,
             Asked::Any => missing.unsure.is_some_and(|unsure| unsure.last >= missing.span.last),
             Asked::Told(span) | Asked::Pinned { span, .. } => {
-                missing.unsure.is_some_and(|unsure| unsure.meets(span))
+                missing.unsure.is_some_and(|unsure| unsure.meets(*span))
             }
         };
         if is_unsure {
@@ -164,16 +172,27 @@ impl Script<'_> {
 
     /// A name that other releases have than those that the project asks for.
     fn elsewhen(&self, mention: &Mention, known: &Known) -> Option<MissingName> {
-        let (package, index) = index::of(&known.path)?;
-        let (holder, name) = known.path.rsplit_once('.')?;
-        let why = why(&index.releases, known.span, known.unsure, self.asked(package, index))?;
-        let at = match known.path.len() < mention.path.len() && mention.path.starts_with(&known.path) {
+        let why = self.why(known)?;
+        // What it is a part of may be what is missing.
+        let above = mention.path.match_indices('.').map(|(end, _)| &mention.path[..end]);
+        let missing = above.filter(|path| path.contains('.')).find_map(|path| match index::ask(path) {
+            Answer::Known(above) | Answer::Part(above) => Some((path.to_owned(), self.why(&above)?)),
+            _ => None,
+        });
+        let (path, why) = missing.unwrap_or_else(|| (known.path.clone(), why));
+        let (holder, name) = path.rsplit_once('.')?;
+        let at = match path.len() < mention.path.len() && mention.path.starts_with(&path) {
             true => self.part(mention, name)?,
             false => self.at(*mention.parts.last()?),
         };
         let (holder, name) = (holder.to_owned(), name.to_owned());
-        let instead = index::instead(&known.path);
+        let instead = index::instead(&path);
         Some(MissingName { at, name, holder, is_keyword: false, near: None, instead, why })
+    }
+
+    fn why(&self, known: &Known) -> Option<Why> {
+        let (package, index) = index::of(&known.path)?;
+        why(&index.releases, known.span, known.unsure, &self.asked(package, index))
     }
 
     fn wrong_keywords(&self, mention: &Mention, known: &Known) -> Vec<MissingName> {
@@ -184,12 +203,12 @@ impl Script<'_> {
             let listed = keywords.listed.iter().find(|(keyword, _)| keyword == name);
             let asked = self.asked(package, index);
             let unsure = keywords.unsure;
-            let why = match (listed, asked) {
+            let why = match (listed, &*asked) {
                 (Some((_, span)), asked) => why(&index.releases, *span, unsure, asked),
                 (None, Asked::Outside) => None,
                 (None, Asked::Any) if unsure.is_some_and(|unsure| unsure.last >= known.span.last) => None,
                 (None, Asked::Told(span) | Asked::Pinned { span, .. })
-                    if unsure.is_some_and(|unsure| unsure.meets(span)) =>
+                    if unsure.is_some_and(|unsure| unsure.meets(*span)) =>
                 {
                     None
                 }
@@ -248,12 +267,13 @@ fn never(releases: &'static Releases<'static>, unsure: Option<Span>) -> Why {
     Why::Never { first: releases.name(first), last: releases.name(releases.last()) }
 }
 
-fn why(releases: &'static Releases<'static>, has: Span, unsure: Option<Span>, asked: Asked) -> Option<Why> {
+fn why(releases: &'static Releases<'static>, has: Span, unsure: Option<Span>, asked: &Asked) -> Option<Why> {
     let Asked::Pinned { span: wanted, pin, key } = asked else { return None };
-    if unsure.is_some_and(|unsure| unsure.meets(wanted)) {
+    if unsure.is_some_and(|unsure| unsure.meets(*wanted)) {
         return None;
     }
     let package = key.split(' ').next().unwrap_or_default().to_owned();
+    let pin = pin.clone();
     let boundary = |rank: u8, is_last: bool| Boundary {
         key: format!("{key} {is_last}"),
         package,

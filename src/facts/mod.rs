@@ -17,7 +17,7 @@ pub(crate) mod timeline;
 mod untrained;
 mod uses;
 
-pub use apis::{MissingName, Why};
+pub use apis::{Asked, MissingName, Why};
 pub(crate) use data::FEW_ROWS;
 pub use made::RebuiltOptimizer;
 pub(crate) use memory::doubted_in_tests;
@@ -31,8 +31,8 @@ use crate::apis::{Apis, index::Pins};
 use crate::names::Project;
 use crate::report::{Applicability, Confidence, Diagnostic, FileId, Place, Severity};
 use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight};
-use rustc_hash::FxHashSet;
-use std::cell::OnceCell;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -51,6 +51,8 @@ pub struct Script<'a> {
     pub card: &'a str,
     /// Releases that the project asks for.
     pub pins: &'a Pins,
+    /// What they mean for each package.
+    pub asked: RefCell<FxHashMap<&'static str, Rc<Asked>>>,
     /// Asked by two rules, and looked up once.
     pub missing: OnceCell<Vec<MissingName>>,
     /// Of the optimizers, as far as they were asked for.

@@ -43,7 +43,7 @@ pub fn uses(project: &Project, file: FileId) -> Vec<Use> {
                 found.extend(of(&known.path, known.path.clone(), at, Some(known.bounds())))
             }
             Answer::Missing(missing) => {
-                let releases = missing.unsure.map(|_| missing.span);
+                let releases = reaching(missing.unsure, missing.span);
                 found.extend(of(
                     &missing.holder,
                     format!("{}.{}", missing.holder, missing.name),
@@ -67,12 +67,20 @@ impl Known {
         let Some(keywords) = &self.keywords else { return Some(self.bounds()) };
         match keywords.listed.iter().find(|(name, _)| *name == keyword) {
             Some((_, span)) => Some(widened(*span, keywords.unsure)),
-            None => keywords.unsure,
+            None => reaching(keywords.unsure, self.span),
         }
     }
 }
 
+/// What no release is known to have counts for those where that is not known, if they are the last ones.
+fn reaching(unsure: Option<Releases>, span: Releases) -> Option<Releases> {
+    unsure.filter(|unsure| unsure.last >= span.last).map(|unsure| widened(span, Some(unsure)))
+}
+
 fn widened(span: Releases, by: Option<Releases>) -> Releases {
-    let by = by.unwrap_or(span);
+    // A gap of releases that surely lack it tells that it came after them.
+    let touches =
+        |by: &Releases| by.first <= span.last.saturating_add(1) && span.first <= by.last.saturating_add(1);
+    let by = by.filter(touches).unwrap_or(span);
     Releases { first: span.first.min(by.first), last: span.last.max(by.last) }
 }

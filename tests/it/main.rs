@@ -42,4 +42,5 @@ mod reveal;
 mod right;
 mod services;
 mod staleness;
+mod versions;
 mod whole;

@@ -33,6 +33,7 @@ fn replays(project: &Project, of: impl Fn(&Script) -> Vec<Replay> + Sync) -> Vec
             memory: 1 << 34,
             card: "a card",
             pins: &pins,
+            asked: Default::default(),
             missing: OnceCell::new(),
             timelines: Default::default(),
             names: OnceCell::new(),

@@ -26,7 +26,7 @@ fn check(script: &Script, out: &mut Findings) {
         };
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .note(format!("{last} was the last release that has it, and the project asks for {pin}"));
+            .note(format!("no release after {last} has it, and the project asks for {pin}"));
         let help = match instead {
             Some(instead) => format!("use `{instead}`"),
             None => format!("look up in the release notes after {last} what takes its place"),

@@ -8,12 +8,10 @@ const IMAGES: [(&str, &str); 2] = [("pytorch/pytorch:", "torch"), ("tensorflow/t
 pub(super) fn dockerfile(text: &str, notes: &mut Notes<'_>) {
     for (at, line) in text.lines().enumerate() {
         let Some(image) = line.trim_start().strip_prefix("FROM ") else { continue };
-        for (image, tag) in
-            IMAGES.iter().filter_map(|(image, name)| Some((*name, after(image_of(line), image)?)))
-        {
-            notes.pin(at, image, &digits(tag));
+        let carried = IMAGES.iter().find_map(|(name, package)| Some((*package, after(image, name)?)));
+        if let Some((package, tag)) = carried {
+            notes.pin(at, package, &digits(tag));
         }
-        let _ = image;
     }
     shell(text, notes);
 }
@@ -24,15 +22,14 @@ pub(super) fn shell(text: &str, notes: &mut Notes<'_>) {
 
 /// Lines of the cells of a notebook lie in its JSON as strings.
 pub(super) fn cells(text: &str, notes: &mut Notes<'_>) {
-    let lines = text.lines().enumerate().filter_map(|(at, line)| {
-        let line = line.trim().trim_matches([',', '"']).trim_end_matches("\\n");
-        line.trim_start().strip_prefix(['!', '%']).map(|line| (at, line))
-    });
-    for (at, line) in lines {
-        if let Some(major) = line.strip_prefix("tensorflow_version ") {
-            notes.pin(at, "tensorflow", &format!("={}", major.trim().trim_end_matches(".x")));
+    for (at, line) in text.lines().enumerate() {
+        for command in line.split('"').filter_map(|word| word.trim_start().strip_prefix(['!', '%'])) {
+            let command = command.split("\\n").next().unwrap_or_default();
+            if let Some(major) = command.strip_prefix("tensorflow_version ") {
+                notes.pin(at, "tensorflow", &format!("={}", major.trim().trim_end_matches(".x")));
+            }
+            installed(std::iter::once((at, command)), notes);
         }
-        installed(std::iter::once((at, line)), notes);
     }
 }
 
@@ -61,10 +58,6 @@ fn installed<'t>(lines: impl Iterator<Item = (usize, &'t str)>, notes: &mut Note
             }
         }
     }
-}
-
-fn image_of(line: &str) -> &str {
-    line.split_whitespace().find(|word| word.contains(':')).unwrap_or_default()
 }
 
 fn after<'t>(line: &'t str, what: &str) -> Option<&'t str> {
