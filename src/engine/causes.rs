@@ -64,10 +64,11 @@ fn same_side(group: Vec<Diagnostic>) -> Diagnostic {
     first
 }
 
-fn joined(group: Vec<Diagnostic>, words: impl Fn(&Diagnostic) -> String) -> Diagnostic {
-    let mut group = group.into_iter();
-    let Some(mut first) = group.next() else { unreachable!("groups are made with their first") };
-    for other in group {
+fn joined(mut group: Vec<Diagnostic>, words: impl Fn(&Diagnostic) -> String) -> Diagnostic {
+    // Groups are made with their first.
+    let others = group.split_off(1);
+    let mut first = group.remove(0);
+    for other in others {
         first.related.push(Label { place: other.place, message: words(&other) });
         first.related.extend(other.related);
     }

@@ -135,7 +135,8 @@ impl Teller<'_> {
     fn window(&self, name: &'static str, index: &'static Index, used: &[(FileId, &Use)]) -> Window {
         let releases = &index.releases;
         let all = releases.all();
-        let (mut from, mut to): (Option<(u8, Evidence)>, Option<(u8, Evidence)>) = (None, None);
+        let mut from: Option<(u8, Evidence)> = None;
+        let mut to: Option<(u8, Evidence)> = None;
         let mut missing: Vec<Evidence> = Vec::new();
         for (file, one) in used {
             let Some(span) = one.releases else {

@@ -40,7 +40,7 @@ pub fn uses(project: &Project, file: FileId) -> Vec<Use> {
                 }
             }
             Answer::Part(known) => {
-                found.extend(of(&known.path, known.path.clone(), at, Some(known.bounds())))
+                found.extend(of(&known.path, known.path.clone(), at, Some(known.bounds())));
             }
             Answer::Missing(missing) => {
                 let releases = reaching(missing.unsure, missing.span);

@@ -28,6 +28,7 @@ mod formats;
 mod harness;
 mod hostile;
 mod inside;
+mod installed;
 mod integrations;
 mod layers;
 mod lsp;

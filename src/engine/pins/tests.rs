@@ -1,11 +1,12 @@
 use super::*;
+use crate::apis::index::Pin;
 
 fn pins(path: &str, text: &str) -> Vec<String> {
     let (reader, is_weak) = reader(path).unwrap();
     let mut pins = Pins::default();
     reader(text, &mut Notes { pins: &mut pins, base: Path::new(""), file: path, is_weak });
     let packages = ["torch", "torchvision", "tensorflow", "keras", "numpy", "pytorch_lightning", "jax"];
-    packages.iter().flat_map(|package| pins.all(package)).map(|pin| pin.cited()).collect()
+    packages.iter().flat_map(|package| pins.all(package)).map(Pin::cited).collect()
 }
 
 #[test]
