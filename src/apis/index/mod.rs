@@ -104,8 +104,8 @@ pub fn ask(path: &str) -> Answer {
             Step::Done(Answer::Known(known)) => return Answer::Known(known.within(package, within)),
             Step::Done(Answer::Part(known)) => return Answer::Part(known.within(package, within)),
             Step::Done(answer) => return answer,
-            Step::Elsewhere { path: other, span } => {
-                within = Some((package, span));
+            Step::Elsewhere { path: other, span, open } => {
+                within = Some((package, span, open));
                 path = other;
             }
         }
@@ -115,8 +115,11 @@ pub fn ask(path: &str) -> Answer {
 
 impl Known {
     /// Another name of it may have come later or gone sooner than what it leads to.
-    fn within(mut self, package: &str, alias: Option<(&str, Span)>) -> Known {
-        if let Some((_, span)) = alias.filter(|(own, span)| *own == package && span.meets(self.span)) {
+    fn within(mut self, package: &str, alias: Option<(&str, Span, Option<Span>)>) -> Known {
+        if let Some((_, span, open)) = alias.filter(|(own, span, _)| *own == package && span.meets(self.span))
+        {
+            // Where not all was listed of what it is in, the other name may have been there as well.
+            self.unsure = joined(self.unsure, open);
             self.span.first = self.span.first.max(span.first);
             self.span.last = self.span.last.min(span.last);
         }
@@ -126,7 +129,7 @@ impl Known {
 
 enum Step {
     Done(Answer),
-    Elsewhere { path: String, span: Span },
+    Elsewhere { path: String, span: Span, open: Option<Span> },
 }
 
 impl Index {
@@ -154,7 +157,7 @@ impl Index {
             let more = self.more(entry.more);
             if let More::Alias(target) = more {
                 let path = format!("{target}{}", &path[end..]);
-                return Step::Elsewhere { path, span: entry.span };
+                return Step::Elsewhere { path, span: entry.span, open };
             }
             let keywords = match more {
                 More::Params(params) => Some(keywords(params, open)),
