@@ -334,7 +334,12 @@ fn asking(tree: &Tree) -> Vec<u32> {
     let mut asks = |name: Ustr| *known.entry(name).or_insert_with(|| is_question(&name));
     let named = |expr: &Expr| match &expr.kind {
         ExprKind::Name(name) => asks(*name).then_some(expr.span.start),
-        ExprKind::Attribute { name, name_span, .. } => asks(*name).then_some(name_span.start),
+        // `"torch.fft" in sys.modules`
+        ExprKind::Attribute { base, name, name_span } => {
+            let loaded =
+                *name == "modules" && matches!(tree.expr(*base).kind, ExprKind::Name(of) if of == "sys");
+            (loaded || asks(*name)).then_some(name_span.start)
+        }
         _ => None,
     };
     let mut found: Vec<u32> = tree.exprs.iter().filter_map(named).collect();
