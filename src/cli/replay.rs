@@ -14,6 +14,7 @@ use crate::replay::plan::{self, Limits, MOST_BYTES, Plan, Settings};
 use crate::replay::{html, process, text};
 use crate::source::SourceFile;
 use anyhow::{Context, bail};
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Component, Path};
 use std::time::Instant;
@@ -86,17 +87,19 @@ pub(crate) fn report(args: &ReportArgs, output: &Output) -> anyhow::Result<u8> {
 
 /// Each finding that was replayed with its code, and the verdict beneath it.
 fn beside(mut outcome: Outcome, results: &Results, places: &[usize], color: bool) -> Vec<u8> {
-    for (item, place) in results.items.iter().zip(places) {
+    let told = results.items.iter().zip(places).map(|(item, place)| {
         let mut note = text::verdict(item, color);
         for line in text::evidence(item) {
             note.push_str("\n  ");
             note.push_str(&line);
         }
-        outcome.findings[*place].notes.push(note);
-    }
+        (*place, note)
+    });
+    let told: BTreeMap<usize, String> = told.collect();
     let mut index = 0..;
-    outcome.findings.retain(|_| index.next().is_some_and(|index| places.contains(&index)));
-    render::findings(&outcome, render::Format::Full, color)
+    outcome.findings.retain(|_| index.next().is_some_and(|index| told.contains_key(&index)));
+    let verdicts: Vec<String> = told.into_values().collect();
+    render::beside(&outcome, &verdicts, color)
 }
 
 /// All findings, with what came out of those that were replayed.

@@ -19,13 +19,16 @@ use std::ops::Range;
 /// A longer line is data or generated, and would bury the rest of the screen.
 const LONGEST_LINE: usize = 1000;
 
-pub(crate) fn render(outcome: &Outcome, color: bool) -> Vec<u8> {
+/// The findings; beneath each the note of the same place in `verdicts`, which is painted already and holds no text
+/// of strangers as it came.
+pub(crate) fn render(outcome: &Outcome, verdicts: &[String], color: bool) -> Vec<u8> {
     let shelf = Shelf::new(outcome);
     let config = Config { chars: Chars::box_drawing(), ..Config::default() };
     let styles = styles();
     let mut buffer = if color { Buffer::ansi() } else { Buffer::no_color() };
-    for finding in &outcome.findings {
-        let shown = shelf.shape(&outcome.sources, finding);
+    for (index, finding) in outcome.findings.iter().enumerate() {
+        let mut shown = shelf.shape(&outcome.sources, finding);
+        shown.notes.extend(verdicts.get(index).cloned());
         let mut writer = StylesWriter::new(&mut buffer, &styles);
         // The buffer can't fail, and every place was clamped into its file.
         let _ = term::emit_to_write_style(&mut writer, &config, &shelf, &shown);

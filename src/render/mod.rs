@@ -62,7 +62,7 @@ impl Format {
 /// The findings of a run, without the summary.
 pub fn findings(outcome: &Outcome, format: Format, color: bool) -> Vec<u8> {
     match format {
-        Format::Full => full::render(outcome, color),
+        Format::Full => full::render(outcome, &[], color),
         Format::Concise => concise::render(outcome, color),
         Format::Grouped => grouped::render(outcome, color),
         Format::Json => json::render(outcome),
@@ -73,6 +73,11 @@ pub fn findings(outcome: &Outcome, format: Format, color: bool) -> Vec<u8> {
         Format::Junit => junit::render(outcome),
         Format::Rdjson => rdjson::render(outcome),
     }
+}
+
+/// Findings with their code, and beneath each what came out of its replay.
+pub fn beside(outcome: &Outcome, verdicts: &[String], color: bool) -> Vec<u8> {
+    full::render(outcome, verdicts, color)
 }
 
 /// SARIF, with what came out of replays in the properties of their results.

@@ -237,6 +237,8 @@ fn a_page_and_sarif_tell_what_came_out() {
     );
     let page = project.text("out.html");
     assert!(page.contains("<svg") && page.contains("unsafe-division"), "{page}");
+    let painted = project.run(&["confirm", "--samples", "4000", "--color", "always"]).stdout;
+    assert!(painted.contains("\u{1b}[1;31mCONFIRMED\u{1b}[0m"), "{painted}");
     let full = project.run(&["confirm", "--samples", "4000"]);
     for part in ["┌─ train.py:4", "= CONFIRMED (exact)", "with the repair: 0 of 4,000"] {
         assert!(full.stdout.contains(part), "{part} is not in\n{}", full.stdout);
