@@ -104,6 +104,7 @@ impl<'p> Interp<'p> {
             Value::Params(params) => {
                 self.parameters_at(params, index).unwrap_or_else(|| self.parameter_of(params))
             }
+            Value::Builtin(_) => python::index(self, container, index, place).unwrap_or_default(),
             _ => Value::Unknown,
         }
     }

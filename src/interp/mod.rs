@@ -105,6 +105,10 @@ pub struct Settings {
     pub fuel: Option<u32>,
 }
 
+/// What `__name__` is in the script that is rehearsed, and in what it imports.
+const AS_SCRIPT: &str = "__main__";
+const AS_MODULE: &str = "__module__";
+
 /// So many items are looked through for one step.
 const ITEMS_A_STEP: u32 = 1024;
 

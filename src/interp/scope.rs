@@ -96,7 +96,7 @@ impl<'p> Interp<'p> {
         }
         let env = self.frame_object(Place::new(file, Span::default()));
         self.scopes.insert(env, Scope { file, function: None, parent: None });
-        let name = if whole { "__main__" } else { "__module__" };
+        let name = if whole { super::AS_SCRIPT } else { super::AS_MODULE };
         self.heap.get_mut(env).set_attr(Ustr::from("__name__"), Value::str(name));
         let ran = if whole { None } else { Some(FxHashSet::default()) };
         self.modules.insert(file, ModuleFrame { env, ran });

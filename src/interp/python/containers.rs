@@ -1,6 +1,6 @@
 //! Lists, sets, deques and tuples: their methods, their operators, and indexing of all containers.
 
-use super::super::{Call, Interp};
+use super::super::{AS_MODULE, AS_SCRIPT, Call, Interp};
 use super::iteration::{MOST_EXACT, any, concat, iterate, length, make, sort};
 use super::{dicts, is_older, numbers, stdlib, strings};
 use crate::report::Place;
@@ -232,6 +232,11 @@ pub fn index(interp: &mut Interp, receiver: &Value, key: &Value, place: Place) -
         Value::Str(text) => Some(strings::index(text.as_deref(), key)),
         Value::Builtin(name) if name == "os.environ" => Some(stdlib::environment(interp, key, None, place)),
         Value::Builtin(name) if name == "sys.argv" => Some(Value::Str(None)),
+        // `sys.modules[__name__]`
+        Value::Builtin(name) if name == "sys.modules" => match key.as_str() {
+            Some(AS_SCRIPT | AS_MODULE) => Some(Value::Module(interp.file())),
+            _ => None,
+        },
         Value::Params(_) => iterate(interp, receiver, place).any.into(),
         Value::Obj(id) => match interp.heap.get(*id).state {
             State::Dict(_) => Some(dicts::lookup(interp, *id, key)),
