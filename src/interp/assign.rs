@@ -101,6 +101,9 @@ impl<'p> Interp<'p> {
                     receiver = Value::Params(Rc::new(params));
                 }
                 let place = self.expr_place(target);
+                if *name == "data" && receiver.is_unknown() {
+                    self.given_other_data(*base);
+                }
                 self.note_hidden_part(&receiver, *base, &value, place);
                 match self.asked(&receiver, *name, &value) {
                     Some(leaf) if matches!(tree.expr(*base).kind, ExprKind::Name(_)) => {

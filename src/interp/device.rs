@@ -2,6 +2,7 @@
 
 use super::{Call, Interp, Invocation, transfer};
 use crate::apis::Literal;
+use crate::syntax::{ExprId, ExprKind};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -121,6 +122,13 @@ impl<'p> Interp<'p> {
         for part in self.descendants(*object).iter() {
             self.place_tensors(part, |_| device);
         }
+    }
+
+    /// `layer.weight.data = other.weight.data`: the parameter is where the other is from here on.
+    pub(super) fn given_other_data(&mut self, parameter: ExprId) {
+        let ExprKind::Attribute { base, .. } = self.tree(self.file()).expr(parameter).kind else { return };
+        let holder = self.quietly(|interp| interp.eval(base));
+        self.for_each_part(&holder, |module| module.device = Device::Unknown);
     }
 
     fn place_tensors(&mut self, object: ObjId, to: impl Fn(Device) -> Device) {

@@ -232,7 +232,9 @@ impl<'p> Interp<'p> {
         let key = key_of(index);
         let mut value = value;
         // Under a key of its own each iteration's value stays.
-        if key.is_none() && matches!(self.heap.get(object).state, State::Dict(_) | State::List(_)) {
+        // A text that is made up, such as `f"layer{i}"`, is one of those that the next round writes again.
+        let named = matches!(index.bare(), Value::Str(_));
+        if key.is_none() && !named && matches!(self.heap.get(object).state, State::Dict(_) | State::List(_)) {
             value = self.followed_into(object, value, base, place);
         }
         self.burn_over(self.heap.get(object).state.held());
