@@ -4,7 +4,7 @@
 use super::{ActiveLoop, Interp, branch::Arm, call_path::Hop, listing::Asked, stmt::Flow};
 use crate::report::{Place, Span};
 use crate::syntax::*;
-use crate::trace::{Exit, LoopId, LoopInfo, Node, Over};
+use crate::trace::{Exit, LoopId, LoopInfo, Node, Over, When};
 use crate::values::*;
 use std::rc::Rc;
 
@@ -34,7 +34,16 @@ impl<'p> Interp<'p> {
             interp.block(body)
         };
         self.run_loop(place, Over::Counter, truth == Some(true), &mut run);
-        self.block(otherwise)
+        self.loop_otherwise(body, otherwise)
+    }
+
+    /// The `else` of a loop runs where no `break` has ended it.
+    fn loop_otherwise(&mut self, body: &'p [StmtId], otherwise: &'p [StmtId]) -> Flow {
+        if otherwise.is_empty() || !breaks(self.tree(self.file()), body) {
+            return self.block(otherwise);
+        }
+        let mut ended = |interp: &mut Interp<'p>| interp.block(otherwise);
+        self.branch(When::Unknown, &mut [&mut ended, &mut |_| Flow::Next])
     }
 
     pub(super) fn for_loop(
@@ -60,7 +69,7 @@ impl<'p> Interp<'p> {
                 if exact.is_none()
                     && let Some(flow) = self.unrolled_parameters(place, target, &iterable, &items.any, body)
                 {
-                    return if flow == Flow::Next { self.block(otherwise) } else { flow };
+                    return if flow == Flow::Next { self.loop_otherwise(body, otherwise) } else { flow };
                 }
                 let count = exact.as_ref().map_or(items.len.int, |all| Int::Known(all.len() as i64));
                 let any = match exact {
@@ -89,7 +98,7 @@ impl<'p> Interp<'p> {
         } else if matches!(iterable.bare(), Value::Params(_)) {
             self.without_round();
         }
-        self.block(otherwise)
+        self.loop_otherwise(body, otherwise)
     }
 
     /// Runs the body for each parameter, where it tells them apart.
@@ -248,6 +257,23 @@ impl<'p> Interp<'p> {
     pub fn in_loop(&self) -> bool {
         !self.active.is_empty()
     }
+}
+
+/// Whether a statement of a loop's body ends that loop by `break`.
+fn breaks(tree: &Tree, body: &[StmtId]) -> bool {
+    body.iter().any(|statement| match &tree.stmt(*statement).kind {
+        StmtKind::Break => true,
+        StmtKind::If { arms, otherwise } => {
+            arms.iter().any(|(_, body)| breaks(tree, body)) || breaks(tree, otherwise)
+        }
+        StmtKind::With { body, .. } => breaks(tree, body),
+        StmtKind::Try { body, handlers, otherwise, finally } => {
+            [body, otherwise, finally].into_iter().any(|body| breaks(tree, body))
+                || handlers.iter().any(|handler| breaks(tree, &handler.body))
+        }
+        StmtKind::Match { cases, .. } => cases.iter().any(|case| breaks(tree, &case.body)),
+        _ => false,
+    })
 }
 
 /// Whether a way through a loop's body leaves out what comes later in it.

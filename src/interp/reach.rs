@@ -19,7 +19,8 @@ impl Interp<'_> {
             self.on_escape(object);
             self.leave_places_open(&Value::Obj(object));
         }
-        if !touched.is_empty() {
+        // A layer that is not known computes: whatever a forward calls clears no gradients and takes no step.
+        if !touched.is_empty() && !self.in_forward() {
             self.event(call.place, Effect::Touch { objects: touched }, Confidence::High);
         }
     }

@@ -113,9 +113,25 @@ fn streamed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
 
 /// Whether the script, or the file of the dataset, shuffles samples before any loader does.
 fn orders_itself(cx: &Interp<'_>, dataset: &Value) -> bool {
-    let own = cx.running().map(|frame| frame.file);
+    let mut own = cx.running().map(|frame| frame.file);
+    if let Some(object) = dataset.as_obj().filter(|object| is_of_framework(cx, *object)) {
+        // Indices that are drawn elsewhere in the script reorder no dataset that it did not write:
+        // they would stand in a subset or a sampler, which are seen.
+        let is_written = REORDERED.iter().any(|attr| cx.heap.attr(object, Ustr::from(attr)).is_some());
+        return is_written || own.any(|file| cx.module(file).source.text.contains("shuffle("));
+    }
     own.chain(dataset_class(cx, dataset).map(|(file, _)| file))
         .any(|file| cx.apis.shuffles(&cx.module(file).source.text))
+}
+
+/// What a script writes to put a framework's dataset into another order.
+const REORDERED: [&str; 5] = ["samples", "imgs", "data", "targets", "indices"];
+
+/// Whether a dataset is of a class that no file of the project defines.
+fn is_of_framework(cx: &Interp<'_>, dataset: ObjId) -> bool {
+    let known = |base: &Base| matches!(base, Base::Api(_));
+    cx.heap.attr(dataset, Ustr::from("tensors")).is_none()
+        && cx.lineage(cx.heap.get(dataset).class).iter().all(known)
 }
 
 /// Whether each process makes a dataset of its own: the call that makes it, or its class, speaks of ranks.
