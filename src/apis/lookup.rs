@@ -141,6 +141,17 @@ impl Apis {
         self.shared.shuffling.iter().any(|word| text.contains(word.as_str()))
     }
 
+    /// Whether a function or a class computes a loss, by its name.
+    pub fn computes_loss(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        self.shared.losses.iter().any(|word| name.contains(word.as_str()))
+    }
+
+    /// Operations with a pole, by the names that functions mention.
+    pub fn pole_words(&self) -> &[Ustr] {
+        &self.shared.poles
+    }
+
     /// Whether a text is that of a test.
     pub fn tests(&self, text: &str) -> bool {
         self.shared.testing.iter().any(|word| text.contains(word.as_str()))

@@ -47,6 +47,10 @@ pub(crate) struct Shared {
     pub tensor_methods: Vec<Ustr>,
     /// Texts that say that a script orders its samples itself, that it gives each process a part of them.
     pub shuffling: Vec<Ustr>,
+    /// Parts of the names of functions and classes that compute losses, in lower case.
+    pub losses: Vec<Ustr>,
+    /// Operations with a pole, by name.
+    pub poles: Vec<Ustr>,
     pub sharing: Vec<Ustr>,
     /// Texts that say that a file is run by a test runner, and how packages of tests begin.
     pub testing: Vec<Ustr>,
@@ -85,6 +89,8 @@ impl Shared {
         self.classes.extend(other.classes);
         self.tensor_methods.extend(other.tensor_methods);
         self.shuffling.extend(other.shuffling);
+        self.losses.extend(other.losses);
+        self.poles.extend(other.poles);
         self.sharing.extend(other.sharing);
         self.testing.extend(other.testing);
         self.suites.extend(other.suites);
@@ -134,6 +140,8 @@ impl<'a> Reader<'a> {
             "base" => {}
             "packages" => self.table.shared.packages = self.words(value)?,
             "shuffling" => self.table.shared.shuffling = self.words(value)?,
+            "losses" => self.table.shared.losses = self.words(value)?,
+            "poles" => self.table.shared.poles = self.words(value)?,
             "making" => self.table.shared.making = self.words(value)?,
             "drawing" => self.table.shared.drawing = self.words(value)?,
             "testing" => self.table.shared.testing = self.words(value)?,

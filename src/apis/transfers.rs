@@ -200,6 +200,7 @@ vocabulary! {
         "the receiver itself, or x where it is named, changed in place";
     Sequential "sequential" (X) "the children called in order";
     Shape "shape" (X) [asks] "the sizes, a tuple";
+    ShapedAs "shaped-as" (X Y) [keeps_values reforms] "the same numbers in the shape of y";
     Size "size" (X [Dim]) [asks] "the sizes, or one";
     Sort "sort" (X Dim) "(values, indices) of x's shape";
     Sparse "sparse" (Values [Size Dtype Device RequiresGrad]) "what holds the values, where they are";

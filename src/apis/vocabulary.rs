@@ -122,6 +122,8 @@ pub(crate) const FILE_KEYS: &[&str] = &[
     "failures",
     "trigger",
     "transparent",
+    "losses",
+    "poles",
     "shuffling",
     "sharing",
     "testing",

@@ -1,7 +1,7 @@
 //! Attributes: of objects through their classes, of parameters, of the frameworks' classes, through `super()`;
 //! bound methods; and writing and deleting them.
 
-use super::{AttributeWrite, Call, Interp, class::Base, modules::FORWARDS, python};
+use super::{AttributeWrite, Call, Interp, class::Base, modules::FORWARDS, python, roles::is_guessed};
 use crate::names::Subject;
 use crate::report::{Confidence, Place};
 use crate::trace::Sight;
@@ -301,6 +301,12 @@ impl<'p> Interp<'p> {
         if let Some(at) = lineage.iter().position(|base| *base == Base::Project(after)) {
             lineage.drain(..=at);
         }
+        if name == "__init__"
+            && matches!(lineage.first(), Some(Base::Api(base)) if self.apis.class(*base).is_some())
+        {
+            // A framework's class comes first, and its constructor is the one that runs.
+            lineage.truncate(1);
+        }
         match self.find_in(&lineage, name) {
             Some(found) => {
                 let receiver = Value::Obj(instance);
@@ -326,7 +332,7 @@ impl<'p> Interp<'p> {
         match receiver {
             Value::Obj(object) => {
                 let value =
-                    if value.is_unknown() { self.self_typed_by_use(*object, name, value) } else { value };
+                    if is_guessed(&value) { self.self_typed_by_use(*object, name, value) } else { value };
                 self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
                 self.note_replaced(*object, name, &value, place);

@@ -114,10 +114,7 @@ impl<'p> Interp<'p> {
                 None => Value::Unknown,
             },
             "next" => match first.bare() {
-                Value::Obj(_) | Value::Params(_) => {
-                    self.note_drawn(&first);
-                    self.iterate(&first, call.place).any
-                }
+                Value::Obj(_) | Value::Params(_) => self.drawn(&first, call.place),
                 _ => first,
             },
             "iter" => match first.as_obj() {

@@ -138,6 +138,12 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// What an iterator gives next: `next(batches)`, `batches.__next__()`.
+    pub(super) fn drawn(&mut self, iterator: &Value, place: Place) -> Value {
+        self.note_drawn(iterator);
+        self.iterate(iterator, place).any
+    }
+
     /// `next(batches)`: a loop that draws from an iterator older than its iterations goes through the loader behind it.
     pub(super) fn note_drawn(&mut self, iterator: &Value) {
         let Some(active) = self.active.last() else { return };

@@ -43,6 +43,7 @@ mod models;
 mod modes;
 pub mod modules;
 mod moments;
+mod offered;
 mod optimizer_params;
 mod parameters;
 mod parts;
@@ -80,6 +81,7 @@ pub use events::{
 pub use hooks::{Checker, Hooks};
 pub use invocation::{Call, Invocation, Passed};
 pub(crate) use modules::mark_graph;
+pub(crate) use offered::Offered;
 pub(crate) use parameters::is_parameter;
 pub(crate) use python::is_bounded;
 pub use run::rehearse;

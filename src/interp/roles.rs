@@ -7,6 +7,7 @@ use crate::names::{Act, LoopIndex, Origin, Relations, Subject, subject_of};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, FnId, Tree};
 use crate::trace::{Assumption, FnKey};
+use crate::values::Value;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -36,6 +37,15 @@ struct Backward {
     act: Act,
     /// The calls that the loss may come from, at any distance from it.
     origins: Vec<Origin>,
+}
+
+/// Whether nothing but a method's name says what a value is: models are moved and cast as tensors are.
+pub(super) fn is_guessed(value: &Value) -> bool {
+    match value {
+        Value::Unknown => true,
+        Value::Tensor(tensor) => tensor.confidence < Confidence::High && tensor.shape.is_none(),
+        _ => false,
+    }
 }
 
 impl Interp<'_> {

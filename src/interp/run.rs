@@ -140,12 +140,12 @@ impl<'p> Interp<'p> {
     /// before what they call, so that a function is rehearsed as it is called, if only by one of these.
     fn uncalled(&mut self, file: FileId) {
         let tree = self.tree(file);
-        let mattering = self.mattering(file);
+        let (mattering, offered) = (self.mattering(file), self.offered_in(file));
         let wanted = |interp: &Self, index: &usize| {
             let function = FnId(*index as u32);
             let definition = tree.function(function);
             let asked = interp.is_asked_about(FnKey { file, function });
-            let matters = mattering[*index] || interp.is_hook(file, definition) || asked;
+            let matters = mattering[*index] || offered[*index] || interp.is_hook(file, definition) || asked;
             matters && definition.parent.is_none() && definition.name != "<lambda>"
         };
         let wanted: Vec<usize> = (0..tree.functions.len()).filter(|index| wanted(self, index)).collect();
@@ -299,6 +299,12 @@ impl<'p> Interp<'p> {
                 continue;
             }
             let mut value = self.seeded_param(closure, param);
+            if self.is_model_of_loss(key, param) {
+                let model = self.opaque_module(place, Device::Unknown);
+                self.heap.get_mut(model).confidence = Confidence::Medium;
+                value = Value::Obj(model);
+            }
+            value = self.as_prediction(key, param, value);
             if receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name)) {
                 value = self.as_hooks_are_called(closure, param, value);
             }
@@ -325,6 +331,9 @@ impl<'p> Interp<'p> {
         if receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name)) {
             self.note_returned_loss(&result, place);
         }
+        if !self.is_of_a_suite(key.file) {
+            self.note_offered(key, &result);
+        }
         // Whoever calls one of its methods may have called others before, in any order.
         if let Some(receiver) = receiver {
             self.leave_places_open(&receiver);
@@ -345,7 +354,7 @@ impl<'p> Interp<'p> {
 
     /// Whether a file belongs to a suite of tests. They run a few small batches, and what is wrong with
     /// those is worth a word to few.
-    fn is_of_a_suite(&self, file: FileId) -> bool {
+    pub(super) fn is_of_a_suite(&self, file: FileId) -> bool {
         let packaged = self.project.module_name(file).is_some_and(|name| self.apis.is_suite(&name));
         packaged || self.apis.tests(&self.module(file).source.text)
     }
@@ -408,6 +417,8 @@ impl<'p> Interp<'p> {
         if let Some((_, default)) = closure.defaults.iter().find(|(name, _)| *name == param.name) {
             match default {
                 Value::None => {}
+                // A class of tensors says where they lie, and the caller passes that of its device.
+                Value::Api(name) if name.ends_with("Tensor") => {}
                 // A caller may pass something else than a flag's default.
                 Value::Bool(_) => return Value::Bool(None),
                 other => return self.unsure(other.clone(), place, param.name),

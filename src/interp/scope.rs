@@ -1,7 +1,7 @@
 //! Names: where they are bound, modules of the project and their lazily run bodies, imports, and what
 //! the uses of an unknown value say about it.
 
-use super::{Interp, ModuleFrame, Scope, python};
+use super::{Interp, ModuleFrame, Scope, python, roles::is_guessed};
 use crate::apis::Role;
 use crate::names::{Subject, Target};
 use crate::report::{Confidence, FileId, Place, Span};
@@ -374,12 +374,7 @@ impl<'p> Interp<'p> {
 
     /// An unknown value under a name: what its uses in that scope say it is.
     pub(super) fn typed_by_use(&mut self, env: ObjId, name: Ustr, value: Value) -> Value {
-        let guessed = match &value {
-            Value::Unknown => true,
-            Value::Tensor(tensor) => tensor.confidence < Confidence::High && tensor.shape.is_none(),
-            _ => false,
-        };
-        if !guessed {
+        if !is_guessed(&value) {
             return value;
         }
         let Some(scope) = self.scopes.get(&env).copied() else { return value };

@@ -4,9 +4,10 @@
 use super::{Interp, class::Base};
 use crate::apis::Role;
 use crate::report::{FileId, Place, Span};
-use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, Stmt, StmtKind, Tree};
+use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, StmtKind, Tree};
 use crate::trace::FnKey;
 use crate::values::*;
+use rustc_hash::FxHashSet;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
@@ -72,16 +73,49 @@ impl<'p> Interp<'p> {
     }
 }
 
-/// Where attributes become lists, dicts and comprehensions: `self.layers = [...]`.
+/// Where attributes become lists, dicts and comprehensions: `self.layers = [...]`, or a variable that became one.
 fn gathered(tree: &Tree) -> Vec<Span> {
-    let gathers = |stmt: &Stmt| match &stmt.kind {
-        StmtKind::Assign { targets, value } => {
-            let attribute = |target: &ExprId| matches!(tree.expr(*target).kind, ExprKind::Attribute { .. });
-            let value = &tree.expr(*value).kind;
-            targets.iter().any(attribute)
-                && matches!(value, ExprKind::List(_) | ExprKind::Dict(_) | ExprKind::Comprehension(_))
-        }
-        _ => false,
+    let lists: FxHashSet<Ustr> = assignments(tree)
+        .filter(|(_, value, _)| is_container(tree, *value))
+        .filter_map(|(target, ..)| match tree.expr(target).kind {
+            ExprKind::Name(name) => Some(name),
+            _ => None,
+        })
+        .collect();
+    let gathers = |value: ExprId| match tree.expr(value).kind {
+        ExprKind::Name(name) => lists.contains(&name),
+        _ => is_container(tree, value),
     };
-    tree.stmts.iter().filter(|stmt| gathers(stmt)).map(|stmt| stmt.span).collect()
+    assignments(tree)
+        .filter(|(target, value, _)| {
+            matches!(tree.expr(*target).kind, ExprKind::Attribute { .. }) && gathers(*value)
+        })
+        .map(|(.., span)| span)
+        .collect()
 }
+
+/// Each target of each assignment, with its value.
+fn assignments(tree: &Tree) -> impl Iterator<Item = (ExprId, ExprId, Span)> {
+    tree.stmts.iter().flat_map(|stmt| {
+        let (targets, value) = match &stmt.kind {
+            StmtKind::Assign { targets, value } => (&targets[..], Some(*value)),
+            _ => (&[][..], None),
+        };
+        targets.iter().filter_map(move |target| Some((*target, value?, stmt.span)))
+    })
+}
+
+/// `[...]`, `{...}`, a comprehension, or `list(...)`.
+fn is_container(tree: &Tree, value: ExprId) -> bool {
+    match &tree.expr(value).kind {
+        ExprKind::List(_) | ExprKind::Dict(_) | ExprKind::Comprehension(_) => true,
+        ExprKind::Call { callee, .. } => match tree.expr(*callee).kind {
+            ExprKind::Name(name) => CONTAINERS.contains(&name.as_str()),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// What makes a plain container of what it is given.
+const CONTAINERS: [&str; 3] = ["dict", "list", "tuple"];

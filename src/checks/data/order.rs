@@ -4,6 +4,7 @@
 use crate::apis::{Order, Role, Transfer};
 use crate::interp::{ApiResult, Base, Checker, Interp, Invocation, LoaderCall, is_part_of_dataset};
 use crate::report::{FileId, Place, Span};
+use crate::syntax::ExprKind;
 use crate::values::*;
 use ustr::Ustr;
 
@@ -184,11 +185,23 @@ fn holds(cx: &mut Interp<'_>, dataset: &Value, place: Place, depth: usize) -> Op
         Some(_) => None,
         None if cx.role_of(cx.heap.get(object).class) != Some(Role::Dataset) => None,
         None if lineage.iter().any(|base| matches!(base, Base::Project(_))) => {
-            let reads = cx.find_attr(object, Ustr::from("__getitem__"));
-            if matches!(reads, Some(Value::Function(_))) { Some(Holds::AsStored) } else { None }
+            match cx.find_attr(object, Ustr::from("__getitem__")) {
+                Some(Value::Function(reads)) if is_told_which(cx, &reads) => Some(Holds::AsStored),
+                _ => None,
+            }
         }
         None => Some(Holds::AsStored),
     }
+}
+
+/// Whether a dataset looks at the index that it is asked for; else it draws its samples itself.
+fn is_told_which(cx: &Interp<'_>, reads: &Closure) -> bool {
+    let tree = &cx.module(reads.file).tree;
+    let function = tree.function(reads.function);
+    let Some(index) = function.params.last() else { return false };
+    tree.exprs.iter().any(|expr| {
+        function.span.contains(expr.span) && matches!(expr.kind, ExprKind::Name(name) if name == index.name)
+    })
 }
 
 /// Arrays side by side: where one of them was drawn at random, their order says nothing.

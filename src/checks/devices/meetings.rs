@@ -76,6 +76,10 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     if note_stranded_input(cx, object, device, call) || device == Device::Unknown {
         return;
     }
+    // Who calls a method that nothing here calls has put its object where it is wanted.
+    if cx.seeded.is_some() && device == Device::Cpu && object.0 < cx.seeded_from {
+        return;
+    }
     let here = cx.heap.get(object);
     if here.module().is_some_and(|module| module.managed || module.scatters) {
         return;

@@ -9,7 +9,7 @@ use crate::report::replay::{Demand, Replay};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
 use crate::syntax::{FnId, StmtKind};
 use crate::trace::{At, Sight};
-use crate::values::{Mode, Value};
+use crate::values::{Heap, Mode, State, Value};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
@@ -91,7 +91,8 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
     let mut seen = FxHashSet::default();
     for (at, sight) in script.sightings() {
         let Sight::Forward(forward) = sight else { continue };
-        let records = forward.grad == Some(true) && forward.learns && is_live(&forward.output);
+        let records =
+            forward.grad == Some(true) && forward.learns && is_live(&script.rehearsal.heap, &forward.output);
         let graph = &forward.graph;
         let walked = script.rehearsal.backpropagated.contains(graph);
         let unused = !walked && !script.rehearsal.returned.contains(graph);
@@ -151,10 +152,29 @@ fn same_loop(a: &At, b: &At) -> bool {
     a.loops[..shared] == b.loops[..shared]
 }
 
-fn is_live(value: &Value) -> bool {
+/// Whether a forward gives something with a graph, on its own or in a list or a dictionary.
+fn is_live(heap: &Heap, value: &Value) -> bool {
+    let any = |values: &[Value]| values.iter().any(|value| is_live_itself(value));
+    match value {
+        Value::Obj(object) => match &heap.get(*object).state {
+            State::List(items) => {
+                items.exact.as_ref().map_or_else(|| is_live_itself(&items.any), |all| any(all))
+            }
+            State::Dict(entries) => {
+                entries.known.iter().map(|(_, value)| value).chain(&entries.other).any(is_live_itself)
+            }
+            // What a model returns as an object of its own: a named tuple, a dataclass.
+            State::Plain => heap.get(*object).attrs.iter().any(|(_, value)| is_live_itself(value)),
+            _ => false,
+        },
+        other => is_live_itself(other),
+    }
+}
+
+fn is_live_itself(value: &Value) -> bool {
     match value {
         Value::Tensor(tensor) => tensor.graph.is_live(),
-        Value::Tuple(items) => items.iter().any(is_live),
+        Value::Tuple(items) => items.iter().any(is_live_itself),
         _ => false,
     }
 }

@@ -3,6 +3,7 @@
 
 use super::programs;
 use crate::facts::{Places, Script};
+use crate::interp::Offered;
 use crate::report::replay::{Program, Replay};
 use crate::report::{Diagnostic, Edit, Place, Severity};
 use crate::syntax::{Arg, ExprId, ExprKind, ImportNames, StmtKind, Tree};
@@ -117,20 +118,37 @@ impl UnsafeOperation {
 pub(super) fn unsafe_operations(script: &Script, fault: Fault) -> Vec<UnsafeOperation> {
     let mut found = Vec::new();
     let mut seen = Places::default();
-    for (at, sight) in script.sightings() {
-        let (Sight::Backward { loss, .. } | Sight::Walked { loss }) = sight else { continue };
+    let walked = script.sightings().filter_map(|(at, sight)| match sight {
+        Sight::Backward { loss, .. } | Sight::Walked { loss } => Some((at, loss)),
+        _ => None,
+    });
+    let offered = script.observed::<Offered>().map(|(at, offered)| (at, &offered.loss));
+    let all = walked.map(|(at, loss)| (at, loss, true)).chain(offered.map(|(at, loss)| (at, loss, false)));
+    for (at, loss, is_walked) in all {
         let hazards: &[Hazard] = loss.hazards.as_deref().unwrap_or_default();
         for (index, hazard) in hazards.iter().enumerate() {
             // Of several things to say of one operation, the first is said.
             let told =
                 hazards[..index].iter().any(|other| other.place == hazard.place && fault_of(other).is_some());
-            if told || fault_of(hazard) != Some(fault) || !seen.insert(hazard.place) {
+            let counts = is_walked || is_told_enough(hazard);
+            if told || !counts || fault_of(hazard) != Some(fault) || !seen.insert(hazard.place) {
                 continue;
             }
             found.push(UnsafeOperation::new(script, (at, loss), hazard));
         }
     }
     found
+}
+
+/// Whether enough is known of an operation in a loss that nobody calls here. Who takes a logarithm of what may be
+/// any number, or an inverse, knows bounds that the caller keeps.
+fn is_told_enough(hazard: &Hazard) -> bool {
+    match hazard.kind {
+        HazardKind::InverseTrig => hazard.range.low.is_finite() && hazard.range.high.is_finite(),
+        HazardKind::Log | HazardKind::Root | HazardKind::Power => hazard.range.low >= -WRONG_SIDE,
+        HazardKind::Inverse(_) => false,
+        _ => true,
+    }
 }
 
 /// The operand of an operation: the base, the first argument or the receiver.

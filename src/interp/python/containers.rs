@@ -86,7 +86,10 @@ fn pure_method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) -> Optio
         "issubset" | "issuperset" | "isdisjoint" => Some(Value::Bool(None)),
         "__len__" => Some(length_of(interp, id, call.place)),
         "__iter__" => Some(Value::Obj(id)),
-        "__next__" => Some(any(interp, &items)),
+        "__next__" | "next" => {
+            interp.note_drawn(&Value::Obj(id));
+            Some(any(interp, &items))
+        }
         "__getitem__" => index(interp, &Value::Obj(id), &call.positional.first()?.value, call.place),
         // A generator's: what is sent is not followed.
         "send" => Some(any(interp, &items)),

@@ -343,6 +343,7 @@ fn next(interp: &mut Interp, call: &Call) -> Option<Value> {
         return Some(one_of(params));
     }
     let id = value.as_obj().filter(|id| matches!(interp.heap.get(*id).state, State::List(_)))?;
+    interp.note_drawn(&value);
     let items = iterate(interp, &value, call.place);
     let item = match &items.exact {
         Some(exact) if !super::is_older(interp, id) && !exact.is_empty() => {

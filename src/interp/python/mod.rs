@@ -117,6 +117,13 @@ fn object_method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) -> Opt
         (State::List(_), _) => containers::list_method(interp, id, name, call),
         (State::Dict(_), _) => dicts::method(interp, id, name, call),
         (State::Plain, ClassRef::Api(class)) => plain_method(interp, id, class, name, call),
+        (State::Loader(_), _) if name == "__iter__" => {
+            Some(interp.wrapped_iterable(&Value::Obj(id), call.place))
+        }
+        (State::Plain, ClassRef::Builtin) if matches!(name, "__next__" | "next") => {
+            object.attr(Ustr::from("iterable"))?;
+            Some(interp.drawn(&Value::Obj(id), call.place))
+        }
         _ => None,
     }
 }

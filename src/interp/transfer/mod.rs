@@ -187,6 +187,7 @@ functions! {
     Repeat => shape::repeat,
     ReplicaResult => |interp, call| interp.replica_result(call),
     Reshape => shape::reshape,
+    ShapedAs => shape::shaped_as,
     ReshapeBatched => batched::reshape,
     Same => elementwise::same,
     Scaled => |interp, call| interp.scaled(call),

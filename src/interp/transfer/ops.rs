@@ -6,7 +6,9 @@ use super::layers::product_of;
 use crate::apis::Mark;
 use crate::interp::{Interp, TensorCompare};
 use crate::report::Place;
+use crate::report::replay::Function;
 use crate::syntax::{BinaryOp, CompareOp};
+use crate::values::recipe::{Ingredient, Step};
 use crate::values::*;
 use std::rc::Rc;
 
@@ -42,13 +44,24 @@ pub fn binary(
     // What a model makes is of single precision where nothing else is said.
     let single = || (result.learned && !result.is_array).then_some(DType::Float32);
     let held = result.dtype.or(result.cast).or_else(single);
-    let (x, y) = (settled(left, held), settled(right, held));
+    let (mut x, y) = (settled(left, held), settled(right, held));
+    // What two predictions differ by may be any number, and so may what is raised to a power.
+    let differ = op == BinaryOp::Sub && y.range.is_none() && is_prediction(right);
+    if x.range.is_none() && is_prediction(left) && (differ || op == BinaryOp::Pow) {
+        x.range = Some(Interval::REAL);
+    }
     if op == BinaryOp::Pow {
         result.cast = None;
     }
     result.range = match (left.as_tensor(), right.as_tensor()) {
         (Some(all), Some(most)) if op == BinaryOp::Sub && most.is_largest_of(all) => {
             Some(Interval::REAL.relu().neg())
+        }
+        (Some(sum), Some(product))
+            if op == BinaryOp::Sub
+                && let Some(range) = union_of(sum, product) =>
+        {
+            Some(range)
         }
         (Some(a), Some(b)) if op == BinaryOp::Mul && is_masked(a, b) => {
             range_of(op, x.range, y.range, false).map(|range| rounded(one_by_one(range), held))
@@ -167,6 +180,14 @@ fn rounded(range: Interval, dtype: Option<DType>) -> Interval {
     }
 }
 
+/// Whether a model made something, and no operation since: sums and products may be bound to each other.
+pub(crate) fn is_prediction(operand: &Value) -> bool {
+    let made = |tensor: &Rc<Tensor>| {
+        tensor.learned && tensor.source == Source::Output && tensor.what.is_none() && tensor.recipe.is_none()
+    };
+    operand.as_tensor().is_some_and(made)
+}
+
 /// The guard of an operand that was lost to rounding.
 fn lost_epsilon_of(operand: &Value) -> Option<Rc<Relation>> {
     let relation = operand.as_tensor()?.relation.as_ref()?;
@@ -224,6 +245,32 @@ fn range_of(op: BinaryOp, left: Option<Interval>, right: Option<Interval>, same:
         },
         _ => return None,
     })
+}
+
+/// `a + b - a * b` of two shares: the probability of either, which grows with both.
+fn union_of(sum: &Tensor, product: &Tensor) -> Option<Interval> {
+    let ([a, b], [c, d]) = (applied(sum, Function::Add)?, applied(product, Function::Mul)?);
+    let same = |x: &Rc<Tensor>, y: &Rc<Tensor>| Rc::ptr_eq(x, y);
+    if !(same(a, c) && same(b, d) || same(a, d) && same(b, c)) {
+        return None;
+    }
+    let is_share = |range: &Interval| range.low >= 0.0 && range.high <= 1.0;
+    let (a, b) = (a.range.filter(is_share)?, b.range.filter(is_share)?);
+    let low = a.low + b.low - a.low * b.low;
+    // It is zero where both are: the harder to reach of the two says how near it comes.
+    let low_end = a.low_end.min(b.low_end);
+    Some(Interval { low, low_end, ..Interval::closed(0.0, 1.0) })
+}
+
+/// The two tensors that a function was applied to last.
+fn applied(tensor: &Tensor, function: Function) -> Option<[&Rc<Tensor>; 2]> {
+    match &tensor.recipe()?.step {
+        Step::Apply(last, operands) if *last == function => match operands.as_slice() {
+            [Ingredient::Tensor(a), Ingredient::Tensor(b)] => Some([a, b]),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Whether zeros of a product are those of data alone, such as a mask.

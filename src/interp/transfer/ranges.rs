@@ -1,7 +1,7 @@
 //! The interval of a result, as the tables say it: written out, or a function of the operands' intervals.
 
 use super::build::is_number;
-use super::ops::with_any;
+use super::ops::{is_prediction, with_any};
 use crate::apis::{Apply, RangeFunction, RangeSpec};
 use crate::interp::Invocation;
 use crate::values::{End, Interval, Relation, Source, Tensor, Value, interval_of};
@@ -30,6 +30,12 @@ struct Operands(Vec<Value>);
 impl Operands {
     fn interval(&self, index: usize) -> Option<Interval> {
         interval_of(self.0.get(index)?)
+    }
+
+    /// The interval of an operand; what a model made and nothing is known of may be any number.
+    fn made(&self, index: usize) -> Option<Interval> {
+        let any = |value: &Value| is_prediction(value).then_some(Interval::REAL);
+        self.interval(index).or_else(|| any(self.0.get(index)?))
     }
 
     /// The interval of the first operand's squares or sizes.
@@ -65,7 +71,7 @@ macro_rules! functions {
 }
 
 functions! {
-    Abs => |x| x.squares(x.interval(0)?.abs()),
+    Abs => |x| x.squares(x.made(0)?.abs()),
     Add => |x| with_any(x.interval(0), x.interval(1), Interval::add),
     Any => |x| x.0.iter().any(can_be_any).then_some(Interval::REAL),
     CeilAt => |x| bounded(x, None, Some(1)),
@@ -75,8 +81,8 @@ functions! {
     Cos => |_| Some(Interval::closed(-1.0, 1.0)),
     Div => |x| Some(x.interval(0)?.div(&x.interval(1)?)),
     Elu => elu,
-    Exp => |x| Some(x.interval(0)?.exp()),
-    Expm1 => |x| Some(x.interval(0)?.exp().sub(&Interval::point(1.0))),
+    Exp => |x| Some(x.made(0)?.exp()),
+    Expm1 => |x| Some(x.made(0)?.exp().sub(&Interval::point(1.0))),
     Filled => filled,
     FloorAt => |x| bounded(x, Some(1), None),
     Largest => |x| x.interval(0),
@@ -92,7 +98,7 @@ functions! {
     Min => |x| Some(x.interval(0)?.min(&x.interval(1)?)),
     Mul => |x| with_any(x.interval(0), x.interval(1), Interval::mul),
     Neg => |x| Some(x.interval(0)?.neg()),
-    Norm => |x| Some(x.interval(0)?.norm()),
+    Norm => |x| Some(x.made(0)?.norm()),
     Normalized => normalized,
     OptionalMax => |x| extreme(x, Interval::max),
     OptionalMin => |x| extreme(x, Interval::min),
@@ -102,14 +108,14 @@ functions! {
     Product => product,
     QuotientOrZero => quotient_or_zero,
     Reciprocal => |x| Some(Interval::point(1.0).div(&x.interval(0)?)),
-    Relu => |x| Some(x.interval(0)?.relu()),
+    Relu => |x| Some(x.made(0)?.relu()),
     Same => |x| x.interval(0),
     Scaled => |x| Some(x.interval(0)?.join(&Interval::point(0.0)).sum()),
     Scattered => scattered,
     Share => share,
     Sin => |_| Some(Interval::closed(-1.0, 1.0)),
     Sqrt => |x| Some(x.interval(0)?.sqrt()),
-    Square => |x| x.squares(x.interval(0)?.square()),
+    Square => |x| x.squares(x.made(0)?.square()),
     Sub => |x| with_any(x.interval(0), x.interval(1), Interval::sub),
     Sum => sum,
     Tanh => |x| Some(x.interval(0).unwrap_or(Interval::REAL).tanh()),
@@ -261,7 +267,7 @@ fn padded(x: &Operands) -> Option<Interval> {
 
 fn pow(x: &Operands) -> Option<Interval> {
     match (x.number(1), x.number(0)) {
-        (Some(exponent), _) => x.squares(x.interval(0)?.pow(exponent)),
+        (Some(exponent), _) => x.squares(x.made(0)?.pow(exponent)),
         (None, Some(base)) if base > 0.0 => Some(Interval::POSITIVE),
         _ => None,
     }

@@ -102,6 +102,13 @@ pub(crate) fn expand(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(kept(interp, &tensor).with_shape(shape))
 }
 
+/// `expand_as`, `view_as`: of the other tensor it takes nothing but the shape.
+pub(crate) fn shaped_as(interp: &mut Interp, call: &Invocation) -> Value {
+    let (tensor, other) = (first(interp, call), call.nth(1));
+    let shape = other.as_tensor().and_then(|other| other.shape.clone());
+    Value::tensor(kept(interp, &tensor).with_shape(shape))
+}
+
 pub(crate) fn unflatten(interp: &mut Interp, call: &Invocation) -> Value {
     let (axis, sizes) = (axis(call, Slot::Dim, 0), ints_from(interp, call, 2));
     reshaped(interp, call, |shape| dims::unflatten(shape, axis?, &sizes?))
