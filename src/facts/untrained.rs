@@ -139,7 +139,9 @@ impl Script<'_> {
         let here = self.rehearsal.heap.get(layer);
         let shared = here.attrs.iter().any(|(name, value)| name == "weight" && !value.is_unknown());
         here.module().is_some_and(|module| {
-            matches!(module.weights, Learned::Own(_)) && module.frozen != Some(true) && !shared
+            matches!(module.weights, Learned::Own(own) if own != Some(0))
+                && module.frozen != Some(true)
+                && !shared
         })
     }
 

@@ -13,6 +13,8 @@ use std::rc::Rc;
 /// What a function that nobody calls gives to a loss.
 pub(crate) struct Offered {
     pub loss: Rc<Tensor>,
+    /// The function is a forward, and whoever uses it says what is made of its output.
+    pub of_layer: bool,
 }
 
 /// Losses are looked for in tuples, lists and dictionaries so deep.
@@ -90,9 +92,10 @@ impl Interp<'_> {
         let mut losses = Vec::new();
         self.tensors_with_hazards(result, DEEPEST, &mut losses);
         let place = Place::new(key.file, definition.name_span);
+        let of_layer = !self.is_loss(key, definition);
         for loss in losses {
             let confidence = loss.confidence;
-            self.observe(place, Offered { loss }, confidence);
+            self.observe(place, Offered { loss, of_layer }, confidence);
         }
     }
 

@@ -97,8 +97,26 @@ impl<'p> Interp<'p> {
 
     /// `model.load_state_dict(...)`
     pub(super) fn restore(&mut self, target: &Value, place: Place) {
-        let Some(object) = target.as_obj() else { return };
-        let objects = descendants(&self.heap, object).union(&ObjSet::one(object));
+        let objects = match target.bare() {
+            Value::Obj(object) => descendants(&self.heap, *object).union(&ObjSet::one(*object)),
+            // `target.data.copy_(source)`: the owners are those from which its data were taken.
+            Value::Tensor(data) => owners_of_data(data),
+            Value::Params(params) => params.owners.clone(),
+            _ => return,
+        };
+        if objects.is_empty() {
+            return;
+        }
         self.event(place, Effect::Restore { objects }, Confidence::High);
     }
+}
+
+/// The modules of whose parameters a tensor is the data, or which it is itself.
+fn owners_of_data(data: &Tensor) -> ObjSet {
+    let cut = data.detach_points.iter().flat_map(|points| points.iter().map(|point| point.lost.clone()));
+    let live = match &data.graph {
+        Graph::Live(nodes) => Some(nodes.leaves.clone()),
+        _ => None,
+    };
+    cut.chain(live).fold(ObjSet::default(), |all, owners| all.union(&owners))
 }

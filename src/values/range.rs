@@ -198,6 +198,17 @@ impl Interval {
         )
     }
 
+    /// The same, of which nobody knows whether it ever comes to its end at zero.
+    pub fn never_at_zero(&self) -> Interval {
+        let end = |value: f64, end: End| if value == 0.0 { End::Open } else { end };
+        Interval { low_end: end(self.low, self.low_end), high_end: end(self.high, self.high_end), ..*self }
+    }
+
+    /// A positive number raised to this.
+    pub fn raised(&self, base: f64) -> Interval {
+        self.mul(&Interval::point(base.ln())).exp()
+    }
+
     /// Raised to a known power.
     pub fn pow(&self, exponent: f64) -> Interval {
         if exponent == 0.5 {

@@ -37,7 +37,10 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
     let mut found = Vec::new();
     for (at, sight) in script.sightings() {
         let Sight::Backward { loss, .. } = sight else { continue };
-        let beside = |step: &&Stepping| at.loops.last().is_none_or(|id| step.loops.contains(id));
+        // What only wakes autograd up, before any loop, is nobody's loss.
+        let alone = |step: &&Stepping| !loss.is_leaf || step.loops.is_empty();
+        let beside =
+            |step: &&Stepping| at.loops.last().map_or_else(|| alone(step), |id| step.loops.contains(id));
         let mut optimizers = stepping.iter().filter(beside);
         let Some(first) = optimizers.next() else { continue };
         // A leaf has nothing behind it, whatever an optimizer owns.

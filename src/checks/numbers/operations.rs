@@ -122,15 +122,14 @@ pub(super) fn unsafe_operations(script: &Script, fault: Fault) -> Vec<UnsafeOper
         Sight::Backward { loss, .. } | Sight::Walked { loss } => Some((at, loss)),
         _ => None,
     });
-    let offered = script.observed::<Offered>().map(|(at, offered)| (at, &offered.loss));
-    let all = walked.map(|(at, loss)| (at, loss, true)).chain(offered.map(|(at, loss)| (at, loss, false)));
-    for (at, loss, is_walked) in all {
+    let offered = script.observed::<Offered>().map(|(at, offered)| (at, &offered.loss, Some(offered)));
+    for (at, loss, offered) in walked.map(|(at, loss)| (at, loss, None)).chain(offered) {
         let hazards: &[Hazard] = loss.hazards.as_deref().unwrap_or_default();
         for (index, hazard) in hazards.iter().enumerate() {
             // Of several things to say of one operation, the first is said.
             let told =
                 hazards[..index].iter().any(|other| other.place == hazard.place && fault_of(other).is_some());
-            let counts = is_walked || is_told_enough(hazard);
+            let counts = offered.is_none_or(|offered| is_told_enough(hazard, offered));
             if told || !counts || fault_of(hazard) != Some(fault) || !seen.insert(hazard.place) {
                 continue;
             }
@@ -141,10 +140,12 @@ pub(super) fn unsafe_operations(script: &Script, fault: Fault) -> Vec<UnsafeOper
 }
 
 /// Whether enough is known of an operation in a loss that nobody calls here. Who takes a logarithm of what may be
-/// any number, or an inverse, knows bounds that the caller keeps.
-fn is_told_enough(hazard: &Hazard) -> bool {
+/// any number, divides by it, or takes an inverse, knows bounds that the caller keeps.
+fn is_told_enough(hazard: &Hazard, offered: &Offered) -> bool {
     match hazard.kind {
+        HazardKind::Division | HazardKind::WrittenOut if offered.of_layer => false,
         HazardKind::InverseTrig => hazard.range.low.is_finite() && hazard.range.high.is_finite(),
+        HazardKind::Division => hazard.range.low >= -WRONG_SIDE || hazard.range.high <= WRONG_SIDE,
         HazardKind::Log | HazardKind::Root | HazardKind::Power => hazard.range.low >= -WRONG_SIDE,
         HazardKind::Inverse(_) => false,
         _ => true,

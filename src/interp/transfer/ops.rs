@@ -46,8 +46,9 @@ pub fn binary(
     let held = result.dtype.or(result.cast).or_else(single);
     let (mut x, y) = (settled(left, held), settled(right, held));
     // What two predictions differ by may be any number, and so may what is raised to a power.
-    let differ = op == BinaryOp::Sub && y.range.is_none() && is_prediction(right);
-    if x.range.is_none() && is_prediction(left) && (differ || op == BinaryOp::Pow) {
+    let is_raised = op == BinaryOp::Pow && x.range.is_none() && is_prediction(left);
+    let differ = op == BinaryOp::Sub && [&x, &y].iter().all(|side| side.range.is_none());
+    if is_raised || differ && is_prediction(left) && is_prediction(right) {
         x.range = Some(Interval::REAL);
     }
     if op == BinaryOp::Pow {
@@ -68,7 +69,8 @@ pub fn binary(
         }
         _ => range_of(op, x.range, y.range, same_operand).map(|range| {
             let squares = op == BinaryOp::Pow || (op == BinaryOp::Mul && same_operand);
-            let base = left.as_tensor().filter(|_| squares);
+            let range = if is_raised { range.never_at_zero() } else { range };
+            let base = left.as_tensor().filter(|_| squares && !is_raised);
             rounded(base.map_or(range, |base| base.of_squares(range)), held)
         }),
     };
@@ -303,7 +305,7 @@ pub(crate) fn with_any(
 fn power(base: &Interval, exponent: &Interval) -> Option<Interval> {
     match (base.as_point(), exponent.as_point()) {
         (_, Some(exponent)) => Some(base.pow(exponent)),
-        (Some(base), _) if base > 0.0 => Some(Interval::POSITIVE),
+        (Some(base), _) if base > 0.0 => Some(exponent.raised(base)),
         _ => None,
     }
 }

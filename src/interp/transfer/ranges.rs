@@ -38,6 +38,15 @@ impl Operands {
         self.interval(index).or_else(|| any(self.0.get(index)?))
     }
 
+    /// The interval of sizes or powers of the first operand. That nothing is known of it is no sign that it comes
+    /// to zero: it may be the deviation that a model gives.
+    fn sizes(&self, of: impl Fn(&Interval) -> Interval) -> Option<Interval> {
+        if let Some(range) = self.interval(0) {
+            return self.squares(of(&range));
+        }
+        self.made(0).map(|any| of(&any).never_at_zero())
+    }
+
     /// The interval of the first operand's squares or sizes.
     fn squares(&self, range: Interval) -> Option<Interval> {
         Some(self.0.first()?.as_tensor().map_or(range, |tensor| tensor.of_squares(range)))
@@ -71,7 +80,7 @@ macro_rules! functions {
 }
 
 functions! {
-    Abs => |x| x.squares(x.made(0)?.abs()),
+    Abs => |x| x.sizes(Interval::abs),
     Add => |x| with_any(x.interval(0), x.interval(1), Interval::add),
     Any => |x| x.0.iter().any(can_be_any).then_some(Interval::REAL),
     CeilAt => |x| bounded(x, None, Some(1)),
@@ -98,7 +107,7 @@ functions! {
     Min => |x| Some(x.interval(0)?.min(&x.interval(1)?)),
     Mul => |x| with_any(x.interval(0), x.interval(1), Interval::mul),
     Neg => |x| Some(x.interval(0)?.neg()),
-    Norm => |x| Some(x.made(0)?.norm()),
+    Norm => |x| Some(x.interval(0)?.norm()),
     Normalized => normalized,
     OptionalMax => |x| extreme(x, Interval::max),
     OptionalMin => |x| extreme(x, Interval::min),
@@ -115,7 +124,7 @@ functions! {
     Share => share,
     Sin => |_| Some(Interval::closed(-1.0, 1.0)),
     Sqrt => |x| Some(x.interval(0)?.sqrt()),
-    Square => |x| x.squares(x.made(0)?.square()),
+    Square => |x| x.sizes(Interval::square),
     Sub => |x| with_any(x.interval(0), x.interval(1), Interval::sub),
     Sum => sum,
     Tanh => |x| Some(x.interval(0).unwrap_or(Interval::REAL).tanh()),
@@ -267,8 +276,10 @@ fn padded(x: &Operands) -> Option<Interval> {
 
 fn pow(x: &Operands) -> Option<Interval> {
     match (x.number(1), x.number(0)) {
-        (Some(exponent), _) => x.squares(x.made(0)?.pow(exponent)),
-        (None, Some(base)) if base > 0.0 => Some(Interval::POSITIVE),
+        (Some(exponent), _) => x.sizes(|base| base.pow(exponent)),
+        (None, Some(base)) if base > 0.0 => {
+            Some(x.interval(1).map_or(Interval::POSITIVE, |to| to.raised(base)))
+        }
         _ => None,
     }
 }
