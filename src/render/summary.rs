@@ -14,17 +14,17 @@ pub fn summary(outcome: &Outcome, color: bool) -> String {
         _ => paint(&found(outcome), BOLD, color),
     };
     if outcome.hidden > 0 {
-        let shows = "`--pedantic` shows notes and low confidence";
+        let shows = "`--pedantic` shows notes and low-confidence findings";
         text.push_str(&format!("; {} hidden ({shows})", plural(outcome.hidden, "finding")));
     }
     if outcome.known > 0 {
-        text.push_str(&format!("; {} known before", plural(outcome.known, "finding")));
+        text.push_str(&format!("; {} already known", plural(outcome.known, "finding")));
     }
     if outcome.suppressed > 0 {
-        text.push_str(&format!("; {} silenced by comments", outcome.suppressed));
+        text.push_str(&format!("; {} suppressed by comments", outcome.suppressed));
     }
     if outcome.files.incomplete > 0 {
-        text.push_str(&format!("; {} rehearsed only in part", plural(outcome.files.incomplete, "file")));
+        text.push_str(&format!("; {} only partly analyzed", plural(outcome.files.incomplete, "file")));
     }
     let unjudged = outcome.coverage.unjudged.len();
     if unjudged > 0 {

@@ -49,7 +49,7 @@ fn name(path: &str) -> &str {
 /// What is wrong with the fixes of a folder, if anything is.
 fn objections(repaired: &Repaired) -> Vec<String> {
     // A script with a second fault may refuse the fix of the first; but a fix has to do what it says.
-    let idle = repaired.refused.iter().filter(|one| !one.why.contains("bring a finding"));
+    let idle = repaired.refused.iter().filter(|one| !one.why.contains("introduce another finding"));
     let refused = idle.map(|one| {
         let (path, line, rule, why) = (&one.path, one.line, one.rule, &one.why);
         format!("{path}:{line}: the fix of {rule} does not hold: {why}")
@@ -226,7 +226,7 @@ fn what_does_harm_is_taken_back_and_the_rest_stays() {
     assert_eq!(
         why,
         [
-            ("a.py", 3, "it would bring a finding of unsafe-division"),
+            ("a.py", 3, "it would introduce another finding: unsafe-division"),
             ("b.py", 2, "the script would no longer parse")
         ]
     );

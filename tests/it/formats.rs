@@ -187,7 +187,7 @@ BAD_DIVISION breaks the run%0Anote.ipynb:cell 2:2:7: set here%0Aevery step%0Ahel
     let shown = String::from_utf8(findings(&outcome, Format::Github, false)).unwrap();
     assert!(shown.starts_with("::error file=train.py,line=15,"), "{shown}");
     assert_eq!(shown.matches("::warning ").count(), 10);
-    let rest = "::group::3 findings more than GitHub annotates\n\
+    let rest = "::group::3 findings beyond GitHub's annotation limit\n\
                 train.py:12:1: warning[unsafe-division] BAD_DIVISION breaks the run\n";
     assert!(shown.contains(rest) && shown.ends_with("::endgroup::\n"), "{shown}");
 }
