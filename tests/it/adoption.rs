@@ -333,7 +333,10 @@ fn comments_are_written_beside_the_findings() {
     let ran = project.run(&["check", "--add-ignore=known before"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "ignored 12 findings in 3 files\n"), "{ran:?}");
     let after = project.run(&["check"]);
-    assert_eq!((after.code, after.stdout.as_str()), (0, "no findings in 3 files; 12 suppressed by comments\n"));
+    assert_eq!(
+        (after.code, after.stdout.as_str()),
+        (0, "no findings in 3 files; 12 suppressed by comments\n")
+    );
     let written = project.read("windows.py");
     let line = "total += loss_0  # trainlint: ignore[retained-graph] -- known before\r\n";
     assert!(written.contains(line) && !written.replace("\r\n", "").contains('\n'), "{written}");

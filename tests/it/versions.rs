@@ -38,7 +38,11 @@ fn a_pin_outside_of_the_window_is_a_conflict() {
     let project = Project::new().file("requirements.txt", "torch==1.4.0\n").file("train.py", MODERN);
     let ran = project.run(&["versions"]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stdout.contains("2.0.1 or newer, but the pinned version is outside this range"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("2.0.1 or newer, but the pinned version is outside this range"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]

@@ -100,7 +100,10 @@ fn scaled_gradients_are_divided_before_anything_else() {
     says(&bypassed, "training ends with NaN or inf");
     let stale = judge(&step(Optimizer::Sgd, 0.1, round(&[Clear, ScaledBackward, ScaledStep]), right), SEED);
     assert_eq!(stale.verdict, Verdict::Confirmed);
-    says(&stale, "the run crashes in iteration 2: `step()` has already been called since the last `update()`");
+    says(
+        &stale,
+        "the run crashes in iteration 2: `step()` has already been called since the last `update()`",
+    );
 }
 
 #[test]
@@ -152,7 +155,10 @@ fn what_a_framework_refuses_is_no_proof() {
     let script = Training { elements: 10, ..Training::default() };
     let judged = judge(&step(Optimizer::Sgd, 0.1, script, Training::default()), SEED);
     assert_eq!(judged.verdict, Verdict::Measured);
-    says(&judged, "the run crashes in iteration 1: grad can be implicitly created only for scalar outputs, not for 10 elements");
+    says(
+        &judged,
+        "the run crashes in iteration 1: grad can be implicitly created only for scalar outputs, not for 10 elements",
+    );
 }
 
 #[test]

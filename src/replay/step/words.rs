@@ -44,7 +44,7 @@ fn stand_in(step: &Step) -> String {
         .dropout
         .map_or_else(String::new, |share| format!(" with dropout {}", share.value()));
     format!(
-        "a {FEATURES}-{HIDDEN}-{HIDDEN}-{outputs} MLP{drops}, {ROUNDS} iterations of {name} with learning rate {rate} ({given}), \
+        "an {FEATURES}-{HIDDEN}-{HIDDEN}-{outputs} MLP{drops}, {ROUNDS} iterations of {name} with learning rate {rate} ({given}), \
          {RUNS} runs"
     )
 }
