@@ -335,7 +335,7 @@ fn comments_are_written_beside_the_findings() {
     let after = project.run(&["check"]);
     assert_eq!(
         (after.code, after.stdout.as_str()),
-        (0, "no findings in 3 files; 12 suppressed by comments\n")
+        (0, "no findings in 3 files; 12 suppressed by comments; 6 training steps judged\n")
     );
     let written = project.read("windows.py");
     let line = "total += loss_0  # trainlint: ignore[retained-graph] -- known before\r\n";

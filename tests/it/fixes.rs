@@ -144,7 +144,8 @@ fn the_report_says_what_can_be_fixed() {
     let ran = project.run(&["check"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stdout.contains("= fix available: insert `optimizer.zero_grad()` before the backward pass"));
-    assert!(ran.stdout.ends_with("1 fixable with `--fix`\n"), "{ran:?}");
+    let next = "`trainlint explain missing-zero-grad` explains the rule, `trainlint confirm` shows findings happening\n";
+    assert!(ran.stdout.ends_with(&format!("1 fixable with `--fix`\n{next}")), "{ran:?}");
     let json = project.run(&["check", "--output-format", "json"]).stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let fix = &json["findings"][0]["fix"];

@@ -117,7 +117,7 @@ fn the_summary_says_what_is_not_shown() {
     );
     assert_eq!(
         summary(&outcome, false),
-        "found 1 error and 1 warning in 1 file; 2 findings hidden (`--pedantic` shows notes and low-confidence findings); \
+        "found 1 error and 1 warning in 1 of 2 files; 2 findings hidden (`--pedantic` shows notes and low-confidence findings); \
          1 suppressed by comments; 1 file only partly analyzed\n"
     );
     let counted = "1  missing-zero-grad  gradients are never zeroed between optimizer steps\n\
