@@ -50,7 +50,7 @@ pub(crate) fn clean(given: Option<&Path>, output: &Output) -> anyhow::Result<u8>
     match remove(&folder).with_context(|| format!("{shown} can't be removed"))? {
         true => output.out(format!("removed {shown}\n").as_bytes())?,
         false => {
-            output.out(format!("removed the cache in {shown}; other files in it were kept\n").as_bytes())?
+            output.out(format!("removed the cache in {shown}; other files in it were kept\n").as_bytes())?;
         }
     }
     Ok(CLEAN)

@@ -154,7 +154,7 @@ fn same_loop(a: &At, b: &At) -> bool {
 
 /// Whether a forward gives something with a graph, on its own or in a list or a dictionary.
 fn is_live(heap: &Heap, value: &Value) -> bool {
-    let any = |values: &[Value]| values.iter().any(|value| is_live_itself(value));
+    let any = |values: &[Value]| values.iter().any(is_live_itself);
     match value {
         Value::Obj(object) => match &heap.get(*object).state {
             State::List(items) => {
