@@ -42,7 +42,7 @@ keys() {
   done
 }
 saved() { keys Escape :w Enter; until_holds "saved: $1" grep -qF -- "$1" "$script"; }
-message='this step applies the gradients of earlier batches again'
+message='gradients accumulate across steps: this step re-applies those of earlier batches'
 
 export HOME=$home PATH="$home/bin:$PATH" TERM=tmux-256color LC_ALL=C.UTF-8 XDG_CONFIG_HOME="$home/.config" XDG_CACHE_HOME="$home"
 unset XDG_RUNTIME_DIR

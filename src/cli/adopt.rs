@@ -35,7 +35,7 @@ const LARGEST: u64 = 256 << 20;
 
 fn read(path: &Path) -> anyhow::Result<Baseline> {
     let context =
-        || format!("{}: the baseline can't be read (`--write-baseline` writes one)", path.display());
+        || format!("{}: the baseline can't be read (`--write-baseline` creates one)", path.display());
     let text = String::from_utf8(read_regular(path, LARGEST).with_context(context)?).with_context(context)?;
     Baseline::parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
 }
@@ -81,7 +81,7 @@ fn since(revision: &str, request: &Request, outcome: &mut Outcome, output: &Outp
         // What is wrong there can't be repaired any more, and must not stand in the way of the change.
         Err(error) => {
             let why = before.plain(&error.to_string());
-            output.complain("warning", &format!("nothing is known of the base revision: {why}"));
+            output.complain("warning", &format!("the base revision can't be analyzed: {why}"));
         }
     }
     Ok(())

@@ -12,18 +12,18 @@ use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Reads Python training scripts, rehearses them, and reports what would waste the GPU run.
+/// A static analyzer for Python training scripts: finds the bugs that waste a GPU run, before the run.
 ///
-/// Nothing is executed, and nothing goes over the network.
+/// It never executes your code and never opens a network connection.
 #[derive(Debug, Parser)]
 #[command(name = "trainlint", version, max_term_width = 100, propagate_version = false)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub command: Command,
 
-    /// When to colour the output.
+    /// When to color the output.
     ///
-    /// `auto` colours on a terminal, and heeds NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and TERM.
+    /// `auto` uses color on a terminal, and respects NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and TERM.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorWhen,
 }
@@ -39,38 +39,38 @@ pub(crate) enum ColorWhen {
 pub(crate) enum Command {
     /// Check scripts and notebooks.
     Check(Box<CheckArgs>),
-    /// Check scripts, and run what the findings are about, to see them happen.
+    /// Check scripts, then run each finding's computation in isolation to confirm it.
     Confirm(Box<ConfirmArgs>),
-    /// Write what can be run of the findings into a plan, for `trainlint replay` on another machine.
+    /// Write a replay plan of the findings, for `trainlint replay` on another machine.
     Plan(Box<PlanArgs>),
-    /// Run a plan, and write what came out.
+    /// Run a replay plan and write the results.
     Replay(ReplayArgs),
-    /// Show what came out of a plan.
+    /// Show the results of a replay.
     Report(ReportArgs),
     /// The process in which a plan runs.
     #[command(hide = true)]
     ReplayWorker(WorkerArgs),
     /// List the rules.
     Rules(RulesArgs),
-    /// Show the page of a rule.
+    /// Show a rule's documentation.
     Explain(ExplainArgs),
-    /// Show what is known of the values of a line, and what is not, and since where.
+    /// Show what the analysis knows about the values on a line, and where unknown values come from.
     ///
-    /// A line that is reached on several ways is shown for each where they differ; of a loop's passes the last
-    /// one counts.
+    /// A line reached on several paths is shown once per path if they differ; for loops, the last iteration
+    /// is shown.
     Reveal(RevealArgs),
-    /// Show the releases of the frameworks that have all that a project uses, and what it asks for.
+    /// Show which framework releases provide everything a project uses, and which it requires.
     ///
-    /// A folder that says what it asks for is a project of its own. Exits with 1 where no release has all, or none of
-    /// those that are asked for.
+    /// A folder with its own requirements is a separate project. Exits with 1 if no release, or none of the required
+    /// ones, provides everything.
     Versions(VersionsArgs),
-    /// Check what an editor holds: the language server, over stdin and stdout.
+    /// Run the language server over stdio.
     Server(ServerArgs),
-    /// Remove what was kept of earlier runs.
+    /// Remove the cache.
     Clean(CleanArgs),
-    /// Write what a shell needs to complete commands, flags and rules.
+    /// Generate shell completions for commands, flags and rules.
     Completions(CompletionsArgs),
-    /// Write a page of the manual.
+    /// Generate a man page.
     Man(ManArgs),
     /// Print the version.
     Version,
@@ -81,7 +81,7 @@ pub(crate) struct CheckArgs {
     /// Files and folders to check; `-` reads a script from stdin. [default: .]
     pub paths: Vec<PathBuf>,
 
-    /// How to write the findings.
+    /// Output format of the findings.
     #[arg(
         long,
         value_name = "FORMAT",
@@ -92,115 +92,115 @@ pub(crate) struct CheckArgs {
     )]
     pub output_format: Format,
 
-    /// Write the findings to a file, too; may be given several times, such as `sarif=out.sarif`.
+    /// Also write the findings to a file, e.g. `sarif=out.sarif`; can be repeated.
     #[arg(long, value_name = "FORMAT=PATH", value_parser = Report::parse, help_heading = "Output")]
     pub report: Vec<Report>,
 
-    /// Count the findings of each rule instead of listing them (formats for people only).
+    /// Show the number of findings per rule instead of the findings (human-readable formats only).
     #[arg(long, help_heading = "Output")]
     pub statistics: bool,
 
-    /// Say of each training step that was not judged what would have to be known (formats for people only).
+    /// Explain which training steps could not be judged, and why (human-readable formats only).
     #[arg(short, long, help_heading = "Output")]
     pub verbose: bool,
 
-    /// List the files that would be checked, and stop.
+    /// List the files that would be checked, and exit.
     #[arg(long, conflicts_with = "show_settings", help_heading = "Output")]
     pub show_files: bool,
 
-    /// Show the settings in force for the first path, and stop.
+    /// Show the effective settings for the first path, and exit.
     #[arg(long, help_heading = "Output")]
     pub show_settings: bool,
 
-    /// Exit with 0 although there are findings; failures still exit with 2.
+    /// Exit with 0 even if there are findings; failures still exit with 2.
     #[arg(long, help_heading = "Output")]
     pub exit_zero: bool,
 
-    /// Never draw a progress bar.
+    /// Do not show a progress bar.
     #[arg(long, help_heading = "Output")]
     pub no_progress: bool,
 
-    /// Put the safe fixes into the files, and report what is left.
+    /// Apply safe fixes, then report the remaining findings.
     #[arg(long, help_heading = "Fixes")]
     pub fix: bool,
 
-    /// Fix what is unsafe, too, with `--fix`, `--fix-only` or `--diff`: read what such a fix changes.
+    /// Include unsafe fixes in `--fix`, `--fix-only` or `--diff`; review what they change.
     #[arg(long, help_heading = "Fixes")]
     pub unsafe_fixes: bool,
 
-    /// Put the fixes into the files, and neither report what is left nor fail because of it.
+    /// Apply fixes without reporting remaining findings, and exit with 0 even if there are any.
     #[arg(long, help_heading = "Fixes")]
     pub fix_only: bool,
 
-    /// Write what would be fixed to stdout as a unified diff, and leave the files as they are.
+    /// Print the fixes as a unified diff without changing any files.
     #[arg(long, help_heading = "Fixes")]
     pub diff: bool,
 
-    /// Report only what this file does not know; `--write-baseline` writes it. `baseline` in the configuration
-    /// says the same.
+    /// Report only findings that are not in this baseline; `--write-baseline` creates it. Also `baseline` in the
+    /// configuration.
     #[arg(long, value_name = "FILE", help_heading = "Adoption")]
     pub baseline: Option<PathBuf>,
 
-    /// Write everything that is found into a file, as known from now on, and exit with 0.
+    /// Write all current findings to a baseline file, and exit with 0.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fix", "fix_only", "diff"], help_heading = "Adoption")]
     pub write_baseline: Option<PathBuf>,
 
-    /// Report only what lies on lines that changed since a revision of git, and what else the change has caused.
+    /// Report only findings on lines changed since a git revision, and findings elsewhere that the change caused.
     ///
-    /// Counts from the last commit that the revision and the working tree have in common.
+    /// Compares with the merge base of the revision and the working tree.
     #[arg(long, value_name = "REV", conflicts_with_all = ["write_baseline", "fix", "fix_only", "diff", "stdin_filename"], help_heading = "Adoption")]
     pub diff_base: Option<String>,
 
-    /// Write a comment that ignores it beside each finding, with a reason if one is given.
+    /// Add an ignore comment to each finding, with an optional reason.
     #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true, default_missing_value = "",
           value_parser = one_line, conflicts_with_all = ["write_baseline", "fix", "fix_only", "diff", "stdin_filename"],
           help_heading = "Adoption")]
     pub add_ignore: Option<String>,
 
-    /// Rules and groups to check, and no others; `ALL` for every rule.
+    /// Check only these rules and groups; `ALL` selects every rule.
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
     pub select: Option<Vec<Selector>>,
 
-    /// Rules and groups to check on top of those selected.
+    /// Rules and groups to check in addition to those selected.
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
     pub extend_select: Vec<Selector>,
 
-    /// Rules and groups to leave out.
+    /// Rules and groups to disable.
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
     pub ignore: Vec<Selector>,
 
-    /// Rules and groups to leave out in some files, such as `tests/**:memory,unsafe-division`.
+    /// Rules and groups to disable in matching files, e.g. `tests/**:memory,unsafe-division`.
     #[arg(long, value_name = "GLOB:RULES", value_parser = per_file_ignore, help_heading = "Rules")]
     pub per_file_ignores: Vec<(String, Vec<Selector>)>,
 
-    /// The least confidence of a finding that is shown: `high`, `medium` or `low`. [default: medium]
+    /// Minimum confidence of the findings to show: `high`, `medium` or `low`. [default: medium]
     #[arg(long, value_name = "CONFIDENCE", value_parser = parse_confidence, help_heading = "Rules")]
     pub min_confidence: Option<Confidence>,
 
-    /// Show notes and findings of low confidence, too.
+    /// Also show notes and low-confidence findings.
     #[arg(long, help_heading = "Rules")]
     pub pedantic: bool,
 
     #[command(flatten)]
     pub target: TargetArgs,
 
-    /// Names and globs to leave out, instead of the usual ones.
+    /// Names and globs to exclude, instead of the defaults.
     #[arg(long, value_name = "GLOBS", value_delimiter = ',', value_parser = read_glob, help_heading = "Files")]
     pub exclude: Option<Vec<String>>,
 
-    /// Names and globs to leave out, on top of those excluded.
+    /// Names and globs to exclude, in addition to those excluded already.
     #[arg(long, value_name = "GLOBS", value_delimiter = ',', value_parser = read_glob, help_heading = "Files")]
     pub extend_exclude: Vec<String>,
 
-    /// Leave out excluded files even where they are named on the command line.
+    /// Apply excludes even to files passed on the command line.
     #[arg(long, help_heading = "Files")]
     pub force_exclude: bool,
 
-    /// The name that a script from stdin goes by.
+    /// Path to report for a script read from stdin.
     #[arg(long, value_name = "PATH", help_heading = "Files")]
     pub stdin_filename: Option<PathBuf>,
 
-    /// Number of threads; 0 for as many as the machine has.
+    /// Number of threads; 0 uses all cores.
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Miscellaneous")]
     pub threads: usize,
 
@@ -211,18 +211,18 @@ pub(crate) struct CheckArgs {
 // No documentation: it would take the place of that of the command that this is part of.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct CacheArgs {
-    /// Neither use results of earlier runs nor keep those of this one.
+    /// Do not read or write the cache.
     #[arg(long, env = "TRAINLINT_NO_CACHE", value_parser = FalseyValueParser::new(), help_heading = "Miscellaneous")]
     pub no_cache: bool,
 
-    /// Where results are kept. [default: .trainlint_cache in the root of the project]
+    /// Cache directory. [default: .trainlint_cache in the root of the project]
     #[arg(long, value_name = "FOLDER", env = "TRAINLINT_CACHE_DIR", help_heading = "Miscellaneous")]
     pub cache_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CleanArgs {
-    /// The cache to remove. [default: .trainlint_cache in the root of the project]
+    /// Cache directory to remove. [default: .trainlint_cache in the root of the project]
     #[arg(long, value_name = "FOLDER", env = "TRAINLINT_CACHE_DIR")]
     pub cache_dir: Option<PathBuf>,
 }
@@ -242,13 +242,13 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
-    /// The command that the page is about; trainlint itself without one.
+    /// The command to document; trainlint itself if omitted.
     pub command: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RulesArgs {
-    /// How to write the list.
+    /// Output format of the list.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub output_format: ListFormat,
 }
@@ -261,11 +261,11 @@ pub(crate) enum ListFormat {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RevealArgs {
-    /// The line, such as `train.py:12`; in a notebook the cell goes before it, as in `train.ipynb:3:12`.
+    /// The line, e.g. `train.py:12`; in a notebook with the cell number before it, e.g. `train.ipynb:3:12`.
     #[arg(value_name = "FILE:LINE", value_parser = question)]
     pub place: Question,
 
-    /// How to write what is known.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub output_format: ListFormat,
 
@@ -275,40 +275,40 @@ pub(crate) struct RevealArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct VersionsArgs {
-    /// Files and folders to look at. [default: .]
+    /// Files and folders to analyze. [default: .]
     pub paths: Vec<PathBuf>,
 
-    /// How to write what is known.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub output_format: ListFormat,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
-    /// The id of the rule, such as `missing-zero-grad`.
+    /// The rule id, e.g. `missing-zero-grad`.
     pub id: String,
 }
 
 /// What the run is meant for, and where the rest is said: flags of whatever checks scripts.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct TargetArgs {
-    /// The card that the run is meant for, such as `rtx4090`, `a100-80g` or `h200`. [default: a card of 24 GB]
+    /// Target GPU, e.g. `rtx4090`, `a100-80g` or `h200`. [default: a GPU with 24 GB]
     #[arg(long, value_name = "NAME", conflicts_with = "gpu_memory", help_heading = "The run")]
     pub gpu: Option<String>,
 
-    /// The memory of the card that the run is meant for, such as `24GiB`, `24GB`, `32000M` or `1.5T`.
+    /// Memory of the target GPU, e.g. `24GiB`, `24GB`, `32000M` or `1.5T`.
     #[arg(long, value_name = "SIZE", help_heading = "The run")]
     pub gpu_memory: Option<String>,
 
-    /// Say what a value is, over what the script says, such as `batch_size=64`.
+    /// Override a value of the script, e.g. `batch_size=64`.
     #[arg(long, value_name = "NAME=VALUE", value_parser = set_value, help_heading = "The run")]
     pub set: Vec<(String, Literal)>,
 
-    /// Use this configuration file, and no other.
+    /// Use only this configuration file.
     #[arg(long, value_name = "FILE", conflicts_with = "isolated", help_heading = "Files")]
     pub config: Option<PathBuf>,
 
-    /// Use no configuration file.
+    /// Ignore all configuration files.
     #[arg(long, help_heading = "Files")]
     pub isolated: bool,
 }
@@ -319,26 +319,26 @@ pub(crate) struct FindingArgs {
     /// Files and folders to check. [default: .]
     pub paths: Vec<PathBuf>,
 
-    /// Rules and groups to check, and no others; `ALL` for every rule.
+    /// Check only these rules and groups; `ALL` selects every rule.
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = Selector::parse, help_heading = "Rules")]
     pub select: Option<Vec<Selector>>,
 
-    /// The least confidence of a finding that is replayed: `high`, `medium` or `low`. [default: medium]
+    /// Minimum confidence of the findings to replay: `high`, `medium` or `low`. [default: medium]
     #[arg(long, value_name = "CONFIDENCE", value_parser = parse_confidence, help_heading = "Rules")]
     pub min_confidence: Option<Confidence>,
 
-    /// Replay notes and findings of low confidence, too.
+    /// Also replay notes and low-confidence findings.
     #[arg(long, help_heading = "Rules")]
     pub pedantic: bool,
 
     #[command(flatten)]
     pub target: TargetArgs,
 
-    /// Samples that are drawn for each expression.
+    /// Number of random samples per expression.
     #[arg(long, value_name = "N", default_value_t = crate::replay::plan::SAMPLES, help_heading = "The replay")]
     pub samples: u64,
 
-    /// What the samples are drawn from: the same seed gives the same ones.
+    /// Random seed of the samples.
     #[arg(long, value_name = "N", default_value_t = crate::replay::plan::SEED, help_heading = "The replay")]
     pub seed: u64,
 }
@@ -351,15 +351,15 @@ pub(crate) struct ConfirmArgs {
     #[command(flatten)]
     pub place: WhereArgs,
 
-    /// How to write what came out.
+    /// Output format of the results.
     #[arg(long, value_name = "FORMAT", default_value = "full", help_heading = "Output")]
     pub output_format: ResultFormat,
 
-    /// Write a page with a picture of each replay, too.
+    /// Also write an HTML report with a plot of each replay.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub html: Option<PathBuf>,
 
-    /// Never draw a progress bar.
+    /// Do not show a progress bar.
     #[arg(long, help_heading = "Output")]
     pub no_progress: bool,
 }
@@ -369,38 +369,38 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub findings: FindingArgs,
 
-    /// The file to write; stdout without it.
+    /// Output file. [default: stdout]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
-    /// The plan, as `trainlint plan` wrote it.
+    /// A plan written by `trainlint plan`.
     pub plan: PathBuf,
 
     #[command(flatten)]
     pub place: WhereArgs,
 
-    /// The file to write; stdout without it.
+    /// Output file. [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Write a page with a picture of each replay, too.
+    /// Also write an HTML report with a plot of each replay.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Never draw a progress bar.
+    /// Do not show a progress bar.
     #[arg(long)]
     pub no_progress: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// What came out of a plan, as `trainlint replay` wrote it.
+    /// Results written by `trainlint replay`.
     pub result: PathBuf,
 
-    /// Write a page with a picture of each replay, too.
+    /// Also write an HTML report with a plot of each replay.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
@@ -408,15 +408,15 @@ pub(crate) struct ReportArgs {
 /// Where replays run.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct WhereArgs {
-    /// Where to run: `auto` takes an NVIDIA GPU if there is one that can be used, else the CPU.
+    /// Where to run: `auto` uses an NVIDIA GPU if one is usable, else the CPU.
     #[arg(long, value_name = "WHERE", default_value = "auto", help_heading = "The replay")]
     pub backend: Backend,
 
-    /// On a GPU, compile each expression into a kernel of its own, which needs NVRTC.
+    /// On a GPU, compile each expression into its own kernel (requires NVRTC).
     #[arg(long, help_heading = "The replay")]
     pub fused: bool,
 
-    /// The library of NVRTC, where `--fused` does not find it.
+    /// Path of the NVRTC library, if `--fused` does not find it.
     #[arg(long, value_name = "FILE", requires = "fused", help_heading = "The replay")]
     pub nvrtc: Option<PathBuf>,
 }
@@ -453,7 +453,7 @@ pub(crate) enum ResultFormat {
     Full,
     /// For machines.
     Json,
-    /// SARIF 2.1.0, with what came out of each replay in the properties of its result.
+    /// SARIF 2.1.0, with replay results in the properties of each result.
     Sarif,
 }
 

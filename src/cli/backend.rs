@@ -81,7 +81,7 @@ impl Chosen {
 }
 
 fn worker() -> anyhow::Result<Command> {
-    let program = std::env::current_exe().context("the program that runs can't be found")?;
+    let program = std::env::current_exe().context("the running executable can't be found")?;
     let mut command = Command::new(program);
     command.arg("replay-worker");
     Ok(command)
@@ -150,8 +150,8 @@ mod cuda {
             Some(Ok(about)) => Ok(Told { name: about.described(), has_compiler: about.nvrtc.is_some() }),
             Some(Err(none)) => Err(Refusal { reason: none.reason, help: none.help, broken: none.broken }),
             None => Err(Refusal {
-                reason: "the process that looked for a GPU hung or died".to_owned(),
-                help: "see whether `nvidia-smi` answers".to_owned(),
+                reason: "the process that looks for a GPU hung or crashed".to_owned(),
+                help: "check whether `nvidia-smi` works".to_owned(),
                 broken: true,
             }),
         })

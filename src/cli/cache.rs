@@ -45,11 +45,13 @@ pub(crate) fn clean(given: Option<&Path>, output: &Output) -> anyhow::Result<u8>
     }
     // Whatever else is given, nothing but a cache of ours is removed.
     if folder.is_symlink() || !is_cache(&folder) {
-        bail!("{shown} is no cache of trainlint, and stays");
+        bail!("{shown} is not a trainlint cache and was not removed");
     }
     match remove(&folder).with_context(|| format!("{shown} can't be removed"))? {
         true => output.out(format!("removed {shown}\n").as_bytes())?,
-        false => output.out(format!("removed the cache in {shown}; other files in it stay\n").as_bytes())?,
+        false => {
+            output.out(format!("removed the cache in {shown}; other files in it were kept\n").as_bytes())?;
+        }
     }
     Ok(CLEAN)
 }

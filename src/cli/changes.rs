@@ -79,10 +79,10 @@ impl Changes {
 
     /// The files that an analysis reads, as they were, in a folder that goes away with the result.
     pub(crate) fn tree_before(&self) -> anyhow::Result<Before> {
-        let folder = TempDir::with_prefix("trainlint-").context("no temporary folder can be made")?;
+        let folder = TempDir::with_prefix("trainlint-").context("can't create a temporary folder")?;
         // Canonical, as git gives its own: a path is stripped of it again.
-        let root = folder.path().canonicalize().context("no temporary folder can be made")?;
-        std::fs::create_dir(root.join(".git")).context("no temporary folder can be made")?;
+        let root = folder.path().canonicalize().context("can't create a temporary folder")?;
+        std::fs::create_dir(root.join(".git")).context("can't create a temporary folder")?;
         for part in &self.parts {
             let files: Vec<(&str, &str)> = part.listed.split('\0').filter_map(listed_file).collect();
             let written = part.repository.write(&files, &root.join(&part.folder));
@@ -98,7 +98,7 @@ fn base(here: &Repository, revision: &str) -> anyhow::Result<String> {
     let wanted = format!("{revision}^{{commit}}");
     let commit = here.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted]).map_err(|_| {
         anyhow!(
-            "git knows no revision `{revision}` here (a shallow clone has only the last ones: fetch it first)"
+            "git does not know revision `{revision}` (a shallow clone lacks older commits: fetch it first)"
         )
     })?;
     let base = match here.ask(&["merge-base", commit.trim(), "HEAD"]) {

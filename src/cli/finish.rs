@@ -6,7 +6,7 @@ use super::output::Output;
 use super::{CLEAN, FAILURE, FINDINGS, reports};
 use crate::engine::Outcome;
 use crate::engine::fix::{Refused, Rewritten};
-use crate::render;
+use crate::render::{self, Format};
 use crate::source::rewrite;
 
 /// What a run has done that was to fix findings.
@@ -59,6 +59,10 @@ fn report(
     }
     text.extend(render::summary(outcome, output.color).into_bytes());
     text.extend(render::fixes(outcome, fixed, args.unsafe_fixes).into_bytes());
+    // Lists are read by scripts, too, which look for names of rules.
+    if args.output_format == Format::Full && !args.statistics && fixed.is_none() {
+        text.extend(render::next(outcome).into_bytes());
+    }
     Ok(text)
 }
 

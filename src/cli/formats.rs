@@ -22,15 +22,15 @@ impl ValueEnum for Format {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, help) = match self {
-            Format::Full => ("full", "With the code and everything that explains it"),
-            Format::Concise => ("concise", "One line each"),
-            Format::Grouped => ("grouped", "Under the name of their file"),
-            Format::Json => ("json", "One object for machines"),
-            Format::JsonLines => ("json-lines", "One object a line and a finding"),
-            Format::Sarif => ("sarif", "SARIF 2.1.0, for GitHub's code scanning and viewers"),
-            Format::Github => ("github", "Commands that annotate a run of GitHub Actions"),
-            Format::Gitlab => ("gitlab", "A code quality report of GitLab"),
-            Format::Junit => ("junit", "A report of tests, which most services show"),
+            Format::Full => ("full", "Source code, explanations and fixes"),
+            Format::Concise => ("concise", "One line per finding"),
+            Format::Grouped => ("grouped", "Grouped by file"),
+            Format::Json => ("json", "A single JSON object"),
+            Format::JsonLines => ("json-lines", "One JSON object per line, one per finding"),
+            Format::Sarif => ("sarif", "SARIF 2.1.0, for GitHub code scanning and SARIF viewers"),
+            Format::Github => ("github", "GitHub Actions annotations"),
+            Format::Gitlab => ("gitlab", "GitLab code quality report"),
+            Format::Junit => ("junit", "JUnit XML, which most CI services show"),
             Format::Rdjson => ("rdjson", "For reviewdog"),
         };
         Some(PossibleValue::new(name).help(help))

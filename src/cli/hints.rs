@@ -5,16 +5,16 @@ use std::path::Path;
 
 /// Flags of other tools, and what does the same here.
 const FOREIGN: [(&[&str], &str); 7] = [
-    (&["--format", "-f"], "`--output-format FORMAT` says how to write the findings"),
+    (&["--format", "-f"], "`--output-format FORMAT` sets the output format"),
     (&["--json"], "`--output-format json` writes JSON"),
     (&["--sarif"], "`--output-format sarif` writes SARIF, `--report sarif=PATH` into a file"),
-    (&["--output", "-o", "--output-file"], "`--report FORMAT=PATH` writes the findings into a file"),
-    (&["--disable", "--extend-ignore", "--skip"], "`--ignore RULES` leaves rules out"),
+    (&["--output", "-o", "--output-file"], "`--report FORMAT=PATH` writes the findings to a file"),
+    (&["--disable", "--extend-ignore", "--skip"], "`--ignore RULES` disables rules"),
+    (&["--enable", "--rule", "--rules"], "`--select RULES` selects rules, `--extend-select` adds more"),
     (
-        &["--enable", "--rule", "--rules"],
-        "`--select RULES` checks some rules, `--extend-select` more of them",
+        &["--quiet", "-q"],
+        "`--output-format concise` prints one line per finding, `--no-progress` hides the progress bar",
     ),
-    (&["--quiet", "-q"], "`--output-format concise` writes a line a finding, `--no-progress` draws no bar"),
 ];
 
 /// Commands of other tools that check.

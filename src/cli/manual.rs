@@ -9,127 +9,128 @@ const INTRODUCTION: &str = "\
 
 Written by `UPDATE=1 cargo test` from the definitions of the flags; do not edit.
 
-Exit codes: 0 nothing found, 1 findings, 2 trainlint could not do what it was asked to (a wrong
-flag or configuration, a path that does not exist, a file named on the command line that can't be
-read, no readable file at all, or an internal error). A file found in a folder that can't be read
-is reported on stderr, and the run goes on. Results go to stdout and everything else to stderr.
+Exit codes: 0 no findings, 1 findings, 2 an error (an invalid flag or configuration, a path that
+does not exist, a file passed on the command line that can't be read, no readable file at all, or an
+internal error). If a file found in a folder can't be read, it is reported on stderr and the run
+continues. Results go to stdout and everything else to stderr.
 
-With `--fix` the code is about what is left after the fixes; `--fix-only` exits with 0 whatever is
-left. `--diff` writes nothing but the diff: 0 nothing to fix, 1 something. In all of them 2 also
-means that a file could not be written, which is said on stderr; the others are. A script from
-stdin comes back fixed on stdout, and its report goes to stderr.
+With `--fix`, the exit code reflects the findings that remain after the fixes; `--fix-only` exits with
+0 even if some remain. `--diff` prints only the diff: 0 if there is nothing to fix, 1 otherwise. With
+any of them, 2 also means that a file could not be written, which is reported on stderr; all other
+files are written. For a script from stdin, the fixed script goes to stdout and the report to stderr.
 ";
 
 const FORMATS: &str = "
 ## The formats
 
-`--output-format` says what goes to stdout, and each `--report FORMAT=PATH` writes a file besides,
-from the same run. `full`, `concise` and `grouped` are for people and end with a summary; all others
-have the stream to themselves. The exit code is the same in every format: where a service takes 1
-for a crash, add `--exit-zero`.
+`--output-format` sets what goes to stdout, and each `--report FORMAT=PATH` also writes a file from
+the same run. `full`, `concise` and `grouped` are human-readable and end with a summary; all others
+are machine-readable and print nothing else. The exit code is the same in every format: if a service
+treats 1 as a crash, add `--exit-zero`.
 
 | format | read by |
 | --- | --- |
 | `json`, `json-lines` | programs; described below |
 | `sarif` | GitHub's code scanning, SARIF viewers |
-| `github` | GitHub Actions: annotations, the worst first, and a table in the summary of the step |
+| `github` | GitHub Actions: annotations, most severe first, and a table in the job summary |
 | `gitlab` | GitLab (`artifacts: reports: codequality`) |
-| `junit` | what shows the results of tests: Jenkins, GitLab, CircleCI, Azure Pipelines |
+| `junit` | anything that shows test results: Jenkins, GitLab, CircleCI, Azure Pipelines |
 | `rdjson` | reviewdog (`-f=rdjson`) |
 
-Services want paths from the root of the repository on and get them so, from whatever folder
-trainlint is called. In a notebook they get the line of the file, which is JSON, and the message names
-the cell and the line within it.
+Services expect paths relative to the root of the repository and get them, whatever folder trainlint
+is called from. For notebooks they get the line in the JSON file, and the message names the cell and
+the line within it.
 
-A finding keeps its fingerprint when lines move: it is made of the rule, the code of the line
-without comments and spacing, the functions and classes around it, and of equal ones of a file the
-number.
+A finding keeps its fingerprint when lines move: it is computed from the rule, the code of the line
+without comments and whitespace, the enclosing functions and classes, and a counter for identical
+findings in a file.
 ";
 
 const ADOPTION: &str = "
-## Where there are many findings already
+## Adopting trainlint in a project with many findings
 
 | | what it does |
 | --- | --- |
-| `--write-baseline known.json` | writes down what there is; commit the file |
-| `--baseline known.json` | reports what is not in it |
-| `--diff-base origin/main` | reports what lies on changed lines, and what else the change has caused |
-| `--add-ignore=REASON` | writes `# trainlint: ignore[…] -- REASON` beside each finding |
+| `--write-baseline known.json` | writes all current findings to a file; commit it |
+| `--baseline known.json` | reports only findings that are not in it |
+| `--diff-base origin/main` | reports only findings on changed lines, and findings elsewhere that the change caused |
+| `--add-ignore=REASON` | adds `# trainlint: ignore[…] -- REASON` to each finding |
 
-A baseline knows a finding by its fingerprint, so it holds while lines move and files and functions are
-renamed. Equal findings are counted: a copy of a known mistake is reported. A finding that is repaired stays
-in the file until the baseline is written anew, and is let through once if it comes back.
+A baseline identifies a finding by its fingerprint, so it stays valid while lines move and files and functions
+are renamed. Identical findings are counted: a copy of a known mistake is reported. A finding that was fixed stays
+in the file until the baseline is written again, and is not reported once if it reappears.
 
-`--diff-base` needs git. It rehearses the tree as it was, too, at the last commit that the revision and the
-working tree have in common, so a helper that no longer clears gradients is reported where they are applied.
-A shallow clone lacks that commit (GitHub Actions: `fetch-depth: 0`). Of a notebook the code counts, not the
-lines, which change when it is run. Submodules that are checked out are compared with what the base says of them.
+`--diff-base` needs git. It also analyzes the merge base of the revision and the working tree, so a helper that
+no longer zeroes gradients is reported where they are applied. A shallow clone lacks that commit (GitHub Actions:
+`fetch-depth: 0`). In notebooks the code is compared, not the lines, which change when it is run. Checked-out
+submodules are compared with the commits recorded in the base.
 ";
 
 const CACHE: &str = "
-## Results of earlier runs
+## The cache
 
-`trainlint check` keeps what it found in `.trainlint_cache`, in the root of the project (the closest folder
-up that holds `.git`, `pyproject.toml`, a configuration file or `setup.py`, or the working folder). A script
-is rehearsed again when it, a file of the project that its rehearsal reached, a configuration file that it
-reads, the releases that the project asks for, the settings of the run or trainlint itself have changed. Where
-the folder can't be written, nothing is kept, and nothing is said of it. `trainlint clean` removes what trainlint
-wrote there, and nothing else.
+`trainlint check` stores its results in `.trainlint_cache`, in the root of the project (the closest parent
+folder with `.git`, `pyproject.toml`, a configuration file or `setup.py`, or the working folder). A script is
+analyzed again when it, a project file that its analysis reached, a configuration file that it reads, the releases
+that the project requires, the settings of the run or trainlint itself have changed. If the folder can't be
+written, results are silently not cached. `trainlint clean` removes the files that trainlint wrote there, and
+nothing else.
 
-A folder that came with the project, or from another machine, says nothing: only what was written here counts. A
-folder that `--cache-dir` names is trusted as it is; name one where a service brings it back from an earlier run.
+A cache that came with the project, or from another machine, is ignored: only results written on this machine
+count. A folder passed with `--cache-dir` is trusted; use it where a CI service restores the cache of an earlier run.
 ";
 
 const REVEAL: &str = "
-## What is known of a line
+## What is known about a line
 
-`trainlint reveal train.py:12` shows each name that the line reads or binds, and what each call and operation
-gives. A tensor is written `Tensor[batch, 10] float32 cuda, graph of `model`, in [0, ∞)`: its shape, where `?` is a
-size and `..` a shape that is not known, its dtype, its device, what a backward pass would reach, and between which
-numbers it lies, where `~` stands before an end that only rounding reaches. What is not known is left out. A value
-of which nothing is known says since where: the first place on the way to it that gave something unknown.
+`trainlint reveal train.py:12` shows each name that the line reads or assigns, and the result of each call and
+operation. A tensor is shown as `Tensor[batch, 10] float32 cuda, graph of `model`, in [0, ∞)`: its shape (`?` is an
+unknown size, `..` an unknown shape), its dtype, its device, what `backward()` would reach, and its value range, where
+`~` marks a bound that is attained only through rounding. Unknown parts are omitted. A completely unknown value is
+shown with its origin: the first place where it became unknown.
 
-The exit code is 0, or 2 where nothing is known of the line, with the reason on stderr: there is no such
-line, no code in it, or the rehearsal does not come there.
-With `--output-format json` one object comes, with `version` (1), `path`, `cell` (of a notebook, or null), `line`,
-`text`, `more` (ways that are not shown) and `ways`. A way has `callers` (for each way that comes to the same
-values, the calls that led there, the innermost first: `path`, `line`, `function`), `uncalled` (the function that is
-rehearsed although nothing calls it, or null) and `values`: `expression`, `column`, `bound` (the line gives it the
-value), `value`, and `unknown_since` (null, or `path`, `line`, `column` and `why`).
+The exit code is 0, or 2 if nothing is known about the line, with the reason on stderr: there is no such
+line, no code on it, or the analysis does not reach it.
+With `--output-format json` the output is one object with `version` (1), `path`, `cell` (of a notebook, or null),
+`line`, `text`, `more` (number of paths not shown) and `ways`. Each entry of `ways` is a path with `callers` (for each
+path with the same values, the call stack, innermost first: `path`, `line`, `function`), `uncalled` (the function that
+is analyzed although nothing calls it, or null) and `values`: `expression`, `column`, `bound` (assigned on this line),
+`value`, and `unknown_since` (null, or `path`, `line`, `column` and `why`).
 ";
 
 const VERSIONS: &str = "
-## Which releases a project can run with
+## Which framework releases a project can run with
 
-`trainlint versions` reads what a project uses of the frameworks (names and arguments, but those behind `try` or a check
-of a version) and says which releases have it all, what bounds them, and where, what the project asks for, and the
-newest release within, with the Pythons that it was made for. A folder with requirement files, or a root, is a project
-of its own. What it asks for is read from requirement and constraint files, lock files, `pyproject.toml`, `setup.py`,
-`setup.cfg`, `Pipfile`, environments of conda and `Dockerfile`, of a notebook from `!pip install` in its cells, of a
-script from its own header (PEP 723). What a page, a job or another image says is told, and decides nothing where anything else does.
+`trainlint versions` collects the framework names and arguments that a project uses (except under `try` or a version
+check) and reports which releases provide all of them, what limits the range, and where; which release the project
+requires; and the newest release in the range, with the Python versions it supports. Each folder with requirement
+files, and each root, is a separate project. Requirements are read from requirement and constraint files, lock files,
+`pyproject.toml`, `setup.py`, `setup.cfg`, `Pipfile`, conda environments and `Dockerfile`, for notebooks from
+`!pip install` in their cells, for scripts from their own header (PEP 723). Releases named in a README, a CI job or
+another image are shown, and used only if nothing else is found.
 
-The exit code is 1 where no release has all that is used, or what is asked for lies outside.
-With `--output-format json` one object comes, with `version` (1) and `projects`, each with `path` and `frameworks`. Of a
-framework there are `name`, `from` and `to` (null, or `release`, and the `name`, `path` and `line` that ask for it),
-`is_empty`, `newest`, `python`, `requirement` (text or null), `pinned` (`text`, `path`, `line`, `is_weak`),
-`is_outside`, and `missing` (names that no release has).
+The exit code is 1 if no release provides everything that is used, or if the requirement lies outside the range.
+With `--output-format json` the output is one object with `version` (1) and `projects`, each with `path` and
+`frameworks`. A framework has `name`, `from` and `to` (null, or `release`, and the `name`, `path` and `line` that
+require it), `is_empty`, `newest`, `python`, `requirement` (text or null), `pinned` (`text`, `path`, `line`,
+`is_weak`), `is_outside`, and `missing` (names that are in no release).
 ";
 
 const JSON: &str = "
 \
 ## The JSON format
 
-One object on one line. Fields are added in the course of version 1, never changed or removed.
+One object on one line. Within version 1, fields may be added, but are never changed or removed.
 
 | field | meaning |
 | --- | --- |
 | `version` | 1 |
 | `findings` | sorted by path, place and rule |
 | `hidden` | number of findings that `--pedantic` or a lower `--min-confidence` would show |
-| `suppressed` | number of findings that comments silenced |
-| `known` | number of findings that a baseline or the base revision has |
-| `files` | `checked`, `skipped` (import no known framework), `incomplete` (rehearsed only in part) |
-| `coverage` | `training_steps`: the backward passes that are written in the files; `not_judged`: those of which no rule knows what they are about, each a place with a `message` that says what is not known |
+| `suppressed` | number of findings suppressed by comments |
+| `known` | number of findings in the baseline or the base revision |
+| `files` | `checked`, `skipped` (import no known framework), `incomplete` (only partly analyzed) |
+| `coverage` | `training_steps`: number of backward passes in the files; `not_judged`: those that could not be analyzed, each a place with a `message` that gives the reason |
 | `errors` | files that were not checked: `path`, `message` |
 
 A finding has `rule`, `path`, `line`, `column`, `end_line`, `end_column`, `cell`, `severity`
@@ -138,7 +139,7 @@ A finding has `rule`, `path`, `line`, `column`, `end_line`, `end_column`, `cell`
 `applicability` — `safe`, `unsafe`, `display-only` — and `edits`, places with a `text`). Lines and
 columns count from 1, columns in characters. In a notebook `cell` is the number of the cell,
 from 1 and counting all cells, and lines count within it; elsewhere it is null. `json-lines` has
-one such finding a line, and nothing else.
+one such finding per line, and nothing else.
 ";
 
 /// The text of `docs/cli.md`.

@@ -63,7 +63,7 @@ pub(crate) fn replay(args: &ReplayArgs, output: &Output) -> anyhow::Result<u8> {
         Err(code) => return Ok(code),
     };
     for path in changed(&plan) {
-        output.complain("warning", &format!("{path} has changed since the plan was made"));
+        output.complain("warning", &format!("{path} has changed since the plan was written"));
     }
     let results = run(&plan, &bytes, &chosen, &Bar::over("replays", !args.no_progress))?;
     draw(args.html.as_deref(), &results)?;
@@ -78,7 +78,7 @@ pub(crate) fn report(args: &ReportArgs, output: &Output) -> anyhow::Result<u8> {
     let results: Results = serde_json::from_slice(&bytes)
         .with_context(|| format!("{path} is not what `trainlint replay` writes"))?;
     if results.schema != SCHEMA {
-        bail!("{path} has another schema than `{SCHEMA}`: replay the plan with this version");
+        bail!("{path} does not have schema `{SCHEMA}`: replay the plan with this version");
     }
     draw(args.html.as_deref(), &results)?;
     output.out(text::text(&results, output.color).as_bytes())?;
@@ -210,7 +210,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 fn parsed(bytes: &[u8], path: &Path) -> anyhow::Result<Plan> {
-    plan::read(bytes).with_context(|| format!("{} is no plan that can be run", path.display()))
+    plan::read(bytes).with_context(|| format!("{} is not a valid plan", path.display()))
 }
 
 fn write(path: Option<&Path>, bytes: &[u8], output: &Output) -> anyhow::Result<()> {

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &RevealArgs, output: &Output) -> anyhow::Result<u8> {
 
 /// `train.py:12`, and of a notebook the cell before the line: `train.ipynb:3:12`.
 pub(crate) fn question(text: &str) -> Result<Question, String> {
-    let teach = || format!("`{text}` names no line; write `FILE:LINE`, as in `train.py:12`");
+    let teach = || format!("`{text}` is not a line; write `FILE:LINE`, e.g. `train.py:12`");
     let (rest, line) = text.rsplit_once(':').ok_or_else(teach)?;
     let line: u32 = line.parse().map_err(|_| teach())?;
     // A drive of Windows is no file.

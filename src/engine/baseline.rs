@@ -51,7 +51,7 @@ impl Baseline {
         let file: File = serde_json::from_str(text).map_err(|error| format!("is not a baseline: {error}"))?;
         if file.version != VERSION {
             return Err(format!(
-                "is a baseline of version {}, and this trainlint reads version {VERSION}",
+                "is a baseline of version {}, but this trainlint reads version {VERSION}",
                 file.version
             ));
         }

@@ -59,7 +59,7 @@ fn same_side(group: Vec<Diagnostic>) -> Diagnostic {
     let files = uses.iter().collect::<FxHashSet<_>>().len();
     let mut first = joined(group, |other| other.message.clone());
     let (uses, files) = (plural(uses.len(), "place"), plural(files, "file"));
-    first = first.note(format!("this is one of {names} names with the same cause, in {uses} of {files}"));
+    first = first.note(format!("{names} names have the same cause, at {uses} in {files}"));
     first.help.extend(edge);
     first
 }
@@ -83,11 +83,11 @@ fn edge(group: &[Diagnostic]) -> Option<String> {
     Some(match first.is_last {
         true => {
             let bound = all.min_by_key(|boundary| boundary.rank)?;
-            format!("or ask for {package} {}, the last release that has them all", bound.release)
+            format!("or require {package} {}, the last release that has them all", bound.release)
         }
         false => {
             let bound = all.max_by_key(|boundary| boundary.rank)?;
-            format!("or ask for {package} {}, the first release that has them all", bound.release)
+            format!("or require {package} {}, the first release that has them all", bound.release)
         }
     })
 }

@@ -144,14 +144,14 @@ fn unused(file: FileId, complaint: Complaint) -> Diagnostic {
     let unknown = rule.as_deref().filter(|rule| find_rule(rule).is_none());
     let removed = removal.map(|removal| {
         let edit = Edit { place: Place::new(file, removal), text: String::new() };
-        Fix::safe("remove what suppresses nothing", vec![edit])
+        Fix::safe("remove the unused suppression", vec![edit])
     });
     let (message, hint, fix) = match unknown {
         None => (message, None, removed),
         Some(rule) => {
             let ids = known_rules();
             let near = nearest(rule, ids.iter().map(|rule| rule.id));
-            let message = format!("no rule is called `{rule}`, so this comment hides nothing");
+            let message = format!("unknown rule `{rule}`: this comment suppresses nothing");
             // Whoever meant another rule does not want the comment gone.
             (message, near.map(|id| format!("did you mean `{id}`?")), removed.filter(|_| near.is_none()))
         }

@@ -34,7 +34,7 @@ impl Script<'_> {
 }
 
 fn say(finding: &mut Diagnostic, assumption: &Assumption) {
-    let text = format!("`{}` is taken for {}: {}", assumption.name, assumption.role, assumption.reason);
+    let text = format!("`{}` is assumed to be {}: {}", assumption.name, assumption.role, assumption.reason);
     let shown = finding.place == assumption.because
         || finding.related.iter().any(|label| label.place == assumption.because);
     if shown {

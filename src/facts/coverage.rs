@@ -50,10 +50,10 @@ impl Script<'_> {
     fn unknown_of(&self, place: Place, act: &Act, loss: ExprId) -> String {
         let blind = self.sightings().any(|(at, sight)| is_blind(sight) && at.place == place);
         if !blind && self.rehearsal.out_of_fuel {
-            return "the rehearsal ended before it: the script is too large for its budget".to_owned();
+            return "the analysis budget was exhausted before this line".to_owned();
         }
         if !blind {
-            return "nothing that was rehearsed leads here".to_owned();
+            return "no analyzed code path reaches this line".to_owned();
         }
         let module = self.project.module(self.file);
         let said =
@@ -64,9 +64,13 @@ impl Script<'_> {
             .find_map(|origin| callee(&module.tree, origin.call));
         match made {
             Some(callee) => {
-                format!("the graph of `{}` is not known; it comes from `{}`", said(loss), said(callee))
+                format!(
+                    "the computation graph of `{}` is unknown; it comes from `{}`",
+                    said(loss),
+                    said(callee)
+                )
             }
-            None => format!("the graph of `{}` is not known", said(loss)),
+            None => format!("the computation graph of `{}` is unknown", said(loss)),
         }
     }
 }

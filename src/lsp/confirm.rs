@@ -93,7 +93,7 @@ impl Server {
 
     fn start(&mut self, id: &RequestId, document: &str, target: &Target) -> Result<(), String> {
         if self.replaying.is_some() {
-            return Err("a replay is running already".to_owned());
+            return Err("a replay is already running".to_owned());
         }
         let checked = self.checked(document).ok_or("the document was not checked")?;
         let view = View { checked, can: &self.client.can, names: self };
@@ -112,7 +112,7 @@ impl Server {
         let alone = Outcome { findings: vec![finding.clone()], sources, ..Outcome::default() };
         let plan = plan::make(&alone, &settings);
         if plan.items.is_empty() {
-            return Err(format!("there is nothing to run of `{}`", finding.rule));
+            return Err(format!("`{}` can't be replayed", finding.rule));
         }
         let (rule, span) = (finding.rule, finding.place.span);
         let about = About { document: document.to_owned(), edits: checked.edits, rule, span };
@@ -154,7 +154,7 @@ impl Server {
                 self.show_verdict(&about.document);
                 Ok(answer)
             }
-            Ok(_) => Err("nothing came out of it".to_owned()),
+            Ok(_) => Err("the replay returned no result".to_owned()),
             Err(why) => Err(why),
         };
         self.client.respond(id, answer.map_err(|why| error(ErrorCode::RequestFailed, why)));
@@ -196,7 +196,7 @@ fn at<'a>(view: &'a View<'_>, cell: Option<u32>, position: Position) -> Result<&
     let found: Vec<_> = view.of_cell(cell).filter(|(finding, _)| finding.replay.is_some()).collect();
     let under = found.iter().find(|(_, range)| range.start <= position && position <= range.end);
     let on_line = || found.iter().find(|(_, range)| range.start.line == position.line);
-    let (finding, _) = under.or_else(on_line).ok_or("there is no finding here that can be run")?;
+    let (finding, _) = under.or_else(on_line).ok_or("there is no finding here that can be replayed")?;
     Ok(finding)
 }
 

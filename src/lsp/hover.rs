@@ -85,9 +85,11 @@ fn advice(finding: &Finding) -> String {
         };
         text.push_str(&format!("\n\n**{kind}:** {}", fix.title));
     }
-    if let Some(link) = help_uri(finding.rule) {
-        text.push_str(&format!("\n\n[about {}]({link})", finding.rule));
-    }
+    text.push_str("\n\n");
+    text.push_str(&match help_uri(finding.rule) {
+        Some(link) => format!("[about {}]({link})", finding.rule),
+        None => format!("about the rule: `trainlint explain {}`", finding.rule),
+    });
     text
 }
 

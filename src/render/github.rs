@@ -33,7 +33,7 @@ pub(crate) fn render(outcome: &Outcome) -> Vec<u8> {
         }
     }
     if left_out > 0 {
-        let title = format!("{} more than GitHub annotates", plural(left_out, "finding"));
+        let title = format!("{} beyond GitHub's annotation limit", plural(left_out, "finding"));
         let _ = write!(commands, "::group::{}\n{rest}::endgroup::\n", data(&title));
     }
     commands.into_bytes()

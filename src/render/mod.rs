@@ -19,7 +19,7 @@ mod words;
 pub use github::step_summary;
 pub use page::page;
 pub use reveal::{reveal, reveal_json};
-pub use summary::{coverage, fixes, statistics, summary};
+pub use summary::{coverage, fixes, next, statistics, summary};
 pub(crate) use versions::{versions, versions_json};
 
 use crate::engine::selection::find_rule;
@@ -85,17 +85,17 @@ pub fn replayed(outcome: &Outcome, replays: &[Option<serde_json::Value>]) -> Vec
     sarif::render(outcome, replays)
 }
 
-/// A web page about a rule: its own where the package says where it lives, and else the first
-/// reference that the rule's page gives.
+/// The page of a rule on the web: in the repository that the package names, or else the one that the build was told
+/// of (`TRAINLINT_REPOSITORY`). A page of a framework is no substitute: it does not say what the rule does.
 pub fn help_uri(rule: &str) -> Option<String> {
-    let repository = env!("CARGO_PKG_REPOSITORY");
-    if !repository.is_empty() {
-        return Some(format!("{repository}/blob/main/rules/{rule}.md"));
-    }
-    let (_, references) = find_rule(rule)?.page.split_once("## References")?;
-    let start = references.find("](http")? + 2;
-    let length = references[start..].find(')')?;
-    Some(references[start..start + length].to_owned())
+    let named = env!("CARGO_PKG_REPOSITORY");
+    let repository = if named.is_empty() { option_env!("TRAINLINT_REPOSITORY")? } else { named };
+    page_in(repository, find_rule(rule)?.id)
+}
+
+fn page_in(repository: &str, rule: &str) -> Option<String> {
+    let repository = repository.trim_end_matches('/').trim_end_matches(".git");
+    repository.starts_with("https://").then(|| format!("{repository}/blob/main/rules/{rule}.md"))
 }
 
 /// A path as the path of a URI.
@@ -208,5 +208,23 @@ fn severity_code(severity: Severity) -> &'static str {
         Severity::Error => "1;31",
         Severity::Warning => "1;33",
         Severity::Note => "1;32",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::page_in;
+
+    #[test]
+    fn links_lead_to_the_page_of_a_rule() {
+        let page = "https://example.org/trainlint/blob/main/rules/unsafe-log.md";
+        for repository in [
+            "https://example.org/trainlint",
+            "https://example.org/trainlint/",
+            "https://example.org/trainlint.git",
+        ] {
+            assert_eq!(page_in(repository, "unsafe-log").as_deref(), Some(page));
+        }
+        assert_eq!(page_in("git@example.org:trainlint", "unsafe-log"), None);
     }
 }

@@ -15,7 +15,7 @@ pub fn reveal(answer: &Answer) -> String {
         self::way(&mut text, way, answer);
     }
     if answer.more > 0 {
-        let _ = write!(text, "\n{} more ways that differ are not shown\n", answer.more);
+        let _ = write!(text, "\n{} more paths with different values are not shown\n", answer.more);
     }
     text
 }
@@ -23,14 +23,14 @@ pub fn reveal(answer: &Answer) -> String {
 fn way(text: &mut String, way: &Way, answer: &Answer) {
     text.push('\n');
     if let Some(function) = &way.uncalled {
-        let _ = writeln!(text, "  nothing calls `{function}`: what its parameters are is guessed");
+        let _ = writeln!(text, "  nothing calls `{function}`: its parameters are guessed");
     }
     for calls in way.callers.iter().filter(|calls| !calls.is_empty()) {
         let sites: Vec<String> = calls.iter().map(|site| self::site(site, answer)).collect();
         let _ = writeln!(text, "  from {}", sites.join(", from "));
     }
     if way.values.is_empty() {
-        text.push_str("  it is reached, and has no values\n");
+        text.push_str("  reached, but it has no values\n");
     }
     let label = |known: &Known| match known.bound {
         true => format!("{} =", known.expression),
@@ -43,7 +43,7 @@ fn way(text: &mut String, way: &Way, answer: &Answer) {
         match &known.unknown_since {
             Some(since) => {
                 let place = in_file(&since.path, since.line, answer);
-                let _ = writeln!(text, "not known since {place}: {}", since.why);
+                let _ = writeln!(text, "unknown since {place}: {}", since.why);
             }
             None => {
                 let _ = writeln!(text, "{}", known.value);

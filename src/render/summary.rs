@@ -1,10 +1,11 @@
 //! The last lines of a run for people: how much was found, and what is not shown.
 
 use super::{BOLD, Position, paint, severity, severity_code};
+use crate::checks::Replayed;
 use crate::engine::Outcome;
 use crate::engine::selection::find_rule;
 use crate::report::units::plural;
-use crate::report::{Applicability, Severity, TrainingStep};
+use crate::report::{Applicability, Diagnostic, Severity, TrainingStep};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One or two sentences, with a line end.
@@ -14,25 +15,33 @@ pub fn summary(outcome: &Outcome, color: bool) -> String {
         _ => paint(&found(outcome), BOLD, color),
     };
     if outcome.hidden > 0 {
-        let shows = "`--pedantic` shows notes and low confidence";
+        let shows = "`--pedantic` shows notes and low-confidence findings";
         text.push_str(&format!("; {} hidden ({shows})", plural(outcome.hidden, "finding")));
     }
     if outcome.known > 0 {
-        text.push_str(&format!("; {} known before", plural(outcome.known, "finding")));
+        text.push_str(&format!("; {} already known", plural(outcome.known, "finding")));
     }
     if outcome.suppressed > 0 {
-        text.push_str(&format!("; {} silenced by comments", outcome.suppressed));
+        text.push_str(&format!("; {} suppressed by comments", outcome.suppressed));
     }
     if outcome.files.incomplete > 0 {
-        text.push_str(&format!("; {} rehearsed only in part", plural(outcome.files.incomplete, "file")));
+        text.push_str(&format!("; {} only partly analyzed", plural(outcome.files.incomplete, "file")));
     }
-    let unjudged = outcome.coverage.unjudged.len();
-    if unjudged > 0 {
-        let steps = plural(outcome.coverage.training_steps, "training step");
-        text.push_str(&format!("; {unjudged} of {steps} not judged (`--verbose` says why)"));
-    }
+    text.push_str(&judged(outcome));
     text.push('\n');
     text
+}
+
+/// How much of what trains was judged: silence says little unless that is known.
+fn judged(outcome: &Outcome) -> String {
+    let (steps, unjudged) = (outcome.coverage.training_steps, outcome.coverage.unjudged.len());
+    match (steps, unjudged) {
+        (0, _) => String::new(),
+        (steps, 0) => format!("; {} judged", plural(steps, "training step")),
+        (steps, unjudged) => {
+            format!("; {unjudged} of {} not judged (`--verbose` says why)", plural(steps, "training step"))
+        }
+    }
 }
 
 /// The training steps of which no rule knows what they are about, each with why; a line each.
@@ -68,6 +77,17 @@ pub fn fixes(outcome: &Outcome, fixed: Option<usize>, all: bool) -> String {
     format!("{line}\n")
 }
 
+/// What to do next about findings, worst first; a line, or nothing where there are none.
+pub fn next(outcome: &Outcome) -> String {
+    let worst = outcome.findings.iter().rev().max_by_key(|finding| finding.severity);
+    let Some(rule) = worst.and_then(|finding| find_rule(finding.rule)) else { return String::new() };
+    let can_be_run =
+        |finding: &Diagnostic| find_rule(finding.rule).is_some_and(|rule| rule.replayed != Replayed::Nothing);
+    let replays = outcome.findings.iter().any(can_be_run);
+    let confirm = if replays { ", `trainlint confirm` shows findings happening" } else { "" };
+    format!("`trainlint explain {}` explains the rule{confirm}\n", rule.id)
+}
+
 fn found(outcome: &Outcome) -> String {
     let mut parts = Vec::new();
     for level in [Severity::Error, Severity::Warning, Severity::Note] {
@@ -79,7 +99,10 @@ fn found(outcome: &Outcome) -> String {
     let last = parts.pop().unwrap_or_default();
     let list = if parts.is_empty() { last } else { format!("{} and {last}", parts.join(", ")) };
     let files: BTreeSet<_> = outcome.findings.iter().map(|finding| finding.place.file).collect();
-    format!("found {list} in {}", plural(files.len(), "file"))
+    match outcome.files.checked {
+        checked if checked > files.len() => format!("found {list} in {} of {checked} files", files.len()),
+        _ => format!("found {list} in {}", plural(files.len(), "file")),
+    }
 }
 
 fn nothing(outcome: &Outcome) -> String {

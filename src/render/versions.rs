@@ -12,7 +12,7 @@ pub(crate) fn versions_json(versions: &Versions) -> Vec<u8> {
 
 pub(crate) fn versions(versions: &Versions) -> String {
     if versions.projects.is_empty() {
-        return "no framework is used whose releases are known\n".to_owned();
+        return "no framework with known releases is used\n".to_owned();
     }
     let told: Vec<String> = versions.projects.iter().map(needs).collect();
     told.join("\n")
@@ -40,7 +40,7 @@ fn window(window: &Window) -> String {
         let _ = writeln!(text, "    {word}: `{}`, {}:{}", pin.text, pin.path, pin.line);
     }
     for one in &window.missing {
-        let _ = writeln!(text, "    in no release: `{}`, {}:{}", one.name, one.path, one.line);
+        let _ = writeln!(text, "    not in any release: `{}`, {}:{}", one.name, one.path, one.line);
     }
     if let Some(newest) = window.newest {
         let python = window.python.as_ref().map_or(String::new(), |python| format!(", with Python {python}"));
@@ -54,11 +54,11 @@ fn window(window: &Window) -> String {
 
 fn summary(window: &Window) -> String {
     let words = match (window.is_empty, &window.from, &window.to) {
-        (true, ..) => "no release has all that is used".to_owned(),
-        (_, None, None) => "any release that is known".to_owned(),
+        (true, ..) => "no release provides everything that is used".to_owned(),
+        (_, None, None) => "any known release".to_owned(),
         (_, Some(from), None) => format!("{} or newer", from.release),
         (_, None, Some(to)) => format!("up to {}", to.release),
         (_, Some(from), Some(to)) => format!("{} to {}", from.release, to.release),
     };
-    if window.is_outside { format!("{words}, and what is pinned lies outside") } else { words }
+    if window.is_outside { format!("{words}, but the pinned version is outside this range") } else { words }
 }

@@ -20,9 +20,9 @@ pub(crate) fn judge(memory: &Memory, measured: Option<Measured>) -> Judged {
 fn here(memory: &Memory, measured: Measured) -> String {
     let room = measured.total.saturating_sub(measured.context);
     let verdict =
-        if memory.demand.least > room { "does not fit" } else { "fits, if nothing else lies there," };
+        if memory.demand.least > room { "does not fit" } else { "fits, if nothing else is in its memory," };
     format!(
-        "the GPU at hand has {} (measured: {} free; a context takes {}, pieces are of {}): what is needed at least \
+        "the GPU of this machine has {} (measured: {} free; a CUDA context takes {}, allocation granularity is {}): the minimum \
          {verdict} there",
         bytes(measured.total),
         bytes(measured.free),
@@ -40,12 +40,12 @@ fn judge_given(memory: &Memory) -> Judged {
     if let Some(each) = demand.each_step {
         facts.push(match demand.steps {
             Some(steps) => format!(
-                "{} stay behind at each step, {} in {} steps",
+                "{} are leaked per step, {} in {} steps",
                 bytes(each),
                 bytes(each.saturating_mul(steps)),
                 grouped(steps)
             ),
-            None => format!("{} stay behind at each step", bytes(each)),
+            None => format!("{} are leaked per step", bytes(each)),
         });
     }
     facts.push(format!("{} has {} (given, not measured)", memory.card, bytes(memory.capacity)));
@@ -74,7 +74,7 @@ fn verdict(memory: &Memory) -> (Verdict, Option<&'static str>) {
         return (Verdict::Measured, None);
     }
     // What is needed besides is not known.
-    (Verdict::Inconclusive, Some("what is needed at least fits the card"))
+    (Verdict::Inconclusive, Some("the minimum that is needed fits the card"))
 }
 
 fn until_full(memory: &Memory) -> Option<u64> {
@@ -152,7 +152,7 @@ mod tests {
         says(&known, "full after 80,896 steps");
         let unknown = judge_given(&memory(grows(None)));
         assert_eq!(unknown.verdict, Verdict::Measured);
-        says(&unknown, "1 MB stay behind at each step");
+        says(&unknown, "1 MB are leaked per step");
     }
 
     /// The line of a picture ends at all that is needed, and the card is in it.
@@ -174,7 +174,7 @@ mod tests {
         let judged = judge(&memory(Demand::of("the batch", 10 * GIB)), Some(measured));
         assert_eq!(judged.verdict, Verdict::Inconclusive);
         let told = judged.facts.last().map(String::as_str).unwrap_or_default();
-        assert!(told.starts_with("the GPU at hand has 8.6 GB (measured: 6.4 GB free;"), "{told}");
-        assert!(told.ends_with("what is needed at least does not fit there"), "{told}");
+        assert!(told.starts_with("the GPU of this machine has 8.6 GB (measured: 6.4 GB free;"), "{told}");
+        assert!(told.ends_with("the minimum does not fit there"), "{told}");
     }
 }

@@ -56,7 +56,7 @@ fn expression(lines: &mut Vec<String>, item: &Outcome, expr: &Expression) {
     lines.push(counted(item.verdict, expr));
     if expr.ordinary.samples > 0 && !is_clean(expr.counts) {
         let (bad, of) = (worst(expr.ordinary), expr.ordinary.samples);
-        lines.push(format!("of ordinary samples, {} in {}", share(bad, of), grouped(of)));
+        lines.push(format!("with ordinary inputs, {} of {}", share(bad, of), grouped(of)));
     }
     for input in &expr.inputs {
         lines.push(format!("`{}`: {}", clean(&input.name), clean(&input.domain)));
@@ -67,11 +67,11 @@ fn expression(lines: &mut Vec<String>, item: &Outcome, expr: &Expression) {
         lines.extend(given(expr, witness));
     }
     if let Some(failure) = &expr.failure {
-        lines.push(format!("first: {}", first(failure)));
+        lines.push(format!("first failure: {}", first(failure)));
     }
     if let Some(repaired) = &expr.repaired {
         lines.push(match repaired.samples {
-            0 => "with the repair: not replayed, as no time was left".to_owned(),
+            0 => "with the repair: not run, out of time".to_owned(),
             samples => format!("with the repair: {} of {}", grouped(worst(*repaired)), grouped(samples)),
         });
     }
@@ -83,7 +83,9 @@ fn given(expr: &Expression, witness: &Shown) -> Option<String> {
         let differ = compared.differ.as_ref()?;
         let (input, should, gives) =
             (clean(&compared.input), numbers(&differ.should), numbers(&differ.gives));
-        return Some(format!("the derivative in `{input}` is {should}, and the backward gives {gives}"));
+        return Some(format!(
+            "the derivative with respect to `{input}` is {should}, but `backward` returns {gives}"
+        ));
     }
     let mut gives = format!("gives {}", numbers(&witness.result));
     if let Some(gradient) = &witness.gradient {
@@ -97,19 +99,18 @@ fn counted(verdict: Verdict, expr: &Expression) -> String {
     let of = format!("{} samples in {}", grouped(samples), expr.dtype);
     if expr.compared.is_some() {
         return match forward {
-            0 => format!("the backward gave the derivative in all of {of}; none found is not safe"),
-            _ => format!(
-                "the backward gives another number than the derivative in {} of {of}",
-                share(forward, samples)
-            ),
+            0 => {
+                format!("`backward` returned the derivative for all of {of}; this does not prove it correct")
+            }
+            _ => format!("`backward` does not return the derivative for {} of {of}", share(forward, samples)),
         };
     }
     match (verdict, forward, gradient) {
-        (_, 0, 0) => format!("none of {of} gave a number that is not finite; none found is not safe"),
-        (_, 0, gradient) => format!("the gradient is not finite in {} of {of}", share(gradient, samples)),
-        (_, forward, 0) => format!("the result is not finite in {} of {of}", share(forward, samples)),
+        (_, 0, 0) => format!("no NaN or inf in {of}; this does not prove it cannot happen"),
+        (_, 0, gradient) => format!("the gradient is NaN or inf in {} of {of}", share(gradient, samples)),
+        (_, forward, 0) => format!("the result is NaN or inf in {} of {of}", share(forward, samples)),
         (_, forward, gradient) => format!(
-            "not finite: the result in {}, a gradient in {} of {of}",
+            "NaN or inf: the result in {}, a gradient in {} of {of}",
             share(forward, samples),
             share(gradient, samples)
         ),
@@ -142,7 +143,7 @@ fn first(failure: &First) -> String {
         let _ = write!(text, " `{}`", clean(code));
     }
     if let Some(from) = &failure.fails_from {
-        let _ = write!(text, "; it fails from {}", from.decimal);
+        let _ = write!(text, "; it fails from {} on", from.decimal);
     }
     text
 }

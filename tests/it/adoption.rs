@@ -168,7 +168,7 @@ fn a_revision_that_can_not_be_had_is_a_clear_failure() {
     let unknown = run(&project, "--nonsense");
     assert_eq!(unknown.code, 2, "{unknown:?}");
     let unknown = run(&project, "nonsense");
-    assert!(unknown.stderr.starts_with("error: git knows no revision `nonsense` here"), "{unknown:?}");
+    assert!(unknown.stderr.starts_with("error: git does not know revision `nonsense`"), "{unknown:?}");
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn a_base_that_can_not_be_checked_is_no_obstacle() {
     project.write("trainlint.toml", "");
     let mut command = project.command(&["check", "--diff-base", "HEAD", "--output-format", "concise"]);
     let ran = Ran::of(command.env("PATH", std::env::var("PATH").unwrap_or_default()).output().unwrap());
-    let said = "warning: nothing is known of the base revision: trainlint.toml:1:1: unknown key `selct`";
+    let said = "warning: the base revision can't be analyzed: trainlint.toml:1:1: unknown key `selct`";
     assert!(ran.stderr.starts_with(said), "{ran:?}");
     assert_eq!((ran.code, ran.stdout.matches("train.py:").count()), (1, 4), "{ran:?}");
 }
@@ -313,7 +313,7 @@ fn a_baseline_is_sorted_and_has_a_version() {
         assert!(ran.code == 2 && ran.stderr.contains(said), "{ran:?}");
     }
     let ran = project.run(&["check", "--baseline", "none.json"]);
-    assert!(ran.code == 2 && ran.stderr.contains("`--write-baseline` writes one"), "{ran:?}");
+    assert!(ran.code == 2 && ran.stderr.contains("`--write-baseline` creates one"), "{ran:?}");
 }
 
 #[test]
@@ -333,7 +333,10 @@ fn comments_are_written_beside_the_findings() {
     let ran = project.run(&["check", "--add-ignore=known before"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "ignored 12 findings in 3 files\n"), "{ran:?}");
     let after = project.run(&["check"]);
-    assert_eq!((after.code, after.stdout.as_str()), (0, "no findings in 3 files; 12 silenced by comments\n"));
+    assert_eq!(
+        (after.code, after.stdout.as_str()),
+        (0, "no findings in 3 files; 12 suppressed by comments; 6 training steps judged\n")
+    );
     let written = project.read("windows.py");
     let line = "total += loss_0  # trainlint: ignore[retained-graph] -- known before\r\n";
     assert!(written.contains(line) && !written.replace("\r\n", "").contains('\n'), "{written}");

@@ -239,7 +239,7 @@ fn the_command_line_remembers_in_the_root_of_the_project() {
     let refused = project.run(&["clean", "--cache-dir", "sub"]);
     assert_eq!(
         (refused.code, refused.stderr.as_str()),
-        (2, "error: sub is no cache of trainlint, and stays\n")
+        (2, "error: sub is not a trainlint cache and was not removed\n")
     );
     let off = project.command(&["check"]).env("TRAINLINT_NO_CACHE", "1").output().unwrap();
     assert_eq!(off.status.code(), Some(1));

@@ -34,17 +34,17 @@ fn fixture_folders() -> Vec<String> {
 
 /// The groups in the order of the index, with their titles.
 const TITLES: [(Group, &str); 13] = [
-    (Group::Gradients, "Gradients, optimizers and schedules"),
-    (Group::Losses, "Losses and modes"),
-    (Group::Numerics, "Numbers that explode"),
+    (Group::Gradients, "Gradients, optimizers and schedulers"),
+    (Group::Losses, "Losses and train/eval mode"),
+    (Group::Numerics, "Numerical stability"),
     (Group::Memory, "Memory"),
     (Group::Data, "Data"),
     (Group::Device, "Devices"),
-    (Group::Distributed, "Distribution"),
+    (Group::Distributed, "Distributed training"),
     (Group::Tensorflow, "TensorFlow and Keras"),
-    (Group::Kernels, "Kernels written in Python"),
+    (Group::Kernels, "Custom kernels and autograd functions"),
     (Group::Speed, "Speed"),
-    (Group::Reproducibility, "Names and releases"),
+    (Group::Reproducibility, "Framework names and releases"),
     (Group::Syntax, "Syntax"),
     (Group::Suppressions, "Suppressions"),
 ];
@@ -54,8 +54,8 @@ const INDEX: &str = "\
 
 Written by `UPDATE=1 cargo test the_index`; edit the pages instead.
 
-All rules are on from the start. An **error** means that the run is wrong or dies, a **warning** that it is worse than
-it looks; a **note** is shown with `--pedantic`, as are findings that rest on a name alone.
+All rules are enabled by default. An **error** means wrong results or a crash, a **warning** a run that is slower or
+worse than it should be; **notes** and findings of low confidence are shown with `--pedantic`.
 ";
 
 #[test]

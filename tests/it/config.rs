@@ -108,7 +108,7 @@ fn comments_silence_and_are_reported_when_they_do_not() {
         messages,
         [
             "`ignore[retained-graph]` suppresses nothing",
-            "no rule is called `retained-graf`, so this comment hides nothing",
+            "unknown rule `retained-graf`: this comment suppresses nothing",
         ]
     );
     assert_eq!(outcome.findings[1].help, ["did you mean `retained-graph`?"]);

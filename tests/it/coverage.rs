@@ -26,7 +26,7 @@ fn a_step_that_is_not_judged_is_told_with_what_is_not_known() {
     let unjudged = report["coverage"]["not_judged"].as_array().unwrap();
     assert_eq!(unjudged.len(), 1, "{report}");
     assert_eq!((&unjudged[0]["path"], &unjudged[0]["line"]), (&"unknown.py".into(), &5.into()));
-    let why = "the graph of `loss` is not known";
+    let why = "the computation graph of `loss` is unknown";
     assert_eq!(unjudged[0]["message"], why);
 
     let ran = project.run(&["check", "--no-cache", "--verbose", "."]);

@@ -24,6 +24,15 @@ pub struct Finding {
     pub help: Option<String>,
     #[serde(default)]
     pub related: Vec<Related>,
+    #[serde(default)]
+    pub notes: Vec<String>,
+    #[serde(default)]
+    pub fix: Option<Proposed>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Proposed {
+    pub title: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -49,7 +49,7 @@ fn name(path: &str) -> &str {
 /// What is wrong with the fixes of a folder, if anything is.
 fn objections(repaired: &Repaired) -> Vec<String> {
     // A script with a second fault may refuse the fix of the first; but a fix has to do what it says.
-    let idle = repaired.refused.iter().filter(|one| !one.why.contains("bring a finding"));
+    let idle = repaired.refused.iter().filter(|one| !one.why.contains("introduce another finding"));
     let refused = idle.map(|one| {
         let (path, line, rule, why) = (&one.path, one.line, one.rule, &one.why);
         format!("{path}:{line}: the fix of {rule} does not hold: {why}")
@@ -144,7 +144,8 @@ fn the_report_says_what_can_be_fixed() {
     let ran = project.run(&["check"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stdout.contains("= fix available: insert `optimizer.zero_grad()` before the backward pass"));
-    assert!(ran.stdout.ends_with("1 fixable with `--fix`\n"), "{ran:?}");
+    let next = "`trainlint explain missing-zero-grad` explains the rule, `trainlint confirm` shows findings happening\n";
+    assert!(ran.stdout.ends_with(&format!("1 fixable with `--fix`\n{next}")), "{ran:?}");
     let json = project.run(&["check", "--output-format", "json"]).stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let fix = &json["findings"][0]["fix"];
@@ -226,7 +227,7 @@ fn what_does_harm_is_taken_back_and_the_rest_stays() {
     assert_eq!(
         why,
         [
-            ("a.py", 3, "it would bring a finding of unsafe-division"),
+            ("a.py", 3, "it would introduce another finding: unsafe-division"),
             ("b.py", 2, "the script would no longer parse")
         ]
     );

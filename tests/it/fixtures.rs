@@ -257,6 +257,8 @@ mod tests {
             message: "gradients are never cleared".to_owned(),
             help: None,
             related: Vec::new(),
+            notes: Vec::new(),
+            fix: None,
         }
     }
 

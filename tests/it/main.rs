@@ -45,3 +45,4 @@ mod services;
 mod staleness;
 mod versions;
 mod whole;
+mod words;

@@ -117,10 +117,10 @@ fn the_summary_says_what_is_not_shown() {
     );
     assert_eq!(
         summary(&outcome, false),
-        "found 1 error and 1 warning in 1 file; 2 findings hidden (`--pedantic` shows notes and low confidence); \
-         1 silenced by comments; 1 file rehearsed only in part\n"
+        "found 1 error and 1 warning in 1 of 2 files; 2 findings hidden (`--pedantic` shows notes and low-confidence findings); \
+         1 suppressed by comments; 1 file only partly analyzed\n"
     );
-    let counted = "1  missing-zero-grad  gradients are never cleared between optimizer steps\n\
+    let counted = "1  missing-zero-grad  gradients are never zeroed between optimizer steps\n\
                    1  unsafe-division    a denominator in the loss can be zero\n";
     assert_eq!(statistics(&outcome, false), counted);
 }

@@ -144,7 +144,7 @@ fn a_line_is_told_for_each_way_to_it() {
   torch.randn(4, 20)                   Tensor[4, 20] float32 cpu, any number
   net(torch.randn(4, 20))              Tensor[4, 10] float32 cpu, graph of `net`, in [0, ∞)
   net(torch.randn(4, 20)).mean()       Tensor[] float32 cpu, graph of `net`, in [0, ∞), a mean
-  aux                                  not known since line 25: nothing is known of what `build` gives: `models` is not here
+  aux                                  unknown since line 25: the result of `build` is unknown: `models` is not available
   net(torch.randn(4, 20)).mean() + aux  Tensor[..], graph of `net` and others, a mean
   loss =                               Tensor[..], graph of `net` and others, a mean
 
@@ -186,14 +186,14 @@ fn machines_get_an_object() {
 fn what_is_not_known_is_explained() {
     for (place, why) in [
         ("train.py:4", "there is no code in it"),
-        ("train.py:20", "as its test decides otherwise, the branch of line 19 is not entered"),
-        ("train.py:22", "the script never comes past line 21"),
-        ("train.py:31", "as there is nothing to go through, the loop of line 30 is not entered"),
+        ("train.py:20", "because of its condition, the branch of line 19 is not entered"),
+        ("train.py:22", "the script never gets past line 21"),
+        ("train.py:31", "because its iterable is empty, the loop of line 30 is not entered"),
         ("train.py:32", "there is no code in it"),
-        ("train.py:3", "it neither reads nor binds a value that is followed"),
+        ("train.py:3", "it neither reads nor assigns a tracked value"),
         ("train.py:99", "train.py has 36 lines, and no line 99"),
         ("other.py:1", "other.py: no such file; check the path"),
-        ("train.py", "write `FILE:LINE`, as in `train.py:12`"),
+        ("train.py", "write `FILE:LINE`, e.g. `train.py:12`"),
     ] {
         let ran = asked(place, &[]);
         assert!(ran.code == 2 && ran.stdout.is_empty() && ran.stderr.contains(why), "{place}: {ran:?}");

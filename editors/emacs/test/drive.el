@@ -91,7 +91,7 @@
   (drive-with-script
    (drive-shows drive-finding)
    (let ((text (flymake-diagnostic-text (car (flymake-diagnostics)))))
-     (should (string-match-p "gradients of earlier batches" text))
+     (should (string-match-p "gradients accumulate across steps" text))
      (should (string-match-p "trainlint" text)))))
 
 (ert-deftest drive-2-tells-on-hover-how-it-came-to-be ()

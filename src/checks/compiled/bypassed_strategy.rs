@@ -9,7 +9,7 @@ use crate::values::{ContextKind, Note, ObjId, Value};
 
 pub(super) static RULE: Rule = Rule {
     id: "bypassed-strategy",
-    summary: "the training step never goes through the distribution strategy",
+    summary: "the training step is not run with `strategy.run`",
     group: Group::Distributed,
     severity: Severity::Error,
     since: "0.1.0",
@@ -76,11 +76,11 @@ fn check(script: &Script, out: &mut Findings) {
         if in_replica || !seen.insert(at.place) {
             continue;
         }
-        let message = "this step is taken outside of the strategy's replicas";
+        let message = "this training step is not run on the strategy's replicas";
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .because(step.scope, "made in the strategy's scope, with a copy on each device")
-            .note("TensorFlow raises an error here, or trains on one device only")
+            .because(step.scope, "created in the strategy's scope, mirrored on every device")
+            .note("TensorFlow raises an error here or trains on a single device only")
             .help("call the step with `strategy.run(train_step, args=(batch,))`, or train with `model.fit`");
         out.push(finding, at);
     }

@@ -10,7 +10,7 @@ use crate::values::Int;
 
 pub(super) static RULE: Rule = Rule {
     id: "model-built-in-loop",
-    summary: "models are built in a loop, and the framework keeps what they leave",
+    summary: "memory leak: models are built in a loop without `clear_session()`",
     group: Group::Memory,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -61,15 +61,20 @@ fn check(script: &Script, out: &mut Findings) {
         };
         let message = match count {
             Some(count) => {
-                format!("{} models are built, and Keras keeps the state of each", units::count(count))
+                format!(
+                    "memory leak: {} models are built, and Keras keeps the state of each",
+                    units::count(count)
+                )
             }
-            None => "a model is built in each iteration, and Keras keeps the state of each".to_owned(),
+            None => {
+                "memory leak: every iteration builds a model, and Keras keeps the state of each".to_owned()
+            }
         };
         let finding = script
             .finding(RULE.id, severity, at, message)
             .because(script.rehearsal.loop_info(*innermost).place, "in this loop")
-            .note("names and graphs of all models stay in one global state, which grows with each of them")
-            .help("call `keras.backend.clear_session()` before each model");
+            .note("layer names and graphs of all models stay in Keras's global state, which grows with every model")
+            .help("call `keras.backend.clear_session()` before building each model");
         out.push(finding, at);
     }
 }

@@ -13,7 +13,7 @@ use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "raw-backward",
-    summary: "a backward pass leaves out the engine or the scaler that the run relies on",
+    summary: "`loss.backward()` bypasses the engine or the `GradScaler`",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -86,10 +86,10 @@ fn check(script: &Script, out: &mut Findings) {
     for (at, raw) in script.observed_once::<RawBackward>() {
         let at = doubted_in_tests(at);
         let engine = if raw.own { "self".to_owned() } else { script.name_or(raw.engine, "engine") };
-        let message = format!("this backward pass leaves out what `{engine}` does for it");
+        let message = format!("this backward pass bypasses `{engine}`");
         let finding = script
             .finding(RULE.id, RULE.severity, &at, message)
-            .note("it scales the loss in half precision and counts accumulated batches")
+            .note("it scales the loss in mixed precision and counts accumulated micro-batches")
             .help(format!("call `{engine}.{}(loss)` instead", raw.method));
         out.push(finding, &at);
     }
@@ -99,10 +99,10 @@ fn check(script: &Script, out: &mut Findings) {
 fn report_unscaled(script: &Script, out: &mut Findings) {
     for raw in unscaled_backwards(script) {
         let message =
-            format!("the loss is not scaled, and `{}` divides its gradients by the scale", raw.scaler);
+            format!("the loss is not scaled, but `{}` divides its gradients by the loss scale", raw.scaler);
         let finding = script
             .finding(RULE.id, RULE.severity, &raw.at, message)
-            .because(raw.step, "divides them by 65536 at the start, and applies them")
+            .because(raw.step, "divides them by 65536 initially, then applies them")
             .help(format!("call `{}.scale(loss).backward()`", raw.scaler));
         let fix = scaled_backward(script, &raw, "scale");
         let finding = finding.fix(fix.map(|edits| Fix::safe("scale the loss", edits)));

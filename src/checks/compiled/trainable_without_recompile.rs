@@ -8,7 +8,7 @@ use crate::syntax::{Arg, ExprKind};
 
 pub(super) static RULE: Rule = Rule {
     id: "trainable-without-recompile",
-    summary: "`trainable` is changed after the model was compiled",
+    summary: "`trainable` is changed after `compile()` without compiling again",
     group: Group::Tensorflow,
     severity: Severity::Error,
     since: "0.1.0",
@@ -22,12 +22,12 @@ fn check(script: &Script, out: &mut Findings) {
         let (severity, note) = if stale.is_built {
             (
                 Severity::Error,
-                "the training step is built already, and goes on with the weights it was built for",
+                "the training step is already built and keeps updating the weights it was built for",
             )
         } else {
             (
                 Severity::Warning,
-                "what is trained is settled by `compile`; whether a change before the first `fit` counts depends on the version",
+                "`compile` fixes what is trainable; whether a change before the first `fit` takes effect depends on the version",
             )
         };
         let finding = script
@@ -35,14 +35,14 @@ fn check(script: &Script, out: &mut Findings) {
                 RULE.id,
                 severity,
                 &stale.at,
-                "the training does not see that `trainable` is changed here",
+                "changing `trainable` here has no effect until the model is compiled again",
             )
-            .because(stale.compiled, "the model was compiled here, with what was trainable then")
-            .because(stale.fitted, "and is trained here as it was compiled")
+            .because(stale.compiled, "the model was compiled here with the old `trainable` settings")
+            .because(stale.fitted, "and is trained here as compiled")
             .note(note)
-            .help("call `compile` again, between this and the next `fit`");
+            .help("call `compile()` again before the next `fit()`");
         let fix = compiled_again(script, &stale);
-        let fix = fix.map(|edits| Fix::guess("compile again before the next training", edits));
+        let fix = fix.map(|edits| Fix::guess("call `compile()` again before the next `fit()`", edits));
         out.push(finding.fix(fix), &stale.at);
     }
 }

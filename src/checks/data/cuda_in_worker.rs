@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "cuda-in-worker",
-    summary: "the workers of a loader use the GPU",
+    summary: "DataLoader worker processes use the GPU",
     group: Group::Data,
     severity: Severity::Error,
     since: "0.1.0",
@@ -31,8 +31,8 @@ fn check(script: &Script, out: &mut Findings) {
 fn report(script: &Script, at: &At, work: &Work, (place, how): (Place, OnGpu), out: &mut Findings) {
     let at = At { place, calls: Rc::from([]), ..at.clone() };
     let message = match how {
-        OnGpu::Moved => "this runs in the workers of a loader, which cannot use the GPU",
-        OnGpu::Held => "the workers of a loader read from this tensor, which is on the GPU",
+        OnGpu::Moved => "this runs in DataLoader workers, which cannot use the GPU",
+        OnGpu::Held => "this tensor is on the GPU, but DataLoader workers read it",
     };
     let mut finding = script.finding(RULE.id, RULE.severity, &at, message);
     if let Some(place) = work.workers_place {
@@ -40,7 +40,7 @@ fn report(script: &Script, at: &At, work: &Work, (place, how): (Place, OnGpu), o
     }
     out.push(
         finding
-            .note("a process forked from one that has used CUDA cannot use it: the first batch ends the run")
+            .note("a forked process cannot use CUDA: the first batch raises an error such as `Cannot re-initialize CUDA in forked subprocess`")
             .help("keep samples on the CPU, and move each batch in the training loop"),
         &at,
     );

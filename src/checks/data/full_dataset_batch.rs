@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 
 pub(super) static RULE: Rule = Rule {
     id: "full-dataset-batch",
-    summary: "one batch is the whole dataset",
+    summary: "one batch holds the whole dataset",
     group: Group::Memory,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -39,7 +39,7 @@ struct FullBatch {
 fn check(script: &Script, out: &mut Findings) {
     for batch in full_batches(script) {
         let mut finding =
-            script.finding(RULE.id, batch.severity, &batch.at, "one batch is the whole dataset");
+            script.finding(RULE.id, batch.severity, &batch.at, "one batch holds the whole dataset");
         if let Some(place) = batch.length_place {
             let samples =
                 batch.samples.map_or("all samples".to_owned(), |n| format!("{} samples", units::count(n)));
@@ -51,25 +51,25 @@ fn check(script: &Script, out: &mut Findings) {
         if let Some(bytes) = batch.bytes {
             let kept = match batch.kept {
                 0 => String::new(),
-                kept => format!(", and keeps at least {} of activations", units::bytes(kept)),
+                kept => format!(" and stores at least {} of activations", units::bytes(kept)),
             };
             let demand = Demand {
                 samples: batch.samples.and_then(|samples| u64::try_from(samples).ok()),
-                ..Demand::of("the batch, with what is kept of it,", bytes.saturating_add(batch.kept))
+                ..Demand::of("the batch, with its activations,", bytes.saturating_add(batch.kept))
             };
             finding = finding.note(format!("each step moves {}{kept}", units::bytes(bytes)));
             finding = finding.replay(Replay::Memory(demand));
         }
         let updates = match batch.samples {
             Some(samples) => {
-                format!("`batch_size=256` gives {} updates an epoch", units::count((samples + 255) / 256))
+                format!("`batch_size=256` gives {} updates per epoch", units::count((samples + 255) / 256))
             }
-            None => "a batch size such as 256 gives many".to_owned(),
+            None => "a batch size such as 256 gives many updates per epoch".to_owned(),
         };
         let is_large = batch.samples.is_none_or(|samples| samples > 256);
         let fix = script.another_number(batch.at.place, "256").filter(|_| is_large);
-        let finding = finding.fix(fix.map(|edits| Fix::guess("take batches of 256", edits)));
-        out.push(finding.note("the model is updated once an epoch").help(updates), &batch.at);
+        let finding = finding.fix(fix.map(|edits| Fix::guess("use a batch size of 256", edits)));
+        out.push(finding.note("the model is updated only once per epoch").help(updates), &batch.at);
     }
 }
 

@@ -10,7 +10,7 @@ use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "loader-built-in-loop",
-    summary: "a loader with workers is built anew for each epoch",
+    summary: "a DataLoader with workers is created again every epoch",
     group: Group::Speed,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -41,15 +41,15 @@ fn report(script: &Script, built: &Rebuilt, out: &mut Findings) {
     let workers = match built.workers {
         Some(1) => "a worker process".to_owned(),
         Some(count) => format!("{} worker processes", units::count(count)),
-        None => "as many worker processes as there are processors".to_owned(),
+        None => "one worker process per CPU core".to_owned(),
     };
-    let message = "every epoch builds this loader again, over the same dataset";
+    let message = "every epoch creates this DataLoader again over the same dataset";
     out.push(
         script
             .finding(RULE.id, RULE.severity, &built.at, message)
-            .because(built.dataset, "the dataset is made once")
-            .note(format!("each time, {workers} start and fill the queue before the first batch"))
-            .help("build the loader before the loop, with `persistent_workers=True`"),
+            .because(built.dataset, "the dataset is created once")
+            .note(format!("each time, {workers} must start and fill the queue before the first batch"))
+            .help("create the DataLoader before the loop, with `persistent_workers=True`"),
         &built.at,
     );
 }

@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-distributed-sampler",
-    summary: "each process trains on all of the data",
+    summary: "without a `DistributedSampler`, every process trains on the full dataset",
     group: Group::Distributed,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -38,17 +38,15 @@ fn check(script: &Script, out: &mut Findings) {
             continue;
         }
         let note = match loader.shuffled {
-            true => {
-                "an epoch costs as many steps on many GPUs as on one, and samples repeat across processes"
-            }
-            false => "all processes compute the same batches: more GPUs change nothing",
+            true => "an epoch takes as many steps as on one GPU, and samples repeat across processes",
+            false => "all processes compute the same batches, so more GPUs bring no speedup",
         };
         out.push(
             script
-                .finding(RULE.id, RULE.severity, &loader.at, "every process trains on all of the data")
+                .finding(RULE.id, RULE.severity, &loader.at, "every process trains on the full dataset instead of its own shard")
                 .because(loader.replicated, "the model is trained by several processes")
                 .note(note)
-                .help("pass `sampler=DistributedSampler(dataset)` instead of `shuffle`, and call its `set_epoch`"),
+                .help("pass `sampler=DistributedSampler(dataset)` instead of `shuffle`, and call `set_epoch()` every epoch"),
             &loader.at,
         );
     }

@@ -14,7 +14,7 @@ use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-set-epoch",
-    summary: "a distributed sampler gives the same order in each epoch",
+    summary: "`DistributedSampler` without `set_epoch()` repeats the same order every epoch",
     group: Group::Distributed,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -44,11 +44,11 @@ fn report(script: &Script, same: &SameEpochs, out: &mut Findings) {
     let fix = told_epoch(script, same.at.place, same.epochs);
     out.push(
         script
-            .finding(RULE.id, RULE.severity, &same.at, "this sampler gives the same order in every epoch")
-            .because(same.epochs, "no round of this loop tells it its epoch")
-            .note("it is seeded by its epoch, which stays 0")
-            .fix(fix.map(|edits| Fix::safe("tell the sampler its epoch", edits)))
-            .help("call `sampler.set_epoch(epoch)` at the head of each epoch"),
+            .finding(RULE.id, RULE.severity, &same.at, "every epoch uses the same shuffling order")
+            .because(same.epochs, "this loop never calls `set_epoch()`")
+            .note("the sampler seeds its shuffle with the epoch, which stays 0")
+            .fix(fix.map(|edits| Fix::safe("call `set_epoch()` every epoch", edits)))
+            .help("call `sampler.set_epoch(epoch)` at the start of each epoch"),
         &same.at,
     );
 }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "shared-worker-seed",
-    summary: "all workers of a loader draw the same random numbers",
+    summary: "all DataLoader workers draw the same random numbers",
     group: Group::Data,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -52,23 +52,26 @@ fn report(script: &Script, at: &At, work: &Work, seed: &SharedSeed<'_>, out: &mu
     let at = At { place: seed.place, calls: Rc::from([]), ..at.clone() };
     let (message, help) = match seed.generator {
         Some(_) => (
-            "every worker draws the same numbers from its copy of this generator",
-            "make the generator in the worker, from `torch.initial_seed()`",
+            "all DataLoader workers share this RNG state, so augmentations repeat",
+            "create the generator inside the worker, seeded with `torch.initial_seed()`",
         ),
         None => (
-            "every worker begins with the same seed, and draws the same numbers",
-            "seed with `torch.initial_seed() % 2**32`, or add the worker's id",
+            "all DataLoader workers use the same seed, so augmentations repeat",
+            "seed with `torch.initial_seed() % 2**32`, or add the worker id",
         ),
     };
     let mut finding = script.finding(RULE.id, RULE.severity, &at, message);
     if let Some(made) = seed.generator {
-        finding = finding.because(made, "made once, and copied into each worker");
+        finding = finding.because(made, "created once and copied into each worker");
     }
     for other in seed.others {
-        finding = finding.because(*other, "and this generator, too");
+        finding = finding.because(*other, "this generator too");
     }
     if let Some(place) = work.workers_place {
         finding = finding.because(place, in_words(work.workers));
     }
-    out.push(finding.note("samples of different workers get the same augmentation").help(help), &at);
+    out.push(
+        finding.note("samples from different workers get identical random augmentations").help(help),
+        &at,
+    );
 }

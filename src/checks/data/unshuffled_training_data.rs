@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 
 pub(super) static RULE: Rule = Rule {
     id: "unshuffled-training-data",
-    summary: "training goes through the data in the order in which they are stored",
+    summary: "training data is not shuffled",
     group: Group::Data,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -48,8 +48,8 @@ fn check(script: &Script, out: &mut Findings) {
     let mut seen: FxHashSet<Place> = FxHashSet::default();
     for fed in in_loops.chain(fitted).filter(|fed| seen.insert(fed.at.place)) {
         let message = match fed.by_class {
-            true => "this trains on one class after the other: the samples come as they are stored",
-            false => "this trains on the samples in the order in which they are stored, in every epoch",
+            true => "training sees one class after the other: data is sorted by class and not shuffled",
+            false => "training data is not shuffled: every epoch uses the stored order",
         };
         let help = match fed.is_stream {
             true => "shuffle before batching: `.shuffle(buffer_size)`",
@@ -59,7 +59,7 @@ fn check(script: &Script, out: &mut Findings) {
         out.push(
             script
                 .finding(RULE.id, RULE.severity, &fed.at, message)
-                .note("batches of neighbours are alike, and the last ones of an epoch weigh most")
+                .note("consecutive batches are correlated, and the last batches of an epoch weigh most")
                 .fix(fix.map(|edits| Fix::guess("pass `shuffle=True`", edits)))
                 .help(help),
             &fed.at,

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "cpu-tensor-in-forward",
-    summary: "a forward makes a tensor on the CPU",
+    summary: "`forward` creates a tensor on the CPU, whatever device the model is on",
     group: Group::Device,
     severity: Severity::Error,
     since: "0.1.0",
@@ -38,20 +38,20 @@ fn report(script: &Script, at: &At, met: Place, stranded: &Stranded, out: &mut F
     let (message, help) = match stranded.attribute {
         Some(name) => (
             format!("`self.{name}` stays on the CPU when `{class}` is moved to the GPU"),
-            format!("keep it with `self.register_buffer(\"{name}\", ...)`: a buffer moves with the module"),
+            format!("register it with `self.register_buffer(\"{name}\", ...)`: buffers move with the module"),
         ),
         None => (
-            format!("this tensor is made on the CPU, wherever `{class}` is"),
-            "make it where the input is: pass `device=x.device`".to_owned(),
+            format!("this tensor is created on the CPU, whatever device `{class}` is on"),
+            "create it on the input's device: pass `device=x.device`".to_owned(),
         ),
     };
     let finding = script
         .finding(RULE.id, RULE.severity, at, message)
-        .because(met, "meets the model's tensors here")
-        .note("on the GPU the forward ends the run with an error")
+        .because(met, "combined with the model's tensors here")
+        .note("on the GPU, this raises an error such as `Expected all tensors to be on the same device`")
         .help(help);
     let fix = made_beside(script, at.place).filter(|_| stranded.attribute.is_none());
-    let fix = fix.map(|edits| Fix::safe("make it on the device of the input", edits));
+    let fix = fix.map(|edits| Fix::safe("create it on the input's device", edits));
     out.push(finding.fix(fix), at);
 }
 

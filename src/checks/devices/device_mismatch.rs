@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "device-mismatch",
-    summary: "an operation mixes tensors of two devices",
+    summary: "an operation mixes tensors on different devices",
     group: Group::Device,
     severity: Severity::Error,
     since: "0.1.0",
@@ -43,7 +43,7 @@ fn check(script: &Script, out: &mut Findings) {
 fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
     let (one, other) = (&meeting.one, &meeting.other);
     let (here, there) = (one.device.describe(), other.device.describe());
-    let message = format!("{} is on {here}, {} on {there}", one.what, other.what);
+    let message = format!("{} is on {here}, but {} is on {there}", one.what, other.what);
     let mut finding = script.finding(RULE.id, RULE.severity, at, message);
     for side in [one, other] {
         if let Some(made) = side.made {
@@ -52,11 +52,16 @@ fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
     }
     // A module stayed where its input is not.
     let help = match meeting.in_forward && !one.device.is_gpu() {
-        true => "move the model, too: `model.to(device)` before the optimizer is made",
-        false => "move both to one device",
+        true => "move the model too: call `model.to(device)` before creating the optimizer",
+        false => "move both to the same device",
     };
     out.push(
-        finding.note(format!("{} of both ends the run with an error", meeting.operation)).help(help),
+        finding
+            .note(format!(
+                "{} raises an error such as `Expected all tensors to be on the same device`",
+                meeting.operation
+            ))
+            .help(help),
         at,
     );
 }

@@ -8,7 +8,7 @@ use crate::values::DType;
 
 pub(super) static RULE: Rule = Rule {
     id: "dtype-mismatch",
-    summary: "a layer gets numbers of another dtype than its weights",
+    summary: "the input dtype does not match the layer's weight dtype",
     group: Group::Numerics,
     severity: Severity::Error,
     since: "0.1.0",
@@ -21,23 +21,24 @@ fn check(script: &Script, out: &mut Findings) {
     for (at, meeting) in script.observed_once::<Mistyped>() {
         let (gets, wants) = (meeting.gets.name(), meeting.wants.name());
         let message = match meeting.lookup {
-            true => format!("`{}` is looked up with {gets} numbers, and takes integers only", meeting.what),
-            false if meeting.what.contains(' ') => format!("{} is of {gets} and {wants}", meeting.what),
-            false => format!("`{}` gets {gets} numbers, and its weights are {wants}", meeting.what),
+            true => format!("`{}` is indexed with {gets}, but needs integer indices", meeting.what),
+            false if meeting.what.contains(' ') => format!("{} mixes {gets} and {wants}", meeting.what),
+            false => format!("`{}` gets {gets} input, but its weights are {wants}", meeting.what),
         };
         let mut finding = script.finding(RULE.id, RULE.severity, at, message);
         if let Some(made) = meeting.made.filter(|made| *made != at.place) {
             finding = finding.because(made, format!("{gets} comes from here"));
         }
         if meeting.gets == DType::Float64 {
-            finding = finding.note("NumPy computes in float64, and what is made of its arrays keeps that");
+            finding = finding
+                .note("NumPy defaults to float64, and tensors created from its arrays keep that dtype");
         }
         let cast = cast(meeting);
         let fix = script.behind_argument(at.place, 0, &["input"], &cast);
         let fix = fix.filter(|_| meeting.lookup || !meeting.what.contains(' '));
         let fix = fix.map(|edits| Fix::guess(format!("cast the input with `{cast}`"), edits));
         let help = format!("cast the input with `{cast}`");
-        out.push(finding.fix(fix).note("this ends the run with an error").help(help), at);
+        out.push(finding.fix(fix).note("this raises a dtype error").help(help), at);
     }
 }
 

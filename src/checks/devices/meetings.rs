@@ -103,7 +103,8 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     let what = Rc::from(format!("`{}`", cx.class_name(module)));
     let one = Side { device, what, made: Some(cx.heap.get(module).site) };
     let other = Side { device: input.device, what: Rc::from("its input"), made: input.made };
-    let meeting = Meeting { one, other, operation: "a forward", in_forward: true, excused: Cell::new(false) };
+    let meeting =
+        Meeting { one, other, operation: "the forward pass", in_forward: true, excused: Cell::new(false) };
     let at = At { confidence: confidence.min(at.confidence), ..at };
     cx.observe_at(at, meeting);
     cx.remember(|all: &mut Forwards| all.0.iter_mut().for_each(|open| open.failed = true));

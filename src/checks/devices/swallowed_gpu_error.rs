@@ -7,7 +7,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "swallowed-gpu-error",
-    summary: "an error of the GPU is printed, and nothing is done about it",
+    summary: "a GPU error is logged and otherwise ignored",
     group: Group::Tensorflow,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -22,21 +22,21 @@ fn check(script: &Script, out: &mut Findings) {
         let (severity, message, note) = if goes_on {
             (
                 Severity::Warning,
-                "a step that fails is skipped, and the training goes on",
-                "after a failed kernel every later step fails, too; without memory, this batch is lost and nobody counts it",
+                "a failed training step is skipped, and training continues",
+                "after a CUDA error every later step fails too; after `CUDA out of memory`, this batch is silently lost",
             )
         } else {
             (
                 Severity::Note,
-                "an error of the GPU is told and forgotten here",
-                "what comes after it runs without the result",
+                "this handler logs a GPU error and continues",
+                "the code after it runs without the result",
             )
         };
         let finding = script
             .finding(RULE.id, severity, at, message)
-            .because(error.work, "its errors end up here")
+            .because(error.work, "errors raised here are caught")
             .note(note)
-            .help("catch what can be repaired, and `raise` the rest");
+            .help("handle only errors you can recover from, and `raise` the rest");
         out.push(finding, at);
     }
 }

@@ -7,7 +7,7 @@ use crate::syntax::{Fault, FaultKind, faults};
 
 pub(super) static RULE: Rule = Rule {
     id: "invalid-syntax",
-    summary: "the script is no Python, and stops before its first line",
+    summary: "the script has a syntax error and cannot run",
     group: Group::Syntax,
     severity: Severity::Error,
     since: "0.1.0",
@@ -49,83 +49,84 @@ impl Words {
         let found = found(fault, text);
         let (message, help) = match &fault.kind {
             FaultKind::Conflict => (
-                "a merge conflict was never resolved".to_owned(),
-                "keep one of the sides, and remove the lines `<<<<<<<`, `=======` and `>>>>>>>`".to_owned(),
+                "unresolved merge conflict".to_owned(),
+                "keep one side, and remove the lines `<<<<<<<`, `=======` and `>>>>>>>`".to_owned(),
             ),
             FaultKind::Unclosed => {
                 (format!("{found} is never closed"), format!("add `{}`", closing(&text[fault.span.range()])))
             }
-            FaultKind::Unmatched => {
-                (format!("{found} closes nothing"), "remove it, or open a bracket before it".to_owned())
-            }
+            FaultKind::Unmatched => (
+                format!("{found} has no matching opening bracket"),
+                "remove it, or add the opening bracket".to_owned(),
+            ),
             FaultKind::Mismatched => (
-                format!("{found} does not match the bracket that is open"),
-                "close the bracket with its own kind".to_owned(),
+                format!("{found} does not match the open bracket"),
+                "close the bracket with the matching one".to_owned(),
             ),
             FaultKind::OpenString => (
-                "this string never ends".to_owned(),
+                "this string is never closed".to_owned(),
                 format!(
                     "close it with `{}`",
                     text[fault.span.range()].trim_start_matches(char::is_alphabetic)
                 ),
             ),
             FaultKind::Character => (
-                format!("{found} means nothing in Python"),
-                "write its plain counterpart, or put it into a string".to_owned(),
+                format!("{found} is not valid in Python"),
+                "replace it with its ASCII counterpart, or put it in a string".to_owned(),
             ),
             FaultKind::Number => (
                 format!("{found} is neither a number nor a name"),
                 "put a space or an operator between them".to_owned(),
             ),
             FaultKind::Continuation => (
-                "a backslash continues a line only as its last character".to_owned(),
-                "remove what stands behind it, or the backslash".to_owned(),
+                "a line-continuation backslash must be the last character of the line".to_owned(),
+                "remove what follows it, or the backslash".to_owned(),
             ),
             FaultKind::Indent => (
-                "this line is indented further than its block".to_owned(),
-                "indent it as the line before".to_owned(),
+                "unexpected indent: this line is indented more than its block".to_owned(),
+                "indent it like the previous line".to_owned(),
             ),
             FaultKind::Unindent => (
-                "this line is indented as no block around it".to_owned(),
-                "indent it as the lines of its block".to_owned(),
+                "this dedent does not match any outer indentation level".to_owned(),
+                "indent it like the other lines of its block".to_owned(),
             ),
             FaultKind::MissingBlock => (
                 "an indented block is expected here".to_owned(),
-                "indent what belongs to it, or write `pass`".to_owned(),
+                "indent its body, or write `pass`".to_owned(),
             ),
             FaultKind::MissingColon => {
                 ("`:` is expected at the end of this line".to_owned(), "end it with `:`".to_owned())
             }
             FaultKind::MissingComma => {
-                ("`,` is expected behind this".to_owned(), "separate the two with a comma".to_owned())
+                ("`,` is expected after this".to_owned(), "separate the two with a comma".to_owned())
             }
             FaultKind::AssignedInTest => (
-                "`=` assigns, and is no test".to_owned(),
+                "`=` is an assignment, not a comparison".to_owned(),
                 "compare with `==`, or assign with `:=`".to_owned(),
             ),
             FaultKind::LoneClause => (
-                format!("{found} goes on with no statement"),
-                "indent it as the statement that it belongs to".to_owned(),
+                format!("{found} does not follow a matching statement"),
+                "indent it like the statement it belongs to".to_owned(),
             ),
             FaultKind::LoneTry => (
-                "`except` or `finally` is expected here: the `try` before it handles nothing".to_owned(),
-                "add an `except` with what to do, or remove the `try`".to_owned(),
+                "`except` or `finally` is expected here, after the `try` block".to_owned(),
+                "add an `except` or `finally` block, or remove the `try`".to_owned(),
             ),
             FaultKind::LatePositional => (
-                "a positional argument follows one that is named".to_owned(),
-                "move it before the named ones, or name it".to_owned(),
+                "a positional argument follows a keyword argument".to_owned(),
+                "move it before the keyword arguments, or pass it by keyword".to_owned(),
             ),
             FaultKind::Keyword => (
-                format!("a name is expected, and {found} is a word of the language"),
+                format!("a name is expected, but {found} is a reserved keyword"),
                 rename(&text[fault.span.range()]),
             ),
             FaultKind::Expected(what) => (
                 format!("{what} is expected, not {found}"),
-                format!("Python stops here before it runs anything: write {what}, or remove {found}"),
+                format!("Python stops here before running anything: write {what}, or remove {found}"),
             ),
             FaultKind::Python2(now) => (
                 format!("{now} in Python 3"),
-                "convert it, or check it with the Python that runs it".to_owned(),
+                "convert it to Python 3, or check it with the Python version that runs it".to_owned(),
             ),
         };
         Words { message, help, since: since(&fault.kind) }
@@ -140,7 +141,7 @@ fn found(fault: &Fault, text: &str) -> String {
 
 fn rename(word: &str) -> String {
     match word {
-        "async" | "await" => format!("`{word}` is one since Python 3.7: use the name that replaced it"),
+        "async" | "await" => format!("`{word}` is a keyword since Python 3.7: use the name that replaced it"),
         _ => "choose another name".to_owned(),
     }
 }
@@ -157,7 +158,7 @@ fn since(kind: &FaultKind) -> Option<&'static str> {
     match kind {
         FaultKind::Mismatched => Some("this is open"),
         FaultKind::MissingBlock => Some("it belongs to this"),
-        FaultKind::LatePositional => Some("this is named"),
+        FaultKind::LatePositional => Some("this is a keyword argument"),
         _ => None,
     }
 }

@@ -9,7 +9,7 @@ use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "checkpoint-without-reentrant-choice",
-    summary: "checkpointing does not say which of its two ways it takes",
+    summary: "`checkpoint()` is called without an explicit `use_reentrant=`",
     group: Group::Memory,
     severity: Severity::Note,
     since: "0.1.0",
@@ -46,8 +46,8 @@ fn check(script: &Script, out: &mut Findings) {
         let fix = script.with_argument(at.place, "use_reentrant", "False");
         out.push(
             script
-                .finding(RULE.id, RULE.severity, at, format!("`{name}` recomputes in the way that this version of the framework prefers"))
-                .note("the reentrant way gives no gradients where no input asks for them; PyTorch will refuse not to choose")
+                .finding(RULE.id, RULE.severity, at, format!("`{name}` without `use_reentrant=` depends on the PyTorch version's default"))
+                .note("the reentrant variant computes no gradients if no input requires grad; future PyTorch releases will raise an error without it")
                 .fix(fix.map(|edits| Fix::guess("pass `use_reentrant=False`", edits)))
                 .help("pass `use_reentrant=False`"),
             at,

@@ -7,7 +7,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "detached-loss",
-    summary: "backward on a value that was cut from its graph",
+    summary: "`backward()` is called on a detached loss, so no parameter gets a gradient",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -20,24 +20,27 @@ fn check(script: &Script, out: &mut Findings) {
     for loss in detached_losses(script) {
         let of = loss.optimizer.map(|optimizer| format!(" of `{}`", script.optimizer_name(optimizer)));
         let message = format!(
-            "this backward reaches no parameter{}: the loss was cut from its graph",
+            "no parameter{} gets a gradient: the loss is detached from the graph",
             of.unwrap_or_default()
         );
         let mut finding = script.finding(RULE.id, RULE.severity, &loss.at, message);
         if let Some((place, by)) = loss.point {
             let label = match by {
                 Some(by) => {
-                    format!("`{}` leaves the graph behind", by.rsplit('.').next().unwrap_or_default())
+                    format!(
+                        "`{}` detaches the result from the graph",
+                        by.rsplit('.').next().unwrap_or_default()
+                    )
                 }
-                None => "gradients are not recorded here".to_owned(),
+                None => "gradient tracking is disabled here".to_owned(),
             };
             finding = finding.because(place, label);
         }
         out.push(
             finding
-                .note("the step applies no gradients: the model stays as it was, or the run ends with an error here")
+                .note("the model does not learn, or `backward()` raises an error such as `element 0 of tensors does not require grad and does not have a grad_fn`")
                 .replay(script.replay_of_layers(layers::DETACHED))
-                .help("call `backward()` on the loss as it was computed from the model's output"),
+                .help("call `backward()` on the loss as computed from the model's output, without detaching it"),
             &loss.at,
         );
     }

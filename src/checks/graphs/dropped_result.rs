@@ -7,7 +7,7 @@ use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "dropped-result",
-    summary: "a tensor that a method returned is dropped",
+    summary: "a method's returned tensor is discarded as if it worked in place",
     group: Group::Device,
     severity: Severity::Error,
     since: "0.1.0",
@@ -20,11 +20,11 @@ fn check(script: &Script, out: &mut Findings) {
     for (at, dropped) in script.observed_once::<DroppedResult>() {
         let (receiver, method) = (&dropped.receiver, dropped.method);
         let message =
-            format!("`{receiver}` stays as it is: `.{method}()` returns a new tensor, which is dropped here");
+            format!("`{receiver}` is unchanged: `.{method}()` is not in-place, and its result is discarded");
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .note("modules are moved and cast in place, tensors are not")
-            .help(format!("assign what it returns: `{receiver} = {receiver}.{method}(...)`"));
+            .note("modules are moved and cast in place; for a tensor the method returns a new one")
+            .help(format!("assign the result: `{receiver} = {receiver}.{method}(...)`"));
         let title = format!("assign the result to `{receiver}`");
         let fix = script.assigned_back(at.place).map(|edits| match method.as_str() {
             // The code below may want the graph that this would cut off.

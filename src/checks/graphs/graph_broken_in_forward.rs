@@ -7,7 +7,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "graph-broken-in-forward",
-    summary: "a cut in the forward leaves parameters without gradients",
+    summary: "`detach()` in `forward` blocks gradients to some parameters",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -19,16 +19,18 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for broken in broken_graphs(script) {
         let by = match broken.by {
-            Some(by) => format!("`{}` cuts the graph", by.rsplit('.').next().unwrap_or_default()),
-            None => "gradients are not recorded".to_owned(),
+            Some(by) => {
+                format!("`{}` breaks the computation graph", by.rsplit('.').next().unwrap_or_default())
+            }
+            None => "gradients are not tracked".to_owned(),
         };
         let message = format!("{by} here: {} gets no gradient from any loss", broken.part);
         let finding = script
             .finding(RULE.id, RULE.severity, &broken.at, message)
-            .because(broken.backward, "this backward does not reach it")
-            .note("the optimizer steps it with gradients that are never computed: it stays as it was initialised")
+            .because(broken.backward, "this backward pass does not reach it")
+            .note("its `.grad` stays `None`, so the optimizer never updates it from its initial values")
             .replay(script.replay_of_layers(layers::BROKEN))
-            .help("compute on the tensor itself up to the loss, or leave these parameters out of the optimizer");
+            .help("keep the computation differentiable up to the loss, or leave these parameters out of the optimizer");
         out.push(finding, &broken.at);
     }
 }

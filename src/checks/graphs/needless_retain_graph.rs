@@ -8,7 +8,7 @@ use crate::trace::{At, BackwardPass, GraphRetained};
 
 pub(super) static RULE: Rule = Rule {
     id: "needless-retain-graph",
-    summary: "a backward keeps a graph that nobody walks again",
+    summary: "`retain_graph=True` keeps a graph that no second backward uses",
     group: Group::Memory,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -22,14 +22,14 @@ fn check(script: &Script, out: &mut Findings) {
         let held = Some(script.kept_around(at)).filter(|kept| *kept > 0).map(|kept| {
             Replay::Memory(Demand {
                 wasted: true,
-                ..Demand::of("the graph that is kept until the next one is there", kept)
+                ..Demand::of("the graph kept until the next one is built", kept)
             })
         });
         let fix = script.without_argument(at.place, "retain_graph");
         out.push(
             script
-                .finding(RULE.id, RULE.severity, at, "the graph is kept after this backward, and nobody walks it again")
-                .note("the activations stay until the next forward is done, so two iterations are in memory at once")
+                .finding(RULE.id, RULE.severity, at, "`retain_graph=True` keeps the graph in memory, but no second backward uses it")
+                .note("activations stay allocated until the next forward finishes, so two iterations are in memory at once")
                 .replay(held)
                 .fix(fix.map(|edits| Fix::safe("remove `retain_graph=True`", edits)))
                 .help("call `backward()` without `retain_graph=True`"),

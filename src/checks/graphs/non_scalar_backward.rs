@@ -8,7 +8,7 @@ use crate::values::{Int, Tensor};
 
 pub(super) static RULE: Rule = Rule {
     id: "non-scalar-backward",
-    summary: "backward is called on a loss that is not a scalar",
+    summary: "`backward()` is called on a loss that is not a scalar",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -32,17 +32,17 @@ fn check(script: &Script, out: &mut Findings) {
             RULE.id,
             RULE.severity,
             &backward.at,
-            format!("this loss has shape {}, not one number", backward.shape),
+            format!("`backward()` needs a scalar, but this loss has shape {}", backward.shape),
         );
         if let Some(made) = backward.made {
-            finding = finding.because(made, "made here");
+            finding = finding.because(made, "computed here");
         }
         let fix = script.behind_receiver(backward.at.place, ".mean()");
         out.push(
             finding
-                .fix(fix.map(|edits| Fix::guess("take the mean first", edits)))
+                .fix(fix.map(|edits| Fix::guess("reduce with `.mean()`", edits)))
                 .replay(script.replay_of_elements(backward.elements))
-                .note("`backward()` without `gradient=` takes scalars only, and ends the run here")
+                .note("PyTorch raises `grad can be implicitly created only for scalar outputs`")
                 .help("reduce it first: `loss.mean().backward()`"),
             &backward.at,
         );

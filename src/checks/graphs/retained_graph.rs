@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "retained-graph",
-    summary: "a value keeps its graph alive after its iteration",
+    summary: "memory leak: a value keeps its computation graph alive across iterations",
     group: Group::Memory,
     severity: Severity::Error,
     since: "0.1.0",
@@ -30,25 +30,32 @@ fn check(script: &Script, out: &mut Findings) {
         let (severity, cost) = if kept.is_walked {
             (
                 Severity::Warning,
-                "backward has freed the activations; the nodes of each iteration's graph stay",
+                "`backward()` freed the activations, but the graph nodes of every iteration stay in memory",
             )
         } else {
-            (Severity::Error, "no backward frees it, so the activations of every iteration stay in memory")
+            (
+                Severity::Error,
+                "no backward pass frees it, so the activations of every iteration stay in memory",
+            )
         };
         let message = match kept.by {
-            Carry::Sum => format!("`{}` keeps the graph of every iteration alive", kept.into),
-            Carry::Append => format!("`{}` collects values with their graphs", kept.into),
+            Carry::Sum => {
+                format!("memory leak: `{}` keeps every iteration's computation graph alive", kept.into)
+            }
+            Carry::Append => {
+                format!("memory leak: `{}` stores values with their computation graphs", kept.into)
+            }
         };
         let mut finding = script.finding(RULE.id, severity, &kept.at, message);
         if let Some(place) = kept.container {
-            finding = finding.because(place, "lives longer than the iteration");
+            finding = finding.because(place, "outlives the iteration");
         }
         // Where it is known what a graph takes, that says more than how many there are.
         let held = match kept.kept {
             bytes if bytes > 0 && !kept.is_walked => Replay::Memory(Demand {
                 each_step: Some(bytes),
                 steps: kept.steps,
-                ..Demand::of("what is kept", 0)
+                ..Demand::of("the graphs that are kept alive", 0)
             }),
             _ => script.replay_of_carried(replay::Carried::Held),
         };
@@ -58,7 +65,7 @@ fn check(script: &Script, out: &mut Findings) {
                 .fix(fix)
                 .replay(held)
                 .note(cost)
-                .help("keep `.item()` for a number, or `.detach()` for a tensor"),
+                .help("store `loss.item()` for a Python number, or `.detach()` for a tensor"),
             &kept.at,
         );
     }

@@ -8,7 +8,7 @@ use crate::trace::{At, GraphUsedAgain};
 
 pub(super) static RULE: Rule = Rule {
     id: "undetached-hidden-state",
-    summary: "a value carries its graph into the next iteration's backward",
+    summary: "a hidden state carries its graph into the next iteration's backward",
     group: Group::Memory,
     severity: Severity::Error,
     since: "0.1.0",
@@ -23,22 +23,25 @@ fn check(script: &Script, out: &mut Findings) {
     for (at, again) in script.observed_once_where(counts) {
         let (message, cost) = if again.kept {
             (
-                "each backward goes through the graphs of all earlier iterations again",
-                "iterations take longer and longer, and memory grows until none is left",
+                "each backward pass also backpropagates through the graphs of all earlier iterations",
+                "each iteration is slower than the last, and memory grows until it runs out",
             )
         } else {
             (
-                "the second iteration's backward comes to the graph of the first, which is freed",
-                "the run ends with «trying to backward through the graph a second time»",
+                "the second `backward()` reaches the first iteration's graph, which is already freed",
+                "PyTorch raises `Trying to backward through the graph a second time`",
             )
         };
         out.push(
             script
                 .finding(RULE.id, RULE.severity, at, message)
-                .because(again.recorded, "what this gave in the iteration before is part of the loss")
+                .because(
+                    again.recorded,
+                    "its output from the previous iteration is still part of this loss's graph",
+                )
                 .note(cost)
                 .replay(script.replay_of_carried(if again.kept { Carried::Kept } else { Carried::Freed }))
-                .help("cut the carried value off before it is used again: `hidden = hidden.detach()`"),
+                .help("detach the carried state before using it again: `hidden = hidden.detach()`"),
             at,
         );
     }

@@ -7,7 +7,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "backward-arity",
-    summary: "a backward returns another number of gradients than its forward has inputs",
+    summary: "a custom `backward` returns the wrong number of gradients",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -28,12 +28,13 @@ fn check(script: &Script, out: &mut Findings) {
             (fewest, most) => format!("{fewest} to {most} inputs"),
         };
         let gradients = if arity.given == 1 { "gradient" } else { "gradients" };
-        let message = format!("this backward returns {} {gradients} for a forward of {inputs}", arity.given);
+        let message =
+            format!("this `backward` returns {} {gradients}, but its `forward` has {inputs}", arity.given);
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .because(arity.forward, "one gradient is due for each input after `ctx`")
-            .note("the first backward through it ends with an error")
-            .help("return `None` for inputs that need no gradient");
+            .because(arity.forward, "`backward` must return one gradient per input after `ctx`")
+            .note("the first backward pass raises `returned an incorrect number of gradients`")
+            .help("return `None` for inputs that do not need a gradient");
         out.push(finding, at);
     }
 }

@@ -8,7 +8,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "backward-mismatches-forward",
-    summary: "the backward of a function is not the gradient of its forward",
+    summary: "a custom `backward` does not compute the gradient of its `forward`",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -23,14 +23,18 @@ fn check(script: &Script, out: &mut Findings) {
         if own.is_derivative || !seen.insert(at.place) {
             continue;
         }
-        let message =
-            format!("`{}` computes `{}`, and its backward gives `{}`", own.class, own.forward, own.gradient);
+        let message = format!(
+            "`{}` computes `{}`, but its `backward` returns `{}`",
+            own.class, own.forward, own.gradient
+        );
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .because(own.forward_place, format!("computes `{}`", own.forward))
-            .note("nothing fails: what lies before the function is trained with wrong gradients")
+            .note("no error is raised: all layers before this function train with wrong gradients")
             .replay(gradient_replay::replay(own))
-            .help("give the gradient of the forward, and try it with `torch.autograd.gradcheck` in float64");
+            .help(
+                "return the gradient of `forward`, and verify it with `torch.autograd.gradcheck` in float64",
+            );
         out.push(finding, at);
     }
 }

@@ -7,7 +7,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "device-dependent-result",
-    summary: "the code for the GPU computes something else than the code for the CPU",
+    summary: "the GPU code path computes something different from the CPU code path",
     group: Group::Kernels,
     severity: Severity::Error,
     since: "0.1.0",
@@ -24,11 +24,11 @@ fn check(script: &Script, out: &mut Findings) {
         }
         let what = diverging.name.map_or_else(|| "the result".to_owned(), |name| format!("`{name}`"));
         let message =
-            format!("{what} is `{}` on one device and `{}` on the other", diverging.one, diverging.other);
+            format!("{what} is `{}` on one device but `{}` on the other", diverging.one, diverging.other);
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .note("a model that was trained on one of them gives other results on the other")
-            .help("compute the same on both, or choose by a setting of the model and not by the machine");
+            .note("a model trained on one device gives different results on the other")
+            .help("compute the same on both devices, or make it an explicit option of the model");
         out.push(finding, at);
     }
 }

@@ -9,7 +9,7 @@ use crate::values::Device;
 
 pub(super) static RULE: Rule = Rule {
     id: "element-loop-on-gpu",
-    summary: "a Python loop goes through a tensor on the GPU number by number",
+    summary: "a Python loop accesses a GPU tensor element by element",
     group: Group::Kernels,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -29,7 +29,7 @@ fn check(script: &Script, out: &mut Findings) {
         let computed = write.single && write.formula.as_ref().is_some_and(|formula| !formula.is_number());
         let device = write.target.device;
         if computed && is_on_gpu(device) && is_new_and_long(&write.loops, &mut seen) {
-            let help = "write the expression for the whole tensor: `y = x * 2` instead of `y[i] = x[i] * 2`";
+            let help = "vectorize it over the whole tensor: `y = x * 2` instead of `y[i] = x[i] * 2`";
             report(script, out, at, (device, "computed", help), &write.loops);
         }
     }
@@ -38,8 +38,7 @@ fn check(script: &Script, out: &mut Findings) {
         let many = whole.is_some_and(|(times, numel)| times >= MANY && times == numel);
         let device = read.target.device;
         if many && is_on_gpu(device) && is_new_and_long(&read.loops, &mut seen) {
-            let help =
-                "use an operation on the whole tensor, or copy it once before the loop: `x = x.tolist()`";
+            let help = "use a vectorized operation, or copy the tensor to the CPU once before the loop: `x = x.tolist()`";
             report(script, out, at, (device, "read", help), &read.loops);
         }
     }
@@ -53,12 +52,12 @@ fn report(
     loops: &[CountedLoop],
 ) {
     let times = times(loops).map_or(String::new(), |times| format!(", {} times", units::count(times)));
-    let message = format!("a tensor on {} is {what} number by number{times}", device.describe());
+    let message = format!("a tensor on {} is {what} element by element{times}", device.describe());
     let mut finding = script.finding(RULE.id, RULE.severity, at, message);
     for counted in loops {
-        finding = finding.because(counted.place, "the loop goes through its numbers");
+        finding = finding.because(counted.place, "this loop iterates over its elements");
     }
-    finding = finding.note("each read and each write of one number is a call of its own on the GPU");
+    finding = finding.note("every single-element read or write is a separate GPU operation");
     out.push(finding.help(help), at);
 }
 

@@ -9,7 +9,7 @@ use crate::values::{DType, Formula};
 
 pub(super) static RULE: Rule = Rule {
     id: "lossy-cast-in-kernel",
-    summary: "computed numbers lose their fractions on the way into the result",
+    summary: "float results are truncated when written to an integer buffer",
     group: Group::Kernels,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -38,19 +38,19 @@ fn check(script: &Script, out: &mut Findings) {
         }
         let (message, help) = match truncation {
             Truncation::Buffer(dtype) => (
-                format!("floats are written into a buffer of {}, and lose their fractions", dtype.name()),
-                "make the buffer with the dtype of what is written into it",
+                format!("float values are truncated when written to this {} buffer", dtype.name()),
+                "create the buffer with the dtype of the values written to it",
             ),
             Truncation::Cast => (
-                "each number is cut to an integer on its way into a buffer of floats".to_owned(),
-                "leave the cast out; where whole numbers are meant, `round` says so",
+                "each value is truncated to an integer before it is written to a float buffer".to_owned(),
+                "remove the cast; if integers are intended, use `round`",
             ),
         };
         let mut finding = script.finding(RULE.id, RULE.severity, at, message);
         if let Some(buffer) = write.buffer() {
-            finding = finding.because(script.rehearsal.heap.get(buffer).site, "the buffer is made here");
+            finding = finding.because(script.rehearsal.heap.get(buffer).site, "the buffer is created here");
         }
-        let note = "nothing fails: results are off by up to one, and gradients through them are zero";
+        let note = "no error is raised: results are off by up to one, and gradients through them are zero";
         out.push(finding.note(note).help(help), at);
     }
 }

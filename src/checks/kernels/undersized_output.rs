@@ -8,7 +8,7 @@ use crate::values::Int;
 
 pub(super) static RULE: Rule = Rule {
     id: "undersized-output",
-    summary: "a buffer is smaller than what is computed for it",
+    summary: "an output buffer is too small for the computed result",
     group: Group::Kernels,
     severity: Severity::Error,
     since: "0.1.0",
@@ -33,14 +33,14 @@ fn check(script: &Script, out: &mut Findings) {
         let message = message(reach.known().zip(size.known()), write.conditional);
         let mut finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .because(made, "the buffer is made here, with this size");
+            .because(made, "the buffer is created here with this size");
         if let Some(counted) = write.loops.first() {
-            finding = finding.because(counted.place, "the loop goes on beyond it");
+            finding = finding.because(counted.place, "the loop runs past its end");
         }
         let why = if write.conditional {
-            "the test keeps the index in bounds, and leaves the rest of the result out"
+            "the bounds check prevents an error, but the rest of the result is dropped"
         } else {
-            "the run ends here with an error"
+            "this raises an index error"
         };
         out.push(finding.note(why).help("make the buffer as large as the result"), at);
     }
@@ -50,11 +50,11 @@ fn check(script: &Script, out: &mut Findings) {
 fn message(sizes: Option<(i64, i64)>, conditional: bool) -> String {
     match (sizes, conditional) {
         (Some((reach, size)), true) => {
-            format!("only {} of {} numbers are ever written", units::count(size), units::count(reach))
+            format!("only {} of {} elements are ever written", units::count(size), units::count(reach))
         }
-        (None, true) => "the last numbers are never written".to_owned(),
+        (None, true) => "the last elements are never written".to_owned(),
         (Some((reach, size)), false) => format!(
-            "index {} is out of bounds: there is room for {}",
+            "index {} is out of bounds for dimension of size {}",
             units::count(reach - 1),
             units::count(size)
         ),

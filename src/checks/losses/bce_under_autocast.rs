@@ -10,7 +10,7 @@ use crate::values::Device;
 
 pub(super) static RULE: Rule = Rule {
     id: "bce-under-autocast",
-    summary: "binary cross entropy of probabilities is computed under autocast",
+    summary: "`binary_cross_entropy` is called under autocast, which raises an error",
     group: Group::Losses,
     severity: Severity::Error,
     since: "0.1.0",
@@ -48,15 +48,15 @@ fn check(script: &Script, out: &mut Findings) {
     for (at, loss) in script.observed_once::<RefusedByAutocast>() {
         let confidence = if loss.sure { at.confidence } else { at.confidence.min(Confidence::Medium) };
         let at = At { confidence, ..at.clone() };
-        let message = "autocast refuses this loss, which ends the run with an error";
+        let message = "this loss is unsafe to autocast and raises an error";
         let mut finding = script.finding(RULE.id, RULE.severity, &at, message);
         if let Some(autocast) = loss.autocast {
-            finding = finding.because(autocast, "autocast is switched on here");
+            finding = finding.because(autocast, "autocast is enabled here");
         }
         out.push(
             finding
-                .note("half precision can not hold the logarithms of probabilities near zero and one")
-                .help("pass logits, without the sigmoid, to the loss that takes logits"),
+                .note("half precision rounds probabilities near 0 or 1, and the log of 0 is infinite")
+                .help("remove the sigmoid and use `BCEWithLogitsLoss`, which is numerically stable and safe to autocast"),
             &at,
         );
     }

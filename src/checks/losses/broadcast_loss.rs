@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "broadcast-loss",
-    summary: "predictions and targets broadcast to all their pairs",
+    summary: "predictions `[N, 1]` and targets `[N]` broadcast to `[N, N]`",
     group: Group::Numerics,
     severity: Severity::Error,
     since: "0.1.0",
@@ -64,14 +64,14 @@ fn check(script: &Script, out: &mut Findings) {
         let mut finding = script
             .finding(RULE.id, RULE.severity, &loss.at, message(&loss))
             .note(if loss.refused {
-                "shapes that differ end the run here"
+                "the loss raises an error when the shapes differ"
             } else {
-                "each prediction is compared with every target, so all of them are drawn to the mean of the targets"
+                "each prediction is compared with every target, so all predictions are pulled to the mean target"
             })
             .replay(script.replay_of_loss(Loss::AllPairs, Loss::Squares))
-            .help("give both one shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`");
+            .help("give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`");
         if let Some(backward) = loss.backward {
-            finding = finding.because(backward, "the loss that it becomes part of is walked here");
+            finding = finding.because(backward, "this backward pass uses the resulting loss");
         }
         out.push(finding, &loss.at);
     }
@@ -80,13 +80,11 @@ fn check(script: &Script, out: &mut Findings) {
 fn message(loss: &BroadcastLoss) -> String {
     let (input, target) = (&loss.input, &loss.target);
     if loss.backward.is_some() {
-        format!("{input} minus {target} gives the differences of all pairs")
+        format!("{input} - {target} broadcasts to all pairs of predictions and targets")
     } else if loss.refused {
-        format!("this loss gets predictions of shape {input} and targets of shape {target}")
+        format!("shape mismatch in this loss: predictions are {input}, targets are {target}")
     } else {
-        format!(
-            "this loss broadcasts predictions of shape {input} and targets of shape {target} to all their pairs"
-        )
+        format!("predictions of shape {input} and targets of shape {target} broadcast to all pairs")
     }
 }
 

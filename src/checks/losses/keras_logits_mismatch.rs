@@ -8,7 +8,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "keras-logits-mismatch",
-    summary: "a loss that was not told of logits gets them",
+    summary: "the loss expects probabilities but receives logits (`from_logits=False`)",
     group: Group::Losses,
     severity: Severity::Error,
     since: "0.1.0",
@@ -25,12 +25,12 @@ fn check(script: &Script, out: &mut Findings) {
                 RULE.id,
                 RULE.severity,
                 &loss.at,
-                "this loss takes probabilities, and the last layer has no activation that makes them",
+                "this loss expects probabilities but receives logits: the last layer has no activation",
             )
-            .because(loss.made, "the numbers it gets are made here")
-            .note("logits are clipped to [0, 1] as if they were probabilities: where that happens no gradient flows")
+            .because(loss.made, "the logits are computed here")
+            .note("logits are clipped to [0, 1] as if they were probabilities, and clipped values get no gradient")
             .replay(loss.heads.map(|heads| replay_of_heads(script, heads)))
-            .help(format!("give the loss `{flag}=True`, or the last layer a softmax or sigmoid"));
+            .help(format!("pass `{flag}=True` to the loss, or add a softmax or sigmoid to the last layer"));
         out.push(finding, &loss.at);
     }
 }

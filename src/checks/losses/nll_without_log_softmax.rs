@@ -8,7 +8,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "nll-without-log-softmax",
-    summary: "a loss that takes log-probabilities gets probabilities or logits",
+    summary: "the loss expects log-probabilities but receives probabilities or logits",
     group: Group::Losses,
     severity: Severity::Error,
     since: "0.1.0",
@@ -21,14 +21,14 @@ fn check(script: &Script, out: &mut Findings) {
     for loss in unlogged_likelihoods(script) {
         let (message, made, note) = match loss.misfit {
             Misfit::NoLogarithm => (
-                "this loss takes log-probabilities, and gets probabilities",
-                "made probabilities here, without a logarithm",
-                "the loss is then minus a probability, between -1 and 0: its gradient vanishes where the prediction is wrong",
+                "this loss expects log-probabilities but receives probabilities",
+                "turned into probabilities here, without a log",
+                "the loss is then the negated probability, between -1 and 0: its gradient vanishes for wrong predictions",
             ),
             _ => (
-                "this loss takes log-probabilities, and what reaches it went through no log-softmax",
-                "made here",
-                "minus a logit has no lower bound: the loss falls below zero and on, while the model learns nothing",
+                "this loss expects log-probabilities, but no `log_softmax` was applied to its input",
+                "its input is computed here",
+                "a negated logit has no lower bound: the loss keeps falling below zero while the model learns nothing",
             ),
         };
         let finding = script
@@ -36,7 +36,7 @@ fn check(script: &Script, out: &mut Findings) {
             .because(loss.made, made)
             .note(note)
             .replay(loss.heads.map(|heads| replay_of_heads(script, heads)))
-            .help("apply `log_softmax(x, dim=1)` to the logits, or give them to a cross-entropy");
+            .help("apply `log_softmax(x, dim=1)` to the logits, or use `CrossEntropyLoss` on the logits");
         out.push(finding, &loss.at);
     }
 }

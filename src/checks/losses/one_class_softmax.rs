@@ -12,7 +12,7 @@ use crate::values::Int;
 
 pub(super) static RULE: Rule = Rule {
     id: "one-class-softmax",
-    summary: "a softmax over one class always gives one",
+    summary: "a softmax over a single class is always 1",
     group: Group::Losses,
     severity: Severity::Error,
     since: "0.1.0",
@@ -55,15 +55,15 @@ fn stacked(cx: &mut Interp<'_>, layer: &StackedLayer) {
 fn check(script: &Script, out: &mut Findings) {
     for lone in lone_classes(script) {
         let message = if lone.in_loss {
-            "this cross-entropy is over one class: it is zero whatever the model gives"
+            "this cross-entropy has a single class: it is zero whatever the model outputs"
         } else {
-            "this softmax is over an axis of one: it gives 1 whatever goes in"
+            "this softmax is over a dimension of size 1: its output is always 1"
         };
         let finding = script
             .finding(RULE.id, RULE.severity, &lone.at, message)
-            .note("nothing depends on the model any more, so its gradients are zero")
+            .note("the output no longer depends on the model, so all gradients are zero")
             .replay(replay_of_heads(script, lone.heads))
-            .help("for two classes use one output with a sigmoid and a binary cross-entropy, or two outputs");
+            .help("for binary classification, use one output with a sigmoid and binary cross-entropy, or two outputs");
         out.push(finding, &lone.at);
     }
 }

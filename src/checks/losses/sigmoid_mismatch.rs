@@ -8,7 +8,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "sigmoid-mismatch",
-    summary: "a loss applies a sigmoid to the result of one, or needs one that is missing",
+    summary: "sigmoid applied twice, or missing, before a binary cross-entropy",
     group: Group::Losses,
     severity: Severity::Error,
     since: "0.1.0",
@@ -34,24 +34,24 @@ fn check(script: &Script, out: &mut Findings) {
 fn said(misfit: Misfit) -> (&'static str, &'static str, &'static str) {
     match misfit {
         Misfit::SigmoidOfSoftmax => (
-            "this loss applies a sigmoid to what went through a softmax already",
-            "the softmax it went through",
-            "the sigmoid of a probability lies between 0.5 and 0.73, so no prediction can be confident, and gradients are small",
+            "this loss expects logits, but a softmax was already applied to its input",
+            "softmax is applied here",
+            "the sigmoid of a probability is between 0.5 and 0.73, so no prediction can be confident and gradients are small",
         ),
         Misfit::SoftmaxOfSigmoid => (
-            "this loss applies a softmax to what went through a sigmoid already",
-            "the sigmoid it went through",
-            "logits between 0 and 1 leave the probabilities of all classes nearly equal, and gradients small",
+            "this loss expects logits, but a sigmoid was already applied to its input",
+            "sigmoid is applied here",
+            "the softmax of values between 0 and 1 is nearly uniform, so gradients are small",
         ),
         Misfit::NoProbabilities => (
-            "this loss takes probabilities, and what reaches it went through no sigmoid",
-            "made here, not limited to [0, 1]",
-            "the first number outside of [0, 1] ends the run: on a GPU with a failed assertion in the kernel",
+            "this loss expects probabilities, but no sigmoid was applied to its input",
+            "computed here, not restricted to [0, 1]",
+            "the first value outside [0, 1] raises an error, on the GPU `device-side assert triggered`",
         ),
         _ => (
-            "this loss applies a sigmoid to what went through one already",
-            "the sigmoid it went through",
-            "the sigmoid of a probability lies between 0.5 and 0.73, so no prediction can be confident, and gradients are small",
+            "this loss applies a sigmoid to an input that already went through one",
+            "sigmoid is applied here",
+            "the sigmoid of a probability is between 0.5 and 0.73, so no prediction can be confident and gradients are small",
         ),
     }
 }
@@ -59,9 +59,11 @@ fn said(misfit: Misfit) -> (&'static str, &'static str, &'static str) {
 fn repair(loss: &MisfitLoss) -> String {
     match (loss.misfit, loss.flag) {
         (Misfit::NoProbabilities, _) => {
-            "use the loss that takes logits (`BCEWithLogitsLoss`), or apply a sigmoid".to_owned()
+            "use the loss for logits (`BCEWithLogitsLoss`), or apply a sigmoid".to_owned()
         }
-        (_, Some(flag)) => format!("drop `{flag}=True`, or the activation"),
-        (_, None) => "pass the logits, and take the sigmoid where probabilities are read".to_owned(),
+        (_, Some(flag)) => format!("remove `{flag}=True`, or the activation"),
+        (_, None) => {
+            "pass the raw logits, and apply the sigmoid only where you need probabilities".to_owned()
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::trace::At;
 
 pub(super) static RULE: Rule = Rule {
     id: "softmax-before-cross-entropy",
-    summary: "a softmax feeds a loss that applies a softmax itself",
+    summary: "softmax is applied before a cross-entropy loss that already includes it",
     group: Group::Losses,
     severity: Severity::Error,
     since: "0.1.0",
@@ -36,22 +36,22 @@ fn check(script: &Script, out: &mut Findings) {
                 RULE.id,
                 RULE.severity,
                 &loss.at,
-                "this loss applies a softmax to what went through one already",
+                "softmax is applied twice: this loss expects logits, not probabilities",
             )
-            .because(loss.softmax, "the softmax it went through")
-            .note("with two of them the probabilities stay nearly uniform, and gradients are small")
+            .because(loss.softmax, "softmax is already applied here")
+            .note("a second softmax makes the probabilities nearly uniform and the gradients small")
             .replay(loss.heads.map(|heads| replay_of_heads(script, heads)))
             .help(if loss.by_flag {
-                "drop `from_logits=True`, or the softmax"
+                "remove `from_logits=True`, or the softmax"
             } else {
-                "pass the logits, and take the softmax where probabilities are read"
+                "pass the raw logits, and apply softmax only where you need probabilities"
             });
         let fix = if loss.by_flag {
             let fix = script.without_argument(loss.at.place, "from_logits");
-            fix.map(|edits| Fix::safe("drop `from_logits=True`", edits))
+            fix.map(|edits| Fix::safe("remove `from_logits=True`", edits))
         } else {
             without_softmax(script, &loss).map(|fix| match fix.is_kept {
-                true => Fix::safe("give the loss the logits", fix.edits),
+                true => Fix::safe("pass the logits to the loss", fix.edits),
                 false => Fix::guess("remove the softmax", fix.edits),
             })
         };

@@ -11,7 +11,7 @@ use crate::values::{DType, Int, Tensor};
 
 pub(super) static RULE: Rule = Rule {
     id: "wrong-target-dtype",
-    summary: "the targets have a dtype or shape that the loss does not take",
+    summary: "the loss does not accept the dtype or shape of the targets",
     group: Group::Losses,
     severity: Severity::Error,
     since: "0.1.0",
@@ -53,16 +53,16 @@ fn check(script: &Script, out: &mut Findings) {
         let fix = script.behind_argument(target.at.place, 1, &["target"], cast);
         let mut finding = script.finding(RULE.id, RULE.severity, &target.at, message(&target, expected));
         if let Some(made) = target.made.filter(|made| *made != target.at.place) {
-            finding = finding.because(made, "the targets come from here");
+            finding = finding.because(made, "the targets are created here");
         }
         let note = match target.fault {
             TargetFault::Wider => {
-                "its backward pass ends the run; only `mse_loss` of PyTorch 2.15 or later converts by itself"
+                "its backward pass raises an error; only `mse_loss` of PyTorch 2.15 or later converts implicitly"
             }
             TargetFault::WholeNumbers => {
-                "this ends the run; only `mse_loss` of PyTorch 2.15 or later converts by itself"
+                "this raises an error; only `mse_loss` of PyTorch 2.15 or later converts implicitly"
             }
-            _ => "the loss, or its backward pass, ends the run",
+            _ => "the loss or its backward pass raises an error",
         };
         let fix = fix.map(|edits| Fix::safe(format!("add `{cast}` to the targets"), edits));
         out.push(finding.fix(fix).note(note).help(help), &target.at);
@@ -72,26 +72,24 @@ fn check(script: &Script, out: &mut Findings) {
 fn message(target: &WrongTarget, expected: &str) -> String {
     let (dtype, shape) = (target.dtype.name(), &target.shape);
     match target.fault {
-        TargetFault::Column => format!("the targets of this loss have shape {shape}, and {expected}"),
-        _ => format!("the targets of this loss are {dtype}, and {expected}"),
+        TargetFault::Column => format!("the targets of this loss have shape {shape}, but {expected}"),
+        _ => format!("the targets of this loss are {dtype}, but {expected}"),
     }
 }
 
 /// What the loss takes, how to get it, and what that adds to the targets.
 fn said(fault: TargetFault) -> (&'static str, &'static str, &'static str) {
     match fault {
-        TargetFault::IndexDtype => ("classes are int64", "cast them: `target.long()`", ".long()"),
+        TargetFault::IndexDtype => ("class indices must be int64", "cast them: `target.long()`", ".long()"),
         TargetFault::Column => (
-            "one class a sample has no second axis",
-            "remove it: `target.squeeze(1).long()`",
+            "class indices must be 1-D, of shape [N]",
+            "remove the extra dimension: `target.squeeze(1).long()`",
             ".squeeze(1).long()",
         ),
-        TargetFault::WholeProbabilities => (
-            "targets in the shape of the predictions are probabilities",
-            "cast them: `target.float()`",
-            ".float()",
-        ),
-        TargetFault::WholeNumbers => ("it takes floats", "cast them: `target.float()`", ".float()"),
+        TargetFault::WholeProbabilities => {
+            ("class probabilities must be floating point", "cast them: `target.float()`", ".float()")
+        }
+        TargetFault::WholeNumbers => ("it expects floating point", "cast them: `target.float()`", ".float()"),
         TargetFault::Wider => ("the predictions are float32", "cast them: `target.float()`", ".float()"),
     }
 }

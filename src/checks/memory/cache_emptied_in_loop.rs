@@ -8,7 +8,7 @@ use crate::trace::{At, Effect, Emptied, LoopId, Over, Visit, visits};
 
 pub(super) static RULE: Rule = Rule {
     id: "cache-emptied-in-loop",
-    summary: "free memory is handed back in every step",
+    summary: "`torch.cuda.empty_cache()` or `gc.collect()` is called every training step",
     group: Group::Speed,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -31,27 +31,27 @@ fn check(script: &Script, out: &mut Findings) {
     for emptied in emptied_caches(script) {
         let (message, note) = match emptied.what {
             Emptied::Cache => (
-                "every step gives its memory back to the driver, and asks for it again",
-                "the cache is memory that the next step uses again without waiting; emptying it makes no room for the run itself",
+                "emptying the cache every step slows training: memory is freed and allocated again",
+                "PyTorch reuses cached memory in the next step; emptying the cache does not leave more memory for this process",
             ),
             Emptied::Garbage => (
-                "every step waits for a search through all objects of the process",
-                "what a step leaves behind is freed when its last name goes; only cycles wait for the collector",
+                "every step waits for a full garbage collection",
+                "tensors are freed as soon as their last reference is gone; only reference cycles need the garbage collector",
             ),
         };
         let mut finding = script.finding(RULE.id, RULE.severity, &emptied.at, message);
         if let Some(step) = emptied.step {
-            finding = finding.because(step, "in the same iteration as this");
+            finding = finding.because(step, "called in the same iteration as this");
         }
         for other in &emptied.others {
-            finding = finding.because(*other, "and once more here");
+            finding = finding.because(*other, "and again here");
         }
         let fix = calls_removed(script, &emptied).map(|edits| Fix::guess("remove the call", edits));
         out.push(
             finding
                 .fix(fix)
                 .note(note)
-                .help("remove it, or move it behind the loop, between training and validation"),
+                .help("remove it, or move it after the loop, between training and validation"),
             &emptied.at,
         );
     }

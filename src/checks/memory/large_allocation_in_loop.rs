@@ -9,7 +9,7 @@ use crate::values::Tensor;
 
 pub(super) static RULE: Rule = Rule {
     id: "large-allocation-in-loop",
-    summary: "a large tensor is made on the GPU in every iteration",
+    summary: "a large tensor is allocated on the GPU in every iteration",
     group: Group::Memory,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -54,9 +54,9 @@ fn report(script: &Script, allocation: &TensorOnGpu, out: &mut Findings) {
     out.push(
         finding
             .note(format!(
-                "that is {share:.0} % of {card}, and the tensor before it is alive until the name is bound again"
+                "that is {share:.0} % of {card}, and the previous tensor is not freed until its name is reassigned"
             ))
-            .help("make it once before the loop and fill it in place, or work on parts of it")
+            .help("allocate it once before the loop and fill it in place, or process it in chunks")
             .replay(allocation.replay("the allocation of one iteration")),
         &allocation.at,
     );

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "whole-array-constant",
-    summary: "a large array is copied whole into a constant",
+    summary: "a large array is copied into a constant as a whole",
     group: Group::Tensorflow,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -83,7 +83,7 @@ fn whole_array(script: &Script, at: &At, copied: &CopiedArray) -> Option<TensorO
 fn report(script: &Script, whole: &TensorOnGpu, traced: bool, out: &mut Findings) {
     let size = whole.size();
     let message = match traced {
-        true => format!("{size} of data become a constant of the graph"),
+        true => format!("{size} of data are embedded in the graph as a constant"),
         false => format!("{size} of data are copied to the device at once"),
     };
     let mut finding = script.finding(RULE.id, whole.severity, &whole.at, message);
@@ -92,11 +92,11 @@ fn report(script: &Script, whole: &TensorOnGpu, traced: bool, out: &mut Findings
     }
     let (note, help) = if traced {
         (
-            "each trace of the function stores the array again, and a graph holds 2 GB at most",
+            "every trace of the function stores the array again, and a graph is limited to 2 GB",
             "pass the array to the function as an argument",
         )
     } else {
-        ("the copy stays as long as the tensor", "feed it in batches, with `tf.data`")
+        ("the copy stays in memory as long as the tensor", "feed it in batches, with `tf.data`")
     };
     out.push(finding.note(note).help(help), &whole.at);
 }

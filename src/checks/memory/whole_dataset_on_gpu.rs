@@ -9,7 +9,7 @@ use crate::values::{Graph, Source};
 
 pub(super) static RULE: Rule = Rule {
     id: "whole-dataset-on-gpu",
-    summary: "a whole dataset is made resident on the GPU",
+    summary: "the whole dataset stays in GPU memory",
     group: Group::Memory,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -27,7 +27,7 @@ fn check(script: &Script, out: &mut Findings) {
             RULE.id,
             data.severity,
             &data.at,
-            format!("{} of data stay on the GPU for the whole run", data.size()),
+            format!("{} of data stay in GPU memory for the whole run", data.size()),
         );
         if let Some(made) = data.made {
             finding = finding.because(made, data.shape_and_size());
@@ -36,7 +36,7 @@ fn check(script: &Script, out: &mut Findings) {
         out.push(
             finding
                 .note(format!("that is {share:.1} % of {card}, before the first batch"))
-                .help("keep the data on the CPU, and move each batch")
+                .help("keep the data on the CPU, and move each batch to the GPU")
                 .replay(data.replay("the dataset")),
             &data.at,
         );

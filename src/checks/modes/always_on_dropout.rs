@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 pub(super) static RULE: Rule = Rule {
     id: "always-on-dropout",
-    summary: "dropout stays on when the model is evaluated",
+    summary: "dropout stays active in evaluation mode",
     group: Group::Losses,
     severity: Severity::Error,
     since: "0.1.0",
@@ -28,29 +28,27 @@ fn check(script: &Script, out: &mut Findings) {
         let class = &dropout.class;
         let (message, help) = if dropout.is_layer {
             (
-                format!(
-                    "this layer is made anew in each forward of `{class}`, so `model.eval()` never reaches it"
-                ),
-                "make the dropout layer in `__init__`".to_owned(),
+                format!("a new dropout layer in every forward of `{class}` ignores `model.eval()`"),
+                "create the dropout layer in `__init__`".to_owned(),
             )
         } else if by.contains("dropout") && !by.contains("attention") {
             (
-                format!("`{by}` drops numbers in evaluation mode, too"),
-                format!("pass the mode on: `{by}(..., training=self.training)`"),
+                format!("`{by}` stays active in evaluation mode"),
+                format!("pass the module's mode: `{by}(..., training=self.training)`"),
             )
         } else {
             (
-                format!("`{by}` drops numbers in evaluation mode, too"),
+                format!("`{by}` still applies dropout in evaluation mode"),
                 "pass `dropout_p=self.dropout if self.training else 0.0`".to_owned(),
             )
         };
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .note("what the model predicts is random, and worse than what it has learned")
+            .note("predictions are random, and worse than what the model has learned")
             .help(help);
         let decides = !dropout.is_layer && script.takes(&dropout.by, "training");
         let fix = script.with_own_argument(at.place, "training").filter(|_| decides);
-        let fix = fix.map(|edits| Fix::safe("pass the mode on", edits));
+        let fix = fix.map(|edits| Fix::safe("pass `training=self.training`", edits));
         out.push(finding.fix(fix), at);
     }
 }

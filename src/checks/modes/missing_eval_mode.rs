@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-eval-mode",
-    summary: "a model is evaluated in training mode",
+    summary: "a model is evaluated in training mode, without `model.eval()`",
     group: Group::Gradients,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -35,10 +35,12 @@ struct EvaluatedInTraining {
 fn check(script: &Script, out: &mut Findings) {
     for forward in evaluated_in_training(script) {
         let note = match forward.layer_is_model {
-            true => "pretrained models hold dropout or batch norm, which act on the batch in training mode"
-                .to_owned(),
+            true => {
+                "pretrained models contain dropout or batch norm, which behave differently in training mode"
+                    .to_owned()
+            }
             false => format!(
-                "its `{}` acts as in training: outputs are noisy, or depend on the batch",
+                "its `{}` behaves as in training: outputs are noisy or depend on the batch",
                 forward.layer
             ),
         };
@@ -46,11 +48,16 @@ fn check(script: &Script, out: &mut Findings) {
         let fix = fix.map(|(model, edits)| Fix::guess(format!("call `{model}.eval()` before it"), edits));
         out.push(
             script
-                .finding(RULE.id, RULE.severity, &forward.at, "this evaluates the model in training mode")
+                .finding(
+                    RULE.id,
+                    RULE.severity,
+                    &forward.at,
+                    "the model is still in training mode while it is evaluated",
+                )
                 .note(note)
                 .fix(fix)
                 .replay(script.replay_of_mode(forward.modes))
-                .help("call `.eval()` on it before, and `.train()` before training goes on"),
+                .help("call `model.eval()` before evaluating, and `model.train()` before training continues"),
             &forward.at,
         );
     }

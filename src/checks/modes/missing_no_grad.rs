@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-no-grad",
-    summary: "evaluation builds graphs that no backward walks",
+    summary: "evaluation builds computation graphs that no `backward()` uses",
     group: Group::Memory,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -53,15 +53,15 @@ fn check(script: &Script, out: &mut Findings) {
                 RULE.id,
                 RULE.severity,
                 &forward.at,
-                "this forward records a graph that no backward walks",
+                "this forward pass builds a computation graph that no `backward()` uses",
             )
             .note(format!(
-                "`{}` is in evaluation mode here, and its parameters ask for gradients",
+                "`{}` is in evaluation mode, but its parameters still require grad",
                 forward.module
             ))
             .help(match forward.at.loops.is_empty() {
-                true => "put it under `with torch.no_grad():`",
-                false => "put the loop under `with torch.no_grad():`",
+                true => "wrap it in `with torch.no_grad():`",
+                false => "wrap the loop in `with torch.no_grad():`",
             });
         if let Some(volatile) = forward.volatile {
             let (major, minor) = NO_MORE_VOLATILE;
@@ -69,16 +69,16 @@ fn check(script: &Script, out: &mut Findings) {
             finding = finding.because(volatile, said);
         }
         for other in &forward.others {
-            finding = finding.because(*other, "and so does this");
+            finding = finding.because(*other, "so does this forward");
         }
         let idle = (forward.kept > 0).then(|| {
-            let what = format!("the graph that one pass through `{}` keeps for nothing", forward.module);
+            let what = format!("the unused graph of one forward of `{}`", forward.module);
             Replay::Memory(Demand { wasted: true, ..Demand::of(what, forward.kept) })
         });
         let fix = unrecorded(script, &forward).map(|fix| {
             let title = match fix.by_decorator {
                 true => format!("decorate the function with `@{}()`", fix.said),
-                false => format!("put it under `with {}():`", fix.said),
+                false => format!("wrap it in `with {}():`", fix.said),
             };
             Fix::safe(title, fix.edits)
         });
@@ -154,7 +154,7 @@ fn same_loop(a: &At, b: &At) -> bool {
 
 /// Whether a forward gives something with a graph, on its own or in a list or a dictionary.
 fn is_live(heap: &Heap, value: &Value) -> bool {
-    let any = |values: &[Value]| values.iter().any(|value| is_live_itself(value));
+    let any = |values: &[Value]| values.iter().any(is_live_itself);
     match value {
         Value::Obj(object) => match &heap.get(*object).state {
             State::List(items) => {

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "stuck-in-eval",
-    summary: "nothing puts the model back into training mode after an evaluation",
+    summary: "the model stays in evaluation mode while it is trained",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -39,17 +39,18 @@ fn check(script: &Script, out: &mut Findings) {
     let found = turns.iter().flat_map(|(entry, turn)| turn.stuck(entry));
     let mut seen = FxHashSet::default();
     for stuck in found.filter(|stuck| seen.insert(stuck.eval)) {
-        let message = format!("{} this trains the model in evaluation mode", stuck.when);
+        let message =
+            format!("{} the model trains in evaluation mode: nothing calls `train()` again", stuck.when);
         let fix = back_in_training(script, &stuck);
         let fix = fix.map(|(model, edits)| Fix::guess(format!("call `{model}.train()` before it"), edits));
         out.push(
             script
                 .finding(RULE.id, RULE.severity, &stuck.at, message)
-                .because(stuck.eval, "puts it into evaluation mode, and nothing puts it back")
-                .note("dropout is off, and batch norm no longer follows the data")
+                .because(stuck.eval, "sets evaluation mode, and nothing sets training mode again")
+                .note("dropout is disabled, and batch norm statistics are no longer updated")
                 .fix(fix)
                 .replay(script.replay_of_mode(stuck.modes))
-                .help(format!("call `{}.train()` at the head of each epoch", stuck.model)),
+                .help(format!("call `{}.train()` at the start of each epoch", stuck.model)),
             &stuck.at,
         );
     }
@@ -66,9 +67,9 @@ impl Turn<'_, '_> {
             let in_eval = trained.ran.modes & EVAL != 0 && trained.ran.modes & OTHER == 0;
             let always = trained.ran.modes == EVAL;
             let when = match began_well {
-                true if always => "from the second round on",
-                true if in_eval && self.never_returns(trained, eval) => "once it was evaluated",
-                false if always && self.is_put_there_in_each_epoch(trained, eval) => "in every epoch",
+                true if always => "from the second iteration on,",
+                true if in_eval && self.never_returns(trained, eval) => "after the first evaluation,",
+                false if always && self.is_put_there_in_each_epoch(trained, eval) => "in every epoch,",
                 _ => continue,
             };
             found.push(StuckInEval {

@@ -11,7 +11,7 @@ use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-super-init",
-    summary: "a module is used before the constructor of its base class ran",
+    summary: "a module is used before `super().__init__()` was called",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -25,7 +25,7 @@ fn check(script: &Script, out: &mut Findings) {
         let class = &module.class;
         let (message, help) = match module.attribute {
             Some(name) => (
-                format!("`self.{name}` is assigned before `{class}` has called `super().__init__()`"),
+                format!("`self.{name}` is assigned before `{class}` calls `super().__init__()`"),
                 "call `super().__init__()` first in `__init__`",
             ),
             None => (
@@ -35,7 +35,7 @@ fn check(script: &Script, out: &mut Findings) {
         };
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .note("the base class has no place for parameters and submodules yet: the run ends with an error")
+            .note("the base class cannot register parameters or submodules yet, which raises an error")
             .help(help);
         let fix = constructed_first(script, at.place);
         let fix = fix.map(|edits| Fix::safe("call `super().__init__()` first", edits));

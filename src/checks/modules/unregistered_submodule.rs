@@ -8,7 +8,7 @@ use crate::syntax::ExprKind;
 
 pub(super) static RULE: Rule = Rule {
     id: "unregistered-submodule",
-    summary: "layers are kept where no optimizer and no `.to()` finds them",
+    summary: "layers in a plain list or dict are not registered as submodules",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -20,21 +20,22 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for (at, hidden) in script.observed::<UnregisteredParts>() {
         let (class, attribute, container) = (&hidden.class, hidden.attribute, hidden.container);
-        let message =
-            format!("`{class}` does not know the layers in `self.{attribute}`: it is a plain {container}");
+        let message = format!(
+            "the layers in `self.{attribute}` are not registered: `{class}` holds them in a plain {container}"
+        );
         let instead = if container == "dict" { "nn.ModuleDict" } else { "nn.ModuleList" };
         let part = hidden.part.rsplit('.').next().unwrap_or_default();
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .replay(script.replay_of_layers(layers::HIDDEN))
             .note(format!(
-                "each `{part}` in it is left out of `parameters()`, `.to(device)` and `state_dict()`"
+                "each `{part}` in it is missing from `parameters()`, `.to(device)` and `state_dict()`"
             ))
             .help(format!(
                 "wrap it: `self.{attribute} = {instead}(...)` (`nn.ParameterList` for parameters)"
             ));
         let fix = registered(script, at.place, hidden);
-        let fix = fix.map(|(said, edits)| Fix::guess(format!("wrap the {container} into `{said}`"), edits));
+        let fix = fix.map(|(said, edits)| Fix::guess(format!("wrap the {container} in `{said}`"), edits));
         out.push(finding.fix(fix), at);
     }
 }

@@ -13,7 +13,7 @@ use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "misspelt-attribute",
-    summary: "a misspelt attribute, or a method without its call, that Python silently accepts",
+    summary: "a misspelled attribute, or a method that is never called, silently has no effect",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -123,25 +123,26 @@ fn check(script: &Script, out: &mut Findings) {
         let found = match idle {
             Idle::Named(written) => {
                 let fix = script.called(at.place).map(|edits| Fix::guess("call it", edits));
-                finding(RULE.severity, format!("`{written}` is named and not called: nothing happens here"))
-                    .note("Python evaluates the method to an object and drops it")
-                    .help(format!("call it: `{written}()`"))
-                    .fix(fix)
+                finding(
+                    RULE.severity,
+                    format!("`{written}` is not called: without `()` this line has no effect"),
+                )
+                .note("Python evaluates the method object and discards it")
+                .help(format!("call it: `{written}()`"))
+                .fix(fix)
             }
             Idle::Written { name, meant, is_method, severity } => {
                 let bare = meant.trim_end_matches('_');
                 let help = if *is_method {
-                    format!(
-                        "call the method: `.{meant}(False)`, which sets it for all parameters of the module"
-                    )
+                    format!("call `.{meant}(False)`, which sets it for all parameters of the module")
                 } else {
                     format!("assign to `.{bare}`")
                 };
                 finding(
                     *severity,
-                    format!("`.{name} = …` changes nothing: the framework reads no attribute of this name"),
+                    format!("`.{name} = …` has no effect: the framework has no attribute of this name"),
                 )
-                .note("Python creates a new attribute, and the parameters go on as before")
+                .note("Python silently creates a new attribute, and the parameters are unchanged")
                 .help(help)
             }
         };

@@ -6,7 +6,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "removed-api",
-    summary: "a function, class or parameter is gone from the release that the project asks for",
+    summary: "a function, class or parameter was removed from the release the project requires",
     group: Group::Reproducibility,
     severity: Severity::Error,
     since: "0.1.0",
@@ -20,16 +20,16 @@ fn check(script: &Script, out: &mut Findings) {
         let MissingName { at, name, holder, is_keyword, instead, why, .. } = missing;
         let Why::Gone { last, pin, .. } = why else { continue };
         let message = if *is_keyword {
-            format!("`{holder}` takes no argument `{name}` any more")
+            format!("`{holder}` no longer accepts the argument `{name}`")
         } else {
-            format!("`{holder}` has no `{name}` any more")
+            format!("`{holder}` no longer has `{name}`")
         };
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .note(format!("no release after {last} has it, and the project asks for {pin}"));
+            .note(format!("it was last available in {last}, and the project requires {pin}"));
         let help = match instead {
             Some(instead) => format!("use `{instead}`"),
-            None => format!("look up in the release notes after {last} what takes its place"),
+            None => format!("look up its replacement in the release notes after {last}"),
         };
         out.push(finding.help(help).cause(missing.cause()), at);
     }

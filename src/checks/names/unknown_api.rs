@@ -6,7 +6,7 @@ use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "unknown-api",
-    summary: "a framework has no function, class or parameter of this name",
+    summary: "the framework has no function, class or parameter of this name",
     group: Group::Reproducibility,
     severity: Severity::Error,
     since: "0.1.0",
@@ -21,22 +21,22 @@ fn check(script: &Script, out: &mut Findings) {
         let note = match why {
             Why::Never { first, last } => format!("no release from {first} to {last} has it"),
             Why::Later { since, pin, .. } => {
-                format!("it came with {since}, and the project asks for {pin}")
+                format!("it was added in {since}, but the project requires {pin}")
             }
             Why::Gone { .. } => continue,
         };
         let (message, error) = if *is_keyword {
-            (format!("`{holder}` takes no argument `{name}`"), "TypeError")
+            (format!("`{holder}` has no argument `{name}`"), "TypeError")
         } else {
             (format!("`{holder}` has no `{name}`"), "AttributeError")
         };
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .note(note)
-            .note(format!("the run ends here with {error}, however far it has come"));
+            .note(format!("the run stops here with {error}, however long it has been training"));
         let help = match near {
-            Some(near) => format!("perhaps `{near}` is meant"),
-            None => "look the name up in the framework's documentation".to_owned(),
+            Some(near) => format!("did you mean `{near}`"),
+            None => "check the name in the framework's documentation".to_owned(),
         };
         let fix = near.as_ref().filter(|near| is_slip(name, near)).and_then(|near| {
             let edits = script.renamed(at.place, name, near)?;

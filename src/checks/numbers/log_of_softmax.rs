@@ -10,7 +10,7 @@ use crate::values::End;
 
 pub(super) static RULE: Rule = Rule {
     id: "log-of-softmax",
-    summary: "the logarithm of a softmax or sigmoid is taken by hand",
+    summary: "log of a softmax or sigmoid instead of a numerically stable log-softmax",
     group: Group::Numerics,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -24,17 +24,16 @@ fn check(script: &Script, out: &mut Findings) {
         let subject = number.subject("a probability");
         // What is left of a probability is rounded to zero long before a probability underflows.
         let of_rest = number.nearness == End::Rounded;
-        let message =
-            format!("{subject} is rounded to zero where the model is sure, and its logarithm is -∞");
+        let message = format!("{subject} underflows to zero for confident predictions, and its log is -inf");
         let limit = if of_rest {
-            "in single precision a sigmoid is exactly 1 from a logit of 17 on, and 1 minus it zero"
+            "in float32 a sigmoid is exactly 1 for logits above 17, so `1 - sigmoid` is zero"
         } else {
-            "in single precision a probability is zero from a difference of 104 between logits on, its gradient much earlier"
+            "in float32 a probability is zero once two logits differ by more than 104; its gradient vanishes much earlier"
         };
         let finding = number
             .finding(script, RULE.id, Severity::Warning, message)
             .note(limit)
-            .help("compute the logarithm from the logits: `log_softmax(x)`, `logsigmoid(x)`, `logsigmoid(-x)` for `log(1 - sigmoid(x))`, or a loss that takes logits");
+            .help("use the numerically stable version on the logits: `log_softmax(x)`, `logsigmoid(x)`, `logsigmoid(-x)` for `log(1 - sigmoid(x))`, or a loss for logits");
         let stable = as_log_softmax(script, &number).map(|edits| Fix::safe("use `log_softmax`", edits));
         let fix = stable.or_else(|| {
             let edits = number.kept_from_zero(script, "1e-6")?;

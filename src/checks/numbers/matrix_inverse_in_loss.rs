@@ -7,7 +7,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "matrix-inverse-in-loss",
-    summary: "a matrix that may have no inverse is inverted in the loss",
+    summary: "the loss inverts a matrix that may be singular",
     group: Group::Numerics,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -19,11 +19,11 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for number in unsafe_operations(script, Fault::Inverse) {
         let subject = number.subject("this matrix");
-        let message = format!("{subject} may be singular, and the loss with it infinite or an error");
+        let message = format!("{subject} may be singular, which makes the loss infinite or raises an error");
         let finding = number
             .finding(script, RULE.id, Severity::Warning, message)
-            .note("rounding alone makes a matrix that a model computes singular or indefinite now and then")
-            .help("add a jitter, `A + 1e-4 * torch.eye(n)`, and solve, `torch.linalg.solve(A, b)`, where the inverse is only multiplied");
+            .note("rounding alone can make a matrix computed by a model singular or indefinite")
+            .help("add jitter to the diagonal, `A + 1e-4 * torch.eye(n)`, and use `torch.linalg.solve(A, b)` instead of multiplying by the inverse");
         out.push(finding, &number.at);
     }
 }

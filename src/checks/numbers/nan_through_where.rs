@@ -7,7 +7,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "nan-through-where",
-    summary: "a choice leaves out a value that is not finite, its gradient is NaN all the same",
+    summary: "`torch.where` masks a non-finite value, but its gradient is still NaN",
     group: Group::Numerics,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -23,15 +23,14 @@ fn check(script: &Script, out: &mut Findings) {
             script,
             RULE.id,
             Severity::Warning,
-            "what is left out here is NaN in the gradient: zero times infinity",
+            "the gradient is NaN here even though `where` masks the value: 0 * inf",
         );
         if let Some(chosen) = number.chosen {
-            finding =
-                finding.because(chosen, "the value is left out here, its gradient is multiplied by zero");
+            finding = finding.because(chosen, "masked here, which multiplies its gradient by zero");
         }
         let finding = finding
             .note(format!("{subject} can be {}", number.range()))
-            .help("make the operand harmless before the operation, too: `safe = torch.where(mask, x, 1)`, then `torch.where(mask, f(safe), other)`");
+            .help("mask the operand before the operation as well: `safe = torch.where(mask, x, 1)`, then `torch.where(mask, f(safe), other)`");
         out.push(finding, &number.at);
     }
 }

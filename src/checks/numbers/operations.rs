@@ -100,7 +100,7 @@ impl UnsafeOperation {
             finding = finding.because(made, format!("{by}can be {}", self.range()));
         }
         if self.loss != self.at.place {
-            finding = finding.because(self.loss, "gradients go back from here");
+            finding = finding.because(self.loss, "`backward()` starts from this loss");
         }
         match &self.replay {
             Some(program) => finding.replay(Replay::Program(program.clone())),

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "single-sample-statistics",
-    summary: "the spread of a single number is asked for",
+    summary: "standard deviation or batch norm of a single sample",
     group: Group::Numerics,
     severity: Severity::Error,
     since: "0.1.0",
@@ -48,16 +48,16 @@ fn check(script: &Script, out: &mut Findings) {
     for (at, SingleSample { input }) in script.observed_once() {
         let shape = script.shape(input);
         let finding = script
-            .finding(RULE.id, Severity::Error, at, format!("this normalises {shape} in training: one number a channel"))
+            .finding(RULE.id, Severity::Error, at, format!("batch norm in training mode gets one value per channel for input {shape}"))
             .note("the layer raises `Expected more than 1 value per channel when training`")
-            .help("train on batches of more than one sample, put the model into evaluation for single ones, or use a norm without a batch: `GroupNorm`, `LayerNorm`");
+            .help("train on batches of more than one sample, call `model.eval()` for single samples, or use `GroupNorm` or `LayerNorm`");
         out.push(finding, at);
     }
     for number in unsafe_operations(script, Fault::SingleSample) {
         let finding = number
-            .finding(script, RULE.id, Severity::Error, "the deviation of one number is NaN")
-            .note("the sum of squares is divided by the number of elements less one, which is zero")
-            .help("take it over an axis of more than one number, or with `correction=0`");
+            .finding(script, RULE.id, Severity::Error, "the standard deviation of a single value is NaN")
+            .note("the sum of squares is divided by N - 1, which is zero for a single element")
+            .help("compute it over a dimension with more than one element, or pass `correction=0`");
         out.push(finding, &number.at);
     }
 }

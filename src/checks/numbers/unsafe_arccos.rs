@@ -7,7 +7,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "unsafe-arccos",
-    summary: "the gradient of an arc function in the loss is infinite at the ends of its domain",
+    summary: "the gradient of `acos` or `asin` in the loss is infinite at ±1",
     group: Group::Numerics,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -22,12 +22,12 @@ fn check(script: &Script, out: &mut Findings) {
         let (severity, message) = if number.of_gradient {
             (Severity::Warning, format!("{subject} can be 1 or -1, where the gradient is infinite"))
         } else {
-            (Severity::Error, format!("{subject} can lie outside of [-1, 1], and the result is NaN"))
+            (Severity::Error, format!("{subject} can lie outside [-1, 1], which makes the result NaN"))
         };
         let finding = number
             .finding(script, RULE.id, severity, message)
             .note(format!("{subject} can be {}", number.range()))
-            .help("keep it inside: `x.clamp(-1 + 1e-6, 1 - 1e-6)`, or take the angle with `atan2`");
+            .help("clamp it: `x.clamp(-1 + 1e-6, 1 - 1e-6)`, or compute the angle with `atan2`");
         out.push(finding, &number.at);
     }
 }

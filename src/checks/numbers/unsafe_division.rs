@@ -20,11 +20,11 @@ fn check(script: &Script, out: &mut Findings) {
     for number in unsafe_operations(script, Fault::Division) {
         let crosses = number.range.crosses_zero();
         let severity = if crosses { Severity::Error } else { Severity::Warning };
-        let message = "this denominator can be zero, and the loss with it infinite";
+        let message = "this denominator can be zero, which makes the loss infinite";
         let help = if crosses {
-            "an epsilon does not help what can be negative: divide by `x.abs().clamp(min=1e-6)`, or by `softplus(x)`"
+            "an epsilon does not help when the value can be negative: divide by `x.abs().clamp(min=1e-6)`, or by `softplus(x)`"
         } else {
-            "add an epsilon to the denominator, or `clamp(min=1e-6)` it"
+            "add an epsilon to the denominator, or clamp it with `clamp(min=1e-6)`"
         };
         let finding = number
             .finding(script, RULE.id, severity, message)

@@ -7,7 +7,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "unsafe-exponential",
-    summary: "a softmax or log-sum-exp is written out, and its exponential overflows",
+    summary: "a hand-written softmax or logsumexp overflows",
     group: Group::Numerics,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -18,11 +18,11 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(script: &Script, out: &mut Findings) {
     for number in unsafe_operations(script, Fault::WrittenOut) {
-        let message = "an exponential overflows in here, and the result or its gradient is NaN";
+        let message = "`exp` can overflow here, which makes the result or its gradient NaN";
         let finding = number
             .finding(script, RULE.id, Severity::Warning, message)
-            .note("`exp` is infinite from 88.8 on in single precision, from 11.1 on in half precision")
-            .help("use the stable form: `softmax`, `sigmoid`, `logsumexp` or `softplus` of the same operand, or subtract the largest number first");
+            .note("`exp` overflows to infinity above 88.8 in float32, above 11.1 in float16")
+            .help("use the numerically stable version: `softmax`, `sigmoid`, `logsumexp` or `softplus` of the same operand, or subtract the maximum first");
         out.push(finding, &number.at);
     }
 }

@@ -7,7 +7,7 @@ use crate::report::{Fix, Severity};
 
 pub(super) static RULE: Rule = Rule {
     id: "unsafe-log",
-    summary: "a logarithm in the loss is taken of what can be zero or negative",
+    summary: "the argument of a log in the loss can be zero or negative",
     group: Group::Numerics,
     severity: Severity::Error,
     since: "0.1.0",
@@ -21,14 +21,14 @@ fn check(script: &Script, out: &mut Findings) {
         let subject = number.subject("the operand");
         let negative = number.range.low < 0.0;
         let (severity, message) = if negative {
-            (Severity::Error, format!("{subject} can be negative, and its logarithm NaN"))
+            (Severity::Error, format!("{subject} can be negative, which makes its log NaN"))
         } else {
-            (Severity::Warning, format!("{subject} can be zero, and its logarithm -∞"))
+            (Severity::Warning, format!("{subject} can be zero, which makes its log -inf"))
         };
         let help = if negative {
-            "keep it positive before the logarithm: `softplus(x)`, `exp(x)`, or `clamp(min=1e-6)` where a floor is right"
+            "make it positive before the log: `softplus(x)`, `exp(x)`, or `clamp(min=1e-6)`"
         } else {
-            "take the logarithm of `x.clamp(min=1e-6)`, or of `x + 1e-6`"
+            "use the log of `x.clamp(min=1e-6)` or of `x + 1e-6`"
         };
         let finding = number
             .finding(script, RULE.id, severity, message)

@@ -20,24 +20,24 @@ fn check(script: &Script, out: &mut Findings) {
     for number in unsafe_operations(script, Fault::Root) {
         let subject = number.subject("the operand");
         let (severity, message) = if number.of_gradient {
-            (Severity::Warning, format!("{subject} can be zero, where the gradient of its root is infinite"))
+            (Severity::Warning, format!("{subject} can be zero, where the gradient of `sqrt` is infinite"))
         } else {
-            (Severity::Error, format!("{subject} can be negative, and its root NaN"))
+            (Severity::Error, format!("{subject} can be negative, which makes its square root NaN"))
         };
         let help = if number.of_gradient {
-            "add an epsilon under the root: `sqrt(x + 1e-8)`; outside of it, it changes nothing"
+            "add an epsilon inside the square root: `sqrt(x + 1e-8)`; outside, it has no effect on the gradient"
         } else {
-            "keep it positive under the root: `clamp(min=1e-8)`, or a square, `softplus` or `exp` of it"
+            "keep the argument positive: `clamp(min=1e-8)`, or its square, `softplus` or `exp`"
         };
         let finding = number
             .finding(script, RULE.id, severity, message)
             .note(format!(
-                "{subject} can be {}; one zero makes the gradients of the whole batch NaN",
+                "{subject} can be {}; a single zero makes the gradients of the whole batch NaN",
                 number.range()
             ))
             .help(help);
         let fix = number.kept_from_zero(script, "1e-8").filter(|_| number.of_gradient);
-        let finding = finding.fix(fix.map(|edits| Fix::guess("add `1e-8` under the root", edits)));
+        let finding = finding.fix(fix.map(|edits| Fix::guess("add `1e-8` inside the square root", edits)));
         out.push(finding, &number.at);
     }
 }

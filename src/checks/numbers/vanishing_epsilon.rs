@@ -8,7 +8,7 @@ use crate::values::{DType, LostEpsilon};
 
 pub(super) static RULE: Rule = Rule {
     id: "vanishing-epsilon",
-    summary: "an epsilon is lost to rounding, or on the wrong side",
+    summary: "an epsilon rounds to zero in this dtype, or is on the wrong side",
     group: Group::Numerics,
     severity: Severity::Error,
     since: "0.1.0",
@@ -22,18 +22,18 @@ fn check(script: &Script, out: &mut Findings) {
         let subject = number.subject("the operand");
         let (message, help) = match number.lost_epsilon {
             Some(lost_epsilon) => (
-                format!("this guard guards nothing: {} is {} in {}", written(lost_epsilon.number), lost_epsilon.dtype.round(lost_epsilon.number), lost_epsilon.dtype.name()),
-                format!("choose a number that {} tells apart, such as {}", lost_epsilon.dtype.name(), distinct(lost_epsilon)),
+                format!("this epsilon has no effect: {} rounds to {} in {}", written(lost_epsilon.number), lost_epsilon.dtype.round(lost_epsilon.number), lost_epsilon.dtype.name()),
+                format!("use a value that {} can represent, such as {}", lost_epsilon.dtype.name(), distinct(lost_epsilon)),
             ),
             None => (
                 format!("this epsilon is on the wrong side: {subject} can be negative"),
-                "add the epsilon to what the logarithm or root is taken of, as the last operation: `log(1 - p + eps)`".to_owned(),
+                "add the epsilon to the argument of the log or square root, as the last operation: `log(1 - p + eps)`".to_owned(),
             ),
         };
         let finding = number.finding(script, RULE.id, Severity::Error, message);
         let finding = match number.lost_epsilon {
             Some(lost_epsilon) if lost_epsilon.place != number.at.place => {
-                finding.because(lost_epsilon.place, "the guard that is lost")
+                finding.because(lost_epsilon.place, "the epsilon that is lost to rounding")
             }
             _ => finding,
         };

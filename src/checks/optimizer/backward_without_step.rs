@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "backward-without-step",
-    summary: "the gradients of a training loop are never applied",
+    summary: "gradients are computed but `optimizer.step()` never applies them",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -47,24 +47,29 @@ fn check(script: &Script, out: &mut Findings) {
     for lost in unapplied_gradients(script) {
         let name = &lost.optimizer;
         let message = match lost.why {
-            Unstepped::Never => format!("`{name}` never steps, so the model does not learn"),
-            Unstepped::Named => format!("`{name}.step` is not called here, so the model does not learn"),
-            Unstepped::Behind { .. } => "the gradients of all but the last batch are thrown away".to_owned(),
+            Unstepped::Never => format!("`{name}.step()` is never called, so the model does not learn"),
+            Unstepped::Named => {
+                format!("`{name}.step` is referenced but not called, so the model does not learn")
+            }
+            Unstepped::Behind { .. } => {
+                "only the last batch's gradients are applied; all others are discarded".to_owned()
+            }
         };
         let mut finding = script.finding(RULE.id, RULE.severity, &lost.at, message);
         let help = match lost.why {
             Unstepped::Never => {
-                finding = finding.because(lost.made, "the optimizer that should apply them");
-                format!("call `{name}.step()` behind the backward pass")
+                finding = finding.because(lost.made, "the optimizer that should apply the gradients");
+                format!("call `{name}.step()` after the backward pass")
             }
             Unstepped::Named => {
-                finding = finding.because(lost.backward, "the gradients of this backward are not applied");
+                finding =
+                    finding.because(lost.backward, "the gradients of this backward pass are never applied");
                 format!("add the parentheses: `{name}.step()`")
             }
             Unstepped::Behind { step, clear } => {
                 finding = finding
-                    .because(clear, "clears them in the next iteration")
-                    .because(step, "steps only when the loop is over");
+                    .because(clear, "the next iteration zeroes them")
+                    .because(step, "steps only after the loop has finished");
                 format!("move `{name}.step()` into the loop")
             }
         };

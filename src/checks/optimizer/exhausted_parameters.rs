@@ -8,7 +8,7 @@ use crate::values::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "exhausted-parameters",
-    summary: "parameters are taken from a generator that is used up",
+    summary: "parameters are read from a generator that is already exhausted",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -37,28 +37,30 @@ fn on_exhausted(cx: &mut Interp<'_>, exhausted: &Exhausted<'_>) {
 fn check(script: &Script, out: &mut Findings) {
     for (at, spent) in script.observed_once::<SpentIterator>() {
         let first = if spent.first == at.place {
-            "the iteration before has used it up here"
+            "the previous iteration exhausted it here"
         } else {
-            "this has gone through it to its end"
+            "exhausted here"
         };
         let finding = script
             .finding(
                 RULE.id,
                 RULE.severity,
                 at,
-                "nothing is left of these parameters: the generator is used up",
+                "no parameters are left: this generator is already exhausted",
             )
-            .because(spent.made, "can be gone through once")
+            .because(spent.made, "a generator can be iterated only once")
             .because(spent.first, first);
         // An optimizer without parameters steps none.
         let replay = script.makes_optimizer(at.place).then(|| script.replay_of_layers(layers::MISSED));
-        let fix = as_list(script, spent.made).map(|edits| Fix::safe("keep a list of the parameters", edits));
+        let fix = as_list(script, spent.made).map(|edits| Fix::safe("store the parameters in a list", edits));
         out.push(
             finding
                 .fix(fix)
                 .replay(replay)
-                .note("an empty list of parameters is stepped, clipped or counted without a word, or refused")
-                .help("keep a list, `list(model.parameters())`, or ask for the parameters again"),
+                .note(
+                    "an empty parameter list is silently stepped, clipped or counted, or it raises an error",
+                )
+                .help("store a list, `list(model.parameters())`, or call `parameters()` again"),
             at,
         );
     }

@@ -6,7 +6,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "frozen-in-optimizer",
-    summary: "layers that are trained and not given to any optimizer",
+    summary: "trainable layers whose parameters are in no optimizer",
     group: Group::Gradients,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -26,14 +26,14 @@ fn check(script: &Script, out: &mut Findings) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let message = format!("no optimizer has the parameters of {}{more}", named.join(" and "));
+        let message = format!("no optimizer updates the parameters of {}{more}", named.join(" and "));
         out.push(
             script
                 .finding(RULE.id, RULE.severity, &untrained.at, message)
-                .because(untrained.backward, "their gradients are computed here, and applied by nothing")
-                .because(untrained.made, "they keep the values that they were initialized with")
+                .because(untrained.backward, "computes their gradients, which no optimizer applies")
+                .because(untrained.made, "they keep their initial values")
                 .help(format!(
-                    "give them to `{}`, or freeze them with `requires_grad_(False)`",
+                    "pass them to `{}`, or freeze them with `requires_grad_(False)`",
                     untrained.optimizer
                 )),
             &untrained.at,

@@ -32,20 +32,22 @@ struct IdleClipping {
 fn check(script: &Script, out: &mut Findings) {
     for clip in idle_clippings(script) {
         let (message, help) = match clip.after_step {
-            true => ("gradients are clipped after the step applied them", "move it in front of the step"),
+            true => {
+                ("gradients are clipped after `step()` has applied them", "move clipping before the step")
+            }
             false => (
-                "gradients are clipped before the backward pass fills them",
-                "move it between the backward pass and the step",
+                "gradients are clipped before `backward()` computes them",
+                "move clipping between `backward()` and the step",
             ),
         };
         let finding = script
             .finding(RULE.id, RULE.severity, &clip.at, message)
-            .because(clip.backward, "the gradients are made here")
+            .because(clip.backward, "gradients are computed here")
             .because(clip.step, format!("`{}` applies them unclipped", clip.optimizer))
             .help(help)
             .replay(script.replay_of_order(clip.step, Repair::Clip));
         let fix = clipping_moved(script, &clip);
-        let fix = fix.map(|edits| Fix::safe("move the clipping in front of the step", edits));
+        let fix = fix.map(|edits| Fix::safe("move clipping before the step", edits));
         out.push(finding.fix(fix), &clip.at);
     }
 }

@@ -11,7 +11,7 @@ use crate::trace::{At, Effect, LoopId};
 
 pub(super) static RULE: Rule = Rule {
     id: "misplaced-zero-grad",
-    summary: "gradients are cleared before the step that should apply them",
+    summary: "gradients are zeroed before the step that should apply them",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -42,19 +42,19 @@ fn check(script: &Script, out: &mut Findings) {
     for clear in misplaced_clears(script) {
         let (message, help) = match clear.kind {
             Misplaced::BeforeStep => (
-                "gradients are cleared before the step applies them",
-                "move it behind the step, or before the backward pass",
+                "gradients are zeroed before the optimizer step applies them",
+                "move `zero_grad()` after the step, or before the backward pass",
             ),
             Misplaced::EveryMicroBatch => (
-                "gradients are cleared in every micro-batch, so that nothing accumulates",
-                "clear in the branch that steps",
+                "gradients are zeroed every micro-batch, so nothing accumulates",
+                "call `zero_grad()` in the branch that steps",
             ),
         };
-        let fix = clear_moved(script, &clear).map(|edits| Fix::safe("move the clearing", edits));
+        let fix = clear_moved(script, &clear).map(|edits| Fix::safe("move `zero_grad()`", edits));
         let finding = script
             .finding(RULE.id, RULE.severity, &clear.at, message)
-            .because(clear.backward, "these gradients are lost")
-            .because(clear.step, "and this step does without them")
+            .because(clear.backward, "the gradients computed here are lost")
+            .because(clear.step, "so this step uses zeroed gradients")
             .replay(script.replay_of_order(clear.step, Repair::Clear));
         out.push(finding.fix(fix).help(help), &clear.at);
     }

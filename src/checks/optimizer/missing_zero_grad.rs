@@ -11,7 +11,7 @@ use crate::trace::{At, LoopId};
 
 pub(super) static RULE: Rule = Rule {
     id: "missing-zero-grad",
-    summary: "gradients are never cleared between optimizer steps",
+    summary: "gradients are never zeroed between optimizer steps",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -38,12 +38,14 @@ fn check(script: &Script, out: &mut Findings) {
                 RULE.id,
                 RULE.severity,
                 &step.at,
-                "this step applies the gradients of earlier batches again",
+                "gradients accumulate across steps: this step re-applies those of earlier batches",
             )
-            .because(step.backward, "adds to the gradients that are still in place");
+            .because(step.backward, "adds to gradients that were never zeroed");
         if let Some(clear) = step.other_clear {
-            finding =
-                finding.because(clear, format!("clears other parameters than `{}` owns", step.optimizer));
+            finding = finding.because(
+                clear,
+                format!("zeroes the gradients of other parameters than those in `{}`", step.optimizer),
+            );
         }
         let fix = clearing(script, &step, "zero_grad").map(|clearing| {
             let place = if clearing.before_backward { "before the backward pass" } else { "after the step" };
@@ -53,7 +55,7 @@ fn check(script: &Script, out: &mut Findings) {
             finding
                 .fix(fix)
                 .replay(script.replay_of_order(step.at.place, Repair::Clear))
-                .note(format!("nothing on the way round the loop clears what `{}` owns", step.optimizer))
+                .note(format!("no path through the loop zeroes the gradients of `{}`", step.optimizer))
                 .help(format!("call `{}.zero_grad()` before the backward pass", step.optimizer)),
             &step.at,
         );

@@ -6,7 +6,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "optimizer-built-in-loop",
-    summary: "an optimizer is built anew for each step",
+    summary: "a new optimizer is created for every step",
     group: Group::Gradients,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -23,12 +23,12 @@ fn check(script: &Script, out: &mut Findings) {
                     RULE.id,
                     RULE.severity,
                     &built.at,
-                    format!("each iteration starts with a new `{}`, which has forgotten every step", built.class),
+                    format!("every iteration creates a new `{}`, so optimizer state is lost", built.class),
                 )
-                .because(built.step, "takes its only step here")
-                .because(built.model, "for a model that is made once")
-                .note("its running averages start at zero in every step, so that momentum and adaptive rates never build up")
-                .help("build the optimizer once, before the loop")
+                .because(built.step, "it takes its only step here")
+                .because(built.model, "the model is created only once")
+                .note("momentum and running averages are reset to zero every step, so they never build up")
+                .help("create the optimizer once, before the loop")
                 .replay(script.replay_of_order(built.step, Repair::BuildOnce)),
             &built.at,
         );

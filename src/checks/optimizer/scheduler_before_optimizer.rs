@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "scheduler-before-optimizer",
-    summary: "the schedule steps before the optimizer does",
+    summary: "`lr_scheduler.step()` is called before `optimizer.step()`",
     group: Group::Gradients,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -74,21 +74,21 @@ fn check(script: &Script, out: &mut Findings) {
     for early in early_schedules(script) {
         let name = &early.scheduler;
         let fix = schedule_moved(script, &early);
-        let title = format!("move `{name}.step()` behind the optimizer's step");
+        let title = format!("move `{name}.step()` after the optimizer step");
         out.push(
             script
                 .finding(
                     RULE.id,
                     RULE.severity,
                     &early.at,
-                    "the first learning rate of the schedule is skipped: it steps before the optimizer",
+                    "the schedule's first learning rate is skipped: it steps before the optimizer",
                 )
-                .because(early.step, "the first step of the optimizer comes after it")
-                .note("since PyTorch 1.1 a schedule sets the learning rate for the steps that follow it")
+                .because(early.step, "the optimizer takes its first step only here")
+                .note("since PyTorch 1.1, `lr_scheduler.step()` sets the learning rate for the optimizer steps after it")
                 .replay(script.replay_of_schedule(early.step, early.at.place))
                 .fix(fix.map(|edits| Fix::safe(title, edits)))
                 .help(format!(
-                    "call `{name}.step()` behind the optimizer's step, at the end of the iteration or epoch"
+                    "call `{name}.step()` after the optimizer step, at the end of the iteration or epoch"
                 )),
             &early.at,
         );

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "unscaled-accumulation",
-    summary: "gradients of several batches are summed at full size",
+    summary: "accumulated gradients are not divided by the number of micro-batches",
     group: Group::Gradients,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -34,22 +34,25 @@ fn check(script: &Script, out: &mut Findings) {
     for sum in full_size_gradients(script) {
         let message = match sum.batches {
             Some(batches) => {
-                format!("each step sums the gradients of {batches} batches, and none is divided by {batches}")
+                format!(
+                    "each step sums the gradients of {batches} micro-batches without dividing by {batches}"
+                )
             }
-            None => "each step sums the gradients of several batches, and none is divided by their number"
+            None => "each step sums the gradients of several micro-batches without dividing by their number"
                 .to_owned(),
         };
-        let times = sum.batches.map_or("as many".to_owned(), |batches| batches.to_string());
+        let times = sum.batches.map_or("that many".to_owned(), |batches| batches.to_string());
         let cost = if sum.is_proportional {
-            format!("that is a learning rate {times} times as large as it says")
+            format!("the effective learning rate is {times} times the configured one")
         } else {
-            "clipping, weight decay and epsilon see gradients that are too large".to_owned()
+            "gradient clipping, weight decay and epsilon act on gradients that are too large".to_owned()
         };
-        let divisor = sum.batches.map_or("the number of batches".to_owned(), |batches| batches.to_string());
+        let divisor =
+            sum.batches.map_or("the number of micro-batches".to_owned(), |batches| batches.to_string());
         out.push(
             script
                 .finding(RULE.id, sum.severity, &sum.at, message)
-                .because(sum.step, format!("`{}` steps once for all of them", sum.optimizer))
+                .because(sum.step, format!("`{}` takes one step for all of them", sum.optimizer))
                 .note(cost)
                 .replay(script.replay_of_order(sum.step, Repair::Divide))
                 .help(format!("divide the loss by {divisor} before `backward()`")),

@@ -9,7 +9,7 @@ use crate::trace::{At, Effect, ScalerAct};
 
 pub(super) static RULE: Rule = Rule {
     id: "clip-before-unscale",
-    summary: "gradients are clipped while they are multiplied by the loss scale",
+    summary: "gradients are clipped before they are unscaled",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -35,11 +35,11 @@ fn check(script: &Script, out: &mut Findings) {
                 RULE.id,
                 RULE.severity,
                 &clip.at,
-                "this clips gradients that are still multiplied by the loss scale",
+                "gradients are clipped while still multiplied by the loss scale",
             )
-            .because(clip.backward, "the loss is multiplied by the scale here")
-            .note("divided by the scale afterwards, they are that much smaller than the bound allows")
-            .help(format!("call `{}.unscale_({})` before it", clip.scaler, clip.optimizer))
+            .because(clip.backward, "the loss is scaled here")
+            .note("unscaling afterwards shrinks them far below the clipping threshold")
+            .help(format!("call `{}.unscale_({})` before clipping", clip.scaler, clip.optimizer))
             .replay(clip.step.and_then(|step| script.replay_of_order(step, Repair::Unscale)));
         let fix = unscaled_first(script, &clip, "unscale_")
             .map(|edits| Fix::safe("unscale the gradients first", edits));

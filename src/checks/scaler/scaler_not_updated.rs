@@ -11,7 +11,7 @@ use crate::values::ObjId;
 
 pub(super) static RULE: Rule = Rule {
     id: "scaler-not-updated",
-    summary: "a scaler of gradients is not updated once after each step",
+    summary: "`GradScaler.update()` is not called exactly once per step",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -45,22 +45,22 @@ fn check(script: &Script, out: &mut Findings) {
         let (scaler, optimizer) = (&stale.scaler, &stale.optimizer);
         let (message, help) = match stale.kind {
             Stale::Never => (
-                "the second step ends the run: nothing updates the scaler after the first".to_owned(),
+                "the second `step()` raises an error: nothing updates the scaler after the first".to_owned(),
                 format!("call `{scaler}.update()` after the step"),
             ),
             Stale::EveryMicroBatch => (
-                "the scaler is updated in micro-batches that do not step, which ends the run".to_owned(),
+                "the scaler is updated in micro-batches without a step, which raises an error".to_owned(),
                 format!("call `{scaler}.update()` right after `{scaler}.step({optimizer})`"),
             ),
             Stale::BeforeStep(_) => (
-                format!("the scale changes between the backward pass and the step of `{optimizer}`"),
+                format!("the loss scale changes between the backward pass and the step of `{optimizer}`"),
                 format!("call `{scaler}.update()` once, after the last step"),
             ),
         };
         let mut finding = script.finding(RULE.id, RULE.severity, &stale.at, message).help(help);
         finding = finding.replay(stale.step.and_then(|step| script.replay_of_order(step, Repair::Update)));
         if let Stale::BeforeStep(step) = stale.kind {
-            finding = finding.because(step, "divides by another scale than the loss was multiplied with");
+            finding = finding.because(step, "unscales by a different factor than the loss was scaled with");
         }
         let fix = match stale.kind {
             Stale::Never => updated_after_step(script, &stale, "update"),
@@ -74,7 +74,7 @@ fn check(script: &Script, out: &mut Findings) {
 fn title(kind: Stale, scaler: &str) -> String {
     match kind {
         Stale::Never => format!("insert `{scaler}.update()` after the step"),
-        Stale::EveryMicroBatch | Stale::BeforeStep(_) => format!("move `{scaler}.update()` behind the step"),
+        Stale::EveryMicroBatch | Stale::BeforeStep(_) => format!("move `{scaler}.update()` after the step"),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::trace::{At, Effect, ScalerAct};
 
 pub(super) static RULE: Rule = Rule {
     id: "step-bypasses-scaler",
-    summary: "an optimizer steps past the scaler that multiplied its gradients",
+    summary: "`optimizer.step()` is called directly on gradients scaled by `GradScaler`",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -33,11 +33,11 @@ fn check(script: &Script, out: &mut Findings) {
             format!("`{}` applies gradients that are still multiplied by the loss scale", step.optimizer);
         let finding = script
             .finding(RULE.id, RULE.severity, &step.at, message)
-            .because(step.backward, "the loss is multiplied by the scale here")
-            .note("the scale starts at 65536, and overflows are no longer skipped")
+            .because(step.backward, "the loss is scaled here")
+            .note("the loss scale starts at 65536, and steps with inf/NaN gradients are no longer skipped")
             .help(format!("call `{0}.step({1})`, then `{0}.update()`", step.scaler, step.optimizer))
             .replay(script.replay_of_order(step.at.place, Repair::StepByScaler));
-        let fix = stepped_by_scaler(script, &step).map(|edits| Fix::safe("let the scaler step", edits));
+        let fix = stepped_by_scaler(script, &step).map(|edits| Fix::safe("step through the scaler", edits));
         out.push(finding.fix(fix), &step.at);
     }
 }

@@ -105,9 +105,7 @@ fn target(reader: &Reader<'_>, config: &mut Config, table: &DeTable<'_>) -> Resu
     for (key, value) in table {
         match key.get_ref().as_ref() {
             "gpu" | "memory" if config.target.is_some() => {
-                return Err(
-                    reader.error(key.span(), "`gpu` and `memory` both say how large the card is; keep one")
-                );
+                return Err(reader.error(key.span(), "`gpu` and `memory` both set the GPU memory; keep one"));
             }
             "gpu" => config.target = Some(reader.one("gpu", value, Target::of_gpu)?),
             "memory" => config.target = Some(reader.one("memory", value, Target::of_memory)?),
@@ -160,7 +158,7 @@ fn required_version(text: &str) -> Result<(), String> {
             }
         };
         if !satisfied {
-            return Err(format!("requires trainlint {text}, and this is {running}"));
+            return Err(format!("requires trainlint {text}, but this is {running}"));
         }
     }
     Ok(())
@@ -202,7 +200,7 @@ mod tests {
         );
         assert_eq!(
             error("pedantic = 1"),
-            "trainlint.toml:1:12: `pedantic` must be `true` or `false`, and is of type integer"
+            "trainlint.toml:1:12: `pedantic` must be `true` or `false`, but is of type integer"
         );
         assert!(error("exclude = [\"a[\"]").contains("`a[` is not a glob"));
         assert!(error("select = [").starts_with("trainlint.toml:1:"));
@@ -213,7 +211,7 @@ mod tests {
         assert_eq!(
             error("key-of-the-future = 1\nrequired-version = \">=99.0\"\n"),
             format!(
-                "trainlint.toml:2:20: requires trainlint >=99.0, and this is {}",
+                "trainlint.toml:2:20: requires trainlint >=99.0, but this is {}",
                 env!("CARGO_PKG_VERSION")
             )
         );

@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
 
     fn wrong_type(&self, key: &str, value: &Value<'_>, wanted: &str) -> ConfigError {
         let given = value.get_ref().type_str();
-        self.error(value.span(), format!("`{key}` must be {wanted}, and is of type {given}"))
+        self.error(value.span(), format!("`{key}` must be {wanted}, but is of type {given}"))
     }
 
     pub(crate) fn string<'v>(&self, key: &str, value: &'v Value<'_>) -> Result<&'v str, ConfigError> {
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
         number
             .and_then(|number| u32::from_str_radix(number.as_str(), number.radix()).ok())
             .filter(|number| *number > 0)
-            .ok_or_else(|| self.wrong_type(key, value, "a whole number from 1 on"))
+            .ok_or_else(|| self.wrong_type(key, value, "a positive integer"))
     }
 
     pub(crate) fn table<'v>(&self, key: &str, value: &'v Value<'a>) -> Result<&'v DeTable<'a>, ConfigError> {

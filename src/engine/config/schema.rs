@@ -35,37 +35,31 @@ fn selectors() -> Vec<&'static str> {
 fn properties() -> Value {
     let of = |reference: &str, description: &str| json!({"allOf": [{"$ref": format!("#/definitions/{reference}")}], "description": description});
     let plain = |kind: &str, description: &str| json!({"type": kind, "description": description});
-    let mut ignores = plain("object", "Rules and groups to leave out in some files, by glob.");
+    let mut ignores = plain("object", "Rules and groups to disable in matching files, by glob.");
     ignores["additionalProperties"] = json!({"$ref": "#/definitions/selectors"});
-    let mut apis = plain("array", "Tables that say what your own wrappers do, relative to this file.");
+    let mut apis = plain("array", "Tables that describe your own wrappers, relative to this file.");
     apis["items"] = json!({"type": "string"});
-    let mut values = plain("object", "What values are, over what the scripts say.");
+    let mut values = plain("object", "Values that override those of the scripts.");
     values["additionalProperties"] = json!({"type": ["boolean", "number", "string"]});
-    let confidence = "The least confidence of a finding that is shown.";
-    let exclude = "Names and globs to leave out when folders are walked, instead of the usual ones.";
-    let forced = "Leave out excluded files even where they are named on the command line.";
-    let version = "Refuse to run under another version, such as \">=0.1\".";
+    let confidence = "Minimum confidence of the findings to show.";
+    let exclude = "Names and globs to exclude from folders, instead of the defaults.";
+    let forced = "Apply excludes even to files passed on the command line.";
+    let version = "Required version of trainlint, e.g. \">=0.1\".";
     let entries = [
-        ("select", of("selectors", "Rules and groups to check, and no others.")),
-        ("extend-select", of("selectors", "Rules and groups to check on top of those selected.")),
-        ("ignore", of("selectors", "Rules and groups to leave out.")),
+        ("select", of("selectors", "Check only these rules and groups.")),
+        ("extend-select", of("selectors", "Rules and groups to check in addition to those selected.")),
+        ("ignore", of("selectors", "Rules and groups to disable.")),
         ("per-file-ignores", ignores),
         ("min-confidence", json!({"enum": ["high", "medium", "low"], "description": confidence})),
-        ("pedantic", plain("boolean", "Show notes and findings of low confidence, too.")),
+        ("pedantic", plain("boolean", "Also show notes and low-confidence findings.")),
         ("exclude", of("globs", exclude)),
-        ("extend-exclude", of("globs", "Names and globs to leave out, on top of those excluded.")),
+        ("extend-exclude", of("globs", "Names and globs to exclude, in addition to those excluded already.")),
         ("force-exclude", plain("boolean", forced)),
         ("target", target()),
         ("values", values),
         ("apis", apis),
-        (
-            "baseline",
-            plain(
-                "string",
-                "Findings that are known, as `--write-baseline` wrote them, relative to this file.",
-            ),
-        ),
-        ("extend", plain("string", "A configuration file that this one stands over, relative to this file.")),
+        ("baseline", plain("string", "A baseline written by `--write-baseline`, relative to this file.")),
+        ("extend", plain("string", "A configuration file that this one extends, relative to this file.")),
         ("required-version", plain("string", version)),
     ];
     Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
@@ -76,20 +70,20 @@ fn target() -> Value {
     // Other spellings of a card are taken, too, so the list only proposes.
     let gpu = json!({
         "anyOf": [{"enum": cards}, {"type": "string"}],
-        "description": "The card that the run is meant for.",
+        "description": "The target GPU.",
     });
     let memory = json!({
         "type": "string",
-        "description": "The memory of the card instead, such as \"24GiB\", \"24GB\", \"32000M\" or \"1.5T\".",
+        "description": "Memory of the target GPU instead, e.g. \"24GiB\", \"24GB\", \"32000M\" or \"1.5T\".",
     });
     json!({
         "type": "object",
-        "description": "The card that the run is meant for; one of 24 GB by default.",
+        "description": "The target GPU; a GPU with 24 GB by default.",
         "additionalProperties": false,
         "properties": {
             "gpu": gpu,
             "memory": memory,
-            "gpus": {"type": "integer", "minimum": 1, "description": "How many cards."},
+            "gpus": {"type": "integer", "minimum": 1, "description": "Number of GPUs."},
         },
         "not": {"required": ["gpu", "memory"]},
     })

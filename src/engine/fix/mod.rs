@@ -148,7 +148,7 @@ impl Bench<'_> {
                 self.give_up(
                     &outcome,
                     least,
-                    &format!("{MOST_PASSES} passes made room for others; fix again"),
+                    &format!("not applied within {MOST_PASSES} passes; run the fix again"),
                 );
                 return Ok(outcome);
             }
@@ -171,7 +171,7 @@ impl Bench<'_> {
                 },
             }
         }
-        let why = format!("{MOST_ATTEMPTS} attempts went into other fixes; fix fewer files at once");
+        let why = format!("all {MOST_ATTEMPTS} attempts were used for other fixes; fix fewer files at once");
         self.give_up(&outcome, least, &why);
         Ok(outcome)
     }
@@ -281,8 +281,8 @@ fn objection(chosen: &[Chosen<'_>], before: &Outcome, after: &Outcome) -> Option
     let ((path, rule), _) = worse?;
     let own = |fix: &&Chosen<'_>| fix.finding.rule == *rule && fix.path() == Some(path.as_path());
     let why = match chosen.iter().find(own) {
-        Some(_) => "the finding would still be there".to_owned(),
-        None => format!("it would bring a finding of {rule}"),
+        Some(_) => "the finding would remain".to_owned(),
+        None => format!("it would introduce another finding: {rule}"),
     };
     Some(Objection { path: Some(path.clone()), why })
 }

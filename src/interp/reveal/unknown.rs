@@ -109,7 +109,7 @@ impl<'p> Interp<'p> {
         let causes = &self.probe.as_ref()?.causes;
         let (file, value) = (*causes.binding.get(self.frames.len())?)?;
         let place = Place::new(file, self.tree(file).expr(value).span);
-        let part = || format!("nothing is known of what {} holds", self.cited(place));
+        let part = || format!("the contents of {} are unknown", self.cited(place));
         Some(causes.at(place).unwrap_or_else(|| Arc::new(Cause { place, why: part() })))
     }
 
@@ -142,20 +142,20 @@ impl<'p> Interp<'p> {
         let cited = |id: ExprId| self.cited(self.expr_place(id));
         match &expr.kind {
             ExprKind::Call { callee, .. } => {
-                let absent = self.absent_package(*callee).map(|from| format!(": `{from}` is not here"));
-                format!("nothing is known of what {} gives{}", cited(*callee), absent.unwrap_or_default())
+                let absent = self.absent_package(*callee).map(|from| format!(": `{from}` is not available"));
+                format!("the result of {} is unknown{}", cited(*callee), absent.unwrap_or_default())
             }
             ExprKind::Attribute { base, name, .. } => {
-                format!("nothing is known of the attribute `{name}` of {}", cited(*base))
+                format!("attribute `{name}` of {} is unknown", cited(*base))
             }
-            ExprKind::Subscript { base, .. } => format!("this item of {} is not known", cited(*base)),
+            ExprKind::Subscript { base, .. } => format!("this item of {} is unknown", cited(*base)),
             ExprKind::Conditional { .. } | ExprKind::Bool { .. } => {
-                "what it is depends on a test, and the two have nothing in common".to_owned()
+                "it depends on a condition, and the two branches have nothing in common".to_owned()
             }
             ExprKind::Binary { .. } | ExprKind::Unary { .. } => {
-                "the result of this operation is not followed".to_owned()
+                "the result of this operation is not tracked".to_owned()
             }
-            _ => "this expression is not followed".to_owned(),
+            _ => "this expression is not tracked".to_owned(),
         }
     }
 
@@ -189,23 +189,23 @@ impl<'p> Interp<'p> {
             if let Some(param) = function.params.iter().find(|param| param.name == name) {
                 let why = match self.seeded {
                     Some(_) => format!("`{name}` is a parameter of `{}`, which nothing calls", function.name),
-                    None => format!("`{name}` is a parameter, and nothing is known of its argument"),
+                    None => format!("`{name}` is a parameter whose argument is unknown"),
                 };
                 return Cause { place: Place::new(file, param.span), why };
             }
         }
         let Some(bindings) = module.names.bindings.get(&name) else {
-            return Cause { place, why: format!("nothing in this file binds `{name}` on the way here") };
+            return Cause { place, why: format!("nothing in this file assigns `{name}` before this line") };
         };
         for statement in bindings.iter().map(|id| module.tree.stmt(*id)) {
             if matches!(statement.kind, StmtKind::Import(_) | StmtKind::ImportFrom { .. }) {
-                let why = format!("`{name}` is an import that is not here");
+                let why = format!("`{name}` is an import that is not available");
                 return Cause { place: Place::new(file, statement.span), why };
             }
         }
         let why = match bindings.len() {
-            1 => format!("`{name}` is bound elsewhere, and not on the way here"),
-            _ => format!("`{name}` is bound in several places that have nothing in common"),
+            1 => format!("`{name}` is assigned elsewhere, but not on a path to this line"),
+            _ => format!("`{name}` is assigned in several places that have nothing in common"),
         };
         Cause { place, why }
     }

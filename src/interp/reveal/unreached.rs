@@ -18,7 +18,7 @@ pub(super) fn why(tree: &Tree, text: &str, reached: &FxHashSet<StmtId>, line: Sp
 }
 
 /// It was reached.
-const NOTHING: &str = "it neither reads nor binds a value that is followed";
+const NOTHING: &str = "it neither reads nor assigns a tracked value";
 
 struct Search<'a> {
     tree: &'a Tree,
@@ -44,7 +44,7 @@ impl Search<'_> {
         let before = block[..index].iter().rev().find(|id| self.reached.contains(id));
         match before.map(|id| self.tree.stmt(*id)) {
             None => format!("{owner} is not entered"),
-            Some(last) => format!("the script never comes past line {}", self.line(last.span)),
+            Some(last) => format!("the script never gets past line {}", self.line(last.span)),
         }
     }
 
@@ -72,14 +72,14 @@ impl Search<'_> {
 fn blocks<'t>(tree: &'t Tree, stmt: &'t Stmt) -> Vec<(&'t Block, &'static str)> {
     match &stmt.kind {
         StmtKind::If { arms, otherwise } => {
-            let arms = arms.iter().map(|(_, body)| (body, "as its test decides otherwise, the branch"));
-            arms.chain([(otherwise, "as a test decides otherwise, the `else`")]).collect()
+            let arms = arms.iter().map(|(_, body)| (body, "because of its condition, the branch"));
+            arms.chain([(otherwise, "because of a condition, the `else`")]).collect()
         }
         StmtKind::While { body, otherwise, .. } => {
-            vec![(body, "as its test is false, the loop"), (otherwise, "the `else`")]
+            vec![(body, "because its condition is false, the loop"), (otherwise, "the `else`")]
         }
         StmtKind::For { body, otherwise, .. } => {
-            vec![(body, "as there is nothing to go through, the loop"), (otherwise, "the `else`")]
+            vec![(body, "because its iterable is empty, the loop"), (otherwise, "the `else`")]
         }
         StmtKind::With { body, .. } => vec![(body, "the `with`")],
         StmtKind::Try { body, handlers, otherwise, finally } => {
@@ -88,12 +88,12 @@ fn blocks<'t>(tree: &'t Tree, stmt: &'t Stmt) -> Vec<(&'t Block, &'static str)> 
             std::iter::once((body, "the `try`")).chain(handlers).chain(rest).collect()
         }
         StmtKind::Function(id) => match &tree.function(*id).body {
-            FunctionBody::Block(body) => vec![(body, "as nothing that was followed calls it, the function")],
+            FunctionBody::Block(body) => vec![(body, "because no analyzed code calls it, the function")],
             FunctionBody::Expr(_) => Vec::new(),
         },
         StmtKind::Class(id) => vec![(&tree.class(*id).body, "the class")],
         StmtKind::Match { cases, .. } => {
-            cases.iter().map(|case| (&case.body, "as another case fits, the case")).collect()
+            cases.iter().map(|case| (&case.body, "because another case matches, the case")).collect()
         }
         _ => Vec::new(),
     }

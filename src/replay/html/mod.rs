@@ -5,6 +5,8 @@ mod plot;
 
 use super::outcome::{Outcome, Picture, Results, Verdict};
 use super::text;
+use crate::engine::selection::find_rule;
+use crate::render::help_uri;
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("style.css");
@@ -52,8 +54,8 @@ fn header(page: &mut String, results: &Results) {
     }
     let _ = write!(
         page,
-        "</ul>\n<p>{} replayed in {:.1} s on {}. Nothing of the scripts was executed: what ran are the expressions \
-         and orders of calls that the analysis followed, beside the same with the proposed repair.</p>\n</header>\n",
+        "</ul>\n<p>{} replayed in {:.1} s on {}. The scripts were not executed: what ran are the expressions \
+         and call sequences that the analysis followed, with and without the proposed fix.</p>\n</header>\n",
         results.items.len(),
         results.seconds,
         escaped(&results.device.name)
@@ -86,7 +88,20 @@ fn article(page: &mut String, item: &Outcome, index: usize) {
     for line in text::evidence(item) {
         let _ = writeln!(page, "<li>{}</li>", said(&line));
     }
-    page.push_str("</ul>\n</article>\n");
+    let _ = writeln!(page, "</ul>\n<p class=\"more\">{}</p>\n</article>", about(&item.rule));
+}
+
+/// Where to read on about a rule; what is no rule has no page, since results may come from anybody.
+fn about(rule: &str) -> String {
+    match (find_rule(rule), help_uri(rule)) {
+        (Some(rule), Some(link)) => {
+            format!("{}: <a href=\"{}\">about the rule</a>", escaped(rule.summary), escaped(&link))
+        }
+        (Some(rule), None) => {
+            format!("{}: <code>trainlint explain {}</code>", said(rule.summary), escaped(rule.id))
+        }
+        (None, _) => String::new(),
+    }
 }
 
 fn figure(page: &mut String, picture: &Picture, item: &Outcome) {

@@ -206,7 +206,7 @@ fn drawn(program: &Program) -> Vec<Drawn> {
 /// A domain in words; what has no bound is drawn up to a size that is said.
 fn domain(domain: Domain) -> String {
     let (low, high) = (domain.low.value(), domain.high.value());
-    let kind = if domain.whole { "whole numbers" } else { "numbers" };
+    let kind = if domain.whole { "integers" } else { "values" };
     let open = if domain.low_open { "above" } else { "from" };
     match (low.is_finite(), high.is_finite()) {
         (true, true) => {

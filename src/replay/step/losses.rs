@@ -84,29 +84,25 @@ impl Losses {
 
     pub(crate) fn facts(&self) -> Vec<String> {
         let mut facts = vec![match self.repaired.first / self.script.first {
-            _ if self.is_no_number() => "what the model gives has no gradient that is a number".to_owned(),
+            _ if self.is_no_number() => "the gradient of the model's output is NaN".to_owned(),
             _ if self.is_silent() => "no gradient reaches the model".to_owned(),
-            ratio if (ratio - 1.0).abs() <= SAME_SHARE => {
-                "the first gradient is what it should be".to_owned()
-            }
+            ratio if (ratio - 1.0).abs() <= SAME_SHARE => "the first gradient is correct".to_owned(),
             ratio if ratio >= 1.0 => {
-                format!("the first gradient is {} times weaker than it should be", short(ratio))
+                format!("the first gradient is {} times smaller than it should be", short(ratio))
             }
-            ratio => format!("the first gradient is {} times stronger than it should be", short(1.0 / ratio)),
+            ratio => format!("the first gradient is {} times larger than it should be", short(1.0 / ratio)),
         }];
         if self.is_unbounded() {
             facts.push("the loss has no lower bound".to_owned());
         } else if let Some((cost, should)) = self.floor() {
             facts.push(format!(
-                "answers that are right and sure cost {}, and should cost {}",
+                "confident correct predictions have a loss of {} instead of {}",
                 short(cost),
                 short(should)
             ));
         }
         if self.gives_up() && !self.is_silent() {
-            facts.push(
-                "answers that are wrong and sure get less than a millionth of their gradient".to_owned(),
-            );
+            facts.push("confident wrong predictions get less than a millionth of their gradient".to_owned());
         }
         facts
     }

@@ -5,14 +5,14 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// `backward` on a loss of so many numbers.
-    #[error("a loss of {0} numbers has no gradient unless one is given")]
+    #[error("grad can be implicitly created only for scalar outputs, not for {0} elements")]
     Elements(u64),
-    #[error("the graph of the round before is part of this one, and is freed")]
+    #[error("trying to backward through the graph of the previous iteration, which is freed")]
     Freed,
-    #[error("gradients are unscaled twice since the last update")]
+    #[error("`unscale_()` has already been called since the last `update()`")]
     UnscaledTwice,
-    #[error("`step()` has been called since the last `update()`")]
+    #[error("`step()` has already been called since the last `update()`")]
     SteppedTwice,
-    #[error("no overflow was looked for before the update")]
+    #[error("no inf checks were recorded prior to `update()`")]
     NotLooked,
 }

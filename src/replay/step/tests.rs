@@ -43,7 +43,7 @@ fn gradients_that_nobody_clears_add_up() {
     let script = round(&[Call::Backward, Call::Step]);
     let judged = judge(&step(Optimizer::Sgd, 0.1, script, Training::default()), SEED);
     assert_eq!((judged.verdict, judged.evidence), (Verdict::Confirmed, Some(Evidence::StandIn)));
-    says(&judged, "steps apply 1.00, 2.00, 3.00, 4.00, 5.00 … times the gradient that they should");
+    says(&judged, "steps apply 1.00, 2.00, 3.00, 4.00, 5.00 … times the correct gradient");
 }
 
 /// The order decides, and not the words: what clears at the end of the round is as good.
@@ -61,7 +61,7 @@ fn what_is_cleared_before_the_step_teaches_nothing() {
     let script = round(&[Call::Backward, Call::Clear, Call::Step]);
     let judged = judge(&step(Optimizer::Sgd, 0.1, script, Training::default()), SEED);
     assert_eq!(judged.verdict, Verdict::Confirmed);
-    says(&judged, "no step applies anything");
+    says(&judged, "no step updates anything");
 }
 
 #[test]
@@ -97,10 +97,13 @@ fn scaled_gradients_are_divided_before_anything_else() {
         judge(&step(Optimizer::Sgd, 0.1, round(&[Clear, ScaledBackward, Step]), right.clone()), SEED);
     assert_eq!(bypassed.verdict, Verdict::Confirmed);
     says(&bypassed, "gradients that have overflowed");
-    says(&bypassed, "it ends with numbers that are not finite");
+    says(&bypassed, "training ends with NaN or inf");
     let stale = judge(&step(Optimizer::Sgd, 0.1, round(&[Clear, ScaledBackward, ScaledStep]), right), SEED);
     assert_eq!(stale.verdict, Verdict::Confirmed);
-    says(&stale, "the run ends in round 2: `step()` has been called since the last `update()`");
+    says(
+        &stale,
+        "the run crashes in iteration 2: `step()` has already been called since the last `update()`",
+    );
 }
 
 #[test]
@@ -109,7 +112,7 @@ fn a_schedule_that_runs_ahead_skips_its_first_rate() {
     let right = round(&[Call::Clear, Call::Backward, Call::Step, Call::Schedule]);
     let judged = judge(&step(Optimizer::Sgd, 0.1, ahead, right), SEED);
     assert_eq!(judged.verdict, Verdict::Confirmed);
-    says(&judged, "rates of 0.0900");
+    says(&judged, "learning rates 0.0900");
 }
 
 #[test]
@@ -118,7 +121,7 @@ fn layers_that_nothing_reaches_cost_what_they_cost() {
         let script = Training { layers, ..Training::default() };
         let judged = judge(&step(Optimizer::Sgd, 0.1, script, Training::default()), SEED);
         assert_eq!(judged.verdict, Verdict::Confirmed, "{:?}", judged.facts);
-        says(&judged, "no step applies anything");
+        says(&judged, "no step updates anything");
     }
 }
 
@@ -131,8 +134,8 @@ fn two_softmaxes_are_slower_than_one() {
     // Adam divides by the size of the gradient, and a stand-in is no worse for it: but no answer can cost nothing.
     let judged = judge(&step(Optimizer::Adam, 1e-3, script, repaired.clone()), SEED);
     assert_eq!(judged.verdict, Verdict::Confirmed, "{:?}", judged.facts);
-    says(&judged, "times weaker than it should be");
-    says(&judged, "answers that are right and sure cost 0.74, and should cost 0");
+    says(&judged, "times smaller than it should be");
+    says(&judged, "confident correct predictions have a loss of 0.74 instead of 0");
     let same = judge(&step(Optimizer::Adam, 1e-3, repaired.clone(), repaired), SEED);
     assert_eq!(same.verdict, Verdict::NotReproduced);
 }
@@ -152,7 +155,10 @@ fn what_a_framework_refuses_is_no_proof() {
     let script = Training { elements: 10, ..Training::default() };
     let judged = judge(&step(Optimizer::Sgd, 0.1, script, Training::default()), SEED);
     assert_eq!(judged.verdict, Verdict::Measured);
-    says(&judged, "the run ends in round 1: a loss of 10 numbers");
+    says(
+        &judged,
+        "the run crashes in iteration 1: grad can be implicitly created only for scalar outputs, not for 10 elements",
+    );
 }
 
 #[test]

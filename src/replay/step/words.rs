@@ -16,14 +16,14 @@ pub(crate) fn facts(step: &Step, probe: &Probe, losses: Option<&Losses>, pairs: 
         Some(losses) => facts.extend(losses.facts()),
         None if step.script.modes != step.repaired.modes && *probe == Probe::Same => {
             facts.push(
-                "the same samples give the same numbers where they should, and others where they should"
+                "outputs are deterministic in evaluation mode and random in training mode, as they should be"
                     .to_owned(),
             );
         }
         None => facts.extend(probed(probe)),
     }
     if let Some((round, why)) = pairs.iter().find_map(|pair| pair.script.ended.as_ref()) {
-        facts.push(format!("the run ends in round {round}: {why}"));
+        facts.push(format!("the run crashes in iteration {round}: {why}"));
     } else if step.script.carries == step.repaired.carries {
         facts.push(consequence(pairs));
         facts.extend(answers(step, pairs));
@@ -33,16 +33,18 @@ pub(crate) fn facts(step: &Step, probe: &Probe, losses: Option<&Losses>, pairs: 
 
 fn stand_in(step: &Step) -> String {
     let given = match (step.optimizer, step.learning_rate) {
-        (None, _) => "the script's optimizer is not known, or none of ours",
-        (_, Some(_)) => "the script's rate",
-        (_, None) => "its default rate",
+        (None, _) => "the script's optimizer is unknown or not supported",
+        (_, Some(_)) => "the script's learning rate",
+        (_, None) => "its default learning rate",
     };
     let (name, rate, outputs) = (kind(step).name(), learning_rate(step), outputs(step));
-    let drops = step.script.modes.dropout.map_or_else(String::new, |share| {
-        format!(" that drops {} of its hidden numbers in training", share.value())
-    });
+    let drops = step
+        .script
+        .modes
+        .dropout
+        .map_or_else(String::new, |share| format!(" with dropout {}", share.value()));
     format!(
-        "an {FEATURES}-{HIDDEN}-{HIDDEN}-{outputs} perceptron{drops}, {ROUNDS} rounds with {name} at {rate} ({given}), \
+        "an {FEATURES}-{HIDDEN}-{HIDDEN}-{outputs} MLP{drops}, {ROUNDS} iterations of {name} with learning rate {rate} ({given}), \
          {RUNS} runs"
     )
 }
@@ -50,51 +52,50 @@ fn stand_in(step: &Step) -> String {
 fn probed(probe: &Probe) -> Option<String> {
     let listed = |numbers: &[f64]| numbers.iter().map(|one| short(*one)).collect::<Vec<_>>().join(", ");
     Some(match probe {
-        Probe::Same => "with frozen weights, each step applies what it should".to_owned(),
+        Probe::Same => "with frozen weights, each step applies the correct gradient".to_owned(),
         // Said of the whole run.
         Probe::Ends(..) => return None,
-        Probe::NoStep => "no step is made".to_owned(),
+        Probe::NoStep => "no optimizer step is taken".to_owned(),
         Probe::Layers(layers) if layers.len() == LAYERS => {
-            "no step applies anything: all layers stay as they are".to_owned()
+            "no step updates anything: all layers keep their weights".to_owned()
         }
         Probe::Layers(layers) => {
             let names: Vec<&str> =
                 layers.iter().map(|layer| ["first", "second", "last"][(*layer).min(2)]).collect();
-            format!("nothing ever reaches the {} of three layers", names.join(" and the "))
+            format!("the {} of three layers never gets an update", names.join(" and the "))
         }
         Probe::Sizes(ratios) if ratios.iter().all(|ratio| !ratio.is_finite()) => {
             "with frozen weights, steps apply gradients that have overflowed".to_owned()
         }
         Probe::Sizes(ratios) => format!(
-            "with frozen weights and the same batches, steps apply {} … times the gradient that they should",
+            "with frozen weights and the same batches, steps apply {} … times the correct gradient",
             listed(ratios)
         ),
-        Probe::Others => {
-            "with frozen weights and the same batches, steps apply other gradients than they should"
-                .to_owned()
-        }
+        Probe::Others => "with frozen weights and the same batches, steps apply wrong gradients".to_owned(),
         Probe::Rates(script, repaired) => {
             format!(
-                "the first steps are made at rates of {} …, and should be at {} …",
+                "the first steps use learning rates {} …, but should use {} …",
                 listed(script),
                 listed(repaired)
             )
         }
-        Probe::Forgets => "each step is made by an optimizer that remembers nothing".to_owned(),
+        Probe::Forgets => "each step uses a new optimizer without any state".to_owned(),
         Probe::Noisy(one, other) => {
             let (one, other) = (short(*one), short(*other));
-            format!("with frozen weights, two evaluations of the same samples come to {one} and to {other}")
+            format!("with frozen weights, two evaluations of the same samples return {one} and {other}")
         }
         Probe::Undropped => {
-            "while it learns, the same samples give the same numbers twice: nothing is dropped".to_owned()
+            "in training, the same samples give identical outputs twice: dropout is not active".to_owned()
         }
         Probe::Held(graphs) => {
-            format!("after {graphs} rounds the graphs of {graphs} rounds are alive, and one more each round")
+            format!(
+                "after {graphs} iterations, {graphs} computation graphs are alive, one more per iteration"
+            )
         }
         Probe::Deeper(graphs) => {
             let round = ordinal(*graphs);
             format!(
-                "the backward pass of the {round} round goes through {graphs} graphs, and one more each round"
+                "the {round} backward pass goes through {graphs} computation graphs, one more per iteration"
             )
         }
     })
@@ -112,15 +113,16 @@ fn consequence(pairs: &[Pair]) -> String {
     let (script, repaired) = (middle(|pair| pair.script.loss), middle(|pair| pair.repaired.loss));
     if !script.is_finite() {
         return format!(
-            "it ends with numbers that are not finite, and at a loss of {} repaired",
+            "training ends with NaN or inf, but at a loss of {} with the repair",
             short(repaired)
         );
     }
-    let ends = format!("it ends at a loss of {}, and at {} repaired", short(script), short(repaired));
+    let ends =
+        format!("training ends at a loss of {}, and at {} with the repair", short(script), short(repaired));
     if least > super::WORSE {
-        format!("{ends}: {} times as much, and {} times at least", short(median), short(least))
+        format!("{ends}: {} times as high, at least {} times", short(median), short(least))
     } else if median > LITTLE {
-        format!("{ends}, which is little worse")
+        format!("{ends}, which is slightly worse")
     } else {
         format!("{ends}, which is no worse")
     }
@@ -130,7 +132,7 @@ fn answers(step: &Step, pairs: &[Pair]) -> Option<String> {
     matches!(step.script.loss, Loss::Classes(_)).then(|| {
         let mean = |of: fn(&Pair) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64 * 100.0;
         let (script, repaired) = (mean(|pair| pair.script.right), mean(|pair| pair.repaired.right));
-        format!("{script:.1} % of its answers are right, and {repaired:.1} % repaired")
+        format!("accuracy is {script:.1} %, and {repaired:.1} % with the repair")
     })
 }
 

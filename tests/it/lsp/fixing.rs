@@ -81,7 +81,7 @@ fn hovers_say_why() {
     let text = hover["contents"]["value"].as_str().unwrap();
     assert_eq!(hover["contents"]["kind"], "markdown");
     assert!(text.starts_with("**missing-zero-grad** · error, high confidence\n\n"), "{text}");
-    let steps = "\n1. line 11 `loss.backward()`: adds to the gradients that are still in place\n2. line 12 `";
+    let steps = "\n1. line 11 `loss.backward()`: adds to gradients that were never zeroed\n2. line 12 `";
     assert!(text.contains(steps), "{text}");
     assert_eq!(hover["range"]["start"]["line"], 11);
     assert_eq!(client.hover(&uri, &json!({ "line": 0, "character": 1 })), Value::Null);
@@ -101,5 +101,5 @@ fn a_hover_beside_the_diagnostic_does_not_repeat_it() {
     let hover = client.hover(&uri, &json!({ "line": 11, "character": 8 }));
     let text = hover["contents"]["value"].as_str().unwrap();
     assert!(text.starts_with("**missing-zero-grad** · error, high confidence\n\n| where |"), "{text}");
-    assert!(text.ends_with("nothing on the way round the loop clears what `optimizer` owns"), "{text}");
+    assert!(text.ends_with("no path through the loop zeroes the gradients of `optimizer`"), "{text}");
 }

@@ -27,8 +27,8 @@ test("findings are underlined where they are", async () => {
 
 test("the hover says why", async () => {
   const text = await workbench.hover("optimizer.step()");
-  assert.match(text, /this step applies the gradients of earlier batches again/);
-  assert.match(text, /nothing on the way round the loop clears what optimizer owns/);
+  assert.match(text, /gradients accumulate across steps: this step re-applies those of earlier batches/);
+  assert.match(text, /no path through the loop zeroes the gradients of optimizer/);
   await sitting.screenshot("2-hover");
   await workbench.dismissHover();
 });
@@ -47,8 +47,8 @@ test("Problems lists each once, with its rule and what takes part in it", async 
   for (const rule of ["softmax-before-cross-entropy", "missing-zero-grad", "retained-graph"]) {
     assert.equal(list.split(`trainlint ${rule}`).length, 2, `${rule} once in:\n${list}`);
   }
-  assert.match(list, /this step applies the gradients of earlier batches again/);
-  assert.match(list, /adds to the gradients that are still in place/);
+  assert.match(list, /gradients accumulate across steps: this step re-applies those of earlier batches/);
+  assert.match(list, /adds to gradients that were never zeroed/);
   await sitting.screenshot("4-problems");
 });
 

@@ -13,7 +13,7 @@ use crate::values::OptimizerState;
 
 pub(super) static RULE: Rule = Rule {
     id: "parameters-replaced-after-optimizer",
-    summary: "a part of the model is made after its optimizer",
+    summary: "part of the model is replaced after the optimizer was created",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -30,18 +30,15 @@ fn check(script: &Script, out: &mut Findings) {
                     RULE.id,
                     RULE.severity,
                     &part.at,
-                    "these new parameters are never updated: the optimizer does not have them",
+                    "these new parameters are never updated: the optimizer does not hold them",
                 )
                 .because(
                     part.gathered,
-                    format!(
-                        "`{}` took the parameters that were there",
-                        script.optimizer_name(part.optimizer)
-                    ),
+                    format!("`{}` was given the old parameters", script.optimizer_name(part.optimizer)),
                 )
-                .because(part.step, "and steps those only")
+                .because(part.step, "updates only those")
                 .replay(script.replay_of_layers(layers::REPLACED))
-                .help("replace it before the optimizer is built, or call `add_param_group` for it"),
+                .help("replace it before creating the optimizer, or register it with `add_param_group`"),
             &part.at,
         );
     }
@@ -51,17 +48,20 @@ fn check(script: &Script, out: &mut Findings) {
                 RULE.id,
                 RULE.severity,
                 &step.at,
-                "this step leaves the model as it is: it owns another one",
+                "this step does not update the model: its optimizer holds another model's parameters",
             )
-            .because(step.other, "this model gets the gradients");
+            .because(step.other, "the gradients go to this model");
         if let Some(gathered) = step.gathered {
             finding = finding.because(
                 gathered,
-                format!("`{}` has the parameters of an earlier one", script.optimizer_name(step.optimizer)),
+                format!(
+                    "`{}` was given the parameters of an earlier model",
+                    script.optimizer_name(step.optimizer)
+                ),
             );
         }
         finding = finding.replay(script.replay_of_layers(layers::MISSED));
-        out.push(finding.help("build the optimizer again when the model is made again"), &step.at);
+        out.push(finding.help("create a new optimizer whenever the model is created again"), &step.at);
     }
 }
 

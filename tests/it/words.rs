@@ -1,0 +1,193 @@
+//! The words of what a user reads: those that `docs/style.md` rules out, and, for each rule, the words or the
+//! error message that bring people to its page.
+
+use crate::findings::{findings_of, root};
+use crate::fixtures::of_rules;
+use crate::pages::pages;
+use trainlint::checks::all;
+
+/// What people type into a search engine, or what the framework prints, for each rule. Messages are those of the
+/// frameworks' sources.
+const SEARCHED: &[(&str, &str)] = &[
+    ("always-on-dropout", "dropout active during evaluation"),
+    ("backward-arity", "returned an incorrect number of gradients"),
+    ("backward-mismatches-forward", "Jacobian mismatch for output 0 with respect to input 0"),
+    ("backward-without-step", "forgot optimizer.step()"),
+    ("bce-under-autocast", "binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast"),
+    ("broadcast-loss", "This will likely lead to incorrect results due to broadcasting"),
+    ("bypassed-strategy", "apply_gradients() cannot be called in cross-replica context"),
+    ("cache-emptied-in-loop", "CUDA out of memory"),
+    ("checkpoint-without-reentrant-choice", "the use_reentrant parameter should be passed explicitly"),
+    ("clip-before-unscale", "gradient clipping with GradScaler"),
+    ("cpu-tensor-in-forward", "Expected all tensors to be on the same device"),
+    ("cuda-in-worker", "Cannot re-initialize CUDA in forked subprocess"),
+    ("detached-loss", "element 0 of tensors does not require grad and does not have a grad_fn"),
+    ("device-dependent-result", "different results on CPU and GPU"),
+    ("device-mismatch", "Expected all tensors to be on the same device"),
+    ("dropped-result", "tensor.to(device) does not work"),
+    ("dtype-mismatch", "mat1 and mat2 must have the same dtype"),
+    ("element-loop-on-gpu", "for loop over a GPU tensor is slow"),
+    ("exhausted-parameters", "optimizer got an empty parameter list"),
+    ("frozen-in-optimizer", "layer not training"),
+    ("full-dataset-batch", "CUDA out of memory"),
+    ("graph-broken-in-forward", "param.grad is None"),
+    ("invalid-syntax", "SyntaxError"),
+    ("keras-logits-mismatch", "from_logits=True"),
+    ("large-allocation-in-loop", "CUDA out of memory"),
+    ("loader-built-in-loop", "DataLoader slow at the start of each epoch"),
+    ("log-of-softmax", "loss is nan"),
+    ("lossy-cast-in-kernel", "float truncated to int"),
+    ("matrix-inverse-in-loss", "the inversion could not be completed because the input matrix is singular"),
+    ("misplaced-clipping", "gradient clipping has no effect"),
+    ("misplaced-zero-grad", "zero_grad before optimizer.step"),
+    ("missing-distributed-sampler", "DDP without DistributedSampler"),
+    ("missing-eval-mode", "forgot model.eval()"),
+    ("missing-no-grad", "CUDA out of memory"),
+    ("missing-set-epoch", "forgot sampler.set_epoch()"),
+    ("missing-super-init", "cannot assign module before Module.__init__() call"),
+    ("missing-zero-grad", "forgot zero_grad"),
+    ("misspelt-attribute", "require_grad instead of requires_grad"),
+    ("model-built-in-loop", "OOM when allocating tensor"),
+    ("nan-through-where", "torch.where nan gradient"),
+    ("needless-retain-graph", "CUDA out of memory"),
+    ("nll-without-log-softmax", "NLLLoss is negative"),
+    ("non-scalar-backward", "grad can be implicitly created only for scalar outputs"),
+    ("one-class-softmax", "softmax output is always 1"),
+    ("optimizer-built-in-loop", "optimizer created inside the training loop"),
+    ("parameters-replaced-after-optimizer", "new layer is not trained"),
+    ("raw-backward", "accelerator.backward(loss)"),
+    ("removed-api", "has no attribute"),
+    ("retained-graph", "CUDA out of memory"),
+    ("scaler-not-updated", "step() has already been called since the last update()"),
+    ("scheduler-before-optimizer", "Detected call of `lr_scheduler.step()` before `optimizer.step()`"),
+    ("shared-worker-seed", "same random augmentations in every worker"),
+    ("sigmoid-mismatch", "all elements of input should be between 0 and 1"),
+    ("single-sample-statistics", "Expected more than 1 value per channel when training"),
+    ("softmax-before-cross-entropy", "double softmax"),
+    ("step-bypasses-scaler", "No inf checks were recorded prior to update"),
+    ("stuck-in-eval", "forgot model.train()"),
+    ("swallowed-gpu-error", "CUDA out of memory"),
+    ("trainable-without-recompile", "Discrepancy between trainable weights and collected trainable weights"),
+    ("undersized-output", "is out of bounds for dimension 0 with size"),
+    ("undetached-hidden-state", "Trying to backward through the graph a second time"),
+    ("unknown-api", "has no attribute"),
+    ("unregistered-submodule", "optimizer got an empty parameter list"),
+    ("unsafe-arccos", "acos gradient is nan"),
+    ("unsafe-division", "loss is nan"),
+    ("unsafe-exponential", "exp overflow"),
+    ("unsafe-log", "loss is nan"),
+    ("unsafe-power", "loss is nan"),
+    ("unsafe-root", "gradient of sqrt at zero is nan"),
+    ("unscaled-accumulation", "gradient accumulation"),
+    ("unshuffled-training-data", "forgot shuffle=True"),
+    ("unused-suppression", "unused ignore comment"),
+    ("vanishing-epsilon", "1e-8 in float16"),
+    ("whole-array-constant", "Cannot create a tensor proto whose content is larger than 2GB"),
+    ("whole-dataset-on-gpu", "CUDA out of memory"),
+    ("wrong-target-dtype", "expected scalar type Long but found Float"),
+];
+
+/// Pages for users, beside those of the rules.
+const DOCUMENTS: [&str; 14] = [
+    "README.md",
+    "docs/cli.md",
+    "docs/configuration.md",
+    "docs/editors.md",
+    "docs/how-it-works.md",
+    "docs/integrations.md",
+    "docs/quick-start.md",
+    "docs/replay.md",
+    "editors/emacs/README.md",
+    "editors/helix/README.md",
+    "editors/neovim/README.md",
+    "editors/sublime/README.md",
+    "editors/vscode/README.md",
+    "editors/zed/README.md",
+];
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|why| panic!("{path}: {why}"))
+}
+
+/// The last column of the table of terms: each phrase in backticks.
+fn ruled_out() -> Vec<String> {
+    let style = read("docs/style.md");
+    let table = style.split("\n## Terms\n").nth(1).expect("the table of terms");
+    let cells = table.lines().filter(|line| line.starts_with("| ")).skip(2);
+    let last = cells.filter_map(|line| line.trim_end_matches(" |").rsplit(" | ").next());
+    last.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+}
+
+/// Whether a phrase stands in a text as words of their own.
+fn says(text: &str, phrase: &str) -> bool {
+    let text = text.to_lowercase();
+    let is_edge = |letter: Option<char>| letter.is_none_or(|one| !one.is_alphanumeric() && one != '-');
+    text.match_indices(phrase).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + phrase.len()..]);
+        let is_sign = phrase.chars().all(|one| !one.is_alphanumeric());
+        is_sign || is_edge(before.chars().next_back()) && is_edge(after.chars().next())
+    })
+}
+
+/// The lines of a page that are neither code nor links.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut is_code = false;
+    (1..).zip(text.lines()).filter(move |(_, line)| {
+        let is_fence = line.starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
+}
+
+fn objections(place: &str, text: &str, ruled_out: &[String]) -> Vec<String> {
+    let found = ruled_out.iter().filter(|phrase| says(text, phrase));
+    found.map(|phrase| format!("{place}: `{phrase}` in: {text}")).collect()
+}
+
+#[test]
+fn the_table_of_terms_is_read() {
+    let ruled_out = ruled_out();
+    assert!(ruled_out.len() > 50, "{ruled_out:?}");
+    assert!(says("a loss of Ours", "of ours") && says("«x»", "«"));
+    assert!(!says("hours", "ours") && !says("misspelt-attribute", "misspelt"));
+}
+
+#[test]
+fn findings_use_the_terms_of_the_field() {
+    let ruled_out = ruled_out();
+    let mut wrong = Vec::new();
+    for one in of_rules().iter().flat_map(|folder| findings_of(folder)) {
+        let related = one.related.iter().map(|label| label.message.as_str());
+        let texts = related.chain([one.message.as_str()]).chain(one.notes.iter().map(String::as_str));
+        let texts = texts.chain(one.help.as_deref()).chain(one.fix.iter().map(|fix| fix.title.as_str()));
+        wrong.extend(texts.flat_map(|text| objections(&one.rule, text, &ruled_out)));
+    }
+    wrong.extend(all().iter().flat_map(|rule| objections(rule.id, rule.summary, &ruled_out)));
+    wrong.sort();
+    wrong.dedup();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn pages_use_the_terms_of_the_field() {
+    let ruled_out = ruled_out();
+    let documents = DOCUMENTS.iter().map(|path| ((*path).to_owned(), read(path)));
+    let rules = pages().into_iter().map(|page| (format!("rules/{}.md", page.id), page.text));
+    let mut wrong = Vec::new();
+    for (path, text) in documents.chain(rules) {
+        for (line, text) in prose(&text) {
+            wrong.extend(objections(&format!("{path}:{line}"), text, &ruled_out));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn pages_quote_what_people_search_for() {
+    let known: Vec<&str> = SEARCHED.iter().map(|(rule, _)| *rule).collect();
+    assert_eq!(known, pages().iter().map(|page| page.id.as_str()).collect::<Vec<_>>());
+    for (page, (rule, quoted)) in pages().iter().zip(SEARCHED) {
+        let line = page.text.lines().find(|line| line.starts_with("Often searched as: "));
+        assert!(line.is_some_and(|line| line.contains(quoted)), "{rule}: the page does not quote `{quoted}`");
+    }
+}
