@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use ustr::Ustr;
 
 use super::effects::Verb;
+use super::needs::Need;
 use super::numbers::{Computed, PoleKind, RangeFunction};
 use super::transfers::Transfer;
 
@@ -25,6 +26,8 @@ pub struct Api {
     /// The normalisation that the result has been through.
     pub mark: Option<Mark>,
     pub effects: Box<[EffectSpec]>,
+    /// What the call needs of the shapes that it is given.
+    pub needs: Box<[Apply<Need>]>,
     pub context: Option<Context>,
     pub loss: Option<LossSpec>,
     pub class: Option<Box<ClassSpec>>,

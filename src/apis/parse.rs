@@ -222,6 +222,11 @@ impl<'a> Reader<'a> {
                 .iter()
                 .map(|term| term.apply(&names))
                 .collect::<Result<_, _>>()?,
+            needs: self
+                .terms(keys.get("needs"))?
+                .iter()
+                .map(|term| term.apply(&names))
+                .collect::<Result<_, _>>()?,
             context: term("context")?.map(|term| term.context(&names)).transpose()?,
             loss: keys.get("loss").map(|value| self.loss(value, &names)).transpose()?,
             class: class.map(Box::new),

@@ -88,6 +88,7 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "computes",
     "mark",
     "effects",
+    "needs",
     "context",
     "loss",
     "role",

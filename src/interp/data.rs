@@ -17,7 +17,9 @@ impl<'p> Interp<'p> {
             self.batch_and_length(call, &dataset, batch_size, ("dataset", "batch_size"));
         let length_place = dataset.as_obj().map(|object| self.heap.get(object).site);
         let count = match (batch_size.as_int(), &length) {
-            (Some(Int::Known(size)), Int::Known(length)) => Int::Known(*size.min(length)),
+            (Some(size), length) if size.known().is_some() && length.known().is_some() => {
+                size.of_numbers(length, |size, length| Some(size.min(length))).unwrap_or_default()
+            }
             (Some(size), _) if !size.is_unknown() => size.clone(),
             _ => Int::symbol(self.symbol("batch")),
         };

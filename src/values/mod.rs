@@ -219,7 +219,13 @@ impl Num {
     }
 
     pub fn is_given(&self) -> bool {
-        self.from.as_ref().is_some_and(|origin| origin.given)
+        self.int.is_given() || self.from.as_ref().is_some_and(|origin| origin.given)
+    }
+
+    /// The same number, with where it comes from.
+    pub fn set_at(self, origin: &Rc<Origin>) -> Num {
+        let int = if origin.given { self.int.given() } else { self.int };
+        Num { int, from: Some(origin.clone()), ..self }
     }
 }
 

@@ -229,7 +229,9 @@ pub fn slice_len(size: &Int, start: Option<&Int>, stop: Option<&Int>, step: Opti
         None => size.clone(),
         Some(stop) if stop == size => size.clone(),
         Some(stop) => match (from_front(stop, size), size) {
-            (Int::Known(stop), Int::Known(size)) => Int::Known(stop.min(*size)),
+            (stop, size) if stop.known().is_some() && size.known().is_some() => {
+                stop.of_numbers(size, |stop, size| Some(stop.min(size))).unwrap_or_default()
+            }
             // The end may lie behind the size.
             (_, _) if stop.known().is_none_or(|stop| stop >= 0) => return Int::Unknown,
             (stop, _) => stop,
@@ -244,11 +246,11 @@ pub fn slice_len(size: &Int, start: Option<&Int>, stop: Option<&Int>, step: Opti
 
 /// A bound counted from the front.
 fn from_front(bound: &Int, size: &Int) -> Int {
-    match (bound, size) {
-        (Int::Known(bound), Int::Known(size)) if *bound < 0 => Int::Known(size.saturating_add(*bound).max(0)),
-        (Int::Known(bound), _) if *bound < 0 => size.add(&Int::Known(*bound)),
-        _ => bound.clone(),
+    if bound.known().is_none_or(|bound| bound >= 0) {
+        return bound.clone();
     }
+    let counted = |bound: i64, size: i64| Some(size.saturating_add(bound).max(0));
+    bound.of_numbers(size, counted).unwrap_or_else(|| size.add(bound))
 }
 
 #[cfg(test)]
