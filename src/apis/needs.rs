@@ -21,5 +21,5 @@ vocabulary! {
     Stack "stack" (Tensors) "all have the same sizes";
     Trailing "trailing" (X Shape) "the last sizes of x are these";
     Weight "weight" (X Weight) "the last size of x is the last of the weight";
-    Window "window" (X KernelSize Stride Padding Dilation Rank) "the window is no larger than x and its padding";
+    Window "window" (X) "the window that the transfer slides over x is no larger than x and its padding";
 }

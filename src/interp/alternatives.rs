@@ -24,11 +24,16 @@ impl<'p> Interp<'p> {
         let fitting: Vec<ObjId> = parts.iter().copied().filter(|part| self.takes(*part, call)).collect();
         let parts = if fitting.is_empty() { parts } else { &fitting };
         let mut outputs = Vec::with_capacity(parts.len());
+        self.choices += usize::from(parts.len() > 1);
         for part in parts {
             if !self.burn(1) {
-                return Value::Unknown;
+                break;
             }
             outputs.push(self.call_module(*part, call));
+        }
+        self.choices -= usize::from(parts.len() > 1);
+        if outputs.len() < parts.len() {
+            return Value::Unknown;
         }
         self.heap.any_of(&Items::exact(outputs)).unwrap_or_default()
     }
@@ -99,7 +104,10 @@ impl<'p> Interp<'p> {
 
     fn each_on_its_way(&mut self, mut ways: Vec<Boxed<'_, 'p>>) {
         let mut arms: Vec<Arm<'_, 'p>> = ways.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
+        let several = usize::from(arms.len() > 1);
+        self.choices += several;
         self.branch(When::Unknown, &mut arms);
+        self.choices -= several;
     }
 
     /// Whether a call gives a function all that it asks for, and no more than it takes.

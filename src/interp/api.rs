@@ -188,6 +188,7 @@ impl<'p> Interp<'p> {
 
     fn construct(&mut self, api: &'p Api, call: &Call) -> Value {
         let invocation = Invocation::bind(api, call);
+        self.on_arguments(&invocation);
         self.effects(api, &invocation);
         let Some(class) = api.class.as_ref() else { return Value::Unknown };
         if let Some(makes) = &class.makes {

@@ -1,6 +1,6 @@
 //! Containers: indexing, iterating, and what is kept in them over iterations.
 
-use super::{Call, ContainerWrite, Interp, expr::key_of, python, transfer};
+use super::{Call, ContainerWrite, Indexed, Interp, expr::key_of, python, transfer};
 use crate::apis::Role;
 use crate::report::{Confidence, Place};
 use crate::syntax::ExprId;
@@ -13,7 +13,20 @@ use ustr::Ustr;
 impl<'p> Interp<'p> {
     /// What iterating over a value gives.
     pub fn iterate(&mut self, value: &Value, place: Place) -> Items {
-        match value.bare() {
+        let items = self.iterate_bare(value.bare(), place);
+        match value {
+            // What stands in a list that the user may change is no surer than the list.
+            Value::Given(given) => {
+                let each = |item: Value| python::set_from(item, &given.origin);
+                let exact = items.exact.map(|exact| exact.into_iter().map(each).collect());
+                Items { exact, any: each(items.any), len: items.len.set_at(&given.origin) }
+            }
+            _ => items,
+        }
+    }
+
+    fn iterate_bare(&mut self, value: &Value, place: Place) -> Items {
+        match value {
             Value::Tensor(tensor) => {
                 let row = transfer::index(self, tensor, &Value::of_int(Int::Unknown), place);
                 let any = Value::tensor(Tensor { numbers: None, recipe: None, ..row });
@@ -23,10 +36,7 @@ impl<'p> Interp<'p> {
             Value::Obj(object) => self.iterate_object(*object, place),
             Value::Params(params) => Items::any(self.parameter_of(params)),
             Value::Unknown => Items::any(Value::Unknown),
-            bare => {
-                let bare = bare.clone();
-                python::iterate(self, &bare, place)
-            }
+            bare => python::iterate(self, bare, place),
         }
     }
 
@@ -92,9 +102,18 @@ impl<'p> Interp<'p> {
     }
 
     pub(super) fn get_item(&mut self, container: &Value, index: &Value, place: Place) -> Value {
-        match container.bare() {
+        let item = self.item_of(container.bare(), index, place);
+        match container {
+            Value::Given(given) => python::set_from(item, &given.origin),
+            _ => item,
+        }
+    }
+
+    fn item_of(&mut self, container: &Value, index: &Value, place: Place) -> Value {
+        match container {
             Value::Tensor(tensor) => {
                 let tensor = tensor.clone();
+                self.on_index(&Indexed { tensor: &tensor, index, place });
                 let part = transfer::index(self, &tensor, index, place);
                 Value::tensor(self.pick(&tensor, index, part, place))
             }

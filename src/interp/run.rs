@@ -109,6 +109,7 @@ impl<'p> Interp<'p> {
             inputs: 0,
             counts: Vec::new(),
             arms: 0,
+            choices: 0,
             probe: None,
         }
     }

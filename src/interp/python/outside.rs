@@ -125,6 +125,14 @@ pub(super) fn wrap(value: Value, origin: &Rc<Origin>, kind: Kind) -> Value {
     }
 }
 
+/// A number that the user may change with what holds it; anything else as it is.
+pub fn set_from(value: Value, origin: &Rc<Origin>) -> Value {
+    match value {
+        Value::Int(num) => Value::Int(num.set_at(origin)),
+        other => other,
+    }
+}
+
 /// Keeps the origin where a value can hold one without being in doubt.
 fn number_from(value: Value, origin: Rc<Origin>) -> Value {
     match value {

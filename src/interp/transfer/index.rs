@@ -41,6 +41,36 @@ pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, _place: Place)
     }
 }
 
+/// An index that the tensor surely does not have.
+pub enum Misplaced {
+    /// Behind the end of an axis.
+    Beyond { index: i64, axis: usize, size: i64 },
+    /// So many axes are chosen along, and there are fewer.
+    TooMany { indices: usize, rank: usize },
+}
+
+/// What of an index the tensor does not have.
+pub fn misplaced_index(interp: &Interp, tensor: &Tensor, index: &Value) -> Option<Misplaced> {
+    let shape = tensor.shape.as_ref()?;
+    let parts = match index.bare() {
+        Value::Tuple(parts) => parts.to_vec(),
+        other => vec![other.clone()],
+    };
+    let indices: usize = items(interp, index)?.iter().map(Item::axes).sum();
+    if indices > shape.len() {
+        return Some(Misplaced::TooMany { indices, rank: shape.len() });
+    }
+    // The integers of a table are the names of its columns.
+    let parts = parts.iter().filter(|part| !tensor.is_array && !matches!(part.bare(), Value::None));
+    let basic = |part: &&Value| matches!(part.bare(), Value::Int(_) | Value::Slice(_));
+    parts.take_while(basic).zip(shape.iter()).enumerate().find_map(|(axis, (part, size))| {
+        let Value::Int(Num { int: Int::Known(index), .. }) = part else { return None };
+        let Int::Known(size) = size else { return None };
+        let inside = if *index < 0 { index.checked_neg()? <= *size } else { index < size };
+        (!inside).then_some(Misplaced::Beyond { index: *index, axis, size: *size })
+    })
+}
+
 /// Whether an index only says which rows are taken: whatever one value says of the first axis, the classes along the last
 /// one stay together.
 fn picks_rows(tensor: &Tensor, index: &Value) -> bool {

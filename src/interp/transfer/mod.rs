@@ -19,10 +19,11 @@ mod tables;
 mod windows;
 
 pub use build::{device_named, device_of, dtype_of, ints_of};
-pub use index::{index, slice_len};
+pub use index::{Misplaced, index, misplaced_index, slice_len};
 pub use layers::{activation, activation_name, softmax_axis_size};
 pub use ops::{binary, compare, invert, negate};
 pub use ranges::range;
+pub use windows::exceeding_window;
 
 use super::{Interp, Invocation};
 use crate::apis::{Slot, Transfer};

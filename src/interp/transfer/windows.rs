@@ -3,7 +3,7 @@
 use super::build::*;
 use super::dims::{Dims, div_ceil};
 use super::layers::{activated, int, layer, weighted};
-use crate::apis::Slot;
+use crate::apis::{Slot, Transfer};
 use crate::interp::{Interp, Invocation};
 use crate::values::*;
 
@@ -72,6 +72,26 @@ impl Window {
         let inner = steps.sub(&padding[axis].mul(&Int::Known(2))).add(&self.span(axis));
         inner.add(more)
     }
+}
+
+/// A window that is larger than what a call slides it over, padding included: the window, and the room for it.
+pub fn exceeding_window(interp: &Interp, call: &Invocation) -> Option<(Int, Int)> {
+    let (rank, input) = (quoted_rank(call)?, first(interp, call));
+    let (shape, pools) = (input.shape.as_ref()?, call.gives?.verb == Transfer::Pool);
+    let kernel = per_axis(interp, param(call, Slot::KernelSize), rank, &vec![Int::Unknown; rank]);
+    let stride = if pools { kernel } else { vec![Int::Known(1); rank] };
+    let dilation = if pools { named(call, "dilation") } else { param(call, Slot::Dilation) };
+    let window = Window::read(interp, call, rank, &stride).dilated(interp, dilation);
+    let Padding::Sizes(padding) = &window.padding else { return None };
+    if flag(named(call, "ceil_mode")) != Some(false) {
+        return None;
+    }
+    let first = shape.len().checked_sub(rank)?;
+    (0..rank).find_map(|axis| {
+        let room = shape[first + axis].add(&padding[axis].mul(&Int::Known(2)));
+        let span = window.span(axis);
+        room.sub(&span).known().is_some_and(|left| left < 0).then_some((span, room))
+    })
 }
 
 /// One size for each spatial axis: given for all at once, one by one, or by default.
