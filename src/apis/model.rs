@@ -310,6 +310,8 @@ pub struct DatasetSpec {
     /// Shape of a sample as the loader gives it.
     pub sample: Box<[i64]>,
     pub bytes_per_element: i64,
+    /// Labels stand in a column.
+    pub column: bool,
     /// A sample is an image of any size and the index of its class.
     pub labelled: bool,
 }

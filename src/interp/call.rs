@@ -182,6 +182,9 @@ impl<'p> Interp<'p> {
     /// `x.unsqueeze_(1)`: what the method gives is the receiver from here on.
     fn changed_in_place(&mut self, receiver: &Value, name: Ustr, value: &Value, base: ExprId) {
         let Value::Tensor(before) = receiver else { return };
+        if before.is_array && name == "resize" {
+            return self.assign(base, Value::tensor((**before).clone().with_shape(None)));
+        }
         if !name.ends_with('_') || name.ends_with("__") {
             return;
         }

@@ -271,9 +271,12 @@ impl<'p> Interp<'p> {
 
     fn compare(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) -> Value {
         let mut left = self.eval(first);
-        let mut result = Some(true);
+        let (mut result, mut plain) = (Some(true), true);
         for (op, right) in rest {
             let right_value = self.eval(*right);
+            // What is not known may be an array, which is compared number by number.
+            plain &= matches!(op, CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn)
+                || !(left.is_unknown() || right_value.is_unknown());
             if (matches!(left.bare(), Value::Tensor(_)) || matches!(right_value.bare(), Value::Tensor(_)))
                 && !matches!(op, CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn)
             {
@@ -298,7 +301,7 @@ impl<'p> Interp<'p> {
             };
             left = right_value;
         }
-        Value::Bool(result)
+        if result.is_none() && !plain { Value::Unknown } else { Value::Bool(result) }
     }
 
     fn compare_one(&self, op: CompareOp, left: &Value, right: &Value) -> Option<bool> {

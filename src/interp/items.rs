@@ -1,7 +1,7 @@
 //! Containers: indexing, iterating, and what is kept in them over iterations.
 
 use super::{Call, ContainerWrite, Indexed, Interp, expr::key_of, python, transfer};
-use crate::apis::Role;
+use crate::apis::{Api, Role, Transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::ExprId;
 use crate::trace::Effect;
@@ -46,7 +46,10 @@ impl<'p> Interp<'p> {
             State::Loader(loader) => return Items::any(loader.batch.clone()),
             State::Module(_) => {
                 if let Some(items) = self.indexed_children(object) {
-                    return Items::exact(items);
+                    if !self.repeats(object) {
+                        return Items::exact(items);
+                    }
+                    return Items::any(self.heap.any_of(&Items::exact(items)).unwrap_or_default());
                 }
                 if let Some(any) = self.any_child(object) {
                     return Items::any(any);
@@ -172,6 +175,10 @@ impl<'p> Interp<'p> {
                 self.named_child(object, index).unwrap_or_default()
             }
             State::Module(_) => match (self.indexed_children(object), index.bare()) {
+                (Some(children), bare) if self.repeats(object) => {
+                    let any = self.heap.any_of(&Items::exact(children)).unwrap_or_default();
+                    if matches!(bare, Value::Slice(_)) { self.list_of(place, any) } else { any }
+                }
                 (Some(children), _) => self.sequence_item(&children, index),
                 (None, Value::Slice(_)) => match self.any_child(object) {
                     Some(any) => self.list_of(place, any),
@@ -317,13 +324,25 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// The children of a container of modules, in order.
+    /// Whether a child of a container stands for any number of them.
+    pub(super) fn repeats(&self, object: ObjId) -> bool {
+        self.heap.get(object).module().is_some_and(|module| module.repeats || module.open)
+    }
+
+    /// The children of a container of modules, in order; of a stack those, too, that have names.
     pub(super) fn indexed_children(&self, object: ObjId) -> Option<Vec<Value>> {
         let here = self.heap.get(object);
-        let mut children = Vec::new();
+        let stacks = || self.layer_api(object).and_then(Api::transfer) == Some(Transfer::Sequential);
+        let (mut children, mut named) = (Vec::new(), ObjSet::default());
+        let mut next = 0;
         for (name, value) in &here.attrs {
-            if name.parse::<usize>().is_ok_and(|index| index == children.len()) {
+            let is_next = name.parse::<usize>().is_ok_and(|index| index == next);
+            next += usize::from(is_next);
+            let part = value.as_obj().filter(|part| self.heap.get(*part).module().is_some());
+            let fresh = part.is_none_or(|part| !named.contains(part));
+            if (is_next && fresh) || (!is_next && part.is_some() && fresh && stacks()) {
                 children.push(value.clone());
+                part.filter(|_| !is_next).into_iter().for_each(|part| named.insert(part));
             }
         }
         let is_container =

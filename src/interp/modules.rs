@@ -50,7 +50,12 @@ impl<'p> Interp<'p> {
             }
             Some(closure) => {
                 let mut recording = self.recording(call);
-                let call = &self.at_home(&closure, call);
+                let mut call = self.at_home(&closure, call);
+                if self.calls_in_its_own_way(object, &closure) {
+                    call.positional.iter_mut().for_each(|passed| passed.value = shapeless(&passed.value));
+                    call.keywords.iter_mut().for_each(|(_, passed)| passed.value = shapeless(&passed.value));
+                }
+                let call = &call;
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
                 let output = self.at_least_learned(object, &before, call, output);
                 let output = self.settle_detach_points(output);
@@ -91,6 +96,14 @@ impl<'p> Interp<'p> {
             Some(Value::Function(closure)) => Some(closure),
             _ => None,
         })
+    }
+
+    /// Whether a class of the project says itself what calling it does before its forward runs.
+    fn calls_in_its_own_way(&mut self, object: ObjId, forward: &Rc<Closure>) -> bool {
+        match self.find_attr(object, Ustr::from("__call__")) {
+            Some(Value::Function(own)) => (own.file, own.function) != (forward.file, forward.function),
+            _ => false,
+        }
     }
 
     /// The module's own forward, where it has one that computes something.
@@ -261,7 +274,10 @@ impl<'p> Interp<'p> {
     /// The children of a container, called in order.
     fn sequence(&mut self, object: ObjId, call: &Call) -> Value {
         let Some(children) = self.indexed_children(object) else { return Value::Unknown };
-        let mut value = call.arg(0, "input").cloned().unwrap_or_default();
+        let given = call.arg(0, "input").cloned().unwrap_or_default();
+        let module = self.heap.get(object).module();
+        let (open, repeats) = module.map_or((false, false), |module| (module.open, module.repeats));
+        let mut value = if open { shapeless(&given) } else { given.clone() };
         for (index, child) in children.iter().enumerate() {
             if child.as_tensor().is_some() {
                 // A symbolic input in front says what shape comes.
@@ -273,7 +289,9 @@ impl<'p> Interp<'p> {
             self.path = path;
             value = self.marked_at(child, call.place, value, began);
         }
-        value
+        // Any number of layers keep the shape that one keeps.
+        let keeps = value.as_tensor().zip(given.as_tensor()).is_some_and(|(a, b)| a.shape == b.shape);
+        if (repeats && !keeps) || open { shapeless(&value) } else { value }
     }
 
     /// What a stacked layer made of its input, it made where it was put into the stack.
@@ -462,6 +480,15 @@ impl<'p> Interp<'p> {
                 change(module);
             }
         }
+    }
+}
+
+/// The same numbers, in a shape that is not known.
+fn shapeless(value: &Value) -> Value {
+    match value {
+        Value::Tensor(tensor) => Value::tensor((**tensor).clone().with_shape(None)),
+        Value::Tuple(items) => Value::tuple(items.iter().map(shapeless).collect()),
+        other => other.clone(),
     }
 }
 

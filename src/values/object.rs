@@ -214,6 +214,8 @@ pub struct ModuleState {
     pub recurrent: bool,
     /// A container of layers that are not known: whatever it does, they do.
     pub open: bool,
+    /// A container in which one layer stands for any number of them.
+    pub repeats: bool,
 }
 
 impl ModuleState {
@@ -252,6 +254,7 @@ impl Default for ModuleState {
             parts: SmallVec::new(),
             recurrent: false,
             open: false,
+            repeats: false,
         }
     }
 }

@@ -42,6 +42,8 @@ pub(super) struct Misfit {
     pub other: Option<Rc<Tensor>>,
     /// The argument of the layer's constructor that says something else.
     pub argument: Option<Ustr>,
+    /// It is on a way that is not known to be taken.
+    pub undecided: bool,
     /// An error is provided for.
     pub excused: Cell<bool>,
 }
@@ -74,7 +76,9 @@ fn open(cx: &mut Interp<'_>, _forward: &ForwardCall<'_>) {
 }
 
 fn close(cx: &mut Interp<'_>, _output: &RefCell<Value>) {
-    cx.remember(|all: &mut Forwards| drop(all.0.pop()));
+    cx.remember(|all: &mut Forwards| {
+        all.0.pop();
+    });
 }
 
 fn enter_layer(cx: &mut Interp<'_>, layer: ObjId) {
@@ -82,7 +86,9 @@ fn enter_layer(cx: &mut Interp<'_>, layer: ObjId) {
 }
 
 fn leave_layer(cx: &mut Interp<'_>, _layer: ObjId) {
-    cx.remember(|all: &mut Layers| drop(all.0.pop()));
+    cx.remember(|all: &mut Layers| {
+        all.0.pop();
+    });
 }
 
 /// `layer.weight = …`, `layer.weight.data = …`
@@ -213,7 +219,9 @@ fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: Broken, sure
         Fault::Rows { .. } => Confidence::Medium,
         _ => Confidence::High,
     };
-    cx.observe(place, Misfit { fault, what, input, other, argument, excused: Cell::new(false) }, confidence);
+    let undecided = cx.undecided_arms() > 0;
+    let misfit = Misfit { fault, what, input, other, argument, undecided, excused: Cell::new(false) };
+    cx.observe(place, misfit, confidence);
 }
 
 /// A layer of a stack is shown where it is put there.
@@ -256,7 +264,7 @@ fn hears(cx: &mut Interp<'_>, exception: Option<ExprId>) -> bool {
 
 impl Misfit {
     /// A tensor of which something is to be told.
-    pub fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+    pub(super) fn tensors(&self) -> impl Iterator<Item = &Tensor> {
         std::iter::once(&*self.input).chain(self.other.as_deref())
     }
 }

@@ -5,8 +5,8 @@ use super::misfits::{Misfit, Subject};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
 use crate::names::guards;
-use crate::report::{Diagnostic, Fix, Place, Severity};
-use crate::syntax::ExprKind;
+use crate::report::{Diagnostic, Fix, Place, Severity, Span};
+use crate::syntax::{Expr, ExprId, ExprKind, StmtKind, Tree};
 use crate::trace::At;
 use crate::values::{Int, Shape, Tensor};
 use std::fmt::Write as _;
@@ -25,7 +25,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = Places::default();
     for (at, misfit) in script.observed::<Misfit>() {
-        if misfit.excused.get() || is_guarded(script, at.place) || !seen.insert(at.place) {
+        let asked = || misfit.undecided && is_asked_about(script, at.place);
+        if misfit.excused.get() || is_guarded(script, at.place) || asked() || !seen.insert(at.place) {
             continue;
         }
         let words = Words { script, misfit };
@@ -219,4 +220,38 @@ impl Words<'_, '_> {
         let edits = vec![draft.replace(number.span, gets.to_string())];
         written.then(|| Fix::guess(title, edits))
     }
+}
+
+/// Whether a test around, which nobody knows the outcome of, asks about what the operation is given.
+fn is_asked_about(script: &Script, place: Place) -> bool {
+    let tree = &script.project.module(place.file).tree;
+    let inside = names_in(tree, place.span);
+    let asks = |test: ExprId| names_in(tree, tree.expr(test).span).iter().any(|name| inside.contains(name));
+    let of_statement = tree.stmts.iter().filter(|stmt| stmt.span.contains(place.span)).any(|stmt| match &stmt.kind {
+        StmtKind::If { arms, .. } => {
+            let tests = arms.iter().map(|(test, _)| *test);
+            !arms.iter().any(|(test, _)| tree.expr(*test).span.contains(place.span)) && tests.into_iter().any(asks)
+        }
+        _ => false,
+    });
+    of_statement
+        || tree.exprs.iter().filter(|expr| expr.span.contains(place.span)).any(|expr| match &expr.kind {
+            ExprKind::Conditional { test, .. } => !tree.expr(*test).span.contains(place.span) && asks(*test),
+            ExprKind::Bool { items, .. } => items.first().is_some_and(|first| asks(*first)),
+            _ => false,
+        })
+}
+
+/// Names, and attributes of `self`, that are read in a part of a text.
+fn names_in(tree: &Tree, span: Span) -> Vec<String> {
+    let inside = tree.exprs.iter().filter(|expr| span.contains(expr.span));
+    let name = |expr: &Expr| match &expr.kind {
+        ExprKind::Name(name) if name != "self" => Some(name.to_string()),
+        ExprKind::Attribute { base, name, .. } => match tree.expr(*base).kind {
+            ExprKind::Name(base) if base == "self" => Some(format!("self.{name}")),
+            _ => None,
+        },
+        _ => None,
+    };
+    inside.filter_map(name).collect()
 }

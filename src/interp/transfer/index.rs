@@ -51,7 +51,8 @@ pub enum Misplaced {
 
 /// What of an index the tensor does not have.
 pub fn misplaced_index(interp: &Interp, tensor: &Tensor, index: &Value) -> Option<Misplaced> {
-    let shape = tensor.shape.as_ref()?;
+    // Of tables and records the rank says little.
+    let shape = tensor.shape.as_ref().filter(|_| !tensor.is_array)?;
     let parts = match index.bare() {
         Value::Tuple(parts) => parts.to_vec(),
         other => vec![other.clone()],
@@ -60,8 +61,7 @@ pub fn misplaced_index(interp: &Interp, tensor: &Tensor, index: &Value) -> Optio
     if indices > shape.len() {
         return Some(Misplaced::TooMany { indices, rank: shape.len() });
     }
-    // The integers of a table are the names of its columns.
-    let parts = parts.iter().filter(|part| !tensor.is_array && !matches!(part.bare(), Value::None));
+    let parts = parts.iter().filter(|part| !matches!(part.bare(), Value::None));
     let basic = |part: &&Value| matches!(part.bare(), Value::Int(_) | Value::Slice(_));
     parts.take_while(basic).zip(shape.iter()).enumerate().find_map(|(axis, (part, size))| {
         let Value::Int(Num { int: Int::Known(index), .. }) = part else { return None };

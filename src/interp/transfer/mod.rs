@@ -8,6 +8,7 @@ mod batched;
 mod convert;
 mod elementwise;
 pub(super) mod factory;
+mod images;
 mod index;
 mod layers;
 mod ops;
@@ -122,6 +123,8 @@ functions! {
     GlobalPoolKeras => batched::global_pool,
     Grad => unknown,
     Gradients => |interp, call| interp.gradients(call),
+    ImageResized => images::resized,
+    ImageTensor => images::tensor,
     Index => index::select,
     InnerResult => |interp, call| interp.inner_result(call),
     Instance => |interp, call| interp.instance_made_elsewhere(call),
