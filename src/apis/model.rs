@@ -131,6 +131,8 @@ pub enum Context {
     Strategy(Operand),
     /// `recording`: operations are written down, to be walked; the `as` target is the call's result.
     Recording,
+    /// `failing`: an error is expected.
+    Failing,
     /// `traced`: the function is recorded once as a graph.
     Traced,
     /// `autocast device enabled dtype`: operations choose their dtypes by themselves.

@@ -63,6 +63,7 @@ pub(crate) const CONTEXTS: &[&str] = &[
     "strategy",
     "traced",
     "recording",
+    "failing",
 ];
 
 pub(crate) const EXPECTATIONS: &[&str] = &[

@@ -24,14 +24,14 @@ impl<'p> Interp<'p> {
         let fitting: Vec<ObjId> = parts.iter().copied().filter(|part| self.takes(*part, call)).collect();
         let parts = if fitting.is_empty() { parts } else { &fitting };
         let mut outputs = Vec::with_capacity(parts.len());
-        self.choices += usize::from(parts.len() > 1);
+        let before = (parts.len() > 1).then(|| self.push_context(ContextKind::OneOfSeveral));
         for part in parts {
             if !self.burn(1) {
                 break;
             }
             outputs.push(self.call_module(*part, call));
         }
-        self.choices -= usize::from(parts.len() > 1);
+        before.into_iter().for_each(|before| self.pop_context(before));
         if outputs.len() < parts.len() {
             return Value::Unknown;
         }
@@ -104,10 +104,10 @@ impl<'p> Interp<'p> {
 
     fn each_on_its_way(&mut self, mut ways: Vec<Boxed<'_, 'p>>) {
         let mut arms: Vec<Arm<'_, 'p>> = ways.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
-        let several = usize::from(arms.len() > 1);
-        self.choices += several;
+        let several = arms.len() > 1;
+        let before = several.then(|| self.push_context(ContextKind::OneOfSeveral));
         self.branch(When::Unknown, &mut arms);
-        self.choices -= several;
+        before.into_iter().for_each(|before| self.pop_context(before));
     }
 
     /// Whether a call gives a function all that it asks for, and no more than it takes.

@@ -183,7 +183,7 @@ impl<'p> Interp<'p> {
     fn changed_in_place(&mut self, receiver: &Value, name: Ustr, value: &Value, base: ExprId) {
         let Value::Tensor(before) = receiver else { return };
         if before.is_array && name == "resize" {
-            return self.assign(base, Value::tensor((**before).clone().with_shape(None)));
+            return self.assign(base, super::stacks::shapeless(receiver));
         }
         if !name.ends_with('_') || name.ends_with("__") {
             return;

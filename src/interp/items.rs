@@ -1,7 +1,6 @@
 //! Containers: indexing, iterating, and what is kept in them over iterations.
 
 use super::{Call, ContainerWrite, Indexed, Interp, expr::key_of, python, transfer};
-use crate::apis::{Api, Role, Transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::ExprId;
 use crate::trace::Effect;
@@ -322,42 +321,6 @@ impl<'p> Interp<'p> {
             let rest = if whole { Items::exact(Vec::new()) } else { Items::any(items.any.clone()) };
             self.heap.get_mut(object).state = State::List(rest);
         }
-    }
-
-    /// Whether a child of a container stands for any number of them.
-    pub(super) fn repeats(&self, object: ObjId) -> bool {
-        self.heap.get(object).module().is_some_and(|module| module.repeats || module.open)
-    }
-
-    /// The children of a container of modules, in order; of a stack those, too, that have names.
-    pub(super) fn indexed_children(&self, object: ObjId) -> Option<Vec<Value>> {
-        let here = self.heap.get(object);
-        let stacks = || self.layer_api(object).and_then(Api::transfer) == Some(Transfer::Sequential);
-        let (mut children, mut named) = (Vec::new(), ObjSet::default());
-        let mut next = 0;
-        for (name, value) in &here.attrs {
-            let is_next = name.parse::<usize>().is_ok_and(|index| index == next);
-            next += usize::from(is_next);
-            let part = value.as_obj().filter(|part| self.heap.get(*part).module().is_some());
-            let fresh = part.is_none_or(|part| !named.contains(part));
-            if (is_next && fresh) || (!is_next && part.is_some() && fresh && stacks()) {
-                children.push(value.clone());
-                part.filter(|_| !is_next).into_iter().for_each(|part| named.insert(part));
-            }
-        }
-        let is_container =
-            self.role_of(here.class) == Some(Role::Module) && here.attr(Ustr::from("*")).is_none();
-        (is_container && (!children.is_empty() || here.attr(Ustr::from("0")).is_some())).then_some(children)
-    }
-
-    /// Any of the parts of a container that a loop has filled.
-    fn any_child(&mut self, object: ObjId) -> Option<Value> {
-        let here = self.heap.get(object);
-        let any = here.attr(Ustr::from("*"))?.clone();
-        let numbered = here.attrs.iter().filter(|(name, _)| name.parse::<usize>().is_ok());
-        let mut all: Vec<Value> = numbered.map(|(_, value)| value.clone()).collect();
-        all.push(any);
-        self.heap.any_of(&Items::exact(all))
     }
 
     /// A value that is put into a container.

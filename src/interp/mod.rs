@@ -59,6 +59,7 @@ mod scaling;
 mod scope;
 mod selections;
 mod singularities;
+mod stacks;
 mod stmt;
 mod streams;
 mod templates;
@@ -73,9 +74,9 @@ pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use events::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, BackwardCall, Branch, Compare,
     Constructed, ContainerWrite, Declared, ElementRead, ElementWrite, Exhausted, ExpressionStatement,
-    ForwardCall, FunctionApplied, Indexed, Instance, LayerCall, LoaderCall, LossCall, MethodResult, Operation,
-    OperationResult, Operator, Return, StackedLayer, TensorCompare, Test, TracePoint, Tried, UnknownMethod,
-    Update,
+    ForwardCall, FunctionApplied, Indexed, Instance, LayerCall, LoaderCall, LossCall, MethodResult,
+    Operation, OperationResult, Operator, Return, StackedLayer, TensorCompare, Test, TracePoint, Tried,
+    UnknownMethod, Update,
 };
 pub use hooks::{Checker, Hooks};
 pub use invocation::{Call, Invocation, Passed};
@@ -207,8 +208,6 @@ pub struct Interp<'p> {
     counts: Vec<elements::Count>,
     /// Ways of branches that are running.
     arms: usize,
-    /// Calls of one of several models or functions that are running: which of them it is may hang on what it gets.
-    choices: usize,
     /// What is to be told of a line, when somebody asks.
     probe: Option<Box<reveal::Probe>>,
 }
@@ -433,11 +432,6 @@ impl<'p> Interp<'p> {
     /// How many ways of branches are running of which nobody knows whether they are taken.
     pub(crate) fn undecided_arms(&self) -> usize {
         self.arms
-    }
-
-    /// What runs is one of several models or functions that the script chooses from.
-    pub(crate) fn is_one_of_several(&self) -> bool {
-        self.choices > 0
     }
 
     /// Each iteration of the innermost loop comes here: no branch of it decides.

@@ -1,8 +1,7 @@
 //! Modules: what their calls do and give, their mode, and what lies inside them.
 
-use super::events::TracePoint;
-use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall, StackedLayer};
-use super::{call_path::Hop, class::Base, parameters::is_parameter};
+use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall};
+use super::{class::Base, parameters::is_parameter};
 use crate::apis::{Api, Mark, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
@@ -51,10 +50,7 @@ impl<'p> Interp<'p> {
             Some(closure) => {
                 let mut recording = self.recording(call);
                 let mut call = self.at_home(&closure, call);
-                if self.calls_in_its_own_way(object, &closure) {
-                    call.positional.iter_mut().for_each(|passed| passed.value = shapeless(&passed.value));
-                    call.keywords.iter_mut().for_each(|(_, passed)| passed.value = shapeless(&passed.value));
-                }
+                self.leave_shapes_open(object, &closure, &mut call);
                 let call = &call;
                 let output = self.inline(&closure, Some(&Value::Obj(object)), call);
                 let output = self.at_least_learned(object, &before, call, output);
@@ -96,14 +92,6 @@ impl<'p> Interp<'p> {
             Some(Value::Function(closure)) => Some(closure),
             _ => None,
         })
-    }
-
-    /// Whether a class of the project says itself what calling it does before its forward runs.
-    fn calls_in_its_own_way(&mut self, object: ObjId, forward: &Rc<Closure>) -> bool {
-        match self.find_attr(object, Ustr::from("__call__")) {
-            Some(Value::Function(own)) => (own.file, own.function) != (forward.file, forward.function),
-            _ => false,
-        }
     }
 
     /// The module's own forward, where it has one that computes something.
@@ -268,42 +256,6 @@ impl<'p> Interp<'p> {
                 Some(Value::tensor(Tensor { range: Some(Interval::REAL), mark, ..(**tensor).clone() }))
             }
             _ => Some(value),
-        }
-    }
-
-    /// The children of a container, called in order.
-    fn sequence(&mut self, object: ObjId, call: &Call) -> Value {
-        let Some(children) = self.indexed_children(object) else { return Value::Unknown };
-        let given = call.arg(0, "input").cloned().unwrap_or_default();
-        let module = self.heap.get(object).module();
-        let (open, repeats) = module.map_or((false, false), |module| (module.open, module.repeats));
-        let mut value = if open { shapeless(&given) } else { given.clone() };
-        for (index, child) in children.iter().enumerate() {
-            if child.as_tensor().is_some() {
-                // A symbolic input in front says what shape comes.
-                continue;
-            }
-            let path = self.enter_path(Hop::Nth(call.place, index as u32));
-            let began = self.trace_point();
-            value = self.call_value(child, &Call::with(call.place, [value]));
-            self.path = path;
-            value = self.marked_at(child, call.place, value, began);
-        }
-        // Any number of layers keep the shape that one keeps.
-        let keeps = value.as_tensor().zip(given.as_tensor()).is_some_and(|(a, b)| a.shape == b.shape);
-        if (repeats && !keeps) || open { shapeless(&value) } else { value }
-    }
-
-    /// What a stacked layer made of its input, it made where it was put into the stack.
-    fn marked_at(&mut self, layer: &Value, stack: Place, value: Value, began: TracePoint) -> Value {
-        let Some(site) = layer.as_obj().map(|layer| self.heap.get(layer).site) else { return value };
-        self.on_stacked_layer(&StackedLayer { made: site, called: stack, began });
-        match value.as_tensor() {
-            Some(tensor) if tensor.mark.is_some_and(|(_, place)| place == stack) => {
-                let mark = tensor.mark.map(|(mark, _)| (mark, site));
-                Value::tensor(Tensor { mark, ..(**tensor).clone() })
-            }
-            _ => value,
         }
     }
 
@@ -480,15 +432,6 @@ impl<'p> Interp<'p> {
                 change(module);
             }
         }
-    }
-}
-
-/// The same numbers, in a shape that is not known.
-fn shapeless(value: &Value) -> Value {
-    match value {
-        Value::Tensor(tensor) => Value::tensor((**tensor).clone().with_shape(None)),
-        Value::Tuple(items) => Value::tuple(items.iter().map(shapeless).collect()),
-        other => other.clone(),
     }
 }
 

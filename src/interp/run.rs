@@ -109,7 +109,6 @@ impl<'p> Interp<'p> {
             inputs: 0,
             counts: Vec::new(),
             arms: 0,
-            choices: 0,
             probe: None,
         }
     }

@@ -171,6 +171,10 @@ pub enum ContextKind {
     Traced,
     /// A tape records what happens.
     Recording,
+    /// An error is expected.
+    Failing,
+    /// One of several models or functions runs, of which the script chooses: perhaps by what it gives them.
+    OneOfSeveral,
     Autocast(Autocast),
 }
 

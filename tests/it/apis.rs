@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use trainlint::apis::{
-    Api, Apis, Computed, Expects, Literal, Need, Operand, PoleKind, RangeFunction, RangeSpec, Role, Slot, Transfer,
-    Verb, Vocabulary, Weights,
+    Api, Apis, Computed, Expects, Literal, Need, Operand, PoleKind, RangeFunction, RangeSpec, Role, Slot,
+    Transfer, Verb, Vocabulary, Weights,
 };
 use ustr::ustr;
 
@@ -144,7 +144,8 @@ fn slots_of<W: Vocabulary>() -> impl Iterator<Item = Slot> {
 #[test]
 fn every_name_of_an_operand_is_used() {
     let numbers = slots_of::<RangeFunction>().chain(slots_of::<PoleKind>()).chain(slots_of::<Computed>());
-    let used: Vec<Slot> = numbers.chain(slots_of::<Transfer>()).chain(slots_of::<Verb>()).chain(slots_of::<Need>()).collect();
+    let used: Vec<Slot> =
+        numbers.chain(slots_of::<Transfer>()).chain(slots_of::<Verb>()).chain(slots_of::<Need>()).collect();
     for slot in Slot::ALL {
         assert!(used.contains(slot), "no word has an operand `{}`", slot.name());
     }

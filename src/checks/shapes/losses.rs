@@ -35,7 +35,8 @@ fn classes(input: &Shape, target: &Shape, dtype: Option<DType>) -> Option<Fault>
     if target.len() != input.len() {
         return Some(fault(indices));
     }
-    (indices || differs(target, input)).then(|| fault(indices))
+    // Indices in the shape of the input are the matter of another rule.
+    (!indices && differs(target, input)).then(|| fault(indices))
 }
 
 /// A column and a vector are the matter of another rule.

@@ -2,7 +2,7 @@
 //! what runs in a `try`, where an error is expected, and what is one of several models.
 
 use super::faults::Fault;
-use super::needs::{Broken, broken, broadcast, product};
+use super::needs::{Broken, broadcast, broken, product};
 use crate::apis::Need;
 use crate::interp::transfer::{Misplaced, misplaced_index};
 use crate::interp::{
@@ -11,7 +11,7 @@ use crate::interp::{
 };
 use crate::report::{Confidence, Place};
 use crate::syntax::{BinaryOp, ExprId};
-use crate::values::{ClassRef, Note, ObjId, Tensor, Value};
+use crate::values::{ClassRef, ContextKind, Graph, Note, ObjId, Tensor, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -52,7 +52,10 @@ pub(super) struct Misfit {
 #[derive(Clone)]
 pub(super) enum Subject {
     /// A layer, as `Linear(400, 120)`, and where it was made.
-    Layer { written: Rc<str>, made: Place },
+    Layer {
+        written: Rc<str>,
+        made: Place,
+    },
     /// A function or class, by its qualified name.
     Function(Ustr),
     Operator(&'static str),
@@ -98,6 +101,11 @@ fn rewrite(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
             let owners: Vec<ObjId> = params.owners.iter().collect();
             owners.into_iter().for_each(|owner| cx.heap.note(owner, REPLACED, Value::None));
         }
+        Value::Tensor(tensor) if tensor.is_leaf => {
+            let Graph::Live(nodes) = &tensor.graph else { return };
+            let owners: Vec<ObjId> = nodes.leaves.iter().collect();
+            owners.into_iter().for_each(|owner| cx.heap.note(owner, REPLACED, Value::None));
+        }
         Value::Obj(layer) => {
             let ClassRef::Api(class) = cx.heap.get(*layer).class else { return };
             let class = cx.apis.class(class).and_then(|api| api.class.as_ref());
@@ -120,9 +128,7 @@ fn call(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     let Some(found) = call.api.needs.iter().find_map(|need| broken(cx, need, call)) else { return };
     let sure = layer.map_or(Confidence::High, |layer| cx.heap.get(layer).confidence);
     let what = match layer {
-        Some(layer) => {
-            Subject::Layer { written: written(cx, layer), made: cx.heap.get(layer).site }
-        }
+        Some(layer) => Subject::Layer { written: written(cx, layer), made: cx.heap.get(layer).site },
         None => Subject::Function(call.api.name),
     };
     observe(cx, call.place, what, found, sure);
@@ -211,7 +217,7 @@ fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: Broken, sure
     let sure = tensors.into_iter().flatten().fold(sure, |sure, tensor| sure.min(tensor.confidence));
     let began = cx.remember(|all: &mut Forwards| all.0.first().copied());
     let doubtful = began.is_some_and(|arms| cx.undecided_arms() > arms);
-    if sure < Confidence::High || cx.is_one_of_several() || doubtful {
+    if sure < Confidence::High || is_provided_for(cx) || doubtful {
         return;
     }
     let Broken { fault, input, other, argument } = found;
@@ -222,6 +228,13 @@ fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: Broken, sure
     let undecided = cx.undecided_arms() > 0;
     let misfit = Misfit { fault, what, input, other, argument, undecided, excused: Cell::new(false) };
     cx.observe(place, misfit, confidence);
+}
+
+/// An error is expected, or one of several models runs, which the script may choose by what it gives them.
+fn is_provided_for(cx: &Interp<'_>) -> bool {
+    let doubtful =
+        |context: &ContextKind| matches!(context, ContextKind::Failing | ContextKind::OneOfSeveral);
+    cx.contexts().iter().any(doubtful)
 }
 
 /// A layer of a stack is shown where it is put there.
@@ -248,9 +261,20 @@ fn tried(cx: &mut Interp<'_>, tried: &Tried<'_>) {
 
 /// Exceptions that no operation on tensors raises.
 const OTHER: [&str; 14] = [
-    "EOFError", "FileExistsError", "FileNotFoundError", "IOError", "ImportError", "KeyError",
-    "KeyboardInterrupt", "ModuleNotFoundError", "NameError", "OSError", "PermissionError", "StopIteration",
-    "SystemExit", "TimeoutError",
+    "EOFError",
+    "FileExistsError",
+    "FileNotFoundError",
+    "IOError",
+    "ImportError",
+    "KeyError",
+    "KeyboardInterrupt",
+    "ModuleNotFoundError",
+    "NameError",
+    "OSError",
+    "PermissionError",
+    "StopIteration",
+    "SystemExit",
+    "TimeoutError",
 ];
 
 fn hears(cx: &mut Interp<'_>, exception: Option<ExprId>) -> bool {

@@ -194,8 +194,7 @@ impl Applied<'_, '_> {
     }
 
     fn broadcast(&self) -> Option<Broken> {
-        let all: Vec<Rc<Tensor>> =
-            (0..self.need.args.len()).filter_map(|index| self.tensor(index)).collect();
+        let all: Vec<Rc<Tensor>> = (0..self.need.args.len()).filter_map(|index| self.tensor(index)).collect();
         let (x, y) = (all.first()?, all.get(1)?);
         let fault = broadcast(x.shape.as_ref()?, y.shape.as_ref()?)?;
         Some(Broken { fault, input: x.clone(), other: Some(y.clone()), argument: None })
@@ -226,10 +225,11 @@ fn both_known(a: &Int, b: &Int) -> bool {
 
 /// `x.view(-1, 400)` of samples of 576 numbers: where it does not fail it mixes samples.
 fn rows(shape: &[Int], wanted: &[Int]) -> Option<Fault> {
-    let ([Int::Known(-1), Int::Known(row)], [_, rest @ ..]) = (wanted, shape) else { return None };
+    let ([Int::Known(-1), Int::Known(row)], [batch, rest @ ..]) = (wanted, shape) else { return None };
     let Int::Known(sample) = crate::values::int::product(rest) else { return None };
     let fits = *row <= 0 || sample <= 0 || sample % row == 0 || row % sample == 0;
-    (rest.len() >= 2 && !fits).then_some(Fault::Rows { sample, row: *row })
+    // Of a known batch it is known whether it fails.
+    (rest.len() >= 2 && !fits && !matches!(batch, Int::Known(_))).then_some(Fault::Rows { sample, row: *row })
 }
 
 /// Whether two shapes cannot be factors of a matrix product.
@@ -257,7 +257,7 @@ pub(super) fn broadcast(a: &Shape, b: &Shape) -> Option<Fault> {
 
 fn join(a: &Shape, b: &Shape, axis: Option<i64>) -> Option<Fault> {
     let along = axis.and_then(|axis| dims::normalise_dim(axis, a.len()));
-    let apart = a.len() != b.len()
-        || (0..a.len()).any(|at| Some(at) != along && a[at].surely_differs(&b[at]));
+    let apart =
+        a.len() != b.len() || (0..a.len()).any(|at| Some(at) != along && a[at].surely_differs(&b[at]));
     apart.then(|| Fault::Join { left: a.clone(), right: b.clone(), axis: along })
 }

@@ -5,7 +5,7 @@ use super::misfits::{Misfit, Subject};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
 use crate::names::guards;
-use crate::report::{Diagnostic, Fix, Place, Severity, Span};
+use crate::report::{Cause, Diagnostic, Fix, Place, Severity, Span, units};
 use crate::syntax::{Expr, ExprId, ExprKind, StmtKind, Tree};
 use crate::trace::At;
 use crate::values::{Int, Shape, Tensor};
@@ -34,6 +34,12 @@ fn check(script: &Script, out: &mut Findings) {
         finding = words.origins(finding, at);
         if let Some(note) = words.note() {
             finding = finding.note(note);
+        }
+        if let Fault::Indices { rank: 0, .. } = misfit.fault {
+            // One a file: scripts of old read their losses so throughout.
+            let path = script.project.source(at.place.file).shown_path();
+            let what = format!("an index into a single number in {path}");
+            finding = finding.cause(Cause { what, boundary: None });
         }
         let fix = words.fix();
         out.push(finding.fix(fix).note("this ends the run with an error").help(words.help()), at);
@@ -89,12 +95,15 @@ impl Words<'_, '_> {
                 let wants: Vec<String> = wants.iter().map(ToString::to_string).collect();
                 format!("{what} gets a shape of {gets} axes, {input}, and takes {}", wants.join(" or "))
             }
-            Fault::Trailing { wants } => format!("{what} gets {input}, which does not end in {}", self.sizes(wants)),
+            Fault::Trailing { wants } => {
+                format!("{what} gets {input}, which does not end in {}", self.sizes(wants))
+            }
             Fault::Product { left, right, .. } => {
                 format!("{what} gets {} and {}, which have no product", self.sizes(left), self.sizes(right))
             }
             Fault::Count { wanted } => format!("{what} makes {} of {input}", self.sizes(wanted)),
             Fault::Rows { sample, row } => {
+                let (sample, row) = (units::count(*sample), units::count(*row));
                 format!("{what} cuts samples of {sample} numbers into rows of {row}")
             }
             Fault::Broadcast { left, right, .. } => {
@@ -103,11 +112,19 @@ impl Words<'_, '_> {
             Fault::Join { left, right, .. } => {
                 format!("{what} gets {} and {}", self.sizes(left), self.sizes(right))
             }
-            Fault::Axis { axis, rank } => format!("{what} is along axis {axis} of a shape of {rank} axes, {input}"),
+            Fault::Axis { axis, rank } => {
+                format!("{what} is along axis {axis} of a shape of {rank} axes, {input}")
+            }
             Fault::Axes { gets, rank } => format!("{what} gets {gets} axes for a shape of {rank}, {input}"),
-            Fault::Multiple { number, of } => format!("{what} gets {number}, which is not a multiple of {of}"),
+            Fault::Multiple { number, of } => {
+                format!("{what} gets {number}, which is not a multiple of {of}")
+            }
             Fault::Window { window, room } => {
-                format!("the window of {what} is {} wide, and there is room for {}", self.size(window), self.size(room))
+                format!(
+                    "the window of {what} is {} wide, and there is room for {}",
+                    self.size(window),
+                    self.size(room)
+                )
             }
             Fault::Indices { rank: 0, .. } => "this index is into a single number".to_owned(),
             Fault::Indices { indices, rank } => {
@@ -115,7 +132,10 @@ impl Words<'_, '_> {
             }
             Fault::Bounds { index, size, .. } => format!("index {index} is beyond a size of {size}"),
             Fault::Classes { target, .. } | Fault::Pairs { target } => {
-                format!("this loss gets predictions of shape {input} and targets of shape {}", self.sizes(target))
+                format!(
+                    "this loss gets predictions of shape {input} and targets of shape {}",
+                    self.sizes(target)
+                )
             }
         }
     }
@@ -128,9 +148,11 @@ impl Words<'_, '_> {
                 self.size(wants),
                 self.size(gets)
             )),
-            Fault::Product { gets, wants, .. } => {
-                Some(format!("the inner sizes, {} and {}, have to be the same", self.size(gets), self.size(wants)))
-            }
+            Fault::Product { gets, wants, .. } => Some(format!(
+                "the inner sizes, {} and {}, have to be the same",
+                self.size(gets),
+                self.size(wants)
+            )),
             Fault::Broadcast { gets, wants, .. } => Some(format!(
                 "{} and {} meet number by number, and neither is 1",
                 self.size(gets),
@@ -146,10 +168,14 @@ impl Words<'_, '_> {
     fn help(&self) -> String {
         match &self.misfit.fault {
             Fault::Size { gets, .. } => match self.misfit.argument {
-                Some(argument) => format!("make `{argument}` {}, or change what comes before", self.size(gets)),
+                Some(argument) => {
+                    format!("make `{argument}` {}, or change what comes before", self.size(gets))
+                }
                 None => "give both the same size".to_owned(),
             },
-            Fault::Rank { .. } => "add or take away an axis with `unsqueeze`, `squeeze`, or `flatten`".to_owned(),
+            Fault::Rank { .. } => {
+                "add or take away an axis with `unsqueeze`, `squeeze`, or `flatten`".to_owned()
+            }
             Fault::Trailing { .. } => "make the normalized shape that of the last axes".to_owned(),
             Fault::Product { .. } => "transpose one of them, or change a size".to_owned(),
             Fault::Count { .. } => "write sizes whose product is the number of elements".to_owned(),
@@ -157,12 +183,16 @@ impl Words<'_, '_> {
                 format!("keep the batch, `flatten(1)`, and make the next layer for {sample} features")
             }
             Fault::Broadcast { .. } => "give both the same shape, or an axis of 1".to_owned(),
-            Fault::Join { axis: Some(_), .. } => "sizes may differ along the axis that is joined only".to_owned(),
+            Fault::Join { axis: Some(_), .. } => {
+                "sizes may differ along the axis that is joined only".to_owned()
+            }
             Fault::Join { .. } => "give all of them the same shape".to_owned(),
             Fault::Axis { rank, .. } => format!("axes go from 0 to {}", rank.saturating_sub(1)),
             Fault::Axes { .. } => "name each axis once".to_owned(),
             Fault::Multiple { of, .. } => format!("choose a multiple of {of}"),
-            Fault::Window { .. } => "make the window smaller, pad more, or halve the size less often".to_owned(),
+            Fault::Window { .. } => {
+                "make the window smaller, pad more, or halve the size less often".to_owned()
+            }
             Fault::Indices { rank: 0, .. } => "read the number with `.item()`".to_owned(),
             Fault::Indices { rank, .. } => format!("at most {rank}"),
             Fault::Bounds { size, .. } => format!("the last index is {}", size - 1),
@@ -227,13 +257,15 @@ fn is_asked_about(script: &Script, place: Place) -> bool {
     let tree = &script.project.module(place.file).tree;
     let inside = names_in(tree, place.span);
     let asks = |test: ExprId| names_in(tree, tree.expr(test).span).iter().any(|name| inside.contains(name));
-    let of_statement = tree.stmts.iter().filter(|stmt| stmt.span.contains(place.span)).any(|stmt| match &stmt.kind {
-        StmtKind::If { arms, .. } => {
-            let tests = arms.iter().map(|(test, _)| *test);
-            !arms.iter().any(|(test, _)| tree.expr(*test).span.contains(place.span)) && tests.into_iter().any(asks)
-        }
-        _ => false,
-    });
+    let of_statement =
+        tree.stmts.iter().filter(|stmt| stmt.span.contains(place.span)).any(|stmt| match &stmt.kind {
+            StmtKind::If { arms, .. } => {
+                let tests = arms.iter().map(|(test, _)| *test);
+                !arms.iter().any(|(test, _)| tree.expr(*test).span.contains(place.span))
+                    && tests.into_iter().any(asks)
+            }
+            _ => false,
+        });
     of_statement
         || tree.exprs.iter().filter(|expr| expr.span.contains(place.span)).any(|expr| match &expr.kind {
             ExprKind::Conditional { test, .. } => !tree.expr(*test).span.contains(place.span) && asks(*test),

@@ -56,7 +56,12 @@ impl Window {
             (true, _) => div_ceil(&room, stride),
             (false, _) => room.div_floor(stride),
         };
-        steps.add(&Int::Known(1))
+        // A window that would begin behind the end is left out.
+        let behind = |steps: &Int| steps.mul(stride).sub(size).known().is_none_or(|over| over >= 0);
+        match round_up && behind(&steps) {
+            true => steps.known().map_or(Int::Unknown, |_| steps),
+            false => steps.add(&Int::Known(1)),
+        }
     }
 
     /// Whether there is no padding along an axis.
