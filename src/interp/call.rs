@@ -182,10 +182,7 @@ impl<'p> Interp<'p> {
     /// `x.unsqueeze_(1)`: what the method gives is the receiver from here on.
     fn changed_in_place(&mut self, receiver: &Value, name: Ustr, value: &Value, base: ExprId) {
         let Value::Tensor(before) = receiver else { return };
-        if before.is_array && name == "resize" {
-            return self.assign(base, super::stacks::shapeless(receiver));
-        }
-        if !name.ends_with('_') || name.ends_with("__") {
+        if self.resizes(before, name, base) || !name.ends_with('_') || name.ends_with("__") {
             return;
         }
         let tree = self.tree(self.file());

@@ -59,7 +59,6 @@ mod scaling;
 mod scope;
 mod selections;
 mod singularities;
-mod stacks;
 mod stmt;
 mod streams;
 mod templates;

@@ -11,7 +11,7 @@ use crate::interp::{
 };
 use crate::report::{Confidence, Place};
 use crate::syntax::{BinaryOp, ExprId};
-use crate::values::{ClassRef, ContextKind, Graph, Note, ObjId, Tensor, Value};
+use crate::values::{ClassRef, ContextKind, Note, ObjId, Tensor, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -101,11 +101,6 @@ fn rewrite(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
             let owners: Vec<ObjId> = params.owners.iter().collect();
             owners.into_iter().for_each(|owner| cx.heap.note(owner, REPLACED, Value::None));
         }
-        Value::Tensor(tensor) if tensor.is_leaf => {
-            let Graph::Live(nodes) = &tensor.graph else { return };
-            let owners: Vec<ObjId> = nodes.leaves.iter().collect();
-            owners.into_iter().for_each(|owner| cx.heap.note(owner, REPLACED, Value::None));
-        }
         Value::Obj(layer) => {
             let ClassRef::Api(class) = cx.heap.get(*layer).class else { return };
             let class = cx.apis.class(class).and_then(|api| api.class.as_ref());
@@ -122,7 +117,11 @@ fn call(cx: &mut Interp<'_>, call: &Invocation<'_>) {
         return;
     }
     let layer = cx.remember(|all: &mut Layers| all.0.last().copied());
-    if layer.is_some_and(|layer| cx.heap.noted(layer, REPLACED).is_some()) {
+    let replaced = |layer: ObjId| {
+        let here = cx.heap.get(layer);
+        here.noted(REPLACED).is_some() || here.module().is_some_and(|module| module.refilled)
+    };
+    if layer.is_some_and(replaced) {
         return;
     }
     let Some(found) = call.api.needs.iter().find_map(|need| broken(cx, need, call)) else { return };
