@@ -152,15 +152,15 @@ impl<'p> Interp<'p> {
         let mut values = Vec::with_capacity(items.len());
         let mut exact = true;
         for item in items {
-            match tree.expr(*item).kind {
-                ExprKind::Starred(inner) => {
-                    let value = self.eval(inner);
-                    let place = self.expr_place(inner);
+            match is_starred(tree, *item) {
+                true => {
+                    let value = self.eval(*item);
+                    let place = self.expr_place(*item);
                     let more = self.iterate(&value, place);
                     exact &= more.exact.is_some();
                     values.extend(more.exact.unwrap_or_else(|| vec![more.any]));
                 }
-                _ => values.push(self.eval(*item)),
+                false => values.push(self.eval(*item)),
             }
         }
         if exact { Ok(values) } else { Err(self.heap.any_of(&Items::exact(values)).unwrap_or_default()) }
@@ -469,6 +469,18 @@ impl<'p> Interp<'p> {
             if let Key::Str(name) = key {
                 call.keywords.push((Ustr::from(&name), Passed { value, place: passed.place }));
             }
+        }
+    }
+}
+
+/// Whether an item of a display is spread; the grammar puts the star of `*x[0]` and of `*x.rows()` to the `x`.
+fn is_starred(tree: &Tree, mut item: ExprId) -> bool {
+    loop {
+        item = match tree.expr(item).kind {
+            ExprKind::Starred(_) => return true,
+            ExprKind::Attribute { base, .. } | ExprKind::Subscript { base, .. } => base,
+            ExprKind::Call { callee, .. } => callee,
+            _ => return false,
         }
     }
 }

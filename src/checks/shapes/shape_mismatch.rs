@@ -167,6 +167,9 @@ impl Words<'_, '_> {
 
     fn help(&self) -> String {
         match &self.misfit.fault {
+            Fault::Size { unit: "channels", .. } if self.has_channels_last() => {
+                "the channels come last here: bring them to the front with `permute(0, 3, 1, 2)`".to_owned()
+            }
             Fault::Size { gets, .. } => match self.misfit.argument {
                 Some(argument) => {
                     format!("make `{argument}` {}, or change what comes before", self.size(gets))
@@ -207,6 +210,14 @@ impl Words<'_, '_> {
         }
     }
 
+    /// The size that a layer wants of the channels is the last one, as in images of most libraries.
+    fn has_channels_last(&self) -> bool {
+        let (Fault::Size { wants, .. }, Some(shape)) = (&self.misfit.fault, &self.misfit.input.shape) else {
+            return false;
+        };
+        shape.len() == 4 && shape.last() == Some(wants)
+    }
+
     /// Where what arrived comes from, and where the layer was made.
     fn origins(&self, mut finding: Diagnostic, at: &At) -> Diagnostic {
         for tensor in self.misfit.tensors() {
@@ -241,11 +252,16 @@ impl Words<'_, '_> {
             return None;
         };
         let Subject::Layer { made, .. } = &self.misfit.what else { return None };
+        if self.has_channels_last() {
+            return None;
+        }
         let draft = self.script.draft(made.file);
         let call = draft.call_at(made.span)?;
         let passed = draft.keyword(call, &argument).or_else(|| draft.positional(call, 0))?;
         let number = draft.expr(passed.value);
-        let written = draft.text(number.span) == wants.to_string() && matches!(number.kind, ExprKind::Int(_));
+        let text = draft.text(number.span);
+        let product = text.split('*').map(|factor| factor.trim().parse::<i64>().ok()).product::<Option<i64>>();
+        let written = product == Some(*wants);
         let title = format!("make `{argument}` {gets}");
         let edits = vec![draft.replace(number.span, gets.to_string())];
         written.then(|| Fix::guess(title, edits))

@@ -98,7 +98,10 @@ pub(crate) fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
         return Value::tensor(blank);
     };
     match items.as_slice() {
-        [] => Value::tensor(blank.with_shape(Some(Rc::from([Int::Known(0)])))),
+        [] if call.more.is_empty() && !call.open => {
+            Value::tensor(blank.with_shape(Some(Rc::from([Int::Known(0)]))))
+        }
+        [] => Value::tensor(blank),
         // A shape is a tuple as any other, and says sizes, not numbers; so does a number of NumPy.
         [Value::Tuple(_) | Value::Unknown] => Value::tensor(blank),
         [Value::Tensor(tensor)] if tensor.rank().is_none_or(|rank| rank == 0) => Value::tensor(blank),
