@@ -19,6 +19,8 @@ vocabulary! {
     Product "product" (X Y) "the last size of x is the last but one of y, and the axes before them broadcast";
     Rank "rank" (X; Rank) "x has so many axes, or one of these numbers";
     Stack "stack" (Tensors) "all have the same sizes";
+    State "state" (X Inputs HiddenSize NumLayers Bidirectional BatchFirst)
+        "x, or each of a pair, is [layers and directions, batch, hidden size] for such inputs";
     Trailing "trailing" (X Shape) "the last sizes of x are these";
     Weight "weight" (X Weight) "the last size of x is the last of the weight";
     Window "window" (X) "the window that the transfer slides over x is no larger than x and its padding";

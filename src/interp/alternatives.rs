@@ -9,6 +9,7 @@ use super::{
 use crate::syntax::*;
 use crate::trace::When;
 use crate::values::*;
+use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
@@ -102,6 +103,18 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A call of the project's code. One that lacks an argument, or has one too many, ends in an error: nothing
+    /// comes of it, and what it is seen to do is not what the run will tell.
+    pub(crate) fn inline(&mut self, closure: &Rc<Closure>, receiver: Option<&Value>, call: &Call) -> Value {
+        if closure.wrap.opaque || self.fits(closure, receiver.is_some(), call) {
+            return self.inlined(closure, receiver, call);
+        }
+        let before = self.push_context(ContextKind::Failing);
+        self.inlined(closure, receiver, call);
+        self.pop_context(before);
+        Value::Unknown
+    }
+
     fn each_on_its_way(&mut self, mut ways: Vec<Boxed<'_, 'p>>) {
         let mut arms: Vec<Arm<'_, 'p>> = ways.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
         let several = arms.len() > 1;
@@ -111,7 +124,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether a call gives a function all that it asks for, and no more than it takes.
-    fn fits(&self, closure: &Closure, bound: bool, call: &Call) -> bool {
+    pub(super) fn fits(&self, closure: &Closure, bound: bool, call: &Call) -> bool {
         let params = &self.tree(closure.file).function(closure.function).params;
         let params = params.get(usize::from(bound && !closure.wrap.is_static)..).unwrap_or_default();
         let takes_rest = |wanted: ParamKind| params.iter().any(|param| param.kind == wanted);

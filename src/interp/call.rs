@@ -270,7 +270,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Runs a function of the project on these arguments.
-    pub(crate) fn inline(&mut self, closure: &Rc<Closure>, receiver: Option<&Value>, call: &Call) -> Value {
+    pub(super) fn inlined(&mut self, closure: &Rc<Closure>, receiver: Option<&Value>, call: &Call) -> Value {
         let key = FnKey { file: closure.file, function: closure.function };
         let recursive = self
             .frames

@@ -152,7 +152,7 @@ impl<'p> Interp<'p> {
         let mut values = Vec::with_capacity(items.len());
         let mut exact = true;
         for item in items {
-            match is_starred(tree, *item) {
+            match tree.is_starred(*item) {
                 true => {
                     let value = self.eval(*item);
                     let place = self.expr_place(*item);
@@ -469,18 +469,6 @@ impl<'p> Interp<'p> {
             if let Key::Str(name) = key {
                 call.keywords.push((Ustr::from(&name), Passed { value, place: passed.place }));
             }
-        }
-    }
-}
-
-/// Whether an item of a display is spread; the grammar puts the star of `*x[0]` and of `*x.rows()` to the `x`.
-fn is_starred(tree: &Tree, mut item: ExprId) -> bool {
-    loop {
-        item = match tree.expr(item).kind {
-            ExprKind::Starred(_) => return true,
-            ExprKind::Attribute { base, .. } | ExprKind::Subscript { base, .. } => base,
-            ExprKind::Call { callee, .. } => callee,
-            _ => return false,
         }
     }
 }

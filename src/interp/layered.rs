@@ -21,6 +21,8 @@ impl<'p> Interp<'p> {
         let given = call.arg(0, "input").cloned().unwrap_or_default();
         let module = self.heap.get(object).module();
         let (open, repeats) = module.map_or((false, false), |module| (module.open, module.repeats));
+        // Of layers that are there on some ways only nobody knows the order.
+        let open = open || children.iter().any(|child| matches!(child, Value::Maybe(_)));
         let mut value = if open { shapeless(&given) } else { given.clone() };
         for (index, child) in children.iter().enumerate() {
             if child.as_tensor().is_some() {
@@ -102,7 +104,8 @@ impl<'p> Interp<'p> {
             Some(Value::Function(own)) => (own.file, own.function) != (forward.file, forward.function),
             _ => false,
         };
-        if own {
+        // Some frameworks leave out what a forward does not take, with others the call ends in an error.
+        if own || !self.fits(forward, true, call) {
             let keywords = call.keywords.iter_mut().map(|(_, passed)| passed);
             for passed in call.positional.iter_mut().chain(keywords) {
                 passed.value = shapeless(&passed.value);

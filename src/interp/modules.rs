@@ -52,7 +52,7 @@ impl<'p> Interp<'p> {
                 let mut call = self.at_home(&closure, call);
                 self.leave_shapes_open(object, &closure, &mut call);
                 let call = &call;
-                let output = self.inline(&closure, Some(&Value::Obj(object)), call);
+                let output = self.inlined(&closure, Some(&Value::Obj(object)), call);
                 let output = self.at_least_learned(object, &before, call, output);
                 let output = self.settle_detach_points(output);
                 let output = self.gathered(output, &mut recording);

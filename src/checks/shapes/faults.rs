@@ -33,6 +33,8 @@ pub(super) enum Fault {
     Indices { indices: usize, rank: usize },
     /// An index behind the end of an axis.
     Bounds { index: i64, axis: usize, size: i64 },
+    /// The state that a recurrent layer starts from.
+    State { gets: Shape, wants: Vec<Int> },
     /// Targets of a loss over classes.
     Classes { target: Shape, wants: Vec<Int>, indices: bool },
     /// Targets of a loss that wants both shapes the same.

@@ -144,7 +144,7 @@ fn written(cx: &Interp<'_>, layer: ObjId) -> Rc<str> {
         .map(|number| number.to_string())
         .collect();
     let name = class.as_str().rsplit('.').next().unwrap_or_default();
-    Rc::from(format!("{name}({})", numbers.join(", ")))
+    Rc::from(if numbers.is_empty() { name.to_owned() } else { format!("{name}({})", numbers.join(", ")) })
 }
 
 /// Numbers that a constructor holds against each other.

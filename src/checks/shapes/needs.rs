@@ -3,7 +3,7 @@
 
 use super::faults::Fault;
 use crate::apis::{Apply, Need};
-use crate::interp::transfer::build::{Sequence, ints_of, known_ints, sequence};
+use crate::interp::transfer::build::{Sequence, ints_of, known_ints, named, sequence};
 use crate::interp::transfer::{dims, exceeding_window};
 use crate::interp::{Interp, Invocation};
 use crate::values::{Int, Shape, Tensor, Value};
@@ -77,6 +77,7 @@ impl Applied<'_, '_> {
             Need::Channels => self.channels(),
             Need::Rank => of_input(self.rank()),
             Need::Trailing => of_input(self.trailing()),
+            Need::State => self.state(),
             Need::Count => of_input(self.count()),
             Need::Expand => of_input(self.expand()),
             Need::Axis => of_input(self.axis()),
@@ -177,6 +178,30 @@ impl Applied<'_, '_> {
     fn window(&self) -> Option<Fault> {
         let (window, room) = exceeding_window(self.cx, self.call)?;
         (!window.is_given() && !room.is_given()).then_some(Fault::Window { window, room })
+    }
+
+    /// The state that a recurrent layer starts from: one tensor, or two of one shape.
+    fn state(&self) -> Option<Broken> {
+        let states: Vec<Rc<Tensor>> = match self.value(0).bare() {
+            Value::Tuple(items) => items.iter().filter_map(|item| item.as_tensor().cloned()).collect(),
+            other => other.as_tensor().cloned().into_iter().collect(),
+        };
+        let (inputs, both) = (self.shape(1)?, self.value(4).as_bool()?);
+        let layers = self.int(3)?.mul(&Int::Known(if both { 2 } else { 1 }));
+        let batch = match (&*inputs, self.value(5).as_bool()?) {
+            ([_, _], _) => None,
+            ([batch, _, _], true) | ([_, batch, _], false) => Some(batch.clone()),
+            _ => return None,
+        };
+        let wants: Vec<Int> = [Some(layers), batch, Some(self.int(2)?)].into_iter().flatten().collect();
+        // Projected, one of them has another size.
+        let projected = named(self.call, "proj_size").is_some_and(|size| size.as_known_int() != Some(0));
+        let differs = |gets: &Shape| {
+            gets.len() != wants.len() || gets.iter().zip(&wants).any(|(a, b)| a.surely_differs(b))
+        };
+        let wrong = states.into_iter().find(|state| state.shape.as_ref().is_some_and(differs))?;
+        let fault = Fault::State { gets: wrong.shape.clone()?, wants };
+        (!projected).then_some(Broken { fault, input: wrong, other: self.tensor(1), argument: None })
     }
 
     fn product(&self) -> Option<Broken> {

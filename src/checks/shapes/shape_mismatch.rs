@@ -131,6 +131,13 @@ impl Words<'_, '_> {
                 format!("{indices} indices into a shape of {rank} axes, {input}")
             }
             Fault::Bounds { index, size, .. } => format!("index {index} is beyond a size of {size}"),
+            Fault::State { gets, wants } => {
+                format!(
+                    "{what} starts from a state of shape {}, and not {}",
+                    self.sizes(gets),
+                    self.sizes(wants)
+                )
+            }
             Fault::Classes { target, .. } | Fault::Pairs { target } => {
                 format!(
                     "this loss gets predictions of shape {input} and targets of shape {}",
@@ -206,6 +213,7 @@ impl Words<'_, '_> {
                 "targets are indices of classes, of shape {}, or probabilities of the shape of the predictions",
                 self.sizes(wants)
             ),
+            Fault::State { wants, .. } => format!("make the state of shape {}", self.sizes(wants)),
             Fault::Pairs { .. } => "give both one shape".to_owned(),
         }
     }
@@ -260,7 +268,8 @@ impl Words<'_, '_> {
         let passed = draft.keyword(call, &argument).or_else(|| draft.positional(call, 0))?;
         let number = draft.expr(passed.value);
         let text = draft.text(number.span);
-        let product = text.split('*').map(|factor| factor.trim().parse::<i64>().ok()).product::<Option<i64>>();
+        let product =
+            text.split('*').map(|factor| factor.trim().parse::<i64>().ok()).product::<Option<i64>>();
         let written = product == Some(*wants);
         let title = format!("make `{argument}` {gets}");
         let edits = vec![draft.replace(number.span, gets.to_string())];

@@ -154,9 +154,18 @@ pub(crate) fn conv_keras(interp: &mut Interp, call: &Invocation) -> Value {
     activated(call, named(call, "activation"), value)
 }
 
+/// Whether the axes are as a layer has them that is told nothing.
+fn has_usual_axes(call: &Invocation) -> bool {
+    named(call, "data_format").is_none_or(|format| format.as_str() == Some("channels_last"))
+}
+
 fn convolved(interp: &Interp, call: &Invocation, rank: usize, last: bool, window: Window) -> Value {
     let channels = int(call, Slot::OutChannels).unwrap_or_default();
+    let usual = !last || has_usual_axes(call);
     weighted(interp, call, |shape| {
+        if !usual {
+            return None;
+        }
         let size = |axis: usize, size: &Int| window.positions(axis, size, false);
         spatial(shape, rank, last, Some(channels), size)
     })
@@ -190,7 +199,11 @@ fn pooled(interp: &Interp, call: &Invocation, last: bool) -> Value {
     let kernel = per_axis(interp, param(call, Slot::KernelSize), rank, &vec![Int::Unknown; rank]);
     let window = Window::read(interp, call, rank, &kernel).dilated(interp, named(call, "dilation"));
     let round_up = flag(named(call, "ceil_mode"));
+    let usual = !last || has_usual_axes(call);
     let pooled = layer(interp, call, |shape| {
+        if !usual {
+            return None;
+        }
         let size = |axis: usize, size: &Int| match round_up {
             Some(false) => window.positions(axis, size, false),
             // With padding the last window may lie in it altogether, and is left out.
