@@ -69,7 +69,7 @@ impl<'p> Interp<'p> {
             next += usize::from(is_next);
             let part = value.as_obj().filter(|part| self.heap.get(*part).module().is_some());
             let fresh = part.is_none_or(|part| !named.contains(part));
-            if (is_next && fresh) || (!is_next && part.is_some() && fresh && stacks()) {
+            if fresh && (is_next || (part.is_some() && stacks())) {
                 children.push(value.clone());
                 part.filter(|_| !is_next).into_iter().for_each(|part| named.insert(part));
             }

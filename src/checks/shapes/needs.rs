@@ -241,7 +241,7 @@ impl Applied<'_, '_> {
 }
 
 fn has_no_numbers(tensor: &Tensor) -> bool {
-    tensor.shape.as_deref().is_some_and(|shape| shape.iter().any(|size| !size.known().is_some_and(|n| n > 0)))
+    tensor.shape.as_deref().is_some_and(|shape| shape.iter().any(|size| size.known().is_none_or(|n| n <= 0)))
 }
 
 fn both_known(a: &Int, b: &Int) -> bool {
