@@ -19,6 +19,7 @@ mod apis {
         pub mod text;
     }
     pub mod model;
+    pub mod needs;
     pub mod numbers;
     pub mod pack;
     pub mod parse;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use ustr::Ustr;
 
 use super::effects::Verb;
+use super::needs::Need;
 use super::numbers::{Computed, PoleKind, RangeFunction};
 use super::transfers::Transfer;
 
@@ -25,6 +26,8 @@ pub struct Api {
     /// The normalisation that the result has been through.
     pub mark: Option<Mark>,
     pub effects: Box<[EffectSpec]>,
+    /// What the call needs of the shapes that it is given.
+    pub needs: Box<[Apply<Need>]>,
     pub context: Option<Context>,
     pub loss: Option<LossSpec>,
     pub class: Option<Box<ClassSpec>>,
@@ -128,6 +131,8 @@ pub enum Context {
     Strategy(Operand),
     /// `recording`: operations are written down, to be walked; the `as` target is the call's result.
     Recording,
+    /// `failing`: an error is expected.
+    Failing,
     /// `traced`: the function is recorded once as a graph.
     Traced,
     /// `autocast device enabled dtype`: operations choose their dtypes by themselves.
@@ -307,6 +312,8 @@ pub struct DatasetSpec {
     /// Shape of a sample as the loader gives it.
     pub sample: Box<[i64]>,
     pub bytes_per_element: i64,
+    /// Labels stand in a column.
+    pub column: bool,
     /// A sample is an image of any size and the index of its class.
     pub labelled: bool,
 }

@@ -230,6 +230,11 @@ impl<'a> Reader<'a> {
                 .iter()
                 .map(|term| term.apply(&names))
                 .collect::<Result<_, _>>()?,
+            needs: self
+                .terms(keys.get("needs"))?
+                .iter()
+                .map(|term| term.apply(&names))
+                .collect::<Result<_, _>>()?,
             context: term("context")?.map(|term| term.context(&names)).transpose()?,
             loss: keys.get("loss").map(|value| self.loss(value, &names)).transpose()?,
             class: class.map(Box::new),
@@ -383,7 +388,7 @@ impl<'a> Reader<'a> {
 
     fn dataset(&self, value: &Value<'a>, names: &[Ustr]) -> Result<DatasetSpec, ApiError> {
         let keys = Keys { input: self.input, table: self.table_of(value)? };
-        keys.only(&["by", "samples", "sample", "bytes", "labelled"])?;
+        keys.only(&["by", "samples", "sample", "bytes", "labelled", "column"])?;
         let mut spec = DatasetSpec { bytes_per_element: 4, ..DatasetSpec::default() };
         if let Some(by) = keys.get("by") {
             spec.by = Some(self.parameter(self.string(by)?, names)?);
@@ -401,6 +406,7 @@ impl<'a> Reader<'a> {
             spec.sample = self.array(sample)?.iter().map(|v| self.integer(v)).collect::<Result<_, _>>()?;
         }
         spec.labelled = self.flag(keys.get("labelled"))?;
+        spec.column = self.flag(keys.get("column"))?;
         if let Some(bytes) = keys.get("bytes") {
             spec.bytes_per_element = self.integer(bytes)?;
         }

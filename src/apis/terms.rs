@@ -168,6 +168,7 @@ impl<'a> Term<'a> {
             "accumulate" => Ok(Context::Accumulate),
             "strategy" => Ok(Context::Strategy(nth(0)?)),
             "recording" => Ok(Context::Recording),
+            "failing" => Ok(Context::Failing),
             "traced" => Ok(Context::Traced),
             "device" => Ok(Context::Device(nth(0)?)),
             "autocast" => Ok(Context::Autocast(nth(0)?, nth(1)?, nth(2)?)),

@@ -113,6 +113,10 @@ vocabulary! {
     GlobalPoolKeras "global-pool-keras" (X Keepdim Rank) "`rank` dimensions before the last removed";
     Grad "grad" (X) "the gradient that x has accumulated";
     Gradients "gradients" (Target Sources [CreateGraph]) "a tuple of gradients; nothing is accumulated";
+    ImageResized "image-resized" (X Size Word)
+        "an image of another size; a number is that of the 'square', or of the shorter 'edge'";
+    ImageTensor "image-tensor" (X Dtype [Word]) [places]
+        "as `as-tensor`; the channels of an array of an image, which are last, come first";
     Index "index" (X Index [Dim]) "picked along a dimension";
     InnerResult "inner-result" (Receiver Args) "what the function gives that an object was made of, its `f`";
     Instance "instance" (Cls; Places)

@@ -63,6 +63,7 @@ pub(crate) const CONTEXTS: &[&str] = &[
     "strategy",
     "traced",
     "recording",
+    "failing",
 ];
 
 pub(crate) const EXPECTATIONS: &[&str] = &[
@@ -88,6 +89,7 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "computes",
     "mark",
     "effects",
+    "needs",
     "context",
     "loss",
     "role",

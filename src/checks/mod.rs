@@ -16,6 +16,7 @@ mod names;
 mod numbers;
 mod optimizer;
 mod scaler;
+mod shapes;
 
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Hooks};
@@ -143,6 +144,7 @@ static CONCERNS: &[&Concern] = &[
     &numbers::CONCERN,
     &optimizer::CONCERN,
     &scaler::CONCERN,
+    &shapes::CONCERN,
 ];
 
 /// All rules, sorted by id.

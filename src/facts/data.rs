@@ -62,7 +62,7 @@ impl Script<'_> {
     /// A shape in words, `[10,000,000, 10]`.
     pub(crate) fn shape(&self, tensor: &Tensor) -> String {
         let size = |size: &Int| match size {
-            Int::Known(value) => units::count(*value),
+            Int::Known(value) | Int::Given(value) => units::count(*value),
             other => match other.as_symbol().and_then(|symbol| self.rehearsal.symbols.get(symbol.0 as usize))
             {
                 Some(name) => name.to_string(),

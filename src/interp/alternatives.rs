@@ -9,6 +9,7 @@ use super::{
 use crate::syntax::*;
 use crate::trace::When;
 use crate::values::*;
+use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
@@ -24,11 +25,16 @@ impl<'p> Interp<'p> {
         let fitting: Vec<ObjId> = parts.iter().copied().filter(|part| self.takes(*part, call)).collect();
         let parts = if fitting.is_empty() { parts } else { &fitting };
         let mut outputs = Vec::with_capacity(parts.len());
+        let before = (parts.len() > 1).then(|| self.push_context(ContextKind::OneOfSeveral));
         for part in parts {
             if !self.burn(1) {
-                return Value::Unknown;
+                break;
             }
             outputs.push(self.call_module(*part, call));
+        }
+        before.into_iter().for_each(|before| self.pop_context(before));
+        if outputs.len() < parts.len() {
+            return Value::Unknown;
         }
         self.heap.any_of(&Items::exact(outputs)).unwrap_or_default()
     }
@@ -97,13 +103,28 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A call of the project's code. One that lacks an argument, or has one too many, ends in an error: nothing
+    /// comes of it, and what it is seen to do is not what the run will tell.
+    pub(crate) fn inline(&mut self, closure: &Rc<Closure>, receiver: Option<&Value>, call: &Call) -> Value {
+        if closure.wrap.opaque || self.fits(closure, receiver.is_some(), call) {
+            return self.inlined(closure, receiver, call);
+        }
+        let before = self.push_context(ContextKind::Failing);
+        self.inlined(closure, receiver, call);
+        self.pop_context(before);
+        Value::Unknown
+    }
+
     fn each_on_its_way(&mut self, mut ways: Vec<Boxed<'_, 'p>>) {
         let mut arms: Vec<Arm<'_, 'p>> = ways.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
+        let several = arms.len() > 1;
+        let before = several.then(|| self.push_context(ContextKind::OneOfSeveral));
         self.branch(When::Unknown, &mut arms);
+        before.into_iter().for_each(|before| self.pop_context(before));
     }
 
     /// Whether a call gives a function all that it asks for, and no more than it takes.
-    fn fits(&self, closure: &Closure, bound: bool, call: &Call) -> bool {
+    pub(super) fn fits(&self, closure: &Closure, bound: bool, call: &Call) -> bool {
         let params = &self.tree(closure.file).function(closure.function).params;
         let params = params.get(usize::from(bound && !closure.wrap.is_static)..).unwrap_or_default();
         let takes_rest = |wanted: ParamKind| params.iter().any(|param| param.kind == wanted);

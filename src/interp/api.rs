@@ -188,6 +188,7 @@ impl<'p> Interp<'p> {
 
     fn construct(&mut self, api: &'p Api, call: &Call) -> Value {
         let invocation = Invocation::bind(api, call);
+        self.on_arguments(&invocation);
         self.effects(api, &invocation);
         let Some(class) = api.class.as_ref() else { return Value::Unknown };
         if let Some(makes) = &class.makes {
@@ -204,6 +205,7 @@ impl<'p> Interp<'p> {
                 State::Module(ModuleState {
                     weights: if open { Learned::Opaque } else { own },
                     open,
+                    repeats: invocation.open,
                     mode_dependent: self.is_mode_dependent(api, &invocation),
                     recurrent: api.transfer() == Some(Transfer::Recurrent),
                     device: self.device_in_force(&invocation),
@@ -261,9 +263,12 @@ impl<'p> Interp<'p> {
         if self.heap.get(object).module().is_some() {
             for param in &api.params {
                 let value = call.get(&param.name);
-                let items = self.module_items(&value, call.place);
+                let (items, exact) = self.module_items(&value, call.place);
                 if !items.is_empty() {
                     self.keep_by_name(object, &value);
+                }
+                if let (State::Module(module), false) = (&mut self.heap.get_mut(object).state, exact) {
+                    module.repeats = true;
                 }
                 children.extend(items);
             }
@@ -286,16 +291,17 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// The modules in an argument that is a list or a dict of them.
-    fn module_items(&mut self, value: &Value, place: Place) -> Vec<Value> {
-        let Some(object) = value.as_obj() else { return Vec::new() };
+    /// The modules in an argument that is a list or a dict of them, and whether those are all.
+    fn module_items(&mut self, value: &Value, place: Place) -> (Vec<Value>, bool) {
+        let Some(object) = value.as_obj() else { return (Vec::new(), true) };
         let items = match &self.heap.get(object).state {
             State::List(_) => self.iterate(value, place),
             State::Dict(entries) => {
                 Items::exact(entries.known.iter().map(|(_, value)| value.clone()).collect())
             }
-            _ => return Vec::new(),
+            _ => return (Vec::new(), true),
         };
+        let exact = items.exact.is_some();
         let items = match items.exact {
             Some(exact) => exact,
             None => vec![items.any],
@@ -306,7 +312,8 @@ impl<'p> Interp<'p> {
         let is_step = |value: &Value| {
             is_module(value) || matches!(value, Value::Api(_) | Value::Function(_) | Value::Partial(_))
         };
-        if items.iter().any(is_module) && items.iter().all(is_step) { items } else { Vec::new() }
+        let modules = items.iter().any(is_module) && items.iter().all(is_step);
+        if modules { (items, exact) } else { (Vec::new(), true) }
     }
 
     /// As the function of the language that has this name.

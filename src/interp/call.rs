@@ -182,7 +182,7 @@ impl<'p> Interp<'p> {
     /// `x.unsqueeze_(1)`: what the method gives is the receiver from here on.
     fn changed_in_place(&mut self, receiver: &Value, name: Ustr, value: &Value, base: ExprId) {
         let Value::Tensor(before) = receiver else { return };
-        if !name.ends_with('_') || name.ends_with("__") {
+        if self.resizes(before, name, base) || !name.ends_with('_') || name.ends_with("__") {
             return;
         }
         let tree = self.tree(self.file());
@@ -270,7 +270,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Runs a function of the project on these arguments.
-    pub(crate) fn inline(&mut self, closure: &Rc<Closure>, receiver: Option<&Value>, call: &Call) -> Value {
+    pub(super) fn inlined(&mut self, closure: &Rc<Closure>, receiver: Option<&Value>, call: &Call) -> Value {
         let key = FnKey { file: closure.file, function: closure.function };
         let recursive = self
             .frames

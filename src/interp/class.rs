@@ -228,7 +228,7 @@ impl<'p> Interp<'p> {
         match value {
             Value::Int(num) if num.from.is_none() => {
                 let origin = Origin { place, name: Rc::from(name.as_str()), given: true };
-                Value::Int(Num { from: Some(Rc::new(origin)), ..num })
+                Value::Int(num.set_at(&Rc::new(origin)))
             }
             Value::Bool(_) | Value::Str(_) | Value::Float(_) => {
                 let origin = Rc::new(Origin { place, name: Rc::from(name.as_str()), given: true });

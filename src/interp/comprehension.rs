@@ -5,6 +5,7 @@ use super::{Interp, call_path::Hop, expr::key_of, listing::rechosen};
 use crate::syntax::*;
 use crate::values::*;
 use std::rc::Rc;
+use ustr::Ustr;
 
 /// What a comprehension has come to.
 #[derive(Default)]
@@ -20,11 +21,13 @@ struct Gathered {
 }
 
 impl<'p> Interp<'p> {
-    /// Comprehensions bind their targets in the frame around them: the names are their own by Python's
-    /// rules, so nothing else reads them.
+    /// Comprehensions bind their targets in the frame around them, and what the names stood for there comes back:
+    /// by Python's rules they are their own.
     pub(super) fn comprehension(&mut self, id: ExprId, comprehension: &'p Comprehension) -> Value {
         let mut gathered = Gathered { exact: true, ..Gathered::default() };
+        let before = self.bound_before(comprehension);
         self.clauses(&comprehension.clauses, 0, comprehension, &mut gathered);
+        before.into_iter().for_each(|(name, value)| self.set_name(name, value));
         let Gathered { result, exact, source, given } = gathered;
         let place = self.expr_place(id);
         if comprehension.kind == ComprehensionKind::Dict {
@@ -50,6 +53,22 @@ impl<'p> Interp<'p> {
             self.list_of(place, any)
         };
         self.comprehended(comprehension, gathered, source, place)
+    }
+
+    /// What the names of the targets stand for in the frame around.
+    fn bound_before(&self, comprehension: &'p Comprehension) -> Vec<(Ustr, Value)> {
+        let (Some(frame), tree) = (self.frames.last(), self.tree(self.file())) else { return Vec::new() };
+        let mut names = Vec::new();
+        let mut open: Vec<ExprId> = comprehension.clauses.iter().map(|clause| clause.target).collect();
+        while let Some(target) = open.pop() {
+            match &tree.expr(target).kind {
+                ExprKind::Name(name) => names.push(*name),
+                ExprKind::Tuple(targets) | ExprKind::List(targets) => open.extend(targets),
+                _ => {}
+            }
+        }
+        let bound = |name: Ustr| Some((name, self.heap.attr(frame.env, name)?.clone()));
+        names.into_iter().filter_map(bound).collect()
     }
 
     fn clauses(

@@ -67,6 +67,7 @@ impl<'p> Interp<'p> {
             Context::Strategy(strategy) => operand(self, strategy).as_obj().map(ContextKind::Strategy),
             Context::Traced => Some(ContextKind::Traced),
             Context::Recording => Some(ContextKind::Recording),
+            Context::Failing => Some(ContextKind::Failing),
             Context::Autocast(device, enabled, dtype) => {
                 let (device, enabled) = (operand(self, device), operand(self, enabled));
                 let place = object.map(|object| self.heap.get(object).site);
@@ -131,6 +132,8 @@ impl<'p> Interp<'p> {
             | ContextKind::Strategy(_)
             | ContextKind::Replica
             | ContextKind::Traced
+            | ContextKind::Failing
+            | ContextKind::OneOfSeveral
             | ContextKind::Recording => {
                 self.recorded |= kind == ContextKind::Recording;
                 self.contexts.push(kind);

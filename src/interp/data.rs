@@ -1,12 +1,23 @@
 //! Datasets and loaders: how many samples there are, what one of them is, and the batches made of them.
 
 use super::{Call, Interp, Invocation, LoaderCall, streams::SAMPLES_IN_PART};
-use crate::apis::{Api, Literal, Slot};
+use crate::apis::{Api, DatasetSpec, Literal, Slot};
 use crate::report::Place;
 use crate::trace::Sight;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
+
+/// The shape of a sample as it is read: of images the channels are last, and of grey ones there is no axis for them.
+fn as_read(spec: &DatasetSpec) -> Shape {
+    let known = |size: &i64| Int::Known(*size);
+    match &*spec.sample {
+        _ if spec.labelled => [Int::Unknown, Int::Unknown, Int::Known(3)].into(),
+        [1, height, width] => [height, width].map(known).into(),
+        [channels, height, width] => [height, width, channels].map(known).into(),
+        other => other.iter().map(known).collect(),
+    }
+}
 
 impl<'p> Interp<'p> {
     /// A loader: what its batches look like, and how large they are.
@@ -17,7 +28,9 @@ impl<'p> Interp<'p> {
             self.batch_and_length(call, &dataset, batch_size, ("dataset", "batch_size"));
         let length_place = dataset.as_obj().map(|object| self.heap.get(object).site);
         let count = match (batch_size.as_int(), &length) {
-            (Some(Int::Known(size)), Int::Known(length)) => Int::Known(*size.min(length)),
+            (Some(size), length) if size.known().is_some() && length.known().is_some() => {
+                size.of_numbers(length, |size, length| Some(size.min(length))).unwrap_or_default()
+            }
             (Some(size), _) if !size.is_unknown() => size.clone(),
             _ => Int::symbol(self.symbol("batch")),
         };
@@ -110,9 +123,11 @@ impl<'p> Interp<'p> {
             if spec.sample.is_empty() && !spec.labelled {
                 return Value::Unknown;
             }
-            let shape: Shape = spec.sample.iter().map(|size| Int::Known(*size)).collect();
-            let raw = Tensor { is_array: true, ..super::streams::samples_of(shape, DType::UInt8, place) };
-            let raw = if spec.labelled { raw.with_shape(None) } else { raw };
+            let raw = super::streams::samples_of(as_read(spec), DType::UInt8, place);
+            let raw = Tensor { is_array: true, ..raw };
+            // A loader of the script's own reads what it likes.
+            let own = spec.labelled && self.heap.attr(object, Ustr::from("loader")).is_some();
+            let raw = if own { raw.with_shape(None) } else { raw };
             let transform = self.heap.attr(object, Ustr::from("transform")).cloned().unwrap_or(Value::None);
             let input = match transform.bare() {
                 Value::None => raw,

@@ -128,7 +128,10 @@ impl<'p> Interp<'p> {
     pub(super) fn given_other_data(&mut self, parameter: ExprId) {
         let ExprKind::Attribute { base, .. } = self.tree(self.file()).expr(parameter).kind else { return };
         let holder = self.quietly(|interp| interp.eval(base));
-        self.for_each_part(&holder, |module| module.device = Device::Unknown);
+        self.for_each_part(&holder, |module| {
+            module.device = Device::Unknown;
+            module.refilled = true;
+        });
     }
 
     fn place_tensors(&mut self, object: ObjId, to: impl Fn(Device) -> Device) {

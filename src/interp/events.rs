@@ -179,6 +179,13 @@ pub struct TensorCompare<'e> {
     pub place: Place,
 }
 
+/// `tensor[index]`, read.
+pub struct Indexed<'e> {
+    pub tensor: &'e Rc<Tensor>,
+    pub index: &'e Value,
+    pub place: Place,
+}
+
 /// The call that makes a loader.
 pub struct LoaderCall<'e> {
     pub call: &'e Invocation<'e>,

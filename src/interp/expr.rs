@@ -152,15 +152,15 @@ impl<'p> Interp<'p> {
         let mut values = Vec::with_capacity(items.len());
         let mut exact = true;
         for item in items {
-            match tree.expr(*item).kind {
-                ExprKind::Starred(inner) => {
-                    let value = self.eval(inner);
-                    let place = self.expr_place(inner);
+            match tree.is_starred(*item) {
+                true => {
+                    let value = self.eval(*item);
+                    let place = self.expr_place(*item);
                     let more = self.iterate(&value, place);
                     exact &= more.exact.is_some();
                     values.extend(more.exact.unwrap_or_else(|| vec![more.any]));
                 }
-                _ => values.push(self.eval(*item)),
+                false => values.push(self.eval(*item)),
             }
         }
         if exact { Ok(values) } else { Err(self.heap.any_of(&Items::exact(values)).unwrap_or_default()) }
@@ -271,9 +271,12 @@ impl<'p> Interp<'p> {
 
     fn compare(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) -> Value {
         let mut left = self.eval(first);
-        let mut result = Some(true);
+        let (mut result, mut plain) = (Some(true), true);
         for (op, right) in rest {
             let right_value = self.eval(*right);
+            // What is not known may be an array, which is compared number by number.
+            plain &= matches!(op, CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn)
+                || !(left.is_unknown() || right_value.is_unknown());
             if (matches!(left.bare(), Value::Tensor(_)) || matches!(right_value.bare(), Value::Tensor(_)))
                 && !matches!(op, CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn)
             {
@@ -298,7 +301,7 @@ impl<'p> Interp<'p> {
             };
             left = right_value;
         }
-        Value::Bool(result)
+        if result.is_none() && !plain { Value::Unknown } else { Value::Bool(result) }
     }
 
     fn compare_one(&self, op: CompareOp, left: &Value, right: &Value) -> Option<bool> {

@@ -38,7 +38,7 @@ impl Interp<'_> {
             _ => None,
         };
         let context = Value::Obj(self.alloc(place, ClassRef::Api(context), State::Plain));
-        let skipped = usize::from(setup.is_none());
+        let skipped = usize::from(setup.is_none()) + usize::from(forward.wrap.is_class);
         let names: Vec<Ustr> =
             self.params_of(&forward).iter().skip(skipped).map(|param| param.name).collect();
         let inputs: Vec<Value> = args
@@ -48,7 +48,9 @@ impl Interp<'_> {
             .collect();
         let grad = self.grad.replace(false);
         let first = if setup.is_none() { Some(context.clone()) } else { None };
-        let result = self.inline(&forward, None, &Call::with(place, first.into_iter().chain(inputs.clone())));
+        let receiver = forward.wrap.is_class.then_some(Value::Obj(class));
+        let call = Call::with(place, first.into_iter().chain(inputs.clone()));
+        let result = self.inline(&forward, receiver.as_ref(), &call);
         if let Some(setup) = setup {
             let given = [context.clone(), Value::tuple(inputs.clone()), result.clone()];
             self.inline(&setup, None, &Call::with(place, given));

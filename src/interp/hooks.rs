@@ -84,6 +84,10 @@ events! {
     on_forward_end(&RefCell<Value>);
     /// A layer of a framework is called, or a module that is not seen into.
     on_layer(&LayerCall<'_>);
+    /// A class of a framework is about to make an instance of these arguments.
+    on_arguments(&Invocation<'_>);
+    /// A part of a tensor is read.
+    on_index(&Indexed<'_>);
     /// A layer is about to be applied to its operands.
     on_layer_applied(&AppliedLayer<'_>);
     /// A function, method or layer of a framework did its effects, and is about to give something.

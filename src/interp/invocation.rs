@@ -6,6 +6,9 @@ use crate::values::{Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// Keywords of NumPy that functions on tensors take for their own.
+const SAME_KEYWORDS: [(&str, &str); 2] = [("axis", "dim"), ("keepdims", "keepdim")];
+
 /// One argument.
 #[derive(Clone, Debug)]
 pub struct Passed {
@@ -121,10 +124,13 @@ impl<'a> Invocation<'a> {
         }
         invocation.rest.extend(positional.map(|passed| passed.value));
         for (name, passed) in &call.keywords {
-            let listed =
-                params.iter().any(|param| param.name == *name && param.kind != ParamKind::DoubleStar);
-            let list = if listed { &mut invocation.bound } else { &mut invocation.more };
-            list.push((*name, passed.as_operand()));
+            let lists = |name: &str| {
+                params.iter().any(|param| param.name == name && param.kind != ParamKind::DoubleStar)
+            };
+            let same = SAME_KEYWORDS.iter().find(|(numpy, own)| name == numpy && lists(own) && !lists(name));
+            let name = same.map_or(*name, |(_, own)| Ustr::from(own));
+            let list = if lists(&name) { &mut invocation.bound } else { &mut invocation.more };
+            list.push((name, passed.as_operand()));
         }
         invocation
     }

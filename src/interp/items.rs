@@ -1,7 +1,6 @@
 //! Containers: indexing, iterating, and what is kept in them over iterations.
 
-use super::{Call, ContainerWrite, Interp, expr::key_of, python, transfer};
-use crate::apis::Role;
+use super::{Call, ContainerWrite, Indexed, Interp, expr::key_of, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::ExprId;
 use crate::trace::Effect;
@@ -13,7 +12,20 @@ use ustr::Ustr;
 impl<'p> Interp<'p> {
     /// What iterating over a value gives.
     pub fn iterate(&mut self, value: &Value, place: Place) -> Items {
-        match value.bare() {
+        let items = self.iterate_bare(value.bare(), place);
+        match value {
+            // What stands in a list that the user may change is no surer than the list.
+            Value::Given(given) => {
+                let each = |item: Value| python::set_from(item, &given.origin);
+                let exact = items.exact.map(|exact| exact.into_iter().map(each).collect());
+                Items { exact, any: each(items.any), len: items.len.set_at(&given.origin) }
+            }
+            _ => items,
+        }
+    }
+
+    fn iterate_bare(&mut self, value: &Value, place: Place) -> Items {
+        match value {
             Value::Tensor(tensor) => {
                 let row = transfer::index(self, tensor, &Value::of_int(Int::Unknown), place);
                 let any = Value::tensor(Tensor { numbers: None, recipe: None, ..row });
@@ -23,10 +35,7 @@ impl<'p> Interp<'p> {
             Value::Obj(object) => self.iterate_object(*object, place),
             Value::Params(params) => Items::any(self.parameter_of(params)),
             Value::Unknown => Items::any(Value::Unknown),
-            bare => {
-                let bare = bare.clone();
-                python::iterate(self, &bare, place)
-            }
+            bare => python::iterate(self, bare, place),
         }
     }
 
@@ -36,7 +45,10 @@ impl<'p> Interp<'p> {
             State::Loader(loader) => return Items::any(loader.batch.clone()),
             State::Module(_) => {
                 if let Some(items) = self.indexed_children(object) {
-                    return Items::exact(items);
+                    if !self.repeats(object) {
+                        return Items::exact(items);
+                    }
+                    return Items::any(self.heap.any_of(&Items::exact(items)).unwrap_or_default());
                 }
                 if let Some(any) = self.any_child(object) {
                     return Items::any(any);
@@ -92,9 +104,18 @@ impl<'p> Interp<'p> {
     }
 
     pub(super) fn get_item(&mut self, container: &Value, index: &Value, place: Place) -> Value {
-        match container.bare() {
+        let item = self.item_of(container.bare(), index, place);
+        match container {
+            Value::Given(given) => python::set_from(item, &given.origin),
+            _ => item,
+        }
+    }
+
+    fn item_of(&mut self, container: &Value, index: &Value, place: Place) -> Value {
+        match container {
             Value::Tensor(tensor) => {
                 let tensor = tensor.clone();
+                self.on_index(&Indexed { tensor: &tensor, index, place });
                 let part = transfer::index(self, &tensor, index, place);
                 Value::tensor(self.pick(&tensor, index, part, place))
             }
@@ -153,6 +174,10 @@ impl<'p> Interp<'p> {
                 self.named_child(object, index).unwrap_or_default()
             }
             State::Module(_) => match (self.indexed_children(object), index.bare()) {
+                (Some(children), bare) if self.repeats(object) => {
+                    let any = self.heap.any_of(&Items::exact(children)).unwrap_or_default();
+                    if matches!(bare, Value::Slice(_)) { self.list_of(place, any) } else { any }
+                }
                 (Some(children), _) => self.sequence_item(&children, index),
                 (None, Value::Slice(_)) => match self.any_child(object) {
                     Some(any) => self.list_of(place, any),
@@ -296,30 +321,6 @@ impl<'p> Interp<'p> {
             let rest = if whole { Items::exact(Vec::new()) } else { Items::any(items.any.clone()) };
             self.heap.get_mut(object).state = State::List(rest);
         }
-    }
-
-    /// The children of a container of modules, in order.
-    pub(super) fn indexed_children(&self, object: ObjId) -> Option<Vec<Value>> {
-        let here = self.heap.get(object);
-        let mut children = Vec::new();
-        for (name, value) in &here.attrs {
-            if name.parse::<usize>().is_ok_and(|index| index == children.len()) {
-                children.push(value.clone());
-            }
-        }
-        let is_container =
-            self.role_of(here.class) == Some(Role::Module) && here.attr(Ustr::from("*")).is_none();
-        (is_container && (!children.is_empty() || here.attr(Ustr::from("0")).is_some())).then_some(children)
-    }
-
-    /// Any of the parts of a container that a loop has filled.
-    fn any_child(&mut self, object: ObjId) -> Option<Value> {
-        let here = self.heap.get(object);
-        let any = here.attr(Ustr::from("*"))?.clone();
-        let numbered = here.attrs.iter().filter(|(name, _)| name.parse::<usize>().is_ok());
-        let mut all: Vec<Value> = numbered.map(|(_, value)| value.clone()).collect();
-        all.push(any);
-        self.heap.any_of(&Items::exact(all))
     }
 
     /// A value that is put into a container.

@@ -74,9 +74,9 @@ pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use events::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, BackwardCall, Branch, Compare,
     Constructed, ContainerWrite, Declared, ElementRead, ElementWrite, Exhausted, ExpressionStatement,
-    ForwardCall, FunctionApplied, Instance, LayerCall, LoaderCall, LossCall, MethodResult, Operation,
-    OperationResult, Operator, Return, StackedLayer, TensorCompare, Test, TracePoint, Tried, UnknownMethod,
-    Update,
+    ForwardCall, FunctionApplied, Indexed, Instance, LayerCall, LoaderCall, LossCall, MethodResult,
+    Operation, OperationResult, Operator, Return, StackedLayer, TensorCompare, Test, TracePoint, Tried,
+    UnknownMethod, Update,
 };
 pub use hooks::{Checker, Hooks};
 pub use invocation::{Call, Invocation, Passed};
@@ -428,6 +428,11 @@ impl<'p> Interp<'p> {
             seeded: self.seeded,
             confidence: confidence.min(self.trust),
         }
+    }
+
+    /// How many ways of branches are running of which nobody knows whether they are taken.
+    pub(crate) fn undecided_arms(&self) -> usize {
+        self.arms
     }
 
     /// Each iteration of the innermost loop comes here: no branch of it decides.

@@ -1,8 +1,7 @@
 //! Modules: what their calls do and give, their mode, and what lies inside them.
 
-use super::events::TracePoint;
-use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall, StackedLayer};
-use super::{call_path::Hop, class::Base, parameters::is_parameter};
+use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall};
+use super::{class::Base, parameters::is_parameter};
 use crate::apis::{Api, Mark, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
@@ -50,8 +49,10 @@ impl<'p> Interp<'p> {
             }
             Some(closure) => {
                 let mut recording = self.recording(call);
-                let call = &self.at_home(&closure, call);
-                let output = self.inline(&closure, Some(&Value::Obj(object)), call);
+                let mut call = self.at_home(&closure, call);
+                self.leave_shapes_open(object, &closure, &mut call);
+                let call = &call;
+                let output = self.inlined(&closure, Some(&Value::Obj(object)), call);
                 let output = self.at_least_learned(object, &before, call, output);
                 let output = self.settle_detach_points(output);
                 let output = self.gathered(output, &mut recording);
@@ -255,37 +256,6 @@ impl<'p> Interp<'p> {
                 Some(Value::tensor(Tensor { range: Some(Interval::REAL), mark, ..(**tensor).clone() }))
             }
             _ => Some(value),
-        }
-    }
-
-    /// The children of a container, called in order.
-    fn sequence(&mut self, object: ObjId, call: &Call) -> Value {
-        let Some(children) = self.indexed_children(object) else { return Value::Unknown };
-        let mut value = call.arg(0, "input").cloned().unwrap_or_default();
-        for (index, child) in children.iter().enumerate() {
-            if child.as_tensor().is_some() {
-                // A symbolic input in front says what shape comes.
-                continue;
-            }
-            let path = self.enter_path(Hop::Nth(call.place, index as u32));
-            let began = self.trace_point();
-            value = self.call_value(child, &Call::with(call.place, [value]));
-            self.path = path;
-            value = self.marked_at(child, call.place, value, began);
-        }
-        value
-    }
-
-    /// What a stacked layer made of its input, it made where it was put into the stack.
-    fn marked_at(&mut self, layer: &Value, stack: Place, value: Value, began: TracePoint) -> Value {
-        let Some(site) = layer.as_obj().map(|layer| self.heap.get(layer).site) else { return value };
-        self.on_stacked_layer(&StackedLayer { made: site, called: stack, began });
-        match value.as_tensor() {
-            Some(tensor) if tensor.mark.is_some_and(|(_, place)| place == stack) => {
-                let mark = tensor.mark.map(|(mark, _)| (mark, site));
-                Value::tensor(Tensor { mark, ..(**tensor).clone() })
-            }
-            _ => value,
         }
     }
 

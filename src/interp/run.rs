@@ -450,7 +450,7 @@ impl<'p> Interp<'p> {
     fn unsure(&mut self, value: Value, place: Place, name: Ustr) -> Value {
         let origin = Rc::new(Origin { place, name: Rc::from(name.as_str()), given: true });
         match value {
-            Value::Int(num) => Value::Int(Num { from: Some(origin), ..num }),
+            Value::Int(num) => Value::Int(num.set_at(&origin)),
             Value::Float(_) | Value::Str(_) => Value::Given(Rc::new(Given { value, origin })),
             other => other,
         }

@@ -176,11 +176,12 @@ impl<'p> Interp<'p> {
             })
         };
         let split = |samples: i64| {
+            let rows = Int::Known(samples);
             let shape: Shape =
                 std::iter::once(samples).chain(spec.sample.iter().copied()).map(Int::Known).collect();
             Value::tuple(vec![
                 array(shape, DType::UInt8),
-                array(Rc::from([Int::Known(samples)]), DType::UInt8),
+                array(if spec.column { [rows, Int::Known(1)].into() } else { [rows].into() }, DType::UInt8),
             ])
         };
         let is_train = |name: &Option<Literal>| matches!(name, Some(Literal::Str(name)) if name == "train");

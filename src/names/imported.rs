@@ -274,7 +274,7 @@ fn assigned(tree: &Tree, roots: &FxHashMap<Ustr, String>) -> FxHashMap<Ustr, Vec
 
 /// Where absence is provided for: what stands behind `try`, what a check of versions or of attributes
 /// decides, and annotations. In order, and apart from each other.
-fn guards(tree: &Tree) -> Vec<Span> {
+pub fn guards(tree: &Tree) -> Vec<Span> {
     let asking = asking(tree);
     let asks = |span: Span| {
         let first = asking.partition_point(|at| *at < span.start);

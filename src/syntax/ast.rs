@@ -41,6 +41,19 @@ impl Tree {
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]
     }
+
+    /// Whether an item of a display is spread; the grammar puts the star of `*x[0]` and of `*x.rows()` to the `x`.
+    pub fn is_starred(&self, mut item: ExprId) -> bool {
+        loop {
+            item = match self.expr(item).kind {
+                ExprKind::Starred(_) => return true,
+                ExprKind::Attribute { base, .. } | ExprKind::Subscript { base, .. } => base,
+                ExprKind::Call { callee, .. } => callee,
+                _ => return false,
+            }
+        }
+    }
+
     /// The outermost expression that is written at a span.
     pub fn expr_at(&self, span: Span) -> Option<ExprId> {
         let at = self.exprs.iter().rposition(|expr| expr.span == span)?;

@@ -241,6 +241,8 @@ impl Heap {
                 mode_dependent: a.mode_dependent || b.mode_dependent,
                 recurrent: a.recurrent || b.recurrent,
                 open: a.open || b.open,
+                refilled: a.refilled || b.refilled,
+                repeats: a.repeats || b.repeats,
                 device: a.device.join(b.device),
                 dtype: if a.dtype == b.dtype { a.dtype } else { None },
                 frozen: if a.frozen == b.frozen { a.frozen } else { None },

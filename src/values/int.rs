@@ -9,13 +9,21 @@ pub struct Symbol(pub u32);
 
 type Monomial = SmallVec<[Symbol; 2]>;
 
+type Terms = SmallVec<[(Monomial, i64); 2]>;
+
 /// A sum of products, sorted by monomial, without zero coefficients. The empty monomial is the constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Poly(SmallVec<[(Monomial, i64); 2]>);
+pub struct Poly {
+    terms: Terms,
+    /// One of its numbers is one that the user may change.
+    given: bool,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Int {
     Known(i64),
+    /// Known as long as the user does not change it from outside: what is computed of it is no surer.
+    Given(i64),
     Sum(Rc<Poly>),
     #[default]
     Unknown,
@@ -28,13 +36,46 @@ const MOST_FACTORS: usize = 4;
 impl Int {
     pub fn symbol(symbol: Symbol) -> Int {
         let monomial = Monomial::from_slice(&[symbol]);
-        Int::Sum(Rc::new(Poly(SmallVec::from_vec(vec![(monomial, 1)]))))
+        Int::Sum(Rc::new(Poly { terms: SmallVec::from_vec(vec![(monomial, 1)]), given: false }))
     }
 
     pub fn known(&self) -> Option<i64> {
         match self {
-            Int::Known(value) => Some(*value),
+            Int::Known(value) | Int::Given(value) => Some(*value),
             _ => None,
+        }
+    }
+
+    /// Whether it rests on a number that the user may change from outside.
+    pub fn is_given(&self) -> bool {
+        match self {
+            Int::Given(_) => true,
+            Int::Sum(poly) => poly.given,
+            Int::Known(_) | Int::Unknown => false,
+        }
+    }
+
+    /// The same number, which the user may change from outside.
+    pub fn given(self) -> Int {
+        match self {
+            Int::Known(value) => Int::Given(value),
+            Int::Sum(poly) => Int::Sum(Rc::new(Poly { given: true, ..(*poly).clone() })),
+            other => other,
+        }
+    }
+
+    /// Whether it is another number than a second one, whatever the symbols stand for, which are sizes and so not
+    /// less than one. What the user may change, and what is not known, is not surely anything.
+    pub fn surely_differs(&self, other: &Int) -> bool {
+        if self.is_given() || other.is_given() {
+            return false;
+        }
+        match self.sub(other) {
+            Int::Known(difference) => difference != 0,
+            Int::Sum(poly) => {
+                poly.terms.iter().all(|(_, c)| *c > 0) || poly.terms.iter().all(|(_, c)| *c < 0)
+            }
+            Int::Given(_) | Int::Unknown => false,
         }
     }
 
@@ -45,7 +86,7 @@ impl Int {
     /// The symbols it is made of, when it is exactly one symbol.
     pub fn as_symbol(&self) -> Option<Symbol> {
         match self {
-            Int::Sum(poly) => match poly.0.as_slice() {
+            Int::Sum(poly) => match poly.terms.as_slice() {
                 [(monomial, 1)] if monomial.len() == 1 => Some(monomial[0]),
                 _ => None,
             },
@@ -53,28 +94,38 @@ impl Int {
         }
     }
 
-    fn terms(&self) -> Option<SmallVec<[(Monomial, i64); 2]>> {
+    fn terms(&self) -> Option<Terms> {
         match self {
-            Int::Known(0) => Some(SmallVec::new()),
-            Int::Known(value) => Some(SmallVec::from_vec(vec![(Monomial::new(), *value)])),
-            Int::Sum(poly) => Some(poly.0.clone()),
+            Int::Known(0) | Int::Given(0) => Some(SmallVec::new()),
+            Int::Known(value) | Int::Given(value) => {
+                Some(SmallVec::from_vec(vec![(Monomial::new(), *value)]))
+            }
+            Int::Sum(poly) => Some(poly.terms.clone()),
             Int::Unknown => None,
         }
     }
 
-    fn from_terms(mut terms: SmallVec<[(Monomial, i64); 2]>) -> Int {
+    fn from_terms(mut terms: Terms, given: bool) -> Int {
         terms.retain(|(_, coefficient)| *coefficient != 0);
+        let number = |value: i64| if given { Int::Given(value) } else { Int::Known(value) };
         match terms.as_slice() {
-            [] => Int::Known(0),
-            [(monomial, value)] if monomial.is_empty() => Int::Known(*value),
+            [] => number(0),
+            [(monomial, value)] if monomial.is_empty() => number(*value),
             _ if terms.len() > MOST_TERMS => Int::Unknown,
-            _ => Int::Sum(Rc::new(Poly(terms))),
+            _ => Int::Sum(Rc::new(Poly { terms, given })),
         }
     }
 
+    /// What is computed of two numbers, as sure as they are; `None` where one of them is no number.
+    pub fn of_numbers(&self, other: &Int, compute: impl FnOnce(i64, i64) -> Option<i64>) -> Option<Int> {
+        let (a, b) = (self.known()?, other.known()?);
+        let Some(result) = compute(a, b) else { return Some(Int::Unknown) };
+        Some(if self.is_given() || other.is_given() { Int::Given(result) } else { Int::Known(result) })
+    }
+
     pub fn add(&self, other: &Int) -> Int {
-        if let (Int::Known(a), Int::Known(b)) = (self, other) {
-            return a.checked_add(*b).map_or(Int::Unknown, Int::Known);
+        if let Some(sum) = self.of_numbers(other, i64::checked_add) {
+            return sum;
         }
         let (Some(mut terms), Some(others)) = (self.terms(), other.terms()) else { return Int::Unknown };
         for (monomial, coefficient) in others {
@@ -82,7 +133,7 @@ impl Int {
                 return Int::Unknown;
             }
         }
-        Int::from_terms(terms)
+        Int::from_terms(terms, self.is_given() || other.is_given())
     }
 
     pub fn neg(&self) -> Int {
@@ -94,8 +145,8 @@ impl Int {
     }
 
     pub fn mul(&self, other: &Int) -> Int {
-        if let (Int::Known(a), Int::Known(b)) = (self, other) {
-            return a.checked_mul(*b).map_or(Int::Unknown, Int::Known);
+        if let Some(product) = self.of_numbers(other, i64::checked_mul) {
+            return product;
         }
         let (Some(left), Some(right)) = (self.terms(), other.terms()) else { return Int::Unknown };
         let mut terms = SmallVec::new();
@@ -110,16 +161,20 @@ impl Int {
                 }
             }
         }
-        Int::from_terms(terms)
+        Int::from_terms(terms, self.is_given() || other.is_given())
     }
 
     /// `self // other`, when that is exact or both are known.
     pub fn div_floor(&self, other: &Int) -> Int {
+        if let Some(quotient) = self.of_numbers(other, i64::checked_div_euclid) {
+            return quotient;
+        }
+        let given = self.is_given() || other.is_given();
         match (self, other) {
-            (_, Int::Known(0)) => Int::Unknown,
-            (Int::Known(a), Int::Known(b)) => a.checked_div_euclid(*b).map_or(Int::Unknown, Int::Known),
-            (Int::Sum(poly), Int::Known(b)) if poly.0.iter().all(|(_, c)| c % b == 0) => {
-                Int::from_terms(poly.0.iter().map(|(m, c)| (m.clone(), c / b)).collect())
+            (Int::Sum(poly), Int::Known(b) | Int::Given(b))
+                if *b != 0 && poly.terms.iter().all(|(_, c)| c % b == 0) =>
+            {
+                Int::from_terms(poly.terms.iter().map(|(m, c)| (m.clone(), c / b)).collect(), given)
             }
             _ if self == other && !self.is_unknown() => Int::Known(1),
             (Int::Sum(_), Int::Sum(_)) => self.div_monomial(other),
@@ -142,19 +197,19 @@ impl Int {
                 return Int::Unknown;
             }
         }
-        Int::from_terms(result)
+        Int::from_terms(result, self.is_given() || other.is_given())
     }
 
     pub fn modulo(&self, other: &Int) -> Int {
-        match (self, other) {
-            (_, Int::Known(0)) => Int::Unknown,
-            (Int::Known(a), Int::Known(b)) => a.checked_rem_euclid(*b).map_or(Int::Unknown, Int::Known),
-            _ => Int::Unknown,
-        }
+        self.of_numbers(other, i64::checked_rem_euclid).unwrap_or_default()
     }
 
     pub fn join(&self, other: &Int) -> Int {
-        if self == other { self.clone() } else { Int::Unknown }
+        match (self, other) {
+            _ if self == other => self.clone(),
+            (Int::Known(a), Int::Given(b)) | (Int::Given(a), Int::Known(b)) if a == b => Int::Given(*a),
+            _ => Int::Unknown,
+        }
     }
 
     /// As a formula, `2·batch + 1`, with names for the symbols; `None` where nothing is known.
@@ -213,6 +268,29 @@ mod tests {
         assert_eq!(batch.add(&Int::Known(1)).div_floor(&length), Int::Unknown);
         assert_eq!(batch.div_floor(&batch), Int::Known(1));
         assert_ne!(batch, length);
+    }
+
+    #[test]
+    fn what_is_computed_of_a_given_number_is_no_surer() {
+        let (batch, given) = (Int::symbol(Symbol(0)), Int::Given(64));
+        assert_eq!(given.mul(&Int::Known(2)), Int::Given(128));
+        assert_eq!(given.mul(&Int::Known(2)).known(), Some(128));
+        assert!(batch.mul(&given).is_given() && !batch.mul(&Int::Known(2)).is_given());
+        assert_eq!(batch.mul(&given).div_floor(&batch), given);
+        assert_eq!(given.join(&Int::Known(64)), given);
+        assert_eq!(given.join(&Int::Known(63)), Int::Unknown);
+    }
+
+    #[test]
+    fn sizes_differ_surely_or_not() {
+        let (batch, length) = (Int::symbol(Symbol(0)), Int::symbol(Symbol(1)));
+        assert!(Int::Known(400).surely_differs(&Int::Known(576)));
+        assert!(!Int::Known(400).surely_differs(&Int::Given(576)));
+        assert!(!Int::Known(400).surely_differs(&Int::Unknown));
+        assert!(batch.mul(&Int::Known(2)).surely_differs(&batch));
+        assert!(!batch.surely_differs(&length) && !batch.surely_differs(&Int::Known(3)));
+        assert!(!batch.mul(&Int::Known(2)).surely_differs(&Int::Known(2)));
+        assert!(batch.add(&Int::Known(1)).surely_differs(&batch));
     }
 
     #[test]

@@ -171,6 +171,10 @@ pub enum ContextKind {
     Traced,
     /// A tape records what happens.
     Recording,
+    /// An error is expected.
+    Failing,
+    /// One of several models or functions runs, of which the script chooses: perhaps by what it gives them.
+    OneOfSeveral,
     Autocast(Autocast),
 }
 
@@ -219,7 +223,13 @@ impl Num {
     }
 
     pub fn is_given(&self) -> bool {
-        self.from.as_ref().is_some_and(|origin| origin.given)
+        self.int.is_given() || self.from.as_ref().is_some_and(|origin| origin.given)
+    }
+
+    /// The same number, with where it comes from.
+    pub fn set_at(self, origin: &Rc<Origin>) -> Num {
+        let int = if origin.given { self.int.given() } else { self.int };
+        Num { int, from: Some(origin.clone()), ..self }
     }
 }
 

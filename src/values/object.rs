@@ -214,6 +214,10 @@ pub struct ModuleState {
     pub recurrent: bool,
     /// A container of layers that are not known: whatever it does, they do.
     pub open: bool,
+    /// Its parameters were given other data, perhaps in another shape.
+    pub refilled: bool,
+    /// A container in which one layer stands for any number of them.
+    pub repeats: bool,
 }
 
 impl ModuleState {
@@ -252,6 +256,8 @@ impl Default for ModuleState {
             parts: SmallVec::new(),
             recurrent: false,
             open: false,
+            refilled: false,
+            repeats: false,
         }
     }
 }

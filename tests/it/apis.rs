@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use trainlint::apis::{
-    Api, Apis, Computed, Expects, Literal, Operand, PoleKind, RangeFunction, RangeSpec, Role, Slot, Transfer,
-    Verb, Vocabulary, Weights,
+    Api, Apis, Computed, Expects, Literal, Need, Operand, PoleKind, RangeFunction, RangeSpec, Role, Slot,
+    Transfer, Verb, Vocabulary, Weights,
 };
 use ustr::ustr;
 
@@ -131,6 +131,7 @@ fn words_are_sorted_and_their_operands_differ() {
     is_in_order::<PoleKind>();
     is_in_order::<Computed>();
     is_in_order::<Verb>();
+    is_in_order::<Need>();
 }
 
 fn slots_of<W: Vocabulary>() -> impl Iterator<Item = Slot> {
@@ -143,7 +144,8 @@ fn slots_of<W: Vocabulary>() -> impl Iterator<Item = Slot> {
 #[test]
 fn every_name_of_an_operand_is_used() {
     let numbers = slots_of::<RangeFunction>().chain(slots_of::<PoleKind>()).chain(slots_of::<Computed>());
-    let used: Vec<Slot> = numbers.chain(slots_of::<Transfer>()).chain(slots_of::<Verb>()).collect();
+    let used: Vec<Slot> =
+        numbers.chain(slots_of::<Transfer>()).chain(slots_of::<Verb>()).chain(slots_of::<Need>()).collect();
     for slot in Slot::ALL {
         assert!(used.contains(slot), "no word has an operand `{}`", slot.name());
     }
@@ -187,6 +189,7 @@ fn the_words_of_the_tables_are_documented() {
     let words = [
         table_of::<Transfer>("Transfers: `gives`, `makes`", "transfer"),
         table_of::<Verb>("Effects: `effects`", "effect"),
+        table_of::<Need>("Needs: `needs`", "need"),
         table_of::<RangeFunction>("Functions on intervals: `range`", "function"),
         table_of::<PoleKind>("Poles: `pole`", "pole"),
         table_of::<Computed>("Functions of a replay: `computes`", "function"),

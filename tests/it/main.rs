@@ -42,6 +42,7 @@ mod replay;
 mod reveal;
 mod right;
 mod services;
+mod shapes;
 mod staleness;
 mod versions;
 mod whole;

@@ -110,8 +110,8 @@ fn full_batch(
 ) -> Option<FullBatch> {
     let size = batch_size.as_int()?;
     let samples = match (size, length) {
-        (Int::Known(size), Int::Known(length)) if *length > 1 && size >= length => Some(*length),
         (Int::Sum(_), Int::Sum(_)) if size == length => None,
+        (size, length) if length.known()? > 1 && size.known()? >= length.known()? => length.known(),
         _ => return None,
     };
     let large = samples.is_none_or(|samples| samples >= MANY_SAMPLES);

@@ -110,15 +110,17 @@ fn kept_order(script: &Script, loader: ObjId) -> Option<Kept> {
 /// Whether the batch is the dataset, whose order is nothing then, or there are next to no samples.
 fn is_one_batch(script: &Script, loader: ObjId) -> bool {
     script.sightings().any(|(_, sight)| match sight {
-        Sight::Loader { length: Int::Known(length), loader: made, .. }
-            if *made == loader && *length < FEW_SAMPLES =>
+        Sight::Loader { length, loader: made, .. }
+            if *made == loader && length.known().is_some_and(|length| length < FEW_SAMPLES) =>
         {
             true
         }
         Sight::Loader { loader: made, length, batch_size, .. } if *made == loader => {
             match (batch_size.as_int(), length) {
-                (Some(Int::Known(size)), Int::Known(length)) => size >= length,
                 (Some(size @ Int::Sum(_)), length) => size == length,
+                (Some(size), length) => {
+                    size.known().zip(length.known()).is_some_and(|(size, length)| size >= length)
+                }
                 _ => false,
             }
         }

@@ -207,7 +207,7 @@ fn zip(interp: &mut Interp, call: &Call) -> Value {
 fn shortest(lengths: Vec<Num>) -> Num {
     let known: Option<Vec<i64>> = lengths.iter().map(|len| len.int.known()).collect();
     if let Some(least) = known.and_then(|known| known.into_iter().min()) {
-        return lengths.into_iter().find(|len| len.int == Int::Known(least)).unwrap_or_default();
+        return lengths.into_iter().find(|len| len.int.known() == Some(least)).unwrap_or_default();
     }
     let mut lengths = lengths.into_iter();
     let Some(first) = lengths.next() else { return Num::default() };

@@ -29,6 +29,7 @@ pub use hydra::hydra_config;
 pub use iteration::iterate;
 pub use numbers::{augment, binary, compare, unary};
 pub use outside::parse_any as parse_scalar;
+pub use outside::set_from;
 pub use stdlib::constant;
 
 use super::{Call, Interp, call_path::Hop};

@@ -3,7 +3,7 @@
 
 use super::super::Interp;
 use crate::report::Place;
-use crate::values::{Given, Num, Origin, Value};
+use crate::values::{Given, Origin, Value};
 use std::rc::Rc;
 
 /// What a text from outside is read as.
@@ -43,7 +43,7 @@ impl Kind {
     /// Some value of the kind.
     pub(super) fn some(self) -> Value {
         match self {
-            Kind::Int => Value::Int(Num::default()),
+            Kind::Int => Value::of_int(crate::values::Int::Unknown),
             Kind::Float => Value::Float(None),
             Kind::Bool => Value::Bool(None),
             Kind::Str => Value::Str(None),
@@ -117,7 +117,7 @@ pub(super) fn origin(place: Place, name: &str, given: bool) -> Rc<Origin> {
 /// Says of a value where it comes from. `kind` is what it would be if it were not missing.
 pub(super) fn wrap(value: Value, origin: &Rc<Origin>, kind: Kind) -> Value {
     match value {
-        Value::Int(num) => Value::Int(Num { from: Some(origin.clone()), ..num }),
+        Value::Int(num) => Value::Int(num.set_at(origin)),
         Value::None => Value::Maybe(Rc::new(wrap(kind.some(), origin, kind))),
         Value::Maybe(inner) => Value::Maybe(Rc::new(wrap((*inner).clone(), origin, kind))),
         Value::Given(given) => wrap(given.value.clone(), origin, kind),
@@ -125,10 +125,18 @@ pub(super) fn wrap(value: Value, origin: &Rc<Origin>, kind: Kind) -> Value {
     }
 }
 
+/// A number that the user may change with what holds it; anything else as it is.
+pub fn set_from(value: Value, origin: &Rc<Origin>) -> Value {
+    match value {
+        Value::Int(num) => Value::Int(num.set_at(origin)),
+        other => other,
+    }
+}
+
 /// Keeps the origin where a value can hold one without being in doubt.
 fn number_from(value: Value, origin: Rc<Origin>) -> Value {
     match value {
-        Value::Int(num) => Value::Int(Num { from: Some(origin), ..num }),
+        Value::Int(num) => Value::Int(num.set_at(&origin)),
         other => other,
     }
 }
@@ -140,7 +148,7 @@ pub(super) fn keep_origin(result: Value, operands: &[&Value]) -> Value {
         return result;
     };
     match result {
-        Value::Int(num) if num.from.is_none() => Value::Int(Num { from: Some(origin.clone()), ..num }),
+        Value::Int(num) if num.from.is_none() => Value::Int(num.set_at(origin)),
         Value::Float(_) | Value::Str(_) | Value::Bool(_) if origin.given => {
             Value::Given(Rc::new(Given { value: result, origin: origin.clone() }))
         }

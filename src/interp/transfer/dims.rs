@@ -50,34 +50,47 @@ fn unify(a: &Int, b: &Int) -> Option<Int> {
 
 /// The exact quotient.
 fn exactly(a: &Int, b: &Int) -> Int {
-    match (a, b) {
-        (Int::Known(_), Int::Known(_)) if a.modulo(b) != Int::Known(0) => Int::Unknown,
+    match a.modulo(b).known() {
+        Some(1..) => Int::Unknown,
         _ => a.div_floor(b),
     }
 }
 
 /// `a / b` rounded up.
 pub fn div_ceil(a: &Int, b: &Int) -> Int {
-    match (a, b) {
-        (Int::Known(a), Int::Known(b)) if *b > 0 && *a >= 0 => Int::Known(a / b + i64::from(a % b != 0)),
-        (Int::Known(_), Int::Known(_)) => Int::Unknown,
-        (_, Int::Known(1)) => a.clone(),
-        _ => a.div_floor(b),
+    let up = |a: i64, b: i64| (b > 0 && a >= 0).then(|| a / b + i64::from(a % b != 0));
+    match a.of_numbers(b, up) {
+        Some(quotient) => quotient,
+        None if *b == Int::Known(1) => a.clone(),
+        None => a.div_floor(b),
     }
 }
 
 /// The wanted sizes, with a `-1` solved where that is exact.
 pub fn reshape(old: Option<&[Int]>, wanted: &[Int]) -> Dims {
-    let open: Vec<usize> = (0..wanted.len()).filter(|at| wanted[*at] == Int::Known(-1)).collect();
+    let open: Vec<usize> = (0..wanted.len()).filter(|at| wanted[*at].known() == Some(-1)).collect();
     let mut sizes = wanted.to_vec();
     for at in &open {
         sizes[*at] = Int::Unknown;
     }
     if let ([at], Some(old)) = (open.as_slice(), old) {
-        let rest = product(wanted.iter().enumerate().filter(|(i, _)| i != at).map(|(_, size)| size));
-        sizes[*at] = exactly(&product(old), &rest);
+        let rest = wanted.iter().enumerate().filter(|(i, _)| i != at).map(|(_, size)| size);
+        let (old, rest) = without_common(old, rest);
+        sizes[*at] = exactly(&product(&old), &product(&rest));
     }
     sizes
+}
+
+/// Without sizes that both have: what is kept is then no less sure for them.
+pub fn without_common<'a>(old: &[Int], new: impl Iterator<Item = &'a Int>) -> (Dims, Dims) {
+    let (mut old, mut rest) = (old.to_vec(), Dims::new());
+    for size in new {
+        match old.iter().position(|known| known == size && !size.is_unknown() && size.known() != Some(0)) {
+            Some(at) => drop(old.remove(at)),
+            None => rest.push(size.clone()),
+        }
+    }
+    (old, rest)
 }
 
 pub fn flatten(shape: &[Int], start: i64, end: i64) -> Option<Dims> {
@@ -102,7 +115,8 @@ pub fn squeeze(shape: &[Int], axes: Option<&[i64]>) -> Option<Dims> {
         }
         None => (0..shape.len()).collect(),
     };
-    if chosen.iter().any(|at| shape[*at].is_unknown()) {
+    // A default of one says nothing.
+    if chosen.iter().any(|at| shape[*at].is_unknown() || shape[*at] == Int::Given(1)) {
         return None;
     }
     let gone = |at: usize| chosen.contains(&at) && shape[at] == Int::Known(1);

@@ -233,7 +233,7 @@ pub(crate) fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
 pub(crate) fn one_hot(interp: &mut Interp, call: &Invocation) -> Value {
     let classes = first(interp, call);
     let count = given(call, Slot::NumClasses).and_then(|count| count.as_int().cloned()).unwrap_or_default();
-    let count = if count == Int::Known(-1) { Int::Unknown } else { count };
+    let count = if count.known() == Some(-1) { Int::Unknown } else { count };
     let shape = classes.shape.as_ref().map(|shape| shape.iter().cloned().chain([count]).collect());
     let range = Some(Interval::closed(0.0, 1.0));
     Value::tensor(Tensor { shape, range, ..indices(interp, call.place, &classes, None) })

@@ -2,7 +2,7 @@
 
 use super::build::*;
 use super::dims::{self, div_ceil};
-use crate::apis::{RangeSpec, Slot};
+use crate::apis::{ParamKind, RangeSpec, Slot};
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
 use crate::values::*;
@@ -23,7 +23,7 @@ pub(crate) fn factory(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `array-factory size dtype`
 pub(crate) fn array_factory(interp: &mut Interp, call: &Invocation) -> Value {
-    let shape = given_shape(interp, call);
+    let shape = drawn_shape(interp, call);
     Value::tensor(made(interp, call, None, Holder::NumPy).with_shape(shape))
 }
 
@@ -34,12 +34,19 @@ pub(crate) fn new_factory(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(made(interp, call, Some(&model), Holder::Framework).with_shape(shape))
 }
 
-/// The shape that the operand for it says; a scalar's when it was left out.
+/// The shape that the operand for it says.
 fn given_shape(interp: &Interp, call: &Invocation) -> Option<Shape> {
-    match given(call, Slot::Size) {
-        None => Some(Rc::from([])),
-        Some(size) => shape_of(interp, &size),
+    shape_of(interp, &given(call, Slot::Size)?)
+}
+
+/// The same of numbers that are drawn: where nothing says a shape, one is drawn for each number of the arguments.
+fn drawn_shape(interp: &Interp, call: &Invocation) -> Option<Shape> {
+    if given(call, Slot::Size).is_some() {
+        return given_shape(interp, call);
     }
+    let draws = call.api.params.iter().any(|param| param.name == "size" || param.kind == ParamKind::Star);
+    let numbers = call.values().all(|value| is_number(value) || matches!(value.bare(), Value::None));
+    (draws && numbers && !call.open).then(|| Rc::from([]))
 }
 
 fn shape_of(interp: &Interp, size: &Value) -> Option<Shape> {
@@ -91,6 +98,13 @@ pub(crate) fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
         return Value::tensor(blank);
     };
     match items.as_slice() {
+        [] if call.more.is_empty() && !call.open => {
+            Value::tensor(blank.with_shape(Some(Rc::from([Int::Known(0)]))))
+        }
+        [] => Value::tensor(blank),
+        // A shape is a tuple as any other, and says sizes, not numbers; so does a number of NumPy.
+        [Value::Tuple(_) | Value::Unknown] => Value::tensor(blank),
+        [Value::Tensor(tensor)] if tensor.rank().is_none_or(|rank| rank == 0) => Value::tensor(blank),
         [one] if one.as_int().is_none() => {
             let from = tensor_of(interp, one);
             let numbers = super::convert::with_dtype(&from, blank.dtype);
@@ -411,9 +425,8 @@ pub(crate) fn from_number(value: &Value) -> Tensor {
 /// Numbers in nested lists, as NumPy would read them. Lists of tensors are stacked.
 pub(crate) fn from_sequence(interp: &Interp, items: Sequence, reach: &mut NestingLimit) -> Tensor {
     match items {
-        Sequence::Exact(items) if items.is_empty() => {
-            Tensor { shape: Some(Rc::from([Int::Known(0)])), ..constant() }
-        }
+        // What is put into an empty list elsewhere is not always seen.
+        Sequence::Exact(items) if items.is_empty() => constant(),
         Sequence::Exact(items) => stacked(interp, &items, reach),
         Sequence::Any(any, len) => {
             let any = tensor_within(interp, &any, reach);

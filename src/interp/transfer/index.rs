@@ -41,6 +41,36 @@ pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, _place: Place)
     }
 }
 
+/// An index that the tensor surely does not have.
+pub enum Misplaced {
+    /// Behind the end of an axis.
+    Beyond { index: i64, axis: usize, size: i64 },
+    /// So many axes are chosen along, and there are fewer.
+    TooMany { indices: usize, rank: usize },
+}
+
+/// What of an index the tensor does not have.
+pub fn misplaced_index(interp: &Interp, tensor: &Tensor, index: &Value) -> Option<Misplaced> {
+    // Of tables and records the rank says little.
+    let shape = tensor.shape.as_ref().filter(|_| !tensor.is_array)?;
+    let parts = match index.bare() {
+        Value::Tuple(parts) => parts.to_vec(),
+        other => vec![other.clone()],
+    };
+    let indices: usize = items(interp, index)?.iter().map(Item::axes).sum();
+    if indices > shape.len() {
+        return Some(Misplaced::TooMany { indices, rank: shape.len() });
+    }
+    let parts = parts.iter().filter(|part| !matches!(part.bare(), Value::None));
+    let basic = |part: &&Value| matches!(part.bare(), Value::Int(_) | Value::Slice(_));
+    parts.take_while(basic).zip(shape.iter()).enumerate().find_map(|(axis, (part, size))| {
+        let Value::Int(Num { int: Int::Known(index), .. }) = part else { return None };
+        let Int::Known(size) = size else { return None };
+        let inside = if *index < 0 { index.checked_neg()? <= *size } else { index < size };
+        (!inside).then_some(Misplaced::Beyond { index: *index, axis, size: *size })
+    })
+}
+
 /// Whether an index only says which rows are taken: whatever one value says of the first axis, the classes along the last
 /// one stay together.
 fn picks_rows(tensor: &Tensor, index: &Value) -> bool {
@@ -229,7 +259,9 @@ pub fn slice_len(size: &Int, start: Option<&Int>, stop: Option<&Int>, step: Opti
         None => size.clone(),
         Some(stop) if stop == size => size.clone(),
         Some(stop) => match (from_front(stop, size), size) {
-            (Int::Known(stop), Int::Known(size)) => Int::Known(stop.min(*size)),
+            (stop, size) if stop.known().is_some() && size.known().is_some() => {
+                stop.of_numbers(size, |stop, size| Some(stop.min(size))).unwrap_or_default()
+            }
             // The end may lie behind the size.
             (_, _) if stop.known().is_none_or(|stop| stop >= 0) => return Int::Unknown,
             (stop, _) => stop,
@@ -244,11 +276,11 @@ pub fn slice_len(size: &Int, start: Option<&Int>, stop: Option<&Int>, step: Opti
 
 /// A bound counted from the front.
 fn from_front(bound: &Int, size: &Int) -> Int {
-    match (bound, size) {
-        (Int::Known(bound), Int::Known(size)) if *bound < 0 => Int::Known(size.saturating_add(*bound).max(0)),
-        (Int::Known(bound), _) if *bound < 0 => size.add(&Int::Known(*bound)),
-        _ => bound.clone(),
+    if bound.known().is_none_or(|bound| bound >= 0) {
+        return bound.clone();
     }
+    let counted = |bound: i64, size: i64| Some(size.saturating_add(bound).max(0));
+    bound.of_numbers(size, counted).unwrap_or_else(|| size.add(bound))
 }
 
 #[cfg(test)]

@@ -165,7 +165,9 @@ pub(crate) fn embedding(interp: &mut Interp, call: &Invocation) -> Value {
 /// `recurrent x hidden_size num_layers batch_first bidirectional kind`: of an LSTM the state is two tensors.
 pub(crate) fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
     let input = first(interp, call);
-    let shapes = input.shape.as_deref().and_then(|shape| {
+    // What is projected to another size has two.
+    let projected = named(call, "proj_size").is_some_and(|size| size.as_known_int() != Some(0));
+    let shapes = input.shape.as_deref().filter(|_| !projected).and_then(|shape| {
         let directions = match flag(param(call, Slot::Bidirectional)) {
             Some(both) => Int::Known(if both { 2 } else { 1 }),
             None => Int::Unknown,

@@ -8,6 +8,7 @@ mod batched;
 mod convert;
 mod elementwise;
 pub(super) mod factory;
+mod images;
 mod index;
 mod layers;
 mod ops;
@@ -19,10 +20,11 @@ mod tables;
 mod windows;
 
 pub use build::{device_named, device_of, dtype_of, ints_of};
-pub use index::{index, slice_len};
+pub use index::{Misplaced, index, misplaced_index, slice_len};
 pub use layers::{activation, activation_name, softmax_axis_size};
 pub use ops::{binary, compare, invert, negate};
 pub use ranges::range;
+pub use windows::exceeding_window;
 
 use super::{Interp, Invocation};
 use crate::apis::{Slot, Transfer};
@@ -121,6 +123,8 @@ functions! {
     GlobalPoolKeras => batched::global_pool,
     Grad => unknown,
     Gradients => |interp, call| interp.gradients(call),
+    ImageResized => images::resized,
+    ImageTensor => images::tensor,
     Index => index::select,
     InnerResult => |interp, call| interp.inner_result(call),
     Instance => |interp, call| interp.instance_made_elsewhere(call),

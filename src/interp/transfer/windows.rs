@@ -3,7 +3,7 @@
 use super::build::*;
 use super::dims::{Dims, div_ceil};
 use super::layers::{activated, int, layer, weighted};
-use crate::apis::Slot;
+use crate::apis::{Slot, Transfer};
 use crate::interp::{Interp, Invocation};
 use crate::values::*;
 
@@ -56,7 +56,12 @@ impl Window {
             (true, _) => div_ceil(&room, stride),
             (false, _) => room.div_floor(stride),
         };
-        steps.add(&Int::Known(1))
+        // A window that would begin behind the end is left out.
+        let behind = |steps: &Int| steps.mul(stride).sub(size).known().is_none_or(|over| over >= 0);
+        match round_up && behind(&steps) {
+            true => steps.known().map_or(Int::Unknown, |_| steps),
+            false => steps.add(&Int::Known(1)),
+        }
     }
 
     /// Whether there is no padding along an axis.
@@ -72,6 +77,26 @@ impl Window {
         let inner = steps.sub(&padding[axis].mul(&Int::Known(2))).add(&self.span(axis));
         inner.add(more)
     }
+}
+
+/// A window that is larger than what a call slides it over, padding included: the window, and the room for it.
+pub fn exceeding_window(interp: &Interp, call: &Invocation) -> Option<(Int, Int)> {
+    let (rank, input) = (quoted_rank(call)?, first(interp, call));
+    let (shape, pools) = (input.shape.as_ref()?, call.gives?.verb == Transfer::Pool);
+    let kernel = per_axis(interp, param(call, Slot::KernelSize), rank, &vec![Int::Unknown; rank]);
+    let stride = if pools { kernel } else { vec![Int::Known(1); rank] };
+    let dilation = if pools { named(call, "dilation") } else { param(call, Slot::Dilation) };
+    let window = Window::read(interp, call, rank, &stride).dilated(interp, dilation);
+    let Padding::Sizes(padding) = &window.padding else { return None };
+    if flag(named(call, "ceil_mode")) != Some(false) {
+        return None;
+    }
+    let first = shape.len().checked_sub(rank)?;
+    (0..rank).find_map(|axis| {
+        let room = shape[first + axis].add(&padding[axis].mul(&Int::Known(2)));
+        let span = window.span(axis);
+        room.sub(&span).known().is_some_and(|left| left < 0).then_some((span, room))
+    })
 }
 
 /// One size for each spatial axis: given for all at once, one by one, or by default.
@@ -129,9 +154,18 @@ pub(crate) fn conv_keras(interp: &mut Interp, call: &Invocation) -> Value {
     activated(call, named(call, "activation"), value)
 }
 
+/// Whether the axes are as a layer has them that is told nothing.
+fn has_usual_axes(call: &Invocation) -> bool {
+    named(call, "data_format").is_none_or(|format| format.as_str() == Some("channels_last"))
+}
+
 fn convolved(interp: &Interp, call: &Invocation, rank: usize, last: bool, window: Window) -> Value {
     let channels = int(call, Slot::OutChannels).unwrap_or_default();
+    let usual = !last || has_usual_axes(call);
     weighted(interp, call, |shape| {
+        if !usual {
+            return None;
+        }
         let size = |axis: usize, size: &Int| window.positions(axis, size, false);
         spatial(shape, rank, last, Some(channels), size)
     })
@@ -165,7 +199,11 @@ fn pooled(interp: &Interp, call: &Invocation, last: bool) -> Value {
     let kernel = per_axis(interp, param(call, Slot::KernelSize), rank, &vec![Int::Unknown; rank]);
     let window = Window::read(interp, call, rank, &kernel).dilated(interp, named(call, "dilation"));
     let round_up = flag(named(call, "ceil_mode"));
+    let usual = !last || has_usual_axes(call);
     let pooled = layer(interp, call, |shape| {
+        if !usual {
+            return None;
+        }
         let size = |axis: usize, size: &Int| match round_up {
             Some(false) => window.positions(axis, size, false),
             // With padding the last window may lie in it altogether, and is left out.

@@ -1,0 +1,27 @@
+//! What a call needs of the shapes that it is given: where they do not fit, the framework raises an error.
+
+use super::words::vocabulary;
+
+vocabulary! {
+    /// What has to hold of shapes and sizes, sorted by name.
+    Need "need"
+    classes {}
+    Axes "axes" (X; Dims) "each axis of x once, in any order";
+    Axis "axis" (X Dim) "the axis, or each of these, is one of x";
+    Broadcast "broadcast" (X Y; Y) "sizes are the same, or one of them is 1, from the last axis on";
+    Channels "channels" (X N Rank) "x is [N, C, …] or [C, …] with so many spatial axes, and C is n";
+    Count "count" (X; Sizes) "the sizes, of which one may be -1, hold as many numbers as x";
+    Expand "expand" (X; Sizes) "an axis of x is 1, or as long as it is to be";
+    Features "features" (X N) "the second size of x is n";
+    Join "join" (Tensors Dim) "all have the same sizes but along the axis";
+    Last "last" (X N) "the last size of x is n";
+    Multiple "multiple" (N P) "n is a multiple of p";
+    Product "product" (X Y) "the last size of x is the last but one of y, and the axes before them broadcast";
+    Rank "rank" (X; Rank) "x has so many axes, or one of these numbers";
+    Stack "stack" (Tensors) "all have the same sizes";
+    State "state" (X Inputs HiddenSize NumLayers Bidirectional BatchFirst)
+        "x, or each of a pair, is [layers and directions, batch, hidden size] for such inputs";
+    Trailing "trailing" (X Shape) "the last sizes of x are these";
+    Weight "weight" (X Weight) "the last size of x is the last of the weight";
+    Window "window" (X) "the window that the transfer slides over x is no larger than x and its padding";
+}

@@ -1,0 +1,293 @@
+//! Follows the shapes that calls, operators and losses are given, and writes down those that do not fit. Silent is
+//! what runs in a `try`, where an error is expected, and what is one of several models.
+
+use super::faults::Fault;
+use super::needs::{Broken, broadcast, broken, product};
+use crate::apis::Need;
+use crate::interp::transfer::{Misplaced, misplaced_index};
+use crate::interp::{
+    AttributeWrite, Checker, ForwardCall, Indexed, Interp, Invocation, LossCall, Operation, Operator,
+    StackedLayer, Tried,
+};
+use crate::report::{Confidence, Place};
+use crate::syntax::{BinaryOp, ExprId};
+use crate::values::{ClassRef, ContextKind, Note, ObjId, Tensor, Value};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use ustr::Ustr;
+
+pub(super) static CHECKER: Checker = Checker {
+    on_arguments: Some(make),
+    on_attribute_write: Some(rewrite),
+    on_call: Some(call),
+    on_forward: Some(open),
+    on_forward_end: Some(close),
+    on_index: Some(index),
+    on_layer_call: Some(enter_layer),
+    on_layer_end: Some(leave_layer),
+    on_loss: Some(meet_target),
+    on_operation: Some(operate),
+    on_stacked_layer: Some(stacked),
+    on_try_end: Some(tried),
+    ..Checker::SILENT
+};
+
+/// Shapes that do not fit met here.
+pub(super) struct Misfit {
+    pub fault: Fault,
+    /// What was called.
+    pub what: Subject,
+    /// What arrived, and what it met.
+    pub input: Rc<Tensor>,
+    pub other: Option<Rc<Tensor>>,
+    /// The argument of the layer's constructor that says something else.
+    pub argument: Option<Ustr>,
+    /// It is on a way that is not known to be taken.
+    pub undecided: bool,
+    /// An error is provided for.
+    pub excused: Cell<bool>,
+}
+
+/// What was given shapes that it does not take.
+#[derive(Clone)]
+pub(super) enum Subject {
+    /// A layer, as `Linear(400, 120)`, and where it was made.
+    Layer {
+        written: Rc<str>,
+        made: Place,
+    },
+    /// A function or class, by its qualified name.
+    Function(Ustr),
+    Operator(&'static str),
+    Index,
+}
+
+/// The layers whose own computation runs, innermost last.
+#[derive(Default)]
+struct Layers(Vec<ObjId>);
+
+/// How many undecided ways were open where the outermost forwards that run began.
+#[derive(Default)]
+struct Forwards(Vec<usize>);
+
+/// The parameters of a layer were replaced, so that its arguments no longer say what it takes.
+const REPLACED: Note = Note::new("replaced parameters");
+
+fn open(cx: &mut Interp<'_>, _forward: &ForwardCall<'_>) {
+    let arms = cx.undecided_arms();
+    cx.remember(|all: &mut Forwards| all.0.push(arms));
+}
+
+fn close(cx: &mut Interp<'_>, _output: &RefCell<Value>) {
+    cx.remember(|all: &mut Forwards| {
+        all.0.pop();
+    });
+}
+
+fn enter_layer(cx: &mut Interp<'_>, layer: ObjId) {
+    cx.remember(|all: &mut Layers| all.0.push(layer));
+}
+
+fn leave_layer(cx: &mut Interp<'_>, _layer: ObjId) {
+    cx.remember(|all: &mut Layers| {
+        all.0.pop();
+    });
+}
+
+/// `layer.weight = …`, `layer.weight.data = …`
+fn rewrite(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
+    match write.receiver.bare() {
+        Value::Params(params) => {
+            let owners: Vec<ObjId> = params.owners.iter().collect();
+            owners.into_iter().for_each(|owner| cx.heap.note(owner, REPLACED, Value::None));
+        }
+        Value::Obj(layer) => {
+            let ClassRef::Api(class) = cx.heap.get(*layer).class else { return };
+            let class = cx.apis.class(class).and_then(|api| api.class.as_ref());
+            if class.is_some_and(|class| class.parameters.iter().any(|own| own.name == write.name)) {
+                cx.heap.note(*layer, REPLACED, Value::None);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn call(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    if call.api.needs.is_empty() {
+        return;
+    }
+    let layer = cx.remember(|all: &mut Layers| all.0.last().copied());
+    let replaced = |layer: ObjId| {
+        let here = cx.heap.get(layer);
+        here.noted(REPLACED).is_some() || here.module().is_some_and(|module| module.refilled)
+    };
+    if layer.is_some_and(replaced) {
+        return;
+    }
+    let Some(found) = call.api.needs.iter().find_map(|need| broken(cx, need, call)) else { return };
+    let sure = layer.map_or(Confidence::High, |layer| cx.heap.get(layer).confidence);
+    let what = match layer {
+        Some(layer) => Subject::Layer { written: written(cx, layer), made: cx.heap.get(layer).site },
+        None => Subject::Function(call.api.name),
+    };
+    observe(cx, call.place, what, found, sure);
+}
+
+/// A layer as its constructor was called: the arguments that it has to be given.
+fn written(cx: &Interp<'_>, layer: ObjId) -> Rc<str> {
+    let here = cx.heap.get(layer);
+    let ClassRef::Api(class) = here.class else { return cx.class_name(layer) };
+    let params = cx.apis.class(class).map_or(&[][..], |api| &api.params);
+    let required = params.iter().take_while(|param| param.default.is_none());
+    let numbers: Vec<String> = required
+        .map_while(|param| cx.heap.attr(layer, param.name)?.as_known_int())
+        .map(|number| number.to_string())
+        .collect();
+    let name = class.as_str().rsplit('.').next().unwrap_or_default();
+    Rc::from(if numbers.is_empty() { name.to_owned() } else { format!("{name}({})", numbers.join(", ")) })
+}
+
+/// Numbers that a constructor holds against each other.
+fn make(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    for need in call.api.needs.iter().filter(|need| need.verb == Need::Multiple) {
+        let int = |index: usize| {
+            let value = call.value_of(need.args.get(index)?);
+            value.as_int().filter(|int| !int.is_given())?.known()
+        };
+        let (Some(number), Some(of)) = (int(0), int(1)) else { continue };
+        if of > 0 && number % of != 0 {
+            let fault = Fault::Multiple { number, of };
+            let found = Broken { fault, input: Rc::default(), other: None, argument: None };
+            return observe(cx, call.place, Subject::Function(call.api.name), found, Confidence::High);
+        }
+    }
+}
+
+fn operate(cx: &mut Interp<'_>, operation: &Operation<'_>) {
+    let (left, right) = (operation.left, operation.right);
+    let (Some(a), Some(b)) = (&left.shape, &right.shape) else { return };
+    let (fault, symbol) = match operation.operator {
+        Operator::Binary(BinaryOp::MatMul) => (product(a, b), "@"),
+        Operator::Binary(op) => (broadcast(a, b), sign(op)),
+        // Arrays that do not fit are unequal.
+        Operator::Compare if left.is_array || right.is_array => return,
+        Operator::Compare => (broadcast(a, b), "=="),
+    };
+    let Some(fault) = fault else { return };
+    let found = Broken { fault, input: left.clone(), other: Some(right.clone()), argument: None };
+    observe(cx, operation.place, Subject::Operator(symbol), found, Confidence::High);
+}
+
+fn sign(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Add => "+",
+        BinaryOp::Sub => "-",
+        BinaryOp::Mul => "*",
+        BinaryOp::Div => "/",
+        _ => "this operation",
+    }
+}
+
+fn meet_target(cx: &mut Interp<'_>, loss: &LossCall<'_>) {
+    let (Some(spec), Some(input), Some(target)) =
+        (&loss.call.api.loss, loss.input.as_tensor(), loss.target.as_tensor())
+    else {
+        return;
+    };
+    let Some(fault) = super::losses::broken(spec, input, target) else { return };
+    let found = Broken { fault, input: input.clone(), other: Some(target.clone()), argument: None };
+    observe(cx, loss.call.place, Subject::Function(loss.call.api.name), found, Confidence::High);
+}
+
+fn index(cx: &mut Interp<'_>, indexed: &Indexed<'_>) {
+    let fault = match misplaced_index(cx, indexed.tensor, indexed.index) {
+        Some(Misplaced::Beyond { index, axis, size }) => Fault::Bounds { index, axis, size },
+        Some(Misplaced::TooMany { indices, rank }) => Fault::Indices { indices, rank },
+        None => return,
+    };
+    let found = Broken { fault, input: indexed.tensor.clone(), other: None, argument: None };
+    observe(cx, indexed.place, Subject::Index, found, Confidence::High);
+}
+
+/// Only what is sure is written down: a guess at what a name stands for, one of several models, and a way of a model
+/// that nobody knows to be taken may never see such shapes.
+fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: Broken, sure: Confidence) {
+    let tensors = [Some(&found.input), found.other.as_ref()];
+    let sure = tensors.into_iter().flatten().fold(sure, |sure, tensor| sure.min(tensor.confidence));
+    let began = cx.remember(|all: &mut Forwards| all.0.first().copied());
+    let doubtful = began.is_some_and(|arms| cx.undecided_arms() > arms);
+    if sure < Confidence::High || is_provided_for(cx) || doubtful {
+        return;
+    }
+    let Broken { fault, input, other, argument } = found;
+    let confidence = match fault {
+        Fault::Rows { .. } => Confidence::Medium,
+        _ => Confidence::High,
+    };
+    let undecided = cx.undecided_arms() > 0;
+    let misfit = Misfit { fault, what, input, other, argument, undecided, excused: Cell::new(false) };
+    cx.observe(place, misfit, confidence);
+}
+
+/// An error is expected, or one of several models runs, which the script may choose by what it gives them.
+fn is_provided_for(cx: &Interp<'_>) -> bool {
+    let doubtful =
+        |context: &ContextKind| matches!(context, ContextKind::Failing | ContextKind::OneOfSeveral);
+    cx.contexts().iter().any(doubtful)
+}
+
+/// A layer of a stack is shown where it is put there.
+fn stacked(cx: &mut Interp<'_>, layer: &StackedLayer) {
+    for seen in cx.observed_since_mut(layer.began) {
+        if seen.is::<Misfit>() && seen.at.place == layer.called {
+            seen.at.place = layer.made;
+        }
+    }
+}
+
+/// Who hears of errors in operations provides for them.
+fn tried(cx: &mut Interp<'_>, tried: &Tried<'_>) {
+    let seen = cx.observed_since(tried.began).iter().filter_map(|seen| seen.get::<Misfit>());
+    if seen.clone().next().is_none() {
+        return;
+    }
+    let exceptions: Vec<Option<ExprId>> = tried.handlers.iter().map(|handler| handler.exception).collect();
+    if exceptions.into_iter().any(|exception| hears(cx, exception)) {
+        let seen = cx.observed_since(tried.began).iter().filter_map(|seen| seen.get::<Misfit>());
+        seen.for_each(|misfit| misfit.excused.set(true));
+    }
+}
+
+/// Exceptions that no operation on tensors raises.
+const OTHER: [&str; 14] = [
+    "EOFError",
+    "FileExistsError",
+    "FileNotFoundError",
+    "IOError",
+    "ImportError",
+    "KeyError",
+    "KeyboardInterrupt",
+    "ModuleNotFoundError",
+    "NameError",
+    "OSError",
+    "PermissionError",
+    "StopIteration",
+    "SystemExit",
+    "TimeoutError",
+];
+
+fn hears(cx: &mut Interp<'_>, exception: Option<ExprId>) -> bool {
+    let Some(exception) = exception else { return true };
+    let is_other = |value: &Value| matches!(value, Value::Builtin(name) if OTHER.contains(&name.as_str()));
+    match cx.eval(exception) {
+        Value::Tuple(items) => !items.iter().all(is_other),
+        value => !is_other(&value),
+    }
+}
+
+impl Misfit {
+    /// A tensor of which something is to be told.
+    pub(super) fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        std::iter::once(&*self.input).chain(self.other.as_deref())
+    }
+}

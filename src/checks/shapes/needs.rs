@@ -1,0 +1,288 @@
+//! Holds what the tables say that a call needs against the shapes that it is given. Only what is surely unequal is a
+//! fault: sizes that the user may change, and sizes that nobody knows, fit.
+
+use super::faults::Fault;
+use crate::apis::{Apply, Need};
+use crate::interp::transfer::build::{Sequence, ints_of, known_ints, named, sequence};
+use crate::interp::transfer::{dims, exceeding_window};
+use crate::interp::{Interp, Invocation};
+use crate::values::{Int, Shape, Tensor, Value};
+use std::rc::Rc;
+
+/// What was found wrong, and the operands that it is about: what arrived, and what it met.
+pub(super) struct Broken {
+    pub fault: Fault,
+    pub input: Rc<Tensor>,
+    pub other: Option<Rc<Tensor>>,
+    /// The argument of the constructor that says something else.
+    pub argument: Option<ustr::Ustr>,
+}
+
+/// An application of a need to the operands of a call.
+struct Applied<'a, 'p> {
+    cx: &'a Interp<'p>,
+    need: &'a Apply<Need>,
+    call: &'a Invocation<'a>,
+}
+
+/// The need of a call that is surely not met.
+pub(super) fn broken(cx: &Interp<'_>, need: &Apply<Need>, call: &Invocation<'_>) -> Option<Broken> {
+    Applied { cx, need, call }.broken()
+}
+
+impl Applied<'_, '_> {
+    fn value(&self, index: usize) -> Value {
+        self.need.args.get(index).map_or(Value::None, |operand| self.call.value_of(operand))
+    }
+
+    fn tensor(&self, index: usize) -> Option<Rc<Tensor>> {
+        self.value(index).as_tensor().cloned()
+    }
+
+    fn shape(&self, index: usize) -> Option<Shape> {
+        self.tensor(index)?.shape.clone()
+    }
+
+    fn int(&self, index: usize) -> Option<Int> {
+        self.value(index).as_int().cloned()
+    }
+
+    /// The numbers that an operand and those after it say.
+    fn ints(&self, index: usize) -> Option<Vec<Int>> {
+        let mut all = Vec::new();
+        for index in index..self.need.args.len() {
+            let value = self.value(index);
+            if !matches!(value.bare(), Value::None) {
+                all.extend(ints_of(self.cx, &value)?);
+            }
+        }
+        Some(all)
+    }
+
+    /// The name of an operand that is a parameter.
+    fn name(&self, index: usize) -> Option<ustr::Ustr> {
+        match self.need.args.get(index)? {
+            crate::apis::Operand::Param(name) => Some(*name),
+            crate::apis::Operand::Literal(_) => None,
+        }
+    }
+
+    fn broken(&self) -> Option<Broken> {
+        let of_input = |fault: Option<Fault>| {
+            Some(Broken { fault: fault?, input: self.tensor(0)?, other: None, argument: None })
+        };
+        match self.need.verb {
+            Need::Last => self.sized(self.tensor(0)?.last_size()?, "features"),
+            Need::Features => self.sized(self.shape(0)?.get(1)?.clone(), "channels"),
+            Need::Channels => self.channels(),
+            Need::Rank => of_input(self.rank()),
+            Need::Trailing => of_input(self.trailing()),
+            Need::State => self.state(),
+            Need::Count => of_input(self.count()),
+            Need::Expand => of_input(self.expand()),
+            Need::Axis => of_input(self.axis()),
+            Need::Axes => of_input(self.axes()),
+            Need::Window => of_input(self.window()),
+            Need::Product => self.product(),
+            Need::Weight => self.weight(),
+            Need::Broadcast => self.broadcast(),
+            Need::Join => self.join(false),
+            Need::Stack => self.join(true),
+            // Of numbers only: held where something is made of them.
+            Need::Multiple => None,
+        }
+    }
+
+    fn sized(&self, gets: Int, unit: &'static str) -> Option<Broken> {
+        let wants = self.int(1)?;
+        gets.surely_differs(&wants).then_some(())?;
+        let fault = Fault::Size { gets, wants, unit };
+        Some(Broken { fault, input: self.tensor(0)?, other: None, argument: self.name(1) })
+    }
+
+    fn channels(&self) -> Option<Broken> {
+        let (shape, rank) = (self.shape(0)?, usize::try_from(self.int(2)?.known()?).ok()?);
+        if !(rank + 1..=rank + 2).contains(&shape.len()) {
+            let fault = Fault::Rank { gets: shape.len(), wants: vec![rank + 1, rank + 2] };
+            return Some(Broken { fault, input: self.tensor(0)?, other: None, argument: None });
+        }
+        self.sized(shape[shape.len() - rank - 1].clone(), "channels")
+    }
+
+    fn rank(&self) -> Option<Fault> {
+        let gets = self.shape(0)?.len();
+        let wants: Vec<usize> =
+            self.ints(1)?.iter().filter_map(|rank| usize::try_from(rank.known()?).ok()).collect();
+        (!wants.contains(&gets)).then_some(Fault::Rank { gets, wants })
+    }
+
+    fn trailing(&self) -> Option<Fault> {
+        let (shape, wants) = (self.shape(0)?, self.ints(1)?);
+        let fits = shape.len().checked_sub(wants.len()).is_some_and(|first| {
+            shape[first..].iter().zip(&wants).all(|(gets, wants)| !gets.surely_differs(wants))
+        });
+        (!fits && !wants.is_empty()).then_some(Fault::Trailing { wants })
+    }
+
+    fn count(&self) -> Option<Fault> {
+        let tensor = self.tensor(0)?;
+        let (shape, wanted) = (tensor.shape.clone()?, self.ints(1)?);
+        if wanted.is_empty() || wanted.iter().any(Int::is_given) {
+            return None;
+        }
+        let open = wanted.iter().filter(|size| size.known() == Some(-1)).count();
+        let rest = wanted.iter().filter(|size| size.known() != Some(-1));
+        let (old, new) = dims::without_common(&shape, rest);
+        let (old, new) = (crate::values::int::product(&old), crate::values::int::product(&new));
+        let wrong = match open {
+            0 => old.surely_differs(&new),
+            1 if !old.is_given() && !new.is_given() => old.modulo(&new).known().is_some_and(|rest| rest != 0),
+            _ => false,
+        };
+        if wrong {
+            return Some(Fault::Count { wanted });
+        }
+        rows(&shape, &wanted)
+    }
+
+    fn expand(&self) -> Option<Fault> {
+        let (shape, wanted) = (self.shape(0)?, self.ints(1)?);
+        let Some(new) = wanted.len().checked_sub(shape.len()) else {
+            return (!wanted.is_empty()).then_some(Fault::Count { wanted });
+        };
+        let refuses = |(old, wanted): (&Int, &Int)| {
+            wanted.known() != Some(-1) && *old != Int::Known(1) && both_known(old, wanted) && old != wanted
+        };
+        shape.iter().zip(&wanted[new..]).any(refuses).then_some(Fault::Count { wanted })
+    }
+
+    fn axis(&self) -> Option<Fault> {
+        let rank = self.shape(0)?.len();
+        let value = self.value(1);
+        if matches!(value.bare(), Value::None | Value::Tensor(_)) {
+            return None;
+        }
+        let axes = known_ints(self.cx, &value)?;
+        // A single number has an axis 0, too.
+        let most = rank.max(1);
+        let missing = |axis: &&i64| dims::normalise_dim(**axis, most).is_none();
+        let given = ints_of(self.cx, &value)?.iter().any(Int::is_given);
+        axes.iter().find(missing).filter(|_| !given).map(|axis| Fault::Axis { axis: *axis, rank })
+    }
+
+    fn axes(&self) -> Option<Fault> {
+        let (rank, axes) = (self.shape(0)?.len(), self.ints(1)?);
+        (!axes.is_empty() && axes.len() != rank).then_some(Fault::Axes { gets: axes.len(), rank })
+    }
+
+    fn window(&self) -> Option<Fault> {
+        let (window, room) = exceeding_window(self.cx, self.call)?;
+        (!window.is_given() && !room.is_given()).then_some(Fault::Window { window, room })
+    }
+
+    /// The state that a recurrent layer starts from: one tensor, or two of one shape.
+    fn state(&self) -> Option<Broken> {
+        let states: Vec<Rc<Tensor>> = match self.value(0).bare() {
+            Value::Tuple(items) => items.iter().filter_map(|item| item.as_tensor().cloned()).collect(),
+            other => other.as_tensor().cloned().into_iter().collect(),
+        };
+        let (inputs, both) = (self.shape(1)?, self.value(4).as_bool()?);
+        let layers = self.int(3)?.mul(&Int::Known(if both { 2 } else { 1 }));
+        let batch = match (&*inputs, self.value(5).as_bool()?) {
+            ([_, _], _) => None,
+            ([batch, _, _], true) | ([_, batch, _], false) => Some(batch.clone()),
+            _ => return None,
+        };
+        let wants: Vec<Int> = [Some(layers), batch, Some(self.int(2)?)].into_iter().flatten().collect();
+        // Projected, one of them has another size.
+        let projected = named(self.call, "proj_size").is_some_and(|size| size.as_known_int() != Some(0));
+        let differs = |gets: &Shape| {
+            gets.len() != wants.len() || gets.iter().zip(&wants).any(|(a, b)| a.surely_differs(b))
+        };
+        let wrong = states.into_iter().find(|state| state.shape.as_ref().is_some_and(differs))?;
+        let fault = Fault::State { gets: wrong.shape.clone()?, wants };
+        (!projected).then_some(Broken { fault, input: wrong, other: self.tensor(1), argument: None })
+    }
+
+    fn product(&self) -> Option<Broken> {
+        let (x, y) = (self.tensor(0)?, self.tensor(1)?);
+        let fault = product(x.shape.as_ref()?, y.shape.as_ref()?)?;
+        Some(Broken { fault, input: x, other: Some(y), argument: None })
+    }
+
+    fn weight(&self) -> Option<Broken> {
+        let (x, weight) = (self.tensor(0)?, self.tensor(1)?);
+        let (gets, wants) = (x.last_size()?, weight.shape.as_ref()?.last()?.clone());
+        gets.surely_differs(&wants).then_some(())?;
+        let fault = Fault::Size { gets, wants, unit: "features" };
+        Some(Broken { fault, input: x, other: Some(weight), argument: None })
+    }
+
+    fn broadcast(&self) -> Option<Broken> {
+        let all: Vec<Rc<Tensor>> = (0..self.need.args.len()).filter_map(|index| self.tensor(index)).collect();
+        let (x, y) = (all.first()?, all.get(1)?);
+        let fault = broadcast(x.shape.as_ref()?, y.shape.as_ref()?)?;
+        Some(Broken { fault, input: x.clone(), other: Some(y.clone()), argument: None })
+    }
+
+    fn join(&self, stacks: bool) -> Option<Broken> {
+        let Some(Sequence::Exact(items)) = sequence(self.cx, &self.value(0)) else { return None };
+        let axis = if stacks { None } else { Some(self.value(1).as_known_int()?) };
+        let tensors: Vec<&Rc<Tensor>> = items.iter().filter_map(Value::as_tensor).collect();
+        // Of old an empty vector may be joined with anything.
+        let counts = |tensor: &&&Rc<Tensor>| stacks || tensor.rank() != Some(1) || !has_no_numbers(tensor);
+        let mut shaped = tensors.iter().filter(counts).filter(|tensor| tensor.shape.is_some());
+        let first = *shaped.next()?;
+        shaped.find_map(|other| {
+            let fault = join(first.shape.as_ref()?, other.shape.as_ref()?, axis)?;
+            Some(Broken { fault, input: first.clone(), other: Some((*other).clone()), argument: None })
+        })
+    }
+}
+
+fn has_no_numbers(tensor: &Tensor) -> bool {
+    tensor.shape.as_deref().is_some_and(|shape| shape.iter().any(|size| size.known().is_none_or(|n| n <= 0)))
+}
+
+fn both_known(a: &Int, b: &Int) -> bool {
+    matches!((a, b), (Int::Known(_), Int::Known(_)))
+}
+
+/// `x.view(-1, 400)` of samples of 576 numbers: where it does not fail it mixes samples.
+fn rows(shape: &[Int], wanted: &[Int]) -> Option<Fault> {
+    let ([Int::Known(-1), Int::Known(row)], [batch, rest @ ..]) = (wanted, shape) else { return None };
+    let Int::Known(sample) = crate::values::int::product(rest) else { return None };
+    let fits = *row <= 0 || sample <= 0 || sample % row == 0 || row % sample == 0;
+    // Of a known batch it is known whether it fails.
+    (rest.len() >= 2 && !fits && !matches!(batch, Int::Known(_))).then_some(Fault::Rows { sample, row: *row })
+}
+
+/// Whether two shapes cannot be factors of a matrix product.
+pub(super) fn product(a: &Shape, b: &Shape) -> Option<Fault> {
+    let (gets, wants) = (a.last()?, if b.len() == 1 { &b[0] } else { b.get(b.len().checked_sub(2)?)? });
+    if gets.surely_differs(wants) {
+        let (gets, wants) = (gets.clone(), wants.clone());
+        return Some(Fault::Product { left: a.clone(), right: b.clone(), gets, wants });
+    }
+    let (Some(m), Some(n)) = (a.len().checked_sub(2), b.len().checked_sub(2)) else { return None };
+    broadcast(&Rc::from(&a[..m]), &Rc::from(&b[..n]))
+}
+
+/// Whether two shapes cannot meet number by number.
+pub(super) fn broadcast(a: &Shape, b: &Shape) -> Option<Fault> {
+    let rank = a.len().max(b.len());
+    let at = |shape: &Shape, axis: usize| (axis + shape.len()).checked_sub(rank).map(|at| shape[at].clone());
+    (0..rank).rev().find_map(|axis| {
+        let (gets, wants) = (at(a, axis)?, at(b, axis)?);
+        let one = |size: &Int| *size == Int::Known(1);
+        let refused = both_known(&gets, &wants) && gets != wants && !one(&gets) && !one(&wants);
+        refused.then(|| Fault::Broadcast { left: a.clone(), right: b.clone(), axis, gets, wants })
+    })
+}
+
+fn join(a: &Shape, b: &Shape, axis: Option<i64>) -> Option<Fault> {
+    let along = axis.and_then(|axis| dims::normalise_dim(axis, a.len()));
+    let apart =
+        a.len() != b.len() || (0..a.len()).any(|at| Some(at) != along && a[at].surely_differs(&b[at]));
+    apart.then(|| Fault::Join { left: a.clone(), right: b.clone(), axis: along })
+}

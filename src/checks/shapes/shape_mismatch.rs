@@ -1,0 +1,314 @@
+//! Shapes that an operation does not take.
+
+use super::faults::Fault;
+use super::misfits::{Misfit, Subject};
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Places, Script};
+use crate::names::guards;
+use crate::report::{Cause, Diagnostic, Fix, Place, Severity, Span, units};
+use crate::syntax::{Expr, ExprId, ExprKind, StmtKind, Tree};
+use crate::trace::At;
+use crate::values::{Int, Shape, Tensor};
+use std::fmt::Write as _;
+
+pub(super) static RULE: Rule = Rule {
+    id: "shape-mismatch",
+    summary: "an operation gets a shape that it does not take",
+    group: Group::Numerics,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("shape-mismatch"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    let mut seen = Places::default();
+    for (at, misfit) in script.observed::<Misfit>() {
+        let asked = || misfit.undecided && is_asked_about(script, at.place);
+        if misfit.excused.get() || is_guarded(script, at.place) || asked() || !seen.insert(at.place) {
+            continue;
+        }
+        let words = Words { script, misfit };
+        let mut finding = script.finding(RULE.id, RULE.severity, at, words.message());
+        finding = words.origins(finding, at);
+        if let Some(note) = words.note() {
+            finding = finding.note(note);
+        }
+        if let Fault::Indices { rank: 0, .. } = misfit.fault {
+            // One a file: scripts of old read their losses so throughout.
+            let path = script.project.source(at.place.file).shown_path();
+            let what = format!("an index into a single number in {path}");
+            finding = finding.cause(Cause { what, boundary: None });
+        }
+        let fix = words.fix();
+        out.push(finding.fix(fix).note("this ends the run with an error").help(words.help()), at);
+    }
+}
+
+/// A check of versions, or of what there is, decides whether it runs.
+fn is_guarded(script: &Script, place: Place) -> bool {
+    guards(&script.project.module(place.file).tree).iter().any(|guard| guard.contains(place.span))
+}
+
+/// A misfit in words.
+struct Words<'s, 'a> {
+    script: &'s Script<'a>,
+    misfit: &'s Misfit,
+}
+
+impl Words<'_, '_> {
+    fn size(&self, size: &Int) -> String {
+        let name = |symbol: crate::values::Symbol| {
+            let names = &self.script.rehearsal.symbols;
+            names.get(symbol.0 as usize).map_or_else(|| "?".to_owned(), ToString::to_string)
+        };
+        size.written(name).unwrap_or_else(|| "?".to_owned())
+    }
+
+    fn sizes(&self, sizes: &[Int]) -> String {
+        format!("[{}]", sizes.iter().map(|size| self.size(size)).collect::<Vec<_>>().join(", "))
+    }
+
+    fn shape(&self, shape: Option<&Shape>) -> String {
+        shape.map_or_else(|| "[…]".to_owned(), |shape| self.sizes(shape))
+    }
+
+    fn subject(&self) -> String {
+        match &self.misfit.what {
+            Subject::Layer { written, .. } => format!("`{written}`"),
+            Subject::Function(name) => {
+                format!("`{}`", name.as_str().rsplit('.').next().unwrap_or_default())
+            }
+            Subject::Operator(sign) if sign.len() > 2 => (*sign).to_owned(),
+            Subject::Operator(sign) => format!("`{sign}`"),
+            Subject::Index => "this index".to_owned(),
+        }
+    }
+
+    fn message(&self) -> String {
+        let what = self.subject();
+        let input = self.shape(self.misfit.input.shape.as_ref());
+        match &self.misfit.fault {
+            Fault::Size { gets, unit, .. } => format!("{what} gets {} {unit}", self.size(gets)),
+            Fault::Rank { gets, wants } => {
+                let wants: Vec<String> = wants.iter().map(ToString::to_string).collect();
+                format!("{what} gets a shape of {gets} axes, {input}, and takes {}", wants.join(" or "))
+            }
+            Fault::Trailing { wants } => {
+                format!("{what} gets {input}, which does not end in {}", self.sizes(wants))
+            }
+            Fault::Product { left, right, .. } => {
+                format!("{what} gets {} and {}, which have no product", self.sizes(left), self.sizes(right))
+            }
+            Fault::Count { wanted } => format!("{what} makes {} of {input}", self.sizes(wanted)),
+            Fault::Rows { sample, row } => {
+                let (sample, row) = (units::count(*sample), units::count(*row));
+                format!("{what} cuts samples of {sample} numbers into rows of {row}")
+            }
+            Fault::Broadcast { left, right, .. } => {
+                format!("{what} gets {} and {}, which do not broadcast", self.sizes(left), self.sizes(right))
+            }
+            Fault::Join { left, right, .. } => {
+                format!("{what} gets {} and {}", self.sizes(left), self.sizes(right))
+            }
+            Fault::Axis { axis, rank } => {
+                format!("{what} is along axis {axis} of a shape of {rank} axes, {input}")
+            }
+            Fault::Axes { gets, rank } => format!("{what} gets {gets} axes for a shape of {rank}, {input}"),
+            Fault::Multiple { number, of } => {
+                format!("{what} gets {number}, which is not a multiple of {of}")
+            }
+            Fault::Window { window, room } => {
+                format!(
+                    "the window of {what} is {} wide, and there is room for {}",
+                    self.size(window),
+                    self.size(room)
+                )
+            }
+            Fault::Indices { rank: 0, .. } => "this index is into a single number".to_owned(),
+            Fault::Indices { indices, rank } => {
+                format!("{indices} indices into a shape of {rank} axes, {input}")
+            }
+            Fault::Bounds { index, size, .. } => format!("index {index} is beyond a size of {size}"),
+            Fault::State { gets, wants } => {
+                format!(
+                    "{what} starts from a state of shape {}, and not {}",
+                    self.sizes(gets),
+                    self.sizes(wants)
+                )
+            }
+            Fault::Classes { target, .. } | Fault::Pairs { target } => {
+                format!(
+                    "this loss gets predictions of shape {input} and targets of shape {}",
+                    self.sizes(target)
+                )
+            }
+        }
+    }
+
+    /// The error that the framework raises, as far as the sizes are known.
+    fn note(&self) -> Option<String> {
+        match &self.misfit.fault {
+            Fault::Size { gets, wants, unit } => Some(format!(
+                "its weights are for {} {unit}, and {} arrive",
+                self.size(wants),
+                self.size(gets)
+            )),
+            Fault::Product { gets, wants, .. } => Some(format!(
+                "the inner sizes, {} and {}, have to be the same",
+                self.size(gets),
+                self.size(wants)
+            )),
+            Fault::Broadcast { gets, wants, .. } => Some(format!(
+                "{} and {} meet number by number, and neither is 1",
+                self.size(gets),
+                self.size(wants)
+            )),
+            Fault::Rows { sample, row } => Some(format!(
+                "with a batch for which {sample}·batch is a multiple of {row} samples are mixed, with any other it fails"
+            )),
+            _ => None,
+        }
+    }
+
+    fn help(&self) -> String {
+        match &self.misfit.fault {
+            Fault::Size { unit: "channels", .. } if self.has_channels_last() => {
+                "the channels come last here: bring them to the front with `permute(0, 3, 1, 2)`".to_owned()
+            }
+            Fault::Size { gets, .. } => match self.misfit.argument {
+                Some(argument) => {
+                    format!("make `{argument}` {}, or change what comes before", self.size(gets))
+                }
+                None => "give both the same size".to_owned(),
+            },
+            Fault::Rank { .. } => {
+                "add or take away an axis with `unsqueeze`, `squeeze`, or `flatten`".to_owned()
+            }
+            Fault::Trailing { .. } => "make the normalized shape that of the last axes".to_owned(),
+            Fault::Product { .. } => "transpose one of them, or change a size".to_owned(),
+            Fault::Count { .. } => "write sizes whose product is the number of elements".to_owned(),
+            Fault::Rows { sample, .. } => {
+                format!("keep the batch, `flatten(1)`, and make the next layer for {sample} features")
+            }
+            Fault::Broadcast { .. } => "give both the same shape, or an axis of 1".to_owned(),
+            Fault::Join { axis: Some(_), .. } => {
+                "sizes may differ along the axis that is joined only".to_owned()
+            }
+            Fault::Join { .. } => "give all of them the same shape".to_owned(),
+            Fault::Axis { rank, .. } => format!("axes go from 0 to {}", rank.saturating_sub(1)),
+            Fault::Axes { .. } => "name each axis once".to_owned(),
+            Fault::Multiple { of, .. } => format!("choose a multiple of {of}"),
+            Fault::Window { .. } => {
+                "make the window smaller, pad more, or halve the size less often".to_owned()
+            }
+            Fault::Indices { rank: 0, .. } => "read the number with `.item()`".to_owned(),
+            Fault::Indices { rank, .. } => format!("at most {rank}"),
+            Fault::Bounds { size, .. } => format!("the last index is {}", size - 1),
+            Fault::Classes { wants, indices: true, .. } => {
+                format!("indices of classes have the shape {}", self.sizes(wants))
+            }
+            Fault::Classes { wants, .. } => format!(
+                "targets are indices of classes, of shape {}, or probabilities of the shape of the predictions",
+                self.sizes(wants)
+            ),
+            Fault::State { wants, .. } => format!("make the state of shape {}", self.sizes(wants)),
+            Fault::Pairs { .. } => "give both one shape".to_owned(),
+        }
+    }
+
+    /// The size that a layer wants of the channels is the last one, as in images of most libraries.
+    fn has_channels_last(&self) -> bool {
+        let (Fault::Size { wants, .. }, Some(shape)) = (&self.misfit.fault, &self.misfit.input.shape) else {
+            return false;
+        };
+        shape.len() == 4 && shape.last() == Some(wants)
+    }
+
+    /// Where what arrived comes from, and where the layer was made.
+    fn origins(&self, mut finding: Diagnostic, at: &At) -> Diagnostic {
+        for tensor in self.misfit.tensors() {
+            if let Some(made) = tensor.made.filter(|made| *made != at.place) {
+                finding = finding.because(made, format!("{} comes from here", self.written(tensor)));
+            }
+        }
+        match &self.misfit.what {
+            Subject::Layer { written, made } if *made != at.place => {
+                finding.because(*made, format!("`{written}` is made here"))
+            }
+            _ => finding,
+        }
+    }
+
+    fn written(&self, tensor: &Tensor) -> String {
+        match (&tensor.shape, &tensor.last) {
+            (None, Some(last)) => {
+                let mut text = String::from("[…, ");
+                let _ = write!(text, "{}]", self.size(last));
+                text
+            }
+            (shape, _) => self.shape(shape.as_ref()),
+        }
+    }
+
+    /// The number of the constructor, where that is written out.
+    fn fix(&self) -> Option<Fix> {
+        let (Fault::Size { gets: Int::Known(gets), wants: Int::Known(wants), .. }, Some(argument)) =
+            (&self.misfit.fault, self.misfit.argument)
+        else {
+            return None;
+        };
+        let Subject::Layer { made, .. } = &self.misfit.what else { return None };
+        if self.has_channels_last() {
+            return None;
+        }
+        let draft = self.script.draft(made.file);
+        let call = draft.call_at(made.span)?;
+        let passed = draft.keyword(call, &argument).or_else(|| draft.positional(call, 0))?;
+        let number = draft.expr(passed.value);
+        let text = draft.text(number.span);
+        let product =
+            text.split('*').map(|factor| factor.trim().parse::<i64>().ok()).product::<Option<i64>>();
+        let written = product == Some(*wants);
+        let title = format!("make `{argument}` {gets}");
+        let edits = vec![draft.replace(number.span, gets.to_string())];
+        written.then(|| Fix::guess(title, edits))
+    }
+}
+
+/// Whether a test around, which nobody knows the outcome of, asks about what the operation is given.
+fn is_asked_about(script: &Script, place: Place) -> bool {
+    let tree = &script.project.module(place.file).tree;
+    let inside = names_in(tree, place.span);
+    let asks = |test: ExprId| names_in(tree, tree.expr(test).span).iter().any(|name| inside.contains(name));
+    let of_statement =
+        tree.stmts.iter().filter(|stmt| stmt.span.contains(place.span)).any(|stmt| match &stmt.kind {
+            StmtKind::If { arms, .. } => {
+                let tests = arms.iter().map(|(test, _)| *test);
+                !arms.iter().any(|(test, _)| tree.expr(*test).span.contains(place.span))
+                    && tests.into_iter().any(asks)
+            }
+            _ => false,
+        });
+    of_statement
+        || tree.exprs.iter().filter(|expr| expr.span.contains(place.span)).any(|expr| match &expr.kind {
+            ExprKind::Conditional { test, .. } => !tree.expr(*test).span.contains(place.span) && asks(*test),
+            ExprKind::Bool { items, .. } => items.first().is_some_and(|first| asks(*first)),
+            _ => false,
+        })
+}
+
+/// Names, and attributes of `self`, that are read in a part of a text.
+fn names_in(tree: &Tree, span: Span) -> Vec<String> {
+    let inside = tree.exprs.iter().filter(|expr| span.contains(expr.span));
+    let name = |expr: &Expr| match &expr.kind {
+        ExprKind::Name(name) if name != "self" => Some(name.to_string()),
+        ExprKind::Attribute { base, name, .. } => match tree.expr(*base).kind {
+            ExprKind::Name(base) if base == "self" => Some(format!("self.{name}")),
+            _ => None,
+        },
+        _ => None,
+    };
+    inside.filter_map(name).collect()
+}

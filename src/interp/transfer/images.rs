@@ -1,0 +1,67 @@
+//! Images on their way to a network: of libraries they are arrays with the channels last, or with none, and become
+//! tensors with the channels first.
+
+use super::build::*;
+use super::dims::Dims;
+use super::layers::layer;
+use crate::apis::Slot;
+use crate::interp::{Interp, Invocation};
+use crate::values::*;
+use std::rc::Rc;
+
+/// `image-tensor x dtype`
+pub(crate) fn tensor(interp: &mut Interp, call: &Invocation) -> Value {
+    let before = first(interp, call);
+    let made = super::factory::as_tensor(interp, call);
+    match made.as_tensor() {
+        Some(tensor) if before.is_array => {
+            let shape = before.shape.as_deref().and_then(channels_first).map(Rc::from);
+            Value::tensor((**tensor).clone().with_shape(shape))
+        }
+        _ => made,
+    }
+}
+
+fn channels_first(shape: &[Int]) -> Option<Dims> {
+    match shape {
+        [height, width] => Some(vec![Int::Known(1), height.clone(), width.clone()]),
+        [height, width, channels] => Some(vec![channels.clone(), height.clone(), width.clone()]),
+        _ => None,
+    }
+}
+
+/// `image-resized x size word`
+pub(crate) fn resized(interp: &mut Interp, call: &Invocation) -> Value {
+    let last = first(interp, call).is_array;
+    let by_edge = word(call, "edge");
+    let size = param(call, Slot::Size).and_then(|size| ints_of(interp, &size));
+    let resized = layer(interp, call, |shape| {
+        let at = if last { 0 } else { shape.len().checked_sub(2)? };
+        let mut sizes = shape.to_vec();
+        let square = shape.get(at)? == shape.get(at + 1)? && !shape[at].is_unknown();
+        let (height, width) = match size.as_deref()? {
+            [height, width] => (height.clone(), width.clone()),
+            [side] if square || !by_edge => (side.clone(), side.clone()),
+            _ => (Int::Unknown, Int::Unknown),
+        };
+        (sizes[at], sizes[at + 1]) = (height, width);
+        Some(sizes)
+    });
+    match resized.as_tensor() {
+        Some(tensor) => Value::tensor(Tensor { is_array: last, ..(**tensor).clone() }),
+        None => resized,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channels_come_first() {
+        let dims = |sizes: &[i64]| -> Dims { sizes.iter().map(|size| Int::Known(*size)).collect() };
+        assert_eq!(channels_first(&dims(&[28, 30])), Some(dims(&[1, 28, 30])));
+        assert_eq!(channels_first(&dims(&[28, 30, 3])), Some(dims(&[3, 28, 30])));
+        assert_eq!(channels_first(&dims(&[28])), None);
+    }
+}
