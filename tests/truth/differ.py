@@ -1,0 +1,170 @@
+"""Runs trainlint and the oracle on random scripts, and says where they disagree.
+
+    python differ.py --binary target/quick/trainlint --seeds 0:1000 [--holes FOLDER] [--reveal]
+
+Findings that a run contradicts are `false`, facts of which trainlint says nothing are `missed`, and values that lie
+outside of what `trainlint reveal` says are `unsound`. One script of each kind is made as small as it goes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from agreement import Comparison, compare
+from generate import generate
+from reports import Trainlint
+from revealed import Outside, outside
+from runs import watched
+from shrink import Files, shape, shrunk
+
+
+@dataclass
+class Round:
+    """What came of many scripts."""
+
+    scripts: int = 0
+    ended: int = 0
+    agreed: Counter[str] = field(default_factory=Counter)
+    cases: dict[tuple[str, str], list[dict]] = field(default_factory=lambda: defaultdict(list))
+    errors: Counter[str] = field(default_factory=Counter)
+    compared: int = 0
+    found_at: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, kind: str, rule: str, case: dict) -> None:
+        if not self.cases[kind, rule]:
+            self.found_at.append((self.scripts, f"{kind} {rule}"))
+        self.cases[kind, rule].append(case)
+
+
+class Differ:
+    def __init__(self, trainlint: Trainlint, reveal: bool, cuda: bool) -> None:
+        self.trainlint, self.reveal, self.cuda = trainlint, reveal, cuda
+
+    def compared(self, files: Files, values: bool) -> tuple[Comparison, list[Outside], dict]:
+        with tempfile.TemporaryDirectory(prefix="truth") as folder:
+            script = written(files, Path(folder) / "s")
+            seen = watched(script, values=values, cuda=self.cuda)
+            report = self.trainlint.check(script)
+            strays = outside(self.trainlint, script, seen, self.cuda) if values else []
+        return compare(report, seen), strays, seen
+
+    def shows(self, files: Files, kind: str, rule: str, failed: bool) -> bool:
+        """Whether a script still has a disagreement, and still ends as it did, with or without an error."""
+        try:
+            comparison, strays, seen = self.compared(files, kind == "unsound")
+        except (RuntimeError, SyntaxError):
+            return False
+        if bool(seen["error"]) != failed or seen.get("lost"):
+            return False
+        if kind == "unsound":
+            return any(one.what == rule for one in strays)
+        return any(one.signature == (kind, rule) and not one.excuse for one in comparison.disagreements)
+
+    def smallest(self, case: dict, kind: str, rule: str, seconds: float) -> Files:
+        return shrunk(case["files"], lambda files: self.shows(files, kind, rule, case["failed"]), seconds)
+
+    def round(self, seeds: range, progress: bool) -> Round:
+        result = Round()
+        started = time.monotonic()
+        for seed in seeds:
+            program = generate(seed)
+            result.scripts += 1
+            try:
+                comparison, strays, seen = self.compared(program.files, self.reveal)
+            except RuntimeError as error:
+                result.add("crash", "trainlint", {"seed": seed, "files": program.files, "detail": str(error)[:300], "line": "", "failed": False, "excuse": ""})
+                continue
+            if seen.get("lost"):
+                result.errors["lost: " + seen["error"][:100]] += 1
+                continue
+            result.ended += not seen["error"]
+            result.compared += seen.get("compared", 0)
+            if seen["error"]:
+                result.errors[seen["error"].split("\n")[0][:100]] += 1
+            for rule, _ in comparison.agreed:
+                result.agreed[rule] += 1
+            base = {"seed": seed, "files": program.files, "planted": program.planted, "failed": bool(seen["error"])}
+            for one in comparison.disagreements:
+                result.add(one.kind, one.rule, {**base, "line": one.line, "detail": one.detail, "excuse": one.excuse})
+            for stray in strays:
+                result.add("unsound", stray.what, {**base, "line": stray.line, "detail": stray.detail, "excuse": ""})
+            if progress and result.scripts % 50 == 0:
+                print(f"{result.scripts} scripts, {time.monotonic() - started:.0f} s, {sum(result.agreed.values())} agreed", file=sys.stderr)
+        return result
+
+
+def written(files: Files, folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder / "train.py"
+
+
+def table(result: Round) -> str:
+    missed = sum(not case["excuse"] for (kind, _), cases in result.cases.items() if kind == "missed" for case in cases)
+    excused = sum(bool(case["excuse"]) for (kind, _), cases in result.cases.items() if kind == "missed" for case in cases)
+    agreed = sum(result.agreed.values())
+    share = 100 * agreed / max(1, agreed + missed)
+    lines = [
+        f"{result.scripts} scripts, {result.ended} without an error; {agreed} facts reported, {missed} missed, {excused} not judged: {share:.1f} % of the facts reported",
+        *([f"{result.compared} values compared with what `reveal` says"] if result.compared else []),
+        "", "| kind | rule | cases | excused | example |", "| --- | --- | --- | --- | --- |",
+    ]
+    for (kind, rule), cases in sorted(result.cases.items(), key=lambda one: -len(one[1])):
+        plain = [case for case in cases if not case["excuse"]] or cases
+        lines.append(f"| {kind} | {rule} | {len(cases)} | {len(cases) - sum(not case['excuse'] for case in cases)} | seed {plain[0]['seed']}, {plain[0]['line']}: {plain[0]['detail'][:110]} |")
+    lines += ["", *(f"{times} x {error}" for error, times in result.errors.most_common(12))]
+    lines += ["", "agreed: " + ", ".join(f"{rule} {times}" for rule, times in result.agreed.most_common())]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--seeds", default="0:200", help="from:to")
+    parser.add_argument("--reveal", action="store_true", help="compare values, too")
+    parser.add_argument("--cuda", action="store_true", help="pretend that there is a GPU")
+    parser.add_argument("--shrink", type=int, default=0, help="so many cases of each kind are made small")
+    parser.add_argument("--shrink-seconds", type=float, default=45)
+    parser.add_argument("--save", type=Path, help="write the cases here, as JSON")
+    parser.add_argument("--most-missed", type=float, help="fail when more percent of the facts are missed")
+    options = parser.parse_args()
+    first, last = map(int, options.seeds.split(":"))
+    differ = Differ(Trainlint(str(Path(options.binary).resolve())), options.reveal, options.cuda)
+    result = differ.round(range(first, last), sys.stderr.isatty() or bool(options.save))
+    print(table(result))
+    if options.shrink:
+        small(differ, result, options.shrink, options.shrink_seconds)
+    if options.save:
+        save(result, options.save)
+
+
+def small(differ: Differ, result: Round, each: int, seconds: float) -> None:
+    """Prints the smallest scripts, one of each shape."""
+    for (kind, rule), cases in sorted(result.cases.items(), key=lambda one: -len(one[1])):
+        shapes: dict[str, tuple[dict, Files]] = {}
+        for case in [case for case in cases if not case["excuse"]][:each]:
+            files = differ.smallest(case, kind, rule, seconds)
+            case["small"] = files
+            shapes.setdefault(shape(files), (case, files))
+        for case, files in shapes.values():
+            print(f"\n## {kind} {rule}: seed {case['seed']}, {case['line']}: {case['detail'][:160]}")
+            for name, text in files.items():
+                print(f"# {name}\n{text}")
+            sys.stdout.flush()
+
+
+def save(result: Round, path: Path) -> None:
+    cases = [{"kind": kind, "rule": rule, **case} for (kind, rule), several in result.cases.items() for case in several]
+    path.write_text(json.dumps({"scripts": result.scripts, "ended": result.ended, "agreed": result.agreed, "found_at": result.found_at, "cases": cases}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
