@@ -32,7 +32,7 @@ SAME: dict[str, set[str]] = {
     "retained-graph": {"undetached-hidden-state"},
     "missing-eval-mode": {"always-on-dropout"},
     "misplaced-clipping": {"detached-loss", "misplaced-zero-grad"},
-    "raw-backward": {"step-bypasses-scaler"},
+    "raw-backward": {"step-bypasses-scaler", "misplaced-zero-grad", "misplaced-clipping", "detached-loss", "nothing-trains", "misspelt-attribute"},
     "modified-in-place": {"inplace-change", "stale-graph"},
     "step-bypasses-scaler": {"clip-before-unscale"},
     "scaler-not-updated": {"misplaced-clipping"},

@@ -55,20 +55,22 @@ class Differ:
             strays = outside(self.trainlint, script, seen, self.cuda) if values else []
         return compare(report, seen), strays, seen
 
-    def shows(self, files: Files, kind: str, rule: str, failed: bool) -> bool:
-        """Whether a script still has a disagreement, and still ends as it did, with or without an error."""
+    def shows(self, files: Files, kind: str, rule: str, case: dict) -> bool:
+        """Whether a script still has a disagreement, does as much as it did, and shows nothing new beside it."""
         try:
             comparison, strays, seen = self.compared(files, kind == "unsound")
         except (RuntimeError, SyntaxError):
             return False
-        if bool(seen["error"]) != failed or seen.get("lost"):
+        if bool(seen["error"]) != case["failed"] or seen.get("lost") or not does(seen) >= set(case["does"]):
+            return False
+        if kind != "unsound" and not {fact["fact"] for fact in seen["facts"]} <= set(case["facts"]):
             return False
         if kind == "unsound":
             return any(one.what == rule for one in strays)
         return any(one.signature == (kind, rule) and not one.excuse for one in comparison.disagreements)
 
     def smallest(self, case: dict, kind: str, rule: str, seconds: float) -> Files:
-        return shrunk(case["files"], lambda files: self.shows(files, kind, rule, case["failed"]), seconds)
+        return shrunk(case["files"], lambda files: self.shows(files, kind, rule, case), seconds)
 
     def round(self, seeds: range, progress: bool) -> Round:
         result = Round()
@@ -79,7 +81,7 @@ class Differ:
             try:
                 comparison, strays, seen = self.compared(program.files, self.reveal)
             except RuntimeError as error:
-                result.add("crash", "trainlint", {"seed": seed, "files": program.files, "detail": str(error)[:300], "line": "", "failed": False, "excuse": ""})
+                result.add("crash", "trainlint", {"seed": seed, "files": program.files, "detail": str(error)[:300], "line": "", "failed": False, "does": [], "facts": [], "excuse": ""})
                 continue
             if seen.get("lost"):
                 result.errors["lost: " + seen["error"][:100]] += 1
@@ -90,7 +92,8 @@ class Differ:
                 result.errors[seen["error"].split("\n")[0][:100]] += 1
             for rule, _ in comparison.agreed:
                 result.agreed[rule] += 1
-            base = {"seed": seed, "files": program.files, "planted": program.planted, "failed": bool(seen["error"])}
+            base = {"seed": seed, "files": program.files, "planted": program.planted, "failed": bool(seen["error"]),
+                    "does": sorted(does(seen)), "facts": [fact["fact"] for fact in seen["facts"]]}
             for one in comparison.disagreements:
                 result.add(one.kind, one.rule, {**base, "line": one.line, "detail": one.detail, "excuse": one.excuse})
             for stray in strays:
@@ -98,6 +101,11 @@ class Differ:
             if progress and result.scripts % 50 == 0:
                 print(f"{result.scripts} scripts, {time.monotonic() - started:.0f} s, {sum(result.agreed.values())} agreed", file=sys.stderr)
         return result
+
+
+def does(seen: dict) -> set[str]:
+    """What a run got to, which a smaller script has to get to as well."""
+    return {what for what in ("steps", "backwards") if seen[what] > 1}
 
 
 def written(files: Files, folder: Path) -> Path:

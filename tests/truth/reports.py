@@ -34,7 +34,7 @@ class Trainlint:
 
     def check(self, script: Path) -> Report:
         # All that it says, notes and guesses too: whoever compares decides what counts.
-        command = [self.binary, "check", "--output-format", "json", "--isolated", "--no-cache", "--threads", "1", *(["--pedantic"] if self.pedantic else []), script.name]
+        command = [self.binary, "check", "--output-format", "json", "--isolated", "--no-cache", "--threads", "1", *(["--pedantic"] if self.pedantic else []), "."]
         done = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, timeout=60)
         if done.returncode > 1:
             raise RuntimeError(f"{script}: {done.stderr}")

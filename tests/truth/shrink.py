@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import time
 from typing import Callable, Iterator
 
 Files = dict[str, str]
+REDUCIBLE = (ast.Call, ast.BinOp, ast.IfExp)
 
 
 def shrunk(files: Files, shows: Callable[[Files], bool], seconds: float = 60) -> Files:
@@ -16,21 +18,62 @@ def shrunk(files: Files, shows: Callable[[Files], bool], seconds: float = 60) ->
     now = {name: _normal(text) for name, text in files.items()}
     if not shows(now):
         return files
-    tried: set[str] = set()
+    before: Files = {}
+    while now != before and time.monotonic() < until:
+        before = now
+        for name in sorted(now, key=lambda one: -len(now[one])):
+            for candidates in (_without_statements, _simplified):
+                now = _pass(now, name, shows, until, candidates)
+    return _merged(now, shows)
+
+
+def _pass(files: Files, name: str, shows: Callable[[Files], bool], until: float, candidates: Callable[[str, int], list[str] | None]) -> Files:
+    """Tries every change of one file once, from its end to its start, and keeps those after which it still shows."""
+    number = 0
     while time.monotonic() < until:
-        for smaller in _smaller(now):
-            key = repr(sorted(smaller.items()))
-            if key in tried:
-                continue
-            tried.add(key)
-            if shows(smaller):
-                now = smaller
-                break
-            if time.monotonic() > until:
+        several = candidates(files[name], number)
+        if several is None:
+            return files
+        for text in several:
+            if text != files[name] and is_bound({**files, name: text}) and shows({**files, name: text}):
+                files = {**files, name: text}
                 break
         else:
-            break
-    return _merged(now, shows)
+            number += 1
+    return files
+
+
+def is_bound(files: Files) -> bool:
+    """Whether every name that is read is bound somewhere, so that a run is worth its time."""
+    bound, read = set(dir(builtins)) | {"__file__", "__name__"}, set()
+    for text in files.values():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Name):
+                (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+            elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                bound.add(node.name)
+            elif isinstance(node, ast.arg):
+                bound.add(node.arg)
+            elif isinstance(node, ast.alias):
+                bound.add((node.asname or node.name).split(".")[0])
+    return read <= bound
+
+
+def _without_statements(text: str, number: int) -> list[str] | None:
+    """The script without the statement that is so far from its end, or with its body instead."""
+    tree = ast.parse(text)
+    places = list(_places(tree))
+    if number >= len(places):
+        return None
+    # Outer statements come first, so that much goes at once.
+    changes = [_changed(tree, number, how) for how in ("drop", "unwrap")]
+    return [one for one in changes if one is not None]
+
+
+def _simplified(text: str, number: int) -> list[str] | None:
+    tree = ast.parse(text)
+    count = sum(isinstance(node, REDUCIBLE) for node in ast.walk(tree))
+    return None if number >= count else list(_expressions(tree, number))
 
 
 def _merged(files: Files, shows: Callable[[Files], bool]) -> Files:
@@ -46,28 +89,13 @@ def _normal(text: str) -> str:
     return ast.unparse(ast.parse(text)) + "\n"
 
 
-def _smaller(files: Files) -> Iterator[Files]:
-    """Candidates, those that save most first."""
-    for name in sorted(files, key=lambda one: -len(files[one])):
-        tree = ast.parse(files[name])
-        places = list(_places(tree))
-        changes = [(index, how) for index in range(len(places)) for how in ("drop", "unwrap")]
-        weight = {index: len(ast.unparse(places[index][0][places[index][1]])) for index in range(len(places))}
-        for index, how in sorted(changes, key=lambda change: -weight[change[0]] if change[1] == "drop" else 0):
-            changed = _changed(tree, index, how)
-            if changed is not None:
-                yield {**files, name: changed}
-        for changed in _expressions(tree):
-            yield {**files, name: changed}
-
-
 def _places(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
-    """Every statement, as its block and its index in it."""
+    """Every statement, as its block and its index in it: the outer ones first, and of a block the last."""
     for node in ast.walk(tree):
         for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
             if isinstance(block, list):
-                for index, statement in enumerate(block):
+                for index, statement in reversed(list(enumerate(block))):
                     if isinstance(statement, ast.stmt):
                         yield block, index
 
@@ -95,31 +123,31 @@ def _changed(tree: ast.Module, number: int, how: str) -> str | None:
     return text
 
 
-def _expressions(tree: ast.Module) -> Iterator[str]:
-    """Arguments that go, and calls that give way to what they are called on."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, (ast.Call, ast.BinOp, ast.IfExp))]
-    for number in range(len(calls)):
-        for how in range(6):
-            changed = copy.deepcopy(tree)
-            node = [one for one in ast.walk(changed) if isinstance(one, (ast.Call, ast.BinOp, ast.IfExp))][number]
-            if isinstance(node, ast.Call):
-                if how < len(node.keywords):
-                    del node.keywords[how]
-                elif how - len(node.keywords) < len(node.args) and len(node.args) > 1:
-                    del node.args[how - len(node.keywords)]
-                elif how == 5 and isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Name):
-                    node = _replaced(changed, node, node.func.value)
-                else:
-                    continue
-            elif how < 2:
-                sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.body, node.orelse)
-                _replaced(changed, node, sides[how])
+def _expressions(tree: ast.Module, number: int) -> Iterator[str]:
+    """Arguments that go, and calls and operations that give way to a part of them."""
+    for how in range(6):
+        changed = copy.deepcopy(tree)
+        node = [one for one in ast.walk(changed) if isinstance(one, REDUCIBLE)][number]
+        if isinstance(node, ast.Call):
+            if how < len(node.keywords):
+                del node.keywords[how]
+            elif how - len(node.keywords) < len(node.args) and len(node.args) > 1:
+                del node.args[how - len(node.keywords)]
+            elif how == 5 and len(node.args) == 1 and not node.keywords:
+                _replaced(changed, node, node.args[0])
             else:
                 continue
-            try:
-                yield ast.unparse(ast.fix_missing_locations(changed)) + "\n"
-            except (ValueError, AttributeError):
-                continue
+        elif how < 2:
+            sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.body, node.orelse)
+            _replaced(changed, node, sides[how])
+        else:
+            continue
+        try:
+            text = ast.unparse(ast.fix_missing_locations(changed)) + "\n"
+            compile(text, "script", "exec")
+            yield text
+        except (ValueError, AttributeError, SyntaxError):
+            continue
 
 
 def _replaced(tree: ast.AST, old: ast.AST, new: ast.AST) -> ast.AST:

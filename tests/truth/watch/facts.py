@@ -34,7 +34,7 @@ ERRORS: list[tuple[str, tuple[str, ...]]] = [
     (r"expected target dtype|result type \w+ can't be cast|Found dtype|expected scalar type Long|\"nll_loss", ("wrong-target-dtype",)),
     (r"must have the same dtype|expected .*scalar type|Input type .* and (bias|weight) type", ("dtype-mismatch",)),
     (r"(unscale_|step)\(\) has already been called|unscale_\(\) is being called after step", ("scaler-not-updated",)),
-    (r"No inf checks were recorded|Attempted step but _scale is None", ("raw-backward", "misplaced-clipping")),
+    (r"No inf checks were recorded|Attempted step but _scale is None", ("raw-backward", "misplaced-clipping", "misplaced-zero-grad")),
     (r"Expected more than 1 value per channel", ("single-sample-statistics",)),
     (r"empty parameter list", ("exhausted-parameters", "unregistered-submodule")),
     (r"unsafe to autocast", ("bce-under-autocast",)),

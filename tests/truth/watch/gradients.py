@@ -34,15 +34,20 @@ class Gradient:
     passes: list[int] = field(default_factory=list)
     applied: set[int] = field(default_factory=set)
     lost: list[int] = field(default_factory=list)
-    was_empty: bool = True
+    was_cleared: bool = True
+    contributes: bool = False
+    left_as: tuple[int, int] | None = None  # the tensor and its version after the last backward pass
 
     def clear(self) -> None:
         self.lost += [one for one in self.passes if one not in self.applied]
         self.passes = []
 
 
-def is_empty(gradient: torch.Tensor | None) -> bool:
-    return gradient is None or not bool((gradient != 0).any())
+def is_cleared(gradient: torch.Tensor | None, state: Gradient) -> bool:
+    """Whether somebody has cleared it; what two passes add up to may be zero by itself."""
+    if gradient is None:
+        return True
+    return (id(gradient), gradient._version) != state.left_as and not bool((gradient != 0).any())
 
 
 def owned(optimizer: torch.optim.Optimizer) -> Iterator[torch.Tensor]:
@@ -75,16 +80,20 @@ class Gradients:
         self.parameters[id(parameter)] = parameter
         shadow = weakref.ref(parameter)
 
-        def before(_: torch.Tensor) -> None:
+        def before(gradient: torch.Tensor) -> None:
             held = shadow()
-            state.was_empty = held is None or is_empty(held.grad)
+            state.was_cleared = held is None or is_cleared(held.grad, state)
+            state.contributes = bool((gradient != 0).any())
 
         def after(held: torch.Tensor) -> None:
-            if state.was_empty:
+            if state.was_cleared:
                 state.clear()
+            if held.grad is not None:
+                state.left_as = (id(held.grad), held.grad._version)
             if self.backwards:
                 self.backwards[-1].reached.add(id(held))
-                if not is_empty(held.grad):
+                # Dead units get gradients of zeros, which do nothing.
+                if state.contributes:
                     state.passes.append(len(self.backwards) - 1)
 
         parameter.register_hook(before)
@@ -93,7 +102,7 @@ class Gradients:
     def settled(self, parameter: torch.Tensor) -> Gradient:
         """The state of a gradient now, whoever cleared it."""
         state = self.states[id(parameter)]
-        if is_empty(parameter.grad):
+        if is_cleared(parameter.grad, state):
             state.clear()
         return state
 
@@ -138,7 +147,7 @@ class Gradients:
         if len(many) > 1 and len({self.backwards[one].at for one in many}) == 1:
             roots = {self.backwards[one].root for one in many}
             is_divided = any(root.startswith(("Div", "Mul")) for root in roots)
-            if not is_divided and not any(self.backwards[one].scaled for one in many):
+            if not is_divided:
                 say("unscaled-accumulation", self.backwards[many[0]].at, f"{len(many)} passes of {sorted(roots)} a step")
 
     def _judge_scaling(self, optimizer: torch.optim.Optimizer, at: Stack, many: list[int]) -> None:

@@ -35,6 +35,7 @@ class Call:
     walked: int = 0
     walked_late: int = 0
     outlived: int = 0
+    after: int = 0  # so many backward passes came before it
     sentinels: list[Any] = field(default_factory=list)
 
 
@@ -84,6 +85,7 @@ class Graphs:
             self.gradients.watch(parameter)
         call = Call(type(module).__name__, torch.is_grad_enabled(), module.training)
         call.mode_dependent = isinstance(module, MODE_DEPENDENT) and module.training
+        call.after = len(self.gradients.backwards)
         for earlier in self.calls[at]:
             earlier.outlived += any(sentinel() is not None for sentinel in earlier.sentinels)
         self.open.append((module, call))
@@ -122,11 +124,12 @@ class Graphs:
         elif outer is not None:
             outer.mode_dependent = True
 
-    def backward(self, original: Callable, roots: Any, retains: bool, scaled: Callable[[torch.Tensor], bool], args: tuple, kwargs: dict) -> Any:
+    def backward(self, original: Callable, roots: Any, retains: bool, scaled_root: Callable[[torch.Tensor], str | None], args: tuple, kwargs: dict) -> Any:
         at = self.places.stack()
         root = next(tensors(roots), None)
         name = type(root.grad_fn).__name__ if root is not None and root.grad_fn is not None else "leaf"
-        entry = Backward(at, name, root is not None and scaled(root), retains)
+        scaled = scaled_root(root) if root is not None else None
+        entry = Backward(at, scaled or name, scaled is not None, retains)
         if root is not None and not bool(torch.isfinite(root.detach().float()).all()):
             self.facts.say("loss-not-finite", at, str(root.detach().flatten()[:3].tolist()))
         self.gradients.backwards.append(entry)
@@ -147,7 +150,9 @@ class Graphs:
         if len(calls) > 1 and not walked and all(call.grad and call.recorded for call in calls):
             fact = "unwalked-training-forward" if calls[-1].training else "missing-no-grad"
             say(fact, at, f"{len(calls)} graphs of {name}, none walked")
-        if trains and not walked and all(call.training and call.mode_dependent for call in calls):
+        # A loop without backward passes evaluates; in a training step outputs may be made to be cut off.
+        evaluates = any(one.after == two.after for one, two in zip(calls, calls[1:]))
+        if trains and evaluates and not walked and all(call.training and call.mode_dependent for call in calls):
             say("missing-eval-mode", at, f"{name} in training mode, never learned from: {len(calls)} calls")
         if walked and calls[0].training and calls[0].mode_dependent and not calls[-1].training and calls[-1].grad:
             say("stuck-in-eval", at, "began in training mode, ends in evaluation mode")

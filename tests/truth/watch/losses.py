@@ -13,6 +13,8 @@ from .places import Places, Stack
 
 ELEMENTWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 WITH_LOGITS = ("cross_entropy", "binary_cross_entropy_with_logits")
+# Operations that pass numbers on as they are.
+CARRIERS = ("View", "UnsafeView", "Reshape", "Squeeze", "Unsqueeze", "Select", "Slice", "T", "Transpose", "Permute", "ToCopy", "Clone", "Alias", "Expand", "Index")
 WATCHED = (*ELEMENTWISE, *WITH_LOGITS, "nll_loss")
 
 
@@ -23,6 +25,18 @@ class Given:
     in_unit_interval: bool
     rows_sum_to_one: bool
     log_probabilities: bool
+    made_by: str
+
+
+def maker(values: torch.Tensor) -> str:
+    """The operation that made these numbers, without those that only hand them on."""
+    node = values.grad_fn
+    while node is not None:
+        name = type(node).__name__.rstrip("0123456789").removesuffix("Backward")
+        if name not in CARRIERS or not node.next_functions:
+            return name
+        node = node.next_functions[0][0]
+    return ""
 
 
 class Losses:
@@ -47,22 +61,32 @@ class Losses:
         axis = 1 if numbers.dim() > 1 else 0
         # A single class sums to one by accident.
         several = numbers.dim() > 0 and numbers.shape[axis] > 1
-        self.given[kind, at].append(Given(
-            bool(((numbers >= 0) & (numbers <= 1)).all()),
-            several and bool(((numbers.sum(axis) - 1).abs() < 1e-3).all()),
-            several and bool(((numbers.exp().sum(axis) - 1).abs() < 1e-3).all()),
+        self.given[kind, at].append(Given(made_by=maker(values),
+            in_unit_interval=bool(((numbers >= 0) & (numbers <= 1)).all()),
+            rows_sum_to_one=several and bool(((numbers.sum(axis) - 1).abs() < 1e-3).all()),
+            log_probabilities=several and bool(((numbers.exp().sum(axis) - 1).abs() < 2e-2).all()),
         ))
+
+    def on_difference(self, left: Any, right: Any) -> None:
+        """`[N, 1]` minus `[N]`: the differences of all pairs, which hardly anybody means."""
+        shapes = [tuple(one.shape) for one in (left, right) if isinstance(one, torch.Tensor)]
+        if len(shapes) < 2 or sorted(map(len, shapes)) != [1, 2] or not (left.requires_grad or right.requires_grad):
+            return
+        flat, column = sorted(shapes, key=len)
+        if column == (flat[0], 1) and flat[0] > 1:
+            self.facts.say("broadcast-loss", self.places.stack(), f"{list(left.shape)} minus {list(right.shape)}")
 
     def finish(self) -> None:
         for (kind, at), seen in self.given.items():
             if len(seen) < 2:
                 continue  # one input may look like it by accident
-            unit = all(one.in_unit_interval for one in seen)
+            # Numbers of an untrained model lie there by accident, too.
+            unit = all(one.in_unit_interval and one.made_by in ("Sigmoid", "Softmax") for one in seen)
             if kind == "cross_entropy" and unit and all(one.rows_sum_to_one for one in seen):
                 self.facts.say("softmax-before-cross-entropy", at, "every row of the input sums to 1")
             elif kind == "cross_entropy" and all(one.log_probabilities for one in seen):
                 self.facts.say("log-softmax-before-cross-entropy", at, "every row of the input is log-probabilities")
             elif kind in WITH_LOGITS and unit:
                 self.facts.say("sigmoid-mismatch", at, "every input lies in [0, 1]")
-            elif kind == "nll_loss" and not all(one.log_probabilities for one in seen):
+            elif kind == "nll_loss" and not any(one.log_probabilities or one.made_by == "LogSoftmax" for one in seen):
                 self.facts.say("nll-without-log-softmax", at, "the inputs are no log-probabilities")

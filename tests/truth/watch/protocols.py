@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections import defaultdict
 from typing import Any, Iterable
 
@@ -18,19 +17,17 @@ INFINITE = float("inf")
 class Protocols:
     def __init__(self, facts: Facts, places: Places, gradients: Gradients) -> None:
         self.facts, self.places, self.gradients = facts, places, gradients
-        self.scaled: weakref.WeakSet[torch.Tensor] = weakref.WeakSet()
-        self.scaled_ids: set[int] = set()
         self.steps_since_update: dict[int, int] = defaultdict(int)
         self.step_places: dict[int, Stack] = {}
         self.updates: dict[int, int] = defaultdict(int)
         self.kept: list[Any] = []
         self.schedule_steps: dict[int, list[int]] = defaultdict(list)
         self.schedules: dict[int, tuple[Any, Stack]] = {}
-        self.quiet = 0
 
     def on_clip(self, parameters: list[torch.Tensor], bound: float | None) -> None:
         at, gradients = self.places.stack(), self.gradients
-        known = [one for one in parameters if id(one) in gradients.states]
+        stepped = {id(p) for one in gradients.optimizers for p in owned(one)}
+        known = [one for one in parameters if id(one) in gradients.states and id(one) in stepped]
         waiting = {
             one for parameter in known for state in [gradients.settled(parameter)]
             for one in state.passes if one not in state.applied
@@ -45,14 +42,15 @@ class Protocols:
         if is_scaled and not owners & gradients.unscaled and bound != INFINITE:
             self.facts.say("clip-before-unscale", at, "gradients are still multiplied by the scale")
 
-    def on_scaled(self, outputs: Iterable[torch.Tensor]) -> None:
-        for tensor in outputs:
+    def on_scaled(self, losses: Iterable[torch.Tensor], outputs: Iterable[torch.Tensor]) -> None:
+        for loss, tensor in zip(losses, outputs):
             self.kept.append(tensor.detach())
-            tensor._oracle_scaled = True  # type: ignore[attr-defined]
+            tensor._oracle_root = type(loss.grad_fn).__name__  # type: ignore[attr-defined]
 
     @staticmethod
-    def is_scaled(tensor: torch.Tensor) -> bool:
-        return bool(getattr(tensor, "_oracle_scaled", False))
+    def scaled_root(tensor: torch.Tensor) -> str | None:
+        """What made a loss before a scaler multiplied it; None where none did."""
+        return getattr(tensor, "_oracle_root", None)
 
     def on_scaler_step(self, scaler: Any) -> None:
         self.steps_since_update[id(scaler)] += 1

@@ -71,19 +71,19 @@ class Watch:
         replace(F, "dropout", dropout)
 
     def _watch_backwards(self) -> None:
-        is_scaled = self.protocols.is_scaled
+        scaled_root = self.protocols.scaled_root
 
         def backward(f: Callable) -> Callable:
             def run(roots: Any, *a: Any, **k: Any) -> Any:
                 retains = bool(k.get("retain_graph", a[1] if len(a) > 1 else None))
-                return self.graphs.backward(f, roots, retains, is_scaled, a, k)
+                return self.graphs.backward(f, roots, retains, scaled_root, a, k)
             return run
 
         def grad(f: Callable) -> Callable:
             def run(outputs: Any, *a: Any, **k: Any) -> Any:
                 # What is made to be differentiated again is kept for that.
                 retains = bool(k.get("retain_graph")) and not k.get("create_graph")
-                return self.graphs.backward(f, outputs, retains, is_scaled, a, k)
+                return self.graphs.backward(f, outputs, retains, scaled_root, a, k)
             return run
 
         replace(torch.autograd, "backward", backward)
@@ -123,7 +123,7 @@ class Watch:
             def run(scaler: Any, outputs: Any) -> Any:
                 out = f(scaler, outputs)
                 if scaler.is_enabled():
-                    protocols.on_scaled(tensors(out))
+                    protocols.on_scaled(tensors(outputs), tensors(out))
                 return out
             return run
 
@@ -194,6 +194,14 @@ class Watch:
                     return f(*a, **k)
                 return run
             replace(F, kind, loss)
+
+        def minus(f: Callable) -> Callable:
+            def run(left: Any, right: Any) -> Any:
+                self.losses.on_difference(left, right)
+                return f(left, right)
+            return run
+
+        replace(torch.Tensor, "__sub__", minus)
 
     def finish(self) -> None:
         self.losses.finish()

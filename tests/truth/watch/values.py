@@ -68,7 +68,10 @@ class Values:
     def note(self, number: int, value: Any) -> Any:
         seen = self.seen[number]
         seen.times += 1
-        key = kind_of(value)
+        try:
+            key = kind_of(value)
+        except AttributeError:  # a module whose constructor is still at work
+            return value
         if key is None:
             return value
         kind = seen.index.get(key)
