@@ -14,7 +14,7 @@ JUDGED = {
     "scheduler-before-optimizer", "softmax-before-cross-entropy", "sigmoid-mismatch", "nll-without-log-softmax",
     "broadcast-loss", "detached-loss", "graph-broken-in-forward", "retained-graph", "needless-retain-graph",
     "undetached-hidden-state", "missing-no-grad", "missing-eval-mode", "stuck-in-eval", "optimizer-built-in-loop",
-    "frozen-in-optimizer", "non-scalar-backward", "missing-super-init", "dtype-mismatch", "wrong-target-dtype",
+    "frozen-in-optimizer", "non-scalar-backward", "missing-super-init", "dtype-mismatch", "wrong-target-dtype", "device-mismatch",
 }
 
 # Rules that say the same of one script in other words: a fact of one is reported by a finding of another.
@@ -33,6 +33,9 @@ SAME: dict[str, set[str]] = {
     "missing-eval-mode": {"always-on-dropout"},
     "misplaced-clipping": {"detached-loss", "misplaced-zero-grad"},
     "raw-backward": {"step-bypasses-scaler", "misplaced-zero-grad", "misplaced-clipping", "detached-loss", "nothing-trains", "misspelt-attribute"},
+    "device-mismatch": {"unregistered-submodule", "cpu-tensor-in-forward"},
+    "scheduler-before-optimizer": {"backward-without-step"},
+    "schedule-of-idle-optimizer": {"backward-without-step", "scheduler-before-optimizer", "optimizer-built-in-loop"},
     "modified-in-place": {"inplace-change", "stale-graph"},
     "step-bypasses-scaler": {"clip-before-unscale"},
     "scaler-not-updated": {"misplaced-clipping"},

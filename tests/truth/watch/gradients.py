@@ -134,6 +134,12 @@ class Gradients:
         self._judge_scaling(optimizer, at, many)
         self.unscaled.discard(id(optimizer))
 
+    def on_skipped(self, optimizer: torch.optim.Optimizer) -> None:
+        """A scaler leaves out a step whose gradients have overflown: what is cleared then is not lost."""
+        for parameter in owned(optimizer):
+            if id(parameter) in self.states:
+                self.states[id(parameter)].applied.update(self.states[id(parameter)].passes)
+
     def _judge_step(self, at: Stack, old: int, many: list[int], lost_at: set[Stack]) -> None:
         say = self.facts.say
         if old:

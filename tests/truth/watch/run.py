@@ -139,10 +139,13 @@ class Watch:
                 gradients.in_scaler = scaler.is_enabled()
                 if scaler.is_enabled():
                     protocols.on_scaler_step(scaler)
+                before = gradients.steps[id(optimizer)]
                 try:
                     return f(scaler, optimizer, *a, **k)
                 finally:
                     gradients.in_scaler = False
+                    if gradients.steps[id(optimizer)] == before:
+                        gradients.on_skipped(optimizer)
             return run
 
         def update(f: Callable) -> Callable:
