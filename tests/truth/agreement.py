@@ -17,6 +17,11 @@ JUDGED = {
     "frozen-in-optimizer", "non-scalar-backward", "missing-super-init", "dtype-mismatch", "wrong-target-dtype", "device-mismatch",
 }
 
+NUMERIC = {
+    "unsafe-log", "unsafe-root", "unsafe-division", "log-of-softmax", "unsafe-exponential", "unsafe-power", "vanishing-epsilon",
+    "nan-through-where", "unsafe-arccos", "matrix-inverse-in-loss", "single-sample-statistics",
+}
+
 # Rules that say the same of one script in other words: a fact of one is reported by a finding of another.
 SAME: dict[str, set[str]] = {
     "missing-zero-grad": {"misplaced-zero-grad"},
@@ -39,14 +44,15 @@ SAME: dict[str, set[str]] = {
     "modified-in-place": {"inplace-change", "stale-graph"},
     "step-bypasses-scaler": {"clip-before-unscale"},
     "scaler-not-updated": {"misplaced-clipping"},
-    "loss-not-finite": {"unsafe-log", "unsafe-root", "unsafe-division", "log-of-softmax", "unsafe-exponential", "unsafe-power", "vanishing-epsilon"},
+    "loss-not-finite": NUMERIC,
+    "gradient-not-finite": NUMERIC,
     "unwalked-training-forward": {"missing-no-grad", "detached-loss", "misspelt-attribute", "nothing-trains"},
     "wrong-target-dtype": {"dtype-mismatch"},
     "dtype-mismatch": {"wrong-target-dtype"},
 }
 
 # Facts that are no fault in themselves; a rule speaks of them under conditions of its own.
-REMARKS = {"unwalked-training-forward", "empty-step", "loss-not-finite", "log-softmax-before-cross-entropy", "error"}
+REMARKS = {"unwalked-training-forward", "empty-step", "loss-not-finite", "gradient-not-finite", "log-softmax-before-cross-entropy", "error"}
 
 
 @dataclass(frozen=True)

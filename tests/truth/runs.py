@@ -33,7 +33,7 @@ def warm_up() -> None:
     torch.set_grad_enabled(True)
 
 
-def watched(script: Path, values: bool = False, cuda: bool = False, seconds: float = 20) -> dict[str, Any]:
+def watched(script: Path, values: bool = False, cuda: bool = False, seconds: float = 20, preamble: str = "") -> dict[str, Any]:
     """What was seen of one script; `error` says so when the run itself was lost."""
     warm_up()
     from watch.run import run
@@ -43,7 +43,7 @@ def watched(script: Path, values: bool = False, cuda: bool = False, seconds: flo
         if child == 0:
             _silent()
             try:
-                seen = run(str(script), [], seconds=seconds, values=values, cuda=cuda)
+                seen = run(str(script), [], seconds=seconds, values=values, cuda=cuda, preamble=preamble)
                 Path(out.name).write_text(json.dumps(seen))
             except BaseException as error:  # the oracle's own mistake
                 Path(out.name).write_text(json.dumps(lost(f"the oracle: {type(error).__name__}: {error}")))

@@ -84,6 +84,9 @@ class Gradients:
             held = shadow()
             state.was_cleared = held is None or is_cleared(held.grad, state)
             state.contributes = bool((gradient != 0).any())
+            # A scaler tries scales that are too large, and finds out by itself.
+            if self.backwards and not self.backwards[-1].scaled and not bool(torch.isfinite(gradient).all()):
+                self.facts.say("gradient-not-finite", self.backwards[-1].at, "a gradient is NaN or infinite")
 
         def after(held: torch.Tensor) -> None:
             if state.was_cleared:

@@ -228,8 +228,8 @@ def replace(owner: Any, name: str, wrapper: Callable[[Callable], Callable]) -> N
     setattr(owner, name, functools.wraps(original)(wrapper(original)))
 
 
-def run(path: str, arguments: list[str], most_steps: int = 60, seconds: float = 20, values: bool = False, cuda: bool = False) -> dict:
-    """Runs a script as `python path arguments` would, and says what was seen."""
+def run(path: str, arguments: list[str], most_steps: int = 60, seconds: float = 20, values: bool = False, cuda: bool = False, preamble: str = "") -> dict:
+    """Runs a script as `python path arguments` would, after a preamble in its namespace, and says what was seen."""
     path = os.path.realpath(path)
     folder = os.path.dirname(path)
     watch = Watch(folder, most_steps, values)
@@ -253,6 +253,7 @@ def run(path: str, arguments: list[str], most_steps: int = 60, seconds: float = 
     try:
         if watch.values:
             watch.values.import_hook()
+        exec(compile(preamble, "<preamble>", "exec"), module.__dict__)
         code = watch.values.compiled(path) if watch.values else compile(open(path).read(), path, "exec")
         exec(code, module.__dict__)
     except Stop:
