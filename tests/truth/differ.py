@@ -16,6 +16,7 @@ import time
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Iterator
 
 from agreement import Comparison, compare
 from generate import generate
@@ -36,6 +37,19 @@ class Round:
     errors: Counter[str] = field(default_factory=Counter)
     compared: int = 0
     found_at: list[tuple[int, str]] = field(default_factory=list)
+
+    def count(self, kind: str) -> int:
+        """Cases of a kind that have no excuse; of values, those that the last round of a loop had."""
+        return sum(
+            not case["excuse"] for (one, rule), cases in self.cases.items()
+            if one == kind and "before the last round" not in rule for case in cases
+        )
+
+    @property
+    def reported(self) -> float:
+        """Percent of the facts that trainlint reports, without those of steps that it says it has not judged."""
+        agreed = sum(self.agreed.values())
+        return 100 * agreed / max(1, agreed + self.count("missed"))
 
     def add(self, kind: str, rule: str, case: dict) -> None:
         if not self.cases[kind, rule]:
@@ -116,13 +130,12 @@ def written(files: Files, folder: Path) -> Path:
 
 
 def table(result: Round) -> str:
-    missed = sum(not case["excuse"] for (kind, _), cases in result.cases.items() if kind == "missed" for case in cases)
+    missed = result.count("missed")
     excused = sum(bool(case["excuse"]) for (kind, _), cases in result.cases.items() if kind == "missed" for case in cases)
     agreed = sum(result.agreed.values())
-    share = 100 * agreed / max(1, agreed + missed)
     lines = [
-        f"{result.scripts} scripts, {result.ended} without an error; {agreed} facts reported, {missed} missed, {excused} not judged: {share:.1f} % of the facts reported",
-        *([f"{result.compared} values compared with what `reveal` says"] if result.compared else []),
+        f"{result.scripts} scripts, {result.ended} without an error; {agreed} facts reported, {missed} missed, {excused} not judged: {result.reported:.1f} % of the facts reported",
+        *([f"{result.compared} values compared with what `reveal` says, {result.count('unsound')} outside"] if result.compared else []),
         "", "| kind | rule | cases | excused | example |", "| --- | --- | --- | --- | --- |",
     ]
     for (kind, rule), cases in sorted(result.cases.items(), key=lambda one: -len(one[1])):
@@ -143,6 +156,8 @@ def main() -> None:
     parser.add_argument("--shrink-seconds", type=float, default=45)
     parser.add_argument("--save", type=Path, help="write the cases here, as JSON")
     parser.add_argument("--most-missed", type=float, help="fail when more percent of the facts are missed")
+    parser.add_argument("--most-false", type=int, help="fail when more findings are contradicted")
+    parser.add_argument("--most-unsound", type=float, help="fail when more percent of the values lie outside")
     options = parser.parse_args()
     first, last = map(int, options.seeds.split(":"))
     differ = Differ(Trainlint(str(Path(options.binary).resolve())), options.reveal, options.cuda)
@@ -152,6 +167,18 @@ def main() -> None:
         small(differ, result, options.shrink, options.shrink_seconds)
     if options.save:
         save(result, options.save)
+    wrong = list(broken(result, options))
+    sys.exit("\n".join(wrong) if wrong else 0)
+
+
+def broken(result: Round, options: argparse.Namespace) -> Iterator[str]:
+    """The limits that do not hold."""
+    if options.most_missed is not None and 100 - result.reported > options.most_missed:
+        yield f"{100 - result.reported:.1f} % of the facts are missed"
+    if options.most_false is not None and result.count("false") > options.most_false:
+        yield f"{result.count('false')} findings are contradicted by a run"
+    if options.most_unsound is not None and 100 * result.count("unsound") > options.most_unsound * result.compared:
+        yield f"{result.count('unsound')} of {result.compared} values lie outside of what `reveal` says"
 
 
 def small(differ: Differ, result: Round, each: int, seconds: float) -> None:
