@@ -156,7 +156,7 @@ class Gradients:
         if len(many) > 1 and len({self.backwards[one].at for one in many}) == 1:
             roots = {self.backwards[one].root for one in many}
             is_divided = any(root.startswith(("Div", "Mul")) for root in roots)
-            if not is_divided:
+            if not is_divided and len(roots) == 1:
                 say("unscaled-accumulation", self.backwards[many[0]].at, f"{len(many)} passes of {sorted(roots)} a step")
 
     def _judge_scaling(self, optimizer: torch.optim.Optimizer, at: Stack, many: list[int]) -> None:

@@ -35,6 +35,7 @@ class Call:
     walked: int = 0
     walked_late: int = 0
     outlived: int = 0
+    outlived_beside: int = 0  # calls of the same iteration
     after: int = 0  # so many backward passes came before it
     sentinels: list[Any] = field(default_factory=list)
 
@@ -61,7 +62,9 @@ class Graphs:
     def call(self, original: Callable, module: nn.Module, args: tuple, kwargs: dict) -> Any:
         if isinstance(module, nn.modules.loss._Loss):
             return original(module, *args, **kwargs)
-        if torch.is_grad_enabled():
+        outer = self.open[0][1] if self.open else None
+        # What runs without gradients inside of a forward that has them was meant to learn.
+        if torch.is_grad_enabled() or outer is not None and outer.grad:
             self.ran.update(id(p) for p in module._parameters.values() if p is not None and p.requires_grad)
         if self.open:
             return self._inner(original, module, args, kwargs)
@@ -87,7 +90,11 @@ class Graphs:
         call.mode_dependent = isinstance(module, MODE_DEPENDENT) and module.training
         call.after = len(self.gradients.backwards)
         for earlier in self.calls[at]:
-            earlier.outlived += any(sentinel() is not None for sentinel in earlier.sentinels)
+            lives = any(sentinel() is not None for sentinel in earlier.sentinels)
+            if earlier.after < call.after:
+                earlier.outlived += lives
+            else:
+                earlier.outlived_beside += lives
         self.open.append((module, call))
         try:
             out = original(module, *args, **kwargs)
@@ -156,7 +163,9 @@ class Graphs:
             say("missing-eval-mode", at, f"{name} in training mode, never learned from: {len(calls)} calls")
         if walked and calls[0].training and calls[0].mode_dependent and not calls[-1].training and calls[-1].grad:
             say("stuck-in-eval", at, "began in training mode, ends in evaluation mode")
-        lingering = [call for call in calls if call.outlived > 1 and not call.walked_late]
+        # Where nothing is learned, each call is an iteration.
+        lives = {call: call.outlived + (0 if call.walked else call.outlived_beside) for call in calls}
+        lingering = [call for call in calls if lives[call] > 1 and not call.walked_late]
         if len(lingering) > 2:
             kind = "nodes of walked graphs" if any(call.walked for call in lingering) else "whole graphs"
             say("retained-graph", at, f"{len(lingering)} of {len(calls)} {kind} outlive two iterations")
