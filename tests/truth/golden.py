@@ -166,6 +166,11 @@ def supported(rule: str) -> set[str]:
 def rows(script: Script, release: str) -> list[Row]:
     if OTHERS.search(script.text):
         return [Row(script.name, rule, line, "", "needs another framework", release) for rule, line in script.marks]
+    try:
+        ast.parse(script.text)
+    except SyntaxError as error:
+        return [Row(script.name, rule, line, f"SyntaxError: {error.msg}" if rule == "invalid-syntax" else "", "" if rule == "invalid-syntax" else "no Python", release)
+                for rule, line in script.marks]
     best: dict = {}
     why = "what it needs cannot be guessed"
     for number, preamble in enumerate(guesses(script.text)):

@@ -37,6 +37,7 @@ class Gradient:
     was_cleared: bool = True
     contributes: bool = False
     left_as: tuple[int, int] | None = None  # the tensor and its version after the last backward pass
+    left_empty: bool = False
 
     def clear(self) -> None:
         self.lost += [one for one in self.passes if one not in self.applied]
@@ -47,7 +48,8 @@ def is_cleared(gradient: torch.Tensor | None, state: Gradient) -> bool:
     """Whether somebody has cleared it; what two passes add up to may be zero by itself."""
     if gradient is None:
         return True
-    return (id(gradient), gradient._version) != state.left_as and not bool((gradient != 0).any())
+    untouched = state.left_empty and (id(gradient), gradient._version) == state.left_as
+    return not untouched and not bool((gradient != 0).any())
 
 
 def owned(optimizer: torch.optim.Optimizer) -> Iterator[torch.Tensor]:
@@ -71,6 +73,8 @@ class Gradients:
         self.unscaled: set[int] = set()
         self.in_scaler = False
         self.stepped_parameters: set[int] = set()
+        self.given_by_hand: set[int] = set()  # whose gradients the script assigns
+        self.stepping: torch.optim.Optimizer | None = None
 
     def watch(self, parameter: torch.Tensor) -> None:
         lazy = torch.nn.parameter.is_lazy(parameter)
@@ -93,6 +97,7 @@ class Gradients:
                 state.clear()
             if held.grad is not None:
                 state.left_as = (id(held.grad), held.grad._version)
+                state.left_empty = not bool((held.grad != 0).any())
             if self.backwards:
                 self.backwards[-1].reached.add(id(held))
                 # Dead units get gradients of zeros, which do nothing.
@@ -117,14 +122,22 @@ class Gradients:
             self.watch(parameter)
 
     def before_step(self, optimizer: torch.optim.Optimizer, at: Stack, closure: bool) -> None:
+        if self.stepping is optimizer:
+            return  # a subclass that calls the step of its base class
+        self.stepping = optimizer
         self.steps_done += 1
         self.steps[id(optimizer)] += 1
         states = []
+        by_hand = False
         for parameter in owned(optimizer):
             self.watch(parameter)
             self.stepped_parameters.add(id(parameter))
             if id(parameter) in self.states:
-                states.append(self.settled(parameter))
+                state = self.settled(parameter)
+                states.append(state)
+                if parameter.grad is not None and id(parameter.grad) != (state.left_as or (0, 0))[0]:
+                    by_hand = True
+                    self.given_by_hand.add(id(parameter))
         fresh = [[one for one in state.passes if one not in state.applied] for state in states]
         old = sum(any(one in state.applied for one in state.passes) for state in states)
         lost_at = {self.backwards[one].at for state in states for one in state.lost}
@@ -132,10 +145,13 @@ class Gradients:
             state.applied.update(state.passes)
             state.lost = []
         many = max(fresh, key=len, default=[])
-        if not closure:
+        if not closure and not by_hand:
             self._judge_step(at, old, many, lost_at)
         self._judge_scaling(optimizer, at, many)
         self.unscaled.discard(id(optimizer))
+
+    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
+        self.stepping = None
 
     def on_skipped(self, optimizer: torch.optim.Optimizer) -> None:
         """A scaler leaves out a step whose gradients have overflown: what is cleared then is not lost."""
@@ -199,7 +215,7 @@ class Gradients:
 
     def _judge_unreached(self, reached: Counter[int], ran: set[int]) -> None:
         stepped = [one for one in self.optimizers if self.steps[id(one)] > 1]
-        dead = [p for one in stepped for p in owned(one) if not reached[id(p)] and id(p) in ran and p.requires_grad]
+        dead = [p for one in stepped for p in owned(one) if not reached[id(p)] and id(p) in ran - self.given_by_hand and p.requires_grad]
         if not dead or not self.backwards:
             return
         some = any(reached[id(p)] for one in stepped for p in owned(one))

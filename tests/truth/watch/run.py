@@ -12,7 +12,7 @@ from typing import Any, Callable
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from .facts import Facts, rules_of_error
 from .gradients import Gradients
@@ -104,6 +104,7 @@ class Watch:
 
         replace(torch.optim.Optimizer, "__init__", built)
         register_optimizer_step_pre_hook(before)
+        register_optimizer_step_post_hook(lambda optimizer, args, kwargs: self.gradients.after_step(optimizer))
 
     def _watch_clipping(self) -> None:
         def clip(f: Callable) -> Callable:
