@@ -57,6 +57,7 @@ ORDER = [
             ("How it works", "docs/how-it-works.md"),
             ("Comparison", "docs/comparison.md"),
             ("Validation", "docs/validation.md"),
+            ("Seen happening", "docs/truth.md"),
             ("Speed", "benches/README.md"),
             ("Versions", "docs/versioning.md"),
             ("Changes", "CHANGELOG.md"),

@@ -1,0 +1,305 @@
+"""Runs the fixtures that fire and the examples of the pages under PyTorch, and writes down what was seen.
+
+    python golden.py            writes tests/truth/seen.tsv
+    python golden.py --docs     writes docs/truth.md from it, without PyTorch
+
+Fixtures name data that they do not make, so data is guessed: a script counts as run with the guess under which what
+its marks expect is seen, else with the one that gets furthest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import builtins
+import re
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator
+
+from agreement import SAME
+from watch.facts import ERRORS, rules_of_error
+
+ROOT = Path(__file__).resolve().parents[2]
+SEEN = Path(__file__).resolve().parent / "seen.tsv"
+OTHERS = re.compile(r"\b(tensorflow|keras|jax|flax|optax|haiku|lightning|pytorch_lightning|transformers|accelerate|deepspeed|fastai|ignite|torchvision|torchaudio|numba|triton|cupy|catalyst|timm|datasets|tqdm|ray|wandb|monai)\b")
+# Data that is tried for one script.
+MOST_GUESSES = 8
+MARK = re.compile(r"#\s*expect(?P<hidden>-pedantic)?:\s*(?P<rule>[a-z-]+)")
+CARETS = re.compile(r"^\s*#\s*\^+\s*(?P<rule>[a-z-]+)")
+
+
+@dataclass(frozen=True)
+class Script:
+    """A script and what its marks expect: rules with their lines."""
+
+    name: str
+    text: str
+    marks: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was seen of one mark; `how` is empty where it was not seen, and `why` says why."""
+
+    script: str
+    rule: str
+    line: int
+    how: str
+    why: str
+    release: str
+
+
+def scripts() -> Iterator[Script]:
+    for path in sorted((ROOT / "fixtures").glob("*/bad*.py")):
+        text = path.read_text()
+        yield Script(str(path.relative_to(ROOT)), text, tuple(marks(text)))
+    for page in sorted((ROOT / "rules").glob("*.md")):
+        blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+        if blocks and list(marks(blocks[0])):
+            yield Script(f"rules/{page.name}", blocks[0], tuple(marks(blocks[0])))
+
+
+def marks(text: str) -> Iterator[tuple[str, int]]:
+    above = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := CARETS.match(line):
+            yield found["rule"], above
+            continue
+        above = number
+        if found := MARK.search(line):
+            yield found["rule"], number
+
+
+def unbound(text: str) -> set[str]:
+    """Names that a script reads and nobody binds."""
+    bound, read = set(dir(builtins)) | {"__file__", "__name__"}, set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.alias):
+            bound.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            bound.add(node.name)
+    return read - bound
+
+
+def _first(pattern: str, text: str, otherwise: int) -> int:
+    found = re.search(pattern, text)
+    return int(found[1]) if found else otherwise
+
+
+def guesses(text: str) -> Iterator[str]:
+    """Preambles that bind what the script does not make, the likeliest first."""
+    names = unbound(text)
+    width, classes = _first(r"Linear\((\d+)", text, 8), _last(text)
+    channels, vocabulary = _first(r"Conv2d\((\d+)", text, 3), _first(r"Embedding\((\d+)", text, 10)
+    xs = []
+    if "Conv2d(" in text:
+        xs += [f"torch.randn(n, {channels}, {side}, {side})" for side in (32, 28)]
+    if "Conv1d(" in text:
+        xs += [f"torch.randn(n, {_first(r'Conv1d[(]([0-9]+)', text, 1)}, 16)"]
+    if "Embedding(" in text:
+        xs += [f"torch.randint(0, {vocabulary}, (n, 6))"]
+    if re.search(r"(LSTM|GRU|RNN)\((\d+)", text):
+        xs += [f"torch.randn(n, 6, {_first(r'(?:LSTM|GRU|RNN)[(]([0-9]+)', text, 8)})"]
+    xs += [f"torch.randn(n, {width})", f"torch.zeros(n, {width})", f"torch.rand(n, {width}) * 1e3"]
+    ys = [f"torch.randint(0, {max(2, classes)}, (n,))", "torch.randn(n, 1)", "torch.randint(0, 2, (n, 1)).float()", "torch.randn(n)",
+          f"torch.randn(n, {classes})", "torch.randint(0, 2, (n,)).float()", f"torch.randint(0, {max(2, classes)}, (n, 6))"]
+    if not names:
+        yield ""
+        return
+    pairs = sorted(((a + b, x, y) for a, x in enumerate(xs) for b, y in enumerate(ys)), key=lambda pair: pair[0])
+    for _, x, y in pairs:
+        yield _preamble(names, x, y, text)
+
+
+def _last(text: str) -> int:
+    found = re.findall(r"Linear\([^()]*?(\d+)\)", text)
+    return int(found[-1]) if found else 3
+
+
+def _preamble(names: set[str], x: str, y: str, text: str) -> str:
+    lines = ["import torch, torch.nn as _nn", "torch.manual_seed(1)", "def _x(n): return " + x, "def _y(n): return " + y,
+             "class _Batch(dict):", "    def __iter__(self): return iter(self.values())",
+             "    def __getattr__(self, name): return self[name]"]
+    keys = re.findall(r"batch\[[\"'](\w+)[\"']\]", text)
+    for name in sorted(names):
+        if re.search(rf"\b{name}\(", text):
+            # A function from elsewhere: what it gives is wanted as data or as batches.
+            made = "[(_x(4), _y(4)) for _ in range(6)]" if re.search(r"loader|batches", name) else "_y(24)" if re.search("label|target", name) else "_x(24)"
+            lines.append(f"def {name}(*args, **options): return {made}")
+        elif re.search(r"loader|batches|stream|_dl$", name):
+            if keys:
+                entries = ", ".join(f"{key!r}: {'_x' if place == 0 else '_y'}(4)" for place, key in enumerate(dict.fromkeys(keys)))
+                lines.append(f"{name} = [{{{entries}}} for _ in range(6)]")
+            else:
+                lines.append(f"{name} = [(_x(4), _y(4)) for _ in range(6)]")
+        elif re.search(r"set|data|samples", name):
+            lines.append(f"{name} = torch.utils.data.TensorDataset(_x(24), _y(24))")
+        elif re.search(r"device", name):
+            lines.append(f"{name} = torch.device('cuda' if torch.cuda.is_available() else 'cpu')")
+        elif re.search(r"^(x|xs|inputs?|features|images?|batch|tokens)$", name):
+            lines.append(f"{name} = _x(4)")
+        elif re.search(r"^(y|ys|targets?|labels?)$", name):
+            lines.append(f"{name} = _y(4)")
+        elif re.search(r"^(model|net|network|encoder)$", name):
+            lines.append(f"{name} = _nn.Linear({_first(r'Linear[(]([0-9]+)', text, 8)}, 3)")
+        elif re.search(r"epochs?|steps|num|size|n$", name, re.I):
+            lines.append(f"{name} = 3")
+    return "\n".join(lines)
+
+
+def supported(rule: str) -> set[str]:
+    """The facts that show what a rule claims."""
+    named = {rule} | {fact for fact, rules in SAME.items() if rule in rules}
+    return named | {rules[0] for _, rules in ERRORS if rule in rules}
+
+
+def rows(script: Script, release: str) -> list[Row]:
+    if OTHERS.search(script.text):
+        return [Row(script.name, rule, line, "", "needs another framework", release) for rule, line in script.marks]
+    try:
+        ast.parse(script.text)
+    except SyntaxError as error:
+        return [Row(script.name, rule, line, f"SyntaxError: {error.msg}" if rule == "invalid-syntax" else "", "" if rule == "invalid-syntax" else "no Python", release)
+                for rule, line in script.marks]
+    best: dict = {}
+    why = "what it needs cannot be guessed"
+    for number, preamble in enumerate(guesses(script.text)):
+        seen = _run(script, preamble)
+        score = _score(script, seen)
+        if not best or score > best["score"]:
+            best = {**seen, "score": score}
+        if "NameError" in (seen["error"] or ""):
+            break
+        if score >= 1 or number >= MOST_GUESSES - 1:
+            break
+    if not best:
+        return [Row(script.name, rule, line, "", why, release) for rule, line in script.marks]
+    return [_row(script, rule, line, best, release) for rule, line in script.marks]
+
+
+def _run(script: Script, preamble: str) -> dict:
+    from runs import watched
+
+    with tempfile.TemporaryDirectory(prefix="golden") as folder:
+        path = Path(folder) / "train.py"
+        path.write_text(script.text)
+        return watched(path, cuda=True, seconds=8, preamble=preamble)
+
+
+def _score(script: Script, seen: dict) -> float:
+    """How much of what is expected was seen; a run that got further is better."""
+    found = sum(bool(_shown(rule, line, seen)) for rule, line in script.marks)
+    return found / len(script.marks) + min(seen["steps"], 9) / 1000
+
+
+def _shown(rule: str, line: int, seen: dict) -> str:
+    for fact in seen["facts"]:
+        if fact["fact"] in supported(rule):
+            return f"{fact['fact']}: {fact['detail']}"
+    # What a rule foretells as an error of its line, in whatever words.
+    for fact in seen["facts"]:
+        if f"train.py:{line}" in fact["lines"][:1] and seen["error"] and fact["detail"] in seen["error"] and rule in RAISES:
+            return f"raises {fact['detail']}"
+    return ""
+
+
+# Rules that foretell an error.
+RAISES = {"unknown-api", "removed-api", "dtype-mismatch", "device-mismatch", "wrong-target-dtype", "backward-arity", "undersized-output", "misspelt-attribute",
+          "missing-super-init", "exhausted-parameters", "single-sample-statistics", "non-scalar-backward", "invalid-syntax", "cpu-tensor-in-forward"}
+
+
+def _row(script: Script, rule: str, line: int, seen: dict, release: str) -> Row:
+    how = " ".join(_shown(rule, line, seen).split())[:140]
+    error = (seen["error"] or "").split("\n")[0]
+    if how:
+        return Row(script.name, rule, line, how, "", release)
+    if "NameError" in error or "ModuleNotFoundError" in error or "FileNotFoundError" in error or not rules_of_error(error) and error:
+        return Row(script.name, rule, line, "", f"does not run: {error[:90]}", release)
+    if not seen["steps"] and not seen["backwards"]:
+        return Row(script.name, rule, line, "", "nothing is called", release)
+    return Row(script.name, rule, line, "", f"ran {seen['steps']} steps, not watched for" if rule not in _watched() else f"ran {seen['steps']} steps, not seen", release)
+
+
+def _watched() -> set[str]:
+    from agreement import JUDGED, NUMERIC
+    return JUDGED | NUMERIC | RAISES
+
+
+def write(found: list[Row]) -> None:
+    lines = ["# script\trule\tline\tseen\twhy not\ttorch; written by golden.py"]
+    lines += ["\t".join([row.script, row.rule, str(row.line), row.how, row.why, row.release]) for row in found]
+    SEEN.write_text("\n".join(lines) + "\n")
+
+
+def read() -> list[Row]:
+    parts = [line.split("\t") for line in SEEN.read_text().splitlines() if not line.startswith("#")]
+    return [Row(script, rule, int(line), how, why, release) for script, rule, line, how, why, release in parts]
+
+
+def document(found: list[Row]) -> str:
+    """`docs/truth.md`: of each rule, how often what it claims was seen, and how."""
+    rules: dict[str, list[Row]] = defaultdict(list)
+    for row in found:
+        rules[row.rule].append(row)
+    releases = sorted({row.release for row in found if row.how})
+    ran = [row for row in found if row.how or row.why.endswith("not seen")]
+    seen = sum(bool(row.how) for row in found)
+    lines = [
+        "# Seen happening", "",
+        "Written by `python tests/truth/golden.py --docs` from `tests/truth/seen.tsv`; do not edit.", "",
+        "Every fixture that fires, and the example of every page, was run under PyTorch with an oracle that watches gradients, graphs, modes, scalers and losses; a GPU is pretended,",
+        "with real numbers. Of what the marks expect, this is what the runs showed.", "",
+        f"torch {', '.join(releases)}: {seen} of {len(ran)} marks that ran far enough to be judged were seen happening; {len(found) - len(ran)} of {len(found)} marks did not run or are of rules that the oracle does not watch.", "",
+        "| rule | seen | not seen | did not run, or not watched | for instance |", "| --- | --- | --- | --- | --- |",
+    ]
+    for rule, several in sorted(rules.items()):
+        hits = [row for row in several if row.how]
+        misses = [row for row in several if not row.how and row.why.endswith("not seen")]
+        example = f"{hits[0].how}".replace("|", "\\|") if hits else ""
+        lines.append(f"| {rule} | {len(hits)} | {len(misses)} | {len(several) - len(hits) - len(misses)} | {example} |")
+    why = Counter(re.sub(r":.*|\d+", "", row.why).strip() for row in found if not row.how)
+    lines += ["", "## Why not", "", "| why | marks |", "| --- | --- |", *(f"| {text} | {times} |" for text, times in why.most_common())]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--docs", action="store_true", help="only write docs/truth.md")
+    parser.add_argument("--again", action="store_true", help="run only what did not run before")
+    parser.add_argument("--only", default="", help="scripts whose names contain this, to stdout")
+    options = parser.parse_args()
+    if not options.docs:
+        import torch
+
+        release = torch.__version__.split("+")[0]
+        found: list[Row] = []
+        before = read() if options.again else []
+        for script in scripts():
+            known = [row for row in before if row.script == script.name]
+            if known and not any(row.why.startswith("does not run") for row in known):
+                found += known
+                continue
+            if options.only not in script.name:
+                continue
+            found += rows(script, release)
+            if options.only:
+                print(*found[-len(script.marks):], sep="\n")
+            else:
+                write(found)
+        if options.only:
+            return
+    (ROOT / "docs/truth.md").write_text(document(read()))
+
+
+if __name__ == "__main__":
+    main()

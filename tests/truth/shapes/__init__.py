@@ -1,0 +1,1 @@
+"""The shapes in which people write training scripts, drawn at random."""

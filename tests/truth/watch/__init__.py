@@ -1,0 +1,1 @@
+"""What one run of a training script under PyTorch shows: facts, each with the lines where it held."""

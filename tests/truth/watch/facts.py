@@ -1,0 +1,52 @@
+"""Facts: what was seen, and on which lines."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from .places import Places, Stack
+
+
+@dataclass
+class Facts:
+    """A fact is named after the rule it corresponds to; of several at one place the first is kept."""
+
+    places: Places
+    told: list[dict] = field(default_factory=list)
+    seen: set[tuple] = field(default_factory=set)
+
+    def say(self, fact: str, at: Stack, detail: str) -> None:
+        key = (fact, *at[:1])
+        if key not in self.seen:
+            self.seen.add(key)
+            self.told.append({"fact": fact, "lines": [str(place) for place in at], "detail": detail})
+
+
+# What PyTorch says when it stops, and the rules that foresee it. Where several could, the first is named and the
+# others are as good.
+ERRORS: list[tuple[str, tuple[str, ...]]] = [
+    (r"backward through the graph a second time", ("undetached-hidden-state", "needless-retain-graph", "retained-graph")),
+    (r"grad can be implicitly created only for scalar", ("non-scalar-backward",)),
+    (r"does not require grad and does not have a grad_fn", ("detached-loss", "graph-broken-in-forward")),
+    (r"before Module.__init__\(\) call|super\(.*__init__", ("missing-super-init",)),
+    (r"[Ee]xpected all tensors to be on the same device", ("device-mismatch", "cpu-tensor-in-forward")),
+    (r"expected target dtype|result type \w+ can't be cast|Found dtype|expected scalar type Long|\"nll_loss", ("wrong-target-dtype",)),
+    (r"must have the same dtype|expected .*scalar type|Input type .* and (bias|weight) type", ("dtype-mismatch",)),
+    (r"(unscale_|step)\(\) has already been called|unscale_\(\) is being called after step", ("scaler-not-updated",)),
+    (r"No inf checks were recorded|Attempted step but _scale is None", ("raw-backward", "misplaced-clipping", "misplaced-zero-grad")),
+    (r"Expected more than 1 value per channel", ("single-sample-statistics",)),
+    (r"empty parameter list", ("exhausted-parameters", "unregistered-submodule")),
+    (r"unsafe to autocast", ("bce-under-autocast",)),
+    (r"all elements of input should be between 0 and 1", ("sigmoid-mismatch",)),
+    (r"has no attribute|unexpected keyword argument", ("unknown-api", "removed-api", "misspelt-attribute")),
+    (r"Expected !nested_tensorlist", ("misplaced-clipping",)),
+    (r"modified by an inplace operation", ("modified-in-place",)),
+]
+
+
+def rules_of_error(message: str) -> tuple[str, ...]:
+    for pattern, rules in ERRORS:
+        if re.search(pattern, message):
+            return rules
+    return ()
