@@ -27,6 +27,8 @@ from watch.facts import ERRORS, rules_of_error
 ROOT = Path(__file__).resolve().parents[2]
 SEEN = Path(__file__).resolve().parent / "seen.tsv"
 OTHERS = re.compile(r"\b(tensorflow|keras|jax|flax|optax|haiku|lightning|pytorch_lightning|transformers|accelerate|deepspeed|fastai|ignite|torchvision|torchaudio|numba|triton|cupy|catalyst|timm|datasets|tqdm|ray|wandb|monai)\b")
+# Where PyTorch is installed is nobody's business.
+PATHS = re.compile(r" ?[(']?/[\w./-]+[)']?")
 # Data that is tried for one script.
 MOST_GUESSES = 8
 MARK = re.compile(r"#\s*expect(?P<hidden>-pedantic)?:\s*(?P<rule>[a-z-]+)")
@@ -238,8 +240,8 @@ RAISES = {"unknown-api", "removed-api", "dtype-mismatch", "device-mismatch", "wr
 
 
 def _row(script: Script, rule: str, line: int, seen: dict, release: str) -> Row:
-    how = " ".join(_shown(rule, line, seen).split())[:140]
-    error = (seen["error"] or "").split("\n")[0]
+    how = PATHS.sub("", " ".join(_shown(rule, line, seen).split()))[:140]
+    error = PATHS.sub("", (seen["error"] or "").split("\n")[0])
     if how:
         return Row(script.name, rule, line, how, "", release)
     if "NameError" in error or "ModuleNotFoundError" in error or "FileNotFoundError" in error or not rules_of_error(error) and error:
