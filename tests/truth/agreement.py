@@ -41,6 +41,7 @@ SAME: dict[str, set[str]] = {
     "device-mismatch": {"unregistered-submodule", "cpu-tensor-in-forward"},
     "scheduler-before-optimizer": {"backward-without-step"},
     "schedule-of-idle-optimizer": {"backward-without-step", "scheduler-before-optimizer", "optimizer-built-in-loop"},
+    "stuck-in-eval": {"backward-without-step"},
     "modified-in-place": {"inplace-change", "stale-graph"},
     "step-bypasses-scaler": {"clip-before-unscale"},
     "scaler-not-updated": {"misplaced-clipping"},

@@ -207,11 +207,13 @@ class Watch:
 
         replace(torch.Tensor, "__sub__", minus)
 
-    def finish(self) -> None:
+    def finish(self, failed: bool) -> None:
         self.losses.finish()
         self.graphs.finish()
         self.protocols.finish()
-        self.gradients.finish(self.graphs.ran)
+        # What a script that ends with an error would have done after it, nobody knows.
+        if not failed:
+            self.gradients.finish(self.graphs.ran)
 
     def result(self, stopped: bool, error: str | None) -> dict:
         return {
@@ -267,5 +269,5 @@ def run(path: str, arguments: list[str], most_steps: int = 60, seconds: float = 
         watch.facts.say(rules[0] if rules else "error", watch.places.of_error(raised), error[:300])
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    watch.finish()
+    watch.finish(bool(error))
     return watch.result(stopped, error)
