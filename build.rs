@@ -23,6 +23,7 @@ mod apis {
     pub mod numbers;
     pub mod pack;
     pub mod parse;
+    pub mod shared;
     pub mod slots;
     pub mod terms;
     pub mod transfers;
@@ -35,7 +36,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use apis::error::Input;
-use apis::parse::{Shared, Table};
+use apis::parse::Table;
+use apis::shared::Shared;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=rules/apis");

@@ -11,7 +11,8 @@ use super::error::{ApiError, Input};
 use super::memo::{self, Place, Question};
 use super::model::{Api, ModeDependence, Order, Role};
 use super::pack::{Found, Pack, pack};
-use super::parse::{Shared, parse};
+use super::parse::parse;
+use super::shared::Shared;
 
 /// Stands in a trigger between a text and the one that must not be there.
 const WITHOUT: &str = " without ";

@@ -12,6 +12,7 @@ mod needs;
 mod numbers;
 mod pack;
 mod parse;
+mod shared;
 mod slots;
 mod terms;
 mod transfers;

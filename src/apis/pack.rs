@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use super::model::Api;
-use super::parse::{Entry, Shared};
+use super::parse::Entry;
+use super::shared::Shared;
 
 const HEADER: usize = 16;
 const SLOT: usize = 12;

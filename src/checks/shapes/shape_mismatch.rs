@@ -42,7 +42,7 @@ fn check(script: &Script, out: &mut Findings) {
             finding = finding.cause(Cause { what, boundary: None });
         }
         let fix = words.fix();
-        out.push(finding.fix(fix).note("this ends the run with an error").help(words.help()), at);
+        out.push(finding.fix(fix).note("the run stops here with an error").help(words.help()), at);
     }
 }
 
@@ -161,7 +161,7 @@ impl Words<'_, '_> {
                 self.size(wants)
             )),
             Fault::Broadcast { gets, wants, .. } => Some(format!(
-                "{} and {} meet number by number, and neither is 1",
+                "{} and {} cannot be broadcast: they differ, and neither is 1",
                 self.size(gets),
                 self.size(wants)
             )),
