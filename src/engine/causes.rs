@@ -84,6 +84,7 @@ fn joined_fix(first: Option<Fix>, others: &[Diagnostic]) -> Option<Fix> {
     let best = all.clone().map(|fix| fix.applicability).max()?;
     let mut fixes = all.filter(|fix| fix.applicability == best);
     let mut joined = fixes.next()?.clone();
+    let said = joined.title.clone();
     for fix in fixes {
         let touches = |edit: &Edit, other: &Edit| {
             let (one, two) = (edit.place.span, other.place.span);
@@ -92,7 +93,14 @@ fn joined_fix(first: Option<Fix>, others: &[Diagnostic]) -> Option<Fix> {
         let new: Vec<Edit> = fix.edits.iter().filter(|edit| !joined.edits.contains(edit)).cloned().collect();
         if !new.iter().any(|edit| joined.edits.iter().any(|other| touches(edit, other))) {
             joined.edits.extend(new);
+            if fix.title != said {
+                "write what takes the place of each".clone_into(&mut joined.title);
+            }
         }
+    }
+    // The first may have no way of its own.
+    if first.is_none() {
+        "write what takes the place of those that have a way".clone_into(&mut joined.title);
     }
     Some(joined)
 }

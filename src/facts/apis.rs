@@ -160,6 +160,15 @@ impl Script<'_> {
         self.project.resolve(self.file, 0, Some(Ustr::from(package))) != Target::Outside
     }
 
+    /// Stands for what the project asks for of a package, and where.
+    pub fn asked_key(&self, package: &'static str) -> String {
+        let asked = index::of(package).map(|(package, index)| self.asked(package, index));
+        match asked.as_deref() {
+            Some(Asked::Pinned { key, .. }) => key.clone(),
+            _ => String::new(),
+        }
+    }
+
     /// What the project asks for of a package.
     pub(super) fn asked(&self, package: &'static str, index: &Index) -> Rc<Asked> {
         let mut known = self.asked.borrow_mut();

@@ -7,8 +7,9 @@ use crate::apis::index::text::Span as Releases;
 use crate::apis::index::{self, Answer, Index, Known};
 use crate::names::Mention;
 use crate::report::Fix;
-use crate::syntax::{ExprId, ExprKind};
+use crate::syntax::{ExprId, ExprKind, Tree};
 use crate::trace::{At, Sight};
+use ustr::Ustr;
 
 /// A use of something that a framework has deprecated.
 pub struct Deprecated {
@@ -76,9 +77,9 @@ impl Script<'_> {
             let Some((name, row)) = rows.next() else { continue };
             let Some((package, index)) = index::of(name) else { continue };
             let listed = known.and_then(|known| {
-                let keywords = known.keywords.as_ref().filter(|keywords| keywords.unsure.is_none())?;
+                let keywords = known.keywords.as_ref()?;
                 let (_, span) = keywords.listed.iter().find(|(listed, _)| listed == keyword)?;
-                Some(Known { path: known.path.clone(), span: *span, unsure: known.unsure, keywords: None })
+                Some(Known { path: known.path.clone(), span: *span, unsure: keywords.unsure, keywords: None })
             });
             let Some(fate) = self.fate(row, package, index, listed.as_ref()) else { continue };
             found.push(Deprecated {
@@ -107,14 +108,17 @@ impl Script<'_> {
         let since = releases.from(&row.since)?;
         // An alias may lead into another package, with releases of its own.
         let known = known.filter(|known| index::of(&known.path).is_some_and(|(own, _)| own == package));
-        let left = known.filter(|known| known.unsure.is_none() && known.span.last < releases.last());
+        let is_sure = |known: &&Known| known.unsure.is_none_or(|unsure| unsure.last <= known.span.last);
+        let left = known.filter(is_sure).filter(|known| known.span.last < releases.last());
         let gone = rank(&row.gone).or(left.map(|known| known.span.last + 1));
         let is_over = |span: Releases| {
             let in_order = rank(&row.until).is_some_and(|until| span.last >= until);
             span.last < since || in_order || rank(&row.back).is_some_and(|back| span.first >= back)
         };
         let is_dead = |span: Releases| {
-            gone.is_some_and(|gone| gone <= span.first) && rank(&row.back).is_none_or(|back| span.last < back)
+            // What has no effect since before the index begins may have one in what lies before it.
+            let counts = |gone: u8| gone <= span.first && (gone > 0 || row.fate.is_none());
+            gone.is_some_and(counts) && rank(&row.back).is_none_or(|back| span.last < back)
         };
         let named = |rank: u8| releases.minor(rank);
         let asked = self.asked(package, index);
@@ -186,7 +190,10 @@ impl Script<'_> {
             let Some(class) = function.class else { continue };
             let bases = module.tree.class(class).bases.iter();
             let names = bases.filter_map(|base| Some(format!("{}.{}", class_of(base.value)?, function.name)));
-            found.extend(names.filter_map(|name| self.deprecated_method(&name, self.at(function.name_span))));
+            let overridden =
+                names.filter_map(|name| self.deprecated_method(&name, self.at(function.name_span)));
+            // What the script calls itself it has for itself.
+            found.extend(overridden.filter(|_| !is_called(&module.tree, function.name)));
         }
         found
     }
@@ -263,7 +270,7 @@ impl Script<'_> {
 
     /// `loss.data[0]`, of a tensor that is known to have no dimensions.
     pub fn scalar_index(&self, at: &At) -> Option<Deprecated> {
-        const NAME: &str = "torch.Tensor.__getitem__";
+        const NAME: &str = "torch.Tensor.data[0]";
         let others = ["jax", "keras", "tensorflow"];
         if self.uses().iter().any(|one| others.contains(&one.package)) {
             return None;
@@ -279,6 +286,16 @@ impl Script<'_> {
     fn uses(&self) -> &[Use] {
         self.used.get_or_init(|| uses(self.project, self.file))
     }
+}
+
+/// Whether a file calls a method of this name.
+fn is_called(tree: &Tree, method: Ustr) -> bool {
+    tree.exprs.iter().any(|expr| match &expr.kind {
+        ExprKind::Call { callee, .. } => {
+            matches!(&tree.expr(*callee).kind, ExprKind::Attribute { name, .. } if *name == method)
+        }
+        _ => false,
+    })
 }
 
 /// Whether what the index knows is the name itself, and not what it is a part of or an alias of.

@@ -9,36 +9,45 @@ use crate::names::{Mention, uses_of_import};
 use crate::report::{Edit, Fix, Span};
 use crate::syntax::{ArgKind, ExprId, ExprKind, ImportItem, ImportNames, StmtId, StmtKind};
 
+/// Edits, and the ways of rows that they take.
+type Written = (Vec<Edit>, Vec<(&'static Row, &'static Rewrite)>);
+
 /// Stands in a template for all arguments.
 const ALL: &str = "...";
 
 impl<'a> Script<'a> {
     /// A name, or what an import of it binds, as it is written now.
-    pub(super) fn rewritten(&self, row: &Row, package: &'static str, mention: &Mention) -> Option<Fix> {
+    pub(super) fn rewritten(
+        &self,
+        row: &'static Row,
+        package: &'static str,
+        mention: &Mention,
+    ) -> Option<Fix> {
         let draft = self.draft(self.file);
-        let came = |rewrite: &Rewrite| came_with(row, package, name_of(&rewrite.write));
+        let came = |row: &Row, rewrite: &Rewrite| came_with(row, package, name_of(&rewrite.write));
         let is_there = |rewrite: &&Rewrite| {
-            came(rewrite).is_none_or(|(package, came)| {
+            came(row, rewrite).is_none_or(|(package, came)| {
                 self.first_release(package, row).is_some_and(|(first, _)| came <= first)
             })
         };
         // What all have that the project may run with goes before what is newer.
-        let mut ways: Vec<&Rewrite> = row.rewrite.iter().filter(is_there).collect();
+        let mut ways: Vec<&'static Rewrite> = row.rewrite.iter().filter(is_there).collect();
         ways.extend(row.rewrite.iter().filter(|rewrite| !is_there(rewrite)));
         let (edits, used) = match mention.expr {
             Some(expr) => {
-                let (edits, rewrite) = draft.rewritten(row, &ways, expr)?;
-                (edits, vec![rewrite])
+                let (edits, rewrite) = draft.rewritten(row, &ways, expr, None)?;
+                (edits, vec![(row, rewrite)])
             }
             None => draft.rewritten_import(row, &ways, &mention.path, *mention.parts.first()?)?,
         };
-        let said = name_of(&used.first().copied().or(ways.first().copied())?.write);
+        let said = name_of(&used.first().map(|(_, rewrite)| *rewrite).or(ways.first().copied())?.write);
         let title = match said.starts_with('$') {
             true => format!("leave `{}` out", mention.path.rsplit('.').next().unwrap_or_default()),
             false => format!("write `{said}`"),
         };
-        let came: Vec<(&'static str, u8)> = used.iter().filter_map(|rewrite| came(rewrite)).collect();
-        self.offered(row, title, edits, &came, used.iter().any(|one| one.guess))
+        let came: Vec<(&'static str, u8)> =
+            used.iter().filter_map(|(row, rewrite)| came(row, rewrite)).collect();
+        self.offered(row, title, edits, &came, used.iter().any(|(_, one)| one.guess))
     }
 
     /// An argument as it is written now.
@@ -78,7 +87,7 @@ impl<'a> Script<'a> {
         let listed = match index::ask(function) {
             Answer::Known(known) => known.keywords.and_then(|all| {
                 let (_, span) = all.listed.iter().find(|(one, _)| Some(one) == new.first())?;
-                all.unsure.is_none().then_some(span.first)
+                Some(span.first)
             }),
             _ => None,
         };
@@ -165,16 +174,17 @@ impl<'a> Draft<'a> {
         row: &Row,
         ways: &[&'r Rewrite],
         expr: ExprId,
+        local: Option<&str>,
     ) -> Option<(Vec<Edit>, &'r Rewrite)> {
         let call = self.call_of(expr);
         ways.iter().find_map(|rewrite| {
             let edits = match call {
-                Some(call) => self.rewritten_call(row, rewrite, call)?,
+                Some(call) => self.rewritten_call(row, rewrite, call, local)?,
                 None => {
                     let is_free = rewrite.given.is_empty() && rewrite.only.is_none();
                     let plain = Some(&rewrite.write).filter(|write| is_free && !write.contains('('));
                     let write = rewrite.bare.as_ref().or(plain)?;
-                    let (said, mut edits) = self.said(name_of(write))?;
+                    let (said, mut edits) = self.said(name_of(write), local)?;
                     let text = write.replacen(name_of(write), &said, 1);
                     edits.push(self.replace(self.expr(expr).span, text));
                     edits
@@ -184,7 +194,13 @@ impl<'a> Draft<'a> {
         })
     }
 
-    fn rewritten_call(&self, row: &Row, rewrite: &Rewrite, call: Call<'a>) -> Option<Vec<Edit>> {
+    fn rewritten_call(
+        &self,
+        row: &Row,
+        rewrite: &Rewrite,
+        call: Call<'a>,
+        local: Option<&str>,
+    ) -> Option<Vec<Edit>> {
         let (name, rest) =
             rewrite.write.split_once('(').map_or((&*rewrite.write, None), |(a, b)| (a, Some(b)));
         let takes_all = rest.is_none_or(|rest| rest.contains(ALL));
@@ -212,7 +228,7 @@ impl<'a> Draft<'a> {
             let (_, value) = bound.iter().find(|(name, _)| name == only)?;
             return Some(vec![self.replace(call.span, self.tight(*value))]);
         }
-        let (said, mut edits) = self.said(name)?;
+        let (said, mut edits) = self.said(name, local)?;
         match rest.map(|rest| rest.strip_suffix(')').unwrap_or(rest)) {
             None => edits.push(self.replace(self.expr(call.callee).span, said)),
             Some(rest) if rest.contains(ALL) => {
@@ -235,10 +251,10 @@ impl<'a> Draft<'a> {
     pub(super) fn number_of(&self, place: Span) -> Option<Vec<Edit>> {
         let ExprKind::Subscript { base, index } = self.expr(self.expr_at(place)?).kind else { return None };
         let ExprKind::Int(0) = self.expr(index).kind else { return None };
-        let base = match self.expr(base).kind {
-            ExprKind::Attribute { base, name, .. } if name == "data" => base,
-            _ => base,
-        };
+        let ExprKind::Attribute { base, name, .. } = self.expr(base).kind else { return None };
+        if name != "data" {
+            return None;
+        }
         Some(vec![self.replace(place, format!("{}.item()", self.tight(base)))])
     }
 
@@ -289,8 +305,11 @@ impl<'a> Draft<'a> {
         Some(bound)
     }
 
-    /// What to write for a name: also one of Python itself, which nothing may hide.
-    fn said(&self, name: &str) -> Option<(String, Vec<Edit>)> {
+    /// What to write for a name, which an import may have bound: also one of Python itself, which nothing may hide.
+    fn said(&self, name: &str, local: Option<&str>) -> Option<(String, Vec<Edit>)> {
+        if let Some(local) = local {
+            return Some((local.to_owned(), Vec::new()));
+        }
         if name.contains('.') {
             return self.say(name);
         }
@@ -298,13 +317,13 @@ impl<'a> Draft<'a> {
     }
 
     /// What `from a import b` binds, written as it is now wherever it is used, and imported no more.
-    fn rewritten_import<'r>(
+    fn rewritten_import(
         &self,
-        row: &Row,
-        ways: &[&'r Rewrite],
+        row: &'static Row,
+        ways: &[&'static Rewrite],
         path: &str,
         place: Span,
-    ) -> Option<(Vec<Edit>, Vec<&'r Rewrite>)> {
+    ) -> Option<Written> {
         let (stmt, item, items) = self.import_item(place)?;
         if self.is_exported(item.alias.unwrap_or(item.name).as_str()) {
             return None;
@@ -313,16 +332,9 @@ impl<'a> Draft<'a> {
         let rename = ways.first().copied().filter(|one| {
             one.given.is_empty() && one.only.is_none() && !one.write.contains('(') && one.write.contains('.')
         });
-        let (own, name) = path.rsplit_once('.')?;
-        // Another module has it under the same name.
-        if let Some(rename) = rename
-            && let Some((module, new)) = rename.write.rsplit_once('.')
-            && new == name
-            && items.len() == 1
-        {
-            let start = self.statement(stmt).span.start + "from ".len() as u32;
-            let at = Span::new(start, start + own.len() as u32);
-            return (self.text(at) == own).then(|| (vec![self.replace(at, module)], vec![rename]));
+        let (own, _) = path.rsplit_once('.')?;
+        if let Some(moved) = self.moved_import(stmt, items, own, ways.first()?) {
+            return Some(moved);
         }
         // The same module has it under another name.
         if let Some(rename) = rename
@@ -337,16 +349,50 @@ impl<'a> Draft<'a> {
                 }
                 edits.extend(uses.iter().map(|one| self.replace(self.expr(*one).span, new)));
             }
-            return Some((edits, vec![rename]));
+            return Some((edits, vec![(row, rename)]));
         }
         let mut edits: Vec<Edit> = Vec::new();
         let mut used = Vec::new();
         for one in &uses {
-            let (more, rewrite) = self.rewritten(row, ways, *one)?;
+            let (more, rewrite) = self.rewritten(row, ways, *one, None)?;
             edits.extend(more.into_iter().filter(|edit| !edits.contains(edit)).collect::<Vec<_>>());
-            used.push(rewrite);
+            used.push((row, rewrite));
         }
         self.without_item(stmt, item, items, edits).map(|edits| (edits, used))
+    }
+
+    /// An import of which another module has everything under the same names: it comes from there, and what it binds
+    /// is used as it is now.
+    fn moved_import(
+        &self,
+        stmt: StmtId,
+        items: &[ImportItem],
+        own: &str,
+        first: &Rewrite,
+    ) -> Option<Written> {
+        let (module, _) = name_of(&first.write).rsplit_once('.')?;
+        let start = self.statement(stmt).span.start + "from ".len() as u32;
+        let at = Span::new(start, start + own.len() as u32);
+        let mut edits = vec![(self.text(at) == own && module != own).then(|| self.replace(at, module))?];
+        let mut used = Vec::new();
+        for item in items {
+            let path = format!("{own}.{}", item.name);
+            let row = deprecated::of(&path)?;
+            let is_moved =
+                |one: &&Rewrite| name_of(&one.write).rsplit_once('.') == Some((module, &item.name));
+            let ways: Vec<&'static Rewrite> = row.rewrite.iter().filter(is_moved).collect();
+            used.push((row, *ways.first()?));
+            let is_plain =
+                |one: &&&Rewrite| one.given.is_empty() && one.only.is_none() && !one.write.contains('(');
+            if ways.iter().any(|one| is_plain(&one)) {
+                continue;
+            }
+            let local = item.alias.unwrap_or(item.name);
+            for one in uses_of_import(self.tree(), self.names(), &path)? {
+                edits.extend(self.rewritten(row, &ways, one, Some(&local))?.0);
+            }
+        }
+        Some((edits, used))
     }
 
     /// The edits, and one that takes an item out of an import; an import that these add takes the place of a statement

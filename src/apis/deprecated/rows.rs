@@ -20,6 +20,9 @@ pub struct Row {
     /// The release from which on it is gone, where the index of names does not know.
     #[serde(default)]
     pub gone: Option<String>,
+    /// The name is still there then, and raises.
+    #[serde(default)]
+    pub raises: bool,
     /// The release from which on its name stands for something else.
     #[serde(default)]
     pub back: Option<String>,

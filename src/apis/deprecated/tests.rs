@@ -34,23 +34,21 @@ fn every_row_is_of_a_package_that_is_known() {
 fn names_are_those_that_releases_have() {
     let mut wrong = Vec::new();
     for row in all() {
-        for name in row.names.iter().filter(|name| !name.contains("__getitem__")) {
+        for name in row.names.iter().filter(|name| !name.contains('[')) {
             if let Answer::Missing(missing) = index::ask(name)
                 && missing.unsure.is_none()
             {
                 wrong.push(format!("{name}: no release has it"));
             }
             let (Some(known), Some((package, index))) = (known(name), index::of(name)) else { continue };
-            // An alias may lead into another package. JAX keeps names that raise for a while.
-            if package == "jax" || index::of(&known.path).is_none_or(|(own, _)| own != package) {
+            // An alias may lead into another package.
+            if index::of(&known.path).is_none_or(|(own, _)| own != package) {
                 continue;
             }
-            let gone = row
-                .gone
-                .as_ref()
-                .filter(|_| row.argument.is_none() && row.fate.is_none() && row.back.is_none());
+            let gone = row.gone.as_ref().filter(|_| {
+                row.argument.is_none() && row.fate.is_none() && row.back.is_none() && !row.raises
+            });
             if let Some(gone) = gone.and_then(|gone| index.releases.from(gone))
-                && known.unsure.is_none()
                 && known.span.last >= gone
             {
                 wrong.push(format!(
@@ -60,7 +58,7 @@ fn names_are_those_that_releases_have() {
                 ));
             }
             if let Some(since) = index.releases.from(&row.since)
-                && known.unsure.is_none()
+                && known.unsure.is_none_or(|unsure| unsure.last <= known.span.last)
                 && known.span.last + 1 < since
             {
                 wrong.push(format!(

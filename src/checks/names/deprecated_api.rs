@@ -105,8 +105,9 @@ fn finding(script: &Script, one: &Deprecated) -> Diagnostic {
         if let Some(back) = &row.back {
             finding = finding.note(format!("since {package} {back} the name stands for something else"));
         }
-        let key = row.group.clone().unwrap_or_else(|| what.clone());
-        let cause = Cause { what: format!("{key} {severity:?}"), boundary: None };
+        let key = row.group.as_ref().unwrap_or(&one.name);
+        let asked = script.asked_key(package);
+        let cause = Cause { what: format!("{key} {severity:?} {asked}"), boundary: None };
         if let Some(help) = instead_of(row) {
             finding = finding.help(help);
         }
@@ -120,15 +121,22 @@ pub(super) fn instead_of(row: &'static Row) -> Option<String> {
 }
 
 fn what(one: &Deprecated) -> String {
+    let last = one.name.rsplit('.').next().unwrap_or_default();
     match &one.argument {
-        Some(argument) => format!("`{argument}` of `{}`", shown(&one.name)),
+        Some(argument) => format!("`{argument}` of `{last}`"),
         None => format!("`{}`", shown(&one.name)),
     }
 }
 
-/// As scripts call it.
+/// As scripts call it; of a long name what it is known by.
 fn shown(name: &str) -> String {
+    /// More leaves no room for what is said of it.
+    const LONGEST: usize = 40;
     match name.split_once('.') {
+        _ if name.len() > LONGEST => {
+            let from = name.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
+            name[from..].to_owned()
+        }
         Some(("tensorflow", rest)) => format!("tf.{rest}"),
         Some(("numpy", rest)) => format!("np.{rest}"),
         _ => name.to_owned(),
