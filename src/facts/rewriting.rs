@@ -40,6 +40,8 @@ impl<'a> Script<'a> {
             }
             None => draft.rewritten_import(row, &ways, &mention.path, *mention.parts.first()?)?,
         };
+        // What nothing uses here may be there for others.
+        let is_guess = used.is_empty() || used.iter().any(|(_, one)| one.guess);
         let said = name_of(&used.first().map(|(_, rewrite)| *rewrite).or(ways.first().copied())?.write);
         let title = match said.starts_with('$') {
             true => format!("leave `{}` out", mention.path.rsplit('.').next().unwrap_or_default()),
@@ -47,7 +49,7 @@ impl<'a> Script<'a> {
         };
         let came: Vec<(&'static str, u8)> =
             used.iter().filter_map(|(row, rewrite)| came(row, rewrite)).collect();
-        self.offered(row, title, edits, &came, used.iter().any(|(_, one)| one.guess))
+        self.offered(row, title, edits, &came, is_guess)
     }
 
     /// An argument as it is written now.

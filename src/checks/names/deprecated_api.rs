@@ -32,7 +32,7 @@ struct MethodUsed {
 struct ScalarIndexed;
 
 fn on_method(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
-    let name = result.api.name;
+    let Some(name) = method_of(result.api.name) else { return };
     let is_deprecated = |argument: &Ustr| deprecated::of_argument(&name, argument).is_some();
     let arguments = result.call.keywords.iter().map(|(argument, _)| *argument);
     let mut used: Vec<Option<Ustr>> = arguments.filter(is_deprecated).map(Some).collect();
@@ -44,6 +44,17 @@ fn on_method(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
         };
         cx.observe(result.call.place, MethodUsed { name, argument }, confidence);
     }
+}
+
+/// The name of a method with its class. Functions that are methods, too, stand for both in the tables, and the method
+/// of a tensor may go on where the function does not.
+fn method_of(name: Ustr) -> Option<Ustr> {
+    let (holder, last) = name.rsplit_once('.')?;
+    let is_class = holder.rsplit('.').next()?.starts_with(char::is_uppercase);
+    if is_class {
+        return Some(name);
+    }
+    deprecated::of(&name).is_some().then(|| Ustr::from(&format!("torch.Tensor.{last}")))
 }
 
 fn on_index(cx: &mut Interp<'_>, index: &Indexed<'_>) {
