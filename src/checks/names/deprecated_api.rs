@@ -81,49 +81,47 @@ fn check(script: &Script, out: &mut Findings) {
 }
 
 fn finding(script: &Script, one: &Deprecated) -> Diagnostic {
-    {
-        let Deprecated { at, row, package, fate, fix, .. } = one;
-        let what = what(one);
-        let ends = row.fate.as_deref().unwrap_or("the run ends there");
-        let (severity, message) = match fate {
-            Fate::Warned { gone: None } => {
-                (RULE.severity, format!("{what} is deprecated since {package} {}", row.since))
-            }
-            Fate::Warned { gone: Some(gone) } => {
-                (RULE.severity, format!("{what} is gone from {package} {gone} on: {ends}"))
-            }
-            Fate::Dead { gone, .. } | Fate::Apart { gone, .. } => {
-                let severity = if row.fate.is_some() { Severity::Warning } else { Severity::Error };
-                (severity, format!("{what} is gone since {package} {gone}: {ends}"))
-            }
-        };
-        let mut finding = script.finding(RULE.id, severity, at, message);
-        match fate {
-            Fate::Warned { gone: Some(_) } if row.gone.as_ref() != Some(&row.since) => {
-                finding = finding.note(format!("deprecated since {}", row.since));
-            }
-            Fate::Warned { .. } => {}
-            Fate::Dead { pin: Some(pin), .. } => {
-                finding = finding.note(format!("the project asks for {pin}"));
-            }
-            Fate::Dead { pin: None, .. } => {}
-            Fate::Apart { other, .. } => {
-                let place = Place::new(script.file, other.at);
-                let words = format!("no release has both this and `{}`", shown(&other.name));
-                finding = finding.because(place, words);
-            }
+    let Deprecated { at, row, package, fate, fix, .. } = one;
+    let what = what(one);
+    let ends = row.fate.as_deref().unwrap_or("the run ends there");
+    let (severity, message) = match fate {
+        Fate::Warned { gone: None } => {
+            (RULE.severity, format!("{what} is deprecated since {package} {}", row.since))
         }
-        if let Some(back) = &row.back {
-            finding = finding.note(format!("since {package} {back} the name stands for something else"));
+        Fate::Warned { gone: Some(gone) } => {
+            (RULE.severity, format!("{what} is gone from {package} {gone} on: {ends}"))
         }
-        let key = row.group.as_ref().unwrap_or(&one.name);
-        let asked = script.asked_key(package);
-        let cause = Cause { what: format!("{key} {severity:?} {asked}"), boundary: None };
-        if let Some(help) = instead_of(row) {
-            finding = finding.help(help);
+        Fate::Dead { gone, .. } | Fate::Apart { gone, .. } => {
+            let severity = if row.fate.is_some() { Severity::Warning } else { Severity::Error };
+            (severity, format!("{what} is gone since {package} {gone}: {ends}"))
         }
-        finding.fix(fix.clone()).cause(cause)
+    };
+    let mut finding = script.finding(RULE.id, severity, at, message);
+    match fate {
+        Fate::Warned { gone: Some(_) } if row.gone.as_ref() != Some(&row.since) => {
+            finding = finding.note(format!("deprecated since {}", row.since));
+        }
+        Fate::Warned { .. } => {}
+        Fate::Dead { pin: Some(pin), .. } => {
+            finding = finding.note(format!("the project asks for {pin}"));
+        }
+        Fate::Dead { pin: None, .. } => {}
+        Fate::Apart { other, .. } => {
+            let place = Place::new(script.file, other.at);
+            let words = format!("no release has both this and `{}`", shown(&other.name));
+            finding = finding.because(place, words);
+        }
     }
+    if let Some(back) = &row.back {
+        finding = finding.note(format!("since {package} {back} the name stands for something else"));
+    }
+    let key = row.group.as_ref().unwrap_or(&one.name);
+    let asked = script.asked_key(package);
+    let cause = Cause { what: format!("{key} {severity:?} {asked}"), boundary: None };
+    if let Some(help) = instead_of(row) {
+        finding = finding.help(help);
+    }
+    finding.fix(fix.clone()).cause(cause)
 }
 
 /// What to do in place of a row.
