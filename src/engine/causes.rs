@@ -45,6 +45,7 @@ fn by(found: Vec<Diagnostic>, key: impl Fn(&Cause) -> Option<String>) -> Vec<Vec
 
 /// Uses of one name: the first tells of the others.
 fn same_name(group: Vec<Diagnostic>) -> Diagnostic {
+    let group = led(group);
     let said = group[0].message.clone();
     joined(group, |other| if other.message == said { "and here".to_owned() } else { other.message.clone() })
 }
@@ -54,6 +55,7 @@ fn same_side(group: Vec<Diagnostic>) -> Diagnostic {
     if group.len() == 1 {
         return joined(group, |other| other.message.clone());
     }
+    let group = led(group);
     let (names, edge) = (group.len(), edge(&group));
     let places = |finding: &Diagnostic| -> Vec<FileId> { finding.places().map(|place| place.file).collect() };
     let uses: Vec<FileId> = group.iter().flat_map(places).collect();
@@ -63,6 +65,15 @@ fn same_side(group: Vec<Diagnostic>) -> Diagnostic {
     first = first.note(format!("{names} names have the same cause, at {uses} in {files}"));
     first.help.extend(edge);
     first
+}
+
+/// The finding whose fix may be trusted most comes first: its place is one that the fix of all mends.
+fn led(mut group: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let trust = |finding: &Diagnostic| finding.fix.as_ref().map(|fix| fix.applicability);
+    let best = group.iter().map(trust).max().flatten();
+    let first = group.iter().position(|finding| trust(finding) == best).unwrap_or_default();
+    group[..=first].rotate_right(1);
+    group
 }
 
 fn joined(mut group: Vec<Diagnostic>, words: impl Fn(&Diagnostic) -> String) -> Diagnostic {
@@ -97,10 +108,6 @@ fn joined_fix(first: Option<Fix>, others: &[Diagnostic]) -> Option<Fix> {
                 "write what takes the place of each".clone_into(&mut joined.title);
             }
         }
-    }
-    // The first may have no way of its own.
-    if first.is_none() {
-        "write what takes the place of those that have a way".clone_into(&mut joined.title);
     }
     Some(joined)
 }
