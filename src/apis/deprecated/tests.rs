@@ -98,7 +98,7 @@ fn what_is_written_exists_while_the_old_name_does() {
                     }
                 }
                 Answer::Missing(missing) if missing.unsure.is_none() => {
-                    wrong.push(format!("{name}: no release has it"))
+                    wrong.push(format!("{name}: no release has it"));
                 }
                 _ => {}
             }
