@@ -11,6 +11,9 @@
 #[allow(dead_code, reason = "the library uses more of these modules than the build script does")]
 #[path = "src/apis"]
 mod apis {
+    pub mod deprecated {
+        pub mod rows;
+    }
     pub mod effects;
     pub mod error;
     pub mod index {
@@ -35,6 +38,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use apis::deprecated::rows::Rows;
 use apis::error::Input;
 use apis::parse::Table;
 use apis::shared::Shared;
@@ -55,7 +59,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
     fs::write(Path::new(&out).join("apis.pack"), apis::pack::pack(&entries, &shared)?)?;
     fs::write(Path::new(&out).join("index.pack"), index()?)?;
+    fs::write(Path::new(&out).join("deprecated.pack"), deprecated()?)?;
     Ok(())
+}
+
+/// What the frameworks have deprecated, of all files together.
+fn deprecated() -> Result<Vec<u8>, Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=rules/deprecated");
+    let mut all = Rows::default();
+    for path in sorted("rules/deprecated", "toml")? {
+        let read = toml::from_str::<Rows>(&fs::read_to_string(&path)?);
+        all.row.extend(read.map_err(|why| format!("{}: {why}", path.display()))?.row);
+    }
+    Ok(postcard::to_stdvec(&all)?)
 }
 
 /// The names of the packages, one after the other.

@@ -58,7 +58,8 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         card: &settings.target.name,
         pins: inline.as_ref().unwrap_or(&pins),
         asked: Default::default(),
-        missing: OnceCell::new(),
+        found: OnceCell::new(),
+        used: OnceCell::new(),
         timelines: Default::default(),
         names: OnceCell::new(),
     };

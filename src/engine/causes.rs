@@ -2,7 +2,7 @@
 //! releases that it does not ask for.
 
 use crate::report::units::plural;
-use crate::report::{Boundary, Cause, Diagnostic, FileId, Label};
+use crate::report::{Boundary, Cause, Diagnostic, Edit, FileId, Fix, Label};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So many names on the wrong side of a release are told one by one.
@@ -45,7 +45,9 @@ fn by(found: Vec<Diagnostic>, key: impl Fn(&Cause) -> Option<String>) -> Vec<Vec
 
 /// Uses of one name: the first tells of the others.
 fn same_name(group: Vec<Diagnostic>) -> Diagnostic {
-    joined(group, |_| "and here".to_owned())
+    let group = led(group);
+    let said = group[0].message.clone();
+    joined(group, |other| if other.message == said { "and here".to_owned() } else { other.message.clone() })
 }
 
 /// Names on the wrong side of what the project asks for: what would have them all is said once.
@@ -53,6 +55,7 @@ fn same_side(group: Vec<Diagnostic>) -> Diagnostic {
     if group.len() == 1 {
         return joined(group, |other| other.message.clone());
     }
+    let group = led(group);
     let (names, edge) = (group.len(), edge(&group));
     let places = |finding: &Diagnostic| -> Vec<FileId> { finding.places().map(|place| place.file).collect() };
     let uses: Vec<FileId> = group.iter().flat_map(places).collect();
@@ -64,15 +67,49 @@ fn same_side(group: Vec<Diagnostic>) -> Diagnostic {
     first
 }
 
+/// The finding whose fix may be trusted most comes first: its place is one that the fix of all mends.
+fn led(mut group: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let trust = |finding: &Diagnostic| finding.fix.as_ref().map(|fix| fix.applicability);
+    let best = group.iter().map(trust).max().flatten();
+    let first = group.iter().position(|finding| trust(finding) == best).unwrap_or_default();
+    group[..=first].rotate_right(1);
+    group
+}
+
 fn joined(mut group: Vec<Diagnostic>, words: impl Fn(&Diagnostic) -> String) -> Diagnostic {
     // Groups are made with their first.
     let others = group.split_off(1);
     let mut first = group.remove(0);
+    first.fix = joined_fix(first.fix, &others);
     for other in others {
         first.related.push(Label { place: other.place, message: words(&other) });
         first.related.extend(other.related);
     }
     first
+}
+
+/// What mends all places, as far as it may be trusted in the same way: the fixes of several findings, each where no
+/// other touches it.
+fn joined_fix(first: Option<Fix>, others: &[Diagnostic]) -> Option<Fix> {
+    let all = first.iter().chain(others.iter().filter_map(|other| other.fix.as_ref()));
+    let best = all.clone().map(|fix| fix.applicability).max()?;
+    let mut fixes = all.filter(|fix| fix.applicability == best);
+    let mut joined = fixes.next()?.clone();
+    let said = joined.title.clone();
+    for fix in fixes {
+        let touches = |edit: &Edit, other: &Edit| {
+            let (one, two) = (edit.place.span, other.place.span);
+            edit.place.file == other.place.file && one.start <= two.end && two.start <= one.end
+        };
+        let new: Vec<Edit> = fix.edits.iter().filter(|edit| !joined.edits.contains(edit)).cloned().collect();
+        if !new.iter().any(|edit| joined.edits.iter().any(|other| touches(edit, other))) {
+            joined.edits.extend(new);
+            if fix.title != said {
+                "write what takes the place of each".clone_into(&mut joined.title);
+            }
+        }
+    }
+    Some(joined)
 }
 
 /// The release that has all names, where one bound is enough to say so.

@@ -1,10 +1,11 @@
 //! Names of the frameworks that a file says, and whether there are such names.
 
-use super::{Script, walked};
+use super::{Deprecated, Script, walked};
+use crate::apis::deprecated::{self, Row};
 use crate::apis::index::text::{Releases, Span};
 use crate::apis::index::{self, Answer, Index, Known, Missing, Pin, Wanted};
 use crate::names::{Mention, Target, mentions};
-use crate::report::{Boundary, Cause, Confidence, Place};
+use crate::report::{Boundary, Cause, Confidence, Fix, Place};
 use crate::trace::{At, Sight};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -21,8 +22,17 @@ pub struct MissingName {
     /// What was perhaps meant.
     pub near: Option<String>,
     /// What took the place of a removed name.
-    pub instead: Option<&'static str>,
+    pub instead: Option<&'static Row>,
+    /// How it is written in the releases that the project asks for.
+    pub fix: Option<Fix>,
     pub why: Why,
+}
+
+/// What a look at the names of a file found.
+#[derive(Default)]
+pub struct NamesFound {
+    pub missing: Vec<MissingName>,
+    pub deprecated: Vec<Deprecated>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -66,30 +76,53 @@ pub enum Asked {
 impl Script<'_> {
     /// Names of frameworks in this file that do not exist.
     pub fn missing_names(&self) -> &[MissingName] {
-        self.missing.get_or_init(|| self.look_up_names())
+        &self.names_found().missing
     }
 
-    fn look_up_names(&self) -> Vec<MissingName> {
+    pub(super) fn names_found(&self) -> &NamesFound {
+        self.found.get_or_init(|| self.look_up_names())
+    }
+
+    fn look_up_names(&self) -> NamesFound {
         let module = self.project.module(self.file);
-        let mut found = Vec::new();
+        let (mut found, mut old) = (Vec::new(), Vec::new());
         let said = mentions(&module.tree, &module.names);
         for mention in &said {
             let Some((package, _)) = index::of(&mention.path) else { continue };
             if mention.guarded || self.is_own(package) {
                 continue;
             }
-            match index::ask(&mention.path) {
-                Answer::Unknown => {}
-                Answer::Missing(missing) => found.extend(self.part_missing(mention, &missing)),
-                Answer::Part(known) => found.extend(self.elsewhen(mention, &known)),
-                Answer::Known(known) => match self.elsewhen(mention, &known) {
-                    Some(missing) => found.push(missing),
-                    None => found.extend(self.wrong_keywords(mention, &known)),
-                },
+            let before = found.len();
+            let answer = index::ask(&mention.path);
+            let known = match &answer {
+                Answer::Unknown => None,
+                Answer::Missing(missing) => {
+                    found.extend(self.part_missing(mention, missing));
+                    None
+                }
+                Answer::Part(known) => {
+                    found.extend(self.elsewhen(mention, known));
+                    Some(known)
+                }
+                Answer::Known(known) => {
+                    match self.elsewhen(mention, known) {
+                        Some(missing) => found.push(missing),
+                        None => found.extend(self.wrong_keywords(mention, known)),
+                    }
+                    Some(known)
+                }
+            };
+            // What is reported as missing is not told twice.
+            if found.len() == before {
+                old.extend(self.deprecated_name(mention, known));
             }
+            let is_told =
+                |one: &Deprecated| found[before..].iter().any(|missing| missing.at.place == one.at.place);
+            old.extend(self.deprecated_arguments(mention, known).into_iter().filter(|one| !is_told(one)));
         }
         found.extend(self.unknown_attributes(&said));
-        found
+        old.extend(self.deprecated_methods(&said));
+        NamesFound { missing: found, deprecated: old }
     }
 
     /// Attributes that values of a framework do not have. What a value is rests on what was rehearsed, so a
@@ -123,12 +156,21 @@ impl Script<'_> {
     }
 
     /// A package of the project itself has the name of a framework.
-    fn is_own(&self, package: &str) -> bool {
+    pub(super) fn is_own(&self, package: &str) -> bool {
         self.project.resolve(self.file, 0, Some(Ustr::from(package))) != Target::Outside
     }
 
+    /// Stands for what the project asks for of a package, and where.
+    pub fn asked_key(&self, package: &'static str) -> String {
+        let asked = index::of(package).map(|(package, index)| self.asked(package, index));
+        match asked.as_deref() {
+            Some(Asked::Pinned { key, .. }) => key.clone(),
+            _ => String::new(),
+        }
+    }
+
     /// What the project asks for of a package.
-    fn asked(&self, package: &'static str, index: &Index) -> Rc<Asked> {
+    pub(super) fn asked(&self, package: &'static str, index: &Index) -> Rc<Asked> {
         let mut known = self.asked.borrow_mut();
         let asked = known.entry(package).or_insert_with(|| Rc::new(self.ask_pins(package, index)));
         asked.clone()
@@ -167,7 +209,7 @@ impl Script<'_> {
         let near = near(&missing.name, index.parts(&missing.holder));
         let why = never(&index.releases, missing.unsure);
         let (holder, name) = (missing.holder.clone(), missing.name.clone());
-        Some(MissingName { at, name, holder, is_keyword: false, near, instead: None, why })
+        Some(MissingName { at, name, holder, is_keyword: false, near, instead: None, fix: None, why })
     }
 
     /// A name that other releases have than those that the project asks for.
@@ -186,8 +228,10 @@ impl Script<'_> {
             false => self.at(*mention.parts.last()?),
         };
         let (holder, name) = (holder.to_owned(), name.to_owned());
-        let instead = index::instead(&path);
-        Some(MissingName { at, name, holder, is_keyword: false, near: None, instead, why })
+        let instead = deprecated::of(&path);
+        let own = self.row_of(mention, Some(known)).filter(|(name, _)| *name == path || path == known.path);
+        let fix = own.and_then(|(_, row)| self.rewritten(row, index::of(&path)?.0, mention));
+        Some(MissingName { at, name, holder, is_keyword: false, near: None, instead, fix, why })
     }
 
     fn why(&self, known: &Known) -> Option<Why> {
@@ -221,13 +265,15 @@ impl Script<'_> {
                 }
                 Some(_) => None,
             };
+            let row = deprecated::of_argument(&known.path, name);
             found.push(MissingName {
                 at: self.at(*span),
                 name: name.to_string(),
                 holder: known.path.clone(),
                 is_keyword: true,
                 near,
-                instead: None,
+                instead: row,
+                fix: row.and_then(|row| self.rewritten_argument(row, package, &known.path, *span)),
                 why,
             });
         }
@@ -235,14 +281,14 @@ impl Script<'_> {
     }
 
     /// Where the mention says a part of the name.
-    fn part(&self, mention: &Mention, name: &str) -> Option<At> {
+    pub(super) fn part(&self, mention: &Mention, name: &str) -> Option<At> {
         let said: Vec<&str> = mention.path.split('.').collect();
         let first = said.len().saturating_sub(mention.parts.len());
         let at = (first..said.len()).find(|at| said[*at] == name).unwrap_or(said.len() - 1);
         Some(self.at(*mention.parts.get(at.checked_sub(first)?)?))
     }
 
-    fn at(&self, span: crate::report::Span) -> At {
+    pub(super) fn at(&self, span: crate::report::Span) -> At {
         walked(None, Place::new(self.file, span), &[], &[], Confidence::High)
     }
 }

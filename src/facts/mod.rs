@@ -5,6 +5,7 @@ mod apis;
 mod assumed;
 mod coverage;
 mod data;
+mod deprecated;
 pub(crate) mod edits;
 pub mod gpus;
 pub mod layers;
@@ -12,13 +13,15 @@ mod made;
 mod memory;
 mod names;
 mod repairs;
+mod rewriting;
 mod stand_ins;
 pub(crate) mod timeline;
 mod untrained;
 mod uses;
 
-pub use apis::{Asked, MissingName, Why};
+pub use apis::{Asked, MissingName, NamesFound, Why};
 pub(crate) use data::FEW_ROWS;
+pub use deprecated::{Deprecated, Fate};
 pub use made::RebuiltOptimizer;
 pub(crate) use memory::doubted_in_tests;
 pub use names::Names;
@@ -53,8 +56,10 @@ pub struct Script<'a> {
     pub pins: &'a Pins,
     /// What they mean for each package.
     pub asked: RefCell<FxHashMap<&'static str, Rc<Asked>>>,
-    /// Asked by two rules, and looked up once.
-    pub missing: OnceCell<Vec<MissingName>>,
+    /// Names of frameworks, asked for by several rules, and looked up once.
+    pub found: OnceCell<NamesFound>,
+    /// What the file uses of the frameworks, if a rule asks.
+    pub used: OnceCell<Vec<Use>>,
     /// Of the optimizers, as far as they were asked for.
     pub timelines: timeline::Timelines,
     /// What objects are called, made when the first is asked for.

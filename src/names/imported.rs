@@ -20,6 +20,8 @@ pub struct Mention {
     pub guarded: bool,
     /// How many dots a relative import has; not of another package then.
     pub level: u32,
+    /// The expression that says it; none where an import does.
+    pub expr: Option<ExprId>,
 }
 
 /// All such names, in order.
@@ -43,6 +45,15 @@ pub fn qualified(tree: &Tree, names: &Names, expr: ExprId) -> Option<String> {
     let (root, attributes, _) = chain(tree, expr)?;
     let start = roots(tree, names).remove(&root).filter(|start| !start.starts_with('.'))?;
     Some(attributes.iter().fold(start, |path, attribute| format!("{path}.{attribute}")))
+}
+
+/// Where a name is used that an import of this path binds, and nothing else; `None` where it may mean something else.
+pub fn uses_of_import(tree: &Tree, names: &Names, path: &str) -> Option<Vec<ExprId>> {
+    let mut bound = roots(tree, names).into_iter().filter(|(_, root)| root == path);
+    let (name, _) = bound.next().filter(|_| bound.next().is_none())?;
+    let is_it = |expr: &Expr| matches!(expr.kind, ExprKind::Name(other) if other == name);
+    let uses = tree.exprs.iter().enumerate().filter(|(_, expr)| is_it(expr));
+    Some(uses.map(|(at, _)| ExprId(at as u32)).collect())
 }
 
 /// How the module's body lets a file say a qualified name: by the import that says most of it.
@@ -157,6 +168,7 @@ fn imports(tree: &Tree) -> Vec<Mention> {
         keywords: Vec::new(),
         guarded: false,
         level,
+        expr: None,
     };
     for stmt in &tree.stmts {
         match &stmt.kind {
@@ -208,7 +220,7 @@ fn chains(tree: &Tree, roots: &FxHashMap<Ustr, String>) -> Vec<Mention> {
         if attributes.is_empty() && keywords.is_empty() {
             continue;
         }
-        found.push(Mention { path, parts, keywords, guarded: false, level: 0 });
+        found.push(Mention { path, parts, keywords, guarded: false, level: 0, expr: Some(id) });
     }
     found
 }

@@ -34,7 +34,8 @@ fn replays(project: &Project, of: impl Fn(&Script) -> Vec<Replay> + Sync) -> Vec
             card: "a card",
             pins: &pins,
             asked: Default::default(),
-            missing: OnceCell::new(),
+            found: OnceCell::new(),
+            used: OnceCell::new(),
             timelines: Default::default(),
             names: OnceCell::new(),
         };

@@ -9,7 +9,6 @@ pub mod text;
 pub use pins::{Origin, Pin, Pins, Wanted};
 
 use packed::Packed;
-use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use text::{ANY, Kind, More, Releases, Span};
 
@@ -84,15 +83,6 @@ pub fn all() -> &'static [(&'static str, Index)] {
         }
         found
     })
-}
-
-/// What took the place of a name that was removed.
-pub fn instead(path: &str) -> Option<&'static str> {
-    static REPLACED: OnceLock<BTreeMap<String, String>> = OnceLock::new();
-    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/rules/index/replaced.toml"));
-    // A test reads it.
-    let all = REPLACED.get_or_init(|| toml::from_str(text).unwrap_or_default());
-    all.get(path).map(String::as_str)
 }
 
 /// Asks for a qualified name, along aliases, also into other packages.

@@ -17,6 +17,21 @@ impl Releases<'_> {
         self.read.get(usize::from(at)).copied().unwrap_or_default()
     }
 
+    /// The first that was read of those from a release on, which need not be among them.
+    pub fn from(&self, release: &str) -> Option<u8> {
+        let wanted = Version::from_str(release).ok()?;
+        let is_there = |name: &&str| Version::from_str(name).is_ok_and(|version| version >= wanted);
+        u8::try_from(self.read.iter().position(is_there)?).ok()
+    }
+
+    /// A release without its patch, where it is the first of its minor version that was read.
+    pub fn minor(&self, at: u8) -> String {
+        let short = |name: &str| name.split('.').take(2).collect::<Vec<_>>().join(".");
+        let name = self.name(at);
+        let is_first = at == 0 || short(self.name(at - 1)) != short(name);
+        if is_first { short(name) } else { name.to_owned() }
+    }
+
     /// The Pythons that a release was made for: the first, and the last where that is known.
     pub fn python(&self, at: u8) -> Option<(&str, Option<&str>)> {
         let (first, last) = self.pythons.get(usize::from(at))?.split_once('-')?;

@@ -103,9 +103,3 @@ fn the_texts_say_where_they_are_wrong() {
     assert!(wrong("a m @1-2").starts_with("line 4: not understood"));
     assert!(wrong("a m*1-2").starts_with("line 4: not understood"));
 }
-
-#[test]
-fn what_replaces_a_name_is_told() {
-    assert_eq!(instead("torch.lstsq"), Some("torch.linalg.lstsq"));
-    assert_eq!(instead("torch.add"), None);
-}

@@ -1,5 +1,6 @@
 //! Names and arguments that a release of a framework does not have.
 
+mod deprecated_api;
 mod misspelt_attribute;
 mod removed_api;
 mod unknown_api;
@@ -7,6 +8,6 @@ mod unknown_api;
 use crate::checks::Concern;
 
 pub(super) static CONCERN: Concern = Concern {
-    rules: &[&misspelt_attribute::RULE, &removed_api::RULE, &unknown_api::RULE],
-    checkers: &[&misspelt_attribute::CHECKER],
+    rules: &[&deprecated_api::RULE, &misspelt_attribute::RULE, &removed_api::RULE, &unknown_api::RULE],
+    checkers: &[&deprecated_api::CHECKER, &misspelt_attribute::CHECKER],
 };

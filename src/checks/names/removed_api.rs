@@ -1,5 +1,6 @@
 //! A name of a framework that is gone from the releases that the project runs with.
 
+use super::deprecated_api::instead_of;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, MissingName, Script, Why};
 use crate::report::Severity;
@@ -17,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(script: &Script, out: &mut Findings) {
     for missing in script.missing_names() {
-        let MissingName { at, name, holder, is_keyword, instead, why, .. } = missing;
+        let MissingName { at, name, holder, is_keyword, instead, fix, why, .. } = missing;
         let Why::Gone { last, pin, .. } = why else { continue };
         let message = if *is_keyword {
             format!("`{holder}` no longer accepts the argument `{name}`")
@@ -27,10 +28,9 @@ fn check(script: &Script, out: &mut Findings) {
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .note(format!("it was last available in {last}, and the project requires {pin}"));
-        let help = match instead {
-            Some(instead) => format!("use `{instead}`"),
-            None => format!("look up its replacement in the release notes after {last}"),
-        };
-        out.push(finding.help(help).cause(missing.cause()), at);
+        let help = instead
+            .and_then(instead_of)
+            .unwrap_or_else(|| format!("look up its replacement in the release notes after {last}"));
+        out.push(finding.help(help).fix(fix.clone()).cause(missing.cause()), at);
     }
 }

@@ -10,9 +10,9 @@ pub(crate) use calls::Call;
 pub(crate) use lines::Line;
 
 use super::Script;
-use crate::names::Module;
+use crate::names::{Module, Names};
 use crate::report::{Edit, FileId, Place, Span};
-use crate::syntax::{Arg, ClassId, Expr, ExprId, ExprKind, FnId, Function, Stmt, StmtId, StmtKind};
+use crate::syntax::{Arg, ClassId, Expr, ExprId, ExprKind, FnId, Function, Stmt, StmtId, StmtKind, Tree};
 use ustr::Ustr;
 
 /// A file that is to be edited.
@@ -30,6 +30,30 @@ impl<'a> Script<'a> {
 impl<'a> Draft<'a> {
     pub fn text(&self, span: Span) -> &'a str {
         self.module.source.text.get(span.range()).unwrap_or_default()
+    }
+
+    pub(crate) fn tree(&self) -> &'a Tree {
+        &self.module.tree
+    }
+
+    pub(crate) fn names(&self) -> &'a Names {
+        &self.module.names
+    }
+
+    /// Whether a name is bound anywhere in the file, in whatever scope.
+    pub(crate) fn is_bound(&self, name: &str) -> bool {
+        let name = Ustr::from(name);
+        let names = &self.module.names;
+        names.bindings.contains_key(&name)
+            || names.scopes.iter().any(|scope| scope.locals.contains(name))
+            || names.class_locals.iter().any(|locals| locals.contains(name))
+    }
+
+    /// Whether others may take a name from here: the file is a package's own, or says so.
+    pub(crate) fn is_exported(&self, name: &str) -> bool {
+        let is_listed = |all: &[Ustr]| all.iter().any(|one| one == name);
+        let is_package = self.module.source.path.file_stem().is_some_and(|stem| stem == "__init__");
+        is_package || self.module.names.dunder_all.as_deref().is_some_and(is_listed)
     }
 
     pub fn replace(&self, span: Span, text: impl Into<String>) -> Edit {

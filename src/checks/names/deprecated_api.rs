@@ -1,0 +1,153 @@
+//! A name or an argument of a framework that newer releases warn of, or no longer have.
+
+use crate::apis::deprecated::{self, Row};
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Deprecated, Fate, Findings, Script};
+use crate::interp::{Checker, Indexed, Interp, MethodResult};
+use crate::report::{Cause, Confidence, Diagnostic, Place, Severity};
+use crate::values::Value;
+use ustr::Ustr;
+
+pub(super) static RULE: Rule = Rule {
+    id: "deprecated-api",
+    summary: "a function, class or parameter that newer releases warn of, or no longer have",
+    group: Group::Reproducibility,
+    severity: Severity::Note,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("deprecated-api"),
+    check,
+};
+
+pub(super) static CHECKER: Checker =
+    Checker { on_method_result: Some(on_method), on_index: Some(on_index), ..Checker::SILENT };
+
+/// A deprecated method was called, or was given a deprecated argument.
+struct MethodUsed {
+    name: Ustr,
+    argument: Option<Ustr>,
+}
+
+/// A tensor without dimensions was asked for an item.
+struct ScalarIndexed;
+
+fn on_method(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
+    let Some(name) = method_of(result.api.name) else { return };
+    let is_deprecated = |argument: &Ustr| deprecated::of_argument(&name, argument).is_some();
+    let arguments = result.call.keywords.iter().map(|(argument, _)| *argument);
+    let mut used: Vec<Option<Ustr>> = arguments.filter(is_deprecated).map(Some).collect();
+    used.extend(deprecated::of(&name).is_some().then_some(None));
+    for argument in used {
+        let confidence = match result.receiver {
+            Value::Obj(object) => cx.heap.get(*object).confidence,
+            other => other.as_tensor().map_or(Confidence::High, |tensor| tensor.confidence),
+        };
+        cx.observe(result.call.place, MethodUsed { name, argument }, confidence);
+    }
+}
+
+/// The name of a method with its class. Functions that are methods, too, stand for both in the tables, and the method
+/// of a tensor may go on where the function does not.
+fn method_of(name: Ustr) -> Option<Ustr> {
+    let (holder, last) = name.rsplit_once('.')?;
+    let is_class = holder.rsplit('.').next()?.starts_with(char::is_uppercase);
+    if is_class {
+        return Some(name);
+    }
+    deprecated::of(&name).is_some().then(|| Ustr::from(&format!("torch.Tensor.{last}")))
+}
+
+fn on_index(cx: &mut Interp<'_>, index: &Indexed<'_>) {
+    let is_scalar = index.tensor.rank() == Some(0) && matches!(index.index.bare(), Value::Int(_));
+    if is_scalar && !index.tensor.is_array {
+        cx.observe(index.place, ScalarIndexed, index.tensor.confidence);
+    }
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    let called = script.observed_once::<MethodUsed>();
+    let called =
+        called.filter_map(|(at, used)| script.deprecated_call(&used.name, used.argument.as_deref(), at));
+    let called: Vec<Deprecated> = called.chain(script.deprecated_attributes()).collect();
+    for one in script.deprecated_names().iter().chain(&called) {
+        out.push(finding(script, one), &one.at);
+    }
+    for (at, _) in script.observed_once::<ScalarIndexed>() {
+        let Some(one) = script.scalar_index(at) else { continue };
+        let said = finding(script, &one);
+        let message = "a tensor without dimensions has no item 0: the run ends here with IndexError";
+        out.push(Diagnostic { message: message.to_owned(), ..said }, at);
+    }
+}
+
+fn finding(script: &Script, one: &Deprecated) -> Diagnostic {
+    let Deprecated { at, row, package, fate, fix, .. } = one;
+    let what = what(one);
+    let ends = row.fate.as_deref().unwrap_or("the run ends there");
+    let (severity, message) = match fate {
+        Fate::Warned { gone: None } => {
+            (RULE.severity, format!("{what} is deprecated since {package} {}", row.since))
+        }
+        Fate::Warned { gone: Some(gone) } => {
+            (RULE.severity, format!("{what} is gone from {package} {gone} on: {ends}"))
+        }
+        Fate::Dead { gone, .. } | Fate::Apart { gone, .. } => {
+            let severity = if row.fate.is_some() { Severity::Warning } else { Severity::Error };
+            (severity, format!("{what} is gone since {package} {gone}: {ends}"))
+        }
+    };
+    let mut finding = script.finding(RULE.id, severity, at, message);
+    match fate {
+        Fate::Warned { gone: Some(_) } if row.gone.as_ref() != Some(&row.since) => {
+            finding = finding.note(format!("deprecated since {}", row.since));
+        }
+        Fate::Warned { .. } => {}
+        Fate::Dead { pin: Some(pin), .. } => {
+            finding = finding.note(format!("the project asks for {pin}"));
+        }
+        Fate::Dead { pin: None, .. } => {}
+        Fate::Apart { other, .. } => {
+            let place = Place::new(script.file, other.at);
+            let words = format!("no release has both this and `{}`", shown(&other.name));
+            finding = finding.because(place, words);
+        }
+    }
+    if let Some(back) = &row.back {
+        finding = finding.note(format!("since {package} {back} the name stands for something else"));
+    }
+    let key = row.group.as_ref().unwrap_or(&one.name);
+    let asked = script.asked_key(package);
+    let cause = Cause { what: format!("{key} {severity:?} {asked}"), boundary: None };
+    if let Some(help) = instead_of(row) {
+        finding = finding.help(help);
+    }
+    finding.fix(fix.clone()).cause(cause)
+}
+
+/// What to do in place of a row.
+pub(super) fn instead_of(row: &'static Row) -> Option<String> {
+    row.help.clone().or_else(|| Some(format!("use `{}`", shown(row.instead.as_ref()?))))
+}
+
+fn what(one: &Deprecated) -> String {
+    let last = one.name.rsplit('.').next().unwrap_or_default();
+    match &one.argument {
+        Some(argument) => format!("`{argument}` of `{last}`"),
+        None => format!("`{}`", shown(&one.name)),
+    }
+}
+
+/// As scripts call it; of a long name what it is known by.
+fn shown(name: &str) -> String {
+    /// More leaves no room for what is said of it.
+    const LONGEST: usize = 40;
+    match name.split_once('.') {
+        _ if name.len() > LONGEST => {
+            let from = name.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
+            name[from..].to_owned()
+        }
+        Some(("tensorflow", rest)) => format!("tf.{rest}"),
+        Some(("numpy", rest)) => format!("np.{rest}"),
+        _ => name.to_owned(),
+    }
+}
