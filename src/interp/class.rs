@@ -355,7 +355,8 @@ impl<'p> Interp<'p> {
         if let Some(Value::Function(closure)) = self.find_attr(class, init) {
             let function = self.tree(closure.file).function(closure.function);
             for param in function.params.iter().skip(1) {
-                if matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar) || param.default.is_some() {
+                let starred = matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar);
+                if starred || param.default.is_some() && !is_tensor_class_by_default(&closure, param) {
                     continue;
                 }
                 let value = self.seeded_param(&closure, param);
@@ -366,6 +367,12 @@ impl<'p> Interp<'p> {
         self.leave_places_open(&value);
         value
     }
+}
+
+/// `tensor=torch.FloatTensor`: the caller passes the class of its device.
+fn is_tensor_class_by_default(closure: &Closure, param: &Param) -> bool {
+    let own = closure.defaults.iter().find(|(name, _)| *name == param.name);
+    own.is_some_and(|(_, value)| matches!(value, Value::Api(name) if name.ends_with("Tensor")))
 }
 
 /// `isinstance` of a plain value and a class of the language.

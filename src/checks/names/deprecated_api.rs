@@ -59,7 +59,8 @@ fn method_of(name: Ustr) -> Option<Ustr> {
 
 fn on_index(cx: &mut Interp<'_>, index: &Indexed<'_>) {
     let is_scalar = index.tensor.rank() == Some(0) && matches!(index.index.bare(), Value::Int(_));
-    if is_scalar && !index.tensor.is_array {
+    // Of data, which a collate function may get in another shape, nobody knows for sure.
+    if is_scalar && !index.tensor.is_array && index.tensor.learned {
         cx.observe(index.place, ScalarIndexed, index.tensor.confidence);
     }
 }
@@ -75,7 +76,7 @@ fn check(script: &Script, out: &mut Findings) {
     for (at, _) in script.observed_once::<ScalarIndexed>() {
         let Some(one) = script.scalar_index(at) else { continue };
         let said = finding(script, &one);
-        let message = "a tensor without dimensions has no item 0: the run ends here with IndexError";
+        let message = "indexing a 0-dim tensor raises `IndexError`: it has no item 0";
         out.push(Diagnostic { message: message.to_owned(), ..said }, at);
     }
 }
@@ -83,7 +84,7 @@ fn check(script: &Script, out: &mut Findings) {
 fn finding(script: &Script, one: &Deprecated) -> Diagnostic {
     let Deprecated { at, row, package, fate, fix, .. } = one;
     let what = what(one);
-    let ends = row.fate.as_deref().unwrap_or("the run ends there");
+    let ends = row.fate.as_deref().unwrap_or("the call fails there");
     let (severity, message) = match fate {
         Fate::Warned { gone: None } => {
             (RULE.severity, format!("{what} is deprecated since {package} {}", row.since))
@@ -103,7 +104,7 @@ fn finding(script: &Script, one: &Deprecated) -> Diagnostic {
         }
         Fate::Warned { .. } => {}
         Fate::Dead { pin: Some(pin), .. } => {
-            finding = finding.note(format!("the project asks for {pin}"));
+            finding = finding.note(format!("the project requires {pin}"));
         }
         Fate::Dead { pin: None, .. } => {}
         Fate::Apart { other, .. } => {

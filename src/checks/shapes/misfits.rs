@@ -201,9 +201,10 @@ fn meet_target(cx: &mut Interp<'_>, loss: &LossCall<'_>) {
 
 fn index(cx: &mut Interp<'_>, indexed: &Indexed<'_>) {
     let fault = match misplaced_index(cx, indexed.tensor, indexed.index) {
+        // What is empty at first is filled in by whoever reads from it; `loss.data[0]` is a deprecated name.
+        Some(Misplaced::Beyond { size: 0 | 1, .. } | Misplaced::TooMany { rank: 0, .. }) | None => return,
         Some(Misplaced::Beyond { index, axis, size }) => Fault::Bounds { index, axis, size },
         Some(Misplaced::TooMany { indices, rank }) => Fault::Indices { indices, rank },
-        None => return,
     };
     let found = Broken { fault, input: indexed.tensor.clone(), other: None, argument: None };
     observe(cx, indexed.place, Subject::Index, found, Confidence::High);
@@ -216,7 +217,7 @@ fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: Broken, sure
     let sure = tensors.into_iter().flatten().fold(sure, |sure, tensor| sure.min(tensor.confidence));
     let began = cx.remember(|all: &mut Forwards| all.0.first().copied());
     let doubtful = began.is_some_and(|arms| cx.undecided_arms() > arms);
-    if sure < Confidence::High || is_provided_for(cx) || doubtful {
+    if sure < Confidence::High || is_provided_for(cx) || doubtful || resizes(cx) {
         return;
     }
     let Broken { fault, input, other, argument } = found;
@@ -228,6 +229,15 @@ fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: Broken, sure
     let misfit = Misfit { fault, what, input, other, argument, undecided, excused: Cell::new(false) };
     cx.observe(place, misfit, confidence);
 }
+
+/// Whether the file that runs changes shapes in place, `target.data.resize_(…)`, which is not followed.
+fn resizes(cx: &Interp<'_>) -> bool {
+    let text = &cx.module(cx.file()).source.text;
+    RESIZING.iter().any(|word| text.contains(word))
+}
+
+/// Methods that change the shape of a tensor in place.
+const RESIZING: [&str; 2] = ["resize_", "resize_as_"];
 
 /// An error is expected, or one of several models runs, which the script may choose by what it gives them.
 fn is_provided_for(cx: &Interp<'_>) -> bool {

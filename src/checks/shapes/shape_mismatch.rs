@@ -5,7 +5,7 @@ use super::misfits::{Misfit, Subject};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
 use crate::names::guards;
-use crate::report::{Cause, Diagnostic, Fix, Place, Severity, Span, units};
+use crate::report::{Diagnostic, Fix, Place, Severity, Span, units};
 use crate::syntax::{Expr, ExprId, ExprKind, StmtKind, Tree};
 use crate::trace::At;
 use crate::values::{Int, Shape, Tensor};
@@ -34,12 +34,6 @@ fn check(script: &Script, out: &mut Findings) {
         finding = words.origins(finding, at);
         if let Some(note) = words.note() {
             finding = finding.note(note);
-        }
-        if let Fault::Indices { rank: 0, .. } = misfit.fault {
-            // One a file: scripts of old read their losses so throughout.
-            let path = script.project.source(at.place.file).shown_path();
-            let what = format!("an index into a single number in {path}");
-            finding = finding.cause(Cause { what, boundary: None });
         }
         let fix = words.fix();
         out.push(finding.fix(fix).note("the run stops here with an error").help(words.help()), at);
@@ -126,7 +120,6 @@ impl Words<'_, '_> {
                     self.size(room)
                 )
             }
-            Fault::Indices { rank: 0, .. } => "this index is into a single number".to_owned(),
             Fault::Indices { indices, rank } => {
                 format!("{indices} indices into a shape of {rank} axes, {input}")
             }
@@ -203,7 +196,6 @@ impl Words<'_, '_> {
             Fault::Window { .. } => {
                 "make the window smaller, pad more, or halve the size less often".to_owned()
             }
-            Fault::Indices { rank: 0, .. } => "read the number with `.item()`".to_owned(),
             Fault::Indices { rank, .. } => format!("at most {rank}"),
             Fault::Bounds { size, .. } => format!("the last index is {}", size - 1),
             Fault::Classes { wants, indices: true, .. } => {
