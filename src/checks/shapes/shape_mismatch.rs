@@ -29,6 +29,10 @@ fn check(script: &Script, out: &mut Findings) {
         if misfit.excused.get() || is_guarded(script, at.place) || asked() || !seen.insert(at.place) {
             continue;
         }
+        // What older releases took is told with what takes its place.
+        if matches!(misfit.fault, Fault::Indices { rank: 0, .. }) && script.scalar_index(at).is_some() {
+            continue;
+        }
         let words = Words { script, misfit };
         let mut finding = script.finding(RULE.id, RULE.severity, at, words.message());
         finding = words.origins(finding, at);
