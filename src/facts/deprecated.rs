@@ -278,9 +278,9 @@ impl Script<'_> {
         let row = deprecated::of(NAME)?;
         let found = self.deprecated_part(row, NAME, None, at.clone())?;
         let draft = self.draft(at.place.file);
-        let fix =
-            draft.number_of(at.place.span).map(|edits| Fix::safe("take the number with `.item()`", edits));
-        Some(Deprecated { fix, ..found })
+        // A script that asks anything else for an item may know when there is one.
+        let edits = draft.number_of(at.place.span)?;
+        Some(Deprecated { fix: Some(Fix::safe("take the number with `.item()`", edits)), ..found })
     }
 
     fn uses(&self) -> &[Use] {
