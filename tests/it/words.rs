@@ -21,7 +21,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("clip-before-unscale", "gradient clipping with GradScaler"),
     ("cpu-tensor-in-forward", "Expected all tensors to be on the same device"),
     ("cuda-in-worker", "Cannot re-initialize CUDA in forked subprocess"),
-    ("deprecated-api", "FutureWarning"),
+    ("deprecated-api", "module 'numpy' has no attribute 'float'"),
     ("detached-loss", "element 0 of tensors does not require grad and does not have a grad_fn"),
     ("device-dependent-result", "different results on CPU and GPU"),
     ("device-mismatch", "Expected all tensors to be on the same device"),

@@ -10,7 +10,7 @@ use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "deprecated-api",
-    summary: "a function, class or parameter that newer releases warn of, or no longer have",
+    summary: "a function, class or parameter that newer releases deprecate or have removed",
     group: Group::Reproducibility,
     severity: Severity::Note,
     since: "0.1.0",
@@ -76,7 +76,7 @@ fn check(script: &Script, out: &mut Findings) {
     for (at, _) in script.observed_once::<ScalarIndexed>() {
         let Some(one) = script.scalar_index(at) else { continue };
         let said = finding(script, &one);
-        let message = "indexing a 0-dim tensor raises `IndexError`: it has no item 0";
+        let message = "a 0-dim tensor has no item 0: this raises an IndexError";
         out.push(Diagnostic { message: message.to_owned(), ..said }, at);
     }
 }
@@ -84,17 +84,17 @@ fn check(script: &Script, out: &mut Findings) {
 fn finding(script: &Script, one: &Deprecated) -> Diagnostic {
     let Deprecated { at, row, package, fate, fix, .. } = one;
     let what = what(one);
-    let ends = row.fate.as_deref().unwrap_or("the call fails there");
+    let ends = row.fate.as_deref().unwrap_or("this raises an error");
     let (severity, message) = match fate {
         Fate::Warned { gone: None } => {
             (RULE.severity, format!("{what} is deprecated since {package} {}", row.since))
         }
         Fate::Warned { gone: Some(gone) } => {
-            (RULE.severity, format!("{what} is gone from {package} {gone} on: {ends}"))
+            (RULE.severity, format!("{what} is removed in {package} {gone}: {ends}"))
         }
         Fate::Dead { gone, .. } | Fate::Apart { gone, .. } => {
             let severity = if row.fate.is_some() { Severity::Warning } else { Severity::Error };
-            (severity, format!("{what} is gone since {package} {gone}: {ends}"))
+            (severity, format!("{what} was removed in {package} {gone}: {ends}"))
         }
     };
     let mut finding = script.finding(RULE.id, severity, at, message);
@@ -114,7 +114,7 @@ fn finding(script: &Script, one: &Deprecated) -> Diagnostic {
         }
     }
     if let Some(back) = &row.back {
-        finding = finding.note(format!("since {package} {back} the name stands for something else"));
+        finding = finding.note(format!("since {package} {back} the name means something else"));
     }
     let key = row.group.as_ref().unwrap_or(&one.name);
     let asked = script.asked_key(package);
