@@ -47,7 +47,7 @@ fn a_plan_runs_and_its_results_are_shown() {
         "train.py:9:5 unsafe-log: zero has no logarithm",
         "  CONFIRMED (exact)",
         "    witness: p = [0, …] (0x00000000)",
-        "    first: the log, (0) gives -inf, at train.py:9:12 `p.log()`",
+        "    first failure: the log, (0) gives -inf, at train.py:9:12 `p.log()`",
         "    with the repair: 0 of 20,000",
         "  NOT REPRODUCED (exact)",
         "  CONFIRMED (capacity)",
@@ -77,7 +77,7 @@ fn a_bad_plan_is_refused_with_the_place_in_it() {
     let project = Project::new().file("plan.json", broken);
     let ran = project.run(&["replay", "plan.json"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
-    let expected = "error: plan.json is no plan that can be run: at `$.items[0].expr.nodes[1]`: operand 5 does not \
+    let expected = "error: plan.json is not a valid plan: at `$.items[0].expr.nodes[1]`: operand 5 does not \
                     come before node 1\n";
     assert_eq!(ran.stderr, expected);
     assert_eq!(project.run(&["report", "plan.json"]).code, 2);
@@ -101,7 +101,7 @@ fn a_script_that_has_changed_is_named() {
     let ran = project.run(&["replay", "plan.json", "-o", "result.json"]);
     assert_eq!(
         (ran.code, ran.stderr.as_str()),
-        (0, "warning: train.py has changed since the plan was made\n")
+        (0, "warning: train.py has changed since the plan was written\n")
     );
 }
 
