@@ -52,12 +52,7 @@ impl<'p> Interp<'p> {
                 value
             }
             ExprKind::Call { callee, args } => self.call_expr(id, *callee, args),
-            ExprKind::Subscript { base, index } => {
-                let container = self.eval(*base);
-                let index = self.eval(*index);
-                let place = self.expr_place(id);
-                self.get_item(&container, &index, place)
-            }
+            ExprKind::Subscript { base, index } => self.subscript(id, *base, *index),
             ExprKind::Slice { lower, upper, step } => {
                 let mut part = |bound: &Option<ExprId>| bound.map_or(Value::None, |bound| self.eval(bound));
                 let (lower, upper, step) = (part(lower), part(upper), part(step));

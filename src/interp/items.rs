@@ -2,7 +2,7 @@
 
 use super::{Call, ContainerWrite, Indexed, Interp, expr::key_of, python, transfer};
 use crate::report::{Confidence, Place};
-use crate::syntax::ExprId;
+use crate::syntax::{ExprId, ExprKind};
 use crate::trace::Effect;
 use crate::values::*;
 use std::cell::RefCell;
@@ -100,6 +100,22 @@ impl<'p> Interp<'p> {
                 let inner = here.attr(Ustr::from("iterable"))?;
                 self.loader_of(&inner.clone())
             }
+        }
+    }
+
+    /// `container[index]`; `module.__dict__[name]` is the attribute of that name.
+    pub(super) fn subscript(&mut self, id: ExprId, base: ExprId, index: ExprId) -> Value {
+        let holder = match self.tree(self.file()).expr(base).kind {
+            ExprKind::Attribute { base, name, .. } if name == "__dict__" => Some(base),
+            _ => None,
+        };
+        let container = self.eval(holder.unwrap_or(base));
+        let index = self.eval(index);
+        let place = self.expr_place(id);
+        match (holder, index.as_str().map(Ustr::from)) {
+            (None, _) => self.get_item(&container, &index, place),
+            (Some(_), Some(name)) => self.get_attr(&container, name, place),
+            (Some(_), None) => Value::Unknown,
         }
     }
 

@@ -143,7 +143,9 @@ impl<'p> Interp<'p> {
                     let mut sum = Some(0i64);
                     for term in terms {
                         let product = term.iter().try_fold(1i64, |all, factor| {
-                            all.checked_mul(call.value_of(factor).as_known_int()?)
+                            let factor = call.value_of(factor);
+                            let flag = || factor.as_bool().map(i64::from);
+                            all.checked_mul(factor.as_known_int().or_else(flag)?)
                         });
                         sum = sum.zip(product).and_then(|(a, b)| a.checked_add(b));
                     }

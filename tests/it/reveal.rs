@@ -140,7 +140,7 @@ fn a_line_is_told_for_each_way_to_it() {
     let expected = "train.py:17: loss = net(torch.randn(4, 20)).mean() + aux
 
   from line 25, which calls `train`
-  net                                  Net, train, cpu, parameters
+  net                                  Net, train, cpu, 210 parameters
   torch.randn(4, 20)                   Tensor[4, 20] float32 cpu, any number
   net(torch.randn(4, 20))              Tensor[4, 10] float32 cpu, graph of `net`, in [0, ∞)
   net(torch.randn(4, 20)).mean()       Tensor[] float32 cpu, graph of `net`, in [0, ∞), a mean
@@ -177,7 +177,7 @@ fn machines_get_an_object() {
     assert_eq!((&answer["version"], &answer["line"]), (&1.into(), &25.into()));
     let values = answer["ways"][0]["values"].as_array().unwrap();
     let of = |name: &str| values.iter().find(|value| value["expression"] == name).unwrap();
-    assert_eq!(of("Net()")["value"], "Net, train, cpu, parameters");
+    assert_eq!(of("Net()")["value"], "Net, train, cpu, 210 parameters");
     assert_eq!(of("build(3)")["unknown_since"]["line"], 25);
     assert_eq!(of("build(3)")["unknown_since"]["column"], 14);
 }

@@ -155,7 +155,11 @@ pub fn known_ints(interp: &Interp, value: &Value) -> Option<Vec<i64>> {
 pub fn dtype_of(value: &Value) -> Option<DType> {
     match value.bare() {
         Value::DType(dtype) => Some(*dtype),
+        // As a word these are NumPy's, which take Python's own; `torch.int` is shorter.
+        Value::Str(Some(name)) if &**name == "int" => Some(DType::Int64),
         Value::Str(Some(name)) => dtype_named(name),
+        Value::Api(name) if *name == "numpy.int" => Some(DType::Int64),
+        Value::Api(name) if *name == "numpy.float" => Some(DType::Float64),
         Value::Api(name) => dtype_named(name.as_str()),
         Value::Builtin(name) => match name.as_str() {
             "float" => Some(DType::Float64),
