@@ -139,7 +139,8 @@ impl<'p> Interp<'p> {
         let method = self.get_attr(receiver, name, call.place);
         if method.is_unknown() {
             self.on_unknown_method(&UnknownMethod { name, place: call.place });
-            if let Some(value) = python::method(self, receiver, &name, call) {
+            let known = self.entered_by_hand(receiver, name);
+            if let Some(value) = known.or_else(|| python::method(self, receiver, &name, call)) {
                 return value;
             }
             if let Some(output) = self.output_of_opaque(receiver, call) {

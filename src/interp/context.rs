@@ -175,6 +175,19 @@ impl<'p> Interp<'p> {
         Entered { target, before, exit: None }
     }
 
+    /// `torch.no_grad().__enter__()`: what a context does to gradients, it does until something else is said.
+    pub(super) fn entered_by_hand(&mut self, context: &Value, method: Ustr) -> Option<Value> {
+        let kind = match method.as_str() {
+            "__enter__" => self.context_of(context)??,
+            "__exit__" if self.context_of(context).is_some() => ContextKind::UnknownGrad,
+            _ => return None,
+        };
+        if matches!(kind, ContextKind::NoGrad | ContextKind::EnableGrad | ContextKind::UnknownGrad) {
+            self.push_context(kind);
+        }
+        Some(context.clone())
+    }
+
     pub(super) fn leave(&mut self, entered: Entered, value: &Value, place: Place) {
         if let Some(before) = entered.before {
             self.pop_context(before);

@@ -227,7 +227,8 @@ impl<'p> Interp<'p> {
         })
     }
 
-    /// What a module gives: where it learns and ends in something that is not known, that may be anything it made.
+    /// What a module gives: where it learns and ends in something that is not known, that may be anything it made,
+    /// and what hangs on it is not known, a graph of its own does.
     pub(super) fn at_least_learned(
         &mut self,
         object: ObjId,
@@ -235,10 +236,39 @@ impl<'p> Interp<'p> {
         call: &Call,
         output: Value,
     ) -> Value {
-        if output.is_unknown() && self.learns(object) == Some(true) && !self.is_out_of_fuel() {
-            return self.opaque_output(object, module, call);
+        let open = output.is_unknown() || has_open_graph(&output);
+        match open && self.learns(object) == Some(true) && !self.is_out_of_fuel() {
+            true if output.is_unknown() => self.opaque_output(object, module, call),
+            true => self.at_least_recorded(object, module, output, &mut None, call.place),
+            false => output,
         }
-        output
+    }
+
+    fn at_least_recorded(
+        &mut self,
+        object: ObjId,
+        module: &ModuleState,
+        output: Value,
+        part: &mut Option<u32>,
+        place: Place,
+    ) -> Value {
+        match &output {
+            Value::Tensor(tensor) if matches!(tensor.graph, Graph::Unknown) => {
+                let graph = self.graph_through(object, module, &tensor.graph, part, place);
+                let confidence = tensor.confidence.min(Confidence::Medium);
+                Value::tensor(Tensor { graph, confidence, ..(**tensor).clone() })
+            }
+            // By convention its prediction stands first; accuracies beside it hang on nothing.
+            Value::Tuple(items) => match items.iter().position(has_open_graph) {
+                Some(first) => {
+                    let mut items = items.to_vec();
+                    items[first] = self.at_least_recorded(object, module, items[first].clone(), part, place);
+                    Value::tuple(items)
+                }
+                None => output,
+            },
+            _ => output,
+        }
     }
 
     /// `model.layers`: one by one where they are known.
@@ -386,5 +416,15 @@ pub(super) fn shapeless(value: &Value) -> Value {
         Value::Tensor(tensor) => Value::tensor((**tensor).clone().with_shape(None)),
         Value::Tuple(items) => Value::tuple(items.iter().map(shapeless).collect()),
         other => other.clone(),
+    }
+}
+
+/// Whether nobody knows if anything hangs on a value that a module gives.
+fn has_open_graph(value: &Value) -> bool {
+    let is_live = |value: &Value| value.as_tensor().is_some_and(|tensor| tensor.graph.is_live());
+    match value {
+        Value::Tensor(tensor) => matches!(tensor.graph, Graph::Unknown),
+        Value::Tuple(items) => !items.iter().any(is_live) && items.iter().any(has_open_graph),
+        _ => false,
     }
 }

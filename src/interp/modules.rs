@@ -42,6 +42,7 @@ impl<'p> Interp<'p> {
             self.on_forward(&ForwardCall { module: object, call });
         }
         let around = if outermost { std::mem::take(&mut self.kept) } else { 0 };
+        let since = self.out.parts.len() as u32;
         let output = match self.concrete_forward(object) {
             _ if self.heap.get(object).class == ClassRef::Builtin && !before.parts.is_empty() => {
                 let output = self.either(&before.parts, call);
@@ -67,7 +68,7 @@ impl<'p> Interp<'p> {
         let output = RefCell::new(output);
         self.on_forward_end(&output);
         let output = super::formulas::renewed(output.into_inner());
-        let output = self.forwarded(object, before, input, output, call.place);
+        let output = self.forwarded(object, before, input, since, output, call.place);
         self.kept = self.kept.saturating_add(around);
         output
     }
@@ -105,6 +106,7 @@ impl<'p> Interp<'p> {
         object: ObjId,
         module: ModuleState,
         input: Option<Rc<Tensor>>,
+        since: u32,
         output: Value,
         place: Place,
     ) -> Value {
@@ -127,6 +129,7 @@ impl<'p> Interp<'p> {
             kept: self.kept,
             output: output.clone(),
             graph,
+            parts: since..self.out.parts.len() as u32,
         };
         self.see(place, Sight::Forward(Rc::new(forward)), self.heap.get(object).confidence);
         output
@@ -299,7 +302,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The graph behind a module's output. All outputs of one call are of one part.
-    fn graph_through(
+    pub(super) fn graph_through(
         &mut self,
         object: ObjId,
         module: &ModuleState,

@@ -259,6 +259,8 @@ pub struct Forward {
     pub kept: u64,
     /// What becomes of its graph: see [`Rehearsal::walked`].
     pub graph: u32,
+    /// What its layers recorded, as places in [`Rehearsal::parts`].
+    pub parts: std::ops::Range<u32>,
 }
 
 /// A loss that was computed.

@@ -6,7 +6,7 @@ use crate::facts::Script;
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, replay};
 use crate::trace::{At, Effect, Event, Forward, LoopId, Node, Over, Protocol, Sight, Way, walk};
-use crate::values::{Graph, Mode, ModuleState, ObjId, ObjSet};
+use crate::values::{Graph, Mode, ModuleState, ObjId, ObjSet, Tensor};
 
 /// How sure it is that a forward evaluates, in a mode that nobody chose for it.
 pub(super) fn evaluation(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
@@ -113,7 +113,7 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
         Over::Loader(loader) => !script.feeds_training(loader),
         Over::Other | Over::Counter => false,
     });
-    let scored = is_scored(script, at);
+    let scored = is_scored(script, at, |input| !matches!(input.graph, Graph::Live(_)));
     // What an evaluation of several models computes with one of them goes into the next.
     let goes_on = own_data && scored && confidence == Confidence::High;
     let in_loop = apart && (of_data && (own_data || scored) || goes_on);
@@ -123,7 +123,7 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
 
 /// Whether a forward gives what a model that the script trains is scored by.
 pub(super) fn is_scoring(script: &Script, at: &At, forward: &Forward) -> bool {
-    is_trained(script, forward.module) && is_scored(script, at)
+    is_trained(script, forward.module) && is_scored(script, at, |_| true)
 }
 
 /// How sure it is that a script which trains nothing runs a model that was trained elsewhere.
@@ -139,9 +139,9 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     (sure && entries.iter().any(|entry| restores(&entry.nodes, &parts))).then_some(Confidence::Medium)
 }
 
-/// Whether something made without gradients goes into a loss, or is compared with labels, beside a forward: in a
-/// loop of its own, too, and in the forward itself where it computes the loss.
-fn is_scored(script: &Script, at: &At) -> bool {
+/// Whether a prediction goes into a loss, or is compared with labels, beside a forward: in a loop of its own, too,
+/// and in the forward itself where it computes the loss. `of` tells which predictions count.
+fn is_scored(script: &Script, at: &At, of: impl Fn(&Tensor) -> bool) -> bool {
     let beside = |other: &At| {
         let extra = other.loops.strip_prefix(&*at.loops);
         let follows = extra.is_some_and(|loops| loops.first().is_none_or(|id| !has_forward(script, *id)));
@@ -157,7 +157,7 @@ fn is_scored(script: &Script, at: &At) -> bool {
     let is_loss = |sight: &Sight| match sight {
         Sight::Loss(loss) => {
             let input = loss.input.as_tensor();
-            input.is_some_and(|input| input.learned && !matches!(input.graph, Graph::Live(_)))
+            input.is_some_and(|input| input.learned && of(input))
         }
         _ => false,
     };

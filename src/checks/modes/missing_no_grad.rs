@@ -8,7 +8,7 @@ use crate::facts::{Findings, Script, doubted_in_tests};
 use crate::report::replay::{Demand, Replay};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
 use crate::syntax::{FnId, StmtKind};
-use crate::trace::{At, Sight};
+use crate::trace::{At, Forward, Sight};
 use crate::values::{Heap, Mode, State, Value};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -91,8 +91,8 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
     let mut seen = FxHashSet::default();
     for (at, sight) in script.sightings() {
         let Sight::Forward(forward) = sight else { continue };
-        let records =
-            forward.grad == Some(true) && forward.learns && is_live(&script.rehearsal.heap, &forward.output);
+        let recorded = is_live(&script.rehearsal.heap, &forward.output) || is_lost(script, forward);
+        let records = forward.grad == Some(true) && forward.learns && recorded;
         let graph = &forward.graph;
         let walked = script.rehearsal.backpropagated.contains(graph);
         let unused = !walked && !script.rehearsal.returned.contains(graph);
@@ -150,6 +150,14 @@ fn differentiates(script: &Script, forward: &At) -> bool {
 fn same_loop(a: &At, b: &At) -> bool {
     let shared = a.loops.len().min(b.loops.len());
     a.loops[..shared] == b.loops[..shared]
+}
+
+/// Whether a forward records what nobody gets hold of: its output hangs on none of it, as an `argmax` does, or
+/// perhaps only. What an object that is not a tensor holds of it, a distribution for one, is not known.
+fn is_lost(script: &Script, forward: &Forward) -> bool {
+    let parts = &script.rehearsal.parts[forward.parts.start as usize..forward.parts.end as usize];
+    let unused = !parts.is_empty() && parts.iter().all(|part| part.walks.is_empty() && !part.escaped);
+    unused && forward.output.as_obj().is_none()
 }
 
 /// Whether a forward gives something with a graph, on its own or in a list or a dictionary.
