@@ -5,7 +5,7 @@ use crate::apis::{Apis, Role};
 use crate::names::{Project, Subject};
 use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::*;
-use crate::trace::{EntryPoint, FnKey, LoopId, LoopInfo, Node, Over, Rehearsal};
+use crate::trace::{EntryPoint, FnKey, LoopId, LoopInfo, Node, Over, Rehearsal, Sight};
 use crate::values::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -15,6 +15,8 @@ use ustr::Ustr;
 const CALLERS: usize = 3;
 /// Steps that a rehearsal of one file may take.
 const FUEL: u32 = 400_000;
+/// Steps more for what the script itself runs: without its end nothing of it can be judged.
+const FUEL_OF_THE_SCRIPT: u32 = 200_000;
 
 /// Steps of these for each function that nothing calls: what a library's function needs, but not
 /// what a test needs that runs half of the library.
@@ -99,7 +101,7 @@ impl<'p> Interp<'p> {
             seeded_from: 0,
             returning: false,
             kept: 0,
-            fuel: settings.fuel.unwrap_or(FUEL),
+            fuel: settings.fuel.unwrap_or(FUEL + FUEL_OF_THE_SCRIPT),
             looked: 0,
             frames_so_far: 0,
             floor: 0,
@@ -128,12 +130,13 @@ impl<'p> Interp<'p> {
         let nodes = self.trace.pop().unwrap_or_default();
         self.frames.pop();
         if self.is_out_of_fuel() {
-            // What was not reached may have cleared, walked or moved anything.
-            self.out.observations.clear();
+            // What was not reached may have cleared, walked or moved anything; a loss is what it is.
+            self.out.observations.retain(|seen| matches!(seen.get(), Some(Sight::Loss(_))));
             self.out.out_of_fuel = true;
             return;
         }
         self.out.entries.push(EntryPoint { function: None, nodes });
+        self.fuel = self.fuel.saturating_sub(FUEL_OF_THE_SCRIPT).max(self.fuel.min(FUEL_A_TRAINING));
     }
 
     /// Functions and methods of the file that nothing called, with what can be said of their parameters: callers
