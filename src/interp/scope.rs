@@ -118,10 +118,13 @@ impl<'p> Interp<'p> {
     /// A global of a module, running the statements that bind it first.
     pub(super) fn module_attr(&mut self, file: FileId, name: Ustr) -> Option<Value> {
         let env = self.open_module(file, false);
+        let names = &self.module(file).names;
+        if let Some(statements) = names.changes.get(&name) {
+            self.run_in_module(file, statements);
+        }
         if let Some(value) = self.heap.attr(env, name) {
             return Some(value.clone());
         }
-        let names = &self.module(file).names;
         if let Some(bindings) = names.bindings.get(&name) {
             match self.imported_once(file, name) {
                 Some(stmt) => self.import_one(file, env, stmt, name),

@@ -1,6 +1,7 @@
 //! Which names a file binds, in which scope, and how they are used there; and the files of
 //! a project with the rules by which their imports find each other. Knows no framework.
 
+mod changes;
 mod imported;
 mod imports;
 mod library;
@@ -34,6 +35,9 @@ pub struct Names {
     /// A name of the module and the statements that bind it, in order: the innermost ones, also
     /// inside `if`, `try`, `for`, `with`, `while` and `match`, but not those in functions.
     pub bindings: FxHashMap<Ustr, SmallVec<[StmtId; 2]>>,
+    /// Where more than its bindings makes a name of the module what it is: all statements outside functions that
+    /// bind it or may change what it holds, `model.eval()`, `sizes.append(3)`, in order.
+    pub changes: FxHashMap<Ustr, SmallVec<[StmtId; 2]>>,
     /// Names of the module that functions bind by `global`.
     pub rebound: FxHashSet<Ustr>,
     /// `from … import *` outside functions, in order.

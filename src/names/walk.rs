@@ -28,6 +28,7 @@ pub(super) fn names(tree: &Tree) -> Names {
         names.dunder_all = Some(list.into_boxed_slice());
     }
     uses::resolve(tree, &mut names, &events);
+    names.changes = super::changes::changes(tree, &names.bindings);
     names
 }
 
