@@ -33,6 +33,7 @@ pub use uses::{Use, uses};
 use crate::apis::{Apis, index::Pins};
 use crate::names::Project;
 use crate::report::{Applicability, Confidence, Diagnostic, FileId, Place, Severity};
+use crate::source::import_lines;
 use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
@@ -141,6 +142,14 @@ impl<'a> Script<'a> {
     /// What was seen of one type, each place once.
     pub fn observed_once<T: std::any::Any>(&self) -> impl Iterator<Item = (&'a At, &'a T)> {
         self.observed_once_where(|_, _| true)
+    }
+
+    /// Whether a file imports a package, or a module of it.
+    pub(crate) fn imports(&self, file: FileId, package: &str) -> bool {
+        let text = &self.project.module(file).source.text;
+        import_lines(text)
+            .iter()
+            .any(|line| line.level == 0 && line.module.split('.').next() == Some(package))
     }
 
     pub(crate) fn sightings(&self) -> impl Iterator<Item = (&'a At, &'a Sight)> {

@@ -54,6 +54,7 @@ impl<'p> Interp<'p> {
         if matches!(op, BinaryOp::Add | BinaryOp::Sub) {
             result = self.followed_update(target, &before, result);
         }
+        result = still_the_leaf(&before, result);
         // A number that is added to in a loop counts.
         if let (Value::Int(num), true) = (&result, self.in_loop() && op == BinaryOp::Add) {
             result = Value::Int(Num { tag: Tag::Counter, ..num.clone() });
@@ -167,5 +168,22 @@ impl<'p> Interp<'p> {
         let value = self.typed_by_use(target, name, value);
         self.burn_over(self.heap.get(target).attrs.len());
         self.heap.get_mut(target).set_attr(name, value);
+    }
+}
+
+/// A leaf that is changed in place has other numbers, and is the leaf that it was.
+fn still_the_leaf(before: &Value, result: Value) -> Value {
+    match before.bare() {
+        Value::Params(_) if result.is_unknown() => before.clone(),
+        Value::Tensor(leaf) if leaf.is_leaf && leaf.graph.is_live() && !leaf.is_array => {
+            let numbers = match &result {
+                Value::Tensor(tensor) => (**tensor).clone(),
+                _ => Tensor { range: None, numbers: None, recipe: None, ..(**leaf).clone() },
+            };
+            let (graph, source, made) = (leaf.graph.clone(), leaf.source, leaf.made);
+            let (is_leaf, learned, created) = (true, leaf.learned, leaf.created);
+            Value::tensor(Tensor { graph, source, made, is_leaf, learned, created, ..numbers })
+        }
+        _ => result,
     }
 }

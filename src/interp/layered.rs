@@ -259,14 +259,17 @@ impl<'p> Interp<'p> {
                 Value::tensor(Tensor { graph, confidence, ..(**tensor).clone() })
             }
             // By convention its prediction stands first; accuracies beside it hang on nothing.
-            Value::Tuple(items) => match items.iter().position(has_open_graph) {
-                Some(first) => {
-                    let mut items = items.to_vec();
-                    items[first] = self.at_least_recorded(object, module, items[first].clone(), part, place);
-                    Value::tuple(items)
+            Value::Tuple(items) => {
+                match items.iter().position(|item| item.is_unknown() || has_open_graph(item)) {
+                    Some(first) if !items[first].is_unknown() => {
+                        let mut items = items.to_vec();
+                        items[first] =
+                            self.at_least_recorded(object, module, items[first].clone(), part, place);
+                        Value::tuple(items)
+                    }
+                    _ => output,
                 }
-                None => output,
-            },
+            }
             _ => output,
         }
     }

@@ -9,6 +9,7 @@ mod handlers;
 mod meetings;
 mod stranded;
 mod swallowed_gpu_error;
+mod unconvertible_tensor;
 
 use crate::checks::Concern;
 
@@ -18,6 +19,13 @@ pub(super) static CONCERN: Concern = Concern {
         &device_mismatch::RULE,
         &dtype_mismatch::RULE,
         &swallowed_gpu_error::RULE,
+        &unconvertible_tensor::RULE,
     ],
-    checkers: &[&dtypes::CHECKER, &forwards::CHECKER, &handlers::CHECKER, &meetings::CHECKER],
+    checkers: &[
+        &dtypes::CHECKER,
+        &forwards::CHECKER,
+        &handlers::CHECKER,
+        &meetings::CHECKER,
+        &unconvertible_tensor::CHECKER,
+    ],
 };

@@ -6,6 +6,7 @@ mod detachment;
 mod dropped;
 mod dropped_result;
 mod graph_broken_in_forward;
+mod leaf_modified_in_place;
 mod needless_retain_graph;
 mod non_scalar_backward;
 mod retained_graph;
@@ -22,10 +23,16 @@ pub(super) static CONCERN: Concern = Concern {
         &detached_loss::RULE,
         &dropped_result::RULE,
         &graph_broken_in_forward::RULE,
+        &leaf_modified_in_place::RULE,
         &needless_retain_graph::RULE,
         &non_scalar_backward::RULE,
         &retained_graph::RULE,
         &undetached_hidden_state::RULE,
     ],
-    checkers: &[&checkpoint_without_reentrant_choice::CHECKER, &dropped::CHECKER, &retention::CHECKER],
+    checkers: &[
+        &checkpoint_without_reentrant_choice::CHECKER,
+        &dropped::CHECKER,
+        &leaf_modified_in_place::CHECKER,
+        &retention::CHECKER,
+    ],
 };

@@ -1,0 +1,125 @@
+//! Tensors that cannot become NumPy arrays: autograd follows them, or they lie on a GPU.
+
+use crate::apis::Transfer;
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::interp::{Checker, Interp, Invocation};
+use crate::report::{Confidence, Edit, Fix, Place, Severity};
+use crate::values::{Device, Graph, Learned, ObjId, Tensor, Value};
+use std::rc::Rc;
+
+pub(super) static RULE: Rule = Rule {
+    id: "unconvertible-tensor",
+    summary: "a tensor that requires grad or lies on a GPU is converted to a NumPy array",
+    group: Group::Device,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("unconvertible-tensor"),
+    check,
+};
+
+pub(super) static CHECKER: Checker =
+    Checker { on_call: Some(converted), on_device_query: Some(asked), ..Checker::SILENT };
+
+/// The script asks tensors where they are, and goes by the answer.
+#[derive(Default)]
+struct Asks(bool);
+
+fn asked(cx: &mut Interp<'_>, (): ()) {
+    cx.remember(|asks: &mut Asks| asks.0 = true);
+}
+
+/// A tensor was asked for its NumPy array, and has none.
+struct Unconvertible {
+    requires_grad: bool,
+    device: Option<Device>,
+    made: Option<Place>,
+    /// The conversion is a method of the tensor.
+    by_method: bool,
+}
+
+fn converted(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let by_method = match call.gives.map(|gives| gives.verb) {
+        Some(Transfer::Numpy) => true,
+        Some(Transfer::ArrayOf) => false,
+        _ => return,
+    };
+    let Some(tensor) = call.nth_tensor(0).filter(|tensor| !tensor.is_array) else { return };
+    let maker = if by_method { Some(call.api.name) } else { tensor.what };
+    // TensorFlow copies, and JAX converts by itself.
+    let copies = maker.is_some_and(|maker| cx.apis.is_copying(maker));
+    let forced = by_method && !matches!(call.get("force"), Value::None | Value::Bool(Some(false)));
+    if copies || forced || call.open {
+        return;
+    }
+    let requires_grad = is_followed(cx, &tensor);
+    let asks = cx.remember(|asks: &mut Asks| asks.0);
+    let device = Some(tensor.device).filter(|device| is_surely_gpu(*device, asks));
+    if requires_grad || device.is_some() {
+        let seen = Unconvertible { requires_grad, device, made: tensor.made, by_method };
+        cx.observe(call.place, seen, tensor.confidence);
+    }
+}
+
+/// Whether autograd follows a tensor on every way: a backward goes through it, or it was computed of parameters that
+/// are seen to be trained. Who calls a function that nothing here calls may have switched gradients off, and so may
+/// a method of a library.
+fn is_followed(cx: &Interp<'_>, tensor: &Rc<Tensor>) -> bool {
+    let Graph::Live(nodes) = &tensor.graph else { return false };
+    let walked = nodes.carried.iter().any(|id| cx.out.backpropagated.contains(id));
+    let is_trained = |leaf: ObjId| {
+        let module = cx.heap.get(leaf).module();
+        module.is_none_or(|module| module.weights != Learned::Opaque && module.frozen == Some(false))
+    };
+    let seen = cx.seeded.is_none() && (!nodes.others || nodes.own) && tensor.confidence == Confidence::High;
+    !nodes.maybe && (walked || seen && nodes.leaves.iter().all(is_trained))
+}
+
+/// A device that a script chooses by what the machine has is the GPU where it has one. Where a script asks tensors
+/// which one they have, it may go by the answer.
+fn is_surely_gpu(device: Device, asks: bool) -> bool {
+    matches!(device, Device::Cuda(_) | Device::Accelerator) && !asks
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, seen) in script.observed_once::<Unconvertible>() {
+        // What a name stands for is guessed by how it is used, and other frameworks are used alike.
+        if at.confidence < Confidence::Medium || !script.imports(at.place.file, "torch") {
+            continue;
+        }
+        let (message, cure) = match (seen.requires_grad, seen.device) {
+            (true, None) => {
+                ("this tensor requires grad, and cannot be converted to NumPy".to_owned(), ".detach()")
+            }
+            (false, Some(device)) => (
+                format!("this tensor is on {}, and cannot be converted to NumPy", device.describe()),
+                ".cpu()",
+            ),
+            _ => (
+                "this tensor requires grad and is on a GPU: it cannot be converted to NumPy".to_owned(),
+                ".detach().cpu()",
+            ),
+        };
+        let raised = match seen.requires_grad {
+            true => "PyTorch raises `RuntimeError: Can't call numpy() on Tensor that requires grad`",
+            false => "PyTorch raises `TypeError: can't convert cuda:0 device type tensor to numpy`",
+        };
+        let mut finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .note(raised)
+            .help(format!("convert a copy that NumPy can read: `{cure}.numpy()`"));
+        if let Some(made) = seen.made.filter(|made| made.file == at.place.file && *made != at.place) {
+            finding = finding.because(made, "it is computed here");
+        }
+        let fix = seen.by_method.then(|| cured(script, at.place, cure)).flatten();
+        out.push(finding.fix(fix.map(|edits| Fix::safe(format!("insert `{cure}`"), edits))), at);
+    }
+}
+
+/// Inserts a call in front of `.numpy()`.
+fn cured(script: &Script, place: Place, cure: &str) -> Option<Vec<Edit>> {
+    let draft = script.draft(place.file);
+    let (receiver, _) = draft.receiver(draft.call_at(place.span)?)?;
+    Some(vec![draft.insert(draft.expr(receiver).span.end, cure)])
+}

@@ -1,0 +1,125 @@
+//! Leaves that autograd follows, changed in place while it does.
+
+use crate::apis::{Api, Operand, RangeFunction, RangeSpec};
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::interp::{Checker, Interp, MethodResult, Update};
+use crate::report::{Confidence, Fix, Place, Severity};
+use crate::values::{Graph, Learned, ObjId, Value};
+
+pub(super) static RULE: Rule = Rule {
+    id: "leaf-modified-in-place",
+    summary: "a leaf tensor that requires grad is modified in place outside of `no_grad`",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("leaf-modified-in-place"),
+    check,
+};
+
+pub(super) static CHECKER: Checker =
+    Checker { on_update: Some(updated), on_method_result: Some(called), ..Checker::SILENT };
+
+/// A leaf was about to change under autograd's eyes.
+struct ModifiedInPlace {
+    /// Where it was made, if it is not a parameter of a module.
+    made: Option<Place>,
+}
+
+/// `weight -= rate * weight.grad`; a list of parameters is added to, and stays one.
+fn updated(cx: &mut Interp<'_>, update: &Update<'_>) {
+    let is_list = matches!(update.before.bare(), Value::Params(_)) && !update.result.borrow().is_unknown();
+    if !is_list {
+        let place = cx.expr_place(update.target);
+        modified(cx, update.before, place);
+    }
+}
+
+/// `weight.sub_(...)`
+fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
+    if changes_numbers(result.api) && !result.call.open {
+        modified(cx, result.receiver, result.call.place);
+    }
+}
+
+/// By the convention of the framework, a method that changes its receiver ends so; some of them leave its numbers.
+fn changes_numbers(api: &Api) -> bool {
+    let receiver = api.params.first().map(|param| Operand::Param(param.name));
+    let keeps = match &api.range {
+        Some(RangeSpec::Of(apply)) => {
+            apply.verb == RangeFunction::Same && apply.args.first() == receiver.as_ref()
+        }
+        Some(RangeSpec::Interval { .. }) => false,
+        None => true,
+    };
+    api.name.ends_with('_') && !api.name.ends_with("__") && !keeps
+}
+
+fn modified(cx: &mut Interp<'_>, value: &Value, place: Place) {
+    // Who calls a function that nothing here calls may have switched gradients off.
+    if cx.grad != Some(true) || cx.seeded.is_some() {
+        return;
+    }
+    match value.bare() {
+        Value::Tensor(tensor) => {
+            let Graph::Live(nodes) = &tensor.graph else { return };
+            let trained = |leaf| cx.heap.get(leaf).module().is_none() || is_trained(cx, leaf);
+            let is_leaf = tensor.is_leaf && !nodes.maybe && nodes.leaves.iter().all(trained);
+            if is_leaf && !tensor.is_array {
+                cx.observe(place, ModifiedInPlace { made: tensor.made }, tensor.confidence);
+            }
+        }
+        Value::Params(params)
+            if params.owners.iter().next().is_some() && !params.others && params.only.is_none() =>
+        {
+            if params.owners.iter().all(|owner| is_trained(cx, owner)) {
+                cx.observe(place, ModifiedInPlace { made: None }, Confidence::High);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a parameter of a module asks for gradients, and none of its parts is frozen.
+fn is_trained(cx: &Interp<'_>, owner: ObjId) -> bool {
+    let frozen = |part: ObjId| {
+        cx.heap
+            .get(part)
+            .module()
+            .is_none_or(|part| part.weights != Learned::Nothing && part.frozen != Some(false))
+    };
+    cx.learns(owner) == Some(true) && !cx.descendants(owner).iter().any(frozen)
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, seen) in script.observed_once::<ModifiedInPlace>() {
+        // TensorFlow watches its variables otherwise.
+        if !script.imports(at.place.file, "torch") {
+            continue;
+        }
+        let finding = script
+            .finding(
+                RULE.id,
+                RULE.severity,
+                at,
+                "a leaf tensor that requires grad is modified in place while autograd records",
+            )
+            .note("PyTorch raises `RuntimeError: a leaf Variable that requires grad is being used in an in-place operation`")
+            .help("update it in `with torch.no_grad():`");
+        let finding = match seen.made.filter(|made| made.file == at.place.file && *made != at.place) {
+            Some(made) => finding.because(made, "it is created here, and requires grad"),
+            None => finding,
+        };
+        out.push(finding.fix(unrecorded(script, at.place)), at);
+    }
+}
+
+/// Puts the statement into `no_grad`.
+fn unrecorded(script: &Script, place: Place) -> Option<Fix> {
+    let draft = script.draft(place.file);
+    let (said, mut edits) = draft.say(script.apis.repair("no-gradients")?)?;
+    let line = draft.line_at(place.span)?;
+    edits.push(draft.put_under(&format!("with {said}():"), line, line)?);
+    Some(Fix::safe(format!("wrap it in `with {said}():`"), edits))
+}
