@@ -64,6 +64,12 @@ pub(crate) enum Command {
     /// A folder with its own requirements is a separate project. Exits with 1 if no release, or none of the required
     /// ones, provides everything.
     Versions(VersionsArgs),
+    /// Check that driver, GPUs, CUDA, cuDNN and framework builds work together.
+    ///
+    /// Reads the installed packages of the current Python environment, the libraries that loaders find, and what the
+    /// project sets up (Dockerfiles, requirements, conda environments, Slurm scripts, CI jobs). Runs no Python. Exits
+    /// with 1 if something cannot work.
+    Doctor(DoctorArgs),
     /// Run the language server over stdio.
     Server(ServerArgs),
     /// Remove the cache.
@@ -284,6 +290,28 @@ pub(crate) struct VersionsArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// Folders of projects to check. [default: .]
+    pub paths: Vec<PathBuf>,
+
+    /// Output format.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub output_format: ListFormat,
+
+    /// Python environment to check. [default: the active one, `.venv` in the project, or that of `python3`]
+    #[arg(long, value_name = "FOLDER")]
+    pub environment: Option<PathBuf>,
+
+    /// Check the machine described in FILE instead of this one: output of `trainlint doctor --output-format json` there.
+    #[arg(long, value_name = "FILE", conflicts_with = "environment")]
+    pub machine: Option<PathBuf>,
+
+    /// Check only what the project sets up, not this machine.
+    #[arg(long, conflicts_with_all = ["environment", "machine"])]
+    pub project_only: bool,
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
     /// The rule id, e.g. `missing-zero-grad`.
     pub id: String,
@@ -434,6 +462,10 @@ pub(crate) struct WorkerArgs {
     /// Look for a GPU, and run nothing.
     #[arg(long)]
     pub probe: bool,
+
+    /// Tell what the driver says of all GPUs, and run nothing.
+    #[arg(long)]
+    pub survey: bool,
 
     /// Where to look for NVRTC.
     #[arg(long)]

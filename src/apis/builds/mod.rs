@@ -50,9 +50,11 @@ impl Build {
 pub fn code(package: &str, release: &Release, cuda: &Release) -> Option<&'static Code> {
     ROWS.code.iter().find(|row| {
         let since = Release::parse(&row.since).is_some_and(|since| *release >= since);
-        let until = Release::parse(&row.until)
-            .is_some_and(|until| *release <= until || release.starts_with(&until));
-        let built = row.cuda.iter().filter_map(|cuda| Release::parse(cuda)).any(|one| cuda.starts_with(&one));
+        let until =
+            Release::parse(&row.until).is_some_and(|until| *release <= until || release.starts_with(&until));
+        // Some builds say no more than the major version of their CUDA.
+        let is = |one: Release| cuda.starts_with(&one) || one.starts_with(cuda);
+        let built = row.cuda.iter().filter_map(|cuda| Release::parse(cuda)).any(is);
         row.package == package && since && until && built
     })
 }
@@ -88,8 +90,7 @@ impl Generation {
     pub fn is_known_to(&self, cuda: &Release) -> bool {
         let first = self.first.as_deref().and_then(Release::parse);
         let last = self.last.as_deref().and_then(Release::parse);
-        first.is_none_or(|first| *cuda >= first)
-            && last.is_none_or(|last| cuda.major() <= last.major())
+        first.is_none_or(|first| *cuda >= first) && last.is_none_or(|last| cuda.major() <= last.major())
     }
 }
 

@@ -13,8 +13,7 @@ impl Release {
     pub fn parse(text: &str) -> Option<Release> {
         let text = text.trim().trim_start_matches('v');
         let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-        let numbers: Vec<u32> =
-            text[..end].split('.').map_while(|number| number.parse().ok()).collect();
+        let numbers: Vec<u32> = text[..end].split('.').map_while(|number| number.parse().ok()).collect();
         (!numbers.is_empty()).then_some(Release { numbers })
     }
 

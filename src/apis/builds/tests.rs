@@ -41,7 +41,8 @@ fn releases_compare_by_numbers() {
 
 #[test]
 fn builds_are_found_by_release() {
-    let cuda = |package, release: &str| build(package, &at(release)).map(|one| one.cuda().collect::<Vec<_>>());
+    let cuda =
+        |package, release: &str| build(package, &at(release)).map(|one| one.cuda().collect::<Vec<_>>());
     assert_eq!(cuda("torch", "2.5.1"), Some(vec!["11.8", "12.1", "12.4"]));
     assert_eq!(cuda("torch", "1.1.0"), Some(vec!["9.0", "10.0"]));
     assert_eq!(cuda("torch", "1.10.2"), Some(vec!["10.2", "11.1", "11.3"]));
