@@ -5,11 +5,17 @@ mod installed;
 mod judge;
 mod look;
 mod machine;
+mod written;
 
 pub use look::{Places, VARIABLES, look};
 pub use machine::{Card, Distribution, Driver, Environment, Framework, Library, Machine};
 
-use crate::engine::RunError;
+use crate::engine::config::Config;
+use crate::engine::configs::{Configs, Origin};
+use crate::engine::discovery::{self, DiscoveryError};
+use crate::engine::pins::Pinned;
+use crate::engine::{RunError, disk, shown_path};
+use crate::source::absolute_from;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -80,12 +86,41 @@ impl Report {
 
 /// Judges what projects set up, and a machine where one was looked at.
 pub fn examine(cwd: &Path, paths: &[PathBuf], machine: Option<Machine>) -> Result<Report, RunError> {
-    let _ = (cwd, paths);
     let mut checks = Vec::new();
     if let Some(machine) = &machine {
         judge::machine(machine, &mut checks);
     }
+    let here = [PathBuf::from(".")];
+    for path in if paths.is_empty() { &here } else { paths } {
+        let folder = absolute_from(cwd, path);
+        if !folder.is_dir() {
+            return Err(DiscoveryError::NoFolder { path: path.display().to_string() }.into());
+        }
+        judge::setups(&set_up(cwd, &folder)?, machine.as_ref(), &mut checks);
+        if let Some(machine) = &machine {
+            judge::pins(&Pinned::default().of_folder(&folder), machine, &mut checks);
+        }
+    }
     Ok(Report { version: 1, checks, machine })
+}
+
+/// What the files below a folder set up.
+fn set_up(cwd: &Path, folder: &Path) -> Result<Vec<written::Setup>, RunError> {
+    let configs = Configs::new(cwd, &Origin::Closest, Config::default()).map_err(DiscoveryError::from)?;
+    let files = discovery::texts(folder, &configs, written::is_of_interest).map_err(DiscoveryError::from)?;
+    let mut setups = Vec::new();
+    for file in files {
+        let Ok(text) = disk::read_text(&file) else { continue };
+        let root = |name: &str| disk::read_text(&folder.join(name)).ok();
+        // Files are named from the root of the project, or from beside the one that names them.
+        let beside = |name: &str| disk::read_text(&file.parent()?.join(name)).ok();
+        let find = |name: &str| root(name).or_else(|| beside(name));
+        let has_kernels = find("setup.py").is_some_and(|text| text.contains("CUDAExtension("));
+        let mut read = written::read(&shown_path(cwd, &file), &text, &find);
+        read.iter_mut().for_each(|setup| setup.has_kernels = has_kernels);
+        setups.extend(read);
+    }
+    Ok(setups)
 }
 
 /// A path of a machine below what counts as its root.

@@ -1,10 +1,16 @@
 //! What is right and wrong about a machine: one file for each thing that may be.
 
 mod builds;
+mod companions;
+mod conda;
 mod distributions;
 mod driver;
+mod images;
 mod libraries;
 mod memory;
+mod setups;
+
+pub(super) use setups::{pins, setups};
 
 use super::machine::{Environment, Machine};
 use super::{Check, Status};
