@@ -46,7 +46,7 @@ fn all() -> Vec<(String, Recorded)> {
 
 /// Lays the files out, and looks at them.
 fn laid_out(recorded: &Recorded) -> (Project, Option<Machine>) {
-    let mut project = Project::new().file("project/.keep", "");
+    let mut project = Project::new().file("project/.git/HEAD", "");
     for (path, text) in &recorded.project {
         project = project.file(&format!("project/{path}"), text);
     }

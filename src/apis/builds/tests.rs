@@ -23,6 +23,8 @@ fn every_figure_is_a_release_and_has_a_source() {
             let generation = generation(&card).unwrap_or_else(|| panic!("{has}: of no generation"));
             // A toolkit makes code for the cards that it knows.
             let knows = |cuda: &String| generation.is_known_to(&at(cuda)) || card.major() == 3;
+            // jax says the oldest CUDA that it runs with, and is built with a newer one.
+            let knows = |cuda: &String| knows(cuda) || code.package == "jax";
             assert!(code.cuda.iter().all(knows), "{has} of {code:?}");
         }
     }

@@ -204,9 +204,9 @@ mod tests {
         let of = |package: &str, about: &str| {
             let mut framework = Framework::default();
             if package == "torch" {
-                torch(about, &mut framework)
+                torch(about, &mut framework);
             } else {
-                tensorflow(about, &mut framework)
+                tensorflow(about, &mut framework);
             }
             (framework.cuda, framework.is_cpu, framework.code)
         };

@@ -108,7 +108,8 @@ fn has_code(framework: &Framework, release: &Release, cuda: &Release, card: &Rel
             (false, false) => Has::Nothing,
         });
     }
-    let is_known = builds::generation(card)?.is_known_to(cuda);
+    // Of a major version alone the first release may know less than the one that was built with.
+    let is_known = builds::generation(card)?.is_known_to(cuda) || !cuda.says(2);
     // What is known to the toolkit need not be in the build.
     (!is_known).then_some(Has::Nothing)
 }

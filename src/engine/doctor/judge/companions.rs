@@ -18,7 +18,9 @@ fn release(setup: &Setup, torch: &Package, one: &Package) -> Option<Check> {
     let build = builds::build("torch", own)?;
     let wanted = if one.name == "torchvision" { &build.torchvision } else { &build.torchaudio };
     let wanted = Release::parse(wanted.as_ref()?)?;
-    if other.starts_with(&wanted) {
+    // Before 0.4 torchvision took any torch.
+    let is_loose = one.name == "torchvision" && Release::parse("0.4").is_some_and(|first| *other < first);
+    if other.starts_with(&wanted) || is_loose {
         return None;
     }
     let check =

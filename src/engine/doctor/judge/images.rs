@@ -69,10 +69,14 @@ fn tensorflow(setup: &Setup, package: &Package, toolkit: &Toolkit) -> Option<Che
         return None;
     }
     let release = package.release.as_ref()?;
+    // Before 2.1 there was a distribution of its own for GPUs.
+    if package.name == "tensorflow" && Release::parse("2.1").is_some_and(|first| *release < first) {
+        return None;
+    }
     let variant = builds::build("tensorflow", release)?.variants.first()?;
     let cuda = Release::parse(&variant.cuda)?;
     let cudnn = variant.cudnn.as_deref().and_then(Release::parse)?;
-    let wanted = format!("tensorflow {release} was built with CUDA {cuda} and cuDNN {cudnn}");
+    let wanted = format!("it was built with CUDA {cuda} and cuDNN {cudnn}");
     // From 11 on a major version is loaded by one name.
     let fits =
         toolkit.cuda.major() == cuda.major() && (cuda.major() > 10 || toolkit.cuda.short() == cuda.short());
@@ -91,7 +95,11 @@ fn tensorflow(setup: &Setup, package: &Package, toolkit: &Toolkit) -> Option<Che
     } else {
         format!("use CUDA {cuda} with cuDNN {}, e.g. `tensorflow/tensorflow:{release}-gpu`", cudnn.major())
     };
-    let check = Check::new("image", Status::Error, format!("{found}: training runs on the CPU"));
+    let check = Check::new(
+        "image",
+        Status::Error,
+        format!("{found}: {} {release} does not use the GPU", package.name),
+    );
     Some(at(setup, package.line, check.required(wanted).help(help)))
 }
 

@@ -37,7 +37,8 @@ fn looked_for(
         .into_iter()
         .zip(packages)
         .filter(|(name, package)| {
-            !machine.libraries.iter().any(|one| one.name == *name) && !(is_found_by_itself && brings(package))
+            let is_there = machine.libraries.iter().any(|one| one.name == *name);
+            !(is_there || is_found_by_itself && brings(package))
         })
         .map(|(name, _)| format!("`{name}`"))
         .collect();

@@ -183,9 +183,11 @@ fn cpu_only(setup: &Setup) -> Vec<Check> {
             || one.extras.iter().any(|extra| extra.starts_with("cuda"))
     };
     let asks_for_cuda = setup.packages().any(|(_, one)| framework(&one.name) == Some("jax") && asks(one));
+    // An image with a framework in it uses the GPU for that one.
+    let has_other = setup.image.as_ref().is_some_and(|image| image.it.carries.is_some());
     let is_cpu = |list: &List, one: &Package| match &*one.name {
         "cpuonly" | "pytorch-cpu" | "tensorflow-cpu" | "intel-tensorflow" => true,
-        "jax" if !list.is_conda => !has_plugin && !asks_for_cuda,
+        "jax" if !list.is_conda => !has_plugin && !asks_for_cuda && !has_other,
         "torch" => list.tag_of(one) == Some("cpu"),
         _ => false,
     };
