@@ -1,5 +1,6 @@
 //! Every flag, once: parsing, `--help` and `docs/cli.md` come from these definitions.
 
+use super::doctor::DoctorArgs;
 use super::reports::Report;
 use super::reveal::question;
 use crate::apis::Literal;
@@ -287,28 +288,6 @@ pub(crate) struct VersionsArgs {
     /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub output_format: ListFormat,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct DoctorArgs {
-    /// Folders of projects to check. [default: .]
-    pub paths: Vec<PathBuf>,
-
-    /// Output format.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub output_format: ListFormat,
-
-    /// Python environment to check. [default: the active one, `.venv` in the project, or that of `python3`]
-    #[arg(long, value_name = "FOLDER")]
-    pub environment: Option<PathBuf>,
-
-    /// Check the machine described in FILE instead of this one: output of `trainlint doctor --output-format json` there.
-    #[arg(long, value_name = "FILE", conflicts_with = "environment")]
-    pub machine: Option<PathBuf>,
-
-    /// Check only what the project sets up, not this machine.
-    #[arg(long, conflicts_with_all = ["environment", "machine"])]
-    pub project_only: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,6 +1,6 @@
 //! `trainlint doctor`: looks at the machine, and says what does not fit. The driver is asked in a process of its own.
 
-use super::args::{DoctorArgs, ListFormat};
+use super::args::ListFormat;
 use super::output::Output;
 use super::{CLEAN, FINDINGS, backend};
 use crate::engine::doctor::{Machine, Places, VARIABLES, examine, look};
@@ -8,6 +8,28 @@ use crate::render;
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// Folders of projects to check. [default: .]
+    pub paths: Vec<PathBuf>,
+
+    /// Output format.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub output_format: ListFormat,
+
+    /// Python environment to check. [default: the active one, `.venv` in the project, or that of `python3`]
+    #[arg(long, value_name = "FOLDER")]
+    pub environment: Option<PathBuf>,
+
+    /// Check the machine described in FILE instead of this one: output of `trainlint doctor --output-format json` there.
+    #[arg(long, value_name = "FILE", conflicts_with = "environment")]
+    pub machine: Option<PathBuf>,
+
+    /// Check only what the project sets up, not this machine.
+    #[arg(long, conflicts_with_all = ["environment", "machine"])]
+    pub project_only: bool,
+}
 
 pub(crate) fn run(args: &DoctorArgs, output: &Output) -> anyhow::Result<u8> {
     let cwd = std::env::current_dir().context("the working folder can't be found")?;

@@ -175,3 +175,20 @@ fn a_project_alone_says_nothing_of_the_machine() {
     let ran = Project::new().run(&["doctor", "--project-only"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "nothing to check\n"), "{ran:?}");
 }
+
+#[test]
+fn the_page_shows_what_is_said() {
+    let (_, recorded) = all().into_iter().find(|(name, _)| name == "broken-page").unwrap();
+    let (project, machine) = laid_out(&recorded);
+    let said = render::doctor(&report(&project.path("project"), machine));
+    let path = root().join("docs/doctor.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once("```text\n").unwrap();
+    let (_, after) = rest.split_once("```\n").unwrap();
+    let wanted = format!("{before}```text\n{said}```\n{after}");
+    if page != wanted && std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &wanted).unwrap();
+    } else {
+        assert_eq!(page, wanted, "docs/doctor.md is not current: run `UPDATE=1 cargo test`");
+    }
+}

@@ -90,10 +90,11 @@ const SEARCHED: &[(&str, &str)] = &[
 ];
 
 /// Pages for users, beside those of the rules.
-const DOCUMENTS: [&str; 14] = [
+const DOCUMENTS: [&str; 15] = [
     "README.md",
     "docs/cli.md",
     "docs/configuration.md",
+    "docs/doctor.md",
     "docs/editors.md",
     "docs/how-it-works.md",
     "docs/integrations.md",

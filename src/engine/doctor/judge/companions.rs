@@ -29,8 +29,8 @@ fn release(setup: &Setup, torch: &Package, one: &Package) -> Option<Check> {
         setup,
         one.line,
         check
-            .required(format!("{} {wanted}", one.name))
-            .help(format!("install torch {own} with {} {wanted}", one.name)),
+            .required(format!("torch {own} requires {} {wanted}", one.name))
+            .help("install releases that belong together"),
     ))
 }
 

@@ -51,7 +51,7 @@ fn looked_for(
         Status::Error,
         format!("{} not found: {described} does not use the GPU", missing.join(" and ")),
     )
-    .required(format!("CUDA {} and cuDNN {cudnn}", cuda.short()));
+    .required(format!("it requires CUDA {} and cuDNN {cudnn}", cuda.short()));
     let help = if is_found_by_itself {
         format!("install `tensorflow[and-cuda]=={release}`")
     } else {
@@ -93,7 +93,7 @@ fn cudnn(environment: &Environment, framework: &Framework, cuda: &Release) -> Op
             Status::Error,
             format!("{name} {} with {}", installed.version, framework.described()),
         )
-        .required(format!("cuDNN {least} or newer, below {next}"))
+        .required(format!("it requires cuDNN {least} or newer, below {next}"))
         .help(format!("`pip install '{name}>={least},<{next}'`")),
     )
 }

@@ -166,7 +166,9 @@ fn python(setup: &Setup, package: &Package) -> Option<Check> {
     Some(at(
         setup,
         package.line,
-        check.required(format!("Python {first} to {last}")).help("change the Python version, or the release"),
+        check
+            .required(format!("it has wheels for Python {first} to {last}"))
+            .help("change the Python version, or the release"),
     ))
 }
 
