@@ -62,6 +62,11 @@ fn laid_out(recorded: &Recorded) -> (Project, Option<Machine>) {
         project = project.file(&format!("machine/{PACKAGES}/{folder}/METADATA"), text);
     }
     let Some(driver) = &recorded.driver else { return (project, None) };
+    // As virtual environments have it.
+    #[cfg(unix)]
+    if !recorded.packages.is_empty() {
+        std::os::unix::fs::symlink("lib", project.path("machine/opt/env/lib64")).unwrap();
+    }
     let places = Places {
         root: project.path("machine"),
         environment: Some(PathBuf::from("/opt/env")),

@@ -40,6 +40,9 @@ fn packages(prefix: &Path) -> Vec<PathBuf> {
     }
     folders.push(prefix.join("Lib").join("site-packages"));
     folders.retain(|folder| !disk::names_in(folder).is_empty());
+    // Of virtual environments `lib64` is a link to `lib`.
+    let mut seen = BTreeSet::new();
+    folders.retain(|folder| seen.insert(disk::resolved(folder)));
     folders
 }
 
@@ -154,7 +157,8 @@ fn torch(about: &str, framework: &mut Framework) {
             "__version__" => value.clone_into(&mut framework.version),
             "cuda" if value == "None" => framework.is_cpu = true,
             "cuda" => framework.cuda = Some(value.to_owned()),
-            "hip" if value != "None" => framework.is_cpu = false,
+            // For cards of other makers.
+            "hip" | "rocm" | "xpu" if value != "None" => framework.is_cpu = false,
             _ => {}
         }
     }
