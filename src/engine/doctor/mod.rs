@@ -98,7 +98,7 @@ pub fn examine(cwd: &Path, paths: &[PathBuf], machine: Option<Machine>) -> Resul
         }
         judge::setups(&set_up(cwd, &folder)?, machine.as_ref(), &mut checks);
         if let Some(machine) = &machine {
-            judge::pins(&Pinned::default().of_folder(&folder), machine, &mut checks);
+            judge::pins(cwd, &Pinned::default().of_folder(&folder), machine, &mut checks);
         }
     }
     Ok(Report { version: 1, checks, machine })

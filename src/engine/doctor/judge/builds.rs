@@ -82,7 +82,8 @@ fn code(machine: &Machine, framework: &Framework, cuda: &Release, card: &Card) -
     let required = knows.map(|(name, first)| format!("{name} requires CUDA {first} or newer"));
     let required = required
         .filter(|_| knows.and_then(|(_, first)| Release::parse(first)).is_some_and(|first| first > *cuda));
-    let help = install(framework, machine).or_else(|| newer(&framework.package, &capability, machine));
+    let help =
+        install(framework, machine).or_else(|| other(&framework.package, &release, &capability, machine));
     Some(Check { required, help, ..check })
 }
 
@@ -176,20 +177,21 @@ fn newest(build: &Build, release: &Release, machine: &Machine) -> Option<Release
     build.cuda().rev().filter_map(Release::parse).find(fits)
 }
 
-/// The oldest release after which builds have code for a card.
-fn newer(package: &str, card: &Release, machine: &Machine) -> Option<String> {
-    let runs = |code: &&builds::Code| {
-        code.package == package
-            && code.runs_on(card)
-            && code
-                .cuda
-                .iter()
-                .filter_map(|cuda| Release::parse(cuda))
-                .any(|cuda| runs_under(&cuda, &machine.driver) != Some(false))
+/// The nearest release whose builds have code for a card: the first after this one, else the last before it.
+fn other(package: &str, release: &Release, card: &Release, machine: &Machine) -> Option<String> {
+    let runs = |cuda: &&String| {
+        Release::parse(cuda).is_some_and(|cuda| runs_under(&cuda, &machine.driver) != Some(false))
     };
-    let fitting = builds::all().code.iter().filter(runs);
-    let oldest =
-        fitting.filter_map(|code| Some((Release::parse(&code.since)?, code))).min_by(|a, b| a.0.cmp(&b.0))?;
-    let cuda = oldest.1.cuda.last()?;
-    Some(format!("install {package} {} or newer for CUDA {cuda}", oldest.0))
+    let fitting = builds::all().code.iter().filter(|code| code.package == package && code.runs_on(card));
+    let fitting = fitting.filter_map(|code| {
+        let cuda = code.cuda.iter().rfind(runs)?;
+        Some((Release::parse(&code.since)?, Release::parse(&code.until)?, cuda))
+    });
+    let all: Vec<(Release, Release, &String)> = fitting.collect();
+    let later = all.iter().filter(|(since, ..)| since > release).min_by(|a, b| a.0.cmp(&b.0));
+    if let Some((since, _, cuda)) = later {
+        return Some(format!("install {package} {since} or newer for CUDA {cuda}"));
+    }
+    let (_, until, cuda) = all.iter().max_by(|a, b| a.1.cmp(&b.1))?;
+    Some(format!("install {package} {until} or older for CUDA {cuda}"))
 }

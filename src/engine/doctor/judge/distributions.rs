@@ -79,7 +79,7 @@ fn overwritten(environment: &Environment) -> Vec<Check> {
 
 /// Requirements of a distribution that what is installed does not meet.
 fn unmet(one: &Distribution, environment: &Environment) -> Vec<Check> {
-    let mut found = Vec::new();
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
     for required in &one.requires {
         let name = plain(name_of(required));
         if !is_of_framework(&name) || !is_of_framework(&one.name) {
@@ -89,13 +89,9 @@ fn unmet(one: &Distribution, environment: &Environment) -> Vec<Check> {
         let shown = required.replace([' ', '(', ')'], "");
         let said = format!("{} {} requires {shown}", one.name, one.version);
         let Some(installed) = environment.distribution(&name) else {
-            // A conda package brings what it needs under other names.
+            // Other packages may be installed under other names, as conda does.
             if name.starts_with("nvidia-") {
-                found.push(
-                    Check::new(NAME, Status::Error, format!("{name} is not installed"))
-                        .required(said)
-                        .help(format!("`pip install '{shown}'`")),
-                );
+                missing.push(shown);
             }
             continue;
         };
@@ -107,6 +103,14 @@ fn unmet(one: &Distribution, environment: &Environment) -> Vec<Check> {
                     .help(format!("`pip install '{shown}'`, or reinstall both together")),
             );
         }
+    }
+    if let Some(first) = missing.first() {
+        let more = if missing.len() > 1 { format!(" and {} more", missing.len() - 1) } else { String::new() };
+        found.push(
+            Check::new(NAME, Status::Error, format!("`{first}`{more} not installed"))
+                .required(format!("{} {} requires them", one.name, one.version))
+                .help(format!("`pip install --force-reinstall {}=={}`", one.name, one.version)),
+        );
     }
     found
 }

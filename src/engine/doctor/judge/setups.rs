@@ -8,6 +8,8 @@ use crate::apis::index;
 use crate::engine::doctor::machine::Machine;
 use crate::engine::doctor::written::{Kind, List, Package, Setup};
 use crate::engine::doctor::{Check, Status};
+use crate::engine::shown_path;
+use std::path::Path;
 
 /// The checks of all files of a project, each said once.
 pub(in crate::engine::doctor) fn setups(
@@ -224,7 +226,12 @@ fn modules(setup: &Setup) -> Option<Check> {
 }
 
 /// Whether a project's pins allow what is installed.
-pub(in crate::engine::doctor) fn pins(pins: &index::Pins, machine: &Machine, checks: &mut Vec<Check>) {
+pub(in crate::engine::doctor) fn pins(
+    cwd: &Path,
+    pins: &index::Pins,
+    machine: &Machine,
+    checks: &mut Vec<Check>,
+) {
     let Some(environment) = &machine.environment else { return };
     for framework in &environment.frameworks {
         let all = pins.all(&framework.package);
@@ -236,7 +243,8 @@ pub(in crate::engine::doctor) fn pins(pins: &index::Pins, machine: &Machine, che
         let check = Check::new("pins", Status::Warning, format!("{} is installed", framework.described()))
             .required(format!("the project requires `{}`", first.text))
             .help("install what the project requires, or change the requirement");
-        checks.push(Check { path: Some(first.origin.file.clone()), line: Some(first.origin.line), ..check });
+        let path = shown_path(cwd, &Path::new(&first.origin.base).join(&first.origin.file));
+        checks.push(Check { path: Some(path), line: Some(first.origin.line), ..check });
     }
 }
 
