@@ -14,6 +14,9 @@ mod apis {
     pub mod builds {
         pub mod rows;
     }
+    pub mod changed {
+        pub mod rows;
+    }
     pub mod deprecated {
         pub mod rows;
     }
@@ -64,6 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(Path::new(&out).join("index.pack"), index()?)?;
     fs::write(Path::new(&out).join("deprecated.pack"), deprecated()?)?;
     fs::write(Path::new(&out).join("builds.pack"), builds()?)?;
+    fs::write(Path::new(&out).join("changed.pack"), changed()?)?;
     Ok(())
 }
 
@@ -73,6 +77,17 @@ fn deprecated() -> Result<Vec<u8>, Box<dyn Error>> {
     let mut all = Rows::default();
     for path in sorted("rules/deprecated", "toml")? {
         let read = toml::from_str::<Rows>(&fs::read_to_string(&path)?);
+        all.row.extend(read.map_err(|why| format!("{}: {why}", path.display()))?.row);
+    }
+    Ok(postcard::to_stdvec(&all)?)
+}
+
+/// Calls that mean something else since a release, of all files together.
+fn changed() -> Result<Vec<u8>, Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=rules/changed");
+    let mut all = apis::changed::rows::Rows::default();
+    for path in sorted("rules/changed", "toml")? {
+        let read = toml::from_str::<apis::changed::rows::Rows>(&fs::read_to_string(&path)?);
         all.row.extend(read.map_err(|why| format!("{}: {why}", path.display()))?.row);
     }
     Ok(postcard::to_stdvec(&all)?)

@@ -82,7 +82,7 @@ ORDER = [
 FILES = ["docs/site/style.css", "docs/site/icon.svg", "LICENSE-MIT", "LICENSE-APACHE", "trainlint.schema.json", "examples/digits.py"]
 
 #: The site takes any README.md for the page of a section; the pages in these folders are none.
-NO_SECTIONS = ["apis", "builds", "index", "benches", *sorted(path.name for path in ROOT.glob("editors/*"))]
+NO_SECTIONS = ["apis", "builds", "changed", "index", "benches", *sorted(path.name for path in ROOT.glob("editors/*"))]
 
 #: Enough to see the numbers of a replay, in a build that is not optimised, too.
 SAMPLES = "100000"

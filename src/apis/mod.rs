@@ -3,6 +3,7 @@
 //! The build script packs the project's own tables, with the same parser that reads a user's.
 
 pub mod builds;
+pub mod changed;
 pub mod deprecated;
 mod effects;
 mod error;
