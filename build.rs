@@ -11,6 +11,12 @@
 #[allow(dead_code, reason = "the library uses more of these modules than the build script does")]
 #[path = "src/apis"]
 mod apis {
+    pub mod builds {
+        pub mod rows;
+    }
+    pub mod changed {
+        pub mod rows;
+    }
     pub mod deprecated {
         pub mod rows;
     }
@@ -60,6 +66,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(Path::new(&out).join("apis.pack"), apis::pack::pack(&entries, &shared)?)?;
     fs::write(Path::new(&out).join("index.pack"), index()?)?;
     fs::write(Path::new(&out).join("deprecated.pack"), deprecated()?)?;
+    fs::write(Path::new(&out).join("builds.pack"), builds()?)?;
+    fs::write(Path::new(&out).join("changed.pack"), changed()?)?;
     Ok(())
 }
 
@@ -70,6 +78,28 @@ fn deprecated() -> Result<Vec<u8>, Box<dyn Error>> {
     for path in sorted("rules/deprecated", "toml")? {
         let read = toml::from_str::<Rows>(&fs::read_to_string(&path)?);
         all.row.extend(read.map_err(|why| format!("{}: {why}", path.display()))?.row);
+    }
+    Ok(postcard::to_stdvec(&all)?)
+}
+
+/// Calls that mean something else since a release, of all files together.
+fn changed() -> Result<Vec<u8>, Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=rules/changed");
+    let mut all = apis::changed::rows::Rows::default();
+    for path in sorted("rules/changed", "toml")? {
+        let read = toml::from_str::<apis::changed::rows::Rows>(&fs::read_to_string(&path)?);
+        all.row.extend(read.map_err(|why| format!("{}: {why}", path.display()))?.row);
+    }
+    Ok(postcard::to_stdvec(&all)?)
+}
+
+/// What the frameworks were built for, of all files together.
+fn builds() -> Result<Vec<u8>, Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=rules/builds");
+    let mut all = apis::builds::rows::Rows::default();
+    for path in sorted("rules/builds", "toml")? {
+        let read = toml::from_str(&fs::read_to_string(&path)?);
+        all.extend(read.map_err(|why| format!("{}: {why}", path.display()))?);
     }
     Ok(postcard::to_stdvec(&all)?)
 }

@@ -48,6 +48,7 @@ ORDER = [
             ),
             ("CI and pre-commit", "docs/integrations.md"),
             ("Replays", "docs/replay.md"),
+            ("Checking the machine", "docs/doctor.md"),
             ("Describing your own wrappers", "rules/apis/README.md"),
         ],
     ),
@@ -72,6 +73,7 @@ ORDER = [
             ("Anatomy of a finding", "docs/anatomy-of-a-finding.md"),
             ("Style", "docs/style.md"),
             ("The index of names", "rules/index/README.md"),
+            ("The tables of builds", "rules/builds/README.md"),
         ],
     ),
 ]
@@ -80,7 +82,7 @@ ORDER = [
 FILES = ["docs/site/style.css", "docs/site/icon.svg", "LICENSE-MIT", "LICENSE-APACHE", "trainlint.schema.json", "examples/digits.py"]
 
 #: The site takes any README.md for the page of a section; the pages in these folders are none.
-NO_SECTIONS = ["apis", "index", "benches", *sorted(path.name for path in ROOT.glob("editors/*"))]
+NO_SECTIONS = ["apis", "builds", "changed", "index", "benches", *sorted(path.name for path in ROOT.glob("editors/*"))]
 
 #: Enough to see the numbers of a replay, in a build that is not optimised, too.
 SAMPLES = "100000"

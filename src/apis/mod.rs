@@ -2,6 +2,8 @@
 //! Knows the format, not one framework; `rules/apis/README.md` explains it to authors.
 //! The build script packs the project's own tables, with the same parser that reads a user's.
 
+pub mod builds;
+pub mod changed;
 pub mod deprecated;
 mod effects;
 mod error;

@@ -1,5 +1,6 @@
 //! Every flag, once: parsing, `--help` and `docs/cli.md` come from these definitions.
 
+use super::doctor::DoctorArgs;
 use super::reports::Report;
 use super::reveal::question;
 use crate::apis::Literal;
@@ -64,6 +65,12 @@ pub(crate) enum Command {
     /// A folder with its own requirements is a separate project. Exits with 1 if no release, or none of the required
     /// ones, provides everything.
     Versions(VersionsArgs),
+    /// Check that driver, GPUs, CUDA, cuDNN and framework builds work together.
+    ///
+    /// Reads the installed packages of the current Python environment, the libraries that loaders find, and what the
+    /// project sets up (Dockerfiles, requirements, conda environments, Slurm scripts, CI jobs). Runs no Python. Exits
+    /// with 1 if something cannot work.
+    Doctor(DoctorArgs),
     /// Run the language server over stdio.
     Server(ServerArgs),
     /// Remove the cache.
@@ -434,6 +441,10 @@ pub(crate) struct WorkerArgs {
     /// Look for a GPU, and run nothing.
     #[arg(long)]
     pub probe: bool,
+
+    /// Tell what the driver says of all GPUs, and run nothing.
+    #[arg(long)]
+    pub survey: bool,
 
     /// Where to look for NVRTC.
     #[arg(long)]

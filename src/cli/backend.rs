@@ -4,6 +4,7 @@
 use super::args::{Backend as Wished, WhereArgs, WorkerArgs};
 use super::output::Output;
 use super::{CLEAN, NO_GPU};
+use crate::engine::doctor::Machine;
 use crate::replay::outcome::Device;
 use crate::replay::plan::Plan;
 use crate::replay::process;
@@ -98,6 +99,21 @@ pub(crate) fn probe(args: &WorkerArgs, output: &Output) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
+/// Tells on stdout what the driver says of all GPUs.
+pub(crate) fn survey(output: &Output) -> anyhow::Result<u8> {
+    output.out(&serde_json::to_vec(&cuda::survey())?)?;
+    Ok(CLEAN)
+}
+
+/// A machine of which no more is known than what a process that asked the driver says; `None` where that one hung
+/// or crashed.
+pub(crate) fn surveyed() -> anyhow::Result<Option<Machine>> {
+    let mut command = worker()?;
+    command.arg("--survey");
+    let bytes = process::answer(command)?;
+    Ok(bytes.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok()))
+}
+
 /// Where NVRTC may be: what was said, the packages of an environment of Python, toolkits, the loader's folders.
 fn compilers(args: &WhereArgs) -> Vec<PathBuf> {
     let said: Vec<PathBuf> = args.nvrtc.iter().cloned().collect();
@@ -132,7 +148,8 @@ struct Refusal {
 #[cfg(feature = "gpu")]
 mod cuda {
     use super::{Refusal, Told, worker};
-    use crate::replay::cuda::{About, Device, NoGpu, candidates as nvrtc_candidates};
+    use crate::engine::doctor::{Card, Driver, Machine};
+    use crate::replay::cuda::{About, Device, NoGpu, candidates as nvrtc_candidates, survey as cuda_survey};
     use crate::replay::process;
     use crate::replay::run::{Backend, Gone};
     use std::path::PathBuf;
@@ -161,6 +178,22 @@ mod cuda {
         Device::open(compilers).map(|device| device.about().clone())
     }
 
+    pub(crate) fn survey() -> Machine {
+        let said = cuda_survey();
+        let mut driver = Driver { cuda: said.cuda, ..Driver::default() };
+        if let Some(none) = said.none {
+            driver.is_broken = none.broken;
+            (driver.reason, driver.help) = (Some(none.reason), Some(none.help));
+        }
+        let cards = said.cards.into_iter().map(|seen| Card {
+            name: seen.name,
+            capability: seen.capability,
+            memory: seen.memory,
+            free: Some(seen.free),
+        });
+        Machine { driver, cards: cards.collect(), ..Machine::default() }
+    }
+
     pub(crate) fn open(compilers: &[PathBuf]) -> Box<dyn Backend> {
         match Device::open(compilers) {
             Ok(device) => Box::new(device),
@@ -176,6 +209,7 @@ mod cuda {
 #[cfg(not(feature = "gpu"))]
 mod cuda {
     use super::{Refusal, Told};
+    use crate::engine::doctor::{Driver, Machine};
     use crate::replay::run::{Backend, Gone};
     use std::path::PathBuf;
 
@@ -184,6 +218,11 @@ mod cuda {
     pub fn ask(_: &[PathBuf]) -> anyhow::Result<Result<Told, Refusal>> {
         let help = "build it with the feature `gpu`, which is on by default".to_owned();
         Ok(Err(Refusal { reason: REASON.to_owned(), help, broken: false }))
+    }
+
+    pub fn survey() -> Machine {
+        let driver = Driver { reason: Some(REASON.to_owned()), ..Driver::default() };
+        Machine { driver, ..Machine::default() }
     }
 
     pub fn look(_: &[PathBuf]) -> Result<(), &'static str> {

@@ -116,6 +116,18 @@ require it), `is_empty`, `newest`, `python`, `requirement` (text or null), `pinn
 `is_weak`), `is_outside`, and `missing` (names that are in no release).
 ";
 
+const DOCTOR: &str = "
+## Whether driver, GPUs and builds work together
+
+`trainlint doctor` prints one line per check: its status (`ok`, `note`, `warning`, `error`), its name, and what was
+found, what is required and what to do. [Checking the machine](doctor.md) lists the checks.
+
+The exit code is 1 if there is a warning or an error. With `--output-format json` the output is one object with
+`version` (1), `checks` and `machine` (null with `--project-only`). A check has `name`, `status`, `found`, `required` and
+`help` (text or null), `path` and `line` (null, or where the project says it). `machine` describes the driver, the GPUs,
+the Python environment, the variables and the libraries that were found; `--machine FILE` checks such a description.
+";
+
 const JSON: &str = "
 \
 ## The JSON format
@@ -155,6 +167,7 @@ pub fn manual() -> String {
     text.push_str(CACHE);
     text.push_str(REVEAL);
     text.push_str(VERSIONS);
+    text.push_str(DOCTOR);
     text.push_str(JSON);
     text
 }

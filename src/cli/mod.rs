@@ -8,6 +8,7 @@ mod backend;
 mod cache;
 mod changes;
 mod check;
+mod doctor;
 mod explain;
 mod finish;
 mod fix;
@@ -64,6 +65,7 @@ pub fn main() -> ExitCode {
         Command::Rules(rules) => rules::run(&rules, &output),
         Command::Reveal(args) => reveal::run(&args, &output),
         Command::Versions(args) => versions::run(&args, &output),
+        Command::Doctor(args) => doctor::run(&args, &output),
         Command::Explain(explain) => explain::run(&explain, &output),
         Command::Server(args) => server::run(&args),
         Command::Clean(args) => cache::clean(args.cache_dir.as_deref(), &output),

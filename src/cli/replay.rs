@@ -123,6 +123,9 @@ pub(crate) fn worker(args: &WorkerArgs, output: &Output) -> anyhow::Result<u8> {
     if args.probe {
         return backend::probe(args, output);
     }
+    if args.survey {
+        return backend::survey(output);
+    }
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes)?;
     let plan = plan::read(&bytes)?;

@@ -27,6 +27,8 @@ pub struct Asked {
 pub enum DiscoveryError {
     #[error("{path} does not exist{hint}")]
     Missing { path: String, hint: String },
+    #[error("{path} is not a folder")]
+    NoFolder { path: String },
     #[error(transparent)]
     Config(#[from] ConfigError),
 }
@@ -100,6 +102,19 @@ fn found(root: &Path, configs: &Configs, entry: DirEntry) -> Result<Option<Asked
 
 /// A folder that holds more is no single project.
 const MOST_ENTRIES: usize = 30_000;
+
+/// Other files below a folder whose paths pass a test, sorted.
+pub fn texts(
+    root: &Path,
+    configs: &Configs,
+    is_wanted: fn(&Path) -> bool,
+) -> Result<Vec<PathBuf>, ConfigError> {
+    let entries = entries(root, configs.of_folder(root)?).take(MOST_ENTRIES);
+    let files = entries.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let mut wanted: Vec<PathBuf> = files.map(DirEntry::into_path).filter(|path| is_wanted(path)).collect();
+    wanted.sort();
+    Ok(wanted)
+}
 
 /// The scripts below a folder, as they lay when somebody looked.
 #[derive(Debug, Default)]

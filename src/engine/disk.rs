@@ -126,6 +126,11 @@ pub(crate) fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
+/// Where a path leads to, past links.
+pub(crate) fn resolved(path: &Path) -> std::path::PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
 /// The closest folder from `folder` up that holds a repository; a worktree and a submodule have a
 /// file where others have a folder.
 pub(crate) fn repository(folder: &Path) -> Option<&Path> {

@@ -10,6 +10,7 @@ pub mod config;
 pub mod configs;
 pub mod discovery;
 mod disk;
+pub mod doctor;
 pub mod fingerprint;
 pub mod fix;
 mod memory;

@@ -1,6 +1,6 @@
 //! Names of the frameworks that a file says, and whether there are such names.
 
-use super::{Deprecated, Script, walked};
+use super::{Changed, Deprecated, Script, walked};
 use crate::apis::deprecated::{self, Row};
 use crate::apis::index::text::{Releases, Span};
 use crate::apis::index::{self, Answer, Index, Known, Missing, Pin, Wanted};
@@ -33,6 +33,7 @@ pub struct MissingName {
 pub struct NamesFound {
     pub missing: Vec<MissingName>,
     pub deprecated: Vec<Deprecated>,
+    pub changed: Vec<Changed>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +86,7 @@ impl Script<'_> {
 
     fn look_up_names(&self) -> NamesFound {
         let module = self.project.module(self.file);
-        let (mut found, mut old) = (Vec::new(), Vec::new());
+        let (mut found, mut old, mut changed) = (Vec::new(), Vec::new(), Vec::new());
         let said = mentions(&module.tree, &module.names);
         for mention in &said {
             let Some((package, _)) = index::of(&mention.path) else { continue };
@@ -115,14 +116,17 @@ impl Script<'_> {
             // What is reported as missing is not told twice.
             if found.len() == before {
                 old.extend(self.deprecated_name(mention, known));
+                changed.extend(self.changed_call(mention, known));
             }
             let is_told =
                 |one: &Deprecated| found[before..].iter().any(|missing| missing.at.place == one.at.place);
             old.extend(self.deprecated_arguments(mention, known).into_iter().filter(|one| !is_told(one)));
         }
+        // Whoever says what is safe to load, knows of the change.
+        changed.retain(|one: &Changed| !said.iter().any(|mention| one.row.unless.contains(&mention.path)));
         found.extend(self.unknown_attributes(&said));
         old.extend(self.deprecated_methods(&said));
-        NamesFound { missing: found, deprecated: old }
+        NamesFound { missing: found, deprecated: old, changed }
     }
 
     /// Attributes that values of a framework do not have. What a value is rests on what was rehearsed, so a

@@ -3,6 +3,7 @@
 
 mod apis;
 mod assumed;
+mod changed;
 mod coverage;
 mod data;
 mod deprecated;
@@ -20,6 +21,7 @@ mod untrained;
 mod uses;
 
 pub use apis::{Asked, MissingName, NamesFound, Why};
+pub use changed::Changed;
 pub(crate) use data::FEW_ROWS;
 pub use deprecated::{Deprecated, Fate};
 pub use made::RebuiltOptimizer;

@@ -1,6 +1,7 @@
 //! An outcome as text: one file a format. Knows no rule, and prints nothing itself.
 
 mod concise;
+mod doctor;
 mod full;
 mod github;
 mod gitlab;
@@ -16,10 +17,13 @@ mod summary;
 mod versions;
 mod words;
 
+pub use doctor::doctor;
+pub(crate) use doctor::doctor_json;
 pub use github::step_summary;
 pub use page::page;
 pub use reveal::{reveal, reveal_json};
 pub use summary::{coverage, fixes, next, statistics, summary};
+
 pub(crate) use versions::{versions, versions_json};
 
 use crate::engine::selection::find_rule;

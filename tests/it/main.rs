@@ -21,6 +21,7 @@ mod config;
 mod coverage;
 #[cfg(all(target_os = "linux", target_env = "gnu", feature = "gpu"))]
 mod cuda;
+mod doctor;
 mod findings;
 mod fixes;
 mod fixtures;

@@ -14,6 +14,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("backward-mismatches-forward", "Jacobian mismatch for output 0 with respect to input 0"),
     ("backward-without-step", "forgot optimizer.step()"),
     ("bce-under-autocast", "binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast"),
+    ("behavior-changed", "Weights only load failed"),
     ("broadcast-loss", "This will likely lead to incorrect results due to broadcasting"),
     ("bypassed-strategy", "apply_gradients() cannot be called in cross-replica context"),
     ("cache-emptied-in-loop", "CUDA out of memory"),
@@ -92,10 +93,11 @@ const SEARCHED: &[(&str, &str)] = &[
 ];
 
 /// Pages for users, beside those of the rules.
-const DOCUMENTS: [&str; 14] = [
+const DOCUMENTS: [&str; 15] = [
     "README.md",
     "docs/cli.md",
     "docs/configuration.md",
+    "docs/doctor.md",
     "docs/editors.md",
     "docs/how-it-works.md",
     "docs/integrations.md",

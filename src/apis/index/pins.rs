@@ -41,6 +41,12 @@ impl Pin {
     pub fn cited(&self) -> String {
         format!("`{}` ({}:{})", self.text, self.origin.file, self.origin.line)
     }
+
+    /// Whether it allows a release, of which what follows a `+` does not count.
+    pub fn allows(&self, version: &str) -> bool {
+        let version = version.split('+').next().unwrap_or(version);
+        Version::from_str(version).is_ok_and(|version| self.wanted.contains(&version))
+    }
 }
 
 /// What a project asks for of one package.

@@ -1,5 +1,6 @@
 //! Names and arguments that a release of a framework does not have.
 
+mod behavior_changed;
 mod deprecated_api;
 mod misspelt_attribute;
 mod removed_api;
@@ -8,6 +9,12 @@ mod unknown_api;
 use crate::checks::Concern;
 
 pub(super) static CONCERN: Concern = Concern {
-    rules: &[&deprecated_api::RULE, &misspelt_attribute::RULE, &removed_api::RULE, &unknown_api::RULE],
+    rules: &[
+        &behavior_changed::RULE,
+        &deprecated_api::RULE,
+        &misspelt_attribute::RULE,
+        &removed_api::RULE,
+        &unknown_api::RULE,
+    ],
     checkers: &[&deprecated_api::CHECKER, &misspelt_attribute::CHECKER],
 };

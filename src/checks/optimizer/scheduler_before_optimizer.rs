@@ -22,6 +22,9 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// Before this release of torch the schedule came first.
+const ORDER_CHANGED: (u64, u64) = (1, 1);
+
 type Projected = Node<Rc<OptimizerEvent>>;
 
 /// A schedule that goes on before its optimizer has stepped once.
@@ -71,6 +74,9 @@ impl Automaton for FirstIteration {
 }
 
 fn check(script: &Script, out: &mut Findings) {
+    if !script.pins.allow_since("torch", ORDER_CHANGED) {
+        return;
+    }
     for early in early_schedules(script) {
         let name = &early.scheduler;
         let fix = schedule_moved(script, &early);

@@ -25,9 +25,14 @@ impl<T: Plain, const N: usize> Plain for [T; N] where [T; N]: Default {}
 impl Context {
     /// The context of the first GPU. Only after [`super::probe::probe`] has found it.
     pub(crate) fn open() -> Result<Context, NoGpu> {
+        Context::of(0)
+    }
+
+    /// Of one of the GPUs, counted from zero.
+    pub(crate) fn of(ordinal: i32) -> Result<Context, NoGpu> {
         let refused = |error: DriverError| refused(error.0 as u32);
         result::init().map_err(refused)?;
-        let device = result::device::get(0).map_err(refused)?;
+        let device = result::device::get(ordinal).map_err(refused)?;
         // SAFETY: the device is one that the driver gave; its context is released when this one is dropped.
         unsafe {
             let own = result::primary_ctx::retain(device).map_err(refused)?;
@@ -105,6 +110,14 @@ impl Drop for Context {
         // SAFETY: retained once, released once. A context that a fault has killed goes with the process.
         let _ = unsafe { result::primary_ctx::release(self.device) };
     }
+}
+
+/// All bytes of one of the GPUs, which needs no context.
+pub(crate) fn memory_of(ordinal: i32) -> Option<u64> {
+    let device = result::device::get(ordinal).ok()?;
+    // SAFETY: the device is one that the driver gave.
+    let total = unsafe { result::device::total_mem(device) }.ok()?;
+    u64::try_from(total).ok()
 }
 
 /// Memory of the device.

@@ -9,12 +9,14 @@ pub mod fused;
 mod names;
 pub mod nvrtc;
 mod probe;
+mod survey;
 mod train;
 pub mod training_jobs;
 
 pub use device::{About, Device};
 pub use nvrtc::candidates;
 pub use probe::NoGpu;
+pub use survey::{Seen, Survey, survey};
 
 /// What every kernel text begins with.
 pub const PRELUDE: &str = concat!(

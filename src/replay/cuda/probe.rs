@@ -40,6 +40,20 @@ pub(crate) fn probe() -> Result<i32, NoGpu> {
         let reason = format!("the NVIDIA driver is for CUDA {}", dotted(version));
         return Err(NoGpu::new(reason, format!("replays need CUDA {}: update the driver", dotted(OLDEST))));
     }
+    ready(library).map(|_| version)
+}
+
+/// The version of the driver's library, where there is one, and how many devices it shows.
+pub(crate) fn survey() -> (Option<i32>, Result<usize, NoGpu>) {
+    let library = match open() {
+        Ok(library) => library,
+        Err(none) => return (None, Err(none)),
+    };
+    (version(library).ok(), ready(library))
+}
+
+/// Initialises the driver, and counts its devices, of which there is one at least.
+fn ready(library: &Library) -> Result<usize, NoGpu> {
     // SAFETY: `CUresult cuInit(unsigned int)`, from the reference of the driver API.
     let init = unsafe { library.get::<unsafe extern "C" fn(u32) -> u32>(b"cuInit\0") };
     // SAFETY: it takes flags by value, of which there are none yet.
@@ -53,7 +67,7 @@ pub(crate) fn probe() -> Result<i32, NoGpu> {
     // SAFETY: it writes one number to where it is shown, which lives on.
     let code = count.map(|count| unsafe { count(&raw mut devices) }).map_err(|error| strange(&error))?;
     match (code, devices) {
-        (0, 1..) => Ok(version),
+        (0, 1..) => Ok(usize::try_from(devices).unwrap_or_default()),
         (0, _) => Err(refused(100)),
         (code, _) => Err(refused(code)),
     }

@@ -82,6 +82,12 @@ Result cuDeviceGetAttribute(int *value, int attribute, int device) {
   return 0;
 }
 
+Result cuDeviceTotalMem_v2(size_t *bytes, int device) {
+  (void)device;
+  *bytes = total();
+  return 0;
+}
+
 Result cuDevicePrimaryCtxRetain(void **context, int device) {
   (void)device;
   int code = fault("context");

@@ -365,3 +365,40 @@ fn without_a_compiler_graphs_are_interpreted() {
     let results: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(results["items"][0]["verdict"], "not-reproduced");
 }
+
+/// What the doctor is told of the driver and its cards.
+fn surveyed(driver: &Driver, fault: &str) -> (i32, Value, String) {
+    let project = Project::new().file(".git/HEAD", "");
+    let ran = driver.run(&project, &["doctor", "--output-format", "json"], fault);
+    let said: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
+    let checks = said["checks"].as_array().unwrap();
+    let found = checks.iter().find(|check| check["name"] == "driver").unwrap()["found"].as_str().unwrap();
+    (ran.code, said["machine"].clone(), found.to_owned())
+}
+
+#[test]
+fn the_doctor_asks_the_driver_of_all_cards() {
+    let Some(driver) = driver() else { return };
+    let (code, machine, found) = surveyed(driver, "");
+    assert_eq!(code, 0, "{machine}");
+    assert!(found.starts_with("NVIDIA driver") && found.ends_with("(CUDA 12.4)"), "{found}");
+    let card = &machine["cards"][0];
+    assert_eq!((card["name"].as_str(), card["capability"].as_str()), (Some("Fake GPU"), Some("9.0")));
+    let all = card["memory"].as_u64().unwrap();
+    assert!(all == 8 << 30 && card["free"].as_u64().unwrap() < all, "{card}");
+    // A driver that is too old for replays is told of all the same.
+    assert_eq!(surveyed(driver, "old").1["driver"]["cuda"], "11.4");
+}
+
+#[test]
+fn the_doctor_tells_what_is_wrong_with_a_driver() {
+    let Some(driver) = driver() else { return };
+    for (fault, says) in [
+        ("none", "it shows no GPU"),
+        ("init=803", "different versions (CUDA error 803)"),
+        ("context=46", "all GPUs are taken"),
+    ] {
+        let (code, _, found) = surveyed(driver, fault);
+        assert!(code == 1 && found.contains(says), "{fault}: {found}");
+    }
+}

@@ -1,0 +1,46 @@
+//! A call that means something else in some of the releases that a project requires.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Changed, Findings, Script};
+use crate::report::{Cause, Diagnostic, Severity};
+
+pub(super) static RULE: Rule = Rule {
+    id: "behavior-changed",
+    summary: "a call whose behavior differs between the releases that the project allows",
+    group: Group::Reproducibility,
+    severity: Severity::Note,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("behavior-changed"),
+    check,
+};
+
+fn check(script: &Script, out: &mut Findings) {
+    for one in script.changed_calls() {
+        out.push(finding(script, one), &one.at);
+    }
+}
+
+fn finding(script: &Script, one: &Changed) -> Diagnostic {
+    let Changed { at, row, package, pin, .. } = one;
+    let last = one.name.rsplit('.').next().unwrap_or_default();
+    let broken = row.breaks.as_ref().filter(|_| one.breaks.is_some());
+    let (severity, message) = match broken {
+        Some(breaks) if one.is_over => (Severity::Error, breaks.says.clone()),
+        Some(breaks) => (Severity::Warning, breaks.says.clone()),
+        None => (RULE.severity, format!("`{last}` behaves differently since {package} {}", row.since)),
+    };
+    let mut finding = script.finding(RULE.id, severity, at, message);
+    if let Some(used) = &one.breaks {
+        finding = finding.because(used.place, "the result is used as a model");
+    } else {
+        finding = finding.note(format!("before {}: {}", row.since, row.before));
+    }
+    let cause =
+        Cause { what: format!("{} {severity:?} {}", one.name, script.asked_key(package)), boundary: None };
+    finding
+        .note(format!("since {}: {}", row.since, row.after))
+        .note(format!("the project requires {pin}"))
+        .help(row.help.clone())
+        .cause(cause)
+}

@@ -1,0 +1,126 @@
+//! Calls of frameworks that mean something else in some of the releases that a project may run with.
+
+use super::Script;
+use super::apis::Asked;
+use crate::apis::changed::{self, Row};
+use crate::apis::index::{self, Known};
+use crate::names::Mention;
+use crate::syntax::{Arg, ArgKind, ExprId, ExprKind};
+use crate::trace::At;
+use ustr::Ustr;
+
+/// A call that depends on a release.
+pub struct Changed {
+    pub at: At,
+    pub row: &'static Row,
+    pub package: &'static str,
+    /// The name that the table has.
+    pub name: String,
+    /// Where the project says which releases.
+    pub pin: String,
+    /// All of them are on the side of the new meaning.
+    pub is_over: bool,
+    /// What is done with the result does not work with the new meaning.
+    pub breaks: Option<At>,
+}
+
+impl Script<'_> {
+    /// Calls in this file that mean something else in some of the releases that the project requires.
+    pub fn changed_calls(&self) -> &[Changed] {
+        &self.names_found().changed
+    }
+
+    pub(super) fn changed_call(&self, mention: &Mention, known: Option<&Known>) -> Option<Changed> {
+        let names = std::iter::once(&*mention.path).chain(known.map(|known| &*known.path));
+        let (name, row) = names.into_iter().find_map(|name| Some((name, changed::of(name)?)))?;
+        let (package, index) = index::of(name)?;
+        let since = index.releases.from(&row.since)?;
+        let asked = self.asked(package, index);
+        let Asked::Pinned { span, pin, .. } = &*asked else { return None };
+        if span.last < since {
+            return None;
+        }
+        let call = self.call_of(mention.expr?)?;
+        if !self.leaves_it_open(row, self.arguments(call)?) {
+            return None;
+        }
+        let is_over = span.first >= since;
+        let breaks = self.broken_use(row, call);
+        (!is_over || breaks.is_some()).then(|| Changed {
+            at: self.at(self.project.module(self.file).tree.expr(call).span),
+            row,
+            package,
+            name: name.to_owned(),
+            pin: pin.clone(),
+            is_over,
+            breaks,
+        })
+    }
+
+    fn call_of(&self, callee: ExprId) -> Option<ExprId> {
+        let tree = &self.project.module(self.file).tree;
+        let is_it = |kind: &ExprKind| matches!(kind, ExprKind::Call { callee: own, .. } if *own == callee);
+        let at = tree.exprs.iter().position(|expr| is_it(&expr.kind))?;
+        Some(ExprId(at as u32))
+    }
+
+    fn arguments(&self, call: ExprId) -> Option<&[Arg]> {
+        match &self.project.module(self.file).tree.expr(call).kind {
+            ExprKind::Call { args, .. } => Some(args),
+            _ => None,
+        }
+    }
+
+    /// Whether the arguments of a call do not say which meaning is meant, and it makes a difference.
+    fn leaves_it_open(&self, row: &Row, args: &[Arg]) -> bool {
+        if args.iter().any(|arg| matches!(arg.kind, ArgKind::Star | ArgKind::DoubleStar)) {
+            return false;
+        }
+        let positional = args.iter().filter(|arg| arg.kind == ArgKind::Positional).count();
+        let value = |name: &str| {
+            let keyword = args.iter().find(|arg| arg.kind == ArgKind::Keyword(Ustr::from(name)));
+            let at = row.params.iter().position(|param| param == name).filter(|at| *at < positional);
+            keyword.or(at.map(|at| &args[at])).map(|arg| arg.value)
+        };
+        row.without.iter().all(|name| value(name).is_none())
+            && row
+                .fraction
+                .as_ref()
+                .is_none_or(|name| value(name).is_some_and(|value| self.has_fraction(value)))
+    }
+
+    fn has_fraction(&self, value: ExprId) -> bool {
+        match &self.project.module(self.file).tree.expr(value).kind {
+            ExprKind::Float(number) => number.fract() != 0.0 && (1.0 / number).fract() != 0.0,
+            ExprKind::Tuple(items) | ExprKind::List(items) => {
+                items.iter().any(|item| self.has_fraction(*item))
+            }
+            _ => false,
+        }
+    }
+
+    /// A method that is called on what the call gives, and that what it gives from then on does not have.
+    fn broken_use(&self, row: &Row, call: ExprId) -> Option<At> {
+        let module = self.project.module(self.file);
+        let breaks = row.breaks.as_ref()?;
+        let methods = breaks.methods.iter().map(|name| Ustr::from(name));
+        let relations = module.relations();
+        let acts = methods.flat_map(|name| relations.acts_named(name));
+        let found = acts.filter(|act| {
+            let ExprKind::Call { callee, .. } = &module.tree.expr(act.call).kind else { return false };
+            let ExprKind::Attribute { base, .. } = &module.tree.expr(*callee).kind else { return false };
+            let origins = module.origins(*base, act.function);
+            // What a function does with a name before it is bound is about another value.
+            let is_before = relations.act(call).is_some_and(|own| own.function == act.function)
+                && module.tree.expr(act.call).span.start < module.tree.expr(call).span.start;
+            if is_before {
+                return false;
+            }
+            // Of several values nobody knows which one it is.
+            let mut calls = origins.iter().map(|origin| origin.call);
+            calls.next() == Some(call) && calls.next().is_none()
+        });
+        let first = found.min_by_key(|act| module.tree.expr(act.call).span.start)?;
+        Some(self.at(module.tree.expr(first.call).span))
+    }
+}
