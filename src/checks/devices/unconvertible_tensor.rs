@@ -4,9 +4,10 @@ use crate::apis::Transfer;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Interp, Invocation};
-use crate::report::{Confidence, Edit, Fix, Place, Severity};
+use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
 use crate::values::{Device, Graph, Learned, ObjId, Tensor, Value};
 use std::rc::Rc;
+use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "unconvertible-tensor",
@@ -22,12 +23,17 @@ pub(super) static RULE: Rule = Rule {
 pub(super) static CHECKER: Checker =
     Checker { on_call: Some(converted), on_device_query: Some(asked), ..Checker::SILENT };
 
-/// The script asks tensors where they are, and goes by the answer.
+/// The calls in which the script asked for devices: what runs there goes by the answer.
 #[derive(Default)]
-struct Asks(bool);
+struct Asks(Vec<Rc<[(Place, Ustr)]>>);
 
 fn asked(cx: &mut Interp<'_>, (): ()) {
-    cx.remember(|asks: &mut Asks| asks.0 = true);
+    let calls = cx.at(Place::new(cx.file(), Span::default()), Confidence::High).calls;
+    cx.remember(|asks: &mut Asks| {
+        if !asks.0.contains(&calls) {
+            asks.0.push(calls);
+        }
+    });
 }
 
 /// A tensor was asked for its NumPy array, and has none.
@@ -54,8 +60,9 @@ fn converted(cx: &mut Interp<'_>, call: &Invocation<'_>) {
         return;
     }
     let requires_grad = is_followed(cx, &tensor);
-    let asks = cx.remember(|asks: &mut Asks| asks.0);
-    let device = Some(tensor.device).filter(|device| is_surely_gpu(*device, asks));
+    let calls = cx.at(call.place, Confidence::High).calls;
+    let asks = !calls.is_empty() && cx.remember(|asks: &mut Asks| asks.0.contains(&calls));
+    let device = Some(tensor.device).filter(|device| is_surely_gpu(*device) && !asks);
     if requires_grad || device.is_some() {
         let seen = Unconvertible { requires_grad, device, made: tensor.made, by_method };
         cx.observe(call.place, seen, tensor.confidence);
@@ -76,10 +83,9 @@ fn is_followed(cx: &Interp<'_>, tensor: &Rc<Tensor>) -> bool {
     !nodes.maybe && (walked || seen && nodes.leaves.iter().all(is_trained))
 }
 
-/// A device that a script chooses by what the machine has is the GPU where it has one. Where a script asks tensors
-/// which one they have, it may go by the answer.
-fn is_surely_gpu(device: Device, asks: bool) -> bool {
-    matches!(device, Device::Cuda(_) | Device::Accelerator) && !asks
+/// A device that a script chooses by what the machine has is the GPU where it has one.
+fn is_surely_gpu(device: Device) -> bool {
+    matches!(device, Device::Cuda(_) | Device::Accelerator)
 }
 
 fn check(script: &Script, out: &mut Findings) {
