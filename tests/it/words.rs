@@ -56,6 +56,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("nll-without-log-softmax", "NLLLoss is negative"),
     ("non-scalar-backward", "grad can be implicitly created only for scalar outputs"),
     ("one-class-softmax", "softmax output is always 1"),
+    ("parameter-lost-by-transfer", "can't optimize a non-leaf Tensor"),
     ("optimizer-built-in-loop", "optimizer created inside the training loop"),
     ("parameters-replaced-after-optimizer", "new layer is not trained"),
     ("raw-backward", "accelerator.backward(loss)"),

@@ -2,6 +2,7 @@
 
 mod construction;
 mod missing_super_init;
+mod parameter_lost_by_transfer;
 mod registration;
 mod unregistered_submodule;
 
@@ -14,6 +15,6 @@ pub(super) fn has_unregistered_parts(script: &Script) -> bool {
 }
 
 pub(super) static CONCERN: Concern = Concern {
-    rules: &[&missing_super_init::RULE, &unregistered_submodule::RULE],
-    checkers: &[&construction::CHECKER],
+    rules: &[&missing_super_init::RULE, &parameter_lost_by_transfer::RULE, &unregistered_submodule::RULE],
+    checkers: &[&construction::CHECKER, &parameter_lost_by_transfer::CHECKER],
 };

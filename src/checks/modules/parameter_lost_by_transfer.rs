@@ -1,0 +1,78 @@
+//! Parameters that are moved where they are made: the module gets the copy, which is none.
+
+use crate::apis::{Api, Transfer};
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::interp::{AttributeWrite, Checker, Interp, is_parameter};
+use crate::report::{Confidence, Severity};
+use crate::values::{Device, Graph, Learned, ObjId, Tensor, Value};
+use ustr::Ustr;
+
+pub(super) static RULE: Rule = Rule {
+    id: "parameter-lost-by-transfer",
+    summary: "a module is given the moved copy of a parameter, which it does not register",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("parameter-lost-by-transfer"),
+    check,
+};
+
+pub(super) static CHECKER: Checker = Checker { on_attribute_write: Some(written), ..Checker::SILENT };
+
+/// A module got a copy of a parameter that nothing holds.
+struct LostParameter {
+    attribute: Ustr,
+    device: Device,
+}
+
+fn written(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
+    let Some(module) = write.receiver.as_obj().filter(|object| cx.heap.get(*object).module().is_some())
+    else {
+        return;
+    };
+    let Value::Tensor(tensor) = write.value else { return };
+    let Some(parameter) = copied_parameter(cx, tensor) else { return };
+    let is_held = |value: &Value| match value {
+        Value::Tensor(held) => is_parameter(value) && leaf(held) == Some(parameter),
+        other => other.as_obj() == Some(parameter),
+    };
+    if !cx.heap.get(module).attrs.iter().any(|(_, value)| is_held(value)) {
+        let lost = LostParameter { attribute: write.name, device: tensor.device };
+        cx.observe(write.place, lost, Confidence::High);
+    }
+}
+
+/// The parameter that a tensor on the GPU is the copy of, if moving it is all that was done.
+fn copied_parameter(cx: &Interp<'_>, tensor: &Tensor) -> Option<ObjId> {
+    let moved =
+        tensor.what.and_then(|name| cx.apis.get(name)).and_then(Api::transfer).is_some_and(Transfer::places);
+    let is_gpu = matches!(tensor.device, Device::Cuda(_) | Device::Accelerator);
+    let parameter = leaf(tensor).filter(|_| moved && is_gpu && !tensor.is_leaf)?;
+    let own = |part: &crate::values::ModuleState| matches!(part.weights, Learned::Own(_));
+    cx.heap.get(parameter).module().is_some_and(own).then_some(parameter)
+}
+
+/// What alone the graph of a tensor leads to.
+fn leaf(tensor: &Tensor) -> Option<ObjId> {
+    let Graph::Live(nodes) = &tensor.graph else { return None };
+    let mut leaves = nodes.leaves.iter();
+    let first = leaves.next()?;
+    (leaves.next().is_none() && !nodes.others).then_some(first)
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, lost) in script.observed_once::<LostParameter>() {
+        let attribute = lost.attribute;
+        let message = format!("`self.{attribute}` is not a parameter: a transfer returns a plain tensor");
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .note(format!(
+                "the copy on {} is no leaf, so `parameters()` and the optimizer do not see it",
+                lost.device.describe()
+            ))
+            .help("move the data, `nn.Parameter(data.to(device))`, or the whole module once it is built");
+        out.push(finding, at);
+    }
+}
