@@ -94,8 +94,12 @@ impl<'p> Interp<'p> {
 
     /// An attribute or method of a parameter whose tensor is not known.
     fn parameter_attr(&mut self, params: &Params, value: &Value, name: Ustr, place: Place) -> Value {
+        // A module stands for all that is below it, as an output does not.
+        let leaves = params.owners.iter().fold(ObjSet::default(), |all, owner| {
+            all.union(&self.descendants(owner)).union(&ObjSet::one(owner))
+        });
         let nodes = Nodes {
-            leaves: params.owners.clone(),
+            leaves,
             others: params.others,
             oldest: 0,
             carried: Rc::from([]),
@@ -362,9 +366,12 @@ impl<'p> Interp<'p> {
         }
     }
 
-    pub(super) fn delete_attr(&mut self, receiver: &Value, name: Ustr) {
-        if let Some(object) = receiver.as_obj() {
-            self.heap.get_mut(object).attrs.retain(|(known, _)| *known != name);
+    pub(super) fn delete_attr(&mut self, receiver: &Value, name: Ustr, place: Place) {
+        match receiver.as_obj() {
+            Some(object) => self.heap.get_mut(object).attrs.retain(|(known, _)| *known != name),
+            // A gradient that is deleted is `None` from then on.
+            None if name == "grad" => self.set_attr(receiver, name, Value::None, place),
+            None => {}
         }
     }
 }
