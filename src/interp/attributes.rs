@@ -228,8 +228,14 @@ impl<'p> Interp<'p> {
 
     /// A method bound to its receiver, a property's value, or the plain attribute.
     pub(super) fn bind(&mut self, receiver: &Value, found: &Value, name: Ustr, place: Place) -> Value {
+        let of_class =
+            matches!(receiver.as_obj().map(|object| &self.heap.get(object).state), Some(State::Class(_)));
         let owned = receiver.as_obj().is_some_and(|object| self.heap.attr(object, name).is_some());
         match found {
+            Value::Function(closure) if of_class && closure.wrap.is_class && !closure.wrap.is_property => {
+                let method = Method::Closure(closure.clone());
+                Value::Bound(Rc::new(Bound { receiver: receiver.clone(), method }))
+            }
             Value::Function(closure) if !owned => {
                 if closure.wrap.is_property {
                     return self.inline(&closure.clone(), Some(receiver), &Call::new(place));
@@ -239,11 +245,7 @@ impl<'p> Interp<'p> {
                 }
                 let receiver =
                     if closure.wrap.is_class { self.class_value(receiver) } else { receiver.clone() };
-                let is_class = matches!(
-                    receiver.as_obj().map(|object| &self.heap.get(object).state),
-                    Some(State::Class(_))
-                );
-                if is_class && !closure.wrap.is_class {
+                if of_class && !closure.wrap.is_class {
                     return found.clone();
                 }
                 Value::Bound(Rc::new(Bound { receiver, method: Method::Closure(closure.clone()) }))
