@@ -162,7 +162,7 @@ pub(super) fn owned_parts(state: &OptimizerState, parts: Parts) -> Vec<ObjSet> {
 }
 
 /// These with the modules and parameters below them.
-fn with_submodules(heap: &Heap, objects: &ObjSet) -> ObjSet {
+pub(crate) fn with_submodules(heap: &Heap, objects: &ObjSet) -> ObjSet {
     let modules = objects.iter().fold(objects.clone(), |all, object| all.union(&descendants(heap, object)));
     let is_module = |object: &ObjId| heap.get(*object).module().is_some();
     let attributes = modules.iter().filter(is_module).flat_map(|module| heap.get(module).attrs.iter());
