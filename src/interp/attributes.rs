@@ -76,7 +76,7 @@ impl<'p> Interp<'p> {
                 Value::Unknown
             }
             Value::Device(device) if name == "type" => {
-                self.on_device_query(());
+                self.asked_for_device();
                 match device {
                     Device::Cuda(_) => Value::str("cuda"),
                     Device::Cpu => Value::str("cpu"),
