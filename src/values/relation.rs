@@ -20,6 +20,8 @@ pub enum Relation {
     PlaceOfLargest(Rc<Tensor>),
     /// A moment of another tensor's numbers.
     Moment(Moment, Rc<Tensor>),
+    /// A product of matrices or vectors.
+    Product,
     /// Zero but for a diagonal.
     Diagonal,
     /// A matrix to which a diagonal was added.
