@@ -115,7 +115,7 @@ fn full_size(
 fn starts_over<'e>(mut paced: impl Iterator<Item = &'e Rc<OptimizerEvent>>) -> bool {
     let clears =
         |event: &Rc<OptimizerEvent>| matches!(event.kind, Kind::Clear { certainty: Certainty::Must, .. });
-    paced.any(|event| clears(event)) && paced.any(|event| event.is_backward())
+    paced.any(clears) && paced.any(|event| event.is_backward())
 }
 
 /// Whether the loss of a backward is the mean of its batch, on every path that leads there.
