@@ -45,6 +45,7 @@ vocabulary! {
     StartMethod "start-method" (Name) "how processes are started from here on";
     Step "step" (Optimizer [Closure Scaler])
         "applies gradients, through a scaler that divides them by its scale";
+    StepHook "step-hook" (Optimizer F Word) "each step of the optimizer calls back: 'before' or 'after'";
     Train "train" (Module [Flag]) "sets the mode to training, or as the flag says";
     TrainBatch "train-batch" (Model [Data]) "the framework takes one step";
     Trainable "trainable" (X Flag) "from the next compilation on its parts learn, or do not";

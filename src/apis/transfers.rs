@@ -130,7 +130,8 @@ vocabulary! {
     LegacyTensor "legacy-tensor" (Data Dtype Device) [places]
         "`torch.FloatTensor(3, 4)` by sizes, or from one sequence of numbers";
     Len "len" (X) [asks] "the first dimension, or the number of elements";
-    Like "like" (X) [elementwise reforms] "elementwise; shape, dtype, device and graph of x, new numbers";
+    Like "like" (X; Y) [elementwise reforms]
+        "elementwise; shape, dtype, device and graph of x, new numbers; in the graphs of the others, too";
     Linear "linear" (X OutFeatures) "last dimension becomes out_features";
     LinearWeight "linear-weight" (X Weight) [meets] "last dimension becomes the first of weight";
     ListOf "list-of" (X) "a list of the elements";
@@ -200,8 +201,8 @@ vocabulary! {
     Same "same" (X) [keeps_values converts] "the same value";
     Scaled "scaled" (Scaler X) "the same numbers times the scale of a scaler of gradients";
     Scanned "scanned" (F Init Xs) "the state that f carries from row to row, and what it gives for each";
-    Itself "self" ([X]) [keeps_values keeps_layout]
-        "the receiver itself, or x where it is named, changed in place";
+    Itself "self" ([X]; Y) [keeps_values keeps_layout]
+        "the receiver itself, or x where it is named, changed in place, and in the graphs of the others, too";
     Sequential "sequential" (X) "the children called in order";
     Shape "shape" (X) [asks] "the sizes, a tuple";
     ShapedAs "shaped-as" (X Y) [keeps_values reforms] "the same numbers in the shape of y";

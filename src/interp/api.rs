@@ -8,6 +8,16 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// Of squares and means, whose they are.
+fn moment(function: Option<RangeFunction>, of: &Rc<Tensor>, call: &Invocation) -> Option<Rc<Relation>> {
+    match function? {
+        RangeFunction::Mean => Some(Relation::mean_of(of)),
+        RangeFunction::Square => Some(Relation::square_of(of)),
+        RangeFunction::Pow if call.nth(1).as_num() == Some(2.0) => Some(Relation::square_of(of)),
+        _ => None,
+    }
+}
+
 impl<'p> Interp<'p> {
     pub(super) fn call_api(&mut self, name: Ustr, call: &Call) -> Value {
         // What is known exactly of the language's own functions goes before what a table says.
@@ -107,6 +117,11 @@ impl<'p> Interp<'p> {
         if let Some(mark) = api.mark {
             // Of data it does not matter which function it went through.
             tensor.mark = (mark != Mark::Raw || tensor.learned).then_some((mark, call.place));
+        }
+        if tensor.relation.is_none()
+            && let Some(input) = &inputs
+        {
+            tensor.relation = moment(api.range_function(), input, call);
         }
         let renews = api.range.is_some() || api.mark.is_some() || tensor.made.is_none();
         if !passed_on && renews {

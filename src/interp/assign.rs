@@ -76,7 +76,8 @@ impl<'p> Interp<'p> {
             ExprKind::Name(name) => self.set_name(name, Value::Unknown),
             ExprKind::Attribute { base, name, .. } => {
                 let base = self.eval(base);
-                self.delete_attr(&base, name);
+                let place = self.expr_place(target);
+                self.delete_attr(&base, name, place);
             }
             ExprKind::Subscript { base, index } => {
                 let base = self.eval(base);

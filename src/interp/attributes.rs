@@ -76,7 +76,7 @@ impl<'p> Interp<'p> {
                 Value::Unknown
             }
             Value::Device(device) if name == "type" => {
-                self.on_device_query(());
+                self.asked_for_device();
                 match device {
                     Device::Cuda(_) => Value::str("cuda"),
                     Device::Cpu => Value::str("cpu"),
@@ -94,8 +94,12 @@ impl<'p> Interp<'p> {
 
     /// An attribute or method of a parameter whose tensor is not known.
     fn parameter_attr(&mut self, params: &Params, value: &Value, name: Ustr, place: Place) -> Value {
+        // A module stands for all that is below it, as an output does not.
+        let leaves = params.owners.iter().fold(ObjSet::default(), |all, owner| {
+            all.union(&self.descendants(owner)).union(&ObjSet::one(owner))
+        });
         let nodes = Nodes {
-            leaves: params.owners.clone(),
+            leaves,
             others: params.others,
             oldest: 0,
             carried: Rc::from([]),
@@ -224,8 +228,14 @@ impl<'p> Interp<'p> {
 
     /// A method bound to its receiver, a property's value, or the plain attribute.
     pub(super) fn bind(&mut self, receiver: &Value, found: &Value, name: Ustr, place: Place) -> Value {
+        let of_class =
+            matches!(receiver.as_obj().map(|object| &self.heap.get(object).state), Some(State::Class(_)));
         let owned = receiver.as_obj().is_some_and(|object| self.heap.attr(object, name).is_some());
         match found {
+            Value::Function(closure) if of_class && closure.wrap.is_class && !closure.wrap.is_property => {
+                let method = Method::Closure(closure.clone());
+                Value::Bound(Rc::new(Bound { receiver: receiver.clone(), method }))
+            }
             Value::Function(closure) if !owned => {
                 if closure.wrap.is_property {
                     return self.inline(&closure.clone(), Some(receiver), &Call::new(place));
@@ -235,11 +245,7 @@ impl<'p> Interp<'p> {
                 }
                 let receiver =
                     if closure.wrap.is_class { self.class_value(receiver) } else { receiver.clone() };
-                let is_class = matches!(
-                    receiver.as_obj().map(|object| &self.heap.get(object).state),
-                    Some(State::Class(_))
-                );
-                if is_class && !closure.wrap.is_class {
+                if of_class && !closure.wrap.is_class {
                     return found.clone();
                 }
                 Value::Bound(Rc::new(Bound { receiver, method: Method::Closure(closure.clone()) }))
@@ -362,9 +368,12 @@ impl<'p> Interp<'p> {
         }
     }
 
-    pub(super) fn delete_attr(&mut self, receiver: &Value, name: Ustr) {
-        if let Some(object) = receiver.as_obj() {
-            self.heap.get_mut(object).attrs.retain(|(known, _)| *known != name);
+    pub(super) fn delete_attr(&mut self, receiver: &Value, name: Ustr, place: Place) {
+        match receiver.as_obj() {
+            Some(object) => self.heap.get_mut(object).attrs.retain(|(known, _)| *known != name),
+            // A gradient that is deleted is `None` from then on.
+            None if name == "grad" => self.set_attr(receiver, name, Value::None, place),
+            None => {}
         }
     }
 }

@@ -20,9 +20,25 @@ struct OpenArm<'p> {
     index: usize,
     test: Option<ExprId>,
     body: &'p [StmtId],
+    /// A question for the device led here, and the answer need not be the GPU: what is made here by default is
+    /// where the script wants it.
+    by_device: bool,
 }
 
+/// How often the script asked for the device so far.
+#[derive(Default)]
+struct DeviceQuestions(u32);
+
 impl<'p> Interp<'p> {
+    pub(crate) fn asked_for_device(&mut self) {
+        self.remember(|asked: &mut DeviceQuestions| asked.0 += 1);
+        self.on_device_query(());
+    }
+
+    fn device_questions(&mut self) -> u32 {
+        self.remember(|asked: &mut DeviceQuestions| asked.0)
+    }
+
     pub(super) fn if_statement(&mut self, arms: &'p [(ExprId, Block)], otherwise: &'p [StmtId]) -> Flow {
         let began = self.moment();
         let (open, when) = self.open_arms(arms, otherwise);
@@ -51,9 +67,13 @@ impl<'p> Interp<'p> {
     ) -> (Vec<OpenArm<'p>>, When) {
         let mut open: Vec<OpenArm<'p>> = Vec::new();
         let mut when = When::Unknown;
+        let mut by_device = false;
         for (index, (test, body)) in arms.iter().enumerate() {
-            let began = self.moment();
+            let (began, questions) = (self.moment(), self.device_questions());
             let value = self.eval(*test);
+            let asks = self.device_questions() > questions;
+            let kind = &self.tree(self.file()).expr(*test).kind;
+            let is_flag = matches!(kind, ExprKind::Attribute { .. } | ExprKind::Call { .. });
             self.on_test(&Test { expr: *test, value: &value, began });
             self.on_condition(*test);
             let holds = self.truth(&value);
@@ -63,13 +83,14 @@ impl<'p> Interp<'p> {
             if holds.is_none() && open.is_empty() {
                 when = self.when_of(*test);
             }
-            open.push(OpenArm { index, test: Some(*test), body });
+            open.push(OpenArm { index, test: Some(*test), body, by_device: by_device || asks && !is_flag });
+            by_device |= asks;
             if holds == Some(true) {
                 return (open, when);
             }
         }
         if !(otherwise.is_empty() && open.len() > 1 && self.names_all_cases(arms)) {
-            open.push(OpenArm { index: arms.len(), test: None, body: otherwise });
+            open.push(OpenArm { index: arms.len(), test: None, body: otherwise, by_device });
         }
         (open, when)
     }
@@ -91,7 +112,14 @@ impl<'p> Interp<'p> {
 
     fn arm(&mut self, arm: OpenArm<'p>) -> Flow {
         self.on_arm(arm.test);
+        let default = self.default_device;
+        if arm.by_device {
+            self.default_device = Device::Unknown;
+        }
         let flow = self.block(arm.body);
+        if arm.by_device {
+            self.default_device = default;
+        }
         let exit = match flow {
             Flow::Next => None,
             Flow::Stop(exit) => Some(exit),

@@ -20,6 +20,10 @@ impl<'p> Interp<'p> {
             Value::Tuple(items) if items.iter().any(|item| item.as_tensor().is_some_and(is_detached)) => {}
             _ => return value,
         }
+        if matches!(api.transfer(), Some(Transfer::FactoryLike | Transfer::NewFactory)) {
+            // Only the form is taken from the operand, and none of its numbers.
+            return value;
+        }
         let mut lost = ObjSet::default();
         for operand in [call.nth(0), call.nth(1)] {
             if let Some(tensor) = operand.as_tensor()

@@ -121,6 +121,32 @@ impl<'p> Interp<'p> {
         let Value::Obj(object) = value.bare() else { return };
         for part in self.descendants(*object).iter() {
             self.place_tensors(part, |_| device);
+            self.place_unseen(part);
+        }
+    }
+
+    /// What inherits from something unseen may be a module and move along, with what it holds.
+    fn place_unseen(&mut self, module: ObjId) {
+        let unseen = |value: &Value| {
+            let object = value.as_obj()?;
+            let here = self.heap.get(object);
+            (matches!(here.state, State::Plain) && self.has_unseen_base(here.class)).then_some(object)
+        };
+        let held: Vec<ObjId> =
+            self.heap.get(module).attrs.iter().filter_map(|(_, value)| unseen(value)).collect();
+        for object in held {
+            let parts: Vec<Value> =
+                self.heap.get(object).attrs.iter().map(|(_, value)| value.clone()).collect();
+            for (index, part) in parts.iter().enumerate() {
+                match part.bare() {
+                    Value::Obj(_) => self.for_each_part(part, |module| module.device = Device::Unknown),
+                    Value::Tensor(tensor) if tensor.is_parameter() => {
+                        let tensor = Tensor { device: Device::Unknown, ..(**tensor).clone() };
+                        self.heap.get_mut(object).attrs[index].1 = Value::tensor(tensor);
+                    }
+                    _ => {}
+                }
+            }
         }
     }
 

@@ -8,6 +8,10 @@ use crate::trace::{Effect, ScalerAct};
 use crate::values::*;
 use ustr::Ustr;
 
+/// What an optimizer calls in each step.
+const BEFORE_STEP: Note = Note::new("hooks before a step");
+const AFTER_STEP: Note = Note::new("hooks after a step");
+
 impl<'p> Interp<'p> {
     pub(super) fn effects(&mut self, api: &'p Api, call: &Invocation) {
         for effect in &api.effects {
@@ -48,6 +52,7 @@ impl<'p> Interp<'p> {
                     let args: Vec<Value> = (1..effect.args.len()).map(arg).collect();
                     self.call_back(&arg(0), args, call.place);
                 }
+                Verb::StepHook => self.hook_step(&arg(0), arg(1), &arg(2)),
                 Verb::Fit => self.fit(call, &effect.args),
                 Verb::Compile => self.compile(call, &effect.args),
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
@@ -102,9 +107,25 @@ impl<'p> Interp<'p> {
     }
 
     fn zero(&mut self, target: &Value, place: Place) {
-        if let Value::Grad(owners) = target {
-            let targets = (**owners).clone();
+        if let Some(targets) = self.gradients_within(target) {
             self.event(place, Effect::Clear { targets, whole: true }, Confidence::High);
+        }
+    }
+
+    /// Whose gradients a value is, or a list of some.
+    fn gradients_within(&self, value: &Value) -> Option<ObjSet> {
+        let own = |value: &Value| match value.bare() {
+            Value::Grad(owners) => Some((**owners).clone()),
+            _ => None,
+        };
+        let list = value.as_obj().map(|list| &self.heap.get(list).state);
+        match list {
+            Some(State::List(Items { exact: Some(all), .. })) => {
+                let first = own(all.first()?)?;
+                all.iter().try_fold(first, |found, one| Some(found.union(&own(one)?)))
+            }
+            Some(State::List(items)) => own(&items.any),
+            _ => own(value),
         }
     }
 
@@ -133,9 +154,36 @@ impl<'p> Interp<'p> {
         if self.heap.get(object).optimizer().is_some() {
             let confidence = self.heap.get(object).confidence;
             let scaler = self.working_scaler(scaler).or(self.stepping);
+            self.run_step_hooks(object, BEFORE_STEP, call.place);
             self.event(call.place, Effect::Step { optimizer: object, scaler }, confidence);
+            self.run_step_hooks(object, AFTER_STEP, call.place);
         } else if !self.step_wrapper(object, scaler, call.place) {
             self.havoc(&Call::with(call.place, [optimizer.clone()]));
+        }
+    }
+
+    /// From here on each step of an optimizer calls back.
+    fn hook_step(&mut self, optimizer: &Value, hook: Value, when: &Value) {
+        let Some(object) = optimizer.as_obj() else { return };
+        let note = if when.as_str() == Some("before") { BEFORE_STEP } else { AFTER_STEP };
+        let hooks = match self.heap.noted(object, note) {
+            None => Value::tuple(vec![hook]),
+            Some(Value::Tuple(hooks)) if hooks.iter().any(|known| known.same(&hook)) => return,
+            Some(Value::Tuple(hooks)) => Value::tuple(hooks.iter().cloned().chain([hook]).collect()),
+            Some(_) => Value::Unknown,
+        };
+        self.heap.note(object, note, hooks);
+    }
+
+    fn run_step_hooks(&mut self, optimizer: ObjId, note: Note, place: Place) {
+        match self.heap.noted(optimizer, note).cloned() {
+            None => {}
+            Some(Value::Tuple(hooks)) => {
+                let args = [Value::Obj(optimizer), Value::Unknown, Value::Unknown];
+                hooks.iter().for_each(|hook| self.call_back(hook, args.to_vec(), place));
+            }
+            // Which of them are there is not known.
+            Some(_) => self.havoc(&Call::with(place, [Value::Obj(optimizer)])),
         }
     }
 

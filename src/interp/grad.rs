@@ -79,8 +79,11 @@ impl<'p> Interp<'p> {
 
     /// A loss whose gradients are taken as values.
     pub(super) fn note_walked(&mut self, loss: &Value, place: Place) {
-        if let Value::Tensor(loss) = loss.bare() {
-            self.see(place, Sight::Walked { loss: loss.clone() }, loss.confidence);
+        match loss.bare() {
+            Value::Tensor(loss) => {
+                self.see(place, Sight::Walked { loss: loss.clone() }, loss.confidence);
+            }
+            _ => self.see(place, Sight::BlindWalk, Confidence::High),
         }
     }
 

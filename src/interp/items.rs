@@ -132,7 +132,11 @@ impl<'p> Interp<'p> {
             Value::Tensor(tensor) => {
                 let tensor = tensor.clone();
                 self.on_index(&Indexed { tensor: &tensor, index, place });
-                let part = transfer::index(self, &tensor, index, place);
+                let mut part = transfer::index(self, &tensor, index, place);
+                if index.as_str().is_some() && tensor.source == Source::Output && tensor.what.is_none() {
+                    // Beside what a layer computed that is not seen into there may be lengths, which stay on the CPU.
+                    (part.device, part.device_origin) = (Device::Unknown, None);
+                }
                 Value::tensor(self.pick(&tensor, index, part, place))
             }
             Value::Tuple(items) => self.sequence_item(&items.clone(), index),

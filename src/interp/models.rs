@@ -43,6 +43,9 @@ impl<'p> Interp<'p> {
     /// An instance of the class that was called upon. It is on the CPU unless one of the other operands
     /// says where it belongs, or may say so.
     pub(super) fn instance_made_elsewhere(&mut self, call: &Invocation) -> Value {
+        if let Some(class) = self.holder_of_no_module(call) {
+            return Value::Obj(self.alloc(call.place, ClassRef::Api(class), State::Plain));
+        }
         let made = self.made_elsewhere(call, &Value::None);
         let operands = call.gives.map_or(0, |apply| apply.args.len());
         let unsaid = |value: Value| matches!(value.bare(), Value::None | Value::Bool(Some(false)));
@@ -50,6 +53,14 @@ impl<'p> Interp<'p> {
             self.for_each_part(&made, |module| module.device = Device::Unknown);
         }
         made
+    }
+
+    /// The class whose method makes an instance, where its instances are no modules: tokenizers.
+    fn holder_of_no_module(&self, call: &Invocation) -> Option<Ustr> {
+        let (holder, _) = call.api.name.rsplit_once('.')?;
+        let class = Ustr::from(holder);
+        self.apis.class(class)?;
+        (self.apis.role(class) != Some(Role::Module)).then_some(class)
     }
 
     pub(super) fn symbolic_input(&mut self, call: &Invocation) -> Value {

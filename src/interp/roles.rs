@@ -95,10 +95,17 @@ impl Interp<'_> {
             relations.methods().filter(|name| self.apis.method_does(Role::Tensor, **name, Verb::Backward));
         let mut backwards = Vec::new();
         for act in named.flat_map(|name| relations.acts_named(*name)) {
-            let origins = loss_of(&module.tree, act)
-                .into_iter()
-                .flat_map(|loss| module.origins(loss, act.function))
-                .collect();
+            let walked = loss_of(&module.tree, act);
+            let mut origins: Vec<Origin> =
+                walked.values.into_iter().flat_map(|loss| module.origins(loss, act.function)).collect();
+            // What is told a loss, and was made before the iteration, is an engine.
+            let in_iteration =
+                |made: &Act| made.function == act.function && relations.is_inside(made.within, act.within);
+            let receiver = walked.receiver.into_iter().flat_map(|base| module.origins(base, act.function));
+            origins.extend(
+                receiver
+                    .filter(|origin| !walked.is_told || relations.act(origin.call).is_none_or(in_iteration)),
+            );
             backwards.push(Backward { act: act.clone(), origins });
         }
         let made = Rc::new(Losses { backwards });
@@ -124,15 +131,25 @@ fn in_words(role: Role) -> &'static str {
 }
 
 /// What a backward pass starts from: `loss.backward()`, `scaler.scale(loss).backward()`, `engine.backward(loss)`.
-fn loss_of(tree: &Tree, act: &Act) -> Vec<ExprId> {
-    let ExprKind::Call { callee, args } = &tree.expr(act.call).kind else { return Vec::new() };
-    let ExprKind::Attribute { base, .. } = tree.expr(*callee).kind else { return Vec::new() };
-    let mut found = vec![base];
+fn loss_of(tree: &Tree, act: &Act) -> Walked {
+    let ExprKind::Call { callee, args } = &tree.expr(act.call).kind else { return Walked::default() };
+    let ExprKind::Attribute { base, .. } = tree.expr(*callee).kind else { return Walked::default() };
+    let told = || args.iter().filter(|arg| arg.kind == ArgKind::Positional).map(|arg| arg.value);
+    let mut values = Vec::new();
     if let ExprKind::Call { args, .. } = &tree.expr(base).kind {
-        found.extend(args.iter().map(|arg| arg.value));
+        values.extend(args.iter().map(|arg| arg.value));
     }
-    found.extend(args.iter().filter(|arg| arg.kind == ArgKind::Positional).map(|arg| arg.value));
-    found
+    values.extend(told());
+    Walked { receiver: Some(base), values, is_told: told().next().is_some() }
+}
+
+/// What may be the loss of a backward pass.
+#[derive(Default)]
+struct Walked {
+    receiver: Option<ExprId>,
+    /// What its call, or that of the backward pass, is given.
+    values: Vec<ExprId>,
+    is_told: bool,
 }
 
 struct Solver<'s, 'p> {

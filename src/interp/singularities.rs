@@ -28,7 +28,7 @@ impl Interp<'_> {
     ) -> Value {
         let is_itself =
             matches!((above.as_tensor(), below.as_tensor()), (Some(a), Some(b)) if Rc::ptr_eq(a, b));
-        if is_itself {
+        if is_itself || is_scaled_by_its_own_form(above, below) {
             return result;
         }
         let result = self.written_out(above, below, place, result);
@@ -135,6 +135,18 @@ impl Interp<'_> {
         let recipe = tensor.recipe.clone();
         Value::tensor(tensor.with_hazard(Hazard { recipe, ..hazard }))
     }
+}
+
+/// A weight over a product of itself with constant vectors: its spectral norm, which is zero where the whole weight is.
+fn is_scaled_by_its_own_form(above: &Value, below: &Value) -> bool {
+    let (Some(weight), Some(norm)) = (above.as_tensor(), below.as_tensor()) else { return false };
+    let alone = |tensor: &Tensor| match &tensor.graph {
+        Graph::Live(nodes) if !nodes.others && nodes.leaves.len() == 1 => nodes.leaves.iter().next(),
+        _ => None,
+    };
+    weight.source == Source::Parameter
+        && matches!(norm.relation.as_deref(), Some(Relation::Product))
+        && alone(weight).is_some_and(|owner| alone(norm) == Some(owner))
 }
 
 /// The operands of a word of the tables, in a call.

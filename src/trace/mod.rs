@@ -196,6 +196,8 @@ pub enum Sight {
     Walked { loss: Rc<Tensor> },
     /// A backward of something that we do not see: it may walk any graph.
     BlindBackward,
+    /// Gradients of something that we do not see were asked for as values.
+    BlindWalk,
     /// A module ran.
     Forward(Rc<Forward>),
     /// A loader was built.

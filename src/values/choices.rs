@@ -1,7 +1,8 @@
 //! Values that are one of several: instances and modules of several classes, and what is called by a name that a
 //! script chooses.
 
-use super::{ClassRef, Heap, ObjId, ObjSet, State, Value};
+use super::{ClassRef, Heap, ModuleState, ObjId, ObjSet, State, Value};
+use std::rc::Rc;
 
 /// More classes or functions than these are not followed one by one.
 const MOST_CALLABLES: usize = 8;
@@ -26,6 +27,55 @@ impl Heap {
         let mut classes = members.iter().map(|member| self.get(member).class);
         let first = classes.next()?;
         classes.any(|class| class != first).then(|| members.iter().collect())
+    }
+
+    /// What stands for two stands for them as they are now.
+    pub(super) fn renew_merged(&mut self, known: ObjId, a: ObjId, b: ObjId) {
+        match (&self.get(a).state, &self.get(b).state) {
+            (State::Module(_), State::Module(_)) => self.renew_merged_module(known, a, b),
+            (State::List(_) | State::Dict(_), _) => self.renew_merged_container(known, a, b),
+            _ => {}
+        }
+    }
+
+    /// Containers that were made again since: what the merged one held is gone with them.
+    fn renew_merged_container(&mut self, known: ObjId, a: ObjId, b: ObjId) {
+        let (x, y) = (self.get(a), self.get(b));
+        let epoch = x.epoch.min(y.epoch);
+        if epoch <= self.get(known).epoch {
+            return;
+        }
+        let (x, y) = (Rc::new(x.clone()), Rc::new(y.clone()));
+        // Once is enough: what they hold may lead back to them.
+        self.get_mut(known).epoch = epoch;
+        let joined = self.join_objects(&x, &y);
+        *self.get_mut(known) = (*joined).clone();
+    }
+
+    /// Modules that were moved or put into another mode since, with all below them.
+    fn renew_merged_module(&mut self, known: ObjId, a: ObjId, b: ObjId) {
+        let (x, y) = (self.get(a).clone(), self.get(b).clone());
+        let State::Module(now) = self.join_states(&x.state, &y.state) else { return };
+        let State::Module(module) = &self.get(known).state else { return };
+        if (module.mode, module.device, module.dtype, module.frozen)
+            == (now.mode, now.device, now.dtype, now.frozen)
+        {
+            return;
+        }
+        let renewed = ModuleState {
+            mode: now.mode,
+            device: now.device,
+            dtype: now.dtype,
+            frozen: now.frozen,
+            apart: now.apart,
+            ..module.clone()
+        };
+        self.get_mut(known).state = State::Module(renewed);
+        for (name, part) in &x.attrs {
+            if let (Value::Obj(_), Some(other @ Value::Obj(_))) = (part, y.attr(*name)) {
+                self.join(part, other);
+            }
+        }
     }
 
     /// What is called as one or the other.

@@ -194,7 +194,7 @@ impl Heap {
         changed
     }
 
-    fn join_objects(&mut self, a: &Rc<Object>, b: &Rc<Object>) -> Rc<Object> {
+    pub(super) fn join_objects(&mut self, a: &Rc<Object>, b: &Rc<Object>) -> Rc<Object> {
         if Rc::ptr_eq(a, b) {
             return a.clone();
         }
@@ -229,7 +229,7 @@ impl Heap {
         joined
     }
 
-    fn join_states(&mut self, a: &State, b: &State) -> State {
+    pub(super) fn join_states(&mut self, a: &State, b: &State) -> State {
         match (a, b) {
             (State::Frame, State::Frame) => State::Frame,
             (State::Scaler, State::Scaler) => State::Scaler,
@@ -429,8 +429,9 @@ impl Heap {
         if stands_for == self.stands_for(b) {
             return Some(b);
         }
-        if let Some(known) = self.merged.get(&stands_for) {
-            return Some(*known);
+        if let Some(known) = self.merged.get(&stands_for).copied() {
+            self.renew_merged(known, a, b);
+            return Some(known);
         }
         if stands_for.len() > MOST_MERGED {
             return None;

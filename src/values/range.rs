@@ -138,6 +138,10 @@ impl Interval {
 
     /// The quotient where the divisor is not zero.
     pub fn div(&self, other: &Interval) -> Interval {
+        if other.low == 0.0 && other.high > 0.0 && other.low_end != End::Open {
+            // Division by zero itself is told apart, and gives no other sign.
+            return self.div(&Interval { low_end: End::Open, ..*other });
+        }
         if other.contains_zero() || other.crosses_zero() {
             return Interval::REAL;
         }

@@ -16,6 +16,12 @@ pub enum Relation {
     Difference,
     /// The largest numbers of another tensor.
     Largest(Rc<Tensor>),
+    /// Where the largest numbers of another tensor are.
+    PlaceOfLargest(Rc<Tensor>),
+    /// A moment of another tensor's numbers.
+    Moment(Moment, Rc<Tensor>),
+    /// A product of matrices or vectors.
+    Product,
     /// Zero but for a diagonal.
     Diagonal,
     /// A matrix to which a diagonal was added.
@@ -26,7 +32,36 @@ pub enum Relation {
     LostEpsilon(LostEpsilon),
 }
 
+/// Squares and means of numbers, as far as a variance is made of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    Square,
+    Mean,
+    MeanOfSquares,
+    SquareOfMean,
+}
+
 impl Relation {
+    /// The squares of a tensor.
+    pub fn square_of(tensor: &Rc<Tensor>) -> Rc<Relation> {
+        match tensor.relation.as_deref() {
+            Some(Relation::Moment(Moment::Mean, of)) => {
+                Rc::new(Relation::Moment(Moment::SquareOfMean, of.clone()))
+            }
+            _ => Rc::new(Relation::Moment(Moment::Square, alone(tensor))),
+        }
+    }
+
+    /// The mean of a tensor, along whatever axes.
+    pub fn mean_of(tensor: &Rc<Tensor>) -> Rc<Relation> {
+        match tensor.relation.as_deref() {
+            Some(Relation::Moment(Moment::Square, of)) => {
+                Rc::new(Relation::Moment(Moment::MeanOfSquares, of.clone()))
+            }
+            _ => Rc::new(Relation::Moment(Moment::Mean, alone(tensor))),
+        }
+    }
+
     /// What is left of an interval where a mask holds, or where it does not. `None` in place of an interval
     /// where the mask may say something that is not followed.
     pub fn narrowed(mask: Option<&Relation>, of: &Rc<Tensor>, holds: bool) -> Option<Interval> {
@@ -54,6 +89,11 @@ impl Relation {
     }
 }
 
+/// A tensor without what it stands in a relation to, which would keep all before it alive.
+fn alone(tensor: &Rc<Tensor>) -> Rc<Tensor> {
+    Rc::new(Tensor { relation: None, recipe: None, ..(**tensor).clone() })
+}
+
 /// The same numbers, by where they were made: a copy that was moved or detached keeps them.
 fn is_same(a: &Rc<Tensor>, b: &Rc<Tensor>) -> bool {
     Rc::ptr_eq(a, b) || (a.made.is_some() && a.made == b.made && a.created == b.created && a.range == b.range)
@@ -63,6 +103,27 @@ impl Tensor {
     /// Whether a tensor is another's largest numbers.
     pub fn is_largest_of(&self, other: &Rc<Tensor>) -> bool {
         matches!(self.relation.as_deref(), Some(Relation::Largest(of)) if is_same(of, other))
+    }
+
+    /// Whether this is the mean of the squares of what the other is the square of the mean of.
+    pub fn makes_variance_with(&self, other: &Tensor) -> bool {
+        match (self.relation.as_deref(), other.relation.as_deref()) {
+            (
+                Some(Relation::Moment(Moment::MeanOfSquares, x)),
+                Some(Relation::Moment(Moment::SquareOfMean, y)),
+            ) => is_same(x, y),
+            _ => false,
+        }
+    }
+
+    /// What it is that is picked at these places.
+    pub fn picked_from(&self, other: &Rc<Tensor>) -> Option<Rc<Relation>> {
+        match self.relation.as_deref() {
+            Some(Relation::PlaceOfLargest(of)) if is_same(of, other) => {
+                Some(Rc::new(Relation::Largest(other.clone())))
+            }
+            _ => None,
+        }
     }
 
     /// Whether it stands for a structure of tensors.

@@ -94,7 +94,8 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     };
     // A model that is not seen into may want its lengths on the CPU, whatever else it is given.
     let hidden = here.module().is_some_and(|module| module.weights == Learned::Opaque);
-    if hidden && !inputs.iter().all(|input| apart(&input)) {
+    let leads = call.values().next().is_some_and(|first| !first.is_unknown());
+    if hidden && !(leads && inputs.iter().all(|input| apart(&input))) {
         return;
     }
     let Some(input) = inputs.iter().find(apart).cloned() else { return };

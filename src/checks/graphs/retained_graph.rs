@@ -8,7 +8,7 @@ use crate::facts::{Findings, Script};
 use crate::report::replay::{self, Demand, Replay};
 use crate::report::{Confidence, Edit, Fix, Place, Severity};
 use crate::syntax::{BinaryOp, Expr, ExprId, ExprKind, StmtKind};
-use crate::trace::{At, LoopId};
+use crate::trace::{At, LoopId, Over};
 use crate::values::Graph;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -102,7 +102,9 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
             .filter(|id| !script.accumulates_in(*id))
             .collect();
         let over_batches = outlived.iter().any(|id| script.trains_in(*id) || script.loads_in(*id));
-        if !over_batches && !outlived.iter().any(|id| script.evaluates_in(*id)) {
+        if !over_batches
+            && (!outlived.iter().any(|id| script.evaluates_in(*id)) || is_of_one_batch(script, at, &outlived))
+        {
             continue;
         }
         let is_walked = nodes.leaves.iter().any(|leaf| script.rehearsal.walked.contains(leaf));
@@ -126,6 +128,12 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
         });
     }
     found
+}
+
+/// The time steps of a batch: they are counted, and what holds them is made for each batch.
+fn is_of_one_batch(script: &Script, at: &At, outlived: &[LoopId]) -> bool {
+    let counts = |id: &LoopId| matches!(script.rehearsal.loop_info(*id).over, Over::Counter);
+    outlived.iter().all(counts) && !at.loops.iter().all(counts)
 }
 
 /// Steps of a search that nothing calls: its callers may have switched gradients off.

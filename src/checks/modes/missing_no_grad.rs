@@ -126,7 +126,8 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
 /// Whether the innermost loop around a place holds a backward of something that we do not see.
 fn may_walk_in(script: &Script, forward: &At) -> bool {
     let Some(own) = forward.loops.last() else { return false };
-    script.sightings().any(|(at, sight)| matches!(sight, Sight::BlindBackward) && at.loops.contains(own))
+    let blind = |sight: &Sight| matches!(sight, Sight::BlindBackward | Sight::BlindWalk);
+    script.sightings().any(|(at, sight)| blind(sight) && at.loops.contains(own))
 }
 
 /// Whether nobody wants what a forward gives: its graph is gone with the statement, as where a model is warmed up.
@@ -141,7 +142,10 @@ fn is_dropped(script: &Script, forward: &At) -> bool {
 /// Whether a forward takes gradients itself: it adapts its weights, and does not run without them.
 fn differentiates(script: &Script, forward: &At) -> bool {
     script.sightings().any(|(at, sight)| {
-        let walks = matches!(sight, Sight::Walked { .. } | Sight::Backward { .. } | Sight::BlindBackward);
+        let walks = matches!(
+            sight,
+            Sight::Walked { .. } | Sight::Backward { .. } | Sight::BlindBackward | Sight::BlindWalk
+        );
         walks && at.calls.iter().any(|(site, _)| *site == forward.place)
     })
 }

@@ -68,7 +68,7 @@ fn trains_within(script: &Script, file: FileId, span: Span) -> bool {
         .any(|visit| inside(&visit.event.place) || visit.calls.iter().any(|(site, _)| inside(site)));
     by_event
         || script.sightings().any(|(at, sight)| {
-            let blind = matches!(sight, Sight::BlindBackward);
+            let blind = matches!(sight, Sight::BlindBackward | Sight::BlindWalk);
             blind && (inside(&at.place) || at.calls.iter().any(|(site, _)| inside(site)))
         })
 }

@@ -2,10 +2,11 @@
 //! next epoch trains in.
 
 use crate::facts::Script;
+use crate::facts::timeline::with_submodules;
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, replay};
 use crate::trace::{Effect, EntryPoint, Event, LoopId, Node, Protocol, Way, walk};
-use crate::values::{Mode, ModuleState, ObjId, ObjSet};
+use crate::values::{ClassRef, Learned, Mode, ModuleState, ObjId, ObjSet, Object};
 use ustr::Ustr;
 
 /// The turns of the models that each entry with an optimizer's step trains.
@@ -15,10 +16,29 @@ pub(super) fn turns<'s, 'a>(script: &'s Script<'a>) -> Vec<(&'a EntryPoint, Turn
         let mut models = ObjSet::default();
         trained_models(&entry.nodes, &mut models);
         let models = whole_first(script, &models);
-        let turns = models.into_iter().take(MOST_MODELS).filter_map(|model| turn(script, entry, model));
+        let stepped = |model: &ObjId| is_stepped(script, *model);
+        let turns = models
+            .into_iter()
+            .filter(stepped)
+            .take(MOST_MODELS)
+            .filter_map(|model| turn(script, entry, model));
         found.extend(turns.map(|turn| (entry, turn)));
     }
     found
+}
+
+/// Whether an optimizer that steps has anything of a model, or may: what only an attack goes back through is not
+/// trained.
+fn is_stepped(script: &Script, model: ObjId) -> bool {
+    let heap = &script.rehearsal.heap;
+    let parts = with_submodules(heap, &ObjSet::one(model));
+    let has = |optimizer: ObjId| {
+        heap.get(optimizer).optimizer().is_none_or(|state| {
+            let shared = |part: ObjId| parts.contains(part);
+            state.others || state.owns.is_empty() || with_submodules(heap, &state.owns).iter().any(shared)
+        })
+    };
+    script.steps_unseen() || script.stepping_optimizers().iter().any(has)
 }
 
 /// Whole models come before those that are parts of them, which run with them.
@@ -125,6 +145,16 @@ impl Turn<'_, '_> {
         }
     }
 
+    /// Whether the model was made, or one of those that it stands for.
+    fn is_made(&self, object: ObjId) -> bool {
+        let heap = &self.script.rehearsal.heap;
+        let model = heap.get(self.model);
+        let stands_for = |other: &Object| model.class == ClassRef::Builtin || model.class == other.class;
+        object == self.model
+            || model.module().is_some_and(|module| module.parts.contains(&object))
+                && stands_for(heap.get(object))
+    }
+
     /// Whether a backward reaches the model.
     fn reaches(&self, leaves: &ObjSet) -> bool {
         leaves.iter().any(|leaf| self.parts.contains(leaf) || self.inside(leaf).contains(self.model))
@@ -156,7 +186,7 @@ impl Protocol for Turn<'_, '_> {
             Effect::Touch { objects } if objects.iter().any(|object| self.parts.contains(object)) => {
                 state.modes |= OTHER;
             }
-            Effect::Made { object } if *object == self.model => state.modes = GIVEN,
+            Effect::Made { object } if self.is_made(*object) => state.modes = GIVEN,
             Effect::Forward { module, grad } if *module == self.model && *grad != Some(false) => {
                 let (place, confidence) = (event.place, event.confidence);
                 state.ran = Some(Ran { place, modes: state.modes, eval: state.eval, confidence });
@@ -175,8 +205,12 @@ impl Protocol for Turn<'_, '_> {
 fn turn<'s, 'a>(script: &'s Script<'a>, entry: &EntryPoint, model: ObjId) -> Option<Turn<'s, 'a>> {
     let heap = &script.rehearsal.heap;
     let parts = descendants(heap, model);
-    let is_mode_dependent =
-        |part: &ObjId| heap.get(*part).module().is_some_and(ModuleState::is_mode_dependent);
+    // What is frozen may stay in evaluation mode with whatever it normalizes.
+    let is_frozen = |module: &ModuleState| module.weights != Learned::Nothing && module.frozen == Some(true);
+    let is_mode_dependent = |part: &ObjId| {
+        let module = heap.get(*part).module();
+        module.is_some_and(|module| module.is_mode_dependent() && !is_frozen(module))
+    };
     let mode_dependent: ObjSet = parts.iter().filter(is_mode_dependent).collect();
     if mode_dependent.is_empty() {
         return None;

@@ -67,7 +67,13 @@ fn unregistered_in(
         let bare = is_bare_parameter(cx, parts[0]);
         let alike = parts.iter().all(|part| is_bare_parameter(cx, *part) == bare)
             && parts_within(cx, value, 1, &mut Vec::new());
-        let lost: Vec<ObjId> = parts.into_iter().filter(|part| !known.contains(*part)).collect();
+        // What stands for several is registered where all of them are.
+        let all_known = |part: ObjId| {
+            let members = cx.heap.get(part).module().map_or(&[][..], |module| &module.parts);
+            !members.is_empty() && members.iter().all(|member| known.contains(*member))
+        };
+        let is_lost = |part: &ObjId| !known.contains(*part) && !all_known(*part);
+        let lost: Vec<ObjId> = parts.into_iter().filter(is_lost).collect();
         if lost.is_empty() || !lost.iter().any(|part| is_learnt(cx, *part)) {
             continue;
         }

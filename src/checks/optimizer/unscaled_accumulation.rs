@@ -93,7 +93,7 @@ fn full_size(
         event.is_backward() && event.pace.is_none() && event.loops.last() == Some(&iteration)
     };
     let backward = within().find(|event| is_micro_batch(event))?;
-    if !is_averaged_at(script, backward.place) {
+    if !is_averaged_at(script, backward.place) || starts_over(within().filter(|one| one.pace == step.pace)) {
         return None;
     }
     let is_proportional = timeline.state.proportional;
@@ -109,6 +109,13 @@ fn full_size(
         batches,
         is_proportional,
     })
+}
+
+/// Whether what is done as often as the step clears the gradients and makes its own.
+fn starts_over<'e>(mut paced: impl Iterator<Item = &'e Rc<OptimizerEvent>>) -> bool {
+    let clears =
+        |event: &Rc<OptimizerEvent>| matches!(event.kind, Kind::Clear { certainty: Certainty::Must, .. });
+    paced.any(clears) && paced.any(|event| event.is_backward())
 }
 
 /// Whether the loss of a backward is the mean of its batch, on every path that leads there.

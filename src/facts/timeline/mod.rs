@@ -9,7 +9,7 @@ mod view;
 
 pub(crate) use automaton::{Automaton, LoopHead, Moment, reached, run};
 pub(crate) use powerset::{Powerset, States, states};
-pub(crate) use view::{Certainty, Parts, Whose, whose};
+pub(crate) use view::{Certainty, Parts, Whose, whose, with_submodules};
 
 use crate::facts::Script;
 use crate::report::{Confidence, Place};

@@ -161,6 +161,12 @@ pub(super) fn owned_parts(state: &OptimizerState, parts: Parts) -> Vec<ObjSet> {
     state.owns.iter().map(ObjSet::one).collect()
 }
 
-fn with_submodules(heap: &Heap, objects: &ObjSet) -> ObjSet {
-    objects.iter().fold(objects.clone(), |all, object| all.union(&descendants(heap, object)))
+/// These with the modules and parameters below them.
+pub(crate) fn with_submodules(heap: &Heap, objects: &ObjSet) -> ObjSet {
+    let modules = objects.iter().fold(objects.clone(), |all, object| all.union(&descendants(heap, object)));
+    let is_module = |object: &ObjId| heap.get(*object).module().is_some();
+    let attributes = modules.iter().filter(is_module).flat_map(|module| heap.get(module).attrs.iter());
+    let tensors = attributes.filter_map(|(_, value)| value.as_tensor());
+    let parameters = tensors.filter(|tensor| tensor.is_parameter());
+    parameters.fold(modules.clone(), |all, parameter| all.union(&parameter.graph.leaves()))
 }

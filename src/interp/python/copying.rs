@@ -96,6 +96,8 @@ impl Copier<'_, '_> {
         let object = self.interp.heap.get_mut(copy);
         (object.attrs, object.notes) = (attrs, notes);
         object.state = state;
+        // Gradients are not copied.
+        self.interp.made(self.place, copy);
         copy
     }
 

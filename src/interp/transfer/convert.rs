@@ -32,7 +32,7 @@ pub(crate) fn truth(_interp: &mut Interp, call: &Invocation) -> Value {
 
 /// The same, of a question for the device: a script that asks decides by it what it computes where.
 pub(crate) fn truth_of_device(interp: &mut Interp, call: &Invocation) -> Value {
-    interp.on_device_query(());
+    interp.asked_for_device();
     match interp.sees_gpus() {
         Some(true) => truth(interp, call),
         other => Value::Bool(other),

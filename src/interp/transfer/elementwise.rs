@@ -8,13 +8,29 @@ use crate::report::{Confidence, Place};
 use crate::values::*;
 use std::rc::Rc;
 
-/// The operand itself, or the receiver.
-pub(crate) fn itself(_interp: &mut Interp, call: &Invocation) -> Value {
+/// The operand itself, or the receiver. What is written into it brings its graph along.
+pub(crate) fn itself(interp: &mut Interp, call: &Invocation) -> Value {
     let has_operand = !operands(call).is_empty();
-    match call.api.params.first() {
+    let itself = match call.api.params.first() {
         Some(receiver) if !has_operand => call.get(receiver.name.as_str()),
         _ => call.nth(0),
+    };
+    match itself.as_tensor().and_then(|tensor| written_into(interp, call, tensor)) {
+        Some(written) => Value::tensor(written),
+        None => itself,
     }
+}
+
+/// A tensor in the graphs of the operands after the first, where one has a graph that is recorded.
+fn written_into(interp: &Interp, call: &Invocation, tensor: &Tensor) -> Option<Tensor> {
+    let others: Vec<Rc<Tensor>> =
+        (1..operands(call).len()).filter_map(|index| call.nth_tensor(index)).collect();
+    if interp.grad == Some(false) || !others.iter().any(|other| other.graph.is_live()) {
+        return None;
+    }
+    let all: Vec<&Tensor> = std::iter::once(tensor).chain(others.iter().map(Rc::as_ref)).collect();
+    let Tensor { graph, learned, hazards, detach_points, .. } = result(interp, call.place, &all);
+    Some(Tensor { graph, learned, hazards, detach_points, is_leaf: false, ..tensor.clone() })
 }
 
 /// The same numbers in the same shape. Tensors of which nothing is known stay that.
@@ -48,7 +64,7 @@ pub(crate) fn like(interp: &mut Interp, call: &Invocation) -> Value {
     if let Some(range) = call.api.range_function() {
         result.mark = tensor.mark.and_then(|(mark, place)| Some((kept_mark(range, mark)?, place)));
     }
-    Value::tensor(result)
+    Value::tensor(written_into(interp, call, &result).unwrap_or(result))
 }
 
 /// The guard of the operand that was lost before, or a bound that the dtype rounds to a whole number.

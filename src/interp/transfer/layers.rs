@@ -147,7 +147,8 @@ pub(crate) fn product_of(interp: &Interp, place: crate::report::Place, a: &Tenso
     let is_output = made.source == Source::Parameter && a.source != b.source;
     let source = if is_output { Source::Output } else { made.source };
     let hazards = without_overflow(&made.hazards);
-    Tensor { shape, range, source, hazards, cast: cast_of_products(interp), ..made }
+    let relation = Some(Rc::new(Relation::Product));
+    Tensor { shape, range, source, hazards, relation, cast: cast_of_products(interp), ..made }
 }
 
 /// `embedding x num_embeddings embedding_dim`

@@ -58,6 +58,10 @@ pub fn binary(
         (Some(all), Some(most)) if op == BinaryOp::Sub && most.is_largest_of(all) => {
             Some(Interval::REAL.relu().neg())
         }
+        // But for rounding.
+        (Some(squares), Some(square)) if op == BinaryOp::Sub && squares.makes_variance_with(square) => {
+            Some(Interval::REAL.square())
+        }
         (Some(sum), Some(product))
             if op == BinaryOp::Sub
                 && let Some(range) = union_of(sum, product) =>
@@ -79,11 +83,21 @@ pub fn binary(
         _ if judged => Some(Rc::new(Relation::Judged)),
         _ if [left, right].iter().any(|side| is_diagonal(side)) => with_diagonal(op),
         Some(lost_epsilon) => Some(Rc::new(Relation::LostEpsilon(LostEpsilon { place, ..lost_epsilon }))),
-        None => lost_epsilon_of(left).or(lost_epsilon_of(right)).or_else(|| difference(op, left, right)),
+        None => lost_epsilon_of(left)
+            .or(lost_epsilon_of(right))
+            .or_else(|| difference(op, left, right))
+            .or_else(|| squared(op, left, right, same_operand)),
     };
     result.mark = kept_mark(op, left, right).or_else(|| kept_raw(op, left, right, result.range));
     result.last = kept_last(left, right).filter(|_| result.shape.is_none());
     Some(Value::tensor(result))
+}
+
+/// `x ** 2`, `x * x`
+fn squared(op: BinaryOp, left: &Value, right: &Value, same_operand: bool) -> Option<Rc<Relation>> {
+    let by_power = op == BinaryOp::Pow && right.as_num() == Some(2.0);
+    let squares = by_power || op == BinaryOp::Mul && same_operand;
+    left.as_tensor().filter(|_| squares).map(Relation::square_of)
 }
 
 /// A comparison of tensors; `None` when neither is one.

@@ -76,7 +76,10 @@ pub(crate) fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
     );
     let relation = largest(call, &tensor);
     let values = Tensor { shape, range: tensor.range, relation, ..result(interp, call.place, &[&tensor]) };
-    with_positions(interp, call, &tensor, values)
+    let positions = Relation::PlaceOfLargest(tensor.clone());
+    let relation = values.relation.is_some().then(|| Rc::new(positions));
+    let positions = indices(interp, call.place, &tensor, values.shape.clone());
+    Value::tuple(vec![Value::tensor(values), Value::tensor(Tensor { relation, ..positions })])
 }
 
 /// `max x dim`: without `dim` the one number, with a tensor the larger of two by two.

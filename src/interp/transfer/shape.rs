@@ -269,5 +269,6 @@ pub(crate) fn gather(interp: &mut Interp, call: &Invocation) -> Value {
     let (tensor, index) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Index)));
     let hazards = union_hazards(&tensor.hazards, &index.hazards);
     let shape = index.shape.clone();
-    Value::tensor(Tensor { hazards, mark: None, ..kept(interp, &tensor).with_shape(shape) })
+    let relation = index.picked_from(&tensor);
+    Value::tensor(Tensor { hazards, mark: None, relation, ..kept(interp, &tensor).with_shape(shape) })
 }
