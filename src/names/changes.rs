@@ -104,7 +104,7 @@ impl Changed<'_> {
         loop {
             match &self.tree.expr(base).kind {
                 ExprKind::Attribute { base: inner, .. } | ExprKind::Subscript { base: inner, .. } => {
-                    base = *inner
+                    base = *inner;
                 }
                 ExprKind::Call { callee, .. } if base != target => base = *callee,
                 ExprKind::Name(name) if base != target => return self.changed(*name),

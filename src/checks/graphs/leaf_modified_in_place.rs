@@ -5,7 +5,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Interp, MethodResult, Update};
 use crate::report::{Confidence, Fix, Place, Severity};
-use crate::values::{Graph, Learned, ObjId, Value};
+use crate::values::{Graph, Learned, ObjId, Params, Value};
 
 pub(super) static RULE: Rule = Rule {
     id: "leaf-modified-in-place",
@@ -70,15 +70,19 @@ fn modified(cx: &mut Interp<'_>, value: &Value, place: Place) {
                 cx.observe(place, ModifiedInPlace { made: tensor.made }, tensor.confidence);
             }
         }
-        Value::Params(params)
-            if params.owners.iter().next().is_some() && !params.others && params.only.is_none() =>
-        {
-            if params.owners.iter().all(|owner| is_trained(cx, owner)) {
+        Value::Params(params) if is_whole(params) => {
+            let trained = params.owners.iter().all(|owner| is_trained(cx, owner));
+            if trained {
                 cx.observe(place, ModifiedInPlace { made: None }, Confidence::High);
             }
         }
         _ => {}
     }
+}
+
+/// Whether it is known which parameters these are.
+fn is_whole(params: &Params) -> bool {
+    params.owners.iter().next().is_some() && !params.others && params.only.is_none()
 }
 
 /// Whether a parameter of a module asks for gradients, and none of its parts is frozen.

@@ -3,9 +3,9 @@
 use crate::apis::{Api, Transfer};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{AttributeWrite, Checker, Interp, is_parameter};
+use crate::interp::{AttributeWrite, Checker, Interp, MethodResult, is_parameter};
 use crate::report::{Confidence, Severity};
-use crate::values::{Device, Graph, Learned, ObjId, Tensor, Value};
+use crate::values::{Device, Graph, Learned, ModuleState, ObjId, ObjSet, Tensor, Value};
 use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
@@ -19,12 +19,27 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-pub(super) static CHECKER: Checker = Checker { on_attribute_write: Some(written), ..Checker::SILENT };
+pub(super) static CHECKER: Checker =
+    Checker { on_method_result: Some(moved), on_attribute_write: Some(written), ..Checker::SILENT };
+
+/// Parameters on the CPU of which a copy elsewhere was made.
+#[derive(Default)]
+struct Copied(ObjSet);
 
 /// A module got a copy of a parameter that nothing holds.
 struct LostParameter {
     attribute: Ustr,
     device: Device,
+}
+
+/// Where a parameter is on the wanted device already, a transfer gives the parameter itself.
+fn moved(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
+    let Value::Tensor(tensor) = result.receiver else { return };
+    let places = result.api.transfer().is_some_and(Transfer::places);
+    if let Some(parameter) = leaf(tensor).filter(|_| places && tensor.is_leaf && tensor.device == Device::Cpu)
+    {
+        cx.remember(|copied: &mut Copied| copied.0.insert(parameter));
+    }
 }
 
 fn written(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
@@ -45,13 +60,14 @@ fn written(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
 }
 
 /// The parameter that a tensor on the GPU is the copy of, if moving it is all that was done.
-fn copied_parameter(cx: &Interp<'_>, tensor: &Tensor) -> Option<ObjId> {
+fn copied_parameter(cx: &mut Interp<'_>, tensor: &Tensor) -> Option<ObjId> {
     let moved =
         tensor.what.and_then(|name| cx.apis.get(name)).and_then(Api::transfer).is_some_and(Transfer::places);
     let is_gpu = matches!(tensor.device, Device::Cuda(_) | Device::Accelerator);
     let parameter = leaf(tensor).filter(|_| moved && is_gpu && !tensor.is_leaf)?;
-    let own = |part: &crate::values::ModuleState| matches!(part.weights, Learned::Own(_));
-    cx.heap.get(parameter).module().is_some_and(own).then_some(parameter)
+    let copied = cx.remember(|copied: &mut Copied| copied.0.contains(parameter));
+    let own = |part: &ModuleState| matches!(part.weights, Learned::Own(_));
+    (copied && cx.heap.get(parameter).module().is_some_and(own)).then_some(parameter)
 }
 
 /// What alone the graph of a tensor leads to.
