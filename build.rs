@@ -44,10 +44,14 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use apis::deprecated::rows::Rows;
+use apis::builds::rows::Rows as Builds;
+use apis::changed::rows::Rows as Changed;
+use apis::deprecated::rows::Rows as Deprecated;
 use apis::error::Input;
 use apis::parse::Table;
 use apis::shared::Shared;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=rules/apis");
@@ -65,41 +69,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
     fs::write(Path::new(&out).join("apis.pack"), apis::pack::pack(&entries, &shared)?)?;
     fs::write(Path::new(&out).join("index.pack"), index()?)?;
-    fs::write(Path::new(&out).join("deprecated.pack"), deprecated()?)?;
-    fs::write(Path::new(&out).join("builds.pack"), builds()?)?;
-    fs::write(Path::new(&out).join("changed.pack"), changed()?)?;
+    fs::write(
+        Path::new(&out).join("deprecated.pack"),
+        together("rules/deprecated", |all: &mut Deprecated, more| all.row.extend(more.row))?,
+    )?;
+    fs::write(Path::new(&out).join("builds.pack"), together("rules/builds", Builds::extend)?)?;
+    fs::write(
+        Path::new(&out).join("changed.pack"),
+        together("rules/changed", |all: &mut Changed, more| all.row.extend(more.row))?,
+    )?;
     Ok(())
 }
 
-/// What the frameworks have deprecated, of all files together.
-fn deprecated() -> Result<Vec<u8>, Box<dyn Error>> {
-    println!("cargo::rerun-if-changed=rules/deprecated");
-    let mut all = Rows::default();
-    for path in sorted("rules/deprecated", "toml")? {
-        let read = toml::from_str::<Rows>(&fs::read_to_string(&path)?);
-        all.row.extend(read.map_err(|why| format!("{}: {why}", path.display()))?.row);
-    }
-    Ok(postcard::to_stdvec(&all)?)
-}
-
-/// Calls that mean something else since a release, of all files together.
-fn changed() -> Result<Vec<u8>, Box<dyn Error>> {
-    println!("cargo::rerun-if-changed=rules/changed");
-    let mut all = apis::changed::rows::Rows::default();
-    for path in sorted("rules/changed", "toml")? {
-        let read = toml::from_str::<apis::changed::rows::Rows>(&fs::read_to_string(&path)?);
-        all.row.extend(read.map_err(|why| format!("{}: {why}", path.display()))?.row);
-    }
-    Ok(postcard::to_stdvec(&all)?)
-}
-
-/// What the frameworks were built for, of all files together.
-fn builds() -> Result<Vec<u8>, Box<dyn Error>> {
-    println!("cargo::rerun-if-changed=rules/builds");
-    let mut all = apis::builds::rows::Rows::default();
-    for path in sorted("rules/builds", "toml")? {
+/// The tables of a folder, of all files together.
+fn together<T: Default + Serialize + DeserializeOwned>(
+    folder: &str,
+    add: impl Fn(&mut T, T),
+) -> Result<Vec<u8>, Box<dyn Error>> {
+    println!("cargo::rerun-if-changed={folder}");
+    let mut all = T::default();
+    for path in sorted(folder, "toml")? {
         let read = toml::from_str(&fs::read_to_string(&path)?);
-        all.extend(read.map_err(|why| format!("{}: {why}", path.display()))?);
+        add(&mut all, read.map_err(|why| format!("{}: {why}", path.display()))?);
     }
     Ok(postcard::to_stdvec(&all)?)
 }

@@ -40,7 +40,7 @@ impl Script<'_> {
         if span.last < since {
             return None;
         }
-        let call = self.call_of(mention.expr?)?;
+        let call = self.project.module(self.file).tree.call_of(mention.expr?)?;
         if !self.leaves_it_open(row, self.arguments(call)?) {
             return None;
         }
@@ -55,13 +55,6 @@ impl Script<'_> {
             is_over,
             breaks,
         })
-    }
-
-    fn call_of(&self, callee: ExprId) -> Option<ExprId> {
-        let tree = &self.project.module(self.file).tree;
-        let is_it = |kind: &ExprKind| matches!(kind, ExprKind::Call { callee: own, .. } if *own == callee);
-        let at = tree.exprs.iter().position(|expr| is_it(&expr.kind))?;
-        Some(ExprId(at as u32))
     }
 
     fn arguments(&self, call: ExprId) -> Option<&[Arg]> {

@@ -178,7 +178,7 @@ impl<'a> Draft<'a> {
         expr: ExprId,
         local: Option<&str>,
     ) -> Option<(Vec<Edit>, &'r Rewrite)> {
-        let call = self.call_of(expr);
+        let call = self.tree().call_of(expr).and_then(|call| self.call(call));
         ways.iter().find_map(|rewrite| {
             let edits = match call {
                 Some(call) => self.rewritten_call(row, rewrite, call, local)?,
@@ -431,13 +431,5 @@ impl<'a> Draft<'a> {
             return None;
         };
         Some((stmt, items.iter().find(|item| item.span == place)?, items))
-    }
-
-    /// The call of exactly this expression.
-    fn call_of(&self, callee: ExprId) -> Option<Call<'a>> {
-        let exprs = &self.tree().exprs;
-        let is_it = |kind: &ExprKind| matches!(kind, ExprKind::Call { callee: own, .. } if *own == callee);
-        let at = exprs.iter().position(|expr| is_it(&expr.kind))?;
-        self.call(ExprId(at as u32))
     }
 }

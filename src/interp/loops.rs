@@ -269,16 +269,8 @@ impl<'p> Interp<'p> {
 fn breaks(tree: &Tree, body: &[StmtId]) -> bool {
     body.iter().any(|statement| match &tree.stmt(*statement).kind {
         StmtKind::Break => true,
-        StmtKind::If { arms, otherwise } => {
-            arms.iter().any(|(_, body)| breaks(tree, body)) || breaks(tree, otherwise)
-        }
-        StmtKind::With { body, .. } => breaks(tree, body),
-        StmtKind::Try { body, handlers, otherwise, finally } => {
-            [body, otherwise, finally].into_iter().any(|body| breaks(tree, body))
-                || handlers.iter().any(|handler| breaks(tree, &handler.body))
-        }
-        StmtKind::Match { cases, .. } => cases.iter().any(|case| breaks(tree, &case.body)),
-        _ => false,
+        StmtKind::For { .. } | StmtKind::While { .. } => false,
+        other => other.blocks().into_iter().any(|body| breaks(tree, body)),
     })
 }
 

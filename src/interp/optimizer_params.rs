@@ -76,7 +76,7 @@ impl<'p> Interp<'p> {
         match value.bare() {
             Value::Obj(object) => self.heap.get(*object).module().map(|_| *object),
             Value::Tensor(tensor) if super::parameters::is_parameter(value) => match &tensor.graph {
-                Graph::Live(nodes) if nodes.leaves.len() == 1 => nodes.leaves.iter().next(),
+                Graph::Live(nodes) => nodes.only_leaf(),
                 _ => None,
             },
             _ => None,

@@ -141,7 +141,7 @@ impl Interp<'_> {
 fn is_scaled_by_its_own_form(above: &Value, below: &Value) -> bool {
     let (Some(weight), Some(norm)) = (above.as_tensor(), below.as_tensor()) else { return false };
     let alone = |tensor: &Tensor| match &tensor.graph {
-        Graph::Live(nodes) if !nodes.others && nodes.leaves.len() == 1 => nodes.leaves.iter().next(),
+        Graph::Live(nodes) if !nodes.others => nodes.only_leaf(),
         _ => None,
     };
     weight.source == Source::Parameter

@@ -13,7 +13,7 @@ pub(super) fn changes(tree: &Tree, bindings: &FxHashMap<Ustr, Statements>) -> Fx
     let mut changed = Changed { tree, top: StmtId(0), found: FxHashMap::default() };
     for top in &tree.body {
         if !matches!(tree.stmt(*top).kind, StmtKind::Function(_) | StmtKind::Class(_))
-            && sets_up(tree, *top, 0)
+            && sets_up(tree, *top, false)
         {
             changed.top = *top;
             changed.stmt(*top);
@@ -33,20 +33,15 @@ pub(super) fn changes(tree: &Tree, bindings: &FxHashMap<Ustr, Statements>) -> Fx
 }
 
 /// Whether a statement sets something up, as far as its form says: a loop in a loop is the work itself.
-fn sets_up(tree: &Tree, id: StmtId, loops: u32) -> bool {
-    let all = |body: &[StmtId], loops| body.iter().all(|inner| sets_up(tree, *inner, loops));
-    match &tree.stmt(id).kind {
+fn sets_up(tree: &Tree, id: StmtId, in_loop: bool) -> bool {
+    let kind = &tree.stmt(id).kind;
+    let is_loop = matches!(kind, StmtKind::For { .. });
+    match kind {
         StmtKind::While { .. } => false,
-        StmtKind::For { body, otherwise, .. } => loops == 0 && all(body, 1) && all(otherwise, 1),
-        StmtKind::If { arms, otherwise } => {
-            arms.iter().all(|(_, body)| all(body, loops)) && all(otherwise, loops)
-        }
-        StmtKind::With { body, .. } => all(body, loops),
-        StmtKind::Try { body, handlers, otherwise, finally } => {
-            handlers.iter().all(|handler| all(&handler.body, loops))
-                && [body, otherwise, finally].into_iter().all(|body| all(body, loops))
-        }
-        _ => true,
+        _ if is_loop && in_loop => false,
+        // What a case does is not looked at.
+        StmtKind::Match { .. } => true,
+        _ => kind.blocks().into_iter().flatten().all(|inner| sets_up(tree, *inner, in_loop || is_loop)),
     }
 }
 
@@ -58,32 +53,14 @@ struct Changed<'t> {
 }
 
 impl Changed<'_> {
-    fn block(&mut self, body: &[StmtId]) {
-        body.iter().for_each(|id| self.stmt(*id));
-    }
-
     fn stmt(&mut self, id: StmtId) {
         let tree = self.tree;
         match &tree.stmt(id).kind {
             StmtKind::Expr(value) => self.called(*value),
             StmtKind::Assign { targets, .. } => targets.iter().for_each(|target| self.written(*target)),
             StmtKind::AugAssign { target, .. } => self.written(*target),
-            StmtKind::If { arms, otherwise } => {
-                arms.iter().for_each(|(_, body)| self.block(body));
-                self.block(otherwise);
-            }
-            StmtKind::For { body, otherwise, .. } => {
-                self.block(body);
-                self.block(otherwise);
-            }
-            StmtKind::With { body, .. } => self.block(body),
-            StmtKind::Try { body, handlers, otherwise, finally } => {
-                self.block(body);
-                handlers.iter().for_each(|handler| self.block(&handler.body));
-                self.block(otherwise);
-                self.block(finally);
-            }
-            _ => {}
+            StmtKind::Match { .. } => {}
+            compound => compound.blocks().into_iter().flatten().for_each(|inner| self.stmt(*inner)),
         }
     }
 

@@ -4,10 +4,7 @@ use super::words::printable;
 use crate::engine::doctor::{Check, Report};
 
 pub(crate) fn doctor_json(report: &Report) -> Vec<u8> {
-    // Plain structs with string keys serialise.
-    let mut text = serde_json::to_vec_pretty(report).unwrap_or_default();
-    text.push(b'\n');
-    text
+    super::json_text(report)
 }
 
 /// One line for each check: what is; what is needed; what to do.

@@ -23,7 +23,6 @@ pub use github::step_summary;
 pub use page::page;
 pub use reveal::{reveal, reveal_json};
 pub use summary::{coverage, fixes, next, statistics, summary};
-
 pub(crate) use versions::{versions, versions_json};
 
 use crate::engine::selection::find_rule;
@@ -87,6 +86,14 @@ pub fn beside(outcome: &Outcome, verdicts: &[String], color: bool) -> Vec<u8> {
 /// SARIF, with what came out of replays in the properties of their results.
 pub fn replayed(outcome: &Outcome, replays: &[Option<serde_json::Value>]) -> Vec<u8> {
     sarif::render(outcome, replays)
+}
+
+/// A report as JSON, for people to read, too.
+fn json_text(report: &impl serde::Serialize) -> Vec<u8> {
+    // Plain structs with string keys serialise.
+    let mut text = serde_json::to_vec_pretty(report).unwrap_or_default();
+    text.push(b'\n');
+    text
 }
 
 /// The page of a rule on the web: in the repository that the package names, or else the one that the build was told

@@ -4,10 +4,7 @@ use crate::engine::versions::{Bound, Needs, Versions, Window};
 use std::fmt::Write;
 
 pub(crate) fn versions_json(versions: &Versions) -> Vec<u8> {
-    // Plain structs with string keys serialise.
-    let mut text = serde_json::to_vec_pretty(versions).unwrap_or_default();
-    text.push(b'\n');
-    text
+    super::json_text(versions)
 }
 
 pub(crate) fn versions(versions: &Versions) -> String {

@@ -59,6 +59,13 @@ impl Tree {
         let at = self.exprs.iter().rposition(|expr| expr.span == span)?;
         Some(ExprId(at as u32))
     }
+
+    /// The call of exactly this expression.
+    pub fn call_of(&self, callee: ExprId) -> Option<ExprId> {
+        let is_it = |expr: &Expr| matches!(expr.kind, ExprKind::Call { callee: own, .. } if own == callee);
+        Some(ExprId(self.exprs.iter().position(is_it)? as u32))
+    }
+
     pub fn stmt(&self, id: StmtId) -> &Stmt {
         &self.stmts[id.0 as usize]
     }
@@ -238,6 +245,27 @@ pub enum CompareOp {
 pub struct Stmt {
     pub kind: StmtKind,
     pub span: Span,
+}
+
+impl StmtKind {
+    /// The blocks of a statement; those of functions and classes are theirs.
+    pub fn blocks(&self) -> Vec<&[StmtId]> {
+        match self {
+            StmtKind::If { arms, otherwise } => {
+                arms.iter().map(|(_, body)| &**body).chain([&**otherwise]).collect()
+            }
+            StmtKind::While { body, otherwise, .. } | StmtKind::For { body, otherwise, .. } => {
+                vec![body, otherwise]
+            }
+            StmtKind::With { body, .. } => vec![body],
+            StmtKind::Try { body, handlers, otherwise, finally } => {
+                let handlers = handlers.iter().map(|handler| &*handler.body);
+                [&**body, otherwise, finally].into_iter().chain(handlers).collect()
+            }
+            StmtKind::Match { cases, .. } => cases.iter().map(|case| &*case.body).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -182,6 +182,13 @@ pub struct At {
     pub confidence: Confidence,
 }
 
+impl At {
+    /// Another place, if it lies in the same file.
+    pub fn beside(&self, other: Option<Place>) -> Option<Place> {
+        other.filter(|other| other.file == self.place.file && *other != self.place)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum Sight {
     /// A loss was computed.

@@ -34,6 +34,13 @@ pub struct Nodes {
     pub bare: bool,
 }
 
+impl Nodes {
+    /// The module or parameter that a backward would reach, where it is one.
+    pub fn only_leaf(&self) -> Option<ObjId> {
+        self.leaves.iter().next().filter(|_| self.leaves.len() == 1)
+    }
+}
+
 impl Graph {
     /// There is a graph on every way.
     pub fn is_live(&self) -> bool {

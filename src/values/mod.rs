@@ -2,6 +2,7 @@
 //! Knows no framework; what calls do comes from `apis`.
 
 mod choices;
+pub mod device;
 pub mod flow;
 pub mod formula;
 pub mod graph;
@@ -17,6 +18,7 @@ pub mod recipe;
 pub mod relation;
 pub mod tensor;
 
+pub use device::{Device, DeviceOrigin};
 pub use flow::{FlowState, FlowStates};
 pub use formula::{Formula, Nth, Numbers};
 pub use graph::{Graph, Nodes};
@@ -32,7 +34,7 @@ pub use parts::{Part, Parts, Unwalked};
 pub use range::{End, Interval, Length};
 pub use recipe::{Ingredient, Recipe};
 pub use relation::Relation;
-pub use tensor::{DType, DetachPoint, Device, DeviceOrigin, Scaled, Shape, Source, Tensor};
+pub use tensor::{DType, DetachPoint, Scaled, Shape, Source, Tensor};
 
 use crate::report::{FileId, Place};
 use crate::syntax::FnId;

@@ -1,7 +1,8 @@
 //! Objects with an identity: instances, containers, modules, optimizers, frames.
 
-use super::tensor::{DType, Device};
-use super::{Note, Notes, Num, Value};
+use super::device::Device;
+use super::tensor::DType;
+use super::{Heap, Note, Notes, Num, Value};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::ClassId;
 use smallvec::SmallVec;
@@ -371,5 +372,12 @@ impl Object {
             State::Optimizer(optimizer) => Some(optimizer),
             _ => None,
         }
+    }
+}
+
+impl Heap {
+    /// All optimizers that were made.
+    pub fn optimizers(&self) -> impl Iterator<Item = ObjId> + '_ {
+        (0..self.len() as u32).map(ObjId).filter(|id| self.get(*id).optimizer().is_some())
     }
 }

@@ -64,10 +64,8 @@ fn is_own_hook(cx: &Interp<'_>, object: ObjId, loss: &Tensor) -> bool {
     let span = cx.tree(running.file).function(running.function).span;
     let made_here =
         |site: Place| site.file == running.file && span.range().contains(&site.span.range().start);
-    let mut optimizers =
-        (0..cx.heap.len() as u32).map(ObjId).filter(|id| cx.heap.get(*id).optimizer().is_some());
     let unclear = loss.learned && matches!(loss.graph, Graph::Unknown);
-    receiver == Some(object) && unclear && !optimizers.any(|id| made_here(cx.heap.get(id).site))
+    receiver == Some(object) && unclear && !cx.heap.optimizers().any(|id| made_here(cx.heap.get(id).site))
 }
 
 /// The method of an engine that does a backward pass.

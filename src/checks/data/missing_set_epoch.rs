@@ -31,19 +31,18 @@ struct SameEpochs {
 
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = FxHashSet::default();
-    // Who only measures gradients goes through all of the data, in whichever order.
-    let heap = &script.rehearsal.heap;
-    let is_optimizer = |at: u32| heap.get(ObjId(at)).optimizer().is_some();
-    if !script.steps_anywhere() && !(0..heap.len() as u32).any(is_optimizer) {
-        return;
-    }
     for (id, loader) in training_loops(script) {
         for same in same_epochs(script, id, loader) {
-            if seen.insert(same.at.place) {
+            if optimizes(script) && seen.insert(same.at.place) {
                 report(script, &same, out);
             }
         }
     }
+}
+
+/// Who only measures gradients goes through all of the data, in whichever order.
+fn optimizes(script: &Script) -> bool {
+    script.steps_anywhere() || script.rehearsal.heap.optimizers().next().is_some()
 }
 
 fn report(script: &Script, same: &SameEpochs, out: &mut Findings) {

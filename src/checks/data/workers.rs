@@ -137,7 +137,7 @@ fn moved(cx: &mut Interp<'_>, given: &ApiResult<'_>) {
 
 /// Samples that come from tensors on the GPU.
 fn sampled(cx: &mut Interp<'_>, sample: &Value) {
-    let is_held = |tensor: &&Tensor| matches!(tensor.device, Device::Cuda(_) | Device::Accelerator);
+    let is_held = |tensor: &&Tensor| tensor.device.is_chosen_gpu();
     let held = match sample.bare() {
         Value::Tuple(items) => items.iter().filter_map(|item| item.as_tensor()).map(|t| &**t).find(is_held),
         other => other.as_tensor().map(|tensor| &**tensor).filter(is_held),

@@ -36,6 +36,12 @@ fn asked(cx: &mut Interp<'_>, (): ()) {
     });
 }
 
+/// Whether the script asked for devices in the call that a place lies in.
+fn goes_by_device(cx: &mut Interp<'_>, place: Place) -> bool {
+    let calls = cx.at(place, Confidence::High).calls;
+    !calls.is_empty() && cx.remember(|asks: &mut Asks| asks.0.contains(&calls))
+}
+
 /// A tensor was asked for its NumPy array, and has none.
 struct Unconvertible {
     requires_grad: bool,
@@ -60,9 +66,9 @@ fn converted(cx: &mut Interp<'_>, call: &Invocation<'_>) {
         return;
     }
     let requires_grad = is_followed(cx, &tensor);
-    let calls = cx.at(call.place, Confidence::High).calls;
-    let asks = !calls.is_empty() && cx.remember(|asks: &mut Asks| asks.0.contains(&calls));
-    let device = Some(tensor.device).filter(|device| is_surely_gpu(*device) && !asks);
+    // A device that a script chooses by what the machine has is the GPU where it has one.
+    let device =
+        Some(tensor.device).filter(|device| device.is_chosen_gpu() && !goes_by_device(cx, call.place));
     if requires_grad || device.is_some() {
         let seen = Unconvertible { requires_grad, device, made: tensor.made, by_method };
         cx.observe(call.place, seen, tensor.confidence);
@@ -81,11 +87,6 @@ fn is_followed(cx: &Interp<'_>, tensor: &Rc<Tensor>) -> bool {
     };
     let seen = cx.seeded.is_none() && (!nodes.others || nodes.own) && tensor.confidence == Confidence::High;
     !nodes.maybe && (walked || seen && nodes.leaves.iter().all(is_trained))
-}
-
-/// A device that a script chooses by what the machine has is the GPU where it has one.
-fn is_surely_gpu(device: Device) -> bool {
-    matches!(device, Device::Cuda(_) | Device::Accelerator)
 }
 
 fn check(script: &Script, out: &mut Findings) {
@@ -115,7 +116,7 @@ fn check(script: &Script, out: &mut Findings) {
             .finding(RULE.id, RULE.severity, at, message)
             .note(raised)
             .help(format!("convert a copy that NumPy can read: `{cure}.numpy()`"));
-        if let Some(made) = seen.made.filter(|made| made.file == at.place.file && *made != at.place) {
+        if let Some(made) = at.beside(seen.made) {
             finding = finding.because(made, "it is computed here");
         }
         let fix = seen.by_method.then(|| cured(script, at.place, cure)).flatten();

@@ -111,7 +111,7 @@ fn check(script: &Script, out: &mut Findings) {
             )
             .note("PyTorch raises `RuntimeError: a leaf Variable that requires grad is being used in an in-place operation`")
             .help("update it in `with torch.no_grad():`");
-        let finding = match seen.made.filter(|made| made.file == at.place.file && *made != at.place) {
+        let finding = match at.beside(seen.made) {
             Some(made) => finding.because(made, "it is created here, and requires grad"),
             None => finding,
         };

@@ -28,7 +28,7 @@ fn check(script: &Script, out: &mut Findings) {
     for (at, write) in script.observed::<IndexedWrite>() {
         let computed = write.single && write.formula.as_ref().is_some_and(|formula| !formula.is_number());
         let device = write.target.device;
-        if computed && is_on_gpu(device) && is_new_and_long(&write.loops, &mut seen) {
+        if computed && device.is_chosen_gpu() && is_new_and_long(&write.loops, &mut seen) {
             let help = "vectorize it over the whole tensor: `y = x * 2` instead of `y[i] = x[i] * 2`";
             report(script, out, at, (device, "computed", help), &write.loops);
         }
@@ -37,7 +37,7 @@ fn check(script: &Script, out: &mut Findings) {
         let whole = times(&read.loops).zip(read.target.numel().known());
         let many = whole.is_some_and(|(times, numel)| times >= MANY && times == numel);
         let device = read.target.device;
-        if many && is_on_gpu(device) && is_new_and_long(&read.loops, &mut seen) {
+        if many && device.is_chosen_gpu() && is_new_and_long(&read.loops, &mut seen) {
             let help = "use a vectorized operation, or copy the tensor to the CPU once before the loop: `x = x.tolist()`";
             report(script, out, at, (device, "read", help), &read.loops);
         }
@@ -74,9 +74,4 @@ fn is_new_and_long(loops: &[CountedLoop], seen: &mut Vec<LoopId>) -> bool {
 /// How often the body of the innermost loop runs.
 fn times(loops: &[CountedLoop]) -> Option<i64> {
     loops.iter().try_fold(1_i64, |product, counted| product.checked_mul(counted.times.known()?))
-}
-
-/// Put there by the script: what a framework places by itself it may place elsewhere.
-fn is_on_gpu(device: Device) -> bool {
-    matches!(device, Device::Cuda(_) | Device::Accelerator)
 }

@@ -63,8 +63,7 @@ fn written(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
 fn copied_parameter(cx: &mut Interp<'_>, tensor: &Tensor) -> Option<ObjId> {
     let moved =
         tensor.what.and_then(|name| cx.apis.get(name)).and_then(Api::transfer).is_some_and(Transfer::places);
-    let is_gpu = matches!(tensor.device, Device::Cuda(_) | Device::Accelerator);
-    let parameter = leaf(tensor).filter(|_| moved && is_gpu && !tensor.is_leaf)?;
+    let parameter = leaf(tensor).filter(|_| moved && tensor.device.is_chosen_gpu() && !tensor.is_leaf)?;
     let copied = cx.remember(|copied: &mut Copied| copied.0.contains(parameter));
     let own = |part: &ModuleState| matches!(part.weights, Learned::Own(_));
     (copied && cx.heap.get(parameter).module().is_some_and(own)).then_some(parameter)
@@ -73,9 +72,7 @@ fn copied_parameter(cx: &mut Interp<'_>, tensor: &Tensor) -> Option<ObjId> {
 /// What alone the graph of a tensor leads to.
 fn leaf(tensor: &Tensor) -> Option<ObjId> {
     let Graph::Live(nodes) = &tensor.graph else { return None };
-    let mut leaves = nodes.leaves.iter();
-    let first = leaves.next()?;
-    (leaves.next().is_none() && !nodes.others).then_some(first)
+    nodes.only_leaf().filter(|_| !nodes.others)
 }
 
 fn check(script: &Script, out: &mut Findings) {

@@ -92,7 +92,7 @@ fn is_bare_parameter(cx: &Interp<'_>, part: ObjId) -> bool {
 }
 
 fn trains(cx: &Interp<'_>) -> bool {
-    (0..cx.heap.len() as u32).any(|object| cx.heap.get(ObjId(object)).optimizer().is_some())
+    cx.heap.optimizers().next().is_some()
 }
 
 fn plain_container(cx: &Interp<'_>, value: &Value) -> Option<(&'static str, Option<Place>)> {

@@ -128,7 +128,7 @@ fn optimizers_of_script(script: &Script) -> ObjSet {
         let own = heap.get(*object).optimizer().is_some_and(|state| !state.others);
         own && heap.get(*object).confidence == Confidence::High
     };
-    (0..heap.len() as u32).map(ObjId).filter(made).collect()
+    heap.optimizers().filter(made).collect()
 }
 
 fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Option<Unapplied> {

@@ -10,7 +10,7 @@ impl<'a> Draft<'a> {
     pub fn beside(&self, stmt: StmtId) -> Option<(&'a [StmtId], usize)> {
         let tree = &self.module.tree;
         let mut blocks: Vec<&'a [StmtId]> = vec![&tree.body];
-        tree.stmts.iter().for_each(|stmt| parts(&stmt.kind, &mut blocks));
+        blocks.extend(tree.stmts.iter().flat_map(|stmt| stmt.kind.blocks()));
         for function in &tree.functions {
             if let FunctionBody::Block(body) = &function.body {
                 blocks.push(body);
@@ -64,25 +64,5 @@ fn names_in(tree: &Tree, target: ExprId) -> Vec<ExprId> {
         }
         ExprKind::Starred(inner) => names_in(tree, *inner),
         _ => vec![target],
-    }
-}
-
-/// The blocks of a statement; those of functions and classes are theirs.
-fn parts<'a>(kind: &'a StmtKind, blocks: &mut Vec<&'a [StmtId]>) {
-    match kind {
-        StmtKind::If { arms, otherwise } => {
-            blocks.extend(arms.iter().map(|(_, body)| &**body));
-            blocks.push(otherwise);
-        }
-        StmtKind::While { body, otherwise, .. } | StmtKind::For { body, otherwise, .. } => {
-            blocks.extend([&**body, &**otherwise]);
-        }
-        StmtKind::With { body, .. } => blocks.push(body),
-        StmtKind::Try { body, handlers, otherwise, finally } => {
-            blocks.extend([&**body, &**otherwise, &**finally]);
-            blocks.extend(handlers.iter().map(|handler| &*handler.body));
-        }
-        StmtKind::Match { cases, .. } => blocks.extend(cases.iter().map(|case| &*case.body)),
-        _ => {}
     }
 }

@@ -78,7 +78,7 @@ impl ObjectNames {
 /// The object that stands for a parameter, of a tensor that is one.
 fn leaf(tensor: &Tensor) -> Option<ObjId> {
     match &tensor.graph {
-        Graph::Live(nodes) if tensor.is_leaf && nodes.leaves.len() == 1 => nodes.leaves.iter().next(),
+        Graph::Live(nodes) if tensor.is_leaf => nodes.only_leaf(),
         _ => None,
     }
 }
