@@ -22,9 +22,9 @@ struct Journal {
 /// What a run wrote: the objects, and the states of analyses, as it left them.
 #[derive(Clone, Default)]
 pub struct Writes {
-    objects: FxHashMap<ObjId, Rc<Object>>,
+    pub(super) objects: FxHashMap<ObjId, Rc<Object>>,
     /// `None` where it left them as they were.
-    states: Option<FlowStates>,
+    pub(super) states: Option<FlowStates>,
 }
 
 impl Writes {
@@ -42,17 +42,17 @@ pub struct Journals(Vec<Journal>);
 
 #[derive(Default)]
 pub struct Heap {
-    objects: Vec<Rc<Object>>,
+    pub(super) objects: Vec<Rc<Object>>,
     /// What analyses know at this point of the script.
-    states: FlowStates,
+    pub(super) states: FlowStates,
     journals: Vec<Journal>,
     /// The object that stands for any of several, and the other way round.
     merged: FxHashMap<ObjSet, ObjId>,
     pub(super) members: FxHashMap<ObjId, ObjSet>,
     /// What is joined is what the rounds of a loop leave at its head, one after the other.
-    at_head: bool,
+    pub(super) at_head: bool,
     /// What stands for several, of which the round that is joined left a certain one.
-    renewed: FxHashMap<ObjId, ObjId>,
+    pub(super) renewed: FxHashMap<ObjId, ObjId>,
 }
 
 impl Heap {
@@ -158,40 +158,6 @@ impl Heap {
         }
         let of = |writes: Writes, here: &FlowStates| writes.states.unwrap_or_else(|| here.clone());
         self.states = of(first, &self.states).join(&of(second, &self.states));
-    }
-
-    /// Adds to the head of a loop what a round left. Returns whether anything changed.
-    pub fn join_round(&mut self, writes: &Writes) -> bool {
-        self.at_head = true;
-        let changed = self.join_in(writes);
-        self.at_head = false;
-        self.renewed.clear();
-        changed
-    }
-
-    /// Weakly adds what another way to this point left. Returns whether anything changed.
-    pub fn join_in(&mut self, writes: &Writes) -> bool {
-        if let Some(states) = &writes.states {
-            self.states = self.states.join(states);
-        }
-        let mut ids: Vec<ObjId> = writes.objects().collect();
-        // Those that stand for several come last: whoever holds them says what became of them.
-        ids.sort_unstable_by_key(|id| (self.members.contains_key(id), *id));
-        let mut changed = false;
-        for id in ids {
-            let here = self.objects[id.0 as usize].clone();
-            let left = self.renewed.get(&id).map(|left| self.objects[left.0 as usize].clone());
-            let joined = self.join_objects(&here, left.as_ref().unwrap_or(&writes.objects[&id]));
-            if Rc::ptr_eq(&joined, &here) {
-                continue;
-            }
-            if !same_object(&joined, &here) {
-                self.get_mut(id);
-                self.objects[id.0 as usize] = joined;
-                changed = true;
-            }
-        }
-        changed
     }
 
     pub(super) fn join_objects(&mut self, a: &Rc<Object>, b: &Rc<Object>) -> Rc<Object> {
@@ -495,39 +461,10 @@ fn nth<'a, K: PartialEq>(pairs: &'a [(K, Value)], at: usize, name: &K) -> Option
     }
 }
 
-fn same_pairs<K: PartialEq>(a: &[(K, Value)], b: &[(K, Value)]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|((n, x), (m, y))| n == m && x.same(y))
-}
-
 /// One of two texts: where both name devices, the one that the script runs on.
 fn chosen(a: super::Device, b: super::Device) -> Value {
     match a.choice(b) {
         super::Device::Unknown => Value::Str(None),
         device => Value::Device(device),
     }
-}
-
-fn same_object(a: &Object, b: &Object) -> bool {
-    same_pairs(&a.attrs, &b.attrs)
-        && same_pairs(&a.notes, &b.notes)
-        && match (&a.state, &b.state) {
-            (State::List(x), State::List(y)) => match (&x.exact, &y.exact) {
-                (Some(x), Some(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.same(y)),
-                (None, None) => x.any.same(&y.any),
-                _ => false,
-            },
-            (State::Dict(x), State::Dict(y)) => {
-                same_pairs(&x.known, &y.known)
-                    && match (&x.other, &y.other) {
-                        (Some(x), Some(y)) => x.same(y),
-                        (None, None) => true,
-                        _ => false,
-                    }
-            }
-            (State::Module(x), State::Module(y)) => x == y,
-            (State::Optimizer(x), State::Optimizer(y)) => x == y,
-            (State::Loader(x), State::Loader(y)) => Rc::ptr_eq(x, y),
-            (State::Sampler(x), State::Sampler(y)) => x == y,
-            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
-        }
 }

@@ -16,6 +16,7 @@ pub mod parts;
 pub mod range;
 pub mod recipe;
 pub mod relation;
+mod rounds;
 pub mod tensor;
 
 pub use device::{Device, DeviceOrigin};
