@@ -148,6 +148,11 @@ impl Apis {
         self.shared.losses.iter().any(|word| name.contains(word.as_str()))
     }
 
+    /// Whether a parameter of a loss is where a framework puts the labels.
+    pub fn takes_labels(&self, parameter: Ustr) -> bool {
+        self.shared.labels.contains(&parameter)
+    }
+
     /// Operations with a pole, by the names that functions mention.
     pub fn pole_words(&self) -> &[Ustr] {
         &self.shared.poles

@@ -63,6 +63,7 @@ impl<'a> Reader<'a> {
             "base" => {}
             "packages" => self.table.shared.packages = self.words(value)?,
             "shuffling" => self.table.shared.shuffling = self.words(value)?,
+            "labels" => self.table.shared.labels = self.words(value)?,
             "losses" => self.table.shared.losses = self.words(value)?,
             "poles" => self.table.shared.poles = self.words(value)?,
             "making" => self.table.shared.making = self.words(value)?,

@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     pub sharing: Vec<Ustr>,
     /// Parts of names of what computes losses, in lower case; names of operations with a pole.
     pub losses: Vec<Ustr>,
+    /// What Keras calls the labels that it gives to a loss.
+    pub labels: Vec<Ustr>,
     pub poles: Vec<Ustr>,
     /// Texts that say that a file is run by a test runner, and how packages of tests begin.
     pub testing: Vec<Ustr>,
@@ -63,6 +65,7 @@ impl Shared {
         self.tensor_methods.extend(other.tensor_methods);
         self.shuffling.extend(other.shuffling);
         self.losses.extend(other.losses);
+        self.labels.extend(other.labels);
         self.poles.extend(other.poles);
         self.sharing.extend(other.sharing);
         self.testing.extend(other.testing);

@@ -29,6 +29,8 @@ pub struct FileReport {
     pub findings: Vec<(Diagnostic, Option<FunctionKey>)>,
     /// Functions that were called with real arguments.
     pub rehearsed: Vec<FunctionKey>,
+    /// Losses that are judged by what they take their parameters for, which whoever calls them may know better.
+    pub supposed: Vec<FunctionKey>,
     /// How many backward passes the file has, and those of them whose graph this rehearsal does not know.
     pub training_steps: usize,
     pub unfollowed: Vec<TrainingStep>,
@@ -77,6 +79,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         unfollowed,
         followed,
         rehearsed: rehearsal.called.iter().copied().map(key).collect(),
+        supposed: rehearsal.supposed.iter().copied().map(key).collect(),
         out_of_fuel: rehearsal.out_of_fuel,
     }
 }

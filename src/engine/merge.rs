@@ -2,11 +2,11 @@
 //! facts stand, comments and settings applied, everything in one order.
 
 use crate::engine::analysis::{self, Comments, Complaint, FileReport, FunctionKey, Project};
-use crate::engine::causes;
 use crate::engine::discovery::Asked;
 use crate::engine::selection::{UNUSED_SUPPRESSION, find_rule, known_rules};
 use crate::engine::suggest::nearest;
 use crate::engine::{Coverage, Outcome, Roots, Sources};
+use crate::engine::{causes, offers};
 use crate::report::{Diagnostic, Edit, FileId, Fix, Place, TrainingStep};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
@@ -29,7 +29,8 @@ pub(crate) fn merge(
     }
     outcome.coverage = coverage(&reports, &wanted);
     let mut found = Vec::new();
-    for finding in distinct(reports) {
+    let used = offers::used(project, &reports);
+    for finding in distinct(reports, &used) {
         let file = finding.place.file;
         let Some(at) = wanted.find(file) else { continue };
         let comments = comments.entry(file).or_insert_with(|| Comments::of(project, file));
@@ -112,9 +113,9 @@ fn coverage(reports: &[(FileId, FileReport)], wanted: &Wanted<'_>) -> Coverage {
 }
 
 /// The same rule at the same place with the same words is one finding, the best founded of them.
-fn distinct(reports: Vec<(FileId, FileReport)>) -> Vec<Diagnostic> {
-    let rehearsed: FxHashSet<FunctionKey> =
-        reports.iter().flat_map(|(_, report)| report.rehearsed.iter().copied()).collect();
+fn distinct(reports: Vec<(FileId, FileReport)>, used: &FxHashSet<FunctionKey>) -> Vec<Diagnostic> {
+    let mut rehearsed = used.clone();
+    rehearsed.extend(reports.iter().flat_map(|(_, report)| report.rehearsed.iter().copied()));
     let mut place_of: FxHashMap<(&'static str, Place, String), usize> = FxHashMap::default();
     let mut found: Vec<(Diagnostic, bool)> = Vec::new();
     for (finding, seeded) in reports.into_iter().flat_map(|(_, report)| report.findings) {
@@ -199,7 +200,7 @@ mod tests {
     fn the_same_finding_of_two_entries_is_one_and_the_best_founded() {
         let guess = report(vec![(finding(Confidence::Low, 0), Some((FileId(0), 1)))], vec![]);
         let fact = report(vec![(finding(Confidence::High, 0), None)], vec![]);
-        let found = distinct(vec![(FileId(0), guess), (FileId(1), fact)]);
+        let found = distinct(vec![(FileId(0), guess), (FileId(1), fact)], &FxHashSet::default());
         assert_eq!(found, [finding(Confidence::High, 0)]);
     }
 
@@ -208,6 +209,7 @@ mod tests {
         let key = (FileId(0), 7);
         let guess = report(vec![(finding(Confidence::Medium, 0), Some(key))], vec![]);
         let other = report(vec![(finding(Confidence::Medium, 5), None)], vec![key]);
-        assert_eq!(distinct(vec![(FileId(0), guess), (FileId(1), other)]), [finding(Confidence::Medium, 5)]);
+        let found = distinct(vec![(FileId(0), guess), (FileId(1), other)], &FxHashSet::default());
+        assert_eq!(found, [finding(Confidence::Medium, 5)]);
     }
 }

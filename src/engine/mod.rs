@@ -15,6 +15,7 @@ pub mod fingerprint;
 pub mod fix;
 mod memory;
 mod merge;
+mod offers;
 mod pins;
 pub mod reveal;
 mod roots;

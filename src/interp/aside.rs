@@ -38,21 +38,14 @@ impl<'p> Interp<'p> {
     /// Runs a block from here as if it were taken, looks at what it leaves, and takes everything back but what
     /// checkers remember. `None` where the block does not come to its end with little fuel.
     pub(crate) fn aside<R>(&mut self, block: &'p [StmtId], look: impl FnOnce(&mut Self) -> R) -> Option<R> {
-        let least = self.floor.max(self.fuel.saturating_sub(FUEL));
-        let floor = std::mem::replace(&mut self.floor, least);
-        let (exhausted, called) = (self.exhausted.clone(), self.out.called.clone());
-        let (consumed, walked) = (self.out.consumed.clone(), self.out.walked.clone());
         let returned = self.frames.last_mut().and_then(|frame| frame.returned.take());
         let exits = self.frames.last().map_or(0, |frame| frame.exits.len());
         let left =
             self.active.last().map(|active| (active.breaks.len(), active.continues.len(), active.escapes));
-        self.heap.begin();
-        let seen = self.quietly(|interp| {
+        let seen = self.taken_back(|interp| {
             interp.block(block);
             look(interp)
         });
-        self.heap.rollback();
-        let came_to_its_end = !self.is_out_of_fuel();
         if let Some(frame) = self.frames.last_mut() {
             frame.returned = returned;
             frame.exits.truncate(exits);
@@ -62,6 +55,20 @@ impl<'p> Interp<'p> {
             active.continues.truncate(continues);
             active.escapes = escapes;
         }
+        seen
+    }
+
+    /// Runs something and takes everything back but what checkers remember. `None` where it does not come to its end
+    /// with little fuel.
+    pub(crate) fn taken_back<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> Option<R> {
+        let least = self.floor.max(self.fuel.saturating_sub(FUEL));
+        let floor = std::mem::replace(&mut self.floor, least);
+        let (exhausted, called) = (self.exhausted.clone(), self.out.called.clone());
+        let (consumed, walked) = (self.out.consumed.clone(), self.out.walked.clone());
+        self.heap.begin();
+        let seen = self.quietly(run);
+        self.heap.rollback();
+        let came_to_its_end = !self.is_out_of_fuel();
         (self.exhausted, self.out.called) = (exhausted, called);
         (self.out.consumed, self.out.walked) = (consumed, walked);
         self.floor = floor;

@@ -1,12 +1,15 @@
 //! Losses and layers that a file offers and nobody here calls. A loss is judged as it is meant: what it is given
 //! comes from a model, and what it gives is where gradients go back from. So is a forward that computes something
 //! with a pole from weights of its own.
+//!
+//! A loss that takes the logarithm of `p`, and needs `1 - p` or `p` itself beside it, takes `p` for a probability: of
+//! anything else it would make no number. Whether it does is tried: it runs aside, with the parameter as what it may be.
 
-use super::Interp;
+use super::{Call, Interp};
 use crate::apis::Role;
 use crate::report::{Confidence, FileId, Place};
-use crate::syntax::{FnId, Function, Param};
-use crate::trace::FnKey;
+use crate::syntax::{BinaryOp, FnId, Function, Param};
+use crate::trace::{Assumption, FnKey};
 use crate::values::*;
 use std::rc::Rc;
 
@@ -20,16 +23,67 @@ pub(crate) struct Offered {
 /// Losses are looked for in tuples, lists and dictionaries so deep.
 const DEEPEST: u32 = 2;
 
-impl Interp<'_> {
+/// What was done with numbers between zero and one since a trial began.
+#[derive(Default)]
+pub(super) struct Trial {
+    /// They were taken from one.
+    complement: bool,
+    /// They were multiplied by their own logarithm.
+    weighted: bool,
+}
+
+impl Trial {
+    /// What a loss does with a parameter that is done with a probability alone.
+    fn bears_out(&self, losses: &[Rc<Tensor>]) -> Option<&'static str> {
+        let mut hazards = losses.iter().flat_map(|loss| loss.hazards.iter().flat_map(|all| all.iter()));
+        hazards.find(|hazard| is_log_of_one(hazard))?;
+        let complement = self.complement.then_some("the loss takes its log, and one minus it");
+        complement.or(self.weighted.then_some("the loss weights its log by it"))
+    }
+}
+
+/// Runs a function with arguments that it may not be called with: the losses that it gives then.
+type Aside<'a, 'p> = &'a mut dyn FnMut(&mut Interp<'p>, &Call) -> Option<Vec<Rc<Tensor>>>;
+
+/// What an operation does with numbers between zero and one.
+pub(super) fn note_trial(interp: &mut Interp, op: BinaryOp, left: &Value, right: &Value) {
+    let complement = op == BinaryOp::Sub && left.as_num() == Some(1.0) && is_probability(right);
+    let weighted = op == BinaryOp::Mul && (is_log_of(left, right) || is_log_of(right, left));
+    if complement || weighted {
+        interp.remember(|trial: &mut Trial| {
+            trial.complement |= complement;
+            trial.weighted |= weighted;
+        });
+    }
+}
+
+fn is_probability(value: &Value) -> bool {
+    let in_unit = |range: Interval| range.low == 0.0 && range.high == 1.0;
+    value.as_tensor().is_some_and(|tensor| tensor.learned && tensor.range.is_some_and(in_unit))
+}
+
+/// Whether one is the logarithm of the other.
+fn is_log_of(log: &Value, of: &Value) -> bool {
+    let (Some(log), Some(of)) = (log.as_tensor(), of.as_tensor()) else { return false };
+    let is_its = |hazard: &Hazard| is_log_of_one(hazard) && hazard.made_at == of.made;
+    let last = log.hazards.iter().flat_map(|all| all.iter()).find(|hazard| log.made == Some(hazard.place));
+    last.is_some_and(is_its)
+}
+
+impl<'p> Interp<'p> {
     /// Whether a function computes a loss by its name, or a forward what has a pole.
     pub(super) fn is_offered(&self, key: FnKey, definition: &Function) -> bool {
         self.is_loss(key, definition) || self.is_layer_with_pole(key, definition)
     }
 
-    /// `def dice_loss(...)`, and the forward of `class DiceLoss(nn.Module)`.
+    /// `def dice_loss(...)`, what it makes of its options, and the forward of `class DiceLoss(nn.Module)`.
     pub(super) fn is_loss(&self, key: FnKey, definition: &Function) -> bool {
+        let makes_loss = |parent: FnId| {
+            let maker = self.tree(key.file).function(parent);
+            maker.class.is_none() && self.apis.computes_loss(&maker.name)
+        };
         match definition.class {
-            None => self.apis.computes_loss(&definition.name),
+            None => self.apis.computes_loss(&definition.name) || definition.parent.is_some_and(makes_loss),
             Some(class) => {
                 super::modules::FORWARDS.contains(&definition.name.as_str())
                     && self.apis.computes_loss(&self.tree(key.file).class(class).name)
@@ -77,6 +131,7 @@ impl Interp<'_> {
                 learned: true,
                 source: Source::Output,
                 confidence: tensor.confidence.min(Confidence::Medium),
+                made: tensor.made.or(Some(place)),
                 ..(**tensor).clone()
             }),
             _ => value,
@@ -89,14 +144,20 @@ impl Interp<'_> {
         if !self.is_offered(key, definition) {
             return;
         }
-        let mut losses = Vec::new();
-        self.tensors_with_hazards(result, DEEPEST, &mut losses);
+        let losses = self.losses_in(result);
         let place = Place::new(key.file, definition.name_span);
         let of_layer = !self.is_loss(key, definition);
         for loss in losses {
             let confidence = loss.confidence;
             self.observe(place, Offered { loss, of_layer }, confidence);
         }
+    }
+
+    /// What a function gives of which something may be no number.
+    pub(super) fn losses_in(&self, result: &Value) -> Vec<Rc<Tensor>> {
+        let mut found = Vec::new();
+        self.tensors_with_hazards(result, DEEPEST, &mut found);
+        found
     }
 
     fn tensors_with_hazards(&self, value: &Value, depth: u32, found: &mut Vec<Rc<Tensor>>) {
@@ -128,4 +189,41 @@ impl Interp<'_> {
             })
             .collect()
     }
+
+    /// Gives those parameters of a loss that it takes for probabilities their range; `run` runs it aside.
+    pub(super) fn suppose_probabilities(&mut self, key: FnKey, call: &mut Call, run: Aside<'_, 'p>) {
+        let definition = self.tree(key.file).function(key.function);
+        let mentions = &self.module(key.file).names.scope(key.function).mentions;
+        let has_pole = self.apis.pole_words().iter().any(|word| mentions.contains(*word));
+        // What nobody calls and is for the file alone is not used at all.
+        if !has_pole || definition.name.starts_with('_') || !self.is_loss(key, definition) {
+            return;
+        }
+        let as_given = call.clone();
+        for (index, (name, passed)) in call.keywords.iter_mut().enumerate() {
+            let supposed = as_probability(&passed.value).filter(|_| !self.apis.takes_labels(*name));
+            let Some(supposed) = supposed else { continue };
+            let mut trial = as_given.clone();
+            trial.keywords[index].1.value = supposed.clone();
+            self.recall::<Trial>();
+            let Some(losses) = run(self, &trial) else { continue };
+            let Some(reason) = self.recall::<Trial>().bears_out(&losses) else { continue };
+            passed.value = supposed;
+            self.out.supposed.push(key);
+            let (because, within) = (passed.place, Some(definition.span));
+            let role = "a probability";
+            self.out.assumptions.push(Assumption { name: *name, role, reason, because, within });
+        }
+    }
+}
+
+/// The logarithm of a probability, of which nothing keeps it from zero.
+fn is_log_of_one(hazard: &Hazard) -> bool {
+    hazard.kind == HazardKind::Log && hazard.range.low == 0.0 && hazard.range.high == 1.0
+}
+
+/// What a model made, of which no more is known, as a probability: a sigmoid or softmax that saturates reaches the ends.
+fn as_probability(value: &Value) -> Option<Value> {
+    let tensor = value.as_tensor().filter(|tensor| tensor.learned && tensor.range.is_none())?;
+    Some(Value::tensor(Tensor { range: Some(Interval::closed(0.0, 1.0)), ..(**tensor).clone() }))
 }

@@ -264,9 +264,22 @@ impl<'p> Interp<'p> {
             _ => None,
         };
         if let Some(closure) = closure {
-            self.run_seeded(key, &closure, receiver, definition, place);
+            let result = self.run_seeded(key, &closure, receiver, definition, place);
+            self.run_made(key, &result, definition, place);
         }
         self.end_seed();
+    }
+
+    /// The loss that a function makes of its options, `focal_loss(gamma=2.0)`, is called by whoever trains with it.
+    fn run_made(&mut self, key: FnKey, result: &Value, maker: &Function, place: Place) {
+        let Value::Function(made) = result.bare() else { return };
+        let inner = FnKey { file: made.file, function: made.function };
+        let is_own = inner.file == key.file
+            && self.tree(inner.file).function(inner.function).parent == Some(key.function);
+        if is_own && !self.out.called.contains(&inner) && self.is_loss(key, maker) {
+            let definition = self.tree(inner.file).function(inner.function);
+            self.run_seeded(inner, made, None, definition, place);
+        }
     }
 
     pub(super) fn end_seed(&mut self) {
@@ -283,7 +296,7 @@ impl<'p> Interp<'p> {
         receiver: Option<Value>,
         definition: &'p Function,
         place: Place,
-    ) {
+    ) -> Value {
         self.seeded = Some(key);
         // A framework that owns the loop decides whether gradients are recorded in its hooks.
         let owned = receiver.as_ref().and_then(Value::as_obj).is_some_and(|object| self.is_owned(object));
@@ -317,6 +330,12 @@ impl<'p> Interp<'p> {
         if receiver.as_ref().is_some_and(|receiver| self.computes(receiver, definition)) {
             call = self.at_home(closure, &call);
         }
+        self.suppose_probabilities(key, &mut call, &mut |interp, call| {
+            interp.taken_back(|interp| {
+                let result = interp.inline(closure, receiver.as_ref(), call);
+                interp.losses_in(&result)
+            })
+        });
         self.trace.push(Vec::new());
         let applied =
             match receiver.as_ref().and_then(Value::as_obj).map(|object| self.heap.get(object).class) {
@@ -353,6 +372,7 @@ impl<'p> Interp<'p> {
         }
         self.out.out_of_fuel |= self.exhausted.contains(&key);
         self.out.entries.push(EntryPoint { function: Some(key), nodes });
+        result
     }
 
     /// Whether a file belongs to a suite of tests. They run a few small batches, and what is wrong with

@@ -350,6 +350,8 @@ pub struct Rehearsal {
     pub symbols: Vec<Rc<str>>,
     /// Functions rehearsed with real arguments.
     pub called: rustc_hash::FxHashSet<FnKey>,
+    /// Losses that nothing called, and that were rehearsed with parameters for which they take them.
+    pub supposed: Vec<FnKey>,
     pub out_of_fuel: bool,
     /// What unknown things were taken for.
     pub assumptions: Vec<Assumption>,

@@ -2,6 +2,7 @@
 
 use super::hazard::LostEpsilon;
 use super::range::{End, Interval};
+use super::recipe::{Ingredient, Step};
 use super::tensor::Tensor;
 use crate::syntax::CompareOp;
 use std::rc::Rc;
@@ -12,6 +13,8 @@ pub enum Relation {
     Compared { subject: Rc<Tensor>, op: CompareOp, number: f64 },
     /// A mask that depends on what a model makes, in a way that is not followed.
     Judged,
+    /// The same, of one tensor alone.
+    JudgedBy(Rc<Tensor>),
     /// Two tensors were subtracted, which may be equal.
     Difference,
     /// The largest numbers of another tensor.
@@ -71,6 +74,11 @@ impl Relation {
                 compared(&range, *op, *number, holds)
             }
             Some(Relation::Compared { subject, .. }) if !subject.learned => Some(range),
+            Some(Relation::Compared { subject, .. } | Relation::JudgedBy(subject))
+                if is_apart(subject, of) =>
+            {
+                Some(range)
+            }
             None => Some(range),
             _ if !of.learned => Some(range),
             _ => None,
@@ -97,6 +105,24 @@ fn alone(tensor: &Rc<Tensor>) -> Rc<Tensor> {
 /// The same numbers, by where they were made: a copy that was moved or detached keeps them.
 fn is_same(a: &Rc<Tensor>, b: &Rc<Tensor>) -> bool {
     Rc::ptr_eq(a, b) || (a.made.is_some() && a.made == b.made && a.created == b.created && a.range == b.range)
+}
+
+/// Whether a tensor is given, not computed, and another is not computed of it: labels beside predictions.
+fn is_apart(given: &Rc<Tensor>, other: &Rc<Tensor>) -> bool {
+    given.recipe.is_none() && given.made.is_some() && !is_made_of(other, given)
+}
+
+fn is_made_of(tensor: &Rc<Tensor>, given: &Rc<Tensor>) -> bool {
+    let of_operand = |operand: &Ingredient| match operand {
+        Ingredient::Tensor(operand) => is_made_of(operand, given),
+        Ingredient::Number(_) => false,
+    };
+    Rc::ptr_eq(tensor, given)
+        || tensor.made == given.made
+        || tensor.recipe.as_ref().is_some_and(|recipe| match &recipe.step {
+            Step::Same(same) => is_made_of(same, given),
+            Step::Apply(_, operands) => operands.iter().any(of_operand),
+        })
 }
 
 impl Tensor {

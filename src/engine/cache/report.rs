@@ -15,6 +15,7 @@ struct Stored {
     unfollowed: Vec<TrainingStep>,
     followed: Vec<Place>,
     rehearsed: Vec<FunctionKey>,
+    supposed: Vec<FunctionKey>,
     out_of_fuel: bool,
 }
 
@@ -37,7 +38,8 @@ struct StoredFinding {
 pub(crate) fn to_bytes(report: &FileReport, reads: &[FileId]) -> Option<Vec<u8>> {
     let local = |file: FileId| reads.iter().position(|read| *read == file).map(|at| FileId(at as u32));
     let key = |(file, function): FunctionKey| Some((local(file)?, function));
-    let FileReport { findings, training_steps, unfollowed, followed, rehearsed, out_of_fuel } = report;
+    let FileReport { findings, training_steps, unfollowed, followed, rehearsed, supposed, out_of_fuel } =
+        report;
     let placed = |place: &Place| Some(Place { file: local(place.file)?, ..*place });
     let step = |step: &TrainingStep| Some(TrainingStep { place: placed(&step.place)?, ..step.clone() });
     let mut stored = Vec::with_capacity(findings.len());
@@ -53,10 +55,12 @@ pub(crate) fn to_bytes(report: &FileReport, reads: &[FileId]) -> Option<Vec<u8>>
         stored.push((StoredFinding::from(finding), seeded));
     }
     let rehearsed = rehearsed.iter().copied().map(key).collect::<Option<_>>()?;
+    let supposed = supposed.iter().copied().map(key).collect::<Option<_>>()?;
     let unfollowed = unfollowed.iter().map(step).collect::<Option<_>>()?;
     let followed = followed.iter().map(placed).collect::<Option<_>>()?;
     let (training_steps, out_of_fuel) = (*training_steps, *out_of_fuel);
-    let stored = Stored { findings: stored, training_steps, unfollowed, followed, rehearsed, out_of_fuel };
+    let stored =
+        Stored { findings: stored, training_steps, unfollowed, followed, rehearsed, supposed, out_of_fuel };
     postcard::to_stdvec(&stored).ok()
 }
 
@@ -78,12 +82,13 @@ pub(crate) fn from_bytes(bytes: &[u8], reads: &[FileId]) -> Option<FileReport> {
         findings.push((finding, seeded));
     }
     let rehearsed = stored.rehearsed.into_iter().map(key).collect::<Option<_>>()?;
+    let supposed = stored.supposed.into_iter().map(key).collect::<Option<_>>()?;
     let placed = |place: Place| Some(Place { file: file(place.file)?, ..place });
     let step = |step: TrainingStep| Some(TrainingStep { place: placed(step.place)?, ..step });
     let unfollowed = stored.unfollowed.into_iter().map(step).collect::<Option<_>>()?;
     let followed = stored.followed.into_iter().map(placed).collect::<Option<_>>()?;
     let Stored { training_steps, out_of_fuel, .. } = stored;
-    Some(FileReport { findings, training_steps, unfollowed, followed, rehearsed, out_of_fuel })
+    Some(FileReport { findings, training_steps, unfollowed, followed, rehearsed, supposed, out_of_fuel })
 }
 
 impl From<Diagnostic> for StoredFinding {
@@ -165,6 +170,7 @@ mod tests {
             unfollowed: vec![TrainingStep { place: place(ids[1], 4), unknown: "why".to_owned() }],
             followed: vec![place(ids[0], 6)],
             rehearsed: vec![(FileId(ids[0]), 7)],
+            supposed: Vec::new(),
             out_of_fuel: true,
         };
         let bytes = to_bytes(&report([8, 5]), &[FileId(8), FileId(5)]).unwrap();

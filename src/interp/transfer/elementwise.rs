@@ -184,12 +184,19 @@ pub(crate) fn choose(interp: &mut Interp, call: &Invocation) -> Value {
     let branches = of_all(interp, call.place, &[x.clone(), y.clone()]);
     let shape = broadcast_all([condition.shape.as_ref(), branches.shape.as_ref()].into_iter());
     let device = device_of_all(&[&condition, &branches]);
-    let hazards = left_out(&condition, &branches, call.place);
+    let hazards = union_hazards(&in_both(&x, &y), &left_out(&condition, &branches, call.place));
     let mut chosen = Tensor { shape, device, hazards, ..branches };
     if is_number(&x) && is_number(&y) {
         chosen.is_array = condition.is_array;
     }
     Value::tensor(chosen)
+}
+
+/// What threatens both branches of a choice is there whichever is chosen.
+fn in_both(x: &Value, y: &Value) -> Option<Rc<[Hazard]>> {
+    let (x, y) = (x.as_tensor()?, y.as_tensor()?);
+    let others = y.hazards.as_ref()?;
+    retain_hazards(&x.hazards, |hazard| others.contains(hazard))
 }
 
 /// What threatens the branches of a choice is usually what is not chosen: their values are left out, their
@@ -233,9 +240,14 @@ pub(crate) fn compare(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// The truth of something about each number.
 pub(crate) fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
-    let made = values.iter().any(|value| value.as_tensor().is_some_and(|tensor| tensor.learned));
+    let mut learned = values.iter().filter_map(Value::as_tensor).filter(|tensor| tensor.learned);
+    let relation = match (learned.next(), learned.next()) {
+        (None, _) => None,
+        (Some(only), None) => Some(Relation::JudgedBy(only.clone())),
+        _ => Some(Relation::Judged),
+    };
     Tensor {
-        relation: made.then(|| Rc::new(Relation::Judged)),
+        relation: relation.map(Rc::new),
         dtype: Some(DType::Bool),
         graph: Graph::None,
         range: Some(Interval::closed(0.0, 1.0)),

@@ -4,6 +4,7 @@ use super::build::*;
 use super::elementwise::{mask, of_all};
 use super::layers::product_of;
 use crate::apis::Mark;
+use crate::interp::offered::note_trial;
 use crate::interp::{Interp, TensorCompare};
 use crate::report::Place;
 use crate::report::replay::Function;
@@ -36,6 +37,7 @@ pub fn binary(
         let (a, b) = (tensor_of(interp, left), tensor_of(interp, right));
         return Some(Value::tensor(product_of(interp, place, &a, &b)));
     }
+    note_trial(interp, op, left, right);
     let values = [left.clone(), right.clone()];
     let mut result = of_all(interp, place, &values);
     if op == BinaryOp::Div && result.dtype.is_some_and(|dtype| !dtype.is_float()) {
@@ -234,7 +236,7 @@ fn is_judged(operand: &Value) -> bool {
     let relation = operand.as_tensor().and_then(|tensor| tensor.relation.as_deref());
     match relation {
         Some(Relation::Compared { subject, .. }) => subject.learned,
-        Some(Relation::Judged) => true,
+        Some(Relation::Judged | Relation::JudgedBy(_)) => true,
         _ => false,
     }
 }
