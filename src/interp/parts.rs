@@ -91,6 +91,23 @@ impl<'p> Interp<'p> {
         inner.iter().for_each(|part| self.within(part.id, found));
     }
 
+    /// The parts of a graph that are there on every way, with those inside them.
+    pub(crate) fn sure_parts(&self, graph: &Graph) -> Vec<u32> {
+        let Graph::Live(nodes) = graph else { return Vec::new() };
+        let mut found: Vec<u32> = nodes.parts.iter().filter(|part| part.sure).map(|part| part.id).collect();
+        let mut at = 0;
+        while let Some(id) = found.get(at).copied() {
+            let inner = self.out.parts[id as usize].inner.clone();
+            for part in inner.iter().filter(|part| part.sure) {
+                if !found.contains(&part.id) {
+                    found.push(part.id);
+                }
+            }
+            at += 1;
+        }
+        found
+    }
+
     /// Whether a backward has walked some of a part on every way to this point.
     fn is_walked(&self, id: u32) -> bool {
         let inner = &self.out.parts[id as usize].inner;

@@ -33,6 +33,10 @@ const SEARCHED: &[(&str, &str)] = &[
     ("frozen-in-optimizer", "layer not training"),
     ("full-dataset-batch", "CUDA out of memory"),
     ("graph-broken-in-forward", "param.grad is None"),
+    (
+        "inplace-between-backwards",
+        "one of the variables needed for gradient computation has been modified by an inplace operation",
+    ),
     ("invalid-syntax", "SyntaxError"),
     ("keras-logits-mismatch", "from_logits=True"),
     ("large-allocation-in-loop", "CUDA out of memory"),

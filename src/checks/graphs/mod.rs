@@ -6,6 +6,7 @@ mod detachment;
 mod dropped;
 mod dropped_result;
 mod graph_broken_in_forward;
+mod inplace_between_backwards;
 mod leaf_modified_in_place;
 mod needless_retain_graph;
 mod non_scalar_backward;
@@ -23,6 +24,7 @@ pub(super) static CONCERN: Concern = Concern {
         &detached_loss::RULE,
         &dropped_result::RULE,
         &graph_broken_in_forward::RULE,
+        &inplace_between_backwards::RULE,
         &leaf_modified_in_place::RULE,
         &needless_retain_graph::RULE,
         &non_scalar_backward::RULE,
@@ -32,6 +34,7 @@ pub(super) static CONCERN: Concern = Concern {
     checkers: &[
         &checkpoint_without_reentrant_choice::CHECKER,
         &dropped::CHECKER,
+        &inplace_between_backwards::CHECKER,
         &leaf_modified_in_place::CHECKER,
         &retention::CHECKER,
     ],

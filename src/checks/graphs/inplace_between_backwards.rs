@@ -1,0 +1,122 @@
+//! A backward through layers whose weights an optimizer has changed since they were called.
+
+use crate::apis::Verb;
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::interp::{BackwardCall, Checker, Declared, Interp};
+use crate::report::{Confidence, Place, Severity};
+use crate::trace::GraphPart;
+use crate::values::{FlowState, ObjSet};
+use std::rc::Rc;
+
+pub(super) static RULE: Rule = Rule {
+    id: "inplace-between-backwards",
+    summary: "an optimizer changes weights that a later backward pass still needs",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("inplace-between-backwards"),
+    check,
+};
+
+pub(super) static CHECKER: Checker =
+    Checker { on_effect: Some(stepped), on_backward: Some(walked), ..Checker::SILENT };
+
+/// A gradient with respect to a layer's input needs its weights. The first layer's input may need none: of two at
+/// least one has another before it.
+const LAYERS: usize = 2;
+
+/// So many calls of layers are looked through at a step, the latest.
+const LATEST: usize = 1024;
+
+/// What steps have changed on every way to this point.
+#[derive(Clone, Default)]
+struct Weights {
+    /// Layers that have gradients.
+    graded: ObjSet,
+    /// Calls of layers whose weights were changed since, by the number of the part, and where.
+    changed: Rc<Vec<(u32, Place)>>,
+}
+
+impl FlowState for Weights {
+    fn join(&self, other: &Weights) -> Weights {
+        let both = |entry: &&(u32, Place)| other.changed.iter().any(|(id, _)| *id == entry.0);
+        let graded = self.graded.iter().filter(|layer| other.graded.contains(*layer)).collect();
+        Weights { graded, changed: Rc::new(self.changed.iter().filter(both).copied().collect()) }
+    }
+}
+
+/// A backward pass is about to raise.
+struct Outdated {
+    step: Place,
+    forward: Place,
+}
+
+fn stepped(cx: &mut Interp<'_>, declared: &Declared<'_>) {
+    let optimizer = declared.arg(0).as_obj().filter(|_| declared.verb() == Verb::Step);
+    let Some(owned) = optimizer.and_then(|object| {
+        let object = cx.heap.get(object);
+        let state =
+            object.optimizer().filter(|state| !state.managed && object.confidence == Confidence::High);
+        state.map(|state| state.owns.clone())
+    }) else {
+        return;
+    };
+    let Some(weights) = cx.heap.state::<Weights>().cloned() else { return };
+    let stepped = with_layers(cx, &owned);
+    let changes = |part: &GraphPart| {
+        part.layer.is_some_and(|layer| stepped.contains(layer) && weights.graded.contains(layer))
+    };
+    let first = cx.out.parts.len().saturating_sub(LATEST);
+    let latest = cx.out.parts.iter().enumerate().skip(first);
+    let place = declared.call.place;
+    let changed: Vec<(u32, Place)> =
+        latest.filter(|(_, part)| changes(part)).map(|(id, _)| (id as u32, place)).collect();
+    cx.heap.update(|weights: &mut Weights| {
+        let older =
+            weights.changed.iter().filter(|(id, _)| !changed.iter().any(|(new, _)| new == id)).copied();
+        weights.changed =
+            Rc::new(older.filter(|(id, _)| *id as usize >= first).chain(changed.clone()).collect());
+    });
+}
+
+fn walked(cx: &mut Interp<'_>, backward: &BackwardCall<'_>) {
+    let weights = cx.heap.state::<Weights>().cloned().unwrap_or_default();
+    let parts = if weights.changed.is_empty() { Vec::new() } else { cx.sure_parts(&backward.loss.graph) };
+    let since = cx.loop_since();
+    let is_of_this_pass = |id: &u32| cx.out.parts[*id as usize].epoch >= since && !is_freed(cx, *id);
+    let outdated: Vec<(u32, Place)> =
+        weights.changed.iter().filter(|(id, _)| parts.contains(id) && is_of_this_pass(id)).copied().collect();
+    if let Some((id, step)) = outdated.first().filter(|_| outdated.len() >= LAYERS) {
+        let forward = cx.out.parts[*id as usize].place;
+        cx.observe(backward.call.place, Outdated { step: *step, forward }, backward.loss.confidence);
+    }
+    let leaves = with_layers(cx, backward.leaves);
+    cx.heap.update(|weights: &mut Weights| weights.graded = weights.graded.union(&leaves));
+}
+
+/// Modules and all layers below them.
+fn with_layers(cx: &Interp<'_>, modules: &ObjSet) -> ObjSet {
+    modules.iter().fold(modules.clone(), |all, module| all.union(&cx.descendants(module)))
+}
+
+/// Whether an earlier backward has walked it and let it go: that is another error.
+fn is_freed(cx: &Interp<'_>, id: u32) -> bool {
+    let walks = &cx.out.parts[id as usize].walks;
+    let earlier = walks.split_last().map_or(&[][..], |(_, earlier)| earlier);
+    earlier.iter().any(|walk| cx.out.backward_passes[*walk as usize].retains == Some(false))
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, seen) in script.observed_once::<Outdated>() {
+        let message = "`backward()` needs weights that `step()` has modified since the forward pass";
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .because(seen.forward, "the forward pass saves its weights for the backward pass here")
+            .because(seen.step, "the optimizer modifies them in place here")
+            .note("PyTorch raises `one of the variables needed for gradient computation has been modified by an inplace operation`")
+            .help("call every `backward()` before the first `step()`, or run the forward pass again after it");
+        out.push(finding, at);
+    }
+}
