@@ -163,7 +163,8 @@ impl<'p> Interp<'p> {
         self.event(place, Effect::Paced { every, given }, Confidence::High);
     }
 
-    fn pace_of(&mut self, test: ExprId) -> Option<ExprId> {
+    /// What a counter, or its phase, is compared with in a test.
+    pub(crate) fn pace_of(&mut self, test: ExprId) -> Option<ExprId> {
         let tree = self.tree(self.file());
         match &tree.expr(test).kind {
             ExprKind::Compare { first, rest } => {

@@ -9,6 +9,7 @@ mod graph_broken_in_forward;
 mod leaf_modified_in_place;
 mod needless_retain_graph;
 mod non_scalar_backward;
+mod resets;
 mod retained_graph;
 mod retention;
 mod undetached_hidden_state;
@@ -33,6 +34,7 @@ pub(super) static CONCERN: Concern = Concern {
         &checkpoint_without_reentrant_choice::CHECKER,
         &dropped::CHECKER,
         &leaf_modified_in_place::CHECKER,
+        &resets::CHECKER,
         &retention::CHECKER,
     ],
 };

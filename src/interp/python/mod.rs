@@ -22,6 +22,7 @@ mod strings;
 mod tests;
 mod tools;
 
+pub(super) use containers::clear;
 pub use containers::{contains, index, is_bounded, store};
 pub use dicts::{key_of, lookup};
 pub use flags::click_defaults;
