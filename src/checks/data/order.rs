@@ -2,7 +2,9 @@
 //! loader leaves a share of them to each process. Knows datasets by what the tables say of them.
 
 use crate::apis::{Order, Role, Transfer};
-use crate::interp::{ApiResult, Base, Checker, Interp, Invocation, LoaderCall, is_part_of_dataset};
+use crate::interp::{
+    ApiResult, Base, Checker, Interp, Invocation, LoaderCall, collect_tensors, is_part_of_dataset,
+};
 use crate::report::{FileId, Place, Span};
 use crate::syntax::ExprKind;
 use crate::values::*;
@@ -96,7 +98,8 @@ fn streamed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     let Some(stream) = result.value.as_obj() else { return };
     match transfer {
         Transfer::DatasetSlices => {
-            let in_order = held_arrays(cx, &result.call.nth(0)).is_some();
+            let arrays = result.call.nth(0);
+            let in_order = held_arrays(cx, &arrays).is_some() && !is_one_sample(&arrays);
             if in_order && !orders_itself(cx, &Value::Unknown) {
                 cx.heap.note(stream, HELD, Value::Bool(Some(true)));
             }
@@ -110,6 +113,13 @@ fn streamed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
         Transfer::DatasetShuffled => cx.heap.note(stream, HELD, Value::Bool(Some(false))),
         _ => {}
     }
+}
+
+/// There is nothing to shuffle.
+fn is_one_sample(arrays: &Value) -> bool {
+    let mut all = Vec::new();
+    collect_tensors(arrays, &mut all);
+    all.iter().any(|array| array.shape.as_ref().and_then(|shape| shape.first()) == Some(&Int::Known(1)))
 }
 
 /// Whether the script, or the file of the dataset, shuffles samples before any loader does.
