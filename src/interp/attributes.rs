@@ -342,6 +342,9 @@ impl<'p> Interp<'p> {
                 self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
                 self.note_replaced(*object, name, &value, place);
+                if name == "weight" || name == "bias" {
+                    self.given_other_weights(*object, &value);
+                }
                 self.on_attribute_write(&AttributeWrite { receiver, name, value: &value, place });
                 self.heap.get_mut(*object).set_attr(name, value);
             }

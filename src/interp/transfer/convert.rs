@@ -66,7 +66,7 @@ pub(crate) fn cast(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// The device that a tensor type such as `torch.cuda.FloatTensor` stands for; `None` for a mere dtype.
-fn tensor_type_device(wanted: &Value) -> Option<Device> {
+pub(crate) fn tensor_type_device(wanted: &Value) -> Option<Device> {
     let name = match wanted.bare() {
         Value::Unknown => return Some(Device::Unknown),
         Value::Api(name) => name.as_str(),

@@ -20,6 +20,7 @@ mod tables;
 mod windows;
 
 pub use build::{device_named, device_of, dtype_of, ints_of};
+pub(super) use convert::tensor_type_device;
 pub use index::{Misplaced, index, misplaced_index, slice_len};
 pub use layers::{activation, activation_name, softmax_axis_size};
 pub use ops::{binary, compare, invert, negate};
