@@ -56,7 +56,8 @@ pub(crate) fn cast(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     // `x.type()` is the name of its type.
     let Some(wanted) = given(call, Slot::Dtype) else { return Value::Unknown };
-    let cast = with_dtype(&tensor, dtype_of(&wanted));
+    let dtype = if tensor.is_array { array_dtype_of(&wanted) } else { dtype_of(&wanted) };
+    let cast = with_dtype(&tensor, dtype);
     let moved = tensor_type_device(&wanted);
     if moved.is_none() && is_same(&tensor, &cast) {
         return Value::Tensor(tensor);

@@ -3,6 +3,7 @@
 
 pub mod build;
 pub mod dims;
+mod draws;
 
 mod batched;
 mod convert;
@@ -76,6 +77,7 @@ functions! {
     Cast => convert::cast,
     Cat => shape::cat,
     Children => |interp, call| interp.children(call, false),
+    Chosen => draws::chosen,
     Chunk => shape::chunk,
     ClosureResult => unknown,
     Compare => elementwise::compare,
@@ -104,8 +106,8 @@ functions! {
     Detach => convert::detach,
     Device => convert::device,
     DictOf => |interp, call| interp.unknown_dict(call),
-    DistRsample => factory::redrawn,
-    DistSample => factory::drawn,
+    DistRsample => draws::redrawn,
+    DistSample => draws::drawn,
     DrawnSamples => tables::drawn_samples,
     Dtype => convert::dtype,
     Either => |interp, call| interp.either_result(call),
@@ -165,6 +167,7 @@ functions! {
     NamedParameters => |interp, call| interp.named_parameters(call),
     Ndim => convert::ndim,
     NewFactory => factory::new_factory,
+    NewTensor => factory::new_tensor,
     None => |_, _| Value::None,
     Numel => convert::numel,
     Numpy => convert::numpy,
@@ -181,7 +184,7 @@ functions! {
     Place => convert::place,
     Pool => windows::pool,
     PoolKeras => windows::pool_keras,
-    Randint => factory::randint,
+    Randint => draws::randint,
     Range => |interp, call| interp.by_the_language("range", call),
     Record => |interp, call| interp.recorded_arguments(call),
     Recurrent => layers::recurrent,
