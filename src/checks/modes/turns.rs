@@ -3,6 +3,7 @@
 
 use crate::facts::Script;
 use crate::facts::timeline::with_submodules;
+use crate::interp::COPIED;
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, replay};
 use crate::trace::{Effect, EntryPoint, Event, LoopId, Node, Protocol, Way, walk};
@@ -37,10 +38,13 @@ fn is_stepped(script: &Script, model: ObjId) -> bool {
 fn steppers(script: &Script, model: ObjId) -> ObjSet {
     let heap = &script.rehearsal.heap;
     let parts = with_submodules(heap, &ObjSet::one(model));
+    let is_copied = heap.noted(model, COPIED).is_some();
     let has = |optimizer: &ObjId| {
         heap.get(*optimizer).optimizer().is_none_or(|state| {
             let shared = |part: ObjId| parts.contains(part);
-            state.others || state.owns.is_empty() || with_submodules(heap, &state.owns).iter().any(shared)
+            let is_older = is_copied && optimizer.0 < model.0;
+            let may = !is_older && (state.others || state.owns.is_empty());
+            may || with_submodules(heap, &state.owns).iter().any(shared)
         })
     };
     script.stepping_optimizers().iter().filter(has).collect()
