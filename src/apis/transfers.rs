@@ -170,7 +170,7 @@ vocabulary! {
     Numpy "numpy" (X) "a numpy array, no graph";
     OnGpu "on-gpu" ([Word])
         "as `bool`, of a question for the device that decides what a script computes where";
-    OneHot "one-hot" (X NumClasses) "a dimension more";
+    OneHot "one-hot" (X NumClasses [Word]) "a dimension more; int64 unless a dtype is quoted";
     OpaqueModule "opaque-module" ([Class Head])
         "a module whose layers are unknown, that learns; its last one, if that is set, is `head`, and it is in training mode";
     OptionalReduce "optional-reduce" (X Dim [Keepdim])
