@@ -6,7 +6,7 @@ use crate::interp::{
     ApiResult, Base, Checker, Interp, Invocation, LoaderCall, collect_tensors, is_part_of_dataset,
 };
 use crate::report::{FileId, Place, Span};
-use crate::syntax::ExprKind;
+use crate::syntax::{ExprId, ExprKind, StmtKind, Tree};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -196,7 +196,7 @@ fn holds(cx: &mut Interp<'_>, dataset: &Value, place: Place, depth: usize) -> Op
         None if cx.role_of(cx.heap.get(object).class) != Some(Role::Dataset) => None,
         None if lineage.iter().any(|base| matches!(base, Base::Project(_))) => {
             match cx.find_attr(object, Ustr::from("__getitem__")) {
-                Some(Value::Function(reads)) if is_told_which(cx, &reads) => Some(Holds::AsStored),
+                Some(Value::Function(reads)) if is_told_which(cx, object, &reads) => Some(Holds::AsStored),
                 _ => None,
             }
         }
@@ -204,14 +204,38 @@ fn holds(cx: &mut Interp<'_>, dataset: &Value, place: Place, depth: usize) -> Op
     }
 }
 
-/// Whether a dataset looks at the index that it is asked for; else it draws its samples itself.
-fn is_told_which(cx: &Interp<'_>, reads: &Closure) -> bool {
+/// Whether a dataset looks at the index that it is asked for; else it draws its samples itself. What stands in an
+/// arm that this dataset does not take, says nothing of it.
+fn is_told_which(cx: &Interp<'_>, dataset: ObjId, reads: &Closure) -> bool {
     let tree = &cx.module(reads.file).tree;
     let function = tree.function(reads.function);
     let Some(index) = function.params.last() else { return false };
+    let mut left_out: Vec<Span> = Vec::new();
+    for stmt in tree.stmts.iter().filter(|stmt| function.span.contains(stmt.span)) {
+        let StmtKind::If { arms, otherwise } = &stmt.kind else { continue };
+        let taken = arms.iter().position(|(test, _)| holds_for(cx, dataset, tree, *test));
+        if let Some(taken) = taken {
+            let later = arms[taken + 1..].iter().flat_map(|(_, body)| body.iter()).chain(otherwise);
+            left_out.extend(later.map(|stmt| tree.stmt(*stmt).span));
+        }
+    }
     tree.exprs.iter().any(|expr| {
-        function.span.contains(expr.span) && matches!(expr.kind, ExprKind::Name(name) if name == index.name)
+        function.span.contains(expr.span)
+            && matches!(expr.kind, ExprKind::Name(name) if name == index.name)
+            && !left_out.iter().any(|span| span.contains(expr.span))
     })
+}
+
+/// Whether a test of the dataset's own flags surely holds: `self.is_train`, `self.is_train or …`.
+fn holds_for(cx: &Interp<'_>, dataset: ObjId, tree: &Tree, test: ExprId) -> bool {
+    match &tree.expr(test).kind {
+        ExprKind::Attribute { name, .. } => {
+            let flag = cx.heap.attr(dataset, *name).filter(|flag| !matches!(flag, Value::Given(_)));
+            flag.is_some_and(|flag| flag.as_bool() == Some(true))
+        }
+        ExprKind::Bool { and: false, items } => items.iter().any(|item| holds_for(cx, dataset, tree, *item)),
+        _ => false,
+    }
 }
 
 /// Arrays side by side: where one of them was drawn at random, their order says nothing.
