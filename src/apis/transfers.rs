@@ -36,7 +36,7 @@ vocabulary! {
     ApplyFunction "apply-function" (Cls Args Context)
         "the forward of a class, with a context object of that class";
     Arange "arange" (Start Stop Step [Dtype Device RequiresGrad]) [places] "one dimension, counted";
-    Argmax "argmax" (X Dim [Keepdim]) "int64, no graph";
+    Argmax "argmax" (X Dim [Keepdim Word]) "no graph; int64 unless a dtype is quoted";
     ArrayFactory "array-factory" (Size [Dtype]) [allocates] "a new numpy array; float64 without a dtype";
     ArrayOf "array-of" (X [Dtype]) "a numpy array of Python numbers, arrays or a tensor";
     ArrayRange "array-range" (Start Stop Step [Dtype]) "one dimension, counted";
@@ -54,6 +54,7 @@ vocabulary! {
     Cast "cast" (X Dtype) [keeps_layout reforms converts] "the same numbers in another dtype";
     Cat "cat" (Tensors Dim) [meets combines] "joined along a dimension";
     Children "children" (Receiver) "the submodules";
+    Chosen "chosen" (X Size) "a numpy array of numbers that x holds, or of integers below it";
     Chunk "chunk" (X N Dim) "a tuple of n parts";
     ClosureResult "closure-result" (Closure) "what the closure gives, else None";
     Compare "compare" (X [Y]) [meets elementwise] "a bool tensor, broadcast, no graph";
@@ -136,7 +137,8 @@ vocabulary! {
     LinearWeight "linear-weight" (X Weight) [meets] "last dimension becomes the first of weight";
     ListOf "list-of" (X) "a list of the elements";
     Loader "loader" (Dataset BatchSize) "batches of a dataset";
-    Loss "loss" (X Y Reduction) "a scalar unless reduction is 'none'";
+    Loss "loss" (X Y Reduction [Word])
+        "a scalar unless reduction is 'none'; then one number for each of the 'rows' of x, or for each of its 'sequences', time first";
     Managed "managed" (Args) "the same values, a tuple when several, now in an engine's care";
     ManagedDevice "managed-device" (X) "the same value, on the device of an engine";
     ManagedDeviceName "managed-device-name" () "the device that an engine has chosen";
@@ -161,12 +163,14 @@ vocabulary! {
     Ndim "ndim" (X) [asks] "how many dimensions";
     NewFactory "new-factory" (X Size [Dtype Device RequiresGrad]) [places allocates]
         "a new tensor of this size, else with dtype and device of x";
+    NewTensor "new-tensor" (X Data [Dtype Device RequiresGrad]) [places]
+        "a new tensor of these numbers, else with dtype and device of x";
     None "none" () "None";
     Numel "numel" (X) [asks] "how many numbers, a Python int";
     Numpy "numpy" (X) "a numpy array, no graph";
     OnGpu "on-gpu" ([Word])
         "as `bool`, of a question for the device that decides what a script computes where";
-    OneHot "one-hot" (X NumClasses) "a dimension more";
+    OneHot "one-hot" (X NumClasses [Word]) "a dimension more; int64 unless a dtype is quoted";
     OpaqueModule "opaque-module" ([Class Head])
         "a module whose layers are unknown, that learns; its last one, if that is set, is `head`, and it is in training mode";
     OptionalReduce "optional-reduce" (X Dim [Keepdim])

@@ -58,6 +58,10 @@ impl MissingName {
     }
 }
 
+/// Keywords that the parser of arguments of a framework took, in NumPy's names and its own, before any release
+/// wrote them down: `numpy_compatibility_arg_names` in `python_arg_parser.cpp`.
+const PARSED: (&str, [&str; 8]) = ("torch.", ["a", "axis", "input", "keepdims", "other", "x", "x1", "x2"]);
+
 /// What the project may run with.
 #[derive(Debug)]
 pub enum Asked {
@@ -90,7 +94,7 @@ impl Script<'_> {
         let said = mentions(&module.tree, &module.names);
         for mention in &said {
             let Some((package, _)) = index::of(&mention.path) else { continue };
-            if mention.guarded || self.is_own(package) {
+            if mention.guarded || self.is_own(package) || self.has_own(&mention.path) {
                 continue;
             }
             let before = found.len();
@@ -162,6 +166,12 @@ impl Script<'_> {
     /// A package of the project itself has the name of a framework.
     pub(super) fn is_own(&self, package: &str) -> bool {
         self.project.resolve(self.file, 0, Some(Ustr::from(package))) != Target::Outside
+    }
+
+    /// The same where a bare folder has the name: it counts where the file that is asked for lies in it.
+    fn has_own(&self, path: &str) -> bool {
+        let end = path.match_indices('.').nth(1).map_or(path.len(), |(at, _)| at);
+        path[..end].contains('.') && self.is_own(&path[..end])
     }
 
     /// Stands for what the project asks for of a package, and where.
@@ -263,6 +273,10 @@ impl Script<'_> {
                 (None, _) => Some(never(&index.releases, unsure)),
             };
             let Some(why) = why else { continue };
+            let was_taken = PARSED.1.contains(&name.as_str()) && known.path.starts_with(PARSED.0);
+            if was_taken && matches!(why, Why::Later { .. }) {
+                continue;
+            }
             let near = match listed {
                 None => {
                     near(name, keywords.listed.iter().map(|(keyword, _)| (*keyword).to_owned()).collect())

@@ -4,8 +4,10 @@
 use super::{
     Call, Interp,
     branch::{Arm, Boxed},
+    call_path::Hop,
     stmt::Flow,
 };
+use crate::apis::Role;
 use crate::syntax::*;
 use crate::trace::When;
 use crate::values::*;
@@ -81,15 +83,30 @@ impl<'p> Interp<'p> {
         let callees = if fitting.is_empty() { callees.iter().collect() } else { fitting };
         let mut values: Vec<Option<Value>> = vec![None; callees.len()];
         let mut closures: Vec<Boxed<'_, 'p>> = Vec::new();
-        for (callee, value) in callees.iter().zip(&mut values) {
+        for (index, (callee, value)) in callees.iter().zip(&mut values).enumerate() {
             closures.push(Box::new(move |interp| {
+                let path = interp.path;
+                // Each makes a module of its own, with the layers of its class.
+                if interp.makes_module(callee) {
+                    interp.enter_path(Hop::Nth(call.place, index as u32));
+                }
                 *value = Some(interp.call_value(callee, call));
+                interp.path = path;
                 Flow::Next
             }));
         }
         self.each_on_its_way(closures);
         let values = values.into_iter().flatten().collect();
         self.heap.any_of(&Items::exact(values)).unwrap_or_default()
+    }
+
+    fn makes_module(&self, callee: &Value) -> bool {
+        let class = match callee {
+            Value::Obj(class) => ClassRef::Project(*class),
+            Value::Api(class) => ClassRef::Api(*class),
+            _ => return false,
+        };
+        self.role_of(class) == Some(Role::Module)
     }
 
     fn can_be_called(&mut self, callee: &Value, call: &Call) -> bool {

@@ -103,8 +103,8 @@ impl<'p> Interp<'p> {
                     receiver = Value::Params(Rc::new(params));
                 }
                 let place = self.expr_place(target);
-                if *name == "data" && receiver.is_unknown() {
-                    self.given_other_data(*base);
+                if *name == "data" {
+                    self.given_other_data(*base, &receiver, &value);
                 }
                 self.note_hidden_part(&receiver, *base, &value, place);
                 match self.asked(&receiver, *name, &value) {

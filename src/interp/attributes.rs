@@ -1,7 +1,9 @@
 //! Attributes: of objects through their classes, of parameters, of the frameworks' classes, through `super()`;
 //! bound methods; and writing and deleting them.
 
-use super::{AttributeWrite, Call, Interp, class::Base, modules::FORWARDS, python, roles::is_guessed};
+use super::{
+    AttributeWrite, Call, Interp, class::Base, modules::FORWARDS, python, roles::is_guessed, transfer,
+};
 use crate::names::Subject;
 use crate::report::{Confidence, Place};
 use crate::trace::Sight;
@@ -149,7 +151,8 @@ impl<'p> Interp<'p> {
             None if python::constant(self, &canonical).is_some() => {
                 python::constant(self, &canonical).unwrap_or_default()
             }
-            None => match DType::named(&canonical) {
+            // `np.int` is as wide as Python's own, and `torch.int` is not.
+            None => match DType::named(&canonical).and_then(|_| transfer::dtype_of(&Value::Api(canonical))) {
                 Some(dtype) if self.apis.is_framework(package) => Value::DType(dtype),
                 _ => Value::Api(canonical),
             },
@@ -342,6 +345,9 @@ impl<'p> Interp<'p> {
                 self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
                 self.note_replaced(*object, name, &value, place);
+                if name == "weight" || name == "bias" {
+                    self.given_other_weights(*object, &value);
+                }
                 self.on_attribute_write(&AttributeWrite { receiver, name, value: &value, place });
                 self.heap.get_mut(*object).set_attr(name, value);
             }

@@ -25,18 +25,31 @@ struct OpenArm<'p> {
     by_device: bool,
 }
 
-/// How often the script asked for the device so far.
+/// How often the script asked for the device so far, and whether one of the questions led here whose answer need
+/// not be the GPU.
 #[derive(Default)]
-struct DeviceQuestions(u32);
+struct DeviceQuestions {
+    asked: u32,
+    off_gpu: bool,
+}
 
 impl<'p> Interp<'p> {
     pub(crate) fn asked_for_device(&mut self) {
-        self.remember(|asked: &mut DeviceQuestions| asked.0 += 1);
+        self.remember(|questions: &mut DeviceQuestions| questions.asked += 1);
         self.on_device_query(());
     }
 
     fn device_questions(&mut self) -> u32 {
-        self.remember(|asked: &mut DeviceQuestions| asked.0)
+        self.remember(|questions: &mut DeviceQuestions| questions.asked)
+    }
+
+    /// Whether this runs in an arm that is not for the GPU alone, of a question for the device.
+    pub(crate) fn is_off_gpu(&mut self) -> bool {
+        self.remember(|questions: &mut DeviceQuestions| questions.off_gpu)
+    }
+
+    fn go_off_gpu(&mut self, off: bool) -> bool {
+        self.remember(|questions: &mut DeviceQuestions| std::mem::replace(&mut questions.off_gpu, off))
     }
 
     pub(super) fn if_statement(&mut self, arms: &'p [(ExprId, Block)], otherwise: &'p [StmtId]) -> Flow {
@@ -113,12 +126,14 @@ impl<'p> Interp<'p> {
     fn arm(&mut self, arm: OpenArm<'p>) -> Flow {
         self.on_arm(arm.test);
         let default = self.default_device;
+        let before = arm.by_device.then(|| self.go_off_gpu(true));
         if arm.by_device {
             self.default_device = Device::Unknown;
         }
         let flow = self.block(arm.body);
-        if arm.by_device {
+        if let Some(before) = before {
             self.default_device = default;
+            self.go_off_gpu(before);
         }
         let exit = match flow {
             Flow::Next => None,
@@ -163,7 +178,8 @@ impl<'p> Interp<'p> {
         self.event(place, Effect::Paced { every, given }, Confidence::High);
     }
 
-    fn pace_of(&mut self, test: ExprId) -> Option<ExprId> {
+    /// What a counter, or its phase, is compared with in a test.
+    pub(crate) fn pace_of(&mut self, test: ExprId) -> Option<ExprId> {
         let tree = self.tree(self.file());
         match &tree.expr(test).kind {
             ExprKind::Compare { first, rest } => {

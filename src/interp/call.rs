@@ -244,7 +244,7 @@ impl<'p> Interp<'p> {
         self.mode_of_unknown(name, call.place);
         self.on_unknown_method(&UnknownMethod { name, place: call.place });
         // An environment that steps is told an action.
-        let acts = call.values().any(|value| !matches!(value, Value::Function(_) | Value::Bound(_)));
+        let acts = call.values().any(|value| self.may_be_action(value));
         if !acts && self.apis.method_does(Role::Optimizer, name, Verb::Step) {
             self.event(call.place, Effect::UnseenStep, Confidence::High);
         }

@@ -111,6 +111,13 @@ impl<'p> Interp<'p> {
         &self.contexts
     }
 
+    /// An error is expected, or one of several models runs, which the script may choose by what it gives them.
+    pub(crate) fn is_provided_for(&self) -> bool {
+        let doubtful =
+            |context: &ContextKind| matches!(context, ContextKind::Failing | ContextKind::OneOfSeveral);
+        self.contexts().iter().any(doubtful)
+    }
+
     /// The autocast in force here, if there may be one.
     pub fn autocast(&self) -> Option<Autocast> {
         let innermost = self.contexts.iter().rev().find_map(|context| match context {

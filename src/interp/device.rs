@@ -94,6 +94,10 @@ impl<'p> Interp<'p> {
         args.extend((2..4).map(|index| call.nth(index)).filter(|value| !value.is_unknown()));
         args.extend(call.more.iter().map(|(_, passed)| passed.value.clone()));
         for arg in args {
+            // `torch.cuda.FloatTensor` is both.
+            if !arg.is_unknown() {
+                device = transfer::tensor_type_device(&arg).or(device);
+            }
             match transfer::dtype_of(&arg) {
                 Some(found) => dtype = Some(found),
                 None if matches!(arg.bare(), Value::None | Value::Bool(_)) => {}
@@ -150,14 +154,54 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// `layer.weight.data = other.weight.data`: the parameter is where the other is from here on.
-    pub(super) fn given_other_data(&mut self, parameter: ExprId) {
-        let ExprKind::Attribute { base, .. } = self.tree(self.file()).expr(parameter).kind else { return };
-        let holder = self.quietly(|interp| interp.eval(base));
-        self.for_each_part(&holder, |module| {
-            module.device = Device::Unknown;
-            module.refilled = true;
-        });
+    /// `layer.weight.data = other.weight.data`: what holds the data is where they are from here on, and of their dtype.
+    pub(super) fn given_other_data(&mut self, holder: ExprId, before: &Value, data: &Value) {
+        if let (Value::Tensor(before), Value::Tensor(data)) = (before, data) {
+            return self.holds_other_data(holder, before, data);
+        }
+        let ExprKind::Attribute { base, .. } = self.tree(self.file()).expr(holder).kind else { return };
+        let layer = self.quietly(|interp| interp.eval(base));
+        if before.is_unknown() {
+            self.for_each_part(&layer, |module| {
+                module.device = Device::Unknown;
+                module.refilled = true;
+            });
+        }
+        if let Some(layer) = layer.as_obj() {
+            self.given_other_weights(layer, data);
+        }
+    }
+
+    /// The weights of a layer are of the dtype of what took their place.
+    pub(super) fn given_other_weights(&mut self, layer: ObjId, data: &Value) {
+        let dtype = data.as_tensor().and_then(|tensor| tensor.dtype);
+        if let Some(module) = self.heap.get(layer).module()
+            && module.weights != Learned::Nothing
+            && module.dtype != dtype
+            && let State::Module(module) = &mut self.heap.get_mut(layer).state
+        {
+            module.dtype = None;
+        }
+    }
+
+    /// `x.data = x.data.cuda()`: the tensor itself is moved, and whoever has it has it there.
+    fn holds_other_data(&mut self, holder: ExprId, before: &Tensor, data: &Tensor) {
+        if before.device == data.device && before.dtype == data.dtype && before.shape == data.shape {
+            return;
+        }
+        if !matches!(self.tree(self.file()).expr(holder).kind, ExprKind::Name(_) | ExprKind::Attribute { .. })
+        {
+            return;
+        }
+        let held = Tensor {
+            shape: data.shape.clone(),
+            last: data.last.clone(),
+            dtype: data.dtype,
+            device: data.device,
+            device_origin: data.device_origin,
+            ..before.clone()
+        };
+        self.assign(holder, Value::tensor(held));
     }
 
     fn place_tensors(&mut self, object: ObjId, to: impl Fn(Device) -> Device) {

@@ -72,6 +72,8 @@ events! {
     on_update(&Update<'_>);
     /// A value is about to be put into a list or dict, under no key of its own.
     on_container_write(&ContainerWrite<'_>);
+    /// A list was emptied in place.
+    on_cleared(ObjId);
     /// A backward goes through a graph of which nothing is known.
     on_unknown_backward(());
     /// An iterator is gone through that has nothing left.

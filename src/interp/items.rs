@@ -338,8 +338,10 @@ impl<'p> Interp<'p> {
         let Some(object) = container.as_obj() else { return };
         if let State::List(items) = self.heap.get(object).state.clone() {
             let whole = matches!(index, Value::Slice(slice) if matches!((&slice.0, &slice.1), (Value::None, Value::None)));
-            let rest = if whole { Items::exact(Vec::new()) } else { Items::any(items.any.clone()) };
-            self.heap.get_mut(object).state = State::List(rest);
+            if whole {
+                return python::clear(self, object);
+            }
+            self.heap.get_mut(object).state = State::List(Items::any(items.any));
         }
     }
 

@@ -83,7 +83,7 @@ pub use invocation::{Call, Invocation, Passed};
 pub(crate) use modules::mark_graph;
 pub(crate) use offered::Offered;
 pub(crate) use parameters::is_parameter;
-pub(crate) use python::is_bounded;
+pub(crate) use python::{COPIED, is_bounded};
 pub use run::rehearse;
 pub(crate) use streams::is_part_of_dataset;
 

@@ -142,11 +142,16 @@ impl<'p> Interp<'p> {
                 Some(Weights::Sum(terms)) => {
                     let mut sum = Some(0i64);
                     for term in terms {
-                        let product = term.iter().try_fold(1i64, |all, factor| {
-                            let factor = call.value_of(factor);
-                            let flag = || factor.as_bool().map(i64::from);
-                            all.checked_mul(factor.as_known_int().or_else(flag)?)
-                        });
+                        let factors = || {
+                            term.iter().map(|factor| {
+                                let factor = call.value_of(factor);
+                                factor.as_known_int().or_else(|| factor.as_bool().map(i64::from))
+                            })
+                        };
+                        // What is switched off has none, whatever its size.
+                        let is_off = factors().any(|factor| factor == Some(0));
+                        let product = factors().try_fold(1i64, |all, factor| all.checked_mul(factor?));
+                        let product = if is_off { Some(0) } else { product };
                         sum = sum.zip(product).and_then(|(a, b)| a.checked_add(b));
                     }
                     return Learned::Own(sum);

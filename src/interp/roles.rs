@@ -7,7 +7,7 @@ use crate::names::{Act, LoopIndex, Origin, Relations, Subject, subject_of};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, FnId, Tree};
 use crate::trace::{Assumption, FnKey};
-use crate::values::Value;
+use crate::values::{State, Value};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -67,6 +67,17 @@ impl Interp<'_> {
         let losses = self.losses(file);
         let solver = Solver { interp: self, file, subject, losses: &losses };
         solver.optimizer().or_else(|| solver.scheduler()).or_else(|| solver.called())
+    }
+
+    /// Whether an environment may be told this: a closure, a model or an optimizer is no action.
+    pub(super) fn may_be_action(&self, value: &Value) -> bool {
+        match value {
+            Value::Function(_) | Value::Bound(_) => false,
+            Value::Obj(object) => {
+                !matches!(self.heap.get(*object).state, State::Module(_) | State::Optimizer(_))
+            }
+            _ => true,
+        }
     }
 
     /// Puts down what is taken for granted, once.

@@ -158,9 +158,15 @@ fn is_automagic(line: &[u8]) -> bool {
     let rest = &line[name.len()..];
     let argument = rest.trim_ascii_start();
     let operators: [&[u8]; 7] = [b"and", b"else", b"if", b"in", b"is", b"not", b"or"];
-    matches!(rest.first(), Some(b' ' | b'\t'))
-        && matches!(argument.first(), Some(byte) if byte.is_ascii_alphanumeric() || b"_.~".contains(byte))
-        && !operators.contains(&word(argument))
+    let is_path = match argument {
+        // `ls *.pt`, `ls */`, `cd /content`: no operator stands like that in front of its operand.
+        [b'*', b'.', name, ..] => name.is_ascii_alphabetic(),
+        [b'*', b'/' | b'\r' | b'\n', ..] | [b'*'] => true,
+        [b'/', name, ..] => name.is_ascii_alphabetic(),
+        [first, ..] => first.is_ascii_alphanumeric() || b"_.~".contains(first),
+        [] => false,
+    };
+    matches!(rest.first(), Some(b' ' | b'\t')) && is_path && !operators.contains(&word(argument))
 }
 
 fn word(bytes: &[u8]) -> &[u8] {
@@ -203,6 +209,7 @@ mod tests {
             "\n\n\n         # help\n\n\n\nx"
         );
         assert_eq!(blanked("pip install torch==2.0\ncd ..\nload_ext autoreload\nx"), "\n\n\nx");
+        assert_eq!(blanked("ls *.pt\nmv *.pt ../old\ncd /content\nls */\nrm *\nx"), "\n\n\n\n\nx");
     }
 
     #[test]
@@ -215,6 +222,7 @@ mod tests {
             "x = 1  # really?\n",
             "s = 'what?'\n",
             "ls = 1\npip = ls\ncd in ls\nrun(x)\nrm.x\n",
+            "ls * 2\nls *x\nls *.5\nls / 2\nls ** 2\n",
             "x == y\nd = {'a': 1,\n!= 3}\n",
         ] {
             assert_eq!(blanked(cell), cell.trim_end(), "{cell}");

@@ -213,7 +213,7 @@ impl Heap {
                 dtype: if a.dtype == b.dtype { a.dtype } else { None },
                 frozen: if a.frozen == b.frozen { a.frozen } else { None },
                 apart: a.joined_apart(b),
-                weights: if a.weights == b.weights { a.weights } else { Learned::Opaque },
+                weights: a.weights.join(b.weights),
                 managed: a.managed || b.managed,
                 engine: if a.engine == b.engine { a.engine } else { None },
                 scatters: a.scatters || b.scatters,

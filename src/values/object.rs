@@ -240,6 +240,17 @@ pub enum Learned {
     Opaque,
 }
 
+impl Learned {
+    /// Of what is one or the other: two layers that are seen have weights of their own, and nobody knows how many.
+    pub fn join(self, other: Learned) -> Learned {
+        match (self, other) {
+            (one, other) if one == other => one,
+            (Learned::Own(_), Learned::Own(_)) => Learned::Own(None),
+            _ => Learned::Opaque,
+        }
+    }
+}
+
 impl Default for ModuleState {
     fn default() -> ModuleState {
         ModuleState {

@@ -2,9 +2,11 @@
 //! loader leaves a share of them to each process. Knows datasets by what the tables say of them.
 
 use crate::apis::{Order, Role, Transfer};
-use crate::interp::{ApiResult, Base, Checker, Interp, Invocation, LoaderCall, is_part_of_dataset};
+use crate::interp::{
+    ApiResult, Base, Checker, Interp, Invocation, LoaderCall, collect_tensors, is_part_of_dataset,
+};
 use crate::report::{FileId, Place, Span};
-use crate::syntax::ExprKind;
+use crate::syntax::{ExprId, ExprKind, StmtKind, Tree};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -96,7 +98,8 @@ fn streamed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     let Some(stream) = result.value.as_obj() else { return };
     match transfer {
         Transfer::DatasetSlices => {
-            let in_order = held_arrays(cx, &result.call.nth(0)).is_some();
+            let arrays = result.call.nth(0);
+            let in_order = held_arrays(cx, &arrays).is_some() && !is_one_sample(&arrays);
             if in_order && !orders_itself(cx, &Value::Unknown) {
                 cx.heap.note(stream, HELD, Value::Bool(Some(true)));
             }
@@ -110,6 +113,13 @@ fn streamed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
         Transfer::DatasetShuffled => cx.heap.note(stream, HELD, Value::Bool(Some(false))),
         _ => {}
     }
+}
+
+/// There is nothing to shuffle.
+fn is_one_sample(arrays: &Value) -> bool {
+    let mut all = Vec::new();
+    collect_tensors(arrays, &mut all);
+    all.iter().any(|array| array.shape.as_ref().and_then(|shape| shape.first()) == Some(&Int::Known(1)))
 }
 
 /// Whether the script, or the file of the dataset, shuffles samples before any loader does.
@@ -186,7 +196,7 @@ fn holds(cx: &mut Interp<'_>, dataset: &Value, place: Place, depth: usize) -> Op
         None if cx.role_of(cx.heap.get(object).class) != Some(Role::Dataset) => None,
         None if lineage.iter().any(|base| matches!(base, Base::Project(_))) => {
             match cx.find_attr(object, Ustr::from("__getitem__")) {
-                Some(Value::Function(reads)) if is_told_which(cx, &reads) => Some(Holds::AsStored),
+                Some(Value::Function(reads)) if is_told_which(cx, object, &reads) => Some(Holds::AsStored),
                 _ => None,
             }
         }
@@ -194,14 +204,38 @@ fn holds(cx: &mut Interp<'_>, dataset: &Value, place: Place, depth: usize) -> Op
     }
 }
 
-/// Whether a dataset looks at the index that it is asked for; else it draws its samples itself.
-fn is_told_which(cx: &Interp<'_>, reads: &Closure) -> bool {
+/// Whether a dataset looks at the index that it is asked for; else it draws its samples itself. What stands in an
+/// arm that this dataset does not take, says nothing of it.
+fn is_told_which(cx: &Interp<'_>, dataset: ObjId, reads: &Closure) -> bool {
     let tree = &cx.module(reads.file).tree;
     let function = tree.function(reads.function);
     let Some(index) = function.params.last() else { return false };
+    let mut left_out: Vec<Span> = Vec::new();
+    for stmt in tree.stmts.iter().filter(|stmt| function.span.contains(stmt.span)) {
+        let StmtKind::If { arms, otherwise } = &stmt.kind else { continue };
+        let taken = arms.iter().position(|(test, _)| holds_for(cx, dataset, tree, *test));
+        if let Some(taken) = taken {
+            let later = arms[taken + 1..].iter().flat_map(|(_, body)| body.iter()).chain(otherwise);
+            left_out.extend(later.map(|stmt| tree.stmt(*stmt).span));
+        }
+    }
     tree.exprs.iter().any(|expr| {
-        function.span.contains(expr.span) && matches!(expr.kind, ExprKind::Name(name) if name == index.name)
+        function.span.contains(expr.span)
+            && matches!(expr.kind, ExprKind::Name(name) if name == index.name)
+            && !left_out.iter().any(|span| span.contains(expr.span))
     })
+}
+
+/// Whether a test of the dataset's own flags surely holds: `self.is_train`, `self.is_train or …`.
+fn holds_for(cx: &Interp<'_>, dataset: ObjId, tree: &Tree, test: ExprId) -> bool {
+    match &tree.expr(test).kind {
+        ExprKind::Attribute { name, .. } => {
+            let flag = cx.heap.attr(dataset, *name).filter(|flag| !matches!(flag, Value::Given(_)));
+            flag.is_some_and(|flag| flag.as_bool() == Some(true))
+        }
+        ExprKind::Bool { and: false, items } => items.iter().any(|item| holds_for(cx, dataset, tree, *item)),
+        _ => false,
+    }
 }
 
 /// Arrays side by side: where one of them was drawn at random, their order says nothing.

@@ -128,6 +128,10 @@ fn meet(cx: &mut Interp<'_>, operation: &Operation<'_>) {
     {
         return;
     }
+    let copies = |tensor: &Tensor| tensor.what.is_some_and(|what| cx.apis.is_copying(what));
+    if copies(a) || copies(b) {
+        return;
+    }
     let scalar = |tensor: &Tensor| tensor.device == Device::Cpu && tensor.rank().is_none_or(|rank| rank == 0);
     if note_stranded(cx, &[a.clone(), b.clone()], place) {
         return;
@@ -168,7 +172,7 @@ fn meet_whole(cx: &mut Interp<'_>, a: &Tensor, b: &Tensor, place: Place, names: 
 
 /// The operands of a framework's operation that needs them on one device.
 fn meet_operands(cx: &mut Interp<'_>, call: &Invocation<'_>) {
-    if !call.gives.is_some_and(|gives| gives.verb.meets()) {
+    if !call.gives.is_some_and(|gives| gives.verb.meets()) || cx.apis.is_copying(call.api.name) {
         return;
     }
     let mut operands = call.tensors();

@@ -66,6 +66,10 @@ fn strand(cx: &mut Interp<'_>, stray: &Tensor, sure: Confidence, place: Place) -
         return false;
     };
     let device = cx.device_of_module(outer);
+    // `if x.is_cuda: … else: …` has another tensor for the GPU, and what it does here is for the CPU.
+    if cx.is_off_gpu() {
+        return true;
+    }
     // What it is in another pass of a loop may be what a test asks for.
     if device == Device::Cpu || (joined && !cx.in_each_iteration()) {
         return false;

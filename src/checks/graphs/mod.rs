@@ -10,6 +10,7 @@ mod inplace_between_backwards;
 mod leaf_modified_in_place;
 mod needless_retain_graph;
 mod non_scalar_backward;
+mod resets;
 mod retained_graph;
 mod retention;
 mod undetached_hidden_state;
@@ -36,6 +37,7 @@ pub(super) static CONCERN: Concern = Concern {
         &dropped::CHECKER,
         &inplace_between_backwards::CHECKER,
         &leaf_modified_in_place::CHECKER,
+        &resets::CHECKER,
         &retention::CHECKER,
     ],
 };

@@ -1,5 +1,6 @@
 //! A graph that is kept alive from iteration to iteration.
 
+use super::resets::Reset;
 use super::retention::{Carried, Carry};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::doubted_in_tests;
@@ -96,7 +97,14 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
         if nodes.leaves.is_empty() {
             continue;
         }
-        let outlived: Vec<LoopId> = at.loops[carried.outlives.min(at.loops.len())..]
+        let is_walked = nodes.leaves.iter().any(|leaf| script.rehearsal.walked.contains(leaf));
+        // Activations take room until the reset; what a backward leaves of a few iterations does not.
+        let outlives = if is_walked {
+            carried.outlives.max(reset_within(script, at, carried))
+        } else {
+            carried.outlives
+        };
+        let outlived: Vec<LoopId> = at.loops[outlives.min(at.loops.len())..]
             .iter()
             .copied()
             .filter(|id| !script.accumulates_in(*id))
@@ -107,7 +115,6 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
         {
             continue;
         }
-        let is_walked = nodes.leaves.iter().any(|leaf| script.rehearsal.walked.contains(leaf));
         // What was walked in its own iteration is of no more use to a caller.
         let spent = is_walked && at.loops.last().is_some_and(|own| script.trains_in(*own));
         if script.rehearsal.returned.contains(&carried.id) && !spent {
@@ -128,6 +135,12 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
         });
     }
     found
+}
+
+/// So many of the loops around hold a place where what is gathered starts anew.
+fn reset_within(script: &Script, at: &At, carried: &Carried) -> usize {
+    let resets = script.observed::<Reset>();
+    resets.map(|(place, reset)| reset.bounds(place, &carried.holders, at)).max().unwrap_or(0)
 }
 
 /// The time steps of a batch: they are counted, and what holds them is made for each batch.

@@ -1,5 +1,6 @@
 //! What keeps its graph over iterations: sums and containers that are older than the iteration.
 
+use super::resets::{Holder, holder_of};
 use crate::apis::{Api, Transfer};
 use crate::interp::{Assignment, Checker, ContainerWrite, Interp, Update, is_bounded, mark_graph};
 use crate::report::Place;
@@ -23,6 +24,8 @@ pub(super) struct Carried {
     /// The graph, as the core follows it.
     pub id: u32,
     pub into: Rc<str>,
+    /// What holds it, in all the ways in which it may start anew.
+    pub holders: Vec<Holder>,
     pub into_place: Option<Place>,
     pub by: Carry,
     /// The loops around it from this one on are outlived.
@@ -96,8 +99,10 @@ fn carried_sum(cx: &mut Interp<'_>, target: ExprId, before: &Value, result: &Val
         cx.out.consumed.insert(id);
     }
     let into = cx.written(target);
+    let holders = holder_of(cx, target).into_iter().collect();
     let (value, by) = (sum.clone(), Carry::Sum);
-    cx.observe(place, Carried { id, into, into_place: None, by, outlives, value, bare: true }, confidence);
+    let carried = Carried { id, into, holders, into_place: None, by, outlives, value, bare: true };
+    cx.observe(place, carried, confidence);
     mark_graph(result, id)
 }
 
@@ -177,11 +182,16 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     if is_read_elsewhere(cx, into) || is_anothers(cx, container, into) {
         cx.out.consumed.insert(id);
     }
+    let holders = holder_of(cx, into).into_iter().chain([Holder::Container(container)]).collect();
     let into = cx.written(into);
     let confidence = tensor.confidence;
     let bare = matches!(value.bare(), Value::Tensor(_));
     let (into_place, by) = (Some(site), Carry::Append);
-    cx.observe(place, Carried { id, into, into_place, by, outlives, value: tensor, bare }, confidence);
+    cx.observe(
+        place,
+        Carried { id, into, holders, into_place, by, outlives, value: tensor, bare },
+        confidence,
+    );
     Some(mark_within(cx, value, id, DEEPEST))
 }
 

@@ -6,7 +6,7 @@ use crate::apis::Mark;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
 use crate::interp::{ApiResult, Checker, Interp, StackedLayer, transfer};
-use crate::report::Severity;
+use crate::report::{Place, Severity};
 use crate::trace::At;
 use crate::values::Int;
 
@@ -27,6 +27,9 @@ pub(super) static CHECKER: Checker =
 /// A softmax of something learned ran over an axis of one.
 struct OneClassSoftmax;
 
+/// The same over an axis of more, or of nobody knows how many: attention to one key is no class.
+struct OtherSoftmax;
+
 /// A normalisation over a single class.
 struct LoneClass {
     at: At,
@@ -38,8 +41,12 @@ struct LoneClass {
 fn applied(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     let (call, Some(tensor)) = (result.call, result.value.as_tensor()) else { return };
     let fresh = matches!(tensor.mark, Some((Mark::Softmax | Mark::LogSoftmax, at)) if at == call.place);
-    if fresh && tensor.learned && transfer::softmax_axis_size(call, tensor) == Some(Int::Known(1)) {
-        cx.observe(call.place, OneClassSoftmax, tensor.confidence);
+    if !fresh || !tensor.learned {
+        return;
+    }
+    match transfer::softmax_axis_size(call, tensor) {
+        Some(Int::Known(1)) => cx.observe(call.place, OneClassSoftmax, tensor.confidence),
+        _ => cx.observe(call.place, OtherSoftmax, tensor.confidence),
     }
 }
 
@@ -72,8 +79,9 @@ fn check(script: &Script, out: &mut Findings) {
 fn lone_classes(script: &Script) -> Vec<LoneClass> {
     let mut found = Vec::new();
     let mut seen = Places::default();
+    let others: Vec<Place> = script.observed::<OtherSoftmax>().map(|(at, _)| at.place).collect();
     for (at, _) in script.observed::<OneClassSoftmax>() {
-        if seen.insert(at.place) {
+        if !others.contains(&at.place) && seen.insert(at.place) {
             found.push(LoneClass { at: at.clone(), in_loss: false, heads: Heads::lone_softmax() });
         }
     }

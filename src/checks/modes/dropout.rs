@@ -60,7 +60,9 @@ fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
 /// In a module's forward the mode has to decide.
 fn drops(cx: &mut Interp<'_>, probability: &Value, decided: bool, by: Ustr, place: Place) {
     let layer = cx.remember(|watch: &mut Watch| watch.layers.last().copied());
-    let never = probability.as_num() == Some(0.0) && probability.origin().is_none();
+    // What the user may set is perhaps not zero.
+    let is_given = probability.origin().is_some_and(|origin| origin.given);
+    let never = probability.as_num() == Some(0.0) && !is_given;
     let doubtful = layer.is_none() && matches!(probability.bare(), Value::None);
     if never || doubtful || (decided && layer.is_none()) {
         return;

@@ -3,6 +3,7 @@
 
 use crate::facts::Script;
 use crate::facts::timeline::with_submodules;
+use crate::interp::COPIED;
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, replay};
 use crate::trace::{Effect, EntryPoint, Event, LoopId, Node, Protocol, Way, walk};
@@ -30,15 +31,23 @@ pub(super) fn turns<'s, 'a>(script: &'s Script<'a>) -> Vec<(&'a EntryPoint, Turn
 /// Whether an optimizer that steps has anything of a model, or may: what only an attack goes back through is not
 /// trained.
 fn is_stepped(script: &Script, model: ObjId) -> bool {
+    script.steps_unseen() || !steppers(script, model).is_empty()
+}
+
+/// The optimizers that step and have anything of a model, or may.
+fn steppers(script: &Script, model: ObjId) -> ObjSet {
     let heap = &script.rehearsal.heap;
     let parts = with_submodules(heap, &ObjSet::one(model));
-    let has = |optimizer: ObjId| {
-        heap.get(optimizer).optimizer().is_none_or(|state| {
+    let is_copied = heap.noted(model, COPIED).is_some();
+    let has = |optimizer: &ObjId| {
+        heap.get(*optimizer).optimizer().is_none_or(|state| {
             let shared = |part: ObjId| parts.contains(part);
-            state.others || state.owns.is_empty() || with_submodules(heap, &state.owns).iter().any(shared)
+            let is_older = is_copied && optimizer.0 < model.0;
+            let may = !is_older && (state.others || state.owns.is_empty());
+            may || with_submodules(heap, &state.owns).iter().any(shared)
         })
     };
-    script.steps_unseen() || script.stepping_optimizers().iter().any(has)
+    script.stepping_optimizers().iter().filter(has).collect()
 }
 
 /// Whole models come before those that are parts of them, which run with them.
@@ -79,6 +88,8 @@ pub(super) struct Turn<'s, 'a> {
     /// The parts whose output depends on the mode.
     pub mode_dependent: ObjSet,
     pub parts: ObjSet,
+    /// What may apply its gradients.
+    steppers: ObjSet,
     pub trained: Vec<Trained>,
     /// The loops around what puts the model into training, and into evaluation.
     pub to_train: Vec<Vec<LoopId>>,
@@ -92,6 +103,16 @@ pub(super) struct Now {
     eval: Option<Place>,
     /// The forward whose graph is still to be walked.
     ran: Option<Ran>,
+    /// Those of which gradients are left that a step may apply.
+    walked: Vec<Walked>,
+}
+
+/// A forward whose graph a backward walked, and where.
+#[derive(Clone, PartialEq)]
+struct Walked {
+    ran: Ran,
+    loops: Vec<LoopId>,
+    calls: Vec<(Place, Ustr)>,
 }
 
 #[derive(Clone, PartialEq)]
@@ -102,7 +123,14 @@ pub(super) struct Ran {
     pub confidence: Confidence,
 }
 
-/// A forward whose graph a backward walked.
+impl Ran {
+    /// What ran on either way.
+    fn join(&self, other: &Ran) -> Ran {
+        Ran { modes: self.modes | other.modes, eval: self.eval.or(other.eval), ..self.clone() }
+    }
+}
+
+/// A forward whose gradients an optimizer applied.
 pub(super) struct Trained {
     pub ran: Ran,
     pub settled: bool,
@@ -155,6 +183,26 @@ impl Turn<'_, '_> {
                 && stands_for(heap.get(object))
     }
 
+    /// A step applies the gradients that are left.
+    fn apply(&mut self, state: &mut Now, way: &Way) {
+        let applied = std::mem::take(&mut state.walked).into_iter();
+        let settled = way.settled;
+        self.trained.extend(applied.map(|Walked { ran, loops, calls }| Trained {
+            ran,
+            settled,
+            loops,
+            calls,
+        }));
+    }
+
+    fn is_cleared_by(&self, targets: &ObjSet) -> bool {
+        targets.iter().any(|target| {
+            self.steppers.contains(target)
+                || self.parts.contains(target)
+                || self.inside(target).contains(self.model)
+        })
+    }
+
     /// Whether a backward reaches the model.
     fn reaches(&self, leaves: &ObjSet) -> bool {
         leaves.iter().any(|leaf| self.parts.contains(leaf) || self.inside(leaf).contains(self.model))
@@ -167,12 +215,17 @@ impl Protocol for Turn<'_, '_> {
 
     fn join(&self, a: &Now, b: &Now) -> Now {
         let ran = match (&a.ran, &b.ran) {
-            (Some(x), Some(y)) if x.place == y.place => {
-                Some(Ran { modes: x.modes | y.modes, eval: x.eval.or(y.eval), ..x.clone() })
-            }
+            (Some(x), Some(y)) if x.place == y.place => Some(x.join(y)),
             (one, other) => one.clone().or_else(|| other.clone()),
         };
-        Now { modes: a.modes | b.modes, eval: a.eval.or(b.eval), ran }
+        let mut walked = a.walked.clone();
+        for other in &b.walked {
+            match walked.iter_mut().find(|known| known.ran.place == other.ran.place) {
+                Some(known) => known.ran = known.ran.join(&other.ran),
+                None => walked.push(other.clone()),
+            }
+        }
+        Now { modes: a.modes | b.modes, eval: a.eval.or(b.eval), ran, walked }
     }
 
     /// The second iteration decides: what was before the loop says nothing about the way round.
@@ -185,7 +238,15 @@ impl Protocol for Turn<'_, '_> {
             Effect::Mode { module, mode } => self.set(state, *module, *mode, event, way),
             Effect::Touch { objects } if objects.iter().any(|object| self.parts.contains(object)) => {
                 state.modes |= OTHER;
+                self.apply(state, way);
             }
+            Effect::Step { optimizer, .. } if self.steppers.contains(*optimizer) => self.apply(state, way),
+            Effect::UnseenStep | Effect::NamedStep { .. } => self.apply(state, way),
+            Effect::Touch { objects } if objects.iter().any(|object| self.steppers.contains(object)) => {
+                self.apply(state, way);
+            }
+            // What an attack leaves behind is cleared before the next step.
+            Effect::Clear { targets, .. } if self.is_cleared_by(targets) => state.walked.clear(),
             Effect::Made { object } if self.is_made(*object) => state.modes = GIVEN,
             Effect::Forward { module, grad } if *module == self.model && *grad != Some(false) => {
                 let (place, confidence) = (event.place, event.confidence);
@@ -194,7 +255,8 @@ impl Protocol for Turn<'_, '_> {
             Effect::Backward { leaves, .. } if self.reaches(leaves) => {
                 if let Some(ran) = state.ran.take() {
                     let (loops, calls) = (way.loops.clone(), way.calls.clone());
-                    self.trained.push(Trained { ran, settled: way.settled, loops, calls });
+                    state.walked.retain(|known| known.ran.place != ran.place);
+                    state.walked.push(Walked { ran, loops, calls });
                 }
             }
             _ => {}
@@ -220,11 +282,12 @@ fn turn<'s, 'a>(script: &'s Script<'a>, entry: &EntryPoint, model: ObjId) -> Opt
         model,
         mode_dependent,
         parts,
+        steppers: steppers(script, model),
         trained: Vec::new(),
         to_train: Vec::new(),
         to_eval: Vec::new(),
     };
-    walk(&mut turn, &entry.nodes, Now { modes: GIVEN, eval: None, ran: None });
+    walk(&mut turn, &entry.nodes, Now { modes: GIVEN, eval: None, ran: None, walked: Vec::new() });
     Some(turn)
 }
 

@@ -11,7 +11,7 @@ use crate::interp::{
 };
 use crate::report::{Confidence, Place};
 use crate::syntax::{BinaryOp, ExprId};
-use crate::values::{ClassRef, ContextKind, Note, ObjId, Tensor, Value};
+use crate::values::{ClassRef, Note, ObjId, Tensor, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -217,7 +217,7 @@ fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: Broken, sure
     let sure = tensors.into_iter().flatten().fold(sure, |sure, tensor| sure.min(tensor.confidence));
     let began = cx.remember(|all: &mut Forwards| all.0.first().copied());
     let doubtful = began.is_some_and(|arms| cx.undecided_arms() > arms);
-    if sure < Confidence::High || is_provided_for(cx) || doubtful || resizes(cx) {
+    if sure < Confidence::High || cx.is_provided_for() || doubtful || resizes(cx) {
         return;
     }
     let Broken { fault, input, other, argument } = found;
@@ -238,13 +238,6 @@ fn resizes(cx: &Interp<'_>) -> bool {
 
 /// Methods that change the shape of a tensor in place.
 const RESIZING: [&str; 2] = ["resize_", "resize_as_"];
-
-/// An error is expected, or one of several models runs, which the script may choose by what it gives them.
-fn is_provided_for(cx: &Interp<'_>) -> bool {
-    let doubtful =
-        |context: &ContextKind| matches!(context, ContextKind::Failing | ContextKind::OneOfSeveral);
-    cx.contexts().iter().any(doubtful)
-}
 
 /// A layer of a stack is shown where it is put there.
 fn stacked(cx: &mut Interp<'_>, layer: &StackedLayer) {

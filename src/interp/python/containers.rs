@@ -200,8 +200,9 @@ fn remove(interp: &mut Interp, id: ObjId, value: &Value) {
 }
 
 /// Empties the list; in a loop it may have been filled by a later statement of the pass before.
-fn clear(interp: &mut Interp, id: ObjId) {
+pub(in crate::interp) fn clear(interp: &mut Interp, id: ObjId) {
     set_items(interp, id, Items::exact(Vec::new()));
+    interp.on_cleared(id);
 }
 
 fn turn(interp: &mut Interp, id: ObjId, reverse: bool) {

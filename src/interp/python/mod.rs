@@ -22,7 +22,9 @@ mod strings;
 mod tests;
 mod tools;
 
+pub(super) use containers::clear;
 pub use containers::{contains, index, is_bounded, store};
+pub(crate) use copying::COPIED;
 pub use dicts::{key_of, lookup};
 pub use flags::click_defaults;
 pub use hydra::hydra_config;

@@ -135,6 +135,10 @@ fn copy_with(interp: &mut Interp, id: ObjId, call: &Call) -> Value {
     let copy = interp.alloc(call.place, original.class, original.state);
     let object = interp.heap.get_mut(copy);
     (object.attrs, object.notes) = (original.attrs, original.notes);
+    if call.open {
+        // Any of the fields may be another one.
+        object.attrs.iter_mut().for_each(|(_, value)| *value = Value::Unknown);
+    }
     for (name, Passed { value, .. }) in &call.keywords {
         object.set_attr(*name, value.clone());
     }

@@ -152,6 +152,14 @@ pub fn known_ints(interp: &Interp, value: &Value) -> Option<Vec<i64>> {
     ints_of(interp, value)?.iter().map(Int::known).collect()
 }
 
+/// The same, as an array is told: NumPy's words for Python's own types are as wide as these.
+pub fn array_dtype_of(value: &Value) -> Option<DType> {
+    match value.as_str() {
+        Some("float") => Some(DType::Float64),
+        _ => dtype_of(value),
+    }
+}
+
 pub fn dtype_of(value: &Value) -> Option<DType> {
     match value.bare() {
         Value::DType(dtype) => Some(*dtype),

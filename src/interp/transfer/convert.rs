@@ -56,7 +56,8 @@ pub(crate) fn cast(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     // `x.type()` is the name of its type.
     let Some(wanted) = given(call, Slot::Dtype) else { return Value::Unknown };
-    let cast = with_dtype(&tensor, dtype_of(&wanted));
+    let dtype = if tensor.is_array { array_dtype_of(&wanted) } else { dtype_of(&wanted) };
+    let cast = with_dtype(&tensor, dtype);
     let moved = tensor_type_device(&wanted);
     if moved.is_none() && is_same(&tensor, &cast) {
         return Value::Tensor(tensor);
@@ -66,7 +67,7 @@ pub(crate) fn cast(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// The device that a tensor type such as `torch.cuda.FloatTensor` stands for; `None` for a mere dtype.
-fn tensor_type_device(wanted: &Value) -> Option<Device> {
+pub(crate) fn tensor_type_device(wanted: &Value) -> Option<Device> {
     let name = match wanted.bare() {
         Value::Unknown => return Some(Device::Unknown),
         Value::Api(name) => name.as_str(),

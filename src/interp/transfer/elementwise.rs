@@ -264,7 +264,12 @@ pub(crate) fn one_hot(interp: &mut Interp, call: &Invocation) -> Value {
     let count = if count.known() == Some(-1) { Int::Unknown } else { count };
     let shape = classes.shape.as_ref().map(|shape| shape.iter().cloned().chain([count]).collect());
     let range = Some(Interval::closed(0.0, 1.0));
-    Value::tensor(Tensor { shape, range, ..indices(interp, call.place, &classes, None) })
+    let places = indices(interp, call.place, &classes, None);
+    let dtype = match named(call, "dtype") {
+        Some(dtype) => dtype_of(&dtype),
+        None => quoted_dtype(call).or(places.dtype),
+    };
+    Value::tensor(Tensor { shape, range, dtype, ..places })
 }
 
 /// Python's `sum` of tensors or numbers.

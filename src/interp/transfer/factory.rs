@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// What a new tensor is held by.
 #[derive(Clone, Copy, PartialEq)]
-enum Holder {
+pub(super) enum Holder {
     Framework,
     NumPy,
 }
@@ -34,13 +34,19 @@ pub(crate) fn new_factory(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(made(interp, call, Some(&model), Holder::Framework).with_shape(shape))
 }
 
+/// `new-tensor x data dtype device requires_grad`
+pub(crate) fn new_tensor(interp: &mut Interp, call: &Invocation) -> Value {
+    let (model, data) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Data)));
+    Value::tensor(made(interp, call, Some(&model), Holder::Framework).with_shape(data.shape.clone()))
+}
+
 /// The shape that the operand for it says.
 fn given_shape(interp: &Interp, call: &Invocation) -> Option<Shape> {
     shape_of(interp, &given(call, Slot::Size)?)
 }
 
 /// The same of numbers that are drawn: where nothing says a shape, one is drawn for each number of the arguments.
-fn drawn_shape(interp: &Interp, call: &Invocation) -> Option<Shape> {
+pub(super) fn drawn_shape(interp: &Interp, call: &Invocation) -> Option<Shape> {
     if given(call, Slot::Size).is_some() {
         return given_shape(interp, call);
     }
@@ -49,34 +55,13 @@ fn drawn_shape(interp: &Interp, call: &Invocation) -> Option<Shape> {
     (draws && numbers && !call.open).then(|| Rc::from([]))
 }
 
-fn shape_of(interp: &Interp, size: &Value) -> Option<Shape> {
+pub(super) fn shape_of(interp: &Interp, size: &Value) -> Option<Shape> {
     let empty = matches!(sequence(interp, size), Some(Sequence::Exact(items)) if items.is_empty());
     if empty { Some(Rc::from([])) } else { ints_of(interp, size).map(Rc::from) }
 }
 
 pub(crate) fn array_unknown(interp: &mut Interp, call: &Invocation) -> Value {
     as_arrays(Value::tensor(some_tensor(interp, call.place)))
-}
-
-/// `randint low high size dtype device requires_grad`: with one bound, from zero to it.
-pub(crate) fn randint(interp: &mut Interp, call: &Invocation) -> Value {
-    let (low, mut high, mut size) =
-        (call.operand(Slot::Low), given(call, Slot::High), given(call, Slot::Size));
-    if size.is_none() && high.as_ref().is_some_and(|high| sequence(interp, high).is_some()) {
-        // `torch.randint(10, (2, 3))`
-        size = high.take();
-    }
-    let (low, high) = match high {
-        Some(high) => (interval_of(&low), interval_of(&high)),
-        None => (Some(Interval::point(0.0)), interval_of(&low)),
-    };
-    let range = low.zip(high).map(|(low, high)| low.join(&high.sub(&Interval::point(1.0))));
-    let shape = size.map_or(Some(Rc::from([])), |size| shape_of(interp, &size));
-    let chooses = call.api.params.iter().any(|param| param.name == "device");
-    let holder = if chooses { Holder::Framework } else { Holder::NumPy };
-    let made = made(interp, call, None, holder);
-    let dtype = named(call, "dtype").map_or(Some(DType::Int64), |_| made.dtype);
-    Value::tensor(Tensor { shape, dtype, range, source: Source::Data, ..made })
 }
 
 /// `legacy-tensor data dtype device`: by sizes, or from one sequence of numbers.
@@ -153,9 +138,10 @@ pub(crate) fn new_leaf(interp: &Interp, tensor: &Tensor, flag: Option<bool>) -> 
 }
 
 /// A new tensor, its dtype and device by the call's options, else as of a model, else by default.
-fn made(interp: &Interp, call: &Invocation, model: Option<&Tensor>, holder: Holder) -> Tensor {
+pub(super) fn made(interp: &Interp, call: &Invocation, model: Option<&Tensor>, holder: Holder) -> Tensor {
     let is_array = holder == Holder::NumPy;
     let dtype = match (named(call, "dtype"), model) {
+        (Some(dtype), _) if is_array => array_dtype_of(&dtype),
         (Some(dtype), _) => dtype_of(&dtype),
         (None, Some(model)) => model.dtype,
         (None, None) => quoted_dtype(call).or_else(|| default_dtype(call, is_array)),
@@ -382,24 +368,14 @@ fn copied(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
         };
     }
     if let Some(dtype) = named(call, "dtype") {
-        made = super::convert::with_dtype(&made, dtype_of(&dtype));
+        let dtype = if is_array { array_dtype_of(&dtype) } else { dtype_of(&dtype) };
+        made = super::convert::with_dtype(&made, dtype);
     }
     let model = data.as_tensor().filter(|tensor| !tensor.is_array).map(|tensor| tensor.device);
     (made.device, made.device_origin) = device_wanted(interp, call, model, holder);
     // Of what is not known it may be a number.
     made.device_origin = made.device_origin.filter(|_| made.rank().is_some());
     Value::tensor(made_to_learn(interp, call, made))
-}
-
-/// `dist-sample x shape`: drawn numbers, of a shape that the distribution decides.
-pub(crate) fn drawn(interp: &mut Interp, call: &Invocation) -> Value {
-    let sample = Tensor { source: Source::Data, ..some_tensor(interp, call.place) };
-    Value::tensor(Tensor { graph: Graph::None, ..sample })
-}
-
-/// `dist-rsample x shape`: drawn numbers with the graph of the distribution's parameters.
-pub(crate) fn redrawn(interp: &mut Interp, call: &Invocation) -> Value {
-    Value::tensor(Tensor { learned: true, ..some_tensor(interp, call.place) })
 }
 
 /// Python numbers only, no tensors or arrays.

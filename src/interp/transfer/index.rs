@@ -25,7 +25,11 @@ pub(crate) fn select(interp: &mut Interp, call: &Invocation) -> Value {
 pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, _place: Place) -> Tensor {
     let items = if tensor.is_array { columns(interp, tensor, index) } else { None };
     let items = items.or_else(|| self::items(interp, index));
-    let shape = items.as_ref().zip(tensor.shape.as_ref()).and_then(|(items, shape)| indexed(shape, items));
+    let shape = items
+        .as_ref()
+        .zip(tensor.shape.as_ref())
+        .filter(|(items, shape)| !chooses_of_nothing(shape, items))
+        .and_then(|(items, shape)| indexed(shape, items));
     let basic = items.is_some_and(|items| !items.iter().any(Item::is_advanced));
     let mark = tensor.mark.filter(|_| basic || picks_rows(tensor, index));
     let range = match index.as_tensor() {
@@ -39,6 +43,15 @@ pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, _place: Place)
         recipe: None,
         ..kept(interp, tensor).with_shape(shape.map(Rc::from))
     }
+}
+
+/// Positions along an axis without any: the tensor is a placeholder, and another stands there when this runs.
+fn chooses_of_nothing(shape: &[Int], items: &[Item]) -> bool {
+    let chosen = items
+        .iter()
+        .zip(shape)
+        .take_while(|(item, _)| matches!(item, Item::Array(_) | Item::Slice { .. } | Item::Int));
+    chosen.into_iter().any(|(item, size)| matches!(item, Item::Array(_)) && *size == Int::Known(0))
 }
 
 /// An index that the tensor surely does not have.

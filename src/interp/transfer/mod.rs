@@ -3,6 +3,7 @@
 
 pub mod build;
 pub mod dims;
+mod draws;
 
 mod batched;
 mod convert;
@@ -20,6 +21,7 @@ mod tables;
 mod windows;
 
 pub use build::{device_named, device_of, dtype_of, ints_of};
+pub(super) use convert::tensor_type_device;
 pub use index::{Misplaced, index, misplaced_index, slice_len};
 pub use layers::{activation, activation_name, softmax_axis_size};
 pub use ops::{binary, compare, invert, negate};
@@ -75,6 +77,7 @@ functions! {
     Cast => convert::cast,
     Cat => shape::cat,
     Children => |interp, call| interp.children(call, false),
+    Chosen => draws::chosen,
     Chunk => shape::chunk,
     ClosureResult => unknown,
     Compare => elementwise::compare,
@@ -103,8 +106,8 @@ functions! {
     Detach => convert::detach,
     Device => convert::device,
     DictOf => |interp, call| interp.unknown_dict(call),
-    DistRsample => factory::redrawn,
-    DistSample => factory::drawn,
+    DistRsample => draws::redrawn,
+    DistSample => draws::drawn,
     DrawnSamples => tables::drawn_samples,
     Dtype => convert::dtype,
     Either => |interp, call| interp.either_result(call),
@@ -164,6 +167,7 @@ functions! {
     NamedParameters => |interp, call| interp.named_parameters(call),
     Ndim => convert::ndim,
     NewFactory => factory::new_factory,
+    NewTensor => factory::new_tensor,
     None => |_, _| Value::None,
     Numel => convert::numel,
     Numpy => convert::numpy,
@@ -180,7 +184,7 @@ functions! {
     Place => convert::place,
     Pool => windows::pool,
     PoolKeras => windows::pool_keras,
-    Randint => factory::randint,
+    Randint => draws::randint,
     Range => |interp, call| interp.by_the_language("range", call),
     Record => |interp, call| interp.recorded_arguments(call),
     Recurrent => layers::recurrent,

@@ -140,25 +140,43 @@ pub(crate) fn argmax(interp: &mut Interp, call: &Invocation) -> Value {
         &axes(interp, call, Slot::Dim),
         flag(given(call, Slot::Keepdim)),
     );
-    Value::tensor(indices(interp, call.place, &tensor, shape))
+    let places = indices(interp, call.place, &tensor, shape);
+    Value::tensor(match quoted_dtype(call) {
+        // Of bytes, which were masks once, it is bytes.
+        Some(_) if tensor.dtype == Some(DType::UInt8) => super::convert::with_dtype(&places, tensor.dtype),
+        Some(dtype) => Tensor { source: Source::Mask, ..super::convert::with_dtype(&places, Some(dtype)) },
+        None => places,
+    })
 }
 
 pub(crate) fn loss(interp: &mut Interp, call: &Invocation) -> Value {
     let (input, target) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Y)));
-    let shape = match given(call, Slot::Reduction)
-        .as_ref()
-        .map(|reduction| reduction.as_str().map(str::to_lowercase))
-    {
-        Some(Some(reduction)) if reduction == "none" => {
-            loss_shape(&input, &target, call.api.loss.as_ref().map(|loss| &loss.expects))
+    let shape = match is_reduced(call) {
+        Some(true) => Some(Rc::from([])),
+        Some(false) if word(call, "rows") => {
+            reduced_shape(input.shape.as_deref(), &Axes::Some(vec![-1]), Some(false))
         }
-        Some(None) => None,
-        _ => Some(Rc::from([])),
+        Some(false) if word(call, "sequences") => {
+            let batch =
+                input.shape.as_ref().map(|shape| shape.iter().skip(1).rev().skip(1).cloned().collect());
+            batch.filter(|_| input.rank().is_some_and(|rank| rank >= 2))
+        }
+        Some(false) => loss_shape(&input, &target, call.api.loss.as_ref().map(|loss| &loss.expects)),
+        None => None,
     };
     // Of a class's index only the input's dtype remains.
     let dtype = input.dtype.filter(|dtype| dtype.is_float());
     let graph = graph_here(interp.grad, dtype, &input.graph.union(&target.graph));
     Value::tensor(Tensor { shape, dtype, graph, ..result(interp, call.place, &[&input, &target]) })
+}
+
+/// Whether a loss becomes one number; `reduce` is what old releases called it, and it is still heeded.
+fn is_reduced(call: &Invocation) -> Option<bool> {
+    if let Some(reduce) = named(call, "reduce") {
+        return reduce.as_bool();
+    }
+    let Some(reduction) = given(call, Slot::Reduction) else { return Some(true) };
+    reduction.as_str().map(|reduction| !reduction.eq_ignore_ascii_case("none"))
 }
 
 /// What a criterion gives that nobody sees into: a loss in the graph of all that it was given. Who gets a model or

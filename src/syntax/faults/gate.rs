@@ -61,10 +61,28 @@ fn is_late(args: &[Arg]) -> bool {
     named.is_some_and(|at| args[at..].iter().any(|arg| arg.kind == ArgKind::Positional))
 }
 
+/// `total = a *`, and a line that stands no further in: outside of brackets the operator has no operand.
+fn breaks_off(text: &str, left: Span, right: Span) -> bool {
+    let between = &text[left.end as usize..(right.start as usize).max(left.end as usize)];
+    let line = |at: u32| text[..at as usize].rfind('\n').map_or(0, |end| end + 1);
+    let indent = |at: u32| {
+        let line = &text[line(at)..];
+        line.len() - line.trim_start_matches([' ', '\t']).len()
+    };
+    between.contains('\n')
+        && !between.contains('\\')
+        && text[line(right.start)..right.start as usize].trim_start_matches([' ', '\t']).is_empty()
+        && indent(right.start) <= indent(left.start)
+}
+
 /// `print x`, and `async` where a name is expected.
 fn is_old(text: &str, tree: &Tree, kind: &ExprKind) -> bool {
     match kind {
         ExprKind::Name(name) => *name == "async",
+        ExprKind::Binary { left, right, .. } => {
+            let span = |operand: &ExprId| tree.exprs[operand.0 as usize].span;
+            breaks_off(text, span(left), span(right))
+        }
         ExprKind::Call { callee, args } => {
             let callee = &tree.exprs[callee.0 as usize];
             let may_be_statement =

@@ -1,0 +1,50 @@
+//! Numbers that are drawn at random: integers, items of an array, samples of a distribution.
+
+use super::build::*;
+use super::factory::{Holder, drawn_shape, made, shape_of};
+use crate::apis::Slot;
+use crate::interp::{Interp, Invocation};
+use crate::values::*;
+use std::rc::Rc;
+
+/// `chosen x size`: numbers drawn from an array, or integers below a number.
+pub(crate) fn chosen(interp: &mut Interp, call: &Invocation) -> Value {
+    let (of, shape) = (call.nth(0), drawn_shape(interp, call));
+    let dtype = match of.as_int() {
+        Some(_) => Some(DType::Int64),
+        None => tensor_of(interp, &of).dtype,
+    };
+    Value::tensor(Tensor { dtype, ..made(interp, call, None, Holder::NumPy).with_shape(shape) })
+}
+
+/// `randint low high size dtype device requires_grad`: with one bound, from zero to it.
+pub(crate) fn randint(interp: &mut Interp, call: &Invocation) -> Value {
+    let (low, mut high, mut size) =
+        (call.operand(Slot::Low), given(call, Slot::High), given(call, Slot::Size));
+    if size.is_none() && high.as_ref().is_some_and(|high| sequence(interp, high).is_some()) {
+        // `torch.randint(10, (2, 3))`
+        size = high.take();
+    }
+    let (low, high) = match high {
+        Some(high) => (interval_of(&low), interval_of(&high)),
+        None => (Some(Interval::point(0.0)), interval_of(&low)),
+    };
+    let range = low.zip(high).map(|(low, high)| low.join(&high.sub(&Interval::point(1.0))));
+    let shape = size.map_or(Some(Rc::from([])), |size| shape_of(interp, &size));
+    let chooses = call.api.params.iter().any(|param| param.name == "device");
+    let holder = if chooses { Holder::Framework } else { Holder::NumPy };
+    let made = made(interp, call, None, holder);
+    let dtype = named(call, "dtype").map_or(Some(DType::Int64), |_| made.dtype);
+    Value::tensor(Tensor { shape, dtype, range, source: Source::Data, ..made })
+}
+
+/// `dist-sample x shape`: drawn numbers, of a shape that the distribution decides.
+pub(crate) fn drawn(interp: &mut Interp, call: &Invocation) -> Value {
+    let sample = Tensor { source: Source::Data, ..some_tensor(interp, call.place) };
+    Value::tensor(Tensor { graph: Graph::None, ..sample })
+}
+
+/// `dist-rsample x shape`: drawn numbers with the graph of the distribution's parameters.
+pub(crate) fn redrawn(interp: &mut Interp, call: &Invocation) -> Value {
+    Value::tensor(Tensor { learned: true, ..some_tensor(interp, call.place) })
+}
