@@ -14,8 +14,8 @@ use super::pack::{Found, Pack, pack};
 use super::parse::parse;
 use super::shared::Shared;
 
-/// Stands in a trigger between a text and the one that must not be there.
-const WITHOUT: &str = " without ";
+/// Stands in a trigger between a text and the one that a file must hold less often.
+const MORE_OFTEN: &str = " more often than ";
 /// Bases are followed this far.
 const DEPTH: usize = 16;
 
@@ -308,13 +308,14 @@ impl Apis {
         let own = self.packs.iter().rev().skip(1).flat_map(|pack| {
             (0..pack.len()).filter_map(|index| pack.entry(index)?.name.as_str().rsplit('.').next())
         });
-        let alone = self.shared.trigger.iter().map(ustr::Ustr::as_str).filter(|text| !text.contains(WITHOUT));
+        let alone =
+            self.shared.trigger.iter().map(ustr::Ustr::as_str).filter(|text| !text.contains(MORE_OFTEN));
         alone.chain(own).collect()
     }
 
-    /// Pairs of a text that a file holds and one that it lacks, which make it worth rehearsing, too.
+    /// Pairs of a text and another: a file that holds more of the one is worth rehearsing, too.
     pub fn lacking(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.shared.trigger.iter().filter_map(|text| text.as_str().split_once(WITHOUT))
+        self.shared.trigger.iter().filter_map(|text| text.as_str().split_once(MORE_OFTEN))
     }
 
     /// Whether a decorator leaves its function as it is.

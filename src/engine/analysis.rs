@@ -15,6 +15,7 @@ pub use crate::source::SourceFile;
 use crate::source::{Kind, absolute};
 use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework, mentions_suppression};
 use aho_corasick::{AhoCorasick, Input};
+use memchr::memmem;
 use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -170,7 +171,8 @@ impl Gate {
     }
 
     fn tells(&self, text: &str) -> bool {
-        let lacks = |(present, absent): &(&str, &str)| text.contains(present) && !text.contains(absent);
+        let times = |part: &str| memmem::find_iter(text.as_bytes(), part).count();
+        let lacks = |(present, absent): &(&str, &str)| times(present) > times(absent);
         self.triggers.as_ref().is_none_or(|triggers| any_may_run(triggers, text))
             || self.lacking.iter().any(lacks)
             || text.contains(SUPPRESSING)

@@ -53,3 +53,21 @@ fn every_file_of_the_fixtures_says_what_its_project_says() {
         }
     }
 }
+
+#[test]
+fn a_long_file_of_models_is_read_where_one_lacks_what_the_others_have() {
+    let whole = "        super().__init__()\n";
+    let class = |name: &str, first: &str| {
+        let layers: String =
+            (0..60).map(|at| format!("        self.layer_{at} = nn.Linear(width, width)\n")).collect();
+        format!(
+            "\n\nclass {name}(nn.Module):\n    def __init__(self, width):\n{first}{layers}\n    def forward(self, x):\n        return self.layer_0(x)\n"
+        )
+    };
+    let text =
+        |first: &str| format!("from torch import nn\n{}{}", class("Right", whole), class("Other", first));
+    let project = Project::new().file("right.py", text(whole)).file("models.py", text(""));
+    let found = json(&project, &["."]);
+    let rules: Vec<_> = found["findings"].as_array().unwrap().iter().map(|one| &one["rule"]).collect();
+    assert_eq!(rules, ["missing-super-init"], "{found}");
+}
