@@ -30,7 +30,7 @@ pub(crate) fn merge(
     outcome.coverage = coverage(&reports, &wanted);
     let mut found = Vec::new();
     let used = offers::used(project, &reports);
-    for finding in distinct(reports, &used) {
+    for finding in distinct(reports, used) {
         let file = finding.place.file;
         let Some(at) = wanted.find(file) else { continue };
         let comments = comments.entry(file).or_insert_with(|| Comments::of(project, file));
@@ -113,8 +113,7 @@ fn coverage(reports: &[(FileId, FileReport)], wanted: &Wanted<'_>) -> Coverage {
 }
 
 /// The same rule at the same place with the same words is one finding, the best founded of them.
-fn distinct(reports: Vec<(FileId, FileReport)>, used: &FxHashSet<FunctionKey>) -> Vec<Diagnostic> {
-    let mut rehearsed = used.clone();
+fn distinct(reports: Vec<(FileId, FileReport)>, mut rehearsed: FxHashSet<FunctionKey>) -> Vec<Diagnostic> {
     rehearsed.extend(reports.iter().flat_map(|(_, report)| report.rehearsed.iter().copied()));
     let mut place_of: FxHashMap<(&'static str, Place, String), usize> = FxHashMap::default();
     let mut found: Vec<(Diagnostic, bool)> = Vec::new();
@@ -200,7 +199,7 @@ mod tests {
     fn the_same_finding_of_two_entries_is_one_and_the_best_founded() {
         let guess = report(vec![(finding(Confidence::Low, 0), Some((FileId(0), 1)))], vec![]);
         let fact = report(vec![(finding(Confidence::High, 0), None)], vec![]);
-        let found = distinct(vec![(FileId(0), guess), (FileId(1), fact)], &FxHashSet::default());
+        let found = distinct(vec![(FileId(0), guess), (FileId(1), fact)], FxHashSet::default());
         assert_eq!(found, [finding(Confidence::High, 0)]);
     }
 
@@ -209,7 +208,7 @@ mod tests {
         let key = (FileId(0), 7);
         let guess = report(vec![(finding(Confidence::Medium, 0), Some(key))], vec![]);
         let other = report(vec![(finding(Confidence::Medium, 5), None)], vec![key]);
-        let found = distinct(vec![(FileId(0), guess), (FileId(1), other)], &FxHashSet::default());
+        let found = distinct(vec![(FileId(0), guess), (FileId(1), other)], FxHashSet::default());
         assert_eq!(found, [finding(Confidence::Medium, 5)]);
     }
 }

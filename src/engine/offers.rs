@@ -3,6 +3,7 @@
 
 use crate::engine::analysis::{self, FileReport, FunctionKey, Project};
 use crate::report::{FileId, Span};
+use crate::source::words;
 use crate::syntax::FnId;
 use rustc_hash::FxHashSet;
 
@@ -35,15 +36,11 @@ fn offered(project: &Project, (file, function): FunctionKey) -> (String, Span) {
 
 /// Whether a text has a name in it outside of its definition, and does more with it than to hand it on.
 fn speaks_of(text: &str, name: &str, definition: Option<Span>) -> bool {
-    let is_part =
-        |letter: Option<char>| letter.is_some_and(|letter| letter == '_' || letter.is_alphanumeric());
-    text.match_indices(name).any(|(at, _)| {
-        let (before, after) = (&text[..at], &text[at + name.len()..]);
+    words(text, name).any(|at| {
+        let before = &text[..at];
         let line = before.rfind('\n').map_or(before, |end| &before[end + 1..]).trim_start();
         let is_handed_on = line.starts_with("from ") || line.starts_with("import ") || line.starts_with('#');
-        !is_part(before.chars().next_back())
-            && !is_part(after.chars().next())
-            && !before.ends_with(['"', '\''])
+        !before.ends_with(['"', '\''])
             && !is_handed_on
             && !definition.is_some_and(|span| span.range().contains(&at))
     })

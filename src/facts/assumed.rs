@@ -2,6 +2,7 @@
 
 use super::{Findings, Script};
 use crate::report::{Diagnostic, Label, Place};
+use crate::source::words;
 use crate::trace::Assumption;
 
 impl Script<'_> {
@@ -46,11 +47,7 @@ fn say(finding: &mut Diagnostic, assumption: &Assumption) {
 
 /// Whether a text has a word in it, not as part of another.
 fn says(text: &str, word: &str) -> bool {
-    let is_part =
-        |letter: Option<char>| letter.is_some_and(|letter| letter == '_' || letter.is_alphanumeric());
-    text.match_indices(word).any(|(at, _)| {
-        !is_part(text[..at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next())
-    })
+    words(text, word).next().is_some()
 }
 
 #[cfg(test)]

@@ -81,31 +81,22 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// A part and all parts inside it.
-    fn within(&self, id: u32, found: &mut Vec<u32>) {
-        if found.contains(&id) {
-            return;
-        }
-        found.push(id);
-        let inner = self.out.parts[id as usize].inner.clone();
-        inner.iter().for_each(|part| self.within(part.id, found));
-    }
-
-    /// The parts of a graph that are there on every way, with those inside them.
-    pub(crate) fn sure_parts(&self, graph: &Graph) -> Vec<u32> {
-        let Graph::Live(nodes) = graph else { return Vec::new() };
-        let mut found: Vec<u32> = nodes.parts.iter().filter(|part| part.sure).map(|part| part.id).collect();
-        let mut at = 0;
-        while let Some(id) = found.get(at).copied() {
-            let inner = self.out.parts[id as usize].inner.clone();
-            for part in inner.iter().filter(|part| part.sure) {
-                if !found.contains(&part.id) {
-                    found.push(part.id);
-                }
+    /// The parts of a graph that count, with those inside them.
+    fn parts_within(&self, graph: &Graph, counts: impl Fn(&Part) -> bool) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut open: Vec<Part> = graph.parts().iter().filter(&counts).collect();
+        while let Some(part) = open.pop() {
+            if !found.contains(&part.id) {
+                found.push(part.id);
+                open.extend(self.out.parts[part.id as usize].inner.iter().filter(|part| counts(part)));
             }
-            at += 1;
         }
         found
+    }
+
+    /// Those that are there on every way.
+    pub(crate) fn sure_parts(&self, graph: &Graph) -> Vec<u32> {
+        self.parts_within(graph, |part| part.sure)
     }
 
     /// Whether a backward has walked some of a part on every way to this point.
@@ -120,8 +111,7 @@ impl<'p> Interp<'p> {
         self.note_walked_again(nodes, place, tensor.confidence);
         let walk = self.out.backward_passes.len() as u32;
         self.out.backward_passes.push(BackwardPass { place, retains, others: nodes.others && !nodes.own });
-        let mut all = Vec::new();
-        nodes.parts.iter().for_each(|part| self.within(part.id, &mut all));
+        let all = self.parts_within(&tensor.graph, |_| true);
         let fresh = self
             .active
             .last()
@@ -158,8 +148,7 @@ impl<'p> Interp<'p> {
     pub(super) fn detach_in_place(&mut self, value: &Value) {
         match value.bare() {
             Value::Tensor(tensor) => {
-                let mut all = Vec::new();
-                tensor.graph.parts().iter().for_each(|part| self.within(part.id, &mut all));
+                let all = self.parts_within(&tensor.graph, |_| true);
                 self.unwalked(|unwalked| all.iter().for_each(|id| unwalked.insert(*id)));
             }
             Value::Tuple(items) => items.iter().for_each(|item| self.detach_in_place(item)),
@@ -169,9 +158,7 @@ impl<'p> Interp<'p> {
 
     /// What goes out of sight may be walked there.
     pub(super) fn lose_parts(&mut self, tensor: &Tensor) {
-        let mut all = Vec::new();
-        tensor.graph.parts().iter().for_each(|part| self.within(part.id, &mut all));
-        for id in all {
+        for id in self.parts_within(&tensor.graph, |_| true) {
             self.out.parts[id as usize].escaped = true;
         }
     }

@@ -274,10 +274,9 @@ impl<'p> Interp<'p> {
     fn run_made(&mut self, key: FnKey, result: &Value, maker: &Function, place: Place) {
         let Value::Function(made) = result.bare() else { return };
         let inner = FnKey { file: made.file, function: made.function };
-        let is_own = inner.file == key.file
-            && self.tree(inner.file).function(inner.function).parent == Some(key.function);
+        let definition = self.tree(inner.file).function(inner.function);
+        let is_own = inner.file == key.file && definition.parent == Some(key.function);
         if is_own && !self.out.called.contains(&inner) && self.is_loss(key, maker) {
-            let definition = self.tree(inner.file).function(inner.function);
             self.run_seeded(inner, made, None, definition, place);
         }
     }

@@ -4,6 +4,15 @@ use super::read_regular;
 use super::reads::note_text;
 use std::path::Path;
 
+/// Where a text has a word in it, not as part of another.
+pub fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
+    let is_part =
+        |letter: Option<char>| letter.is_some_and(|letter| letter == '_' || letter.is_alphanumeric());
+    text.match_indices(word).map(|(at, _)| at).filter(move |at| {
+        !is_part(text[..*at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next())
+    })
+}
+
 /// Larger files are data, not configuration.
 const LARGEST: u64 = 1 << 20;
 
