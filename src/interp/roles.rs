@@ -217,6 +217,9 @@ impl<'p> Solver<'_, 'p> {
         if self.is_engine() {
             return None;
         }
+        if self.is_schedule_of_cleared() {
+            return None;
+        }
         let steps: Vec<&Act> = self.steps().collect();
         let told = steps.iter().any(|step| self.is_told(step));
         let first = steps.iter().find(|step| self.applies(step)).filter(|_| !told)?;
@@ -296,13 +299,36 @@ impl<'p> Solver<'_, 'p> {
         rival.receiver.is_some_and(|rival| clears(rival) && clears(self.subject))
     }
 
+    /// It is called a schedule and clears nothing, and what is called an optimizer clears beside it.
+    fn is_schedule_of_cleared(&self) -> bool {
+        self.is_called(Role::Scheduler)
+            && !self.relations().acts_of(self.subject).any(|act| self.does(act, Role::Optimizer, Verb::Clear))
+            && self.steps().any(|step| self.is_beside_cleared(step))
+    }
+
+    fn is_called(&self, role: Role) -> bool {
+        self.interp.apis.role_by_name(&self.name()) == Some(role)
+    }
+
+    /// Whether what is called an optimizer clears gradients in the function in which something steps.
+    fn is_beside_cleared(&self, step: &Act) -> bool {
+        let words = self.interp.apis.protocol_words().iter();
+        let clears = words.filter(|word| self.interp.apis.method_does(Role::Optimizer, **word, Verb::Clear));
+        let mut acts = clears.flat_map(|word| self.relations().acts_named(*word));
+        acts.any(|act| {
+            let name = act.receiver.map(|receiver| receiver.name());
+            let named = name.and_then(|name| self.interp.apis.role_by_name(&name));
+            act.function == step.function && named == Some(Role::Optimizer)
+        })
+    }
+
     /// It steps where something else is the optimizer.
     fn scheduler(&self) -> Option<Taken> {
-        if self.is_engine() || self.interp.apis.role_by_name(&self.name()) != Some(Role::Scheduler) {
+        if self.is_engine() || !self.is_called(Role::Scheduler) {
             return None;
         }
         let step = self.steps().next()?;
-        let beside = self.rivals(step).next().is_some();
+        let beside = self.rivals(step).next().is_some() || self.is_beside_cleared(step);
         let sure = if beside { Confidence::High } else { Confidence::Low };
         self.taken(Role::Scheduler, sure, "it steps beside an optimizer", step.call)
     }

@@ -378,8 +378,13 @@ impl Heap {
     }
 
     /// The objects that one stands for: itself, or those that were merged into it.
-    fn stands_for(&self, id: ObjId) -> ObjSet {
+    pub fn stands_for(&self, id: ObjId) -> ObjSet {
         self.members.get(&id).cloned().unwrap_or_else(|| ObjSet::one(id))
+    }
+
+    /// Whether an object is no one's own, but stands for several.
+    pub fn is_merged(&self, id: ObjId) -> bool {
+        self.members.contains_key(&id)
     }
 
     /// One object that stands for either of two of a kind.

@@ -204,12 +204,18 @@ fn is_single(heap: &Heap, value: &Value) -> bool {
 /// What is an attribute of some module itself, or what an optimizer was given.
 fn registered_parts(heap: &Heap) -> ObjSet {
     let mut all: Vec<ObjId> = Vec::new();
-    for index in 0..heap.len() {
-        let here = heap.get(ObjId(index as u32));
+    for id in (0..heap.len()).map(|index| ObjId(index as u32)) {
+        let here = heap.get(id);
         match &here.state {
             State::Module(module) => {
-                all.extend(module.parts.iter());
-                all.extend(here.attrs.iter().filter_map(|(_, value)| value.as_obj()));
+                // What stands for several holds none of them.
+                if !heap.is_merged(id) {
+                    all.extend(module.parts.iter());
+                }
+                for part in here.attrs.iter().filter_map(|(_, value)| value.as_obj()) {
+                    all.push(part);
+                    all.extend(heap.stands_for(part).iter());
+                }
                 for (_, value) in here.attrs.iter().filter(|(_, value)| is_parameter(value)) {
                     if let Some(Graph::Live(nodes)) = value.as_tensor().map(|tensor| &tensor.graph) {
                         all.extend(nodes.leaves.iter());

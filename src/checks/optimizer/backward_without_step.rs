@@ -2,12 +2,12 @@
 
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::timeline::{
-    Certainty, Kind, OptimizerEvent, Parts, Timeline, Touched, each_effect, reached, whose,
+    Certainty, Kind, OptimizerEvent, Parts, Timeline, Touched, each_effect, reached, whose, with_submodules,
 };
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Fix, Place, Severity};
 use crate::trace::{At, Effect, EntryPoint, LoopId, Over};
-use crate::values::{ObjId, ObjSet};
+use crate::values::{ClassRef, ObjId, ObjSet};
 use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
@@ -113,12 +113,35 @@ fn unapplied_gradients(script: &Script) -> Vec<Unapplied> {
 fn in_use(script: &Script, entry: &EntryPoint) -> ObjSet {
     let heap = &script.rehearsal.heap;
     let mut used = ObjSet::default();
+    let mut cleared = ObjSet::default();
     each_effect(&entry.nodes, &mut |_, effect| match effect {
+        Effect::Clear { targets, whole: true } => cleared = cleared.union(targets),
         Effect::Clear { targets, .. } => targets.iter().for_each(|object| used.insert(object)),
         Effect::NamedStep { optimizer } => used.insert(*optimizer),
         _ => {}
     });
-    used.iter().filter(|object| heap.get(*object).optimizer().is_some()).collect()
+    used.iter()
+        .chain(cleared.iter())
+        .filter(|object| heap.get(*object).optimizer().is_some())
+        .chain(cleared_through_modules(script, &cleared))
+        .collect()
+}
+
+/// The optimizers of the script whose modules are cleared as a whole, and are no stepping optimizer's at all.
+fn cleared_through_modules(script: &Script, cleared: &ObjSet) -> impl Iterator<Item = ObjId> {
+    let heap = &script.rehearsal.heap;
+    let parts_of = |object: ObjId| heap.get(object).optimizer().map(|state| with_submodules(heap, &state.owns));
+    let stepping = script.stepping_optimizers();
+    let applied = stepping.iter().filter_map(parts_of).fold(ObjSet::default(), |all, parts| all.union(&parts));
+    let inside = with_submodules(heap, cleared);
+    let is_left = move |object: &ObjId| {
+        parts_of(*object).is_some_and(|parts| {
+            !parts.is_empty() && parts.iter().all(|part| inside.contains(part) && !applied.contains(part))
+        })
+    };
+    let made = optimizers_of_script(script);
+    let left: Vec<ObjId> = made.iter().filter(is_left).collect();
+    left.into_iter()
 }
 
 /// All optimizers that a script makes for parameters that we see.
@@ -136,7 +159,7 @@ fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Optio
         return None;
     }
     let named = events.iter().find(|event| event.kind == Kind::NamedStep);
-    let cleared = |id: &LoopId| events.iter().any(|event| is_cleared(event) && event.is_in(*id));
+    let cleared = |id: &LoopId| events.iter().any(|event| is_zeroed(event) && event.is_in(*id));
     // Where no optimizer steps at all, it may be the clearing that is forgotten, too.
     let trains =
         |id: &LoopId| matches!(script.rehearsal.loop_info(*id).over, Over::Loader(_) | Over::Counter);
@@ -151,12 +174,23 @@ fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Optio
     Some(unapplied(script, timeline, primary, backward, why))
 }
 
-/// Whether an optimizer of which we do not know what it owns may be this one.
+/// Whether a step that we do not see may be this optimizer's, or one of which we do not know what it owns.
 fn may_step_elsewhere(script: &Script, timeline: &Timeline) -> bool {
     let heap = &script.rehearsal.heap;
-    let unclear = |object: ObjId| heap.get(object).optimizer().is_some_and(|state| state.others);
-    let stepping = script.stepping_optimizers();
-    script.steps_unseen() || stepping.iter().any(|object| unclear(object) || timeline.state.others)
+    let may_be_it = |object: ObjId| {
+        let unclear = heap.get(object).optimizer().is_some_and(|state| state.others) || timeline.state.others;
+        unclear && !script.goes_round_alone(object, timeline.entry) && !made_apart(script, object, timeline)
+    };
+    script.steps_unseen() || script.stepping_optimizers().iter().any(may_be_it)
+}
+
+/// Whether the script is seen to make both of them, of a framework's classes: neither stands for the other.
+fn made_apart(script: &Script, other: ObjId, timeline: &Timeline) -> bool {
+    let made = |object: ObjId| {
+        let object = script.rehearsal.heap.get(object);
+        object.confidence == Confidence::High && matches!(object.class, ClassRef::Api(_))
+    };
+    made(other) && made(timeline.optimizer)
 }
 
 /// Each iteration clears what the one before has left, and the step comes after all of them.
@@ -165,7 +199,7 @@ fn applied_after(script: &Script, timeline: &Timeline, events: &Events) -> Optio
     let innermost = *backward.loops.last()?;
     let within = || events.iter().filter(|event| event.is_in(innermost));
     let clear = within().find(|event| is_cleared(event))?;
-    let used = |event: &OptimizerEvent| !event.is_backward() && !is_cleared(event);
+    let used = |event: &OptimizerEvent| !event.is_backward() && !is_zeroed(event);
     if clear.loops != backward.loops
         || within().any(|event| used(event))
         || events.iter().any(|event| may_be_used(event))
@@ -199,11 +233,10 @@ fn unapplied(
     }
 }
 
-/// Whether an event says whether gradients are applied. Those that are cleared through a module are the user's
-/// business.
+/// Whether an event says whether gradients are applied.
 fn says_of_steps(event: &OptimizerEvent) -> bool {
     event.is_backward()
-        || is_cleared(event)
+        || is_zeroed(event)
         || may_be_used(event)
         || matches!(event.kind, Kind::Step { .. } | Kind::NamedStep)
 }
@@ -214,6 +247,11 @@ fn must_accumulate(event: &OptimizerEvent) -> bool {
 
 fn is_cleared(event: &OptimizerEvent) -> bool {
     matches!(event.kind, Kind::Clear { own: true, .. })
+}
+
+/// The same, or cleared through all modules that it owns.
+fn is_zeroed(event: &OptimizerEvent) -> bool {
+    matches!(event.kind, Kind::Clear { certainty: Certainty::Must, .. })
 }
 
 /// Looked at, gradients may be of any use: an attack, a penalty, an update by hand. And something that we do not

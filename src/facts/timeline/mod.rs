@@ -162,10 +162,17 @@ pub struct Timelines {
 
 /// Who steps in a rehearsal.
 struct WhoSteps {
-    /// The optimizers that do, by entry.
-    by_entry: Vec<ObjSet>,
+    by_entry: Vec<Stepping>,
     /// Something steps that is not known.
     unseen: bool,
+}
+
+/// The optimizers that step in an entry.
+#[derive(Clone, Default)]
+struct Stepping {
+    all: ObjSet,
+    /// Those whose own `zero_grad` is called there, too: each goes round by itself.
+    cleared: ObjSet,
 }
 
 /// What a timeline is made of.
@@ -181,7 +188,7 @@ impl Script<'_> {
     /// The timelines of the optimizers that step in an entry, of all entries.
     pub(crate) fn timelines(&self, parts: Parts) -> Vec<Rc<Timeline>> {
         let entries = self.who_steps().by_entry.iter().enumerate();
-        entries.flat_map(|(entry, stepping)| self.timelines_in(entry, stepping, parts)).collect()
+        entries.flat_map(|(entry, stepping)| self.timelines_in(entry, &stepping.all, parts)).collect()
     }
 
     /// The timelines of several optimizers in one entry, among which a call has to be told.
@@ -206,7 +213,8 @@ impl Script<'_> {
             return known.clone();
         }
         let body = &self.rehearsal.entries[entry];
-        let view = OptimizerView::new(&self.rehearsal.heap, optimizer, state, alone);
+        let apart = self.who_steps().by_entry[entry].cleared.clone();
+        let view = OptimizerView::new(&self.rehearsal.heap, optimizer, state, alone).beside(apart);
         let nodes = Projection::new(&view).sequence(&body.nodes).0;
         let OptimizerView { state, .. } = view;
         let made = Rc::new(Timeline { entry, seeded: body.function, optimizer, state, nodes });
@@ -216,12 +224,17 @@ impl Script<'_> {
 
     /// The optimizers that step anywhere.
     pub(crate) fn stepping_optimizers(&self) -> ObjSet {
-        self.who_steps().by_entry.iter().fold(ObjSet::default(), |all, stepping| all.union(stepping))
+        self.who_steps().by_entry.iter().fold(ObjSet::default(), |all, stepping| all.union(&stepping.all))
+    }
+
+    /// Whether an optimizer steps in an entry and is cleared there by itself: it stands for no other one then.
+    pub(crate) fn goes_round_alone(&self, optimizer: ObjId, entry: usize) -> bool {
+        self.who_steps().by_entry[entry].cleared.contains(optimizer)
     }
 
     /// Whether anything updates parameters, or may.
     pub(crate) fn steps_anywhere(&self) -> bool {
-        self.steps_unseen() || self.who_steps().by_entry.iter().any(|stepping| !stepping.is_empty())
+        self.steps_unseen() || self.who_steps().by_entry.iter().any(|stepping| !stepping.all.is_empty())
     }
 
     /// Whether something steps that is not known.
@@ -236,15 +249,17 @@ impl Script<'_> {
 
 impl WhoSteps {
     fn of(entries: &[EntryPoint]) -> WhoSteps {
-        let mut steps = WhoSteps { by_entry: vec![ObjSet::default(); entries.len()], unseen: false };
-        for (entry, stepping) in entries.iter().zip(&mut steps.by_entry) {
+        let mut steps = WhoSteps { by_entry: Vec::with_capacity(entries.len()), unseen: false };
+        for entry in entries {
+            let (mut all, mut cleared) = (ObjSet::default(), ObjSet::default());
             each_effect(&entry.nodes, &mut |_, effect| match effect {
-                Effect::Step { optimizer, .. } => {
-                    stepping.insert(*optimizer);
-                }
+                Effect::Step { optimizer, .. } => all.insert(*optimizer),
+                Effect::Clear { targets, .. } => targets.iter().for_each(|object| cleared.insert(object)),
                 Effect::UnseenStep => steps.unseen = true,
                 _ => {}
             });
+            let cleared = cleared.iter().filter(|object| all.contains(*object)).collect();
+            steps.by_entry.push(Stepping { all, cleared });
         }
         steps
     }

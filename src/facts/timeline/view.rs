@@ -35,6 +35,8 @@ pub(super) struct OptimizerView<'h> {
     owned: ObjSet,
     /// No other optimizer could be meant.
     alone: bool,
+    /// Optimizers that step and clear by themselves.
+    apart: ObjSet,
 }
 
 impl<'h> OptimizerView<'h> {
@@ -45,7 +47,12 @@ impl<'h> OptimizerView<'h> {
         alone: bool,
     ) -> OptimizerView<'h> {
         let owned = with_submodules(heap, &state.owns);
-        OptimizerView { heap, optimizer, state, owned, alone }
+        OptimizerView { heap, optimizer, state, owned, alone, apart: ObjSet::default() }
+    }
+
+    /// With other optimizers of which each steps and clears by itself.
+    pub(super) fn beside(self, others: ObjSet) -> OptimizerView<'h> {
+        OptimizerView { apart: others, ..self }
     }
 
     fn overlaps(&self, objects: &ObjSet) -> bool {
@@ -84,7 +91,9 @@ impl<'h> OptimizerView<'h> {
         if covers && !self.state.others {
             return Some(if whole { Certainty::Must } else { Certainty::May });
         }
-        (self.state.others || self.overlaps(targets)).then_some(Certainty::May)
+        // Of two optimizers of unknown parameters, each with steps and clears of its own, neither is the other's.
+        let unclear = self.state.others && !targets.iter().any(|object| self.apart.contains(object));
+        (unclear || self.overlaps(targets)).then_some(Certainty::May)
     }
 
     /// Whether a new module or parameter takes the place of what the optimizer owns. Of parameters that we did
