@@ -15,7 +15,7 @@ impl<'p> Interp<'p> {
         let began = self.moment();
         let result = self.eval(value);
         for target in targets {
-            let result = RefCell::new(result.clone());
+            let result = RefCell::new(self.unpacked_batch(*target, value, &result));
             let assignment = Assignment { target: *target, value, began, result };
             self.on_assign(&assignment);
             let named = self.named(*target, value, assignment.result.into_inner());

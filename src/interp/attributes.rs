@@ -160,6 +160,10 @@ impl<'p> Interp<'p> {
     }
 
     fn object_attr(&mut self, object: ObjId, name: Ustr, place: Place) -> Value {
+        if let Some(parameter) = self.parameter_named(object, name) {
+            self.note_handed_out(object);
+            return Value::Params(Rc::new(parameter));
+        }
         if let Some(found) = self.find_attr(object, name) {
             let receiver = Value::Obj(object);
             return self.bind(&receiver, &found, name, place);
@@ -222,7 +226,9 @@ impl<'p> Interp<'p> {
                 return self.of_role(role, site, name, value);
             }
             let taken = self.taken_as(state.file, Subject::Own(state.class, name), site, value.clone());
-            if !taken.is_unknown() {
+            // Where a module is, whoever moves it says.
+            let of_module = matches!(taken, Value::Device(_)) && self.heap.get(object).module().is_some();
+            if !taken.is_unknown() && !of_module {
                 return taken;
             }
         }

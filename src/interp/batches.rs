@@ -2,8 +2,9 @@
 //! how the loop takes a batch apart says how many.
 
 use super::Interp;
-use crate::apis::{Api, Role, Transfer};
-use crate::report::Confidence;
+use crate::apis::{Role, Verb};
+use crate::names::Subject;
+use crate::report::{Confidence, Place, Span};
 use crate::syntax::*;
 use crate::values::*;
 use ustr::Ustr;
@@ -15,25 +16,131 @@ impl<'p> Interp<'p> {
         if matches!(collates, Some(Value::None)) { self.collated_for(target, batch) } else { batch }
     }
 
+    /// The same of something unknown that the loop takes apart: what it moves a part of are batches.
+    pub(super) fn parts_of_unknown(&mut self, target: ExprId, item: Value) -> Value {
+        if self.takes_apart(target) && self.moves_part_of(target) && !self.has_engine() {
+            return self.collated_on(Device::Cpu, target, item);
+        }
+        item
+    }
+
+    /// `images, labels = batch`, of a batch that a loop gives: the same.
+    pub(super) fn unpacked_batch(&mut self, target: ExprId, written: ExprId, batch: &Value) -> Value {
+        if !(self.takes_apart(target) && self.is_item(written) && self.is_open_batch(batch)) {
+            return batch.clone();
+        }
+        match self.parts_of_unknown(target, Value::Unknown) {
+            Value::Unknown => batch.clone(),
+            parts => parts,
+        }
+    }
+
+    fn takes_apart(&self, target: ExprId) -> bool {
+        matches!(self.tree(self.file()).expr(target).kind, ExprKind::Tuple(_) | ExprKind::List(_))
+    }
+
+    /// `batch["label"]`, of a batch of which the same loop moves another item.
+    pub(super) fn item_of_batch(&mut self, base: ExprId, place: Place, item: Value) -> Value {
+        let is_open = match &item {
+            Value::Unknown => true,
+            Value::Tensor(tensor) => is_open_part(tensor),
+            _ => false,
+        };
+        if !is_open || !self.is_item(base) || !self.moves_item_of(base) || self.has_engine() {
+            return item;
+        }
+        Value::tensor(Tensor { made: Some(place), ..collated(Device::Cpu) })
+    }
+
+    /// Whether something in the loop around puts an item of a batch on a device.
+    fn moves_item_of(&mut self, batch: ExprId) -> bool {
+        let Some(frame) = self.frames.last() else { return false };
+        let (function, module) = (frame.function, self.module(frame.file));
+        let tree = &module.tree;
+        let ExprKind::Name(name) = tree.expr(batch).kind else { return false };
+        let around = innermost_loop(tree, tree.expr(batch).span);
+        let moves_it = |call: ExprId| {
+            let ExprKind::Call { callee, .. } = tree.expr(call).kind else { return false };
+            let ExprKind::Attribute { base: item, .. } = tree.expr(callee).kind else { return false };
+            let ExprKind::Subscript { base, .. } = tree.expr(item).kind else { return false };
+            matches!(tree.expr(base).kind, ExprKind::Name(known) if known == name)
+                && around.is_none_or(|around| around.contains(tree.expr(call).span))
+        };
+        let relations = module.relations();
+        let acts = relations.methods().filter(|it| self.puts(**it)).flat_map(|it| relations.acts_named(*it));
+        let calls = acts.filter(|act| act.function == function).map(|act| act.call);
+        let calls: Vec<ExprId> = calls.filter(|call| moves_it(*call)).collect();
+        calls.into_iter().any(|call| !is_discarded(tree, call) && !casts(tree, call))
+    }
+
+    /// Whether a variable is what a loop gives, and nothing else, as a whole and in its items.
+    fn is_item(&self, written: ExprId) -> bool {
+        let (ExprKind::Name(name), Some(frame)) =
+            (&self.tree(self.file()).expr(written).kind, self.frames.last())
+        else {
+            return false;
+        };
+        let module = self.module(frame.file);
+        let relations = module.relations();
+        let subject = Subject::Local(frame.function, *name);
+        relations.is_item(subject)
+            && relations.bindings(subject).next().is_none()
+            && !is_rewritten(&module.tree, *name)
+    }
+
+    /// A batch of which nothing is known, or that it holds tensors.
+    fn is_open_batch(&self, batch: &Value) -> bool {
+        let Value::Obj(list) = batch else { return batch.is_unknown() };
+        match &self.heap.get(*list).state {
+            State::List(Items { exact: None, any, .. }) => {
+                any.as_tensor().is_some_and(|tensor| is_open_part(tensor))
+            }
+            _ => false,
+        }
+    }
+
     fn collated_for(&mut self, target: ExprId, batch: Value) -> Value {
         let device = if self.moves_part_of(target) { Device::Cpu } else { Device::Unknown };
         self.collated_on(device, target, batch)
     }
 
     /// Whether something of a batch is moved: then the loader gives what is on the CPU, all of it.
-    fn moves_part_of(&self, target: ExprId) -> bool {
-        let Some(class) = self.apis.class_of(Role::Tensor) else { return false };
-        let moves = |method: &Ustr| {
-            let transfer = self.apis.method(class, *method).and_then(Api::transfer);
-            matches!(transfer, Some(Transfer::Place | Transfer::To))
-        };
+    fn moves_part_of(&mut self, target: ExprId) -> bool {
         match &self.tree(self.file()).expr(target).kind {
-            ExprKind::Name(name) => self.attributes_used(*name).iter().any(moves),
+            ExprKind::Name(name) => self.is_moved(target, *name),
             ExprKind::Tuple(targets) | ExprKind::List(targets) => {
                 targets.iter().any(|target| self.moves_part_of(*target))
             }
             _ => false,
         }
+    }
+
+    /// Whether a variable is put on a device. What comes of it is used: a model is moved where it is.
+    fn is_moved(&mut self, target: ExprId, name: Ustr) -> bool {
+        let Some(frame) = self.frames.last() else { return false };
+        let (subject, module) = (Subject::Local(frame.function, name), self.module(frame.file));
+        let calls =
+            module.relations().acts_of(subject).filter(|act| act.method.is_some_and(|it| self.puts(it)));
+        // Another loop may give its own batches the same names.
+        let around = innermost_loop(&module.tree, module.tree.expr(target).span);
+        let within =
+            |call: &ExprId| around.is_none_or(|around| around.contains(module.tree.expr(*call).span));
+        let calls: Vec<ExprId> = calls.map(|act| act.call).filter(within).collect();
+        calls.into_iter().any(|call| !is_discarded(&module.tree, call) && !casts(&module.tree, call))
+    }
+
+    /// Whether something in a function goes backward by itself through what it is told: an engine, whose loaders
+    /// put their batches where the model is.
+    fn has_engine(&self) -> bool {
+        let Some(frame) = self.frames.last() else { return false };
+        let module = self.module(frame.file);
+        let relations = module.relations();
+        let is_told = |call: ExprId| matches!(&module.tree.expr(call).kind, ExprKind::Call { args, .. } if args.iter().any(|arg| arg.kind == ArgKind::Positional));
+        relations
+            .methods()
+            .filter(|name| self.apis.method_does(Role::Tensor, **name, Verb::Backward))
+            .flat_map(|name| relations.acts_named(*name))
+            .any(|act| act.function == frame.function && is_told(act.call))
     }
 
     fn collated_on(&mut self, device: Device, target: ExprId, batch: Value) -> Value {
@@ -71,13 +178,61 @@ impl<'p> Interp<'p> {
         let Some(class) = self.apis.class_of(Role::Tensor) else { return Value::Unknown };
         let used = self.attributes_used(name);
         let fits = used.iter().all(|attribute| self.apis.method(class, *attribute).is_some());
-        if fits { Value::tensor(collated(device)) } else { Value::Unknown }
+        let made = (device == Device::Cpu).then(|| self.expr_place(target));
+        if fits { Value::tensor(Tensor { made, ..collated(device) }) } else { Value::Unknown }
     }
 
     fn attributes_used(&self, name: Ustr) -> &'p [Ustr] {
         let Some(frame) = self.frames.last() else { return &[] };
         self.module(frame.file).names.uses.of_local(frame.function, name)
     }
+}
+
+/// The innermost loop that a part of a text is in.
+fn innermost_loop(tree: &Tree, inside: Span) -> Option<Span> {
+    let loops =
+        tree.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::For { .. } | StmtKind::While { .. }));
+    loops.map(|stmt| stmt.span).filter(|span| span.contains(inside)).max_by_key(|span| span.start)
+}
+
+/// Whether a part of a batch may be anywhere.
+fn is_open_part(part: &Tensor) -> bool {
+    part.source == Source::Data && part.device == Device::Unknown && part.shape.is_none()
+}
+
+/// Whether `x.to(...)` is given a dtype and nothing else.
+fn casts(tree: &Tree, call: ExprId) -> bool {
+    let ExprKind::Call { args, .. } = &tree.expr(call).kind else { return false };
+    let [only] = &args[..] else { return false };
+    let names_dtype = match &tree.expr(only.value).kind {
+        ExprKind::Attribute { name, .. } => DType::named(name).is_some(),
+        _ => false,
+    };
+    names_dtype || only.kind == ArgKind::Keyword(Ustr::from("dtype"))
+}
+
+/// `batch[key] = batch[key].to(device)`
+fn is_rewritten(tree: &Tree, batch: Ustr) -> bool {
+    let is_item = |target: &ExprId| match tree.expr(*target).kind {
+        ExprKind::Subscript { base, .. } => {
+            matches!(tree.expr(base).kind, ExprKind::Name(name) if name == batch)
+        }
+        _ => false,
+    };
+    tree.stmts
+        .iter()
+        .any(|stmt| matches!(&stmt.kind, StmtKind::Assign { targets, .. } if targets.iter().any(is_item)))
+}
+
+/// Whether a call is a statement, or one of several in one, of whose result nothing is made.
+fn is_discarded(tree: &Tree, call: ExprId) -> bool {
+    tree.stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Expr(expr) => match &tree.expr(*expr).kind {
+            ExprKind::Tuple(items) => items.contains(&call),
+            _ => *expr == call,
+        },
+        _ => false,
+    })
 }
 
 fn collated(device: Device) -> Tensor {

@@ -288,11 +288,9 @@ impl<'p> Interp<'p> {
             return Value::Unknown;
         }
         let floor = self.ration(closure.file);
-        let seen = self.out.observations.len();
+        let (seen, called) = (self.out.observations.len(), self.out.called.len());
         match self.seeded {
-            None => {
-                self.out.called.insert(key);
-            }
+            None => self.out.called.insert(key),
             Some(entry) if entry != key && self.trust == Confidence::High => {
                 self.entered.insert(key);
             }
@@ -343,6 +341,7 @@ impl<'p> Interp<'p> {
             // What it did not come to do may undo what it did: nothing of it counts.
             self.exhausted.insert(key);
             self.entered.remove(&key);
+            self.out.called.forget(key, called);
             self.out.observations.truncate(seen);
             self.on_abandoned(&Abandoned { receiver });
             self.havoc_with(call, receiver);

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 /// How far from an instance that nobody made its parts are looked for.
-const REACH: usize = 4;
+const REACH: usize = 12;
 
 impl<'p> Interp<'p> {
     /// The device of all tensors of a module; unknown where they are on several.
@@ -238,10 +238,12 @@ impl<'p> Interp<'p> {
             }
             for index in 0..self.heap.get(object).attrs.len() {
                 let (_, value) = &self.heap.get(object).attrs[index];
-                match value {
+                match value.bare() {
                     Value::Tensor(tensor) if tensor.device == Device::Cpu => {
-                        let tensor = Tensor { device: Device::Unknown, ..(**tensor).clone() };
-                        self.heap.get_mut(object).attrs[index].1 = Value::tensor(tensor);
+                        let opened = Value::tensor(Tensor { device: Device::Unknown, ..(**tensor).clone() });
+                        let is_there = !matches!(value, Value::Maybe(_));
+                        let opened = if is_there { opened } else { Value::Maybe(Rc::new(opened)) };
+                        self.heap.get_mut(object).attrs[index].1 = opened;
                     }
                     Value::Obj(child)
                         if !matches!(self.heap.get(*child).state, State::Class(_) | State::Frame) =>

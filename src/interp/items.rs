@@ -113,7 +113,10 @@ impl<'p> Interp<'p> {
         let index = self.eval(index);
         let place = self.expr_place(id);
         match (holder, index.as_str().map(Ustr::from)) {
-            (None, _) => self.get_item(&container, &index, place),
+            (None, _) => {
+                let item = self.get_item(&container, &index, place);
+                self.item_of_batch(base, place, item)
+            }
             (Some(_), Some(name)) => self.get_attr(&container, name, place),
             (Some(_), None) => Value::Unknown,
         }
@@ -263,6 +266,10 @@ impl<'p> Interp<'p> {
             Value::Obj(object) => self.set_object_item(base, *object, index, value, place),
             Value::Builtin(name) | Value::Api(name) if *name == "os.environ" => {
                 self.set_variable(index, value);
+            }
+            // Of several, one of a list takes the place of another.
+            Value::Params(params) if params.only.as_deref().is_some_and(|only| only.len() == 1) => {
+                self.followed_update(base, container.bare(), Value::Unknown);
             }
             // Numbers are written into a gradient.
             Value::Grad(owners) => {

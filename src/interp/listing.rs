@@ -183,6 +183,23 @@ impl<'p> Interp<'p> {
             return None;
         };
         let owner = self.eval(base).as_obj()?;
+        self.parameter_of_layer(owner, name)
+    }
+
+    /// `layer.weight`, unless the script has put something else there. `bias` is also what its constructor was told.
+    pub(super) fn parameter_named(&self, owner: ObjId, name: Ustr) -> Option<Params> {
+        let here = self.heap.get(owner);
+        if here.module()?.weights == Learned::Nothing {
+            return None;
+        }
+        let is_flag = |value: &Value| matches!(value.bare(), Value::Bool(_));
+        if here.attr(name).is_some_and(|value| !is_flag(value)) {
+            return None;
+        }
+        self.parameter_of_layer(owner, name)
+    }
+
+    fn parameter_of_layer(&self, owner: ObjId, name: Ustr) -> Option<Params> {
         let (spec, maybe) =
             self.parameters_of_layer(owner)?.into_iter().find(|(spec, _)| spec.name == name)?;
         let params = Params { owners: ObjSet::one(owner), whole: true, ..Params::default() };

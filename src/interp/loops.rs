@@ -79,7 +79,8 @@ impl<'p> Interp<'p> {
                 let over = self.over(&iterable, &any);
                 let any = match over {
                     Over::Loader(loader) => self.parts_of_batch(target, any, loader),
-                    _ => any,
+                    Over::Other => self.parts_of_unknown(target, any),
+                    Over::Counter => any,
                 };
                 let id = self.out.loops.len();
                 let mut run = |interp: &mut Interp<'p>| {

@@ -340,16 +340,19 @@ impl<'p> Interp<'p> {
     /// What a model that we do not see into gives: something with a graph, of any shape.
     pub(super) fn opaque_output(&mut self, object: ObjId, module: &ModuleState, call: &Call) -> Value {
         let mut input = Graph::None;
-        for value in call.values() {
-            if let Some(tensor) = value.as_tensor() {
-                input = input.union(&tensor.graph);
+        let mut device = module.device;
+        for tensor in call.values().filter_map(Value::as_tensor) {
+            input = input.union(&tensor.graph);
+            // What takes an input on the GPU is there; one on the CPU it may scatter itself.
+            if device == Device::Unknown && tensor.device.is_chosen_gpu() {
+                device = tensor.device;
             }
         }
         // It may cut what it is given off from its graph.
         let graph = self.graph_through(object, module, &input.unsure(), &mut None, call.place);
         let output = Value::tensor(Tensor {
             graph,
-            device: module.device,
+            device,
             device_origin: Some(DeviceOrigin::Module),
             source: Source::Output,
             learned: true,

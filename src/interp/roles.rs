@@ -54,13 +54,36 @@ impl Interp<'_> {
         if let Some(known) = self.roles.taken.get(&(file, subject)) {
             return known.clone();
         }
-        let found = self.solved(file, subject);
+        // Functions may hand something on to each other in circles.
+        self.roles.taken.insert((file, subject), None);
+        let found = self.solved(file, subject).or_else(|| self.taken_by_others(file, subject));
         self.roles.taken.insert((file, subject), found.clone());
         found
     }
 
+    /// A parameter, as what gets it takes it.
+    fn taken_by_others(&mut self, file: FileId, subject: Subject) -> Option<Taken> {
+        let takers = self.takers(file, subject);
+        takers.into_iter().find_map(|taker| {
+            let (role, sure) = match self.role_by_use(taker.file, taker.subject) {
+                Some(role) => (role, Confidence::Medium),
+                None => {
+                    self.taken_for(taker.file, taker.subject).map(|taken| (taken.role, taken.confidence))?
+                }
+            };
+            matches!(role, Role::Module | Role::Optimizer | Role::Device | Role::Criterion).then(|| Taken {
+                role,
+                confidence: sure.min(Confidence::Medium),
+                because: taker.because,
+            })
+        })
+    }
+
     fn solved(&mut self, file: FileId, subject: Subject) -> Option<Taken> {
         let of_module = matches!(subject, Subject::Local(None, _));
+        if self.apis.role_by_name(&subject.name()) == Some(Role::Device) {
+            return self.taken_for_device(file, subject);
+        }
         if !of_module && !self.module(file).names.speaks_of(self.apis.protocol_words()) {
             return None;
         }
@@ -136,6 +159,7 @@ fn in_words(role: Role) -> &'static str {
     match role {
         Role::Module => "a model",
         Role::Criterion => "a loss function",
+        Role::Device => "a GPU",
         Role::Scheduler => "a learning rate scheduler",
         _ => "an optimizer",
     }
@@ -316,7 +340,7 @@ impl<'p> Solver<'_, 'p> {
         let clears = words.filter(|word| self.interp.apis.method_does(Role::Optimizer, **word, Verb::Clear));
         let mut acts = clears.flat_map(|word| self.relations().acts_named(*word));
         acts.any(|act| {
-            let name = act.receiver.map(|receiver| receiver.name());
+            let name = act.receiver.map(Subject::name);
             let named = name.and_then(|name| self.interp.apis.role_by_name(&name));
             act.function == step.function && named == Some(Role::Optimizer)
         })
@@ -346,7 +370,7 @@ impl<'p> Solver<'_, 'p> {
             return self.of_loss(call);
         }
         let call = calls.iter().find(|call| self.is_scored(call))?;
-        self.taken(Role::Module, Confidence::High, "a loss is computed of what it gives", call.call)
+        self.taken(Role::Module, Confidence::High, "a loss is computed from its output", call.call)
     }
 
     /// Whether a backward pass, or a sum of losses, starts from what a call gives.

@@ -164,6 +164,8 @@ impl<'p> Interp<'p> {
                 self.out.out_of_fuel = true;
                 return;
             }
+            // What was too much for a call may fit into a ration of its own.
+            self.exhausted.remove(&key);
             self.on_a_ration(key, |interp| interp.seed(key, definition));
         }
     }

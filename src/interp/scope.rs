@@ -385,7 +385,9 @@ impl<'p> Interp<'p> {
         let (used, called) = (uses.of_local(scope.function, name), uses.called_local(scope.function, name));
         let place = self.heap.get(env).site;
         let Some(role) = self.apis.role_by_use(used, called) else {
-            return self.taken_as(scope.file, Subject::Local(scope.function, name), place, value);
+            // Which device a caller has passed that is not known, its name does not say.
+            let taken = self.taken_as(scope.file, Subject::Local(scope.function, name), place, value.clone());
+            return if matches!(taken, Value::Device(_)) { value } else { taken };
         };
         // A parameter of another framework is cleared as well; an optimizer steps, or is called one.
         let lone = used.iter().all(|attribute| !self.is_of_optimizers_alone(*attribute));
@@ -451,6 +453,7 @@ impl<'p> Interp<'p> {
             Role::Tensor if value.is_unknown() => {
                 Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() })
             }
+            Role::Device if value.is_unknown() => Value::Device(Device::Accelerator),
             Role::Criterion => match self.apis.class_of(role) {
                 Some(class) => {
                     let state = State::Module(ModuleState { mode: Mode::Unknown, ..ModuleState::default() });
@@ -520,10 +523,9 @@ impl<'p> Interp<'p> {
         }
         let place = self.expr_place(annotation);
         let class = self.annotation_class(annotation);
-        match class {
-            Some(class) => self.instance_of(&class, place).unwrap_or(value),
-            None => value,
-        }
+        let Some(made) = class.and_then(|class| self.instance_of(&class, place)) else { return value };
+        self.leave_places_open(&made);
+        made
     }
 
     fn annotation_class(&mut self, annotation: ExprId) -> Option<Value> {

@@ -1,10 +1,12 @@
 //! What a rehearsal leaves behind: a tree of effects in the order they happen, and the things seen on
 //! the way. Plain data; `walk` answers path questions about it. Knows no rule and no framework.
 
+pub mod called;
 pub mod observation;
 pub mod visit;
 pub mod walk;
 
+pub use called::Called;
 pub use observation::Observation;
 pub use visit::{Visit, visits};
 pub use walk::{Protocol, Way, walk};
@@ -349,7 +351,7 @@ pub struct Rehearsal {
     /// Names of the symbols in sizes.
     pub symbols: Vec<Rc<str>>,
     /// Functions rehearsed with real arguments.
-    pub called: rustc_hash::FxHashSet<FnKey>,
+    pub called: Called,
     /// Losses that nothing called, and that were rehearsed with parameters for which they take them.
     pub supposed: Vec<FnKey>,
     pub out_of_fuel: bool,

@@ -3,14 +3,14 @@
 
 use super::forwards::Forwards;
 use super::stranded::{may_stay_on_purpose, note_stranded, note_stranded_input};
-use crate::apis::Transfer;
+use crate::apis::{Role, Transfer};
 use crate::interp::{
-    Branch, Checker, Interp, Invocation, LayerCall, LossCall, Operation, Operator, TracePoint,
+    Branch, Call, Checker, Interp, Invocation, LayerCall, LossCall, Operation, Operator, TracePoint,
     collect_tensors,
 };
 use crate::report::Place;
 use crate::trace::{At, Observation, Sight};
-use crate::values::{Device, Learned, ObjId, State, Tensor, Value};
+use crate::values::{ClassRef, Device, Learned, ObjId, Source, State, Tensor, Value};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -72,6 +72,7 @@ fn chosen(cx: &mut Interp<'_>, branch: &Branch<'_>) {
 /// A layer and the tensors that it is called with.
 fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     let (object, call) = (called.layer, called.call);
+    meet_in_stand_in(cx, object, call);
     let Some(device) = cx.own_device(object) else { return };
     if note_stranded_input(cx, object, device, call) || device == Device::Unknown {
         return;
@@ -99,6 +100,9 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
         return;
     }
     let Some(input) = inputs.iter().find(apart).cloned() else { return };
+    if is_stand_in(cx, object, Role::Module) && is_part_of_batch(&input) {
+        return;
+    }
     let confidence = here.confidence.min(input.confidence);
     let (module, at) = at_fault(cx, object, &input).unwrap_or((object, cx.at(call.place, confidence)));
     let what = Rc::from(format!("`{}`", cx.class_name(module)));
@@ -150,6 +154,32 @@ fn meet_target(cx: &mut Interp<'_>, loss: &LossCall<'_>) {
         if !note_stranded(cx, &[a.clone(), b.clone()], place) {
             meet_whole(cx, a, b, place, ["the input of this loss", "its target"]);
         }
+    }
+}
+
+/// Whether of an object nothing is known but its role.
+fn is_stand_in(cx: &Interp<'_>, object: ObjId, role: Role) -> bool {
+    cx.apis.class_of(role).map(ClassRef::Api) == Some(cx.heap.get(object).class)
+}
+
+/// Whether a tensor is on the CPU only because the loop moves another part of the same batch. A model that nobody
+/// sees may be spread over several GPUs, and takes its inputs from there.
+fn is_part_of_batch(tensor: &Tensor) -> bool {
+    tensor.source == Source::Data
+        && tensor.device == Device::Cpu
+        && tensor.shape.is_none()
+        && tensor.made.is_some()
+}
+
+/// What is only taken for a loss, of an output and a target.
+fn meet_in_stand_in(cx: &mut Interp<'_>, criterion: ObjId, call: &Call) {
+    let [output, target] = &call.positional[..] else { return };
+    if let (Some(a), Some(b)) = (output.value.as_tensor(), target.value.as_tensor())
+        && is_stand_in(cx, criterion, Role::Criterion)
+        && b.device == Device::Cpu
+    {
+        let (a, b) = (a.clone(), b.clone());
+        meet_whole(cx, &a, &b, call.place, ["the input of this loss", "its target"]);
     }
 }
 

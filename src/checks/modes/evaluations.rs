@@ -135,8 +135,10 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     // Numbers drawn for a generator may be meant to be normalised among themselves.
     let of_data =
         !forward.drawn && !forward.input.as_ref().is_some_and(|input| input.learned || input.is_leaf);
-    let sure = forward.grad == Some(false) && at.seeded.is_none() && of_data && !trains;
-    (sure && entries.iter().any(|entry| restores(&entry.nodes, &parts))).then_some(Confidence::Medium)
+    let sure = forward.grad == Some(false) && of_data && !trains;
+    // Between functions that nothing calls, anything may be done to the model.
+    let mut beside = entries.iter().filter(|entry| entry.function == at.seeded);
+    (sure && beside.any(|entry| restores(&entry.nodes, &parts))).then_some(Confidence::Medium)
 }
 
 /// Whether a prediction goes into a loss, or is compared with labels, beside a forward: in a loop of its own, too,

@@ -159,7 +159,7 @@ fn registers_itself(cx: &mut Interp<'_>, object: ObjId, attribute: Ustr) -> bool
     let class = cx.heap.get(object).class;
     if construction::registers_any_attribute(cx, object)
         || cx.has_unseen_base(class)
-        || OWN_WAYS.iter().any(|name| cx.is_of_project(object, name))
+        || OWN_WAYS.iter().any(|name| cx.is_of_project(object, name) || has_own(cx, object, name))
     {
         return true;
     }
@@ -186,6 +186,11 @@ fn registers_itself(cx: &mut Interp<'_>, object: ObjId, attribute: Ustr) -> bool
         }
     }
     opaque || !used
+}
+
+/// `self.parameters = nn.ParameterList(...)` takes the place of the method.
+fn has_own(cx: &Interp<'_>, object: ObjId, name: &str) -> bool {
+    cx.heap.attr(object, Ustr::from(name)).is_some()
 }
 
 /// A container written around one module: the usual way to keep it from being registered.
@@ -235,7 +240,9 @@ fn registered_parts(heap: &Heap) -> ObjSet {
 /// The layers whose parameters a list of them holds: `nn.ParameterList(parameters)` registers these.
 fn listed_owners(heap: &Heap, value: &Value, depth: usize, all: &mut Vec<ObjId>) {
     match value.bare() {
-        Value::Params(params) => all.extend(params.owners.iter()),
+        Value::Params(params) => {
+            params.owners.iter().for_each(|owner| all.extend(heap.stands_for(owner).iter()));
+        }
         Value::Obj(list) if depth > 0 => {
             if let State::List(items) = &heap.get(*list).state {
                 let listed = items.exact.as_deref().unwrap_or(std::slice::from_ref(&items.any));

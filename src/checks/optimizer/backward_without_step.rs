@@ -130,9 +130,11 @@ fn in_use(script: &Script, entry: &EntryPoint) -> ObjSet {
 /// The optimizers of the script whose modules are cleared as a whole, and are no stepping optimizer's at all.
 fn cleared_through_modules(script: &Script, cleared: &ObjSet) -> impl Iterator<Item = ObjId> {
     let heap = &script.rehearsal.heap;
-    let parts_of = |object: ObjId| heap.get(object).optimizer().map(|state| with_submodules(heap, &state.owns));
+    let parts_of =
+        |object: ObjId| heap.get(object).optimizer().map(|state| with_submodules(heap, &state.owns));
     let stepping = script.stepping_optimizers();
-    let applied = stepping.iter().filter_map(parts_of).fold(ObjSet::default(), |all, parts| all.union(&parts));
+    let applied =
+        stepping.iter().filter_map(parts_of).fold(ObjSet::default(), |all, parts| all.union(&parts));
     let inside = with_submodules(heap, cleared);
     let is_left = move |object: &ObjId| {
         parts_of(*object).is_some_and(|parts| {

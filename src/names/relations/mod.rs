@@ -2,11 +2,14 @@
 //! runs, and what is bound to which. Evidence for what an unknown value is; what a method means is for others
 //! to say.
 
+mod trail;
+
 use super::Names;
 use super::uses::class_of_self;
 use crate::syntax::*;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use trail::Trail;
 use ustr::Ustr;
 
 /// Longer chains of bindings are not followed.
@@ -132,6 +135,32 @@ impl Relations {
         self.items.contains_key(&subject)
     }
 
+    /// What a subject is bound to by assignments, each in its function.
+    pub fn bindings(&self, subject: Subject) -> impl Iterator<Item = (ExprId, Option<FnId>)> {
+        self.bound.get(&subject).into_iter().flatten().map(|bound| (bound.value, bound.function))
+    }
+
+    /// The attributes of `self` that a variable of a function is assigned to, and where: as it is, or as what a
+    /// method gives that `keeps` it.
+    pub fn keepers<'r>(
+        &'r self,
+        tree: &'r Tree,
+        function: FnId,
+        name: Ustr,
+        keeps: impl Fn(Ustr) -> bool + 'r,
+    ) -> impl Iterator<Item = (Subject, ExprId)> + 'r {
+        let is_it = move |value: ExprId| match &tree.expr(receiver_of_kept(tree, value, &keeps)).kind {
+            ExprKind::Name(known) => *known == name,
+            _ => false,
+        };
+        let own = self.bound.iter().filter(|(subject, _)| matches!(subject, Subject::Own(..)));
+        own.flat_map(|(subject, values)| values.iter().map(|bound| (*subject, *bound)))
+            .filter(move |(_, bound)| {
+                bound.function == Some(function) && bound.item.is_none() && is_it(bound.value)
+            })
+            .map(|(subject, bound)| (subject, bound.value))
+    }
+
     /// The values of `+=`.
     pub fn added(&self) -> &[(ExprId, Option<FnId>)] {
         &self.added
@@ -169,82 +198,6 @@ pub fn subject_of(tree: &Tree, names: &Names, expr: ExprId, function: Option<FnI
             Some(class.map_or(Subject::Part(owner, of, name), |class| Subject::Own(class, name)))
         }
         _ => None,
-    }
-}
-
-/// From a value back to the calls that it comes from.
-struct Trail<'a> {
-    relations: &'a Relations,
-    tree: &'a Tree,
-    names: &'a Names,
-    seen: Vec<Subject>,
-    found: Vec<Origin>,
-}
-
-impl Trail<'_> {
-    fn follow(&mut self, value: ExprId, function: Option<FnId>, item: Option<usize>, depth: usize) {
-        if depth == 0 || self.found.len() >= MOST_SOURCES {
-            return;
-        }
-        let tree = self.tree;
-        match &tree.expr(value).kind {
-            ExprKind::Name(_) | ExprKind::Attribute { .. } => self.named(value, function, item, depth),
-            ExprKind::Call { callee, .. } => {
-                let origin = Origin { call: value, item };
-                if !self.found.contains(&origin) {
-                    self.found.push(origin);
-                }
-                // A method of a value gives something of it.
-                if let ExprKind::Attribute { base, .. } = tree.expr(*callee).kind {
-                    self.follow(base, function, item, depth - 1);
-                }
-            }
-            ExprKind::Binary { left, right, .. } => {
-                self.follow(*left, function, item, depth - 1);
-                self.follow(*right, function, item, depth - 1);
-            }
-            ExprKind::Conditional { then, otherwise, .. } => {
-                self.follow(*then, function, item, depth - 1);
-                self.follow(*otherwise, function, item, depth - 1);
-            }
-            ExprKind::Subscript { base, index } => {
-                let index = match tree.expr(*index).kind {
-                    ExprKind::Int(at) => usize::try_from(at).ok().or(item),
-                    _ => item,
-                };
-                self.follow(*base, function, index, depth - 1);
-            }
-            ExprKind::Unary { operand: inner, .. }
-            | ExprKind::Walrus { value: inner, .. }
-            | ExprKind::Await(inner)
-            | ExprKind::Starred(inner) => self.follow(*inner, function, item, depth - 1),
-            ExprKind::Tuple(items) => match item.and_then(|item| items.get(item)) {
-                Some(one) => self.follow(*one, function, None, depth - 1),
-                None => items.iter().for_each(|one| self.follow(*one, function, None, depth - 1)),
-            },
-            _ => {}
-        }
-    }
-
-    fn named(&mut self, value: ExprId, function: Option<FnId>, item: Option<usize>, depth: usize) {
-        let subject = subject_of(self.tree, self.names, value, function);
-        let bound = subject.and_then(|subject| self.relations.bound.get(&subject));
-        match (subject, bound) {
-            (Some(subject), Some(bound)) if !self.seen.contains(&subject) => {
-                self.seen.push(subject);
-                for bound in bound {
-                    self.follow(bound.value, bound.function, bound.item.or(item), depth - 1);
-                }
-                self.seen.pop();
-            }
-            // `output.logits`
-            (None | Some(Subject::Part(..)), None) => {
-                if let ExprKind::Attribute { base, .. } = self.tree.expr(value).kind {
-                    self.follow(base, function, item, depth - 1);
-                }
-            }
-            _ => {}
-        }
     }
 }
 
@@ -492,5 +445,14 @@ impl Walk<'_> {
                 }
             }
         }
+    }
+}
+
+/// `model` of `model.to(device)`, where the method gives its receiver.
+fn receiver_of_kept(tree: &Tree, value: ExprId, keeps: &impl Fn(Ustr) -> bool) -> ExprId {
+    let ExprKind::Call { callee, .. } = tree.expr(value).kind else { return value };
+    match &tree.expr(callee).kind {
+        ExprKind::Attribute { base, name, .. } if keeps(*name) => *base,
+        _ => value,
     }
 }

@@ -1,0 +1,48 @@
+//! Devices that a caller gives, by their names and by what is put on them.
+
+use super::{Interp, roles::Taken};
+use crate::apis::{Api, Role, Transfer};
+use crate::names::Subject;
+use crate::report::{Confidence, FileId, Place};
+use crate::syntax::{ExprId, ExprKind, FnId};
+use ustr::Ustr;
+
+impl Interp<'_> {
+    /// A device by its name, and by what is put on it: the GPU, where it matters. Other variables may be computed,
+    /// `x.device`, and are where that says.
+    pub(super) fn taken_for_device(&self, file: FileId, subject: Subject) -> Option<Taken> {
+        let module = self.module(file);
+        let is_parameter = |function: Option<FnId>, name: Ustr| {
+            let params = function.map(|function| &module.tree.function(function).params);
+            params.is_some_and(|params| {
+                params.iter().any(|param| param.name == name && param.default.is_none())
+            })
+        };
+        let is_given = |(value, function): (ExprId, Option<FnId>)| match module.tree.expr(value).kind {
+            ExprKind::Name(name) => is_parameter(function, name),
+            _ => false,
+        };
+        let comes_from_outside = match subject {
+            Subject::Local(function, name) => is_parameter(function, name),
+            Subject::Own(..) => {
+                let mut bindings = module.relations().bindings(subject).peekable();
+                bindings.peek().is_some() && bindings.all(is_given)
+            }
+            Subject::Part(..) => false,
+        };
+        if !comes_from_outside {
+            return None;
+        }
+        let put =
+            module.relations().given(subject).find(|act| act.method.is_some_and(|name| self.puts(name)))?;
+        let because = ("tensors are moved to it", Place::new(file, module.tree.expr(put.call).span));
+        Some(Taken { role: Role::Device, confidence: Confidence::Medium, because })
+    }
+
+    /// Whether a method of tensors puts them on a device.
+    pub(super) fn puts(&self, method: Ustr) -> bool {
+        let class = self.apis.class_of(Role::Tensor);
+        let transfer = class.and_then(|class| self.apis.method(class, method)).and_then(Api::transfer);
+        matches!(transfer, Some(Transfer::Place | Transfer::To))
+    }
+}
