@@ -402,6 +402,8 @@ impl<'p> Interp<'p> {
             // Where it starts is far from where it would be wrong, as a rule.
             range: base.range.filter(|_| !learns),
             mark: None,
+            // Its own graph begins here, wherever its first numbers come from.
+            detach_points: None,
             ..base
         })
     }

@@ -24,7 +24,7 @@ fn check(script: &Script, out: &mut Findings) {
             }
             None => "gradients are not tracked".to_owned(),
         };
-        let message = format!("{by} here: {} gets no gradient from any loss", broken.part);
+        let message = format!("{by} here: no loss gives {} a gradient", broken.part);
         let finding = script
             .finding(RULE.id, RULE.severity, &broken.at, message)
             .because(broken.backward, "this backward pass does not reach it")

@@ -3,9 +3,9 @@
 use crate::apis::{Api, Operand, RangeFunction, RangeSpec};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{Checker, Interp, MethodResult, Update};
+use crate::interp::{Checker, ElementWrite, Interp, MethodResult, Update};
 use crate::report::{Confidence, Fix, Place, Severity};
-use crate::values::{Graph, Learned, ObjId, Params, Value};
+use crate::values::{Graph, Learned, ObjId, Parameter, Params, Value};
 
 pub(super) static RULE: Rule = Rule {
     id: "leaf-modified-in-place",
@@ -18,8 +18,12 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-pub(super) static CHECKER: Checker =
-    Checker { on_update: Some(updated), on_method_result: Some(called), ..Checker::SILENT };
+pub(super) static CHECKER: Checker = Checker {
+    on_update: Some(updated),
+    on_method_result: Some(called),
+    on_element_write: Some(written),
+    ..Checker::SILENT
+};
 
 /// A leaf was about to change under autograd's eyes.
 struct ModifiedInPlace {
@@ -43,6 +47,14 @@ fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
     }
 }
 
+/// `weight[0] = 1.0`; what brings a graph along is an update.
+fn written(cx: &mut Interp<'_>, write: &ElementWrite<'_>) {
+    let has_no_graph = write.value.as_tensor().is_some_and(|value| matches!(value.graph, Graph::None));
+    if has_no_graph || write.value.as_num().is_some() {
+        modified(cx, &Value::tensor(write.tensor.clone()), write.place);
+    }
+}
+
 /// By the convention of the framework, a method that changes its receiver ends so; some of them leave its numbers.
 fn changes_numbers(api: &Api) -> bool {
     let receiver = api.params.first().map(|param| Operand::Param(param.name));
@@ -57,8 +69,10 @@ fn changes_numbers(api: &Api) -> bool {
 }
 
 fn modified(cx: &mut Interp<'_>, value: &Value, place: Place) {
-    // Who calls a function that nothing here calls may have switched gradients off.
-    if cx.grad != Some(true) || cx.seeded.is_some() {
+    // Who calls a function that nothing here calls may have switched gradients off, but makes a model as it is.
+    let made_by_others =
+        cx.seeded.is_some_and(|entry| cx.tree(entry.file).function(entry.function).name != "__init__");
+    if cx.grad != Some(true) || made_by_others {
         return;
     }
     match value.bare() {
@@ -80,9 +94,10 @@ fn modified(cx: &mut Interp<'_>, value: &Value, place: Place) {
     }
 }
 
-/// Whether it is known which parameters these are.
+/// Whether it is known which parameters these are: all of some modules, or one that is surely there.
 fn is_whole(params: &Params) -> bool {
-    params.owners.iter().next().is_some() && !params.others && params.only.is_none()
+    let is_one = |only: &[Parameter]| matches!(only, [Parameter { maybe: false, .. }]);
+    params.owners.iter().next().is_some() && !params.others && params.only.as_deref().is_none_or(is_one)
 }
 
 /// Whether a parameter of a module asks for gradients, and none of its parts is frozen.
