@@ -1,7 +1,7 @@
 //! Builtin functions that are neither conversions, nor arithmetic, nor iteration.
 
 use super::super::{Call, Interp};
-use super::outside::{Kind, keep_origin, outside};
+use super::outside::{Kind, executed, keep_origin, outside};
 use super::{Table, dicts, iteration, paths};
 use crate::syntax::CompareOp;
 use crate::values::*;
@@ -49,6 +49,7 @@ pub(super) const CALLS: Table = &[
     ("vars", |interp, call| vars(interp, call)),
     ("globals", |interp, call| Some(unknown_dict(interp, call))),
     ("locals", |interp, call| Some(unknown_dict(interp, call))),
+    ("exec", |interp, call| executed(interp, call)),
     ("dir", |interp, call| Some(interp.list_of(call.place, Value::Str(None)))),
     ("slice", |_, call| Some(slice(call))),
     ("object", |interp, call| Some(Value::Obj(interp.alloc(call.place, ClassRef::Builtin, State::Plain)))),

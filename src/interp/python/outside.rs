@@ -1,7 +1,7 @@
 //! Values that reach a script from outside: flags, configuration files, the environment. Each carries
 //! where it was set, and `--set name=value` stands in for it.
 
-use super::super::Interp;
+use super::super::{Call, Interp};
 use crate::report::Place;
 use crate::values::{Given, Origin, Value};
 use std::rc::Rc;
@@ -123,6 +123,22 @@ pub(super) fn wrap(value: Value, origin: &Rc<Origin>, kind: Kind) -> Value {
         Value::Given(given) => wrap(given.value.clone(), origin, kind),
         value => Value::Given(Rc::new(Given { value, origin: origin.clone() })),
     }
+}
+
+/// `exec(open("configurator.py").read())`: the numbers, texts and flags that the module has so far are defaults.
+pub(super) fn executed(interp: &mut Interp, call: &Call) -> Option<Value> {
+    let is_written = matches!(call.positional.first()?.value.bare(), Value::Str(Some(_)));
+    let env = interp.frames.last().filter(|frame| frame.function.is_none() && !is_written)?.env;
+    for index in 0..interp.heap.get(env).attrs.len() {
+        let (name, value) = interp.heap.get(env).attrs[index].clone();
+        let kind = Kind::of(&value);
+        if kind == Kind::Any || matches!(value, Value::Maybe(_) | Value::Given(_)) {
+            continue;
+        }
+        let default = outside(interp, &[&name], kind, value, call.place);
+        interp.heap.get_mut(env).attrs[index].1 = default;
+    }
+    Some(Value::None)
 }
 
 /// A number that the user may change with what holds it; anything else as it is.
