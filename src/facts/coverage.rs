@@ -14,9 +14,8 @@ impl Script<'_> {
     /// with what would have to be known.
     pub fn training_steps(&self, followed: &[Place]) -> (usize, Vec<TrainingStep>) {
         let module = self.project.module(self.file);
-        let walks = |name: &&ustr::Ustr| self.apis.method_does(Role::Tensor, **name, Verb::Backward);
-        let relations = module.relations();
-        let acts = relations.methods().filter(walks).flat_map(|name| relations.acts_named(*name));
+        let walks = |method| self.apis.method_does(Role::Tensor, method, Verb::Backward);
+        let acts = module.relations().acts_where(walks);
         let steps: Vec<(&Act, ExprId)> = acts
             .filter(|act| !self.goes_back_by_hand(act))
             .filter_map(|act| Some((act, walked(&module.tree, act)?)))

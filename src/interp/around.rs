@@ -1,7 +1,6 @@
 //! `with` statements: contexts that are entered and left, and generators that run the body where they yield.
 
 use super::{Around, Interp, stmt::Flow};
-use crate::apis::{Role, Verb};
 use crate::report::Span;
 use crate::syntax::*;
 use crate::values::*;
@@ -57,8 +56,7 @@ impl<'p> Interp<'p> {
         let module = self.module(self.file());
         let (tree, relations) = (&module.tree, module.relations());
         let block = Span::new(tree.stmt(*first).span.start, tree.stmt(*last).span.end);
-        let walks = |name: &&Ustr| self.apis.method_does(Role::Tensor, **name, Verb::Backward);
-        let mut acts = relations.methods().filter(walks).flat_map(|name| relations.acts_named(*name));
+        let mut acts = relations.acts_where(|method| self.walks_back(method));
         acts.any(|act| block.contains(tree.expr(act.call).span))
     }
 

@@ -219,13 +219,11 @@ impl<'p> Interp<'p> {
         for base in self.lineage(ClassRef::Project(class)) {
             let Base::Project(base) = base else { continue };
             let State::Class(state) = self.heap.get(base).state.clone() else { continue };
-            let uses = &self.module(state.file).names.uses;
-            let (used, called) = (uses.of_self(state.class, name), uses.called_self(state.class, name));
-            let site = self.heap.get(object).site;
-            if let Some(role) = self.apis.role_by_use(used, called) {
+            let (subject, site) = (Subject::Own(state.class, name), self.heap.get(object).site);
+            if let Some(role) = self.role_by_use(state.file, subject) {
                 return self.of_role(role, site, name, value);
             }
-            let taken = self.taken_as(state.file, Subject::Own(state.class, name), site, value.clone());
+            let taken = self.taken_as(state.file, subject, site, value.clone());
             // Where a module is, whoever moves it says.
             let of_module = matches!(taken, Value::Device(_)) && self.heap.get(object).module().is_some();
             if !taken.is_unknown() && !of_module {

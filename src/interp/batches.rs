@@ -1,10 +1,10 @@
 //! Batches of a dataset that nobody knows: what a loader's own collation makes of samples are tensors, and
 //! how the loop takes a batch apart says how many.
 
-use super::Interp;
-use crate::apis::{Role, Verb};
-use crate::names::Subject;
-use crate::report::{Confidence, Place, Span};
+use super::{Interp, roles::loss_of};
+use crate::apis::Role;
+use crate::names::{Module, Subject};
+use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::values::*;
 use ustr::Ustr;
@@ -53,24 +53,20 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether something in the loop around puts an item of a batch on a device.
-    fn moves_item_of(&mut self, batch: ExprId) -> bool {
+    fn moves_item_of(&self, batch: ExprId) -> bool {
         let Some(frame) = self.frames.last() else { return false };
-        let (function, module) = (frame.function, self.module(frame.file));
+        let module = self.module(frame.file);
         let tree = &module.tree;
         let ExprKind::Name(name) = tree.expr(batch).kind else { return false };
-        let around = innermost_loop(tree, tree.expr(batch).span);
-        let moves_it = |call: ExprId| {
+        let is_item = |call: ExprId| {
             let ExprKind::Call { callee, .. } = tree.expr(call).kind else { return false };
             let ExprKind::Attribute { base: item, .. } = tree.expr(callee).kind else { return false };
             let ExprKind::Subscript { base, .. } = tree.expr(item).kind else { return false };
             matches!(tree.expr(base).kind, ExprKind::Name(known) if known == name)
-                && around.is_none_or(|around| around.contains(tree.expr(call).span))
         };
-        let relations = module.relations();
-        let acts = relations.methods().filter(|it| self.puts(**it)).flat_map(|it| relations.acts_named(*it));
-        let calls = acts.filter(|act| act.function == function).map(|act| act.call);
-        let calls: Vec<ExprId> = calls.filter(|call| moves_it(*call)).collect();
-        calls.into_iter().any(|call| !is_discarded(tree, call) && !casts(tree, call))
+        let acts = module.relations().acts_where(|method| self.puts(method));
+        let calls = acts.filter(|act| act.function == frame.function).map(|act| act.call);
+        moves_beside(module, batch, calls.filter(|call| is_item(*call)))
     }
 
     /// Whether a variable is what a loop gives, and nothing else, as a whole and in its items.
@@ -85,7 +81,7 @@ impl<'p> Interp<'p> {
         let subject = Subject::Local(frame.function, *name);
         relations.is_item(subject)
             && relations.bindings(subject).next().is_none()
-            && !is_rewritten(&module.tree, *name)
+            && !relations.is_rewritten(*name)
     }
 
     /// A batch of which nothing is known, or that it holds tensors.
@@ -105,7 +101,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether something of a batch is moved: then the loader gives what is on the CPU, all of it.
-    fn moves_part_of(&mut self, target: ExprId) -> bool {
+    fn moves_part_of(&self, target: ExprId) -> bool {
         match &self.tree(self.file()).expr(target).kind {
             ExprKind::Name(name) => self.is_moved(target, *name),
             ExprKind::Tuple(targets) | ExprKind::List(targets) => {
@@ -115,18 +111,13 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// Whether a variable is put on a device. What comes of it is used: a model is moved where it is.
-    fn is_moved(&mut self, target: ExprId, name: Ustr) -> bool {
+    /// Whether a variable is put on a device.
+    fn is_moved(&self, target: ExprId, name: Ustr) -> bool {
         let Some(frame) = self.frames.last() else { return false };
         let (subject, module) = (Subject::Local(frame.function, name), self.module(frame.file));
-        let calls =
-            module.relations().acts_of(subject).filter(|act| act.method.is_some_and(|it| self.puts(it)));
-        // Another loop may give its own batches the same names.
-        let around = innermost_loop(&module.tree, module.tree.expr(target).span);
-        let within =
-            |call: &ExprId| around.is_none_or(|around| around.contains(module.tree.expr(*call).span));
-        let calls: Vec<ExprId> = calls.map(|act| act.call).filter(within).collect();
-        calls.into_iter().any(|call| !is_discarded(&module.tree, call) && !casts(&module.tree, call))
+        let acts = module.relations().acts_of(subject);
+        let puts = acts.filter(|act| act.method.is_some_and(|method| self.puts(method)));
+        moves_beside(module, target, puts.map(|act| act.call))
     }
 
     /// Whether something in a function goes backward by itself through what it is told: an engine, whose loaders
@@ -134,13 +125,8 @@ impl<'p> Interp<'p> {
     fn has_engine(&self) -> bool {
         let Some(frame) = self.frames.last() else { return false };
         let module = self.module(frame.file);
-        let relations = module.relations();
-        let is_told = |call: ExprId| matches!(&module.tree.expr(call).kind, ExprKind::Call { args, .. } if args.iter().any(|arg| arg.kind == ArgKind::Positional));
-        relations
-            .methods()
-            .filter(|name| self.apis.method_does(Role::Tensor, **name, Verb::Backward))
-            .flat_map(|name| relations.acts_named(*name))
-            .any(|act| act.function == frame.function && is_told(act.call))
+        let mut backwards = module.relations().acts_where(|method| self.walks_back(method));
+        backwards.any(|act| act.function == frame.function && loss_of(&module.tree, act).is_told)
     }
 
     fn collated_on(&mut self, device: Device, target: ExprId, batch: Value) -> Value {
@@ -188,11 +174,16 @@ impl<'p> Interp<'p> {
     }
 }
 
-/// The innermost loop that a part of a text is in.
-fn innermost_loop(tree: &Tree, inside: Span) -> Option<Span> {
-    let loops =
-        tree.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::For { .. } | StmtKind::While { .. }));
-    loops.map(|stmt| stmt.span).filter(|span| span.contains(inside)).max_by_key(|span| span.start)
+/// Whether one of these calls moves something of a batch in the loop around it: another loop may give its own batches
+/// the same names. What comes of the call is used, for a model is moved where it is.
+fn moves_beside(module: &Module, batch: ExprId, mut calls: impl Iterator<Item = ExprId>) -> bool {
+    let (tree, relations) = (&module.tree, module.relations());
+    let around = relations.innermost_loop(tree.expr(batch).span);
+    calls.any(|call| {
+        around.is_none_or(|around| around.contains(tree.expr(call).span))
+            && !relations.is_discarded(call)
+            && !casts(tree, call)
+    })
 }
 
 /// Whether a part of a batch may be anywhere.
@@ -209,30 +200,6 @@ fn casts(tree: &Tree, call: ExprId) -> bool {
         _ => false,
     };
     names_dtype || only.kind == ArgKind::Keyword(Ustr::from("dtype"))
-}
-
-/// `batch[key] = batch[key].to(device)`
-fn is_rewritten(tree: &Tree, batch: Ustr) -> bool {
-    let is_item = |target: &ExprId| match tree.expr(*target).kind {
-        ExprKind::Subscript { base, .. } => {
-            matches!(tree.expr(base).kind, ExprKind::Name(name) if name == batch)
-        }
-        _ => false,
-    };
-    tree.stmts
-        .iter()
-        .any(|stmt| matches!(&stmt.kind, StmtKind::Assign { targets, .. } if targets.iter().any(is_item)))
-}
-
-/// Whether a call is a statement, or one of several in one, of whose result nothing is made.
-fn is_discarded(tree: &Tree, call: ExprId) -> bool {
-    tree.stmts.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Expr(expr) => match &tree.expr(*expr).kind {
-            ExprKind::Tuple(items) => items.contains(&call),
-            _ => *expr == call,
-        },
-        _ => false,
-    })
 }
 
 fn collated(device: Device) -> Tensor {

@@ -125,10 +125,8 @@ impl Interp<'_> {
         }
         let module = self.module(file);
         let relations = module.relations();
-        let named =
-            relations.methods().filter(|name| self.apis.method_does(Role::Tensor, **name, Verb::Backward));
         let mut backwards = Vec::new();
-        for act in named.flat_map(|name| relations.acts_named(*name)) {
+        for act in relations.acts_where(|method| self.walks_back(method)) {
             let walked = loss_of(&module.tree, act);
             let mut origins: Vec<Origin> =
                 walked.values.into_iter().flat_map(|loss| module.origins(loss, act.function)).collect();
@@ -147,11 +145,15 @@ impl Interp<'_> {
         made
     }
 
+    pub(super) fn walks_back(&self, method: Ustr) -> bool {
+        self.apis.method_does(Role::Tensor, method, Verb::Backward)
+    }
+
     /// Whether a function mentions a backward pass.
     pub(super) fn goes_back(&self, key: FnKey) -> bool {
         let mentions = &self.module(key.file).names.scope(key.function).mentions;
-        let goes_back = |word: &&Ustr| self.apis.method_does(Role::Tensor, **word, Verb::Backward);
-        self.apis.protocol_words().iter().filter(goes_back).any(|word| mentions.contains(*word))
+        let mut words = self.apis.protocol_words().iter();
+        words.any(|word| self.walks_back(*word) && mentions.contains(*word))
     }
 }
 
@@ -159,14 +161,13 @@ fn in_words(role: Role) -> &'static str {
     match role {
         Role::Module => "a model",
         Role::Criterion => "a loss function",
-        Role::Device => "a GPU",
         Role::Scheduler => "a learning rate scheduler",
         _ => "an optimizer",
     }
 }
 
 /// What a backward pass starts from: `loss.backward()`, `scaler.scale(loss).backward()`, `engine.backward(loss)`.
-fn loss_of(tree: &Tree, act: &Act) -> Walked {
+pub(super) fn loss_of(tree: &Tree, act: &Act) -> Walked {
     let ExprKind::Call { callee, args } = &tree.expr(act.call).kind else { return Walked::default() };
     let ExprKind::Attribute { base, .. } = tree.expr(*callee).kind else { return Walked::default() };
     let told = || args.iter().filter(|arg| arg.kind == ArgKind::Positional).map(|arg| arg.value);
@@ -180,11 +181,11 @@ fn loss_of(tree: &Tree, act: &Act) -> Walked {
 
 /// What may be the loss of a backward pass.
 #[derive(Default)]
-struct Walked {
+pub(super) struct Walked {
     receiver: Option<ExprId>,
     /// What its call, or that of the backward pass, is given.
     values: Vec<ExprId>,
-    is_told: bool,
+    pub is_told: bool,
 }
 
 struct Solver<'s, 'p> {
@@ -317,16 +318,17 @@ impl<'p> Solver<'_, 'p> {
 
     /// Two that both clear gradients, or of which the text says nothing else.
     fn is_of_its_kind(&self, rival: &Act) -> bool {
-        let clears = |subject: Subject| {
-            self.relations().acts_of(subject).any(|act| self.does(act, Role::Optimizer, Verb::Clear))
-        };
-        rival.receiver.is_some_and(|rival| clears(rival) && clears(self.subject))
+        rival.receiver.is_some_and(|rival| self.clears(rival) && self.clears(self.subject))
+    }
+
+    fn clears(&self, subject: Subject) -> bool {
+        self.relations().acts_of(subject).any(|act| self.does(act, Role::Optimizer, Verb::Clear))
     }
 
     /// It is called a schedule and clears nothing, and what is called an optimizer clears beside it.
     fn is_schedule_of_cleared(&self) -> bool {
         self.is_called(Role::Scheduler)
-            && !self.relations().acts_of(self.subject).any(|act| self.does(act, Role::Optimizer, Verb::Clear))
+            && !self.clears(self.subject)
             && self.steps().any(|step| self.is_beside_cleared(step))
     }
 
@@ -336,12 +338,12 @@ impl<'p> Solver<'_, 'p> {
 
     /// Whether what is called an optimizer clears gradients in the function in which something steps.
     fn is_beside_cleared(&self, step: &Act) -> bool {
-        let words = self.interp.apis.protocol_words().iter();
-        let clears = words.filter(|word| self.interp.apis.method_does(Role::Optimizer, **word, Verb::Clear));
-        let mut acts = clears.flat_map(|word| self.relations().acts_named(*word));
-        acts.any(|act| {
+        let apis = self.interp.apis;
+        let mut clears =
+            self.relations().acts_where(|method| apis.method_does(Role::Optimizer, method, Verb::Clear));
+        clears.any(|act| {
             let name = act.receiver.map(Subject::name);
-            let named = name.and_then(|name| self.interp.apis.role_by_name(&name));
+            let named = name.and_then(|name| apis.role_by_name(&name));
             act.function == step.function && named == Some(Role::Optimizer)
         })
     }

@@ -448,16 +448,13 @@ impl<'p> Interp<'p> {
                 other => return self.unsure(other.clone(), place, param.name),
             }
         }
-        let uses = &self.module(closure.file).names.uses;
-        let scope = Some(closure.function);
-        let (used, called) = (uses.of_local(scope, param.name), uses.called_local(scope, param.name));
-        if let Some(role) = self.apis.role_by_use(used, called) {
+        let subject = Subject::Local(Some(closure.function), param.name);
+        if let Some(role) = self.role_by_use(closure.file, subject) {
             let value = self.of_role(role, place, param.name, Value::Unknown);
             if !value.is_unknown() {
                 return value;
             }
         }
-        let subject = Subject::Local(scope, param.name);
         let value = self.taken_as(closure.file, subject, place, Value::Unknown);
         if !value.is_unknown() {
             return value;

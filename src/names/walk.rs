@@ -299,39 +299,14 @@ impl Walk<'_> {
                 self.expr(*callee);
                 args.iter().for_each(|arg| self.expr(arg.value));
             }
-            ExprKind::Subscript { base, index } => {
-                self.expr(*base);
-                self.expr(*index);
-            }
             ExprKind::Slice { lower, upper, step } => {
                 [lower, upper, step].into_iter().flatten().for_each(|part| self.expr(*part));
             }
-            ExprKind::FString(items)
-            | ExprKind::Tuple(items)
-            | ExprKind::List(items)
-            | ExprKind::Set(items)
-            | ExprKind::Bool { items, .. } => items.iter().for_each(|item| self.expr(*item)),
             ExprKind::Dict(items) => {
                 for (key, value) in items {
                     key.iter().for_each(|key| self.expr(*key));
                     self.expr(*value);
                 }
-            }
-            ExprKind::Unary { operand: inner, .. }
-            | ExprKind::Await(inner)
-            | ExprKind::Yield(Some(inner))
-            | ExprKind::YieldFrom(inner)
-            | ExprKind::Starred(inner) => self.expr(*inner),
-            ExprKind::Binary { left, right, .. } => {
-                self.expr(*left);
-                self.expr(*right);
-            }
-            ExprKind::Compare { first, rest } => {
-                self.expr(*first);
-                rest.iter().for_each(|(_, value)| self.expr(*value));
-            }
-            ExprKind::Conditional { test, then, otherwise } => {
-                [test, then, otherwise].into_iter().for_each(|part| self.expr(*part));
             }
             ExprKind::Lambda(function) => self.function(*function),
             ExprKind::Comprehension(inner) => self.comprehension(inner),
@@ -340,7 +315,7 @@ impl Walk<'_> {
                 // Also inside a comprehension: the name belongs to the scope around it.
                 self.bind(*name);
             }
-            _ => {}
+            kind => kind.each_operand(|operand| self.expr(operand)),
         }
     }
 

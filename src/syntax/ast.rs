@@ -161,6 +161,37 @@ pub enum ExprKind {
     Missing,
 }
 
+impl ExprKind {
+    /// The operands of an operator, and the items and the index of what holds some, in the order in which they run.
+    pub fn each_operand(&self, mut see: impl FnMut(ExprId)) {
+        match self {
+            ExprKind::FString(items)
+            | ExprKind::Tuple(items)
+            | ExprKind::List(items)
+            | ExprKind::Set(items)
+            | ExprKind::Bool { items, .. } => items.iter().for_each(|item| see(*item)),
+            ExprKind::Unary { operand: inner, .. }
+            | ExprKind::Await(inner)
+            | ExprKind::Yield(Some(inner))
+            | ExprKind::YieldFrom(inner)
+            | ExprKind::Starred(inner) => see(*inner),
+            ExprKind::Subscript { base: first, index: second }
+            | ExprKind::Binary { left: first, right: second, .. } => {
+                see(*first);
+                see(*second);
+            }
+            ExprKind::Compare { first, rest } => {
+                see(*first);
+                rest.iter().for_each(|(_, value)| see(*value));
+            }
+            ExprKind::Conditional { test, then, otherwise } => {
+                [test, then, otherwise].into_iter().for_each(|part| see(*part));
+            }
+            _ => {}
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Arg {
     pub kind: ArgKind,

@@ -6,8 +6,9 @@ mod trail;
 
 use super::Names;
 use super::uses::class_of_self;
+use crate::report::Span;
 use crate::syntax::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use trail::Trail;
 use ustr::Ustr;
@@ -69,6 +70,13 @@ pub struct Origin {
     pub item: Option<usize>,
 }
 
+/// A loop, and the one around it.
+#[derive(Clone, Copy, Debug)]
+struct Loop {
+    span: Span,
+    around: Option<LoopIndex>,
+}
+
 /// What happens in one file, by who takes part.
 #[derive(Debug, Default)]
 pub struct Relations {
@@ -86,8 +94,11 @@ pub struct Relations {
     items: FxHashMap<Subject, Option<Subject>>,
     /// The values of `+=`, with where they are.
     added: Vec<(ExprId, Option<FnId>)>,
-    /// The loop around each.
-    around: Vec<Option<LoopIndex>>,
+    loops: Vec<Loop>,
+    /// Calls that are statements, of whose results nothing is made.
+    discarded: FxHashSet<ExprId>,
+    /// Variables into which items are written, `batch[key] = value`.
+    rewritten: FxHashSet<Ustr>,
 }
 
 impl Relations {
@@ -112,9 +123,10 @@ impl Relations {
         self.by_method.get(&method).into_iter().flatten().map(|at| &self.acts[*at as usize])
     }
 
-    /// The names of all methods that are called.
-    pub fn methods(&self) -> impl Iterator<Item = &Ustr> {
-        self.by_method.keys()
+    /// Calls of all methods whose names are wanted.
+    pub fn acts_where<'r>(&'r self, wanted: impl Fn(Ustr) -> bool + 'r) -> impl Iterator<Item = &'r Act> {
+        let named = self.by_method.iter().filter(move |(method, _)| wanted(**method));
+        named.flat_map(|(_, calls)| calls.iter().map(|at| &self.acts[*at as usize]))
     }
 
     pub fn act(&self, call: ExprId) -> Option<&Act> {
@@ -174,9 +186,23 @@ impl Relations {
             if index == outer {
                 return true;
             }
-            at = self.around[index as usize];
+            at = self.loops[index as usize].around;
         }
         false
+    }
+
+    /// The innermost loop that a part of the text is in.
+    pub fn innermost_loop(&self, inside: Span) -> Option<Span> {
+        let around = self.loops.iter().map(|it| it.span).filter(|span| span.contains(inside));
+        around.max_by_key(|span| span.start)
+    }
+
+    pub fn is_discarded(&self, call: ExprId) -> bool {
+        self.discarded.contains(&call)
+    }
+
+    pub fn is_rewritten(&self, variable: Ustr) -> bool {
+        self.rewritten.contains(&variable)
     }
 
     /// The calls that a value may come from.
@@ -218,12 +244,15 @@ impl Walk<'_> {
     fn stmt(&mut self, id: StmtId) {
         let tree = self.tree;
         match &tree.stmt(id).kind {
-            StmtKind::Expr(value) | StmtKind::Return(Some(value)) | StmtKind::Raise(Some(value)) => {
+            StmtKind::Expr(value) => {
+                self.discards(*value);
                 self.expr(*value);
             }
+            StmtKind::Return(Some(value)) | StmtKind::Raise(Some(value)) => self.expr(*value),
             StmtKind::Assert { test } => self.expr(*test),
             StmtKind::Assign { targets, value } => {
                 self.expr(*value);
+                targets.iter().for_each(|target| self.rewrites(*target));
                 targets.iter().for_each(|target| self.bind(*target, *value, None));
             }
             StmtKind::AugAssign { target, value, .. } => {
@@ -241,11 +270,11 @@ impl Walk<'_> {
                 self.block(&tree.class(*class).body);
                 (self.function, self.within) = (function, within);
             }
-            kind => self.compound(kind),
+            kind => self.compound(kind, tree.stmt(id).span),
         }
     }
 
-    fn compound(&mut self, kind: &StmtKind) {
+    fn compound(&mut self, kind: &StmtKind, span: Span) {
         match kind {
             StmtKind::If { arms, otherwise } => {
                 for (test, body) in arms {
@@ -255,7 +284,7 @@ impl Walk<'_> {
                 self.block(otherwise);
             }
             StmtKind::While { test, body, otherwise } => {
-                self.looped(|walk| {
+                self.looped(span, |walk| {
                     walk.expr(*test);
                     walk.block(body);
                 });
@@ -264,7 +293,7 @@ impl Walk<'_> {
             StmtKind::For { target, iter, body, otherwise } => {
                 self.expr(*iter);
                 self.iterates(*iter, *target);
-                self.looped(|walk| walk.block(body));
+                self.looped(span, |walk| walk.block(body));
                 self.block(otherwise);
             }
             StmtKind::With { items, body } => {
@@ -290,9 +319,27 @@ impl Walk<'_> {
         }
     }
 
-    fn looped(&mut self, run: impl FnOnce(&mut Self)) {
-        let index = self.out.around.len() as LoopIndex;
-        self.out.around.push(self.within);
+    fn discards(&mut self, value: ExprId) {
+        match &self.tree.expr(value).kind {
+            ExprKind::Call { .. } => {
+                self.out.discarded.insert(value);
+            }
+            ExprKind::Tuple(items) => self.out.discarded.extend(items.iter().copied()),
+            _ => {}
+        }
+    }
+
+    fn rewrites(&mut self, target: ExprId) {
+        if let ExprKind::Subscript { base, .. } = self.tree.expr(target).kind
+            && let ExprKind::Name(name) = self.tree.expr(base).kind
+        {
+            self.out.rewritten.insert(name);
+        }
+    }
+
+    fn looped(&mut self, span: Span, run: impl FnOnce(&mut Self)) {
+        let index = self.out.loops.len() as LoopIndex;
+        self.out.loops.push(Loop { span, around: self.within });
         let around = self.within.replace(index);
         run(self);
         self.within = around;
@@ -316,32 +363,7 @@ impl Walk<'_> {
                 self.act(id, *callee, args);
             }
             ExprKind::Attribute { base, .. } => self.expr(*base),
-            ExprKind::Subscript { base, index } => {
-                self.expr(*base);
-                self.expr(*index);
-            }
-            ExprKind::FString(items)
-            | ExprKind::Tuple(items)
-            | ExprKind::List(items)
-            | ExprKind::Set(items)
-            | ExprKind::Bool { items, .. } => items.iter().for_each(|item| self.expr(*item)),
             ExprKind::Dict(items) => items.iter().for_each(|(_, value)| self.expr(*value)),
-            ExprKind::Binary { left, right, .. } => {
-                self.expr(*left);
-                self.expr(*right);
-            }
-            ExprKind::Compare { first, rest } => {
-                self.expr(*first);
-                rest.iter().for_each(|(_, value)| self.expr(*value));
-            }
-            ExprKind::Conditional { test, then, otherwise } => {
-                [*test, *then, *otherwise].into_iter().for_each(|part| self.expr(part));
-            }
-            ExprKind::Unary { operand: inner, .. }
-            | ExprKind::Await(inner)
-            | ExprKind::Yield(Some(inner))
-            | ExprKind::YieldFrom(inner)
-            | ExprKind::Starred(inner) => self.expr(*inner),
             ExprKind::Walrus { value, .. } => self.expr(*value),
             ExprKind::Lambda(function) => self.function(*function),
             ExprKind::Comprehension(inner) => {
@@ -352,7 +374,7 @@ impl Walk<'_> {
                 self.expr(inner.element);
                 inner.value.iter().for_each(|value| self.expr(*value));
             }
-            _ => {}
+            kind => kind.each_operand(|operand| self.expr(operand)),
         }
     }
 
