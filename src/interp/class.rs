@@ -106,6 +106,11 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// Whether of an object nothing is known but its role: a bare parameter, a model that somebody else makes.
+    pub(crate) fn is_just(&self, object: ObjId, role: Role) -> bool {
+        self.apis.class_of(role).map(ClassRef::Api) == Some(self.heap.get(object).class)
+    }
+
     /// The role that a class has from a framework.
     pub(crate) fn role_of(&self, class: ClassRef) -> Option<Role> {
         self.lineage(class).into_iter().find_map(|base| match base {

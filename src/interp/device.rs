@@ -210,14 +210,9 @@ impl<'p> Interp<'p> {
             .filter(|index| moves_along(here, here.attrs[*index].0, &here.attrs[*index].1))
             .collect();
         for index in along {
-            let value = &self.heap.get(object).attrs[index].1;
-            let (is_there, Some(tensor)) = (!matches!(value, Value::Maybe(_)), value.as_tensor().cloned())
-            else {
-                continue;
-            };
-            let moved = Value::tensor(Tensor { device: to(tensor.device), ..(*tensor).clone() });
-            let moved = if is_there { moved } else { Value::Maybe(Rc::new(moved)) };
-            self.heap.get_mut(object).attrs[index].1 = moved;
+            if let Some(moved) = on(&self.heap.get(object).attrs[index].1, &to) {
+                self.heap.get_mut(object).attrs[index].1 = moved;
+            }
         }
     }
 
@@ -240,10 +235,9 @@ impl<'p> Interp<'p> {
                 let (_, value) = &self.heap.get(object).attrs[index];
                 match value.bare() {
                     Value::Tensor(tensor) if tensor.device == Device::Cpu => {
-                        let opened = Value::tensor(Tensor { device: Device::Unknown, ..(**tensor).clone() });
-                        let is_there = !matches!(value, Value::Maybe(_));
-                        let opened = if is_there { opened } else { Value::Maybe(Rc::new(opened)) };
-                        self.heap.get_mut(object).attrs[index].1 = opened;
+                        if let Some(opened) = on(value, open) {
+                            self.heap.get_mut(object).attrs[index].1 = opened;
+                        }
                     }
                     Value::Obj(child)
                         if !matches!(self.heap.get(*child).state, State::Class(_) | State::Frame) =>
@@ -288,6 +282,13 @@ impl<'p> Interp<'p> {
         });
         context.unwrap_or(self.default_device)
     }
+}
+
+/// A tensor on another device, and as sure to be there as it was.
+fn on(value: &Value, to: impl Fn(Device) -> Device) -> Option<Value> {
+    let tensor = value.as_tensor()?;
+    let moved = Value::tensor(Tensor { device: to(tensor.device), ..(**tensor).clone() });
+    Some(if matches!(value, Value::Maybe(_)) { Value::Maybe(Rc::new(moved)) } else { moved })
 }
 
 /// The GPU that an entry goes to when its call does not say to which (`x.cuda(index)`).

@@ -77,16 +77,8 @@ impl<'p> Interp<'p> {
         if here.module()?.weights == Learned::Nothing {
             return Some(Vec::new());
         }
-        let specs = self.parameter_specs(here.class)?;
-        let given = |name: Ustr| here.attr(name).map_or(Some(None), |value| Some(flag(value)));
-        let mut own = Vec::new();
-        for spec in specs {
-            let conditions: Vec<Option<bool>> = spec.when.iter().filter_map(|name| given(*name)).collect();
-            if !conditions.contains(&Some(false)) {
-                own.push((spec, conditions.contains(&None)));
-            }
-        }
-        Some(own)
+        let specs = self.parameter_specs(here.class)?.iter();
+        Some(specs.filter_map(|spec| Some((spec, may_lack(here, spec)?))).collect())
     }
 
     /// What the tables say of the parameters of a class.
@@ -189,9 +181,6 @@ impl<'p> Interp<'p> {
     /// `layer.weight`, unless the script has put something else there. `bias` is also what its constructor was told.
     pub(super) fn parameter_named(&self, owner: ObjId, name: Ustr) -> Option<Params> {
         let here = self.heap.get(owner);
-        if here.module()?.weights == Learned::Nothing {
-            return None;
-        }
         let is_flag = |value: &Value| matches!(value.bare(), Value::Bool(_));
         if here.attr(name).is_some_and(|value| !is_flag(value)) {
             return None;
@@ -200,8 +189,12 @@ impl<'p> Interp<'p> {
     }
 
     fn parameter_of_layer(&self, owner: ObjId, name: Ustr) -> Option<Params> {
-        let (spec, maybe) =
-            self.parameters_of_layer(owner)?.into_iter().find(|(spec, _)| spec.name == name)?;
+        let here = self.heap.get(owner);
+        if here.module()?.weights == Learned::Nothing {
+            return None;
+        }
+        let mut named = self.parameter_specs(here.class)?.iter().filter(|spec| spec.name == name);
+        let (spec, maybe) = named.find_map(|spec| Some((spec, may_lack(here, spec)?)))?;
         let params = Params { owners: ObjSet::one(owner), whole: true, ..Params::default() };
         Some(params.one(&Parameter { owner, name: Some(spec.name), path: None, maybe }))
     }
@@ -278,6 +271,13 @@ impl<'p> Interp<'p> {
         self.heap.rollback();
         truth
     }
+}
+
+/// Whether a layer may lack a parameter; `None` where its constructor was told that it has none.
+fn may_lack(layer: &Object, spec: &ParameterSpec) -> Option<bool> {
+    let told = |name: &Ustr| layer.attr(*name).and_then(flag);
+    let conditions = || spec.when.iter().map(told);
+    (!conditions().any(|has| has == Some(false))).then(|| conditions().any(|has| has.is_none()))
 }
 
 /// Whether an argument of a constructor is true.

@@ -10,7 +10,7 @@ use crate::interp::{
 };
 use crate::report::Place;
 use crate::trace::{At, Observation, Sight};
-use crate::values::{ClassRef, Device, Learned, ObjId, Source, State, Tensor, Value};
+use crate::values::{Device, Learned, ObjId, Source, State, Tensor, Value};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -100,7 +100,7 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
         return;
     }
     let Some(input) = inputs.iter().find(apart).cloned() else { return };
-    if is_stand_in(cx, object, Role::Module) && is_part_of_batch(&input) {
+    if cx.is_just(object, Role::Module) && is_part_of_batch(&input) {
         return;
     }
     let confidence = here.confidence.min(input.confidence);
@@ -157,11 +157,6 @@ fn meet_target(cx: &mut Interp<'_>, loss: &LossCall<'_>) {
     }
 }
 
-/// Whether of an object nothing is known but its role.
-fn is_stand_in(cx: &Interp<'_>, object: ObjId, role: Role) -> bool {
-    cx.apis.class_of(role).map(ClassRef::Api) == Some(cx.heap.get(object).class)
-}
-
 /// Whether a tensor is on the CPU only because the loop moves another part of the same batch. A model that nobody
 /// sees may be spread over several GPUs, and takes its inputs from there.
 fn is_part_of_batch(tensor: &Tensor) -> bool {
@@ -175,7 +170,7 @@ fn is_part_of_batch(tensor: &Tensor) -> bool {
 fn meet_in_stand_in(cx: &mut Interp<'_>, criterion: ObjId, call: &Call) {
     let [output, target] = &call.positional[..] else { return };
     if let (Some(a), Some(b)) = (output.value.as_tensor(), target.value.as_tensor())
-        && is_stand_in(cx, criterion, Role::Criterion)
+        && cx.is_just(criterion, Role::Criterion)
         && b.device == Device::Cpu
     {
         let (a, b) = (a.clone(), b.clone());

@@ -5,7 +5,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{AttributeWrite, Checker, Interp, MethodResult, is_parameter};
 use crate::report::{Confidence, Severity};
-use crate::values::{ClassRef, Device, Graph, Learned, ModuleState, ObjId, ObjSet, Tensor, Value};
+use crate::values::{Device, Graph, Learned, ModuleState, ObjId, ObjSet, Tensor, Value};
 use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
@@ -66,10 +66,9 @@ fn copied_parameter(cx: &mut Interp<'_>, tensor: &Tensor) -> Option<ObjId> {
     let parameter = leaf(tensor).filter(|_| moved && tensor.device.is_chosen_gpu() && !tensor.is_leaf)?;
     let copied = cx.remember(|copied: &mut Copied| copied.0.contains(parameter));
     let own = |part: &ModuleState| matches!(part.weights, Learned::Own(_));
-    let made = cx.heap.get(parameter);
     // What is taken from a layer was the layer's.
-    let by_itself = Some(made.class) == cx.apis.class_of(Role::Parameter).map(ClassRef::Api);
-    (copied && by_itself && made.module().is_some_and(own)).then_some(parameter)
+    let by_itself = cx.is_just(parameter, Role::Parameter);
+    (copied && by_itself && cx.heap.get(parameter).module().is_some_and(own)).then_some(parameter)
 }
 
 /// What alone the graph of a tensor leads to.

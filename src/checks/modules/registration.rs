@@ -64,8 +64,8 @@ fn unregistered_in(
             continue;
         }
         let known = registered.get_or_insert_with(|| registered_parts(&cx.heap));
-        let bare = is_bare_parameter(cx, parts[0]);
-        let alike = parts.iter().all(|part| is_bare_parameter(cx, *part) == bare)
+        let bare = cx.is_just(parts[0], Role::Parameter);
+        let alike = parts.iter().all(|part| cx.is_just(*part, Role::Parameter) == bare)
             && parts_within(cx, value, 1, &mut Vec::new());
         // What stands for several is registered where all of them are.
         let all_known = |part: ObjId| {
@@ -80,15 +80,10 @@ fn unregistered_in(
         seen.push(site);
         let (class, part) = (cx.class_name(object), cx.class_name(lost[0]));
         // Where nothing is trained, bare parameters may be set by hand.
-        let by_hand = is_bare_parameter(cx, lost[0]) && !trains(cx);
+        let by_hand = cx.is_just(lost[0], Role::Parameter) && !trains(cx);
         let confidence = if by_hand { Confidence::Low } else { cx.heap.get(object).confidence };
         cx.observe(site, UnregisteredParts { class, attribute: *name, container, part, alike }, confidence);
     }
-}
-
-fn is_bare_parameter(cx: &Interp<'_>, part: ObjId) -> bool {
-    let class = cx.apis.class_of(Role::Parameter).map(ClassRef::Api);
-    Some(cx.heap.get(part).class) == class
 }
 
 fn trains(cx: &Interp<'_>) -> bool {

@@ -115,20 +115,21 @@ fn in_use(script: &Script, entry: &EntryPoint) -> ObjSet {
     let mut used = ObjSet::default();
     let mut cleared = ObjSet::default();
     each_effect(&entry.nodes, &mut |_, effect| match effect {
-        Effect::Clear { targets, whole: true } => cleared = cleared.union(targets),
-        Effect::Clear { targets, .. } => targets.iter().for_each(|object| used.insert(object)),
+        Effect::Clear { targets, whole } => {
+            used = used.union(targets);
+            if *whole {
+                cleared = cleared.union(targets);
+            }
+        }
         Effect::NamedStep { optimizer } => used.insert(*optimizer),
         _ => {}
     });
-    used.iter()
-        .chain(cleared.iter())
-        .filter(|object| heap.get(*object).optimizer().is_some())
-        .chain(cleared_through_modules(script, &cleared))
-        .collect()
+    let used: ObjSet = used.iter().filter(|object| heap.get(*object).optimizer().is_some()).collect();
+    used.union(&cleared_through_modules(script, &cleared))
 }
 
 /// The optimizers of the script whose modules are cleared as a whole, and are no stepping optimizer's at all.
-fn cleared_through_modules(script: &Script, cleared: &ObjSet) -> impl Iterator<Item = ObjId> {
+fn cleared_through_modules(script: &Script, cleared: &ObjSet) -> ObjSet {
     let heap = &script.rehearsal.heap;
     let parts_of =
         |object: ObjId| heap.get(object).optimizer().map(|state| with_submodules(heap, &state.owns));
@@ -136,14 +137,12 @@ fn cleared_through_modules(script: &Script, cleared: &ObjSet) -> impl Iterator<I
     let applied =
         stepping.iter().filter_map(parts_of).fold(ObjSet::default(), |all, parts| all.union(&parts));
     let inside = with_submodules(heap, cleared);
-    let is_left = move |object: &ObjId| {
+    let is_left = |object: &ObjId| {
         parts_of(*object).is_some_and(|parts| {
             !parts.is_empty() && parts.iter().all(|part| inside.contains(part) && !applied.contains(part))
         })
     };
-    let made = optimizers_of_script(script);
-    let left: Vec<ObjId> = made.iter().filter(is_left).collect();
-    left.into_iter()
+    optimizers_of_script(script).iter().filter(is_left).collect()
 }
 
 /// All optimizers that a script makes for parameters that we see.

@@ -168,7 +168,6 @@ struct WhoSteps {
 }
 
 /// The optimizers that step in an entry.
-#[derive(Clone, Default)]
 struct Stepping {
     all: ObjSet,
     /// Those whose own `zero_grad` is called there, too: each goes round by itself.
@@ -213,8 +212,8 @@ impl Script<'_> {
             return known.clone();
         }
         let body = &self.rehearsal.entries[entry];
-        let apart = self.who_steps().by_entry[entry].cleared.clone();
-        let view = OptimizerView::new(&self.rehearsal.heap, optimizer, state, alone).beside(apart);
+        let apart = &self.who_steps().by_entry[entry].cleared;
+        let view = OptimizerView::new(&self.rehearsal.heap, optimizer, state, alone, apart);
         let nodes = Projection::new(&view).sequence(&body.nodes).0;
         let OptimizerView { state, .. } = view;
         let made = Rc::new(Timeline { entry, seeded: body.function, optimizer, state, nodes });

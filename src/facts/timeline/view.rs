@@ -36,7 +36,7 @@ pub(super) struct OptimizerView<'h> {
     /// No other optimizer could be meant.
     alone: bool,
     /// Optimizers that step and clear by themselves.
-    apart: ObjSet,
+    apart: &'h ObjSet,
 }
 
 impl<'h> OptimizerView<'h> {
@@ -45,14 +45,10 @@ impl<'h> OptimizerView<'h> {
         optimizer: ObjId,
         state: OptimizerState,
         alone: bool,
+        apart: &'h ObjSet,
     ) -> OptimizerView<'h> {
         let owned = with_submodules(heap, &state.owns);
-        OptimizerView { heap, optimizer, state, owned, alone, apart: ObjSet::default() }
-    }
-
-    /// With other optimizers of which each steps and clears by itself.
-    pub(super) fn beside(self, others: ObjSet) -> OptimizerView<'h> {
-        OptimizerView { apart: others, ..self }
+        OptimizerView { heap, optimizer, state, owned, alone, apart }
     }
 
     fn overlaps(&self, objects: &ObjSet) -> bool {
