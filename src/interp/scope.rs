@@ -270,17 +270,16 @@ impl<'p> Interp<'p> {
 
     fn module_value(&mut self, level: u32, dotted: Option<Ustr>) -> Value {
         let file = self.file();
-        if let Some(dotted) = dotted.filter(|dotted| level == 0 && self.is_installed_framework(file, *dotted))
-        {
-            return Value::Api(dotted);
+        let outside = dotted.filter(|_| level == 0).map_or(Value::Unknown, Value::Api);
+        if dotted.is_some_and(|dotted| level == 0 && self.is_installed_framework(file, dotted)) {
+            return outside;
         }
         match self.project.resolve(file, level, dotted) {
             Target::File(found) => Value::Module(found),
+            // Python takes an installed package before a folder without `__init__.py`.
+            Target::Namespace(_) if dotted.is_some_and(|dotted| self.apis.is_framework(dotted)) => outside,
             Target::Namespace(folder) => Value::Folder(Rc::from(folder.to_string_lossy().as_ref())),
-            Target::Outside => match dotted {
-                Some(dotted) if level == 0 => Value::Api(dotted),
-                _ => Value::Unknown,
-            },
+            Target::Outside => outside,
         }
     }
 

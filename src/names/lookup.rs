@@ -167,9 +167,22 @@ impl Lookup {
                 _ => {}
             }
         }
-        let is_file = |found: &Found| matches!(found, Found::File(_));
-        let above = || roots.above.iter().find_map(|root| self.below(root, dotted).filter(is_file));
-        above().or(folder.map(Found::Folder))
+        for root in &roots.above {
+            match self.below(root, dotted) {
+                Some(Found::Folder(found)) if folder.is_none() && self.has_modules(&found) => {
+                    folder = Some(found);
+                }
+                Some(Found::File(found)) => return Some(Found::File(found)),
+                _ => {}
+            }
+        }
+        folder.map(Found::Folder)
+    }
+
+    /// Whether a folder holds modules itself: one without may be anything.
+    fn has_modules(&self, folder: &Path) -> bool {
+        self.listing(folder)
+            .is_some_and(|listing| listing.iter().any(|(name, is_dir)| !is_dir && name.ends_with(".py")))
     }
 
     /// What an import in a file leads to: plain with level 0, relative with one level a dot.

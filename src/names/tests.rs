@@ -208,13 +208,15 @@ fn modules_lie_in_folders_above_a_script() {
         ("core/nets.py", ""),
         ("scripts/tools.py", ""),
         ("bare/x.py", ""),
+        ("data/raw/1.txt", ""),
     ]);
     let project = Project::new();
     let resolve = |module| folder.resolve(&project, "scripts/deep/train.py", 0, module);
     assert_eq!(resolve("core.nets"), "core/nets.py");
     assert_eq!(resolve("tools"), "scripts/tools.py");
     assert_eq!(resolve("bare.x"), "bare/x.py");
-    assert_eq!(resolve("bare"), "outside", "a folder of that name above is no module");
+    assert_eq!(resolve("bare"), "bare/", "a folder of modules, of which one is imported by its name");
+    assert_eq!(resolve("data"), "outside", "a folder without modules may be anything");
     let marked = Folder::new(&[("a/b/c/d/train.py", ""), ("a/x.py", ""), ("a/setup.py", ""), ("y.py", "")]);
     let project = Project::new();
     let resolve = |module| marked.resolve(&project, "a/b/c/d/train.py", 0, module);
