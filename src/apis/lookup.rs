@@ -263,10 +263,18 @@ impl Apis {
 
     /// What something may be, from its name alone.
     pub fn role_by_name(&self, name: &str) -> Option<Role> {
-        let exact = self.shared.names.iter().find(|(_, patterns)| patterns.iter().any(|p| *p == name));
-        let pattern =
-            || self.shared.names.iter().find(|(_, patterns)| patterns.iter().any(|p| fits(p, name)));
+        let mut names = self.shared.names.iter();
+        let exact = names.clone().find(|(role, _)| self.is_named(*role, name));
+        let pattern = || names.find(|(_, patterns)| patterns.iter().any(|p| fits(p, name)));
         exact.or_else(pattern).map(|(role, _)| *role)
+    }
+
+    /// Whether this is a usual name of what has a role, and not only like one.
+    pub fn is_named(&self, role: Role, name: &str) -> bool {
+        self.shared
+            .names
+            .iter()
+            .any(|(known, patterns)| *known == role && patterns.iter().any(|p| *p == name))
     }
 
     /// Whether this is a known name or the beginning of one (`torch.nn`).
