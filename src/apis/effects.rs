@@ -43,8 +43,8 @@ vocabulary! {
     SetEpoch "set-epoch" (Sampler) "from here on another order";
     Spawn "spawn" (F [Args]) "calls back in processes of their own, with the rank in front of the arguments";
     StartMethod "start-method" (Name) "how processes are started from here on";
-    Step "step" (Optimizer [Closure Scaler])
-        "applies gradients, through a scaler that divides them by its scale";
+    Step "step" (Optimizer [Closure Scaler Repeats])
+        "applies gradients, through a scaler that divides them by its scale; runs its closure more than once";
     StepHook "step-hook" (Optimizer F Word) "each step of the optimizer calls back: 'before' or 'after'";
     Train "train" (Module [Flag]) "sets the mode to training, or as the flag says";
     TrainBatch "train-batch" (Model [Data]) "the framework takes one step";

@@ -36,6 +36,7 @@ slots! {
     OutChannels "out_channels", OutFeatures "out_features", OutputPadding "output_padding",
     OutputSize "output_size", Outputs "outputs", P "p", Padding "padding", Parameters "parameters",
     Places "places", Q "q", Rank "rank", Reduction "reduction", Receiver "self", Reentrant "reentrant",
+    Repeats "repeats",
     RequiresGrad "requires_grad", Rest "rest", RetainGraph "retain_graph",
     ReturnSequences "return_sequences", ReturnState "return_state", ReturnXY "return_X_y",
     Sampler "sampler", ScaleFactor "scale_factor", Scaler "scaler", Scheduler "scheduler", Seed "seed",

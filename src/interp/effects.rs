@@ -1,10 +1,10 @@
 //! What the effects of framework calls do to the heap and to the trace: backward passes, steps, clearing,
 //! what a parameter asks for, callbacks. The tables say which effects a call has.
 
-use super::{Call, Declared, Interp, Invocation, transfer};
+use super::{Call, Declared, Interp, Invocation, stmt::Flow, transfer};
 use crate::apis::{Api, Operand, Verb};
 use crate::report::{Confidence, Place};
-use crate::trace::{Effect, ScalerAct};
+use crate::trace::{Effect, Over, ScalerAct};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -23,6 +23,9 @@ impl<'p> Interp<'p> {
                     let said = |index: usize| effect.args.get(index).map(|_| arg(index));
                     let retains = self.retains([said(2), said(3)], call);
                     self.backward(&arg(0), call, gradient, retains);
+                }
+                Verb::Step if self.truth(&arg(3)) == Some(true) => {
+                    self.steps_around(&arg(0), &arg(1), call);
                 }
                 Verb::Step => self.step(&arg(0), &arg(1), &arg(2), call),
                 Verb::Schedule => {
@@ -141,6 +144,14 @@ impl<'p> Interp<'p> {
         if let State::Module(module) = &mut self.heap.get_mut(object).state {
             module.buffers.push(name);
         }
+    }
+
+    /// A search along a line: the closure is asked for the loss of one point after the other.
+    fn steps_around(&mut self, optimizer: &Value, closure: &Value, call: &Invocation) {
+        self.run_loop(call.place, Over::Other, true, &mut |interp| {
+            interp.step(optimizer, closure, &Value::None, call);
+            Flow::Next
+        });
     }
 
     fn step(&mut self, optimizer: &Value, closure: &Value, scaler: &Value, call: &Invocation) {

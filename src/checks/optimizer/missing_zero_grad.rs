@@ -33,13 +33,17 @@ struct UnclearedStep {
 
 fn check(script: &Script, out: &mut Findings) {
     for step in uncleared_steps(script) {
-        let mut finding = script
-            .finding(
-                RULE.id,
-                RULE.severity,
-                &step.at,
+        let (message, path) = match repeats_closure(script, &step.at) {
+            true => {
+                ("gradients accumulate within this step: it runs its closure more than once", "the closure")
+            }
+            false => (
                 "gradients accumulate across steps: this step re-applies those of earlier batches",
-            )
+                "the loop",
+            ),
+        };
+        let mut finding = script
+            .finding(RULE.id, RULE.severity, &step.at, message)
             .because(step.backward, "adds to gradients that were never zeroed");
         if let Some(clear) = step.other_clear {
             finding = finding.because(
@@ -55,11 +59,16 @@ fn check(script: &Script, out: &mut Findings) {
             finding
                 .fix(fix)
                 .replay(script.replay_of_order(step.at.place, Repair::Clear))
-                .note(format!("no path through the loop zeroes the gradients of `{}`", step.optimizer))
+                .note(format!("no path through {path} zeroes the gradients of `{}`", step.optimizer))
                 .help(format!("call `{}.zero_grad()` before the backward pass", step.optimizer)),
             &step.at,
         );
     }
+}
+
+/// Whether the loop around a step is the step's own: a search that asks a closure again and again.
+fn repeats_closure(script: &Script, at: &At) -> bool {
+    at.loops.last().is_some_and(|id| script.rehearsal.loop_info(*id).place == at.place)
 }
 
 fn uncleared_steps(script: &Script) -> Vec<UnclearedStep> {
