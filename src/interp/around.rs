@@ -1,6 +1,6 @@
 //! `with` statements: contexts that are entered and left, and generators that run the body where they yield.
 
-use super::{Around, Interp, stmt::Flow};
+use super::{Around, Interp, Uncalled, stmt::Flow};
 use crate::report::Span;
 use crate::syntax::*;
 use crate::values::*;
@@ -21,6 +21,9 @@ impl<'p> Interp<'p> {
             return flow;
         }
         let records = value.is_unknown() && (self.is_of_no_framework(item.context) || self.walks_in(body));
+        if matches!(value, Value::Api(_) | Value::Bound(_)) {
+            self.on_uncalled(&Uncalled { value: &value, attribute: Ustr::from("__enter__"), place });
+        }
         let entered = self.enter(&value, place, records);
         if let Some(target) = item.target {
             let target_value = entered.target.clone();

@@ -2,7 +2,8 @@
 //! bound methods; and writing and deleting them.
 
 use super::{
-    AttributeWrite, Call, Interp, class::Base, modules::FORWARDS, python, roles::is_guessed, transfer,
+    AttributeWrite, Call, Interp, SuperCall, Uncalled, class::Base, modules::FORWARDS, python,
+    roles::is_guessed, transfer,
 };
 use crate::names::Subject;
 use crate::report::{Confidence, Place};
@@ -74,9 +75,11 @@ impl<'p> Interp<'p> {
                 let found = all.iter().map(|one| self.get_attr(one, name, place)).collect();
                 self.heap.any_of(&Items::exact(found)).unwrap_or_default()
             }
-            Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => {
+            Value::Bound(_) => {
+                self.on_uncalled(&Uncalled { value, attribute: name, place });
                 Value::Unknown
             }
+            Value::Function(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => Value::Unknown,
             Value::Device(device) if name == "type" => {
                 self.asked_for_device();
                 match device {
@@ -295,13 +298,19 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// `super()` in a method: the instance, past the class that defines the method.
-    pub(super) fn super_value(&mut self) -> Value {
+    /// `super()` in a method: the instance, past the class that defines the method, or that is `named`.
+    pub(super) fn super_value(&mut self, named: Option<Value>, place: Place) -> Value {
         let Some(frame) = self.frames.iter().rev().find(|frame| frame.function.is_some()) else {
             return Value::Unknown;
         };
         match (frame.receiver.as_ref().and_then(Value::as_obj), frame.class) {
-            (Some(instance), Some(after)) => Value::Super { instance, after },
+            (Some(instance), Some(after)) => {
+                let Some(Value::Obj(class)) = named else { return Value::Super { instance, after } };
+                self.on_super(&SuperCall { instance, class, place });
+                let lineage = self.lineage(self.heap.get(instance).class);
+                let is_own = lineage.contains(&Base::Project(class));
+                Value::Super { instance, after: if is_own { class } else { after } }
+            }
             _ => {
                 self.on_base_constructed(None);
                 Value::Unknown

@@ -17,6 +17,13 @@ pub struct Constructed {
     pub constructor: Place,
 }
 
+/// `super(Class, self)`
+pub struct SuperCall {
+    pub instance: ObjId,
+    pub class: ObjId,
+    pub place: Place,
+}
+
 /// A call that was not followed to its end.
 pub struct Abandoned<'e> {
     pub receiver: Option<&'e Value>,
@@ -170,6 +177,15 @@ pub struct UnknownMethod {
 pub struct ExpressionStatement<'e> {
     pub expr: ExprId,
     pub value: &'e Value,
+}
+
+/// `tensor.detach.cpu()`, or `with torch.no_grad:`
+pub struct Uncalled<'e> {
+    /// The method, or the function.
+    pub value: &'e Value,
+    /// What is asked of it: an attribute, or `__enter__`.
+    pub attribute: Ustr,
+    pub place: Place,
 }
 
 /// `left == right`

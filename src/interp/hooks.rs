@@ -58,6 +58,8 @@ events! {
     on_constructed(&Constructed);
     /// The constructor of a base class that is not of the project runs, or something that may call it.
     on_base_constructed(Option<ObjId>);
+    /// A method asks for what comes after a class that it names.
+    on_super(&SuperCall);
     /// An object was handed to code that is not seen.
     on_escape(ObjId);
     /// A call of the project's code ran out of fuel: what it did was taken back.
@@ -150,6 +152,8 @@ events! {
     on_condition(ExprId);
     /// An expression that is a statement was evaluated.
     on_expression_statement(&ExpressionStatement<'_>);
+    /// A function or method of a framework is used as what a call of it would give.
+    on_uncalled(&Uncalled<'_>);
     /// Two values were compared, of which one at least is a tensor.
     on_tensor_compare(&TensorCompare<'_>);
     /// A loader is about to make its first batch, as its workers do.

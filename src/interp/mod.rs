@@ -77,8 +77,8 @@ pub use events::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, BackwardCall, Branch, Compare,
     Constructed, ContainerWrite, Declared, ElementRead, ElementWrite, Exhausted, ExpressionStatement,
     ForwardCall, FunctionApplied, Indexed, Instance, LayerCall, LoaderCall, LossCall, MethodResult,
-    Operation, OperationResult, Operator, Return, StackedLayer, TensorCompare, Test, TracePoint, Tried,
-    UnknownMethod, Update,
+    Operation, OperationResult, Operator, Return, StackedLayer, SuperCall, TensorCompare, Test, TracePoint,
+    Tried, Uncalled, UnknownMethod, Update,
 };
 pub use hooks::{Checker, Hooks};
 pub use invocation::{Call, Invocation, Passed};

@@ -146,12 +146,17 @@ impl<'p> Interp<'p> {
     /// What an object is called in messages: its class.
     pub fn class_name(&self, object: ObjId) -> Rc<str> {
         match self.heap.get(object).class {
-            ClassRef::Project(class) => match &self.heap.get(class).state {
-                State::Class(state) => Rc::from(self.tree(state.file).class(state.class).name.as_str()),
-                _ => Rc::from("model"),
-            },
+            ClassRef::Project(class) => self.name_of_class(class),
             ClassRef::Api(name) => Rc::from(name.as_str()),
             ClassRef::Builtin => Rc::from("model"),
+        }
+    }
+
+    /// The name of a class of the project.
+    pub fn name_of_class(&self, class: ObjId) -> Rc<str> {
+        match &self.heap.get(class).state {
+            State::Class(state) => Rc::from(self.tree(state.file).class(state.class).name.as_str()),
+            _ => Rc::from("model"),
         }
     }
 

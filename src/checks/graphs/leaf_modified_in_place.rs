@@ -3,9 +3,10 @@
 use crate::apis::{Api, Operand, RangeFunction, RangeSpec};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{Checker, ElementWrite, Interp, MethodResult, Update};
+use crate::interp::{Checker, ElementWrite, Interp, Invocation, MethodResult, Passed, Update};
 use crate::report::{Confidence, Fix, Place, Severity};
 use crate::values::{Graph, Learned, ObjId, Parameter, Params, Value};
+use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "leaf-modified-in-place",
@@ -22,6 +23,7 @@ pub(super) static CHECKER: Checker = Checker {
     on_update: Some(updated),
     on_method_result: Some(called),
     on_element_write: Some(written),
+    on_call: Some(filled),
     ..Checker::SILENT
 };
 
@@ -29,21 +31,25 @@ pub(super) static CHECKER: Checker = Checker {
 struct ModifiedInPlace {
     /// Where it was made, if it is not a parameter of a module.
     made: Option<Place>,
+    error: &'static str,
 }
+
+const IN_PLACE: &str = "a leaf Variable that requires grad is being used in an in-place operation";
+const AS_OUT: &str = "functions with out=... arguments don't support automatic differentiation";
 
 /// `weight -= rate * weight.grad`; a list of parameters is added to, and stays one.
 fn updated(cx: &mut Interp<'_>, update: &Update<'_>) {
     let is_list = matches!(update.before.bare(), Value::Params(_)) && !update.result.borrow().is_unknown();
     if !is_list {
         let place = cx.expr_place(update.target);
-        modified(cx, update.before, place);
+        modified(cx, update.before, place, IN_PLACE);
     }
 }
 
 /// `weight.sub_(...)`
 fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
     if changes_numbers(result.api) && !result.call.open {
-        modified(cx, result.receiver, result.call.place);
+        modified(cx, result.receiver, result.call.place, IN_PLACE);
     }
 }
 
@@ -51,7 +57,15 @@ fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
 fn written(cx: &mut Interp<'_>, write: &ElementWrite<'_>) {
     let has_no_graph = write.value.as_tensor().is_some_and(|value| matches!(value.graph, Graph::None));
     if has_no_graph || write.value.as_num().is_some() {
-        modified(cx, &Value::tensor(write.tensor.clone()), write.place);
+        modified(cx, &Value::tensor(write.tensor.clone()), write.place, IN_PLACE);
+    }
+}
+
+/// `torch.arange(3, out=weight)`
+fn filled(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let given = |(name, passed): &(Ustr, Passed)| (name == "out").then(|| passed.value.clone());
+    if let Some(value) = call.named().find_map(given) {
+        modified(cx, &value, call.place, AS_OUT);
     }
 }
 
@@ -68,7 +82,7 @@ fn changes_numbers(api: &Api) -> bool {
     api.name.ends_with('_') && !api.name.ends_with("__") && !keeps
 }
 
-fn modified(cx: &mut Interp<'_>, value: &Value, place: Place) {
+fn modified(cx: &mut Interp<'_>, value: &Value, place: Place, error: &'static str) {
     // Who calls a function that nothing here calls may have switched gradients off, but makes a model as it is.
     let made_by_others =
         cx.seeded.is_some_and(|entry| cx.tree(entry.file).function(entry.function).name != "__init__");
@@ -81,13 +95,13 @@ fn modified(cx: &mut Interp<'_>, value: &Value, place: Place) {
             let trained = |leaf| cx.heap.get(leaf).module().is_none() || is_trained(cx, leaf);
             let is_leaf = tensor.is_leaf && !nodes.maybe && nodes.leaves.iter().all(trained);
             if is_leaf && !tensor.is_array {
-                cx.observe(place, ModifiedInPlace { made: tensor.made }, tensor.confidence);
+                cx.observe(place, ModifiedInPlace { made: tensor.made, error }, tensor.confidence);
             }
         }
         Value::Params(params) if is_whole(params) => {
             let trained = params.owners.iter().all(|owner| is_trained(cx, owner));
             if trained {
-                cx.observe(place, ModifiedInPlace { made: None }, Confidence::High);
+                cx.observe(place, ModifiedInPlace { made: None, error }, Confidence::High);
             }
         }
         _ => {}
@@ -124,7 +138,7 @@ fn check(script: &Script, out: &mut Findings) {
                 at,
                 "a leaf tensor that requires grad is modified in place while autograd records",
             )
-            .note("PyTorch raises `RuntimeError: a leaf Variable that requires grad is being used in an in-place operation`")
+            .note(format!("PyTorch raises `RuntimeError: {}`", seen.error))
             .help("update it in `with torch.no_grad():`");
         let finding = match at.beside(seen.made) {
             Some(made) => finding.because(made, "it is created here, and requires grad"),

@@ -1,6 +1,6 @@
 //! A module whose constructor leaves out the constructor of the framework.
 
-use super::construction::UnreadyModule;
+use super::construction::{ForeignSuper, UnreadyModule};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
 use crate::facts::{Findings, Script};
@@ -40,6 +40,23 @@ fn check(script: &Script, out: &mut Findings) {
         let fix = constructed_first(script, at.place);
         let fix = fix.map(|edits| Fix::safe("call `super().__init__()` first", edits));
         out.push(finding.fix(fix), at);
+    }
+    for (at, foreign) in script.observed_once::<ForeignSuper>() {
+        let (class, named) = (&foreign.class, &foreign.named);
+        out.push(
+            script
+                .finding(
+                    RULE.id,
+                    RULE.severity,
+                    at,
+                    format!("`super({named}, self)` in `{class}`, which is no `{named}`"),
+                )
+                .note(
+                    "Python raises `TypeError: super(type, obj): obj must be an instance or subtype of type`",
+                )
+                .help(format!("call `super().__init__()`, or name `{class}`")),
+            at,
+        );
     }
 }
 

@@ -1,6 +1,7 @@
 //! Modules: how they are constructed, and what they register.
 
 mod construction;
+mod made_in_forward;
 mod missing_super_init;
 mod parameter_lost_by_transfer;
 mod registration;
@@ -8,13 +9,20 @@ mod unregistered_submodule;
 
 use crate::checks::Concern;
 use crate::facts::Script;
+use crate::report::Place;
 
 /// Whether some module has parts that the framework does not know.
 pub(super) fn has_unregistered_parts(script: &Script) -> bool {
     script.observed::<registration::UnregisteredParts>().next().is_some()
+        || script.observed::<made_in_forward::MadeInForward>().next().is_some()
+}
+
+/// Whether a forward makes its layer anew at this place.
+pub(super) fn is_made_in_forward(script: &Script, place: Place) -> bool {
+    script.observed::<made_in_forward::MadeInForward>().any(|(at, _)| at.place == place)
 }
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[&missing_super_init::RULE, &parameter_lost_by_transfer::RULE, &unregistered_submodule::RULE],
-    checkers: &[&construction::CHECKER, &parameter_lost_by_transfer::CHECKER],
+    checkers: &[&construction::CHECKER, &made_in_forward::CHECKER, &parameter_lost_by_transfer::CHECKER],
 };

@@ -202,7 +202,7 @@ fn is_single(heap: &Heap, value: &Value) -> bool {
 }
 
 /// What is an attribute of some module itself, or what an optimizer was given.
-fn registered_parts(heap: &Heap) -> ObjSet {
+pub(super) fn registered_parts(heap: &Heap) -> ObjSet {
     let mut all: Vec<ObjId> = Vec::new();
     for id in (0..heap.len()).map(|index| ObjId(index as u32)) {
         let here = heap.get(id);

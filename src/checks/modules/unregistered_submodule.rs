@@ -1,6 +1,6 @@
-//! Layers in a plain list, dict or tuple.
+//! Layers in a plain list, dict or tuple, and layers that a forward makes anew.
 
-use super::registration::UnregisteredParts;
+use super::{made_in_forward::MadeInForward, registration::UnregisteredParts};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, layers};
 use crate::report::{Edit, Fix, Place, Severity};
@@ -8,7 +8,7 @@ use crate::syntax::ExprKind;
 
 pub(super) static RULE: Rule = Rule {
     id: "unregistered-submodule",
-    summary: "layers in a plain list or dict are not registered as submodules",
+    summary: "layers in a plain list or dict, or made in `forward`, are not registered as submodules",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -37,6 +37,28 @@ fn check(script: &Script, out: &mut Findings) {
         let fix = registered(script, at.place, hidden);
         let fix = fix.map(|(said, edits)| Fix::guess(format!("wrap the {container} in `{said}`"), edits));
         out.push(finding.fix(fix), at);
+    }
+    for (at, made) in script.observed_once::<MadeInForward>() {
+        let (class, method) = (&made.class, made.method);
+        let layer = made.layer.rsplit('.').next().unwrap_or_default();
+        let severity = if made.scales { Severity::Warning } else { RULE.severity };
+        out.push(
+            script
+                .finding(
+                    RULE.id,
+                    severity,
+                    at,
+                    format!(
+                        "this `{layer}` is never trained: `{method}` creates a new one in every forward pass"
+                    ),
+                )
+                .replay(script.replay_of_layers(layers::HIDDEN))
+                .note(format!(
+                    "its parameters are initialized again each time, and missing from `{class}.parameters()`"
+                ))
+                .help("create the layer in `__init__`, as an attribute, and call it here"),
+            at,
+        );
     }
 }
 

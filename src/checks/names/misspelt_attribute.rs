@@ -1,11 +1,11 @@
-//! An attribute that the framework does not have, and a method that is named and not called: Python takes both
-//! without a word.
+//! An attribute that the framework does not have, and a method that is named and not called: Python takes most
+//! of it without a word.
 
 use crate::apis::Verb;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{AttributeWrite, Base, Checker, ExpressionStatement, Interp, is_parameter};
-use crate::report::{Confidence, Fix, Severity};
+use crate::interp::{AttributeWrite, Base, Checker, ExpressionStatement, Interp, Uncalled, is_parameter};
+use crate::report::{Confidence, Fix, Place, Severity, Span};
 use crate::syntax::ExprKind;
 use crate::values::*;
 use std::rc::Rc;
@@ -25,8 +25,16 @@ pub(super) static RULE: Rule = Rule {
 pub(super) static CHECKER: Checker = Checker {
     on_expression_statement: Some(on_expression),
     on_attribute_write: Some(on_attribute_write),
+    on_uncalled: Some(on_uncalled),
     ..Checker::SILENT
 };
+
+/// A method without its call, where what a call gives is used.
+struct Uncallable {
+    method: Rc<str>,
+    /// What is asked of it; `None` where a `with` enters it.
+    attribute: Option<Ustr>,
+}
 
 /// A statement without an effect.
 enum Idle {
@@ -50,12 +58,51 @@ fn on_expression(cx: &mut Interp<'_>, statement: &ExpressionStatement<'_>) {
     });
     if attribute && changes {
         let place = cx.expr_place(statement.expr);
-        let confidence = match bound.receiver.as_obj() {
-            Some(object) => cx.heap.get(object).confidence,
-            None => bound.receiver.as_tensor().map_or(Confidence::High, |tensor| tensor.confidence),
-        };
+        let confidence = confidence_in(cx, &bound.receiver);
         let written = Rc::from(cx.words(place));
         cx.observe(place, Idle::Named(written), confidence);
+    }
+}
+
+/// `tensor.detach.cpu()`, `with torch.no_grad:`
+fn on_uncalled(cx: &mut Interp<'_>, uncalled: &Uncalled<'_>) {
+    let (name, receiver) = match uncalled.value {
+        Value::Api(name) => (*name, None),
+        Value::Bound(bound) => match bound.method {
+            Method::Api(name) => (name, Some(&bound.receiver)),
+            _ => return,
+        },
+        _ => return,
+    };
+    let Some(api) = cx.apis.get(name).filter(|api| !api.property) else { return };
+    let attribute = Some(uncalled.attribute).filter(|name| name != "__enter__");
+    let is_meant = match (attribute, receiver) {
+        (None, _) => api.context.is_some(),
+        // What a call gives has the methods of what it is called on; `data.mean` may be a field of something else.
+        (Some(attribute), Some(receiver)) => {
+            let method = name.rsplit('.').next().map(Ustr::from);
+            method.is_some_and(|method| cx.apis.role_by_use(&[method], false).is_some())
+                && classes_of(cx, receiver).iter().any(|class| cx.apis.method(*class, attribute).is_some())
+        }
+        (Some(_), None) => false,
+    };
+    let Some(place) = before(cx, uncalled.place, attribute).filter(|_| is_meant) else { return };
+    let confidence = receiver.map_or(Confidence::High, |receiver| confidence_in(cx, receiver));
+    cx.observe(place, Uncallable { method: Rc::from(cx.words(place)), attribute }, confidence);
+}
+
+/// The part of an expression that stands in front of an attribute.
+fn before(cx: &Interp<'_>, place: Place, attribute: Option<Ustr>) -> Option<Place> {
+    let Some(attribute) = attribute else { return Some(place) };
+    let length = cx.words(place).rfind(&format!(".{attribute}"))? as u32;
+    Some(Place::new(place.file, Span::new(place.span.start, place.span.start + length)))
+}
+
+/// How sure it is what a method is called on.
+fn confidence_in(cx: &Interp<'_>, receiver: &Value) -> Confidence {
+    match receiver.as_obj() {
+        Some(object) => cx.heap.get(object).confidence,
+        None => receiver.as_tensor().map_or(Confidence::High, |tensor| tensor.confidence),
     }
 }
 
@@ -147,5 +194,21 @@ fn check(script: &Script, out: &mut Findings) {
             }
         };
         out.push(found, at);
+    }
+    for (at, seen) in script.observed_once::<Uncallable>() {
+        let method = &seen.method;
+        let (lack, error) = match seen.attribute {
+            Some(name) => (format!("a method has no `{name}`"), "an `AttributeError`"),
+            None => ("`with` needs what it returns".to_owned(), "a `TypeError`"),
+        };
+        let fix = script.called(at.place).map(|edits| Fix::safe("call it", edits));
+        out.push(
+            script
+                .finding(RULE.id, RULE.severity, at, format!("`{method}` is not called: {lack}"))
+                .note(format!("Python raises {error} here"))
+                .help(format!("call it: `{method}()`"))
+                .fix(fix),
+            at,
+        );
     }
 }

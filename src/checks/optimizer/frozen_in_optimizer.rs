@@ -1,5 +1,6 @@
 //! Optimizers whose list of parameters is not what the script trains: layers get gradients, and nobody has them.
 
+use crate::checks::modules::is_made_in_forward;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
@@ -20,6 +21,10 @@ const NAMED: usize = 2;
 
 fn check(script: &Script, out: &mut Findings) {
     for untrained in script.untrained() {
+        // No optimizer could have a layer that lives for one forward pass, which is said of it.
+        if is_made_in_forward(script, untrained.made) {
+            continue;
+        }
         let parts = &untrained.parts;
         let named: Vec<String> = parts.iter().take(NAMED).map(|part| format!("`{part}`")).collect();
         let more = match parts.len().saturating_sub(NAMED) {
