@@ -17,12 +17,11 @@ pub(super) fn turns<'s, 'a>(script: &'s Script<'a>) -> Vec<(&'a EntryPoint, Turn
         let mut models = ObjSet::default();
         trained_models(&entry.nodes, &mut models);
         let models = whole_first(script, &models);
-        let stepped = |model: &ObjId| is_stepped(script, *model);
-        let turns = models
-            .into_iter()
-            .filter(stepped)
-            .take(MOST_MODELS)
-            .filter_map(|model| turn(script, entry, model));
+        let mut stepped: Vec<ObjId> =
+            models.into_iter().filter(|model| is_stepped(script, *model)).take(MOST_MODELS + 1).collect();
+        let is_lone = stepped.len() == 1;
+        stepped.truncate(MOST_MODELS);
+        let turns = stepped.into_iter().filter_map(|model| turn(script, entry, model, is_lone));
         found.extend(turns.map(|turn| (entry, turn)));
     }
     found
@@ -90,6 +89,8 @@ pub(super) struct Turn<'s, 'a> {
     pub parts: ObjSet,
     /// What may apply its gradients.
     steppers: ObjSet,
+    /// No other model is trained beside it.
+    is_lone: bool,
     pub trained: Vec<Trained>,
     /// The loops around what puts the model into training, and into evaluation.
     pub to_train: Vec<Vec<LoopId>>,
@@ -203,6 +204,11 @@ impl Turn<'_, '_> {
         })
     }
 
+    /// A backward of which nothing is known goes through what just ran, where nothing else is trained.
+    fn is_blind(&self, leaves: &ObjSet, others: bool) -> bool {
+        self.is_lone && others && leaves.is_empty()
+    }
+
     /// Whether a backward reaches the model.
     fn reaches(&self, leaves: &ObjSet) -> bool {
         leaves.iter().any(|leaf| self.parts.contains(leaf) || self.inside(leaf).contains(self.model))
@@ -252,8 +258,13 @@ impl Protocol for Turn<'_, '_> {
                 let (place, confidence) = (event.place, event.confidence);
                 state.ran = Some(Ran { place, modes: state.modes, eval: state.eval, confidence });
             }
-            Effect::Backward { leaves, .. } if self.reaches(leaves) => {
-                if let Some(ran) = state.ran.take() {
+            Effect::Backward { leaves, others, .. }
+                if self.reaches(leaves) || self.is_blind(leaves, *others) =>
+            {
+                if let Some(mut ran) = state.ran.take() {
+                    if !self.reaches(leaves) {
+                        ran.confidence = ran.confidence.min(Confidence::Medium);
+                    }
                     let (loops, calls) = (way.loops.clone(), way.calls.clone());
                     state.walked.retain(|known| known.ran.place != ran.place);
                     state.walked.push(Walked { ran, loops, calls });
@@ -264,7 +275,12 @@ impl Protocol for Turn<'_, '_> {
     }
 }
 
-fn turn<'s, 'a>(script: &'s Script<'a>, entry: &EntryPoint, model: ObjId) -> Option<Turn<'s, 'a>> {
+fn turn<'s, 'a>(
+    script: &'s Script<'a>,
+    entry: &EntryPoint,
+    model: ObjId,
+    is_lone: bool,
+) -> Option<Turn<'s, 'a>> {
     let heap = &script.rehearsal.heap;
     let parts = descendants(heap, model);
     // What is frozen may stay in evaluation mode with whatever it normalizes.
@@ -283,6 +299,7 @@ fn turn<'s, 'a>(script: &'s Script<'a>, entry: &EntryPoint, model: ObjId) -> Opt
         mode_dependent,
         parts,
         steppers: steppers(script, model),
+        is_lone,
         trained: Vec::new(),
         to_train: Vec::new(),
         to_eval: Vec::new(),

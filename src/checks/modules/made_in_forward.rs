@@ -101,17 +101,13 @@ fn scales(cx: &Interp<'_>, layer: ObjId) -> bool {
 /// Whether a list, a dict or an attribute holds an object.
 fn is_kept(heap: &Heap, layer: ObjId) -> bool {
     let is_it = |value: &Value| value.as_obj() == Some(layer);
-    (0..heap.len()).map(|index| heap.get(ObjId(index as u32))).any(|object| {
-        let holds = match &object.state {
-            State::List(Items { exact: Some(items), .. }) => items.iter().any(is_it),
-            State::List(items) => is_it(&items.any),
-            State::Dict(entries) => {
-                entries.known.iter().map(|(_, value)| value).chain(&entries.other).any(is_it)
-            }
-            // The names of a function's body hold what it makes as long as it runs.
-            State::Frame => false,
-            _ => object.attrs.iter().any(|(_, value)| is_it(value)),
-        };
-        holds
+    let mut objects = (0..heap.len()).map(|index| heap.get(ObjId(index as u32)));
+    objects.any(|object| match &object.state {
+        State::List(Items { exact: Some(items), .. }) => items.iter().any(is_it),
+        State::List(items) => is_it(&items.any),
+        State::Dict(entries) => entries.known.iter().map(|(_, value)| value).chain(&entries.other).any(is_it),
+        // The names of a function's body hold what it makes as long as it runs.
+        State::Frame => false,
+        _ => object.attrs.iter().any(|(_, value)| is_it(value)),
     })
 }
