@@ -158,6 +158,11 @@ impl Apis {
         &self.shared.poles
     }
 
+    /// Classes of losses that say what they expect, by the names that functions mention.
+    pub fn criteria_words(&self) -> &[Ustr] {
+        &self.shared.criteria
+    }
+
     /// Whether a text is that of a test.
     pub fn tests(&self, text: &str) -> bool {
         self.shared.testing.iter().any(|word| text.contains(word.as_str()))

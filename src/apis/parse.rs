@@ -65,6 +65,7 @@ impl<'a> Reader<'a> {
             "shuffling" => self.table.shared.shuffling = self.words(value)?,
             "labels" => self.table.shared.labels = self.words(value)?,
             "losses" => self.table.shared.losses = self.words(value)?,
+            "criteria" => self.table.shared.criteria = self.words(value)?,
             "poles" => self.table.shared.poles = self.words(value)?,
             "making" => self.table.shared.making = self.words(value)?,
             "drawing" => self.table.shared.drawing = self.words(value)?,

@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     /// What Keras calls the labels that it gives to a loss.
     pub labels: Vec<Ustr>,
     pub poles: Vec<Ustr>,
+    /// Classes of losses that say what they expect.
+    pub criteria: Vec<Ustr>,
     /// Texts that say that a file is run by a test runner, and how packages of tests begin.
     pub testing: Vec<Ustr>,
     pub suites: Vec<Ustr>,
@@ -67,6 +69,7 @@ impl Shared {
         self.losses.extend(other.losses);
         self.labels.extend(other.labels);
         self.poles.extend(other.poles);
+        self.criteria.extend(other.criteria);
         self.sharing.extend(other.sharing);
         self.testing.extend(other.testing);
         self.suites.extend(other.suites);

@@ -125,6 +125,7 @@ pub(crate) const FILE_KEYS: &[&str] = &[
     "trigger",
     "transparent",
     "losses",
+    "criteria",
     "poles",
     "shuffling",
     "sharing",

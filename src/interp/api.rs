@@ -86,6 +86,7 @@ impl<'p> Interp<'p> {
             self.effects(api, call);
         }
         self.on_call(call);
+        self.unless_recorded(api, call);
         let value = transfer::apply(self, call);
         let value = self.finish(api, call, value);
         let value = self.note_detach(api, call, value);
@@ -96,6 +97,16 @@ impl<'p> Interp<'p> {
             call.tensors().iter().for_each(|tensor| self.let_go(tensor));
         }
         value
+    }
+
+    /// A tensor that requires grad has no NumPy array: who calls a function that asks for one, and that nothing here
+    /// calls, has switched gradients off.
+    fn unless_recorded(&mut self, api: &Api, call: &Invocation) {
+        if self.seeded.is_some() && api.transfer() == Some(Transfer::Numpy) {
+            let before = std::mem::replace(&mut self.returning, true);
+            call.nth_tensor(0).iter().for_each(|tensor| self.let_go(tensor));
+            self.returning = before;
+        }
     }
 
     /// Range, mark and place of a result.
@@ -178,7 +189,7 @@ impl<'p> Interp<'p> {
         self.on_loss(&LossCall { input: &input, target: &target, call });
         let expects = self.expectation(&loss.expects, call);
         let input_place = call.place_of(&loss.input).unwrap_or(call.place);
-        let confidence = input.as_tensor().map_or(Confidence::High, |tensor| tensor.confidence);
+        let confidence = input.as_tensor().map_or(Confidence::High, |tensor| tensor.sure_of_mark());
         let seen = Loss { loss: api.name, spec: *loss, expects, input, input_place, target };
         self.see(call.place, Sight::Loss(Rc::new(seen)), confidence);
     }

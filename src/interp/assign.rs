@@ -2,7 +2,8 @@
 //! A number that gets a name remembers the name and the place.
 
 use super::{Assignment, Interp, Update};
-use crate::report::Place;
+use crate::apis::{Role, Verb};
+use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::values::*;
 use std::cell::RefCell;
@@ -129,6 +130,22 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// What a model that is not seen into gives beside the loss, in `loss, acc = model(x)`, may be plain numbers.
+    fn beside_loss(&self, targets: &[ExprId], any: &Value) -> Value {
+        let (Some(frame), Some(first)) = (self.frames.last(), targets.first()) else { return any.clone() };
+        let module = self.module(frame.file);
+        let ExprKind::Name(name) = module.tree.expr(*first).kind else { return any.clone() };
+        let owner = module.names.owner(&module.tree, frame.function, name);
+        let used = module.names.uses.of_local(owner, name);
+        let is_loss = used.iter().any(|method| self.apis.method_does(Role::Tensor, *method, Verb::Backward));
+        match any {
+            Value::Tensor(tensor) if is_loss && tensor.source == Source::Output => {
+                Value::tensor(Tensor { confidence: Confidence::Low, ..(**tensor).clone() })
+            }
+            _ => any.clone(),
+        }
+    }
+
     fn unpack(&mut self, targets: &'p [ExprId], value: &Value, place: Place) {
         let items = self.iterate(value, place);
         let tree = self.tree(self.file());
@@ -156,8 +173,10 @@ impl<'p> Interp<'p> {
                 };
                 // What a criterion gives beside the loss may be plain numbers.
                 let lone = any.as_tensor().is_some_and(|tensor| tensor.source == Source::Loss);
+                let rest = self.beside_loss(targets, &any);
                 for (at, target) in targets.iter().enumerate() {
-                    self.assign(*target, if lone && at > 0 { Value::Unknown } else { any.clone() });
+                    let beside = if lone { &Value::Unknown } else { &rest };
+                    self.assign(*target, if at > 0 { beside.clone() } else { any.clone() });
                 }
             }
         }

@@ -2,7 +2,8 @@
 //! have touched whatever it was given.
 
 use super::{
-    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, python, stmt::Flow,
+    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, modules::FORWARDS, python,
+    stmt::Flow,
 };
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, FileId, Place};
@@ -12,8 +13,6 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
-/// A call into another file gets at least so much fuel, where there is so much.
-const LEAST_RATION: u32 = 10_000;
 /// Deeper calls are not followed.
 const DEEPEST: u32 = 24;
 /// A function may be on the way so often: recursion is cut.
@@ -126,6 +125,9 @@ impl<'p> Interp<'p> {
     fn result_of_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
         if let Value::Unknown = receiver {
             return self.method_of_unknown(name, call, base);
+        }
+        if let Some(model) = self.moved_model(receiver, name, call.place) {
+            return self.result_of_method(&model, name, call, base);
         }
         if let Some(several) = self.with_methods_of_their_own(receiver, name) {
             return self.call_alternatives(&several, name, call, base);
@@ -287,7 +289,11 @@ impl<'p> Interp<'p> {
             self.havoc_with(call, receiver);
             return Value::Unknown;
         }
-        let floor = self.ration(closure.file);
+        let tree = self.tree(closure.file);
+        let of_model =
+            receiver.and_then(Value::as_obj).is_some_and(|object| self.heap.get(object).module().is_some());
+        let is_forward = of_model && FORWARDS.contains(&tree.function(closure.function).name.as_str());
+        let floor = self.ration(closure.file, is_forward);
         let (seen, called) = (self.out.observations.len(), self.out.called.len());
         match self.seeded {
             None => self.out.called.insert(key),
@@ -296,7 +302,6 @@ impl<'p> Interp<'p> {
             }
             Some(_) => {}
         }
-        let tree = self.tree(closure.file);
         let function = tree.function(closure.function);
         let env = self.frame_object(call.place);
         let scope = Scope { file: closure.file, function: Some(closure.function), parent: Some(closure.env) };
@@ -344,7 +349,8 @@ impl<'p> Interp<'p> {
             self.out.called.forget(key, called);
             self.out.observations.truncate(seen);
             self.on_abandoned(&Abandoned { receiver });
-            self.havoc_with(call, receiver);
+            // A forward that is too deep computes, as one that nobody sees.
+            self.havoc_with(call, receiver.filter(|_| !is_forward));
             return Value::Unknown;
         }
         if !body.is_empty() {
@@ -359,13 +365,6 @@ impl<'p> Interp<'p> {
         let wrap = &closure.wrap;
         let unsure = wrap.opaque && self.grad == Some(true) && !self.goes_back(key);
         wrap.context.or(unsure.then_some(ContextKind::UnknownGrad))
-    }
-
-    /// Sets aside the fuel that a call must leave to what comes after it. Gives the floor that was in force.
-    fn ration(&mut self, file: FileId) -> u32 {
-        let available = self.fuel.saturating_sub(self.floor);
-        let share = if file == self.file() { available / 4 * 3 } else { (available / 4).max(LEAST_RATION) };
-        std::mem::replace(&mut self.floor, self.fuel - share.min(available))
     }
 
     /// A call that is not followed: it may have done anything to its arguments and its receiver.
@@ -483,7 +482,7 @@ impl<'p> Interp<'p> {
                 }
             };
             taken.push(param.name);
-            let value = if value.is_unknown() { self.typed_by_use(env, param.name, value) } else { value };
+            let value = self.typed_by_use(env, param.name, value);
             self.heap.get_mut(env).set_attr(param.name, value);
         }
     }

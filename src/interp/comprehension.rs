@@ -1,8 +1,9 @@
 //! Comprehensions and generator expressions: their clauses are loops and branches like any other, and what
 //! they gather is a container.
 
-use super::{Interp, call_path::Hop, expr::key_of, listing::rechosen};
+use super::{Interp, call_path::Hop, expr::key_of, listing::rechosen, stmt::Flow};
 use crate::syntax::*;
+use crate::trace::Over;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -122,26 +123,80 @@ impl<'p> Interp<'p> {
                 }
             },
         };
+        if let ([any], false) = (&values[..], gathered.exact)
+            && let Some(over) = self.batches_of(&iterable, any)
+        {
+            return self.looped_clause(clauses, at, whole, gathered, (over, any.clone()));
+        }
         let path = self.path;
         for (index, value) in values.into_iter().enumerate() {
             self.path = path;
             self.enter_path(Hop::Nth(place, index as u32));
-            self.assign(clause.target, value);
-            let mut keep = true;
-            for condition in &clause.conditions {
-                let test = self.eval(*condition);
-                match self.truth(&test) {
-                    Some(false) => keep = false,
-                    Some(true) => {}
-                    None => gathered.exact = false,
-                }
-            }
-            if keep {
-                self.clauses(clauses, at + 1, whole, gathered);
-            }
+            self.clause_of(clauses, at, whole, gathered, value);
         }
         self.path = path;
     }
+
+    /// One value of a clause, and what follows of it.
+    fn clause_of(
+        &mut self,
+        clauses: &'p [Clause],
+        at: usize,
+        whole: &'p Comprehension,
+        gathered: &mut Gathered,
+        value: Value,
+    ) {
+        let clause = &clauses[at];
+        self.assign(clause.target, value);
+        let mut keep = true;
+        for condition in &clause.conditions {
+            let test = self.eval(*condition);
+            match self.truth(&test) {
+                Some(false) => keep = false,
+                Some(true) => {}
+                None => gathered.exact = false,
+            }
+        }
+        if keep {
+            self.clauses(clauses, at + 1, whole, gathered);
+        }
+    }
+
+    /// What a clause goes over, where that is data of which nobody knows how much there is.
+    fn batches_of(&self, iterable: &Value, any: &Value) -> Option<Over> {
+        let over = self.over(iterable, any);
+        match over {
+            Over::Loader(_) => Some(over),
+            // The parts of what is known are no batches.
+            Over::Other => iterable.is_unknown().then_some(over),
+            Over::Counter => None,
+        }
+    }
+
+    /// A clause over batches is a loop as any other.
+    fn looped_clause(
+        &mut self,
+        clauses: &'p [Clause],
+        at: usize,
+        whole: &'p Comprehension,
+        gathered: &mut Gathered,
+        (over, any): (Over, Value),
+    ) {
+        let (target, place) = (clauses[at].target, self.expr_place(whole.element));
+        let any = match over {
+            Over::Loader(loader) => self.parts_of_batch(target, any, loader),
+            _ => self.parts_of_unknown(target, any),
+        };
+        let before = gathered.result.len();
+        let mut run = |interp: &mut Interp<'p>| {
+            gathered.result.truncate(before);
+            let value = interp.this_pass(&any);
+            interp.clause_of(clauses, at, whole, gathered, value);
+            Flow::Next
+        };
+        self.run_loop(place, over, true, &mut run);
+    }
+
     /// A clause over parameters whose conditions choose among them.
     fn told_clause(
         &mut self,

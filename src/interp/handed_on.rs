@@ -1,11 +1,11 @@
 //! Who gets a parameter: a function or constructor of the project that it is handed on to, or an attribute that keeps
 //! it. What a function does not say of it itself, these say by what they do with it.
 
-use super::Interp;
+use super::{Interp, roles::is_guessed};
 use crate::apis::Role;
-use crate::names::{Act, Subject};
+use crate::names::{Act, Subject, Uses};
 use crate::report::{FileId, Place};
-use crate::syntax::{Arg, ArgKind, ExprKind, FnId};
+use crate::syntax::{Arg, ArgKind, ExprKind, FnId, Function};
 use crate::values::{Closure, State, Value};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -21,6 +21,30 @@ pub(super) struct Taker {
 }
 
 impl Interp<'_> {
+    /// `net.cuda().eval()`, where nothing is known of `net`: what was moved is no tensor, but a model.
+    pub(super) fn moved_model(&mut self, receiver: &Value, name: Ustr, place: Place) -> Option<Value> {
+        let tensor = receiver.as_tensor().filter(|_| is_guessed(receiver))?;
+        let has =
+            |role| self.apis.class_of(role).is_some_and(|class| self.apis.method(class, name).is_some());
+        (has(Role::Module) && !has(Role::Tensor))
+            .then(|| Value::Obj(self.opaque_module(place, tensor.device)))
+    }
+
+    /// `self.step(batch)`: a method of the class itself is no scaler's.
+    pub(super) fn calls_own_method(&self, file: FileId, act: &Act) -> bool {
+        let (Some(Subject::Local(Some(function), receiver)), Some(method)) = (act.receiver, act.method)
+        else {
+            return false;
+        };
+        let tree = &self.module(file).tree;
+        let own = tree.function(function);
+        let is_self = own.params.first().is_some_and(|first| first.name == receiver);
+        own.class.is_some_and(|class| {
+            let defines = |function: &Function| function.class == Some(class) && function.name == method;
+            is_self && tree.functions.iter().any(defines)
+        })
+    }
+
     pub(super) fn takers(&self, file: FileId, subject: Subject) -> Vec<Taker> {
         let Subject::Local(Some(function), name) = subject else { return Vec::new() };
         if !self.is_untouched_parameter(file, function, name) {
@@ -94,10 +118,22 @@ impl Interp<'_> {
     pub(super) fn role_by_use(&self, file: FileId, subject: Subject) -> Option<Role> {
         let uses = &self.module(file).names.uses;
         let (used, called) = match subject {
-            Subject::Local(of, name) => (uses.of_local(of, name), uses.called_local(of, name)),
+            Subject::Local(of, name) => return self.role_of_local(uses, of, name),
             Subject::Own(of, name) => (uses.of_self(of, name), uses.called_self(of, name)),
             Subject::Part(..) => return None,
         };
         self.apis.role_by_use(used, called)
+    }
+
+    /// What the uses of a variable say of it. `config.eval.cuda` is a section of a configuration: methods have no
+    /// attributes that anybody asks for.
+    pub(super) fn role_of_local(&self, uses: &Uses, scope: Option<FnId>, name: Ustr) -> Option<Role> {
+        let is_method = |attribute: Ustr| {
+            let class = self.apis.class_of(Role::Module);
+            class.is_some_and(|class| self.apis.method(class, attribute).is_some())
+        };
+        let counts = |attribute: &Ustr| !uses.looks_into(scope, name, *attribute) || !is_method(*attribute);
+        let used: Vec<Ustr> = uses.of_local(scope, name).iter().copied().filter(counts).collect();
+        self.apis.role_by_use(&used, uses.called_local(scope, name))
     }
 }

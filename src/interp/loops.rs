@@ -120,7 +120,7 @@ impl<'p> Interp<'p> {
         Some(flow)
     }
 
-    fn over(&self, iterable: &Value, any: &Value) -> Over {
+    pub(super) fn over(&self, iterable: &Value, any: &Value) -> Over {
         if let Some(loader) = self.loader_of(iterable) {
             return Over::Loader(loader);
         }

@@ -233,16 +233,14 @@ impl<'p> Solver<'_, 'p> {
     /// It steps, told nothing, where something goes backward; or a scaler steps it.
     fn optimizer(&self) -> Option<Taken> {
         let relations = self.relations();
-        let through = relations.given(self.subject).find(|act| {
-            self.does(act, Role::Scaler, Verb::Step) || self.does(act, Role::Scaler, Verb::Unscale)
-        });
+        let scales = |act: &Act| [Verb::Step, Verb::Unscale].map(|verb| self.does(act, Role::Scaler, verb));
+        let through = relations
+            .given(self.subject)
+            .find(|act| scales(act).contains(&true) && !self.interp.calls_own_method(self.file, act));
         if let Some(act) = through {
             return self.taken(Role::Optimizer, Confidence::High, "a scaler steps it", act.call);
         }
-        if self.is_engine() {
-            return None;
-        }
-        if self.is_schedule_of_cleared() {
+        if self.is_engine() || self.is_schedule_of_cleared() {
             return None;
         }
         let steps: Vec<&Act> = self.steps().collect();

@@ -1,5 +1,6 @@
 //! The rehearsal of one file: its body as a script, then every function that nothing called.
 
+use super::rations::FUEL_A_TRAINING;
 use super::{Call, CallPath, CallPaths, Hooks, Interp, Passed, Settings};
 use crate::apis::{Apis, Role};
 use crate::names::{Project, Subject};
@@ -17,12 +18,6 @@ const CALLERS: usize = 3;
 const FUEL: u32 = 400_000;
 /// Steps more for what the script itself runs: without its end nothing of it can be judged.
 const FUEL_OF_THE_SCRIPT: u32 = 200_000;
-
-/// Steps of these for each function that nothing calls: what a library's function needs, but not
-/// what a test needs that runs half of the library.
-const FUEL_A_FUNCTION: u32 = 30_000;
-/// Steps for one that trains: it builds the model that it trains, from a library.
-const FUEL_A_TRAINING: u32 = 100_000;
 
 /// Rehearses a file of the project.
 pub fn rehearse(
@@ -144,11 +139,18 @@ impl<'p> Interp<'p> {
     fn uncalled(&mut self, file: FileId) {
         let tree = self.tree(file);
         let (mattering, offered) = (self.mattering(file), self.offered_in(file));
+        let evaluated = self.evaluated_models(file);
         let wanted = |interp: &Self, index: &usize| {
             let function = FnId(*index as u32);
             let definition = tree.function(function);
             let asked = interp.is_asked_about(FnKey { file, function });
-            let matters = mattering[*index] || offered[*index] || interp.is_hook(file, definition) || asked;
+            let mentions = &interp.module(file).names.scopes[*index].mentions;
+            let evaluates = evaluated.iter().any(|model| mentions.contains(*model));
+            let matters = mattering[*index]
+                || offered[*index]
+                || interp.is_hook(file, definition)
+                || asked
+                || evaluates;
             matters && definition.parent.is_none() && definition.name != "<lambda>"
         };
         let wanted: Vec<usize> = (0..tree.functions.len()).filter(|index| wanted(self, index)).collect();
@@ -170,13 +172,20 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// Rehearses something that nothing calls with what fuel such a function gets.
-    pub(super) fn on_a_ration(&mut self, key: FnKey, rehearse: impl FnOnce(&mut Self)) {
-        let trains = self.goes_back(key) && !self.is_of_a_suite(key.file);
-        let ration = if trains { FUEL_A_TRAINING } else { FUEL_A_FUNCTION };
-        self.floor = self.fuel.saturating_sub(ration);
-        rehearse(self);
-        self.floor = 0;
+    /// The variables of a file that hold a model in evaluation mode when it has run: functions use it for what it is.
+    fn evaluated_models(&self, file: FileId) -> Vec<Ustr> {
+        let Some(env) = self.modules.get(&file).map(|module| module.env) else { return Vec::new() };
+        let is_evaluated = |value: &Value| {
+            let module = value.as_obj().and_then(|object| self.heap.get(object).module());
+            module.is_some_and(|module| module.mode == Mode::Eval)
+        };
+        self.heap
+            .get(env)
+            .attrs
+            .iter()
+            .filter(|(_, value)| is_evaluated(value))
+            .map(|(name, _)| *name)
+            .collect()
     }
 
     /// Functions that no other of these mentions come first.
@@ -216,7 +225,12 @@ impl<'p> Interp<'p> {
             words.iter().any(|word| names.scopes[index].mentions.contains(*word))
         };
         let mut words = self.apis.protocol_words().to_vec();
-        let mut matters = vec![false; tree.functions.len()];
+        let kept = self.kept_criteria(file);
+        let computes_loss = |(index, function): (usize, &Function)| {
+            let own = kept.iter().filter(|(class, _)| function.class == Some(*class));
+            own.into_iter().any(|(_, name)| names.scopes[index].mentions.contains(*name))
+        };
+        let mut matters: Vec<bool> = tree.functions.iter().enumerate().map(computes_loss).collect();
         for _ in 0..CALLERS {
             let fresh: Vec<usize> =
                 (0..matters.len()).filter(|index| !matters[*index] && mentions(*index, &words)).collect();

@@ -381,9 +381,9 @@ impl<'p> Interp<'p> {
         }
         let Some(scope) = self.scopes.get(&env).copied() else { return value };
         let uses = &self.module(scope.file).names.uses;
-        let (used, called) = (uses.of_local(scope.function, name), uses.called_local(scope.function, name));
+        let used = uses.of_local(scope.function, name);
         let place = self.heap.get(env).site;
-        let Some(role) = self.apis.role_by_use(used, called) else {
+        let Some(role) = self.role_of_local(uses, scope.function, name) else {
             // Which device a caller has passed that is not known, its name does not say.
             let taken = self.taken_as(scope.file, Subject::Local(scope.function, name), place, value.clone());
             return if matches!(taken, Value::Device(_)) { value } else { taken };

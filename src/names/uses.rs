@@ -10,6 +10,8 @@ use ustr::Ustr;
 pub struct Used {
     /// Attribute names read or written on it, in order of first use.
     pub attributes: Vec<Ustr>,
+    /// Those of which an attribute is asked for in turn: `model.encoder.weight`.
+    pub looked_into: Vec<Ustr>,
     pub called: bool,
 }
 
@@ -24,6 +26,11 @@ impl Uses {
     /// The attributes used on `name` of the function `scope`, or of the module; also in closures.
     pub fn of_local(&self, scope: Option<FnId>, name: Ustr) -> &[Ustr] {
         self.local.get(&(scope, name)).map_or(&[], |used| &used.attributes)
+    }
+
+    /// Whether something is asked of an attribute of a variable, so that it is no method.
+    pub fn looks_into(&self, scope: Option<FnId>, name: Ustr, attribute: Ustr) -> bool {
+        self.local.get(&(scope, name)).is_some_and(|used| used.looked_into.contains(&attribute))
     }
 
     pub fn called_local(&self, scope: Option<FnId>, name: Ustr) -> bool {
@@ -71,6 +78,10 @@ pub(super) fn resolve(tree: &Tree, names: &mut Names, events: &[Event]) {
             What::Attribute(attr) => add(uses.local.entry((owner, event.name)).or_default(), attr),
             What::Called => uses.local.entry((owner, event.name)).or_default().called = true,
             What::OfAttribute(attr, method) => {
+                let used = uses.local.entry((owner, event.name)).or_default();
+                if !used.looked_into.contains(&attr) {
+                    used.looked_into.push(attr);
+                }
                 if let Some(class) = owner.and_then(|owner| class_of_self(tree, owner, event.name)) {
                     add(uses.own.entry((class, attr)).or_default(), method);
                 }

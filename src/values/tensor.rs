@@ -231,6 +231,15 @@ impl Default for Tensor {
 }
 
 impl Tensor {
+    /// How sure it is that the numbers are what the mark says: what went through a softmax or a sigmoid is known by
+    /// that, if nothing but a name says what it was given.
+    pub fn sure_of_mark(&self) -> Confidence {
+        match self.mark {
+            Some((Mark::Softmax | Mark::Sigmoid, _)) => self.confidence.max(Confidence::Medium),
+            _ => self.confidence,
+        }
+    }
+
     /// The same tensor, through one more singular operation.
     pub fn with_hazard(&self, hazard: Hazard) -> Tensor {
         let hazards = union_hazards(&self.hazards, &Some(Rc::from([hazard])));

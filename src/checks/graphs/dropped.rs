@@ -1,9 +1,10 @@
-//! Results that are dropped: a method that gives a new tensor, called as a statement.
+//! Results that are dropped: a method or a function that gives a new tensor, called as a statement.
 
 use crate::apis::{Api, Transfer};
-use crate::interp::{Checker, ExpressionStatement, Interp, MethodResult};
+use crate::interp::{ApiResult, Checker, ExpressionStatement, Interp, MethodResult};
 use crate::report::{Confidence, Place, Span};
 use crate::syntax::*;
+use crate::trace::Over;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -11,23 +12,31 @@ use ustr::Ustr;
 /// A comment that begins a cell, in a script that was exported from a notebook.
 const CELL_COMMENTS: [&str; 3] = ["# In[", "# %%", "#%%"];
 
-pub(super) static CHECKER: Checker =
-    Checker { on_method_result: Some(called), on_expression_statement: Some(evaluated), ..Checker::SILENT };
+pub(super) static CHECKER: Checker = Checker {
+    on_method_result: Some(called),
+    on_api_result: Some(computed),
+    on_expression_statement: Some(evaluated),
+    ..Checker::SILENT
+};
 
-/// A method gave a new tensor, and the statement dropped it.
+/// A method or a function gave a new tensor, and the statement dropped it.
 pub(super) struct DroppedResult {
     pub method: Ustr,
+    /// The function as it is written, where it is no method: `torch.clamp`.
+    pub function: Option<Rc<str>>,
+    /// What it was called on.
     pub receiver: Rc<str>,
 }
 
-/// Methods of tensors that were called since the last statement that is an expression.
+/// What was called since the last statement that is an expression.
 #[derive(Default)]
-struct Called(Vec<Method>);
+struct Called(Vec<Pure>);
 
-/// A method that does nothing but give a new tensor.
-struct Method {
+/// A method or a function that does nothing but give a new tensor.
+struct Pure {
     place: Place,
     name: Ustr,
+    is_method: bool,
     confidence: Confidence,
 }
 
@@ -39,9 +48,38 @@ fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
     let in_place = guessed || api.name.ends_with('_') || call.keyword("out").is_some() || call.open;
     if reforms && api.effects.is_empty() && !in_place && !api.property && !tensor.is_array {
         let name = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
-        let method = Method { place: call.place, name, confidence: tensor.confidence };
-        cx.remember(|called: &mut Called| called.0.push(method));
+        note(cx, Pure { place: call.place, name, is_method: true, confidence: tensor.confidence });
     }
+}
+
+/// `torch.clamp(x, 0)` gives what `x.clamp(0)` does; operations whose operands are equals, and what a counted loop
+/// repeats, are called to see how long they take.
+fn computed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
+    let (call, api) = (result.call, result.call.api);
+    let transfer = api.transfer().filter(|transfer| transfer.reforms() && !transfer.combines());
+    let is_function = !api.property && api.class.is_none() && !api.name.ends_with('_');
+    let is_given =
+        |name: &str| !matches!(call.get(name), Value::Unknown | Value::None | Value::Bool(Some(false)));
+    let writes = call.more.iter().any(|(name, _)| name == "out") || is_given("out") || is_given("inplace");
+    let in_place = call.open || writes;
+    let Some(tensor) = call.nth_tensor(0).filter(|_| transfer.is_some()) else { return };
+    if is_function && !in_place && api.effects.is_empty() && !tensor.is_array && !is_counted(cx, call.place) {
+        let name = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
+        note(cx, Pure { place: call.place, name, is_method: false, confidence: tensor.confidence });
+    }
+}
+
+fn is_counted(cx: &Interp<'_>, place: Place) -> bool {
+    let around = cx.at(place, Confidence::High).loops;
+    around.last().is_some_and(|id| matches!(cx.out.loop_info(*id).over, Over::Counter))
+}
+
+fn note(cx: &mut Interp<'_>, pure: Pure) {
+    cx.remember(|called: &mut Called| {
+        if !called.0.iter().any(|known| known.place == pure.place && known.is_method) {
+            called.0.push(pure);
+        }
+    });
 }
 
 /// A guess from how a name is used, or what a model from elsewhere gives, may be a record that changes in
@@ -73,10 +111,18 @@ fn evaluated(cx: &mut Interp<'_>, statement: &ExpressionStatement<'_>) {
 
 fn dropped(cx: &mut Interp<'_>, expr: ExprId, value: &Value, statement: Span, called: &Called) {
     let place = cx.expr_place(expr);
-    let Some(method) = called.0.iter().find(|method| method.place == place) else { return };
+    let Some(pure) = called.0.iter().rev().find(|pure| pure.place == place) else { return };
     let tree = cx.tree(cx.file());
-    let ExprKind::Call { callee, .. } = tree.expr(expr).kind else { return };
-    let ExprKind::Attribute { base, .. } = tree.expr(callee).kind else { return };
+    let ExprKind::Call { callee, ref args } = tree.expr(expr).kind else { return };
+    let base = match (pure.is_method, &tree.expr(callee).kind) {
+        (true, ExprKind::Attribute { base, .. }) => *base,
+        (false, _) if !matches!(cx.eval(callee), Value::Api(_)) => return,
+        (false, _) => match args.first() {
+            Some(first) if first.kind == ArgKind::Positional => first.value,
+            _ => return,
+        },
+        _ => return,
+    };
     let is_tensor = value.as_tensor().is_some_and(|tensor| !tensor.is_array);
     if !is_tensor || is_shown(cx, statement) || !is_used_on(cx, base, statement) {
         return;
@@ -84,8 +130,9 @@ fn dropped(cx: &mut Interp<'_>, expr: ExprId, value: &Value, statement: Span, ca
     let receiver = cx.written(base);
     let calls = cx.at(place, Confidence::High).calls;
     let by_a_runner = cx.seeded.is_some() && calls.iter().any(|(_, name)| name.starts_with("test_"));
-    let confidence = if by_a_runner || is_demonstration(cx) { Confidence::Low } else { method.confidence };
-    cx.observe(place, DroppedResult { method: method.name, receiver }, confidence);
+    let confidence = if by_a_runner || is_demonstration(cx) { Confidence::Low } else { pure.confidence };
+    let function = (!pure.is_method).then(|| cx.written(callee));
+    cx.observe(place, DroppedResult { method: pure.name, function, receiver }, confidence);
 }
 
 /// A line of a notebook outside of functions and loops: it may be there to show that nothing changes.

@@ -19,14 +19,19 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for (at, dropped) in script.observed_once::<DroppedResult>() {
         let (receiver, method) = (&dropped.receiver, dropped.method);
+        let (called, again) = match &dropped.function {
+            Some(function) => (format!("{function}()"), format!("{function}({receiver}, ...)")),
+            None => (format!(".{method}()"), format!("{receiver}.{method}(...)")),
+        };
         let message =
-            format!("`{receiver}` is unchanged: `.{method}()` is not in-place, and its result is discarded");
+            format!("`{receiver}` is unchanged: `{called}` is not in-place, and its result is discarded");
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .note("modules are moved and cast in place; for a tensor the method returns a new one")
-            .help(format!("assign the result: `{receiver} = {receiver}.{method}(...)`"));
+            .help(format!("assign the result: `{receiver} = {again}`"));
         let title = format!("assign the result to `{receiver}`");
-        let fix = script.assigned_back(at.place).map(|edits| match method.as_str() {
+        let fix = script.assigned_back(at.place).filter(|_| dropped.function.is_none());
+        let fix = fix.map(|edits| match method.as_str() {
             // The code below may want the graph that this would cut off.
             "detach" => Fix::guess(title, edits),
             // A parameter can't be replaced by a tensor.

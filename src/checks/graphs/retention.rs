@@ -195,16 +195,23 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     Some(mark_within(cx, value, id, DEEPEST))
 }
 
-/// In a method that was rehearsed without its callers: other methods may do anything with the attribute.
-fn is_read_elsewhere(cx: &Interp<'_>, target: ExprId) -> bool {
+/// In a method that was rehearsed without its callers: other methods may do anything with the attribute of an object
+/// that the method did not make itself.
+fn is_read_elsewhere(cx: &mut Interp<'_>, target: ExprId) -> bool {
     let Some(seeded) = cx.seeded else { return false };
     let file = cx.file();
-    let ExprKind::Attribute { name, .. } = cx.tree(file).expr(target).kind else { return false };
+    let ExprKind::Attribute { base, name, .. } = cx.tree(file).expr(target).kind else { return false };
+    if cx.eval(base).as_obj().is_some_and(|owner| owner.0 >= cx.seeded_from) {
+        return false;
+    }
     let here = cx.running_functions(file);
-    let scopes = &cx.module(file).names.scopes;
+    let (tree, scopes) = (cx.tree(file), &cx.module(file).names.scopes);
     scopes.iter().enumerate().any(|(index, scope)| {
         let function = FnId(index as u32);
-        let running = here.contains(&function) || function == seeded.function;
+        // A constructor runs once, before all others.
+        let running = here.contains(&function)
+            || function == seeded.function
+            || tree.functions.get(index).is_some_and(|function| function.name == "__init__");
         !running && scope.mentions.contains(name)
     })
 }

@@ -3,7 +3,7 @@
 use super::heads::Heads;
 use crate::apis::{Expects, LossSpec, Mark};
 use crate::facts::{Places, Script};
-use crate::report::Place;
+use crate::report::{Confidence, Place};
 use crate::trace::{At, Sight};
 use crate::values::{Graph, Int, Tensor, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -53,9 +53,7 @@ pub(super) enum Misfit {
 pub(super) fn taught_losses<'a>(script: &Script<'a>) -> impl Iterator<Item = TaughtLoss<'a>> {
     let several = several_losses(script);
     script.sightings().filter_map(move |(at, sight)| {
-        if several.contains(&at.place) {
-            return None;
-        }
+        let one_of_several = several.contains(&at.place);
         let (name, spec, expects, output, target, place) = match sight {
             Sight::Loss(loss) => {
                 (loss.loss, loss.spec, loss.expects, &loss.input, Some(&loss.target), at.place)
@@ -66,8 +64,14 @@ pub(super) fn taught_losses<'a>(script: &Script<'a>) -> impl Iterator<Item = Tau
             _ => return None,
         };
         let input: &Tensor = output.as_tensor()?;
+        // What surely went through a softmax fits no choice of a loss that takes logits.
+        let misfits = expects == Expects::Logits && matches!(input.mark, Some((Mark::Softmax, _)));
+        if one_of_several && !misfits {
+            return None;
+        }
         let compiled = target.is_none();
-        let at = At { place, confidence: at.confidence.min(input.confidence), ..at.clone() };
+        let doubt = if one_of_several { Confidence::Medium } else { Confidence::High };
+        let at = At { place, confidence: at.confidence.min(input.sure_of_mark()).min(doubt), ..at.clone() };
         let teaches = compiled || !matches!(input.graph, Graph::None);
         teaches.then_some(TaughtLoss { at, name, spec, expects, input, target, compiled })
     })

@@ -52,6 +52,11 @@ impl Operands {
         Some(self.0.first()?.as_tensor().map_or(range, |tensor| tensor.of_squares(range)))
     }
 
+    /// Whether a model made an operand.
+    fn is_learned(&self, index: usize) -> bool {
+        self.0.get(index).and_then(Value::as_tensor).is_some_and(|tensor| tensor.learned)
+    }
+
     fn number(&self, index: usize) -> Option<f64> {
         self.0.get(index)?.as_num()
     }
@@ -133,10 +138,14 @@ functions! {
 
 /// Between bounds at these operands, numbers or tensors, which may be left out.
 fn bounded(x: &Operands, low: Option<usize>, high: Option<usize>) -> Option<Interval> {
-    let mut range = x.interval(0)?;
+    let low = low.map_or(Some(None), |at| x.bound(at))?;
+    // What a model made is held at zero or above where it comes down to that, or nobody would hold it.
+    let is_held = low.is_some_and(|bound| bound.low >= 0.0 && x.is_learned(0));
+    let any = is_held.then_some(Interval::REAL);
+    let mut range = x.interval(0).or(any)?;
     let dtype = x.0[0].as_tensor().and_then(|tensor| tensor.dtype.or(tensor.cast));
     let held = |bound: Interval| bound.rounded(|end| dtype.map_or(end, |dtype| dtype.round(end)));
-    if let Some(low) = low.map_or(Some(None), |at| x.bound(at))? {
+    if let Some(low) = low {
         range = range.max(&held(low));
     }
     if let Some(high) = high.map_or(Some(None), |at| x.bound(at))? {

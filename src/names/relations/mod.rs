@@ -17,6 +17,8 @@ use ustr::Ustr;
 const DEEPEST: usize = 6;
 /// A value that may come from more calls than this says nothing.
 const MOST_SOURCES: usize = 24;
+/// Expressions that are looked at on the way to them.
+const MOST_LOOKED_AT: u32 = 400;
 
 /// Something that a file gives a name to: a variable, an attribute of `self`, or one of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -207,7 +209,8 @@ impl Relations {
 
     /// The calls that a value may come from.
     pub fn origins(&self, tree: &Tree, names: &Names, value: ExprId, function: Option<FnId>) -> Vec<Origin> {
-        let mut trail = Trail { relations: self, tree, names, seen: Vec::new(), found: Vec::new() };
+        let mut trail =
+            Trail { relations: self, tree, names, seen: Vec::new(), found: Vec::new(), left: MOST_LOOKED_AT };
         trail.follow(value, function, None, DEEPEST);
         trail.found
     }

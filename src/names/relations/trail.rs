@@ -11,6 +11,8 @@ pub(super) struct Trail<'a> {
     pub names: &'a Names,
     pub seen: Vec<Subject>,
     pub found: Vec<Origin>,
+    /// So many expressions are still looked at.
+    pub left: u32,
 }
 
 impl Trail<'_> {
@@ -21,9 +23,10 @@ impl Trail<'_> {
         item: Option<usize>,
         depth: usize,
     ) {
-        if depth == 0 || self.found.len() >= MOST_SOURCES {
+        if depth == 0 || self.left == 0 || self.found.len() >= MOST_SOURCES {
             return;
         }
+        self.left -= 1;
         let tree = self.tree;
         match &tree.expr(value).kind {
             ExprKind::Name(_) | ExprKind::Attribute { .. } => self.named(value, function, item, depth),
@@ -34,31 +37,31 @@ impl Trail<'_> {
                 }
                 // A method of a value gives something of it.
                 if let ExprKind::Attribute { base, .. } = tree.expr(*callee).kind {
-                    self.follow(base, function, item, depth - 1);
+                    self.follow(base, function, item, depth);
                 }
             }
             ExprKind::Binary { left, right, .. } => {
-                self.follow(*left, function, item, depth - 1);
-                self.follow(*right, function, item, depth - 1);
+                self.follow(*left, function, item, depth);
+                self.follow(*right, function, item, depth);
             }
             ExprKind::Conditional { then, otherwise, .. } => {
-                self.follow(*then, function, item, depth - 1);
-                self.follow(*otherwise, function, item, depth - 1);
+                self.follow(*then, function, item, depth);
+                self.follow(*otherwise, function, item, depth);
             }
             ExprKind::Subscript { base, index } => {
                 let index = match tree.expr(*index).kind {
                     ExprKind::Int(at) => usize::try_from(at).ok().or(item),
                     _ => item,
                 };
-                self.follow(*base, function, index, depth - 1);
+                self.follow(*base, function, index, depth);
             }
             ExprKind::Unary { operand: inner, .. }
             | ExprKind::Walrus { value: inner, .. }
             | ExprKind::Await(inner)
-            | ExprKind::Starred(inner) => self.follow(*inner, function, item, depth - 1),
+            | ExprKind::Starred(inner) => self.follow(*inner, function, item, depth),
             ExprKind::Tuple(items) => match item.and_then(|item| items.get(item)) {
-                Some(one) => self.follow(*one, function, None, depth - 1),
-                None => items.iter().for_each(|one| self.follow(*one, function, None, depth - 1)),
+                Some(one) => self.follow(*one, function, None, depth),
+                None => items.iter().for_each(|one| self.follow(*one, function, None, depth)),
             },
             _ => {}
         }
@@ -78,7 +81,7 @@ impl Trail<'_> {
             // `output.logits`
             (None | Some(Subject::Part(..)), None) => {
                 if let ExprKind::Attribute { base, .. } = self.tree.expr(value).kind {
-                    self.follow(base, function, item, depth - 1);
+                    self.follow(base, function, item, depth);
                 }
             }
             _ => {}

@@ -1,0 +1,36 @@
+//! Rations: how much fuel a call gets of what is left, and a function that nothing calls.
+
+use super::Interp;
+use crate::report::FileId;
+use crate::trace::FnKey;
+
+/// A call into another file gets at least so much fuel, where there is so much.
+const LEAST_RATION: u32 = 10_000;
+/// Steps of these for each function that nothing calls: what a library's function needs, but not
+/// what a test needs that runs half of the library.
+const FUEL_A_FUNCTION: u32 = 30_000;
+/// Steps for one that trains: it builds the model that it trains, from a library.
+pub(super) const FUEL_A_TRAINING: u32 = 100_000;
+
+impl Interp<'_> {
+    /// Sets aside the fuel that a call must leave to what comes after it. Gives the floor that was in force.
+    /// A model that is too deep for its part counts as one that is not seen into, and the training around it goes on.
+    pub(super) fn ration(&mut self, file: FileId, is_forward: bool) -> u32 {
+        let available = self.fuel.saturating_sub(self.floor);
+        let outermost = is_forward && !self.in_forward();
+        let share = match file == self.file() {
+            true if !outermost => available / 4 * 3,
+            _ => (available / 4).max(LEAST_RATION),
+        };
+        std::mem::replace(&mut self.floor, self.fuel - share.min(available))
+    }
+
+    /// Rehearses something that nothing calls with what fuel such a function gets.
+    pub(super) fn on_a_ration(&mut self, key: FnKey, rehearse: impl FnOnce(&mut Self)) {
+        let trains = self.goes_back(key) && !self.is_of_a_suite(key.file);
+        let ration = if trains { FUEL_A_TRAINING } else { FUEL_A_FUNCTION };
+        self.floor = self.fuel.saturating_sub(ration);
+        rehearse(self);
+        self.floor = 0;
+    }
+}
