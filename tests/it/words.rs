@@ -54,6 +54,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("missing-super-init", "cannot assign module before Module.__init__() call"),
     ("missing-zero-grad", "forgot zero_grad"),
     ("misspelt-attribute", "require_grad instead of requires_grad"),
+    ("misused-kl-divergence", "KLDivLoss negative"),
     ("model-built-in-loop", "OOM when allocating tensor"),
     ("nan-through-where", "torch.where nan gradient"),
     ("needless-retain-graph", "CUDA out of memory"),

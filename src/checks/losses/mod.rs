@@ -5,6 +5,7 @@ mod broadcast_loss;
 mod broadcasting;
 mod heads;
 mod keras_logits_mismatch;
+mod misused_kl_divergence;
 mod nll_without_log_softmax;
 mod one_class_softmax;
 mod sigmoid_mismatch;
@@ -23,11 +24,17 @@ pub(super) static CONCERN: Concern = Concern {
         &bce_under_autocast::RULE,
         &broadcast_loss::RULE,
         &keras_logits_mismatch::RULE,
+        &misused_kl_divergence::RULE,
         &nll_without_log_softmax::RULE,
         &one_class_softmax::RULE,
         &sigmoid_mismatch::RULE,
         &softmax_before_cross_entropy::RULE,
         &wrong_target_dtype::RULE,
     ],
-    checkers: &[&bce_under_autocast::CHECKER, &broadcast_loss::CHECKER, &one_class_softmax::CHECKER],
+    checkers: &[
+        &bce_under_autocast::CHECKER,
+        &broadcast_loss::CHECKER,
+        &misused_kl_divergence::CHECKER,
+        &one_class_softmax::CHECKER,
+    ],
 };
