@@ -157,6 +157,8 @@ pub struct LossSpec {
     pub strict: bool,
     /// The target may be on another device than the input.
     pub apart: bool,
+    /// In older releases the arguments came the other way round.
+    pub turned: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -297,7 +297,7 @@ impl<'a> Reader<'a> {
 
     fn loss(&self, value: &Value<'a>, names: &[Ustr]) -> Result<LossSpec, ApiError> {
         let keys = Keys { input: self.input, table: self.table_of(value)? };
-        keys.only(&["input", "target", "expects", "pairs", "classes", "strict", "apart"])?;
+        keys.only(&["input", "target", "expects", "pairs", "classes", "strict", "apart", "turned"])?;
         let term = |key| match keys.get(key) {
             Some(value) => self.string(value),
             None => Err(self.input.error(value.span().start, format!("a loss has `{key}`"))),
@@ -307,7 +307,8 @@ impl<'a> Reader<'a> {
         let classes = keys.get("classes").map(|value| self.integer(value));
         let strict = self.flag(keys.get("strict"))?;
         let apart = self.flag(keys.get("apart"))?;
-        Ok(LossSpec { pairs: pairs.transpose()?, classes: classes.transpose()?, strict, apart, ..spec })
+        let turned = self.flag(keys.get("turned"))?;
+        Ok(LossSpec { pairs: pairs.transpose()?, classes: classes.transpose()?, strict, apart, turned, ..spec })
     }
 
     fn dataset(&self, value: &Value<'a>, names: &[Ustr]) -> Result<DatasetSpec, ApiError> {

@@ -224,6 +224,7 @@ impl<'a> Term<'a> {
             classes: None,
             strict: false,
             apart: false,
+            turned: false,
         })
     }
 

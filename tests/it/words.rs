@@ -77,6 +77,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("step-bypasses-scaler", "No inf checks were recorded prior to update"),
     ("stuck-in-eval", "forgot model.train()"),
     ("swallowed-gpu-error", "CUDA out of memory"),
+    ("swapped-loss-arguments", "CrossEntropyLoss arguments order"),
     ("trainable-without-recompile", "Discrepancy between trainable weights and collected trainable weights"),
     ("unconvertible-tensor", "Can't call numpy() on Tensor that requires grad"),
     ("undersized-output", "is out of bounds for dimension 0 with size"),

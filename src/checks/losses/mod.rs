@@ -11,6 +11,7 @@ mod one_class_softmax;
 mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
 mod softmax_removal;
+mod swapped_loss_arguments;
 mod taught;
 mod wrong_target_dtype;
 
@@ -29,6 +30,7 @@ pub(super) static CONCERN: Concern = Concern {
         &one_class_softmax::RULE,
         &sigmoid_mismatch::RULE,
         &softmax_before_cross_entropy::RULE,
+        &swapped_loss_arguments::RULE,
         &wrong_target_dtype::RULE,
     ],
     checkers: &[
