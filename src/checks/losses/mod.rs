@@ -4,6 +4,7 @@ mod bce_under_autocast;
 mod broadcast_loss;
 mod broadcasting;
 mod heads;
+mod ignored_reduction;
 mod keras_logits_mismatch;
 mod misused_kl_divergence;
 mod nll_without_log_softmax;
@@ -24,6 +25,7 @@ pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &bce_under_autocast::RULE,
         &broadcast_loss::RULE,
+        &ignored_reduction::RULE,
         &keras_logits_mismatch::RULE,
         &misused_kl_divergence::RULE,
         &nll_without_log_softmax::RULE,
@@ -36,6 +38,7 @@ pub(super) static CONCERN: Concern = Concern {
     checkers: &[
         &bce_under_autocast::CHECKER,
         &broadcast_loss::CHECKER,
+        &ignored_reduction::CHECKER,
         &misused_kl_divergence::CHECKER,
         &one_class_softmax::CHECKER,
     ],
