@@ -78,6 +78,7 @@ impl<'a> Reader<'a> {
             "copying" => self.table.shared.copying = self.words(value)?,
             "transparent" => self.table.shared.transparent = self.words(value)?,
             "failures" => self.table.shared.failures = self.words(value)?,
+            "nans" => self.table.shared.nans = self.words(value)?,
             "frameworks" => self.table.shared.frameworks = self.words(value)?,
             "pure" => self.table.shared.pure = self.words(value)?,
             "trackers" => self.table.shared.trackers = self.words(value)?,

@@ -122,6 +122,7 @@ pub(crate) const FILE_KEYS: &[&str] = &[
     "tensor_methods",
     "protocol",
     "failures",
+    "nans",
     "trigger",
     "transparent",
     "losses",

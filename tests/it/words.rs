@@ -57,6 +57,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("misspelt-attribute", "require_grad instead of requires_grad"),
     ("misused-kl-divergence", "KLDivLoss negative"),
     ("model-built-in-loop", "OOM when allocating tensor"),
+    ("nan-comparison", "check if loss is nan"),
     ("nan-through-where", "torch.where nan gradient"),
     ("needless-retain-graph", "CUDA out of memory"),
     ("nll-without-log-softmax", "NLLLoss is negative"),
