@@ -205,6 +205,7 @@ impl<'a> Reader<'a> {
             "order",
             "proportional",
             "walks",
+            "lasts",
         ]
         .iter()
         .any(|key| keys.get(key).is_some())
@@ -245,6 +246,11 @@ impl<'a> Reader<'a> {
             .map(|term| term.parameter(&names))
             .collect::<Result<_, _>>()?;
         class.remembers = keys.get("remembers").map(|value| self.remembers(value, &names)).transpose()?;
+        if let Some(value) = keys.get("lasts") {
+            class.lasts = self.string(value)?.products(&names)?;
+        }
+        class.decays =
+            keys.get("decays").map(|value| self.string(value)?.single_operand(&names)).transpose()?;
         class.mode_dependent =
             keys.get("mode_dependent").map(|value| self.mode_dependent(value, &names)).transpose()?;
         class.order = keys.get("order").map(|value| self.order(value, &names)).transpose()?;

@@ -105,6 +105,8 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "dataset",
     "property",
     "remembers",
+    "lasts",
+    "decays",
     "source",
     "walks",
 ];

@@ -71,6 +71,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("retained-graph", "CUDA out of memory"),
     ("scaler-not-updated", "step() has already been called since the last update()"),
     ("scheduler-before-optimizer", "Detected call of `lr_scheduler.step()` before `optimizer.step()`"),
+    ("scheduler-granularity", "call scheduler every epoch or every batch"),
     ("shape-mismatch", "mat1 and mat2 shapes cannot be multiplied"),
     ("shared-worker-seed", "same random augmentations in every worker"),
     ("sigmoid-mismatch", "all elements of input should be between 0 and 1"),
