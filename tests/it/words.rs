@@ -78,6 +78,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("single-sample-statistics", "Expected more than 1 value per channel when training"),
     ("softmax-before-cross-entropy", "double softmax"),
     ("step-bypasses-scaler", "No inf checks were recorded prior to update"),
+    ("step-without-backward", "parameters do not change after optimizer.step()"),
     ("stuck-in-eval", "forgot model.train()"),
     ("swallowed-gpu-error", "CUDA out of memory"),
     ("swapped-loss-arguments", "CrossEntropyLoss arguments order"),

@@ -12,6 +12,7 @@ mod parameters_replaced_after_optimizer;
 mod repairs;
 mod scheduler_before_optimizer;
 mod scheduler_granularity;
+mod step_without_backward;
 mod unscaled_accumulation;
 
 use crate::checks::Concern;
@@ -31,6 +32,7 @@ pub(super) static CONCERN: Concern = Concern {
         &parameters_replaced_after_optimizer::RULE,
         &scheduler_before_optimizer::RULE,
         &scheduler_granularity::RULE,
+        &step_without_backward::RULE,
         &unscaled_accumulation::RULE,
     ],
     checkers: &[&exhausted_parameters::CHECKER],
