@@ -315,7 +315,14 @@ impl<'a> Reader<'a> {
         let strict = self.flag(keys.get("strict"))?;
         let apart = self.flag(keys.get("apart"))?;
         let turned = self.flag(keys.get("turned"))?;
-        Ok(LossSpec { pairs: pairs.transpose()?, classes: classes.transpose()?, strict, apart, turned, ..spec })
+        Ok(LossSpec {
+            pairs: pairs.transpose()?,
+            classes: classes.transpose()?,
+            strict,
+            apart,
+            turned,
+            ..spec
+        })
     }
 
     fn dataset(&self, value: &Value<'a>, names: &[Ustr]) -> Result<DatasetSpec, ApiError> {

@@ -100,6 +100,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("vanishing-epsilon", "1e-8 in float16"),
     ("whole-array-constant", "Cannot create a tensor proto whose content is larger than 2GB"),
     ("whole-dataset-on-gpu", "CUDA out of memory"),
+    ("wrong-softmax-axis", "Implicit dimension choice for softmax"),
     ("wrong-target-dtype", "expected scalar type Long but found Float"),
 ];
 

@@ -14,6 +14,7 @@ mod softmax_before_cross_entropy;
 mod softmax_removal;
 mod swapped_loss_arguments;
 mod taught;
+mod wrong_softmax_axis;
 mod wrong_target_dtype;
 
 use crate::checks::Concern;
@@ -33,6 +34,7 @@ pub(super) static CONCERN: Concern = Concern {
         &sigmoid_mismatch::RULE,
         &softmax_before_cross_entropy::RULE,
         &swapped_loss_arguments::RULE,
+        &wrong_softmax_axis::RULE,
         &wrong_target_dtype::RULE,
     ],
     checkers: &[
@@ -41,5 +43,6 @@ pub(super) static CONCERN: Concern = Concern {
         &ignored_reduction::CHECKER,
         &misused_kl_divergence::CHECKER,
         &one_class_softmax::CHECKER,
+        &wrong_softmax_axis::CHECKER,
     ],
 };
