@@ -341,6 +341,11 @@ impl Apis {
         self.shared.failures.contains(&exception)
     }
 
+    /// Whether a constant is NaN.
+    pub fn is_nan(&self, constant: Ustr) -> bool {
+        self.shared.nans.contains(&constant)
+    }
+
     /// Whether the operations of a package bring their operands to one device by themselves.
     pub fn is_copying(&self, name: Ustr) -> bool {
         let package = name.split('.').next().unwrap_or(&name);

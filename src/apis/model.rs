@@ -157,6 +157,8 @@ pub struct LossSpec {
     pub strict: bool,
     /// The target may be on another device than the input.
     pub apart: bool,
+    /// In older releases the arguments came the other way round.
+    pub turned: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -226,6 +228,10 @@ pub struct ClassSpec {
     pub walks: Box<[Ustr]>,
     /// An optimizer keeps something from step to step: always, or where the parameter is not zero.
     pub remembers: Option<Operand>,
+    /// How many steps a schedule is made for, or keeps its rate: a sum of products, as of weights; empty where nobody said.
+    pub lasts: Box<[Box<[Operand]>]>,
+    /// What a schedule multiplies the rate by after that.
+    pub decays: Option<Operand>,
 }
 
 /// A parameter of a layer.

@@ -79,6 +79,7 @@ impl<'a> Reader<'a> {
             "copying" => self.table.shared.copying = self.words(value)?,
             "transparent" => self.table.shared.transparent = self.words(value)?,
             "failures" => self.table.shared.failures = self.words(value)?,
+            "nans" => self.table.shared.nans = self.words(value)?,
             "frameworks" => self.table.shared.frameworks = self.words(value)?,
             "pure" => self.table.shared.pure = self.words(value)?,
             "trackers" => self.table.shared.trackers = self.words(value)?,
@@ -205,6 +206,7 @@ impl<'a> Reader<'a> {
             "order",
             "proportional",
             "walks",
+            "lasts",
         ]
         .iter()
         .any(|key| keys.get(key).is_some())
@@ -245,6 +247,11 @@ impl<'a> Reader<'a> {
             .map(|term| term.parameter(&names))
             .collect::<Result<_, _>>()?;
         class.remembers = keys.get("remembers").map(|value| self.remembers(value, &names)).transpose()?;
+        if let Some(value) = keys.get("lasts") {
+            class.lasts = self.string(value)?.products(&names)?;
+        }
+        class.decays =
+            keys.get("decays").map(|value| self.string(value)?.single_operand(&names)).transpose()?;
         class.mode_dependent =
             keys.get("mode_dependent").map(|value| self.mode_dependent(value, &names)).transpose()?;
         class.order = keys.get("order").map(|value| self.order(value, &names)).transpose()?;
@@ -298,7 +305,7 @@ impl<'a> Reader<'a> {
 
     fn loss(&self, value: &Value<'a>, names: &[Ustr]) -> Result<LossSpec, ApiError> {
         let keys = Keys { input: self.input, table: self.table_of(value)? };
-        keys.only(&["input", "target", "expects", "pairs", "classes", "strict", "apart"])?;
+        keys.only(&["input", "target", "expects", "pairs", "classes", "strict", "apart", "turned"])?;
         let term = |key| match keys.get(key) {
             Some(value) => self.string(value),
             None => Err(self.input.error(value.span().start, format!("a loss has `{key}`"))),
@@ -308,7 +315,15 @@ impl<'a> Reader<'a> {
         let classes = keys.get("classes").map(|value| self.integer(value));
         let strict = self.flag(keys.get("strict"))?;
         let apart = self.flag(keys.get("apart"))?;
-        Ok(LossSpec { pairs: pairs.transpose()?, classes: classes.transpose()?, strict, apart, ..spec })
+        let turned = self.flag(keys.get("turned"))?;
+        Ok(LossSpec {
+            pairs: pairs.transpose()?,
+            classes: classes.transpose()?,
+            strict,
+            apart,
+            turned,
+            ..spec
+        })
     }
 
     fn dataset(&self, value: &Value<'a>, names: &[Ustr]) -> Result<DatasetSpec, ApiError> {

@@ -52,6 +52,8 @@ pub(crate) struct Shared {
     pub transparent: Vec<Ustr>,
     /// Exceptions that work on a device raises when it fails.
     pub failures: Vec<Ustr>,
+    /// Constants that are NaN.
+    pub nans: Vec<Ustr>,
 }
 
 impl Shared {
@@ -83,5 +85,6 @@ impl Shared {
         self.copying.extend(other.copying);
         self.transparent.extend(other.transparent);
         self.failures.extend(other.failures);
+        self.nans.extend(other.nans);
     }
 }

@@ -224,11 +224,16 @@ impl<'a> Term<'a> {
             classes: None,
             strict: false,
             apart: false,
+            turned: false,
         })
     }
 
     /// A sum of products of parameters and integers; a flag counts as one or zero.
     pub(crate) fn weights(&self, names: &[Ustr]) -> Result<Weights, ApiError> {
+        Ok(Weights::Sum(self.products(names)?))
+    }
+
+    pub(crate) fn products(&self, names: &[Ustr]) -> Result<Box<[Box<[Operand]>]>, ApiError> {
         let mut start = 0;
         let mut sum = Vec::new();
         for product in self.text.split('+') {
@@ -242,7 +247,7 @@ impl<'a> Term<'a> {
             sum.push(factors.into_boxed_slice());
             start += product.len() + 1;
         }
-        Ok(Weights::Sum(sum.into_boxed_slice()))
+        Ok(sum.into_boxed_slice())
     }
 }
 

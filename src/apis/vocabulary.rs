@@ -105,6 +105,8 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "dataset",
     "property",
     "remembers",
+    "lasts",
+    "decays",
     "source",
     "walks",
 ];
@@ -122,6 +124,7 @@ pub(crate) const FILE_KEYS: &[&str] = &[
     "tensor_methods",
     "protocol",
     "failures",
+    "nans",
     "trigger",
     "transparent",
     "losses",

@@ -20,6 +20,11 @@ fn as_read(spec: &DatasetSpec) -> Shape {
 }
 
 impl<'p> Interp<'p> {
+    /// How many batches a loader gives.
+    pub(super) fn length_of_loader(&mut self, loader: ObjId) -> Int {
+        self.length_symbol(loader, "len(loader)")
+    }
+
     /// A loader: what its batches look like, and how large they are.
     pub(super) fn loader(&mut self, api: &Api, call: &Invocation) -> Value {
         let dataset = call.get("dataset");

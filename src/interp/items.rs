@@ -426,7 +426,7 @@ impl<'p> Interp<'p> {
             }
             State::Dict(entries) if entries.other.is_none() => return Int::Known(entries.known.len() as i64),
             State::Class(_) | State::Frame => return Int::Unknown,
-            State::Loader(_) => return self.length_symbol(object, "len(loader)"),
+            State::Loader(_) => return self.length_of_loader(object),
             _ => {}
         }
         if let Some(Value::Function(closure)) = self.find_attr(object, Ustr::from("__len__")) {

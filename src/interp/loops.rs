@@ -77,6 +77,10 @@ impl<'p> Interp<'p> {
                     None => items.any,
                 };
                 let over = self.over(&iterable, &any);
+                let count = match over {
+                    Over::Loader(loader) if count.is_unknown() => self.length_of_loader(loader),
+                    _ => count,
+                };
                 let any = match over {
                     Over::Loader(loader) => self.parts_of_batch(target, any, loader),
                     Over::Other => self.parts_of_unknown(target, any),

@@ -4,13 +4,17 @@ mod bce_under_autocast;
 mod broadcast_loss;
 mod broadcasting;
 mod heads;
+mod ignored_reduction;
 mod keras_logits_mismatch;
+mod misused_kl_divergence;
 mod nll_without_log_softmax;
 mod one_class_softmax;
 mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
 mod softmax_removal;
+mod swapped_loss_arguments;
 mod taught;
+mod wrong_softmax_axis;
 mod wrong_target_dtype;
 
 use crate::checks::Concern;
@@ -22,12 +26,23 @@ pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &bce_under_autocast::RULE,
         &broadcast_loss::RULE,
+        &ignored_reduction::RULE,
         &keras_logits_mismatch::RULE,
+        &misused_kl_divergence::RULE,
         &nll_without_log_softmax::RULE,
         &one_class_softmax::RULE,
         &sigmoid_mismatch::RULE,
         &softmax_before_cross_entropy::RULE,
+        &swapped_loss_arguments::RULE,
+        &wrong_softmax_axis::RULE,
         &wrong_target_dtype::RULE,
     ],
-    checkers: &[&bce_under_autocast::CHECKER, &broadcast_loss::CHECKER, &one_class_softmax::CHECKER],
+    checkers: &[
+        &bce_under_autocast::CHECKER,
+        &broadcast_loss::CHECKER,
+        &ignored_reduction::CHECKER,
+        &misused_kl_divergence::CHECKER,
+        &one_class_softmax::CHECKER,
+        &wrong_softmax_axis::CHECKER,
+    ],
 };

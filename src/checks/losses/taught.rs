@@ -78,7 +78,7 @@ pub(super) fn taught_losses<'a>(script: &Script<'a>) -> impl Iterator<Item = Tau
 }
 
 /// Places where one of several losses is called: the choice may fit what they are called on.
-fn several_losses(script: &Script) -> FxHashSet<Place> {
+pub(super) fn several_losses(script: &Script) -> FxHashSet<Place> {
     let mut known: FxHashMap<Place, Ustr> = FxHashMap::default();
     let mut several = FxHashSet::default();
     for (at, sight) in script.sightings() {
@@ -141,7 +141,7 @@ fn misfits(script: &Script, judge: impl Fn(&TaughtLoss) -> Option<Misfit>) -> Ve
 
 impl TaughtLoss<'_> {
     /// The input can be outside of `[0, 1]`, because nothing has made it probabilities.
-    fn leaves_unit(&self) -> bool {
+    pub(super) fn leaves_unit(&self) -> bool {
         match self.input.mark {
             Some((Mark::Raw, _)) => self.input.range.is_none_or(|range| range.low < 0.0 || range.high > 1.0),
             Some((Mark::LogSoftmax | Mark::LogSigmoid, _)) => true,

@@ -3,6 +3,7 @@
 mod log_of_softmax;
 mod matrices;
 mod matrix_inverse_in_loss;
+mod nan_comparison;
 mod nan_through_where;
 mod operations;
 mod programs;
@@ -21,6 +22,7 @@ pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &log_of_softmax::RULE,
         &matrix_inverse_in_loss::RULE,
+        &nan_comparison::RULE,
         &nan_through_where::RULE,
         &single_sample_statistics::RULE,
         &unsafe_arccos::RULE,

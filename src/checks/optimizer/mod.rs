@@ -11,6 +11,8 @@ mod optimizer_built_in_loop;
 mod parameters_replaced_after_optimizer;
 mod repairs;
 mod scheduler_before_optimizer;
+mod scheduler_granularity;
+mod step_without_backward;
 mod unscaled_accumulation;
 
 use crate::checks::Concern;
@@ -29,6 +31,8 @@ pub(super) static CONCERN: Concern = Concern {
         &optimizer_built_in_loop::RULE,
         &parameters_replaced_after_optimizer::RULE,
         &scheduler_before_optimizer::RULE,
+        &scheduler_granularity::RULE,
+        &step_without_backward::RULE,
         &unscaled_accumulation::RULE,
     ],
     checkers: &[&exhausted_parameters::CHECKER],

@@ -20,6 +20,13 @@ impl<'a> Script<'a> {
         Some(vec![edit])
     }
 
+    /// A call with another value for an argument that is passed by this name, where a certain one stands there.
+    pub fn replaced_argument(&self, place: Place, name: &str, value: &str, other: &str) -> Option<Vec<Edit>> {
+        let draft = self.draft(place.file);
+        let given = draft.keyword(draft.call_at(place.span)?, name)?.value;
+        (draft.written(given) == value).then(|| vec![draft.replace(draft.expr(given).span, other)])
+    }
+
     /// A number that stands there itself, or the length of something, as another number.
     pub fn another_number(&self, place: Place, number: &str) -> Option<Vec<Edit>> {
         let draft = self.draft(place.file);

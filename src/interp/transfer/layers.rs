@@ -79,18 +79,27 @@ pub fn activation_name(given: &Value) -> Option<&str> {
 
 /// The size of the axis that a softmax runs over, where that is known. Functions name it, layers run over the last.
 pub fn softmax_axis_size(call: &Invocation, result: &Tensor) -> Option<Int> {
-    let names = ["dim", "axis"];
-    let named = call.api.params.iter().find(|param| names.contains(&param.name.as_str()));
-    let axis = match named.map(|param| call.get(&param.name)) {
-        None => -1,
-        // Left out, frameworks disagree about more than matrices.
-        Some(Value::None) if result.rank() == Some(2) => -1,
-        Some(axis) => axis.as_known_int()?,
-    };
+    let axis = said_axis(call, result)?;
     match &result.shape {
         Some(shape) => Some(shape[dims::normalise_dim(axis, shape.len())?].clone()),
         None if axis == -1 => result.last.clone(),
         None => None,
+    }
+}
+
+/// The axis that a softmax runs over, of a result whose rank is known.
+pub fn softmax_axis(call: &Invocation, result: &Tensor) -> Option<usize> {
+    dims::normalise_dim(said_axis(call, result)?, result.rank()?)
+}
+
+fn said_axis(call: &Invocation, result: &Tensor) -> Option<i64> {
+    let names = ["dim", "axis"];
+    let named = call.api.params.iter().find(|param| names.contains(&param.name.as_str()));
+    match named.map(|param| call.get(&param.name)) {
+        None => Some(-1),
+        // Left out, frameworks disagree about more than matrices.
+        Some(Value::None) if result.rank() == Some(2) => Some(-1),
+        Some(axis) => axis.as_known_int(),
     }
 }
 

@@ -23,7 +23,7 @@ mod windows;
 pub use build::{device_named, device_of, dtype_of, ints_of};
 pub(super) use convert::tensor_type_device;
 pub use index::{Misplaced, index, misplaced_index, slice_len};
-pub use layers::{activation, activation_name, softmax_axis_size};
+pub use layers::{activation, activation_name, softmax_axis, softmax_axis_size};
 pub use ops::{binary, compare, invert, negate};
 pub use ranges::range;
 pub use windows::exceeding_window;

@@ -1,0 +1,86 @@
+//! A softmax over the samples of a batch, where a loss picks among classes.
+
+use super::taught::taught_losses;
+use crate::apis::{Expects, Mark};
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Places, Script};
+use crate::interp::{ApiResult, Checker, Interp, StackedLayer, transfer};
+use crate::report::{Fix, Severity};
+use crate::trace::At;
+use crate::values::{Shape, Tensor};
+
+pub(super) static RULE: Rule = Rule {
+    id: "wrong-softmax-axis",
+    summary: "a softmax normalizes over the batch dimension instead of the classes",
+    group: Group::Losses,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("wrong-softmax-axis"),
+    check,
+};
+
+pub(super) static CHECKER: Checker =
+    Checker { on_api_result: Some(applied), on_stacked_layer: Some(stacked), ..Checker::SILENT };
+
+/// A softmax of what a layer gives ran over the first axis of several.
+struct OverFirstAxis {
+    shape: Shape,
+}
+
+fn applied(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
+    let (call, Some(tensor)) = (result.call, result.value.as_tensor()) else { return };
+    let is_fresh = matches!(tensor.mark, Some((Mark::Softmax | Mark::LogSoftmax, at)) if at == call.place);
+    // Of products of two batches either axis may be normalized.
+    let is_of_layer = call.tensors().first().is_some_and(|input| is_raw(input));
+    if let Some(shape) = tensor.shape.clone()
+        && is_fresh
+        && is_of_layer
+        && shape.len() > 1
+        && transfer::softmax_axis(call, tensor) == Some(0)
+    {
+        cx.observe(call.place, OverFirstAxis { shape }, tensor.confidence);
+    }
+}
+
+fn is_raw(tensor: &Tensor) -> bool {
+    tensor.learned && matches!(tensor.mark, Some((Mark::Raw, _)))
+}
+
+/// A softmax in a stack is shown where it is put there.
+fn stacked(cx: &mut Interp<'_>, layer: &StackedLayer) {
+    for seen in cx.observed_since_mut(layer.began) {
+        if seen.is::<OverFirstAxis>() && seen.at.place == layer.called {
+            seen.at.place = layer.made;
+        }
+    }
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    let mut seen = Places::default();
+    for loss in taught_losses(script) {
+        let picks = loss.expects == Expects::LogProbabilities && loss.spec.classes == Some(1);
+        let Some((_, place)) = loss.input.mark.filter(|_| picks) else { continue };
+        let is_it = |(at, over): &(&At, &OverFirstAxis)| {
+            at.place == place && loss.input.shape.as_ref() == Some(&over.shape)
+        };
+        let Some((at, _)) = script.observed::<OverFirstAxis>().find(is_it) else { continue };
+        if !seen.insert(place) {
+            continue;
+        }
+        let at = At { confidence: at.confidence.min(loss.at.confidence), ..at.clone() };
+        let fix = script.replaced_argument(place, "dim", "0", "1");
+        let finding = script
+            .finding(
+                RULE.id,
+                RULE.severity,
+                &at,
+                "this softmax normalizes over the samples of the batch, not over the classes",
+            )
+            .because(loss.at.place, "the loss expects the classes along dimension 1")
+            .note("each prediction then depends on the other samples of its batch, and changes with its size")
+            .help("apply it along the classes: `dim=1`, or `dim=-1` where they come last")
+            .fix(fix.map(|edits| Fix::safe("normalize over the classes", edits)));
+        out.push(finding, &at);
+    }
+}
