@@ -105,8 +105,11 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "dataset",
     "property",
     "remembers",
+    "saves_result",
     "source",
     "walks",
+    "each_batch",
+    "epoch_end",
 ];
 
 /// Keys of a file that are no entries.
