@@ -37,6 +37,10 @@ const SEARCHED: &[(&str, &str)] = &[
         "inplace-between-backwards",
         "one of the variables needed for gradient computation has been modified by an inplace operation",
     ),
+    (
+        "inplace-on-saved-tensor",
+        "one of the variables needed for gradient computation has been modified by an inplace operation",
+    ),
     ("invalid-syntax", "SyntaxError"),
     ("keras-logits-mismatch", "from_logits=True"),
     ("large-allocation-in-loop", "CUDA out of memory"),

@@ -16,5 +16,9 @@ pub(super) static CONCERN: Concern = Concern {
         &raw_backward::RULE,
         &trainable_without_recompile::RULE,
     ],
-    checkers: &[&bypassed_strategy::CHECKER, &model_built_in_loop::CHECKER, &raw_backward::CHECKER],
+    checkers: &[
+        &bypassed_strategy::CHECKER,
+        &model_built_in_loop::CHECKER,
+        &raw_backward::CHECKER,
+    ],
 };

@@ -24,5 +24,4 @@ pub(super) static CONCERN: Concern = Concern {
         &shared_worker_seed::RULE,
         &unshuffled_training_data::RULE,
     ],
-    checkers: &[&order::CHECKER, &processes::CHECKER, &workers::CHECKER],
 };

@@ -10,6 +10,9 @@ use crate::checks::Concern;
 pub(super) use scaled_gradients::{Gradients, ScalingRun, ask_scaling, reads_scale};
 
 pub(super) static CONCERN: Concern = Concern {
-    rules: &[&clip_before_unscale::RULE, &scaler_not_updated::RULE, &step_bypasses_scaler::RULE],
-    checkers: &[],
+    rules: &[
+        &clip_before_unscale::RULE,
+        &scaler_not_updated::RULE,
+        &step_bypasses_scaler::RULE,
+    ],
 };
