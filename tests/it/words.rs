@@ -44,6 +44,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("invalid-syntax", "SyntaxError"),
     ("keras-logits-mismatch", "from_logits=True"),
     ("large-allocation-in-loop", "CUDA out of memory"),
+    ("late-visible-devices", "CUDA_VISIBLE_DEVICES has no effect"),
     ("leaf-modified-in-place", "a leaf Variable that requires grad is being used in an in-place operation"),
     ("loader-built-in-loop", "DataLoader slow at the start of each epoch"),
     ("log-of-softmax", "loss is nan"),
