@@ -68,6 +68,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("optimizer-built-in-loop", "optimizer created inside the training loop"),
     ("parameter-lost-by-transfer", "can't optimize a non-leaf Tensor"),
     ("parameters-replaced-after-optimizer", "new layer is not trained"),
+    ("predict-in-loop", "model.predict slow in a loop"),
     ("raw-backward", "accelerator.backward(loss)"),
     ("removed-api", "has no attribute"),
     ("retained-graph", "CUDA out of memory"),

@@ -3,6 +3,7 @@
 
 mod bypassed_strategy;
 mod model_built_in_loop;
+mod predict_in_loop;
 mod raw_backward;
 mod trainable_without_recompile;
 mod training;
@@ -13,12 +14,14 @@ pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &bypassed_strategy::RULE,
         &model_built_in_loop::RULE,
+        &predict_in_loop::RULE,
         &raw_backward::RULE,
         &trainable_without_recompile::RULE,
     ],
     checkers: &[
         &bypassed_strategy::CHECKER,
         &model_built_in_loop::CHECKER,
+        &predict_in_loop::CHECKER,
         &raw_backward::CHECKER,
     ],
 };
