@@ -33,6 +33,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("frozen-in-optimizer", "layer not training"),
     ("full-dataset-batch", "CUDA out of memory"),
     ("graph-broken-in-forward", "param.grad is None"),
+    ("half-model-with-scaler", "Attempting to unscale FP16 gradients."),
     ("half-precision-without-scaler", "gradient underflow in float16"),
     (
         "inplace-between-backwards",
