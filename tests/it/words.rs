@@ -78,6 +78,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("scheduler-before-optimizer", "Detected call of `lr_scheduler.step()` before `optimizer.step()`"),
     ("shape-mismatch", "mat1 and mat2 shapes cannot be multiplied"),
     ("shared-worker-seed", "same random augmentations in every worker"),
+    ("shuffle-with-sampler", "sampler option is mutually exclusive with shuffle"),
     ("sigmoid-mismatch", "all elements of input should be between 0 and 1"),
     ("single-sample-statistics", "Expected more than 1 value per channel when training"),
     ("softmax-before-cross-entropy", "double softmax"),
