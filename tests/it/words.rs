@@ -83,6 +83,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("single-sample-statistics", "Expected more than 1 value per channel when training"),
     ("softmax-before-cross-entropy", "double softmax"),
     ("step-bypasses-scaler", "No inf checks were recorded prior to update"),
+    ("step-outputs-never-cleared", "training_step_outputs.clear()"),
     ("stuck-in-eval", "forgot model.train()"),
     ("swallowed-gpu-error", "CUDA out of memory"),
     ("trainable-without-recompile", "Discrepancy between trainable weights and collected trainable weights"),

@@ -5,6 +5,7 @@ mod bypassed_strategy;
 mod model_built_in_loop;
 mod predict_in_loop;
 mod raw_backward;
+mod step_outputs_never_cleared;
 mod trainable_without_recompile;
 mod training;
 
@@ -16,6 +17,7 @@ pub(super) static CONCERN: Concern = Concern {
         &model_built_in_loop::RULE,
         &predict_in_loop::RULE,
         &raw_backward::RULE,
+        &step_outputs_never_cleared::RULE,
         &trainable_without_recompile::RULE,
     ],
     checkers: &[
@@ -23,5 +25,6 @@ pub(super) static CONCERN: Concern = Concern {
         &model_built_in_loop::CHECKER,
         &predict_in_loop::CHECKER,
         &raw_backward::CHECKER,
+        &step_outputs_never_cleared::CHECKER,
     ],
 };
