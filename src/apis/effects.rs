@@ -27,13 +27,17 @@ vocabulary! {
     Empty "empty" (Word) "free memory is looked for and handed back: 'cache' or 'garbage'";
     Eval "eval" (Module) "sets the mode to evaluation";
     Exhaust "exhaust" (Iterator) "goes through an iterator to its end";
+    FindDevices "find-devices" () "the framework looks which GPUs it sees, and keeps to these from here on";
     Fit "fit" (Model [Data BatchSize]) "the framework runs the whole loop";
     GradMode "grad-mode" (Flag) "sets whether gradients are recorded, from here on";
     Move "move" (X Device) "goes to a device, in place (a module)";
+    Predict "predict" (Model X) "the framework runs its loop of predictions over x";
     ReadScale "read-scale" (Scaler) "the script learns the scale";
     Recompute "recompute" (Reentrant)
         "a part of the model runs again in the backward pass; a parameter that is not given leaves open how";
     RefuseAutocast "refuse-autocast" (X) "ends the run where x is on the GPU and autocast is on";
+    RefuseHalf "refuse-half" (Scaler Optimizer)
+        "ends the run where an optimizer has gradients in half precision to be unscaled";
     Register "register" (Module Name Value) "value becomes the attribute of that name";
     Replicate "replicate" (Module) "each process has a copy, and they train together";
     RequiresGrad "requires-grad" (X Flag) "whether gradients are wanted, in place";

@@ -219,6 +219,18 @@ impl Apis {
         found.unwrap_or_default()
     }
 
+    /// Whether the framework calls a method of a subclass for each batch of each epoch.
+    pub fn runs_each_batch(&self, class: Ustr, method: Ustr) -> bool {
+        let runs = |name| self.class(name)?.class.as_ref()?.each_batch.contains(&method).then_some(());
+        self.along(class, &mut |name| runs(name)).is_some()
+    }
+
+    /// Whether the framework calls a method of a subclass when each epoch ends.
+    pub fn ends_epochs(&self, class: Ustr, method: Ustr) -> bool {
+        let ends = |name| self.class(name)?.class.as_ref()?.epoch_end.contains(&method).then_some(());
+        self.along(class, &mut |name| ends(name)).is_some()
+    }
+
     /// Whether the framework walks what a method of a subclass gives.
     pub fn walks(&self, class: Ustr, method: Ustr) -> bool {
         let walks = |name| self.class(name)?.class.as_ref()?.walks.contains(&method).then_some(());

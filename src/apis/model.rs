@@ -34,6 +34,8 @@ pub struct Api {
     pub dataset: Option<Box<DatasetSpec>>,
     /// Read without parentheses (`tensor.shape`): `gives` is of the receiver, `self`.
     pub property: bool,
+    /// The backward pass needs the result as it was.
+    pub saves_result: bool,
     /// Address of the page that says so.
     pub source: Box<str>,
 }
@@ -226,6 +228,10 @@ pub struct ClassSpec {
     pub owns: Box<[Ustr]>,
     /// Methods of a subclass that give a loss, which the framework walks.
     pub walks: Box<[Ustr]>,
+    /// Methods of a subclass that the framework calls for each batch of each epoch.
+    pub each_batch: Box<[Ustr]>,
+    /// Those that it calls when each epoch ends.
+    pub epoch_end: Box<[Ustr]>,
     /// An optimizer keeps something from step to step: always, or where the parameter is not zero.
     pub remembers: Option<Operand>,
     /// How many steps a schedule is made for, or keeps its rate: a sum of products, as of weights; empty where nobody said.

@@ -166,6 +166,7 @@ impl<'a> Reader<'a> {
             class: class.map(Box::new),
             dataset: keys.get("dataset").map(|value| self.dataset(value, &names)).transpose()?.map(Box::new),
             property,
+            saves_result: self.flag(keys.get("saves_result"))?,
             source: term("source")?.map_or_else(String::new, |term| self.address(term.text)).into(),
             params,
         };
@@ -200,6 +201,8 @@ impl<'a> Reader<'a> {
             "is",
             "weights",
             "call",
+            "each_batch",
+            "epoch_end",
             "owns",
             "makes",
             "mode_dependent",
@@ -240,6 +243,10 @@ impl<'a> Reader<'a> {
             })
             .collect::<Result<_, _>>()?;
         class.walks = self.terms(keys.get("walks"))?.into_iter().map(|term| ustr(term.text)).collect();
+        class.each_batch =
+            self.terms(keys.get("each_batch"))?.into_iter().map(|term| ustr(term.text)).collect();
+        class.epoch_end =
+            self.terms(keys.get("epoch_end"))?.into_iter().map(|term| ustr(term.text)).collect();
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
         class.parameters = self
             .terms(keys.get("parameters"))?

@@ -107,8 +107,11 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "remembers",
     "lasts",
     "decays",
+    "saves_result",
     "source",
     "walks",
+    "each_batch",
+    "epoch_end",
 ];
 
 /// Keys of a file that are no entries.

@@ -1,7 +1,7 @@
 //! Assignments: targets of every form, unpacking, annotations, deletion.
 //! A number that gets a name remembers the name and the place.
 
-use super::{Assignment, Interp, Update};
+use super::{Assignment, Augment, Interp, Update};
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
@@ -47,6 +47,7 @@ impl<'p> Interp<'p> {
         let before = self.eval(target);
         let operand = self.eval(value);
         let place = self.expr_place(value);
+        self.on_augment(&Augment { target, before: &before });
         if op == BinaryOp::Add && self.extend_in_place(&before, &operand, target) {
             return;
         }

@@ -81,8 +81,11 @@ impl<'p> Interp<'p> {
                 Verb::ClearSession
                 | Verb::Copy
                 | Verb::Drop
+                | Verb::FindDevices
+                | Verb::Predict
                 | Verb::Recompute
                 | Verb::RefuseAutocast
+                | Verb::RefuseHalf
                 | Verb::Replicate
                 | Verb::Seed
                 | Verb::SetEpoch

@@ -54,6 +54,12 @@ pub struct Update<'e> {
     pub result: RefCell<Value>,
 }
 
+/// `target op= value`, whichever operator it is.
+pub struct Augment<'e> {
+    pub target: ExprId,
+    pub before: &'e Value,
+}
+
 /// `into.append(value)`, `into[computed] = value`, `into += values`
 pub struct ContainerWrite<'e> {
     pub container: ObjId,

@@ -72,6 +72,8 @@ events! {
     on_assign(&Assignment);
     /// `target += …`, or a write into an item of a tensor, was computed, and is about to be bound.
     on_update(&Update<'_>);
+    /// `target op= value` is about to be computed.
+    on_augment(&Augment<'_>);
     /// A value is about to be put into a list or dict, under no key of its own.
     on_container_write(&ContainerWrite<'_>);
     /// A list was emptied in place.
@@ -128,6 +130,8 @@ events! {
     on_call_end(());
     /// The script asks which device there is: what it is told depends on the machine.
     on_device_query(());
+    /// The script says here which GPUs it is to see.
+    on_visible_devices(Place);
     /// An element, or a part, of a tensor is read at the indices of loops.
     on_element_read(&ElementRead<'_>);
     /// An element, or a part, of a tensor is written.

@@ -265,7 +265,7 @@ impl<'p> Interp<'p> {
             }
             Value::Obj(object) => self.set_object_item(base, *object, index, value, place),
             Value::Builtin(name) | Value::Api(name) if *name == "os.environ" => {
-                self.set_variable(index, value);
+                self.set_variable(index, value, place);
             }
             // Of several, one of a list takes the place of another.
             Value::Params(params) if params.only.as_deref().is_some_and(|only| only.len() == 1) => {

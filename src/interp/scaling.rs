@@ -10,7 +10,7 @@ use ustr::Ustr;
 
 impl<'p> Interp<'p> {
     /// The scaler that a value is, unless it is switched off for sure.
-    pub(super) fn working_scaler(&mut self, value: &Value) -> Option<ObjId> {
+    pub(crate) fn working_scaler(&mut self, value: &Value) -> Option<ObjId> {
         let object = value.as_obj().filter(|object| self.heap.get(*object).state.is_scaler())?;
         // What the user may switch on from outside counts as on.
         let enabled = self.heap.attr(object, Ustr::from("enabled")).cloned();

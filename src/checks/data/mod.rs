@@ -9,6 +9,7 @@ mod missing_set_epoch;
 mod order;
 mod processes;
 mod shared_worker_seed;
+mod shuffle_with_sampler;
 mod unshuffled_training_data;
 mod workers;
 
@@ -22,7 +23,8 @@ pub(super) static CONCERN: Concern = Concern {
         &missing_distributed_sampler::RULE,
         &missing_set_epoch::RULE,
         &shared_worker_seed::RULE,
+        &shuffle_with_sampler::RULE,
         &unshuffled_training_data::RULE,
     ],
-    checkers: &[&order::CHECKER, &processes::CHECKER, &workers::CHECKER],
+    checkers: &[&order::CHECKER, &processes::CHECKER, &shuffle_with_sampler::CHECKER, &workers::CHECKER],
 };

@@ -6,6 +6,7 @@ mod dtype_mismatch;
 mod dtypes;
 mod forwards;
 mod handlers;
+mod late_visible_devices;
 mod meetings;
 mod stranded;
 mod swallowed_gpu_error;
@@ -18,6 +19,7 @@ pub(super) static CONCERN: Concern = Concern {
         &cpu_tensor_in_forward::RULE,
         &device_mismatch::RULE,
         &dtype_mismatch::RULE,
+        &late_visible_devices::RULE,
         &swallowed_gpu_error::RULE,
         &unconvertible_tensor::RULE,
     ],
@@ -25,6 +27,7 @@ pub(super) static CONCERN: Concern = Concern {
         &dtypes::CHECKER,
         &forwards::CHECKER,
         &handlers::CHECKER,
+        &late_visible_devices::CHECKER,
         &meetings::CHECKER,
         &unconvertible_tensor::CHECKER,
     ],

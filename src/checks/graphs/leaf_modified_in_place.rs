@@ -70,7 +70,7 @@ fn filled(cx: &mut Interp<'_>, call: &Invocation<'_>) {
 }
 
 /// By the convention of the framework, a method that changes its receiver ends so; some of them leave its numbers.
-fn changes_numbers(api: &Api) -> bool {
+pub(super) fn changes_numbers(api: &Api) -> bool {
     let receiver = api.params.first().map(|param| Operand::Param(param.name));
     let keeps = match &api.range {
         Some(RangeSpec::Of(apply)) => {

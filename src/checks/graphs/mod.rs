@@ -7,6 +7,7 @@ mod dropped;
 mod dropped_result;
 mod graph_broken_in_forward;
 mod inplace_between_backwards;
+mod inplace_on_saved_tensor;
 mod leaf_modified_in_place;
 mod needless_retain_graph;
 mod non_scalar_backward;
@@ -26,6 +27,7 @@ pub(super) static CONCERN: Concern = Concern {
         &dropped_result::RULE,
         &graph_broken_in_forward::RULE,
         &inplace_between_backwards::RULE,
+        &inplace_on_saved_tensor::RULE,
         &leaf_modified_in_place::RULE,
         &needless_retain_graph::RULE,
         &non_scalar_backward::RULE,
@@ -36,6 +38,7 @@ pub(super) static CONCERN: Concern = Concern {
         &checkpoint_without_reentrant_choice::CHECKER,
         &dropped::CHECKER,
         &inplace_between_backwards::CHECKER,
+        &inplace_on_saved_tensor::CHECKER,
         &leaf_modified_in_place::CHECKER,
         &resets::CHECKER,
         &retention::CHECKER,

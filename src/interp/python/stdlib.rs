@@ -192,22 +192,27 @@ pub(super) fn environment(interp: &mut Interp, key: &Value, default: Option<Valu
     outside(interp, &[name], kind, default, place)
 }
 
+/// The variable that says which GPUs a process sees.
+const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
+
 /// Variables of the environment that the script sets.
 #[derive(Default)]
 struct Environment(FxHashMap<Rc<str>, Value>);
 
 impl Interp<'_> {
     /// `os.environ["NAME"] = text`, from here on; on one of several ways it may be so or not.
-    pub(in crate::interp) fn set_variable(&mut self, key: &Value, value: Value) {
-        if let Value::Str(Some(name)) = key.bare() {
-            let value = if self.arms == 0 { value } else { Value::Unknown };
-            self.remember(|all: &mut Environment| all.0.insert(name.clone(), value));
+    pub(in crate::interp) fn set_variable(&mut self, key: &Value, value: Value, place: Place) {
+        let Value::Str(Some(name)) = key.bare() else { return };
+        let value = if self.arms == 0 { value } else { Value::Unknown };
+        self.remember(|all: &mut Environment| all.0.insert(name.clone(), value));
+        if **name == *VISIBLE_DEVICES {
+            self.on_visible_devices(place);
         }
     }
 
     /// Whether the script lets the framework see a GPU, where it says so itself.
     pub(in crate::interp) fn sees_gpus(&mut self) -> Option<bool> {
-        let visible = |all: &mut Environment| all.0.get("CUDA_VISIBLE_DEVICES").cloned();
+        let visible = |all: &mut Environment| all.0.get(VISIBLE_DEVICES).cloned();
         let Some(visible) = self.remember(visible) else { return Some(true) };
         visible.as_str().map(|listed| !matches!(listed.trim(), "" | "-1"))
     }

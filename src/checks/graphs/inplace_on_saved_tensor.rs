@@ -1,0 +1,175 @@
+//! Results that the backward pass computes with, changed in place before it comes.
+
+use super::leaf_modified_in_place::changes_numbers;
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::interp::{Assignment, Augment, Checker, ElementWrite, Interp, MethodResult, mark_graph};
+use crate::report::{Edit, Fix, Place, Severity};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, StmtKind};
+use crate::values::{ClassRef, Method, ObjId, Tensor, Value};
+use std::rc::Rc;
+use ustr::Ustr;
+
+pub(super) static RULE: Rule = Rule {
+    id: "inplace-on-saved-tensor",
+    summary: "a result that the backward pass needs is changed in place",
+    group: Group::Gradients,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("inplace-on-saved-tensor"),
+    check,
+};
+
+pub(super) static CHECKER: Checker = Checker {
+    on_assign: Some(assigned),
+    on_augment: Some(augmented),
+    on_element_write: Some(written),
+    on_method_result: Some(called),
+    ..Checker::SILENT
+};
+
+/// So many results are remembered, the latest.
+const LATEST: usize = 256;
+
+/// Results with a name that their operation saves, under the ids by which their graphs are followed.
+#[derive(Default)]
+struct Saved(Vec<SavedResult>);
+
+#[derive(Clone)]
+struct SavedResult {
+    tensor: Rc<Tensor>,
+    id: u32,
+    by: Ustr,
+    place: Place,
+}
+
+/// A saved result is changed in place.
+struct Overwritten {
+    id: u32,
+    by: Ustr,
+    saved: Place,
+}
+
+/// `y = torch.exp(x)`: from here on this very tensor is what the backward pass needs.
+fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
+    let result = assignment.result.borrow().clone();
+    let Some(tensor) = result.as_tensor().filter(|tensor| tensor.graph.is_live() && !tensor.is_array) else {
+        return;
+    };
+    if cx.grad != Some(true) || tensor.is_leaf {
+        return;
+    }
+    let Some(by) = saving_call(cx, assignment.value) else { return };
+    let place = cx.expr_place(assignment.value);
+    let id = cx.graph_id(place);
+    let marked = mark_graph(&result, id);
+    if let Some(tensor) = marked.as_tensor().cloned() {
+        cx.remember(|saved: &mut Saved| {
+            if saved.0.len() == LATEST {
+                saved.0.remove(0);
+            }
+            saved.0.push(SavedResult { tensor, id, by, place });
+        });
+    }
+    assignment.result.replace(marked);
+}
+
+/// The function, method or layer that an expression calls, if the backward pass needs what it gives.
+fn saving_call(cx: &mut Interp<'_>, value: ExprId) -> Option<Ustr> {
+    let tree = cx.tree(cx.file());
+    let ExprKind::Call { callee, .. } = tree.expr(value).kind else { return None };
+    let mut root = callee;
+    while let ExprKind::Attribute { base, .. } = tree.expr(root).kind {
+        root = base;
+    }
+    if !matches!(tree.expr(root).kind, ExprKind::Name(_)) {
+        return None;
+    }
+    let name = match cx.eval(callee) {
+        Value::Api(name) => name,
+        Value::Bound(bound) => match bound.method {
+            Method::Api(name) => name,
+            _ => return None,
+        },
+        Value::Obj(layer) => function_of(cx, layer)?,
+        _ => return None,
+    };
+    cx.apis.get(name).filter(|api| api.saves_result).map(|api| api.name)
+}
+
+/// The function that a layer of a framework is.
+fn function_of(cx: &Interp<'_>, layer: ObjId) -> Option<Ustr> {
+    let ClassRef::Api(class) = cx.heap.get(layer).class else { return None };
+    cx.apis.get(class)?.class.as_ref()?.call
+}
+
+/// `y += 1`
+fn augmented(cx: &mut Interp<'_>, augment: &Augment<'_>) {
+    let place = cx.expr_place(augment.target);
+    if let Value::Tensor(tensor) = augment.before {
+        overwritten(cx, tensor, place);
+    }
+}
+
+/// `y[0] = 1`
+fn written(cx: &mut Interp<'_>, write: &ElementWrite<'_>) {
+    overwritten(cx, write.tensor, write.place);
+}
+
+/// `y.mul_(2)`
+fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
+    if let Value::Tensor(tensor) = result.receiver
+        && changes_numbers(result.api)
+    {
+        overwritten(cx, tensor, result.call.place);
+    }
+}
+
+fn overwritten(cx: &mut Interp<'_>, tensor: &Tensor, place: Place) {
+    let this = |saved: &&SavedResult| std::ptr::eq(&*saved.tensor, tensor);
+    let saved = cx.remember(|all: &mut Saved| all.0.iter().rev().find(this).cloned());
+    if let Some(saved) = saved.filter(|_| cx.grad == Some(true)) {
+        let seen = Overwritten { id: saved.id, by: saved.by, saved: saved.place };
+        cx.observe(place, seen, tensor.confidence);
+    }
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    let is_needed = |seen: &Overwritten| script.rehearsal.backpropagated.contains(&seen.id);
+    for (at, seen) in script.observed_once_where::<Overwritten, _>(|_, seen| is_needed(seen)) {
+        let by = seen.by.rsplit('.').next().unwrap_or_default();
+        let message = format!("`backward()` raises an error: it needs the result of `{by}` as it was");
+        let fix = out_of_place(script, at.place).map(|edits| Fix::safe("compute a new tensor", edits));
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .because(seen.saved, format!("`{by}` saves its result for the backward pass"))
+            .note("PyTorch raises `one of the variables needed for gradient computation has been modified by an inplace operation`")
+            .help("compute a new tensor instead: `y = y + x` in place of `y += x`")
+            .fix(fix);
+        out.push(finding, at);
+    }
+}
+
+/// `y *= a + b` as `y = y * (a + b)`.
+fn out_of_place(script: &Script, target: Place) -> Option<Vec<Edit>> {
+    let draft = script.draft(target.file);
+    let statement = draft.statement_at(target.span)?;
+    let StmtKind::AugAssign { target, op, value } = draft.statement(statement).kind else { return None };
+    let operator = match op {
+        BinaryOp::Add => "+",
+        BinaryOp::Sub => "-",
+        BinaryOp::Mul => "*",
+        BinaryOp::Div => "/",
+        _ => return None,
+    };
+    let name = draft.plain(target)?;
+    let (written, value) = (draft.written(value), draft.expr(value));
+    let is_one = matches!(
+        value.kind,
+        ExprKind::Name(_) | ExprKind::Attribute { .. } | ExprKind::Call { .. } | ExprKind::Subscript { .. }
+    );
+    let operand = if is_one { written.to_owned() } else { format!("({written})") };
+    let span = draft.statement(statement).span;
+    Some(vec![draft.replace(span, format!("{name} = {name} {operator} {operand}"))])
+}
