@@ -172,15 +172,19 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// The weights of a layer are of the dtype of what took their place.
+    /// The weights of a layer are of the dtype of what took their place; those of another layer are trained with it.
     pub(super) fn given_other_weights(&mut self, layer: ObjId, data: &Value) {
         let dtype = data.as_tensor().and_then(|tensor| tensor.dtype);
-        if let Some(module) = self.heap.get(layer).module()
-            && module.weights != Learned::Nothing
-            && module.dtype != dtype
-            && let State::Module(module) = &mut self.heap.get_mut(layer).state
-        {
-            module.dtype = None;
+        let is_shared = matches!(data.bare(), Value::Params(_));
+        for layer in self.heap.stands_for(layer).iter() {
+            let Some(module) = self.heap.get(layer).module() else { continue };
+            let is_cast = module.weights != Learned::Nothing && module.dtype != dtype;
+            if (is_cast || is_shared)
+                && let State::Module(module) = &mut self.heap.get_mut(layer).state
+            {
+                module.dtype = module.dtype.filter(|_| !is_cast);
+                module.frozen = module.frozen.filter(|_| !is_shared);
+            }
         }
     }
 

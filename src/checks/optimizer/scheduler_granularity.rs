@@ -147,9 +147,9 @@ fn counts_batches(length: &Int, epochs: &Int, batches: &Int) -> bool {
         return false;
     }
     // Two numbers are equal by chance; the same unknown number is not.
-    let is_epoch = is_same(length, batches) && (batches.known().is_none() || differs(length, epochs));
-    let is_symbolic = batches.known().is_none() && !length.div_floor(batches).is_unknown();
-    is_epoch || is_symbolic || is_same(length, &batches.mul(epochs)) && differs(length, epochs)
+    let is_symbolic = batches.known().is_none();
+    let is_epoch = is_symbolic && (is_same(length, batches) || !length.div_floor(batches).is_unknown());
+    is_epoch || is_same(length, &batches.mul(epochs)) && differs(length, epochs)
 }
 
 fn is_same(a: &Int, b: &Int) -> bool {
