@@ -10,7 +10,7 @@ pub(crate) use replay::{
 
 use super::doctor::DoctorArgs;
 use super::reveal::question;
-use super::shells::Shell;
+use super::shells::ShellKind;
 use crate::engine::reveal::Question;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -110,7 +110,7 @@ pub(crate) struct ServerArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell.
-    pub shell: Shell,
+    pub shell: ShellKind,
 }
 
 #[derive(Debug, clap::Args)]

@@ -23,7 +23,7 @@ pub(crate) fn completions(args: &CompletionsArgs, output: &Output) -> anyhow::Re
 
 /// What completions are written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Shell {
+pub(crate) enum ShellKind {
     Bash,
     Elvish,
     Fish,
@@ -33,7 +33,7 @@ pub(crate) enum Shell {
     Zsh,
 }
 
-impl Generator for Shell {
+impl Generator for ShellKind {
     fn file_name(&self, name: &str) -> String {
         self.generator().file_name(name)
     }
@@ -43,15 +43,15 @@ impl Generator for Shell {
     }
 }
 
-impl Shell {
+impl ShellKind {
     fn generator(self) -> Box<dyn Generator> {
         match self {
-            Shell::Bash => Box::new(clap_complete::Shell::Bash),
-            Shell::Elvish => Box::new(clap_complete::Shell::Elvish),
-            Shell::Fish => Box::new(clap_complete::Shell::Fish),
-            Shell::Nushell => Box::new(Nushell),
-            Shell::PowerShell => Box::new(clap_complete::Shell::PowerShell),
-            Shell::Zsh => Box::new(clap_complete::Shell::Zsh),
+            ShellKind::Bash => Box::new(clap_complete::Shell::Bash),
+            ShellKind::Elvish => Box::new(clap_complete::Shell::Elvish),
+            ShellKind::Fish => Box::new(clap_complete::Shell::Fish),
+            ShellKind::Nushell => Box::new(Nushell),
+            ShellKind::PowerShell => Box::new(clap_complete::Shell::PowerShell),
+            ShellKind::Zsh => Box::new(clap_complete::Shell::Zsh),
         }
     }
 }
