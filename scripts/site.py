@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: What stands in the bar at the top, and under it.
 ORDER = [
     ("Home", "README.md"),
+    ("Installation", "docs/installation.md"),
     ("Quick start", "docs/quick-start.md"),
     ("Rules", None),
     (
@@ -34,6 +35,9 @@ ORDER = [
         [
             ("Command line", "docs/cli.md"),
             ("Configuration", "docs/configuration.md"),
+            ("Suppressing findings", "docs/suppressions.md"),
+            ("Troubleshooting", "docs/troubleshooting.md"),
+            ("Error messages", "docs/error-messages.md"),
             (
                 "Editors",
                 [
@@ -79,7 +83,7 @@ ORDER = [
 ]
 
 #: What is no page, and needed by one or linked from one.
-FILES = ["docs/site/style.css", "docs/site/icon.svg", "LICENSE-MIT", "LICENSE-APACHE", "trainlint.schema.json", "examples/digits.py"]
+FILES = ["docs/site/style.css", "docs/site/icon.svg", "LICENSE-MIT", "LICENSE-APACHE", "trainlint.schema.json", "examples/digits.py", "examples/healthy.py"]
 
 #: The site takes any README.md for the page of a section; the pages in these folders are none.
 NO_SECTIONS = ["apis", "builds", "changed", "index", "benches", *sorted(path.name for path in ROOT.glob("editors/*"))]

@@ -70,7 +70,7 @@ pub(crate) fn add_ignores(reason: &str, outcome: &Outcome, output: &Output) -> a
 
 /// Leaves what lies on lines that changed since a revision, and what the revision did not have.
 fn since(revision: &str, request: &Request, outcome: &mut Outcome, output: &Output) -> anyhow::Result<()> {
-    let changes = Changes::since(&request.cwd, revision)?;
+    let changes = Changes::since(request, outcome.roots.repository(), revision)?;
     let is_changed = |outcome: &Outcome, finding: &_| changes.touch(outcome, finding);
     if outcome.findings.iter().all(|finding| is_changed(outcome, finding)) {
         return Ok(());

@@ -3,13 +3,14 @@
 mod diff;
 mod git;
 
+pub(crate) use git::Repository;
+
 use crate::engine::configs::Origin;
 use crate::engine::{Outcome, Request};
 use crate::report::Diagnostic;
 use crate::source::absolute_from;
 use anyhow::{Context, anyhow, bail};
 use diff::Diff;
-use git::Repository;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -20,8 +21,8 @@ const LARGEST: u64 = 4 << 20;
 
 pub(crate) struct Changes {
     top: PathBuf,
-    /// The folder that git was asked in, from the top on.
-    prefix: PathBuf,
+    /// The working folder, without links.
+    cwd: PathBuf,
     /// The repository, and its submodules.
     parts: Vec<Part>,
     diff: Diff,
@@ -39,20 +40,22 @@ struct Part {
 
 impl Changes {
     /// Since the last commit that the revision and the working tree have in common.
-    pub(crate) fn since(cwd: &Path, revision: &str) -> anyhow::Result<Changes> {
-        let here = Repository::around(cwd);
+    /// In the repository of what is checked, which need not be that of the working folder.
+    pub(crate) fn since(request: &Request, repository: &Path, revision: &str) -> anyhow::Result<Changes> {
+        let here = match request.cwd.starts_with(repository) {
+            true => Repository::around(&request.cwd),
+            false => Repository::submodule(repository),
+        };
         let top = here
             .ask(&["rev-parse", "--show-toplevel"])
             .map_err(|error| anyhow!("`--diff-base` needs a git repository: {error}"))?;
         let top = PathBuf::from(top.trim_end_matches(['\r', '\n']));
-        let prefix = here.ask(&["rev-parse", "--show-prefix"])?;
+        let cwd = request.cwd.canonicalize().unwrap_or_else(|_| request.cwd.clone());
+        if let Some(other) = request.paths.iter().find(|path| absolute(&cwd, path, &top).is_none()) {
+            bail!("{} is outside of the git repository {}", other.display(), top.display());
+        }
         let part = Part::at(Repository::around(&top), String::new(), base(&here, revision)?)?;
-        let mut changes = Changes {
-            top,
-            prefix: PathBuf::from(prefix.trim_end_matches(['\r', '\n'])),
-            parts: vec![part],
-            diff: Diff::default(),
-        };
+        let mut changes = Changes { top, cwd, parts: vec![part], diff: Diff::default() };
         // The list grows by the submodules of submodules.
         let mut next = 0;
         while let Some(part) = changes.parts.get(next) {
@@ -89,7 +92,7 @@ impl Changes {
             written.context("the files of the base revision can't be written")?;
         }
         let renamed = self.diff.renamed.clone();
-        Ok(Before { top: self.top.clone(), prefix: self.prefix.clone(), root, renamed, _folder: folder })
+        Ok(Before { top: self.top.clone(), cwd: self.cwd.clone(), root, renamed, _folder: folder })
     }
 }
 
@@ -146,7 +149,7 @@ impl Part {
 /// A tree of files as it was at the base.
 pub(crate) struct Before {
     top: PathBuf,
-    prefix: PathBuf,
+    cwd: PathBuf,
     root: PathBuf,
     renamed: HashMap<String, String>,
     _folder: TempDir,
@@ -160,7 +163,8 @@ impl Before {
 
     /// The same request, of the files as they were; what was not there yet is not asked for.
     pub(crate) fn request(&self, now: &Request) -> Request {
-        let cwd = self.root.join(&self.prefix);
+        let cwd =
+            self.cwd.strip_prefix(&self.top).map_or_else(|_| self.root.clone(), |own| self.root.join(own));
         let mut overrides = now.overrides.clone();
         overrides.base = cwd.clone();
         let origin = match &now.origin {
@@ -174,8 +178,8 @@ impl Before {
 
     /// What was asked for, and what of it was somewhere else.
     fn paths(&self, now: &Request) -> Vec<PathBuf> {
-        let here = self.top.join(&self.prefix);
-        let asked: Vec<PathBuf> = now.paths.iter().map(|path| absolute_from(&here, path)).collect();
+        let asked: Vec<PathBuf> =
+            now.paths.iter().filter_map(|path| absolute(&self.cwd, path, &self.top)).collect();
         let moved = |path: &PathBuf| Some(self.root.join(path.strip_prefix(&self.top).ok()?));
         let mut paths: Vec<PathBuf> = asked.iter().filter_map(moved).collect();
         for (new, old) in &self.renamed {
@@ -187,6 +191,13 @@ impl Before {
         paths.sort();
         paths
     }
+}
+
+/// A path below the top of a repository, as git has it; `cwd` is without links.
+fn absolute(cwd: &Path, path: &Path, top: &Path) -> Option<PathBuf> {
+    let plain = absolute_from(cwd, path);
+    let found = if plain.starts_with(top) { plain } else { plain.canonicalize().ok()? };
+    found.starts_with(top).then_some(found)
 }
 
 /// The object and the path of a line of `ls-tree`, if an analysis may read the file.

@@ -3,17 +3,17 @@
 use super::args::CheckArgs;
 use super::finish::{complain, finish};
 use super::output::Output;
+use super::overrides::{origin, overrides};
 use super::progress::Bar;
-use super::{adopt, cache, fix, show};
-use crate::engine::config::{Config, Target};
-use crate::engine::configs::Origin;
+use super::{adopt, cache, fix, show, watch};
 use crate::engine::{self, Request};
 use crate::source::{NOTEBOOK_LIMIT, read_limited};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 
-pub(crate) fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
-    let request = request(&args)?;
+pub(crate) fn run(args: &CheckArgs, output: &mut Output) -> anyhow::Result<u8> {
+    output.is_quiet = args.quiet;
+    let request = request(args)?;
     if args.show_files {
         return show::files(&request, output);
     }
@@ -21,19 +21,27 @@ pub(crate) fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
         return show::settings(&request, output);
     }
     if args.fix || args.fix_only || args.diff {
-        return fix::run(&args, &request, output);
+        return fix::run(args, &request, output);
     }
-    let progress = Bar::new(!args.no_progress);
-    let mut outcome = engine::check(&request, &progress)?;
+    if args.watch {
+        return watch::run(args, &request, output);
+    }
+    once(args, &request, output)
+}
+
+/// A run that changes no script, unless comments are to be added.
+pub(crate) fn once(args: &CheckArgs, request: &Request, output: &Output) -> anyhow::Result<u8> {
+    let progress = Bar::new(!args.no_progress && !args.quiet);
+    let mut outcome = engine::check(request, &progress)?;
     complain(&outcome, output);
     if let Some(path) = args.write_baseline.as_ref().filter(|_| !outcome.failed()) {
         return adopt::write_baseline(path, &outcome, output);
     }
-    adopt::hide_known(&args, &request, &mut outcome, output)?;
+    adopt::hide_known(args, request, &mut outcome, output)?;
     if let Some(reason) = args.add_ignore.as_ref().filter(|_| !outcome.failed()) {
         return adopt::add_ignores(reason, &outcome, output);
     }
-    finish(&args, &outcome, None, output)
+    finish(args, &outcome, None, output)
 }
 
 pub(crate) fn request(args: &CheckArgs) -> anyhow::Result<Request> {
@@ -60,18 +68,14 @@ pub(crate) fn request(args: &CheckArgs) -> anyhow::Result<Request> {
     } else {
         (args.paths.clone(), None)
     };
-    let origin = match (&args.target.config, args.target.isolated) {
-        (Some(file), _) => Origin::File(file.clone()),
-        (None, true) => Origin::Isolated,
-        (None, false) => Origin::Closest,
-    };
     Ok(Request {
         overrides: overrides(args, &cwd)?,
         cache: cache::place(&args.cache, &cwd),
         cwd,
         paths,
         stdin,
-        origin,
+        origin: origin(&args.target)?,
+        ignore_suppressions: args.ignore_suppressions,
         importers: IMPORTERS,
         threads: args.threads,
         ..Request::default()
@@ -80,27 +84,3 @@ pub(crate) fn request(args: &CheckArgs) -> anyhow::Result<Request> {
 
 /// Whoever imports a file may call it; more of them than these seldom say anything new.
 const IMPORTERS: usize = 32;
-
-/// What the flags say, as a layer over every configuration file.
-fn overrides(args: &CheckArgs, cwd: &Path) -> anyhow::Result<Config> {
-    let target = match (&args.target.gpu, &args.target.gpu_memory) {
-        (Some(name), _) => Some(Target::of_gpu(name)),
-        (None, Some(size)) => Some(Target::of_memory(size)),
-        (None, None) => None,
-    };
-    Ok(Config {
-        base: cwd.to_owned(),
-        select: args.select.clone(),
-        extend_select: args.extend_select.clone(),
-        ignore: args.ignore.clone(),
-        per_file_ignores: args.per_file_ignores.clone(),
-        exclude: args.exclude.clone(),
-        extend_exclude: args.extend_exclude.clone(),
-        force_exclude: args.force_exclude.then_some(true),
-        min_confidence: args.min_confidence,
-        pedantic: args.pedantic.then_some(true),
-        target: target.transpose().map_err(anyhow::Error::msg)?,
-        values: args.target.set.clone(),
-        ..Config::default()
-    })
-}

@@ -4,14 +4,16 @@
 use super::args::CheckArgs;
 use super::output::Output;
 use super::{CLEAN, FAILURE, FINDINGS, reports};
-use crate::engine::Outcome;
 use crate::engine::fix::{Refused, Rewritten};
-use crate::render::{self, Format};
+use crate::engine::{Outcome, Unmatched};
+use crate::render::{self, Format, Look};
+use crate::report::Severity;
 use crate::source::rewrite;
 
 /// What a run has done that was to fix findings.
 pub(crate) struct Fixed<'a> {
-    pub count: usize,
+    /// What was fixed: the file as it is shown, and the rule.
+    pub findings: &'a [(String, &'static str)],
     /// The repaired script, where it came from stdin: it has stdout for itself.
     pub script: Option<&'a [u8]>,
 }
@@ -23,42 +25,48 @@ pub(crate) fn finish(
     fixed: Option<&Fixed<'_>>,
     output: &Output,
 ) -> anyhow::Result<u8> {
-    let count = fixed.map(|fixed| fixed.count);
     let text = match args.fix_only {
-        true => render::fixes(outcome, count, args.unsafe_fixes).into_bytes(),
-        false => report(args, outcome, count, output)?,
+        true => fixes(args, outcome, fixed).into_bytes(),
+        false => report(args, outcome, fixed, output)?,
     };
-    match fixed.and_then(|fixed| fixed.script) {
-        Some(script) => {
-            output.out(script)?;
-            output.aside(&text);
-        }
-        None => output.out(&text)?,
+    let script = fixed.and_then(|fixed| fixed.script);
+    if let Some(script) = script {
+        output.out(script)?;
     }
-    Ok(verdict(args, outcome))
+    match (&args.output_file, script) {
+        (Some(path), _) => reports::save(path, &text)?,
+        (None, Some(_)) => output.aside(&text),
+        (None, None) => output.out(&text)?,
+    }
+    Ok(verdict(args, outcome, fixed))
 }
 
 /// What a run says, in the format asked for; what is to go into report files goes there.
 fn report(
     args: &CheckArgs,
     outcome: &Outcome,
-    fixed: Option<usize>,
+    fixed: Option<&Fixed<'_>>,
     output: &Output,
 ) -> anyhow::Result<Vec<u8>> {
     reports::write(&args.report, args.output_format, outcome)?;
     if !args.output_format.is_for_people() {
-        return Ok(render::findings(outcome, args.output_format, false));
+        return Ok(render::findings(outcome, args.output_format, Look::default()));
     }
+    let is_shown = args.output_file.is_none();
+    let look = Look { color: output.color && is_shown, links: output.links && is_shown };
     let mut text = if args.statistics {
-        render::statistics(outcome, output.color).into_bytes()
+        render::statistics(outcome, look.color).into_bytes()
     } else {
-        render::findings(outcome, args.output_format, output.color)
+        render::findings(outcome, args.output_format, look)
     };
+    if args.quiet {
+        return Ok(text);
+    }
     if args.verbose {
         text.extend(render::coverage(outcome).into_bytes());
     }
-    text.extend(render::summary(outcome, output.color).into_bytes());
-    text.extend(render::fixes(outcome, fixed, args.unsafe_fixes).into_bytes());
+    text.extend(render::summary(outcome, look.color).into_bytes());
+    text.extend(fixes(args, outcome, fixed).into_bytes());
     // Lists are read by scripts, too, which look for names of rules.
     if args.output_format == Format::Full && !args.statistics && fixed.is_none() {
         text.extend(render::next(outcome).into_bytes());
@@ -66,13 +74,26 @@ fn report(
     Ok(text)
 }
 
-fn verdict(args: &CheckArgs, outcome: &Outcome) -> u8 {
+/// What was fixed, and what could be.
+fn fixes(args: &CheckArgs, outcome: &Outcome, fixed: Option<&Fixed<'_>>) -> String {
+    let findings = fixed.map(|fixed| fixed.findings);
+    let mut text = render::fixes(outcome, findings.map(<[_]>::len), args.unsafe_fixes);
+    if let Some(findings) = findings.filter(|_| args.show_fixes) {
+        text.push_str(&render::fixed(findings));
+    }
+    text
+}
+
+fn verdict(args: &CheckArgs, outcome: &Outcome, fixed: Option<&Fixed<'_>>) -> u8 {
+    let least = args.fail_on.unwrap_or(Severity::Note);
+    let is_bad = outcome.findings.iter().any(|finding| finding.severity >= least);
+    let is_fixed = args.exit_non_zero_on_fix && fixed.is_some_and(|fixed| !fixed.findings.is_empty());
     if outcome.failed() {
         FAILURE
-    } else if outcome.findings.is_empty() || args.exit_zero || args.fix_only {
-        CLEAN
-    } else {
+    } else if is_fixed || is_bad && !args.exit_zero && !args.fix_only {
         FINDINGS
+    } else {
+        CLEAN
     }
 }
 
@@ -81,6 +102,15 @@ pub(crate) fn complain(outcome: &Outcome, output: &Output) {
     for problem in &outcome.problems {
         let level = if problem.fatal { "error" } else { "warning" };
         output.complain(level, &format!("{}: {}", problem.path, problem.message));
+    }
+    for Unmatched { name, near, known } in &outcome.unmatched {
+        let hint = match (near, &known[..]) {
+            (Some(near), _) => format!("; did you mean `{near}`?"),
+            (None, []) => String::new(),
+            (None, known) => format!("; values that can be set: {}", known.join(", ")),
+        };
+        output
+            .complain("warning", &format!("`{name}` has no effect: no analyzed script has this name{hint}"));
     }
 }
 

@@ -14,7 +14,7 @@ use similar::TextDiff;
 
 pub(crate) fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyhow::Result<u8> {
     let least = if args.unsafe_fixes { Applicability::Unsafe } else { Applicability::Safe };
-    let mut repaired = fix(request, least, &Bar::new(!args.no_progress), &analyse)?;
+    let mut repaired = fix(request, least, &Bar::new(!args.no_progress && !args.quiet), &analyse)?;
     complain(&repaired.outcome, output);
     hide_known(args, request, &mut repaired.outcome, output)?;
     refuse(&repaired.refused, "fixed", output);
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyho
         Some(file) => &*file.after,
         None => &**script,
     });
-    let code = finish(args, &repaired.outcome, Some(&Fixed { count: repaired.fixed, script }), output)?;
+    let code = finish(args, &repaired.outcome, Some(&Fixed { findings: &repaired.fixed, script }), output)?;
     let all_written = script.is_some() || write(&repaired.files, output);
     Ok(if all_written { code } else { FAILURE })
 }

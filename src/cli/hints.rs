@@ -8,13 +8,10 @@ const FOREIGN: [(&[&str], &str); 7] = [
     (&["--format", "-f"], "`--output-format FORMAT` sets the output format"),
     (&["--json"], "`--output-format json` writes JSON"),
     (&["--sarif"], "`--output-format sarif` writes SARIF, `--report sarif=PATH` into a file"),
-    (&["--output", "-o", "--output-file"], "`--report FORMAT=PATH` writes the findings to a file"),
+    (&["--output"], "`--output-file FILE` writes to a file, `--report FORMAT=PATH` in addition to stdout"),
+    (&["-s"], "`--quiet` prints findings only"),
     (&["--disable", "--extend-ignore", "--skip"], "`--ignore RULES` disables rules"),
     (&["--enable", "--rule", "--rules"], "`--select RULES` selects rules, `--extend-select` adds more"),
-    (
-        &["--quiet", "-q"],
-        "`--output-format concise` prints one line per finding, `--no-progress` hides the progress bar",
-    ),
 ];
 
 /// Commands of other tools that check.

@@ -9,15 +9,19 @@ const INTRODUCTION: &str = "\
 
 Written by `UPDATE=1 cargo test` from the definitions of the flags; do not edit.
 
-Exit codes: 0 no findings, 1 findings, 2 an error (an invalid flag or configuration, a path that
-does not exist, a file passed on the command line that can't be read, no readable file at all, or an
-internal error). If a file found in a folder can't be read, it is reported on stderr and the run
-continues. Results go to stdout and everything else to stderr.
+## Exit codes
 
-With `--fix`, the exit code reflects the findings that remain after the fixes; `--fix-only` exits with
-0 even if some remain. `--diff` prints only the diff: 0 if there is nothing to fix, 1 otherwise. With
-any of them, 2 also means that a file could not be written, which is reported on stderr; all other
-files are written. For a script from stdin, the fixed script goes to stdout and the report to stderr.
+| code | meaning |
+| ---: | --- |
+| 0 | no findings (`check`), nothing confirmed (`confirm`), no problem (`doctor`, `versions`), or the command has done its work |
+| 1 | findings; with `--fail-on error`, only errors count; with `--diff`, there is something to fix; with `--exit-non-zero-on-fix`, something was fixed |
+| 2 | an error: an invalid flag or configuration, a path that does not exist, a file passed on the command line that can't be read, no readable file at all, a file that can't be written, or an internal error |
+| 3 | `--backend cuda`, and there is no usable GPU (`confirm`, `replay`) |
+
+If a file found in a folder can't be read, it is reported on stderr and the run continues. Results go to
+stdout and everything else to stderr. With `--fix`, the exit code reflects the findings that remain after
+the fixes; `--fix-only` and `--exit-zero` exit with 0 even if some remain. For a script from stdin, the
+fixed script goes to stdout and the report to stderr.
 ";
 
 const FORMATS: &str = "
@@ -64,6 +68,23 @@ in the file until the baseline is written again, and is not reported once if it 
 no longer zeroes gradients is reported where they are applied. A shallow clone lacks that commit (GitHub Actions:
 `fetch-depth: 0`). In notebooks the code is compared, not the lines, which change when it is run. Checked-out
 submodules are compared with the commits recorded in the base.
+";
+
+const SEVERITIES: &str = "
+## Which findings are shown, and which fail the run
+
+| | what it does |
+| --- | --- |
+| `--min-severity error` | shows errors only; `min-severity` in the configuration |
+| `--min-confidence high` | shows only findings that hold on every analyzed path |
+| `--pedantic` | also shows notes and low-confidence findings |
+| `--fail-on error` | shows everything, but exits with 1 for errors only |
+| `--config 'severity.missing-no-grad=\"note\"'` | changes the severity of a rule or a group for one run; `[severity]` in the configuration does it for good |
+| `--ignore-suppressions` | reports findings in spite of comments |
+| `--output-format concise --quiet` | one line per finding, and nothing else |
+
+Where the terminal supports it, names of rules are links to their pages, if the build knows the address of the
+repository. `FORCE_HYPERLINK=1` and `FORCE_HYPERLINK=0` override the detection.
 ";
 
 const CACHE: &str = "
@@ -138,7 +159,7 @@ One object on one line. Within version 1, fields may be added, but are never cha
 | --- | --- |
 | `version` | 1 |
 | `findings` | sorted by path, place and rule |
-| `hidden` | number of findings that `--pedantic` or a lower `--min-confidence` would show |
+| `hidden` | number of findings below the minimum severity or confidence |
 | `suppressed` | number of findings suppressed by comments |
 | `known` | number of findings in the baseline or the base revision |
 | `files` | `checked`, `skipped` (import no known framework), `incomplete` (only partly analyzed) |
@@ -162,6 +183,7 @@ pub fn manual() -> String {
     for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()) {
         section(&mut text, sub);
     }
+    text.push_str(SEVERITIES);
     text.push_str(FORMATS);
     text.push_str(ADOPTION);
     text.push_str(CACHE);
@@ -185,8 +207,12 @@ fn name(argument: &Arg) -> String {
     let values = argument.get_value_names().unwrap_or_default().join(" ");
     match argument.get_long() {
         None => format!("[{values}]"),
-        Some(long) if argument.get_action().takes_values() => format!("--{long} {values}"),
-        Some(long) => format!("--{long}"),
+        Some(long) => {
+            let short = argument.get_short().map_or_else(String::new, |short| format!("-{short}, "));
+            let values =
+                if argument.get_action().takes_values() { format!(" {values}") } else { String::new() };
+            format!("{short}--{long}{values}")
+        }
     }
 }
 

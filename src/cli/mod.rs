@@ -8,14 +8,17 @@ mod backend;
 mod cache;
 mod changes;
 mod check;
+mod config;
 mod doctor;
 mod explain;
 mod finish;
 mod fix;
 mod formats;
 mod hints;
+mod init;
 mod manual;
 mod output;
+mod overrides;
 mod progress;
 mod replay;
 mod reports;
@@ -25,6 +28,7 @@ mod server;
 mod shells;
 mod show;
 mod versions;
+mod watch;
 
 pub use manual::manual;
 
@@ -54,9 +58,9 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILURE));
         }
     };
-    let output = Output::new(args.color);
+    let mut output = Output::new(args.color);
     let result = match args.command {
-        Command::Check(check) => check::run(*check, &output),
+        Command::Check(check) => check::run(&check, &mut output),
         Command::Confirm(confirm) => replay::confirm(&confirm, &output),
         Command::Plan(plan) => replay::plan(&plan, &output),
         Command::Replay(replay) => replay::replay(&replay, &output),
@@ -67,6 +71,8 @@ pub fn main() -> ExitCode {
         Command::Versions(args) => versions::run(&args, &output),
         Command::Doctor(args) => doctor::run(&args, &output),
         Command::Explain(explain) => explain::run(&explain, &output),
+        Command::Config(args) => config::run(&args, &output),
+        Command::Init(args) => init::run(&args, &output),
         Command::Server(args) => server::run(&args),
         Command::Clean(args) => cache::clean(args.cache_dir.as_deref(), &output),
         Command::Completions(args) => shells::completions(&args, &output),

@@ -1,12 +1,17 @@
 //! Where text goes, and whether it is coloured. A closed pipe ends the output, not the program.
 
 use super::args::ColorWhen;
+use crate::render::Look;
 use crate::report::escaped_lines;
 use anstream::AutoStream;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 pub(crate) struct Output {
     pub color: bool,
+    /// Rules are links to their pages: a terminal shows them, and a file would hold their codes.
+    pub links: bool,
+    /// Warnings are not for everybody.
+    pub is_quiet: bool,
     color_errors: bool,
 }
 
@@ -17,7 +22,18 @@ impl Output {
             ColorWhen::Never => false,
             ColorWhen::Auto => wished(|name| std::env::var(name).ok()).unwrap_or(terminal),
         };
-        Output { color: decide(io::stdout().is_terminal()), color_errors: decide(io::stderr().is_terminal()) }
+        let color = decide(io::stdout().is_terminal());
+        Output {
+            color,
+            links: wants_links(|name| std::env::var(name).ok(), color && io::stdout().is_terminal()),
+            is_quiet: false,
+            color_errors: decide(io::stderr().is_terminal()),
+        }
+    }
+
+    /// What text for stdout may hold.
+    pub(crate) fn look(&self) -> Look {
+        Look { color: self.color, links: self.links }
     }
 
     /// Results.
@@ -44,6 +60,9 @@ impl Output {
 
     /// What went wrong, beside the results.
     pub(crate) fn complain(&self, level: &str, message: &str) {
+        if self.is_quiet && level == "warning" {
+            return;
+        }
         let code = if level == "error" { "1;31" } else { "1;33" };
         let message = escaped_lines(message);
         let text = if self.color_errors {
@@ -73,6 +92,14 @@ fn wished(variable: impl Fn(&str) -> Option<String>) -> Option<bool> {
     }
 }
 
+/// Whether text may be a link: `FORCE_HYPERLINK` decides, as other tools have it.
+fn wants_links(variable: impl Fn(&str) -> Option<String>, terminal: bool) -> bool {
+    match variable("FORCE_HYPERLINK") {
+        Some(value) if !value.is_empty() => value != "0",
+        _ => terminal,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +117,13 @@ mod tests {
         assert_eq!(wish(&[("CLICOLOR_FORCE", "1")]), Some(true));
         assert_eq!(wish(&[("CLICOLOR_FORCE", "0")]), None);
         assert_eq!(wish(&[("TERM", "dumb")]), Some(false));
+    }
+
+    #[test]
+    fn links_are_for_terminals_and_for_those_who_insist() {
+        let links = |value: Option<&str>, terminal| wants_links(|_| value.map(str::to_owned), terminal);
+        assert!(links(None, true) && !links(None, false));
+        assert!(links(Some("1"), false) && !links(Some("0"), true));
+        assert!(links(Some(""), true));
     }
 }

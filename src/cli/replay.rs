@@ -8,7 +8,7 @@ use super::output::Output;
 use super::progress::Bar;
 use super::{CLEAN, FAILURE, FINDINGS, check, finish};
 use crate::engine::{self, Outcome, Progress};
-use crate::render;
+use crate::render::{self, Look};
 use crate::replay::outcome::{Results, SCHEMA, Verdict};
 use crate::replay::plan::{self, Limits, MOST_BYTES, Plan, Settings};
 use crate::replay::{html, process, text};
@@ -35,7 +35,7 @@ pub(crate) fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8>
         ResultFormat::Sarif => output.out(&sarif(outcome, &results, &places))?,
         ResultFormat::Full => {
             let left = left_over(&outcome, &results);
-            output.out(&beside(outcome, &results, &places, output.color))?;
+            output.out(&beside(outcome, &results, &places, output.look()))?;
             output.out(text::summary(&results).as_bytes())?;
             output.out(left.as_bytes())?;
         }
@@ -50,7 +50,7 @@ pub(crate) fn confirm(args: &ConfirmArgs, output: &Output) -> anyhow::Result<u8>
 /// Checks, and writes what can be replayed.
 pub(crate) fn plan(args: &PlanArgs, output: &Output) -> anyhow::Result<u8> {
     let (outcome, plan, _) = made(&args.findings, output)?;
-    write(args.output.as_deref(), &plan::write(&plan), output)?;
+    write(args.output_file.as_deref(), &plan::write(&plan), output)?;
     Ok(if outcome.failed() { FAILURE } else { CLEAN })
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn replay(args: &ReplayArgs, output: &Output) -> anyhow::Result<u8> {
     }
     let results = run(&plan, &bytes, &chosen, &Bar::over("replays", !args.no_progress))?;
     draw(args.html.as_deref(), &results)?;
-    write(args.output.as_deref(), &json(&results), output)?;
+    write(args.output_file.as_deref(), &json(&results), output)?;
     Ok(CLEAN)
 }
 
@@ -86,9 +86,9 @@ pub(crate) fn report(args: &ReportArgs, output: &Output) -> anyhow::Result<u8> {
 }
 
 /// Each finding that was replayed with its code, and the verdict beneath it.
-fn beside(mut outcome: Outcome, results: &Results, places: &[usize], color: bool) -> Vec<u8> {
+fn beside(mut outcome: Outcome, results: &Results, places: &[usize], look: Look) -> Vec<u8> {
     let told = results.items.iter().zip(places).map(|(item, place)| {
-        let mut note = text::verdict(item, color);
+        let mut note = text::verdict(item, look.color);
         for line in text::evidence(item) {
             note.push_str("\n  ");
             note.push_str(&line);
@@ -99,7 +99,7 @@ fn beside(mut outcome: Outcome, results: &Results, places: &[usize], color: bool
     let mut index = 0..;
     outcome.findings.retain(|_| index.next().is_some_and(|index| told.contains_key(&index)));
     let verdicts: Vec<String> = told.into_values().collect();
-    render::beside(&outcome, &verdicts, color)
+    render::beside(&outcome, &verdicts, look)
 }
 
 /// All findings, with what came out of those that were replayed.
@@ -152,9 +152,7 @@ fn made(args: &FindingArgs, output: &Output) -> anyhow::Result<(Outcome, Plan, V
     let (samples, seed) = (args.samples, args.seed);
     let request = check::request(&CheckArgs {
         paths: args.paths,
-        select: args.select,
-        min_confidence: args.min_confidence,
-        pedantic: args.pedantic,
+        shown: args.shown,
         target: args.target,
         ..CheckArgs::default()
     })?;
@@ -201,10 +199,13 @@ fn json(results: &Results) -> Vec<u8> {
     bytes
 }
 
+/// A file, or `-` for stdin.
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let shown = path.display();
-    let file = std::fs::File::open(path).with_context(|| format!("{shown} can't be read"))?;
-    let mut bytes = Vec::new();
+    let (shown, mut bytes) = (path.display(), Vec::new());
+    let file: Box<dyn Read> = match path == Path::new("-") {
+        true => Box::new(std::io::stdin().lock()),
+        false => Box::new(std::fs::File::open(path).with_context(|| format!("{shown} can't be read"))?),
+    };
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).with_context(|| format!("{shown} can't be read"))?;
     if bytes.len() as u64 > MOST_BYTES {
         bail!("{shown} is larger than {MOST_BYTES} bytes, which no plan is");

@@ -2,7 +2,7 @@
 //! Actions.
 
 use crate::engine::Outcome;
-use crate::render::{self, Format};
+use crate::render::{self, Format, Look};
 use anyhow::{Context, anyhow};
 use clap::ValueEnum;
 use std::io::Write;
@@ -32,16 +32,21 @@ impl Report {
     }
 
     fn write(&self, outcome: &Outcome) -> anyhow::Result<()> {
-        let mut bytes = render::findings(outcome, self.format, false);
+        let mut bytes = render::findings(outcome, self.format, Look::default());
         if self.format.is_for_people() {
             bytes.extend(render::summary(outcome, false).into_bytes());
         }
-        let context = || format!("{}: the report can't be written", self.path.display());
-        if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder).with_context(context)?;
-        }
-        std::fs::write(&self.path, bytes).with_context(context)
+        save(&self.path, &bytes)
     }
+}
+
+/// Writes a report, and the folders that it needs.
+pub(crate) fn save(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let context = || format!("{}: the report can't be written", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(context)?;
+    }
+    std::fs::write(path, bytes).with_context(context)
 }
 
 /// Writes every report, and what GitHub Actions wants where annotations are asked for.

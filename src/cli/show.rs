@@ -2,6 +2,7 @@
 
 use super::CLEAN;
 use super::output::Output;
+use crate::engine::selection::RuleSet;
 use crate::engine::settings::Settings;
 use crate::engine::{self, Request, shown_path};
 use crate::render;
@@ -38,6 +39,13 @@ fn describe(settings: &Settings, request: &Request) -> String {
     let _ = writeln!(text, "exclude = {:?}", settings.exclude.written);
     let _ = writeln!(text, "force-exclude = {}", settings.force_exclude);
     let _ = writeln!(text, "min-confidence = {:?}", render::confidence(settings.min_confidence));
+    let _ = writeln!(text, "min-severity = {:?}", render::severity(settings.min_severity));
+    for (rule, severity) in &settings.severity {
+        let _ = writeln!(text, "severity.{rule} = {:?}", render::severity(*severity));
+    }
+    if settings.fixable != RuleSet::all() {
+        let _ = writeln!(text, "fixable = {:?}", settings.fixable.ids());
+    }
     let _ = writeln!(text, "pedantic = {}", settings.pedantic);
     if let Some(baseline) = &settings.baseline {
         let _ = writeln!(text, "baseline = {:?}", shown_path(&request.cwd, baseline));

@@ -3,6 +3,7 @@
 
 use crate::apis::{Apis, Literal};
 use crate::checks;
+use crate::engine::selection::find_rule;
 use crate::engine::settings::Ready;
 use crate::facts::{Findings, Script};
 pub use crate::facts::{Use, uses};
@@ -261,7 +262,8 @@ impl Comments {
     }
 
     pub fn covers(&mut self, rule: &str, span: Span) -> bool {
-        self.suppressions.covers(rule, span)
+        let group = find_rule(rule).map_or("", |rule| rule.group.name());
+        self.suppressions.covers(&[rule, group], span)
     }
 
     /// What hid nothing, in order.

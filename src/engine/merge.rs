@@ -3,26 +3,30 @@
 
 use crate::engine::analysis::{self, Comments, Complaint, FileReport, FunctionKey, Project};
 use crate::engine::discovery::Asked;
-use crate::engine::selection::{UNUSED_SUPPRESSION, find_rule, known_rules};
+use crate::engine::selection::{Selector, UNUSED_SUPPRESSION, known_names};
 use crate::engine::suggest::nearest;
-use crate::engine::{Coverage, Outcome, Roots, Sources};
+use crate::engine::{Coverage, Outcome, Request, Roots, Sources};
 use crate::engine::{causes, offers};
-use crate::report::{Diagnostic, Edit, FileId, Fix, Place, TrainingStep};
+use crate::report::{Confidence, Diagnostic, Edit, FileId, Fix, Place, Severity, TrainingStep};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 
 /// `reports` come in the order of the files asked for.
 pub(crate) fn merge(
-    cwd: &Path,
+    request: &Request,
     project: &Project,
     asked: &[Asked],
     reports: Vec<(FileId, FileReport)>,
 ) -> Outcome {
+    let cwd = request.cwd.as_path();
     let incomplete: FxHashSet<FileId> =
         reports.iter().filter(|(_, report)| report.out_of_fuel).map(|(file, _)| *file).collect();
     let entries: Vec<FileId> = reports.iter().map(|(file, _)| *file).collect();
     let wanted = Wanted::new(project, asked);
-    let mut outcome = Outcome { roots: Roots::around(cwd), ..Outcome::default() };
+    let mut outcome = Outcome {
+        roots: Roots::around(cwd, asked.first().map(|file| file.path.as_path())),
+        ..Outcome::default()
+    };
     let mut comments: FxHashMap<FileId, Comments> = FxHashMap::default();
     for file in &entries {
         comments.insert(*file, Comments::of(project, *file));
@@ -35,10 +39,11 @@ pub(crate) fn merge(
         let Some(at) = wanted.find(file) else { continue };
         let comments = comments.entry(file).or_insert_with(|| Comments::of(project, file));
         // Asked first, so that a comment counts as used whether or not the finding is selected.
-        if comments.covers(finding.rule, finding.place.span) {
+        if comments.covers(finding.rule, finding.place.span) && !request.ignore_suppressions {
             outcome.suppressed += 1;
             continue;
         }
+        let finding = at.settings.adapted(finding);
         if at.settings.shows(&finding) {
             *outcome.tally.entry((at.path.clone(), finding.rule)).or_default() += 1;
         }
@@ -48,18 +53,27 @@ pub(crate) fn merge(
     }
     // A file that was not rehearsed to its end says nothing about its comments.
     for file in entries.into_iter().filter(|file| !incomplete.contains(file)) {
+        if request.ignore_suppressions {
+            break;
+        }
         let (Some(at), Some(comments)) = (wanted.find(file), comments.get(&file)) else {
             continue;
         };
         if at.settings.selects(UNUSED_SUPPRESSION.id, &at.path) {
-            let complaints: Vec<_> = comments.complaints().into_iter().map(|one| unused(file, one)).collect();
+            let complaints = comments.complaints().into_iter().map(|one| unused(file, one));
+            let complaints: Vec<_> = complaints.map(|one| at.settings.adapted(one)).collect();
             *outcome.tally.entry((at.path.clone(), UNUSED_SUPPRESSION.id)).or_default() += complaints.len();
             found.extend(complaints);
         }
     }
-    let all = found.len();
-    found.retain(|finding| wanted.find(finding.place.file).is_some_and(|at| at.settings.shows(finding)));
-    outcome.hidden = all - found.len();
+    found.retain(|finding| {
+        let settings = wanted.find(finding.place.file).map(|at| &at.settings);
+        let shown = settings.is_some_and(|settings| settings.shows(finding));
+        outcome.hidden += usize::from(!shown);
+        // What is shown without any flag is hidden by one.
+        outcome.excluded += usize::from(!shown && is_usual(finding));
+        shown
+    });
     for finding in &found {
         let named = finding.places().map(|place| place.file);
         let edited = finding.fix.iter().flat_map(|fix| &fix.edits).map(|edit| edit.place.file);
@@ -74,6 +88,11 @@ pub(crate) fn merge(
     sort(&mut found, &outcome.sources);
     outcome.findings = causes::folded(found);
     outcome
+}
+
+/// Whether a run without flags and configuration shows it.
+fn is_usual(finding: &Diagnostic) -> bool {
+    finding.severity > Severity::Note && finding.confidence > Confidence::Low
 }
 
 /// The files asked for, by id: also those that entered the project because another file needs them.
@@ -141,7 +160,7 @@ fn distinct(reports: Vec<(FileId, FileReport)>, mut rehearsed: FxHashSet<Functio
 
 fn unused(file: FileId, complaint: Complaint) -> Diagnostic {
     let Complaint { span, rule, message, help, removal } = complaint;
-    let unknown = rule.as_deref().filter(|rule| find_rule(rule).is_none());
+    let unknown = rule.as_deref().filter(|rule| Selector::parse(rule).is_err());
     let removed = removal.map(|removal| {
         let edit = Edit { place: Place::new(file, removal), text: String::new() };
         Fix::safe("remove the unused suppression", vec![edit])
@@ -149,8 +168,7 @@ fn unused(file: FileId, complaint: Complaint) -> Diagnostic {
     let (message, hint, fix) = match unknown {
         None => (message, None, removed),
         Some(rule) => {
-            let ids = known_rules();
-            let near = nearest(rule, ids.iter().map(|rule| rule.id));
+            let near = nearest(rule, known_names());
             let message = format!("unknown rule `{rule}`: this comment suppresses nothing");
             // Whoever meant another rule does not want the comment gone.
             (message, near.map(|id| format!("did you mean `{id}`?")), removed.filter(|_| near.is_none()))
@@ -183,7 +201,7 @@ fn sort(found: &mut [Diagnostic], sources: &Sources) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Confidence, Severity, Span};
+    use crate::report::Span;
 
     fn finding(confidence: Confidence, start: u32) -> Diagnostic {
         let place = Place::new(FileId(0), Span::new(start, start + 1));

@@ -25,11 +25,13 @@ pub mod selection;
 pub mod settings;
 pub mod silence;
 pub mod suggest;
+mod unmatched;
 pub mod versions;
 
 pub use memory::Memory;
 pub use roots::Roots;
 pub use run::{Panicked, check, check_with, files, guarded, settings_for};
+pub use unmatched::Unmatched;
 
 use crate::report::{Diagnostic, FileId, TrainingStep};
 use analysis::SourceFile;
@@ -58,6 +60,8 @@ pub struct Request {
     pub threads: usize,
     /// So many scripts that import what is asked for are rehearsed with it, the nearest first.
     pub importers: usize,
+    /// Comments that suppress findings are passed over.
+    pub ignore_suppressions: bool,
     /// Where results are kept from run to run; nowhere without.
     pub cache: Option<cache::Place>,
     /// What outlives the run, in a process that makes many.
@@ -97,8 +101,10 @@ pub enum RunError {
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub findings: Vec<Diagnostic>,
-    /// Notes and findings of low confidence that `--pedantic` would show.
+    /// Findings below the severity or the confidence that is asked for.
     pub hidden: usize,
+    /// How many of those would be shown if nothing were asked for.
+    pub excluded: usize,
     /// Findings that a comment silenced.
     pub suppressed: usize,
     /// Findings that a baseline, or the revision before a change, has as well.
@@ -111,6 +117,8 @@ pub struct Outcome {
     /// How often a file has a finding of a rule, selected or not, by path.
     pub tally: BTreeMap<(PathBuf, &'static str), usize>,
     pub roots: Roots,
+    /// What `--set` names and no script has.
+    pub unmatched: Vec<Unmatched>,
     /// Every file that was reached, of a run with a memory.
     pub reached: Vec<PathBuf>,
 }

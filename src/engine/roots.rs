@@ -13,8 +13,17 @@ pub struct Roots {
 }
 
 impl Roots {
-    pub fn around(cwd: &Path) -> Roots {
-        Roots { cwd: cwd.to_owned(), repository: disk::repository(cwd).unwrap_or(cwd).to_owned() }
+    /// `asked` is what is checked. Where the repository around the working folder does not hold it, the one around it
+    /// counts.
+    pub fn around(cwd: &Path, asked: Option<&Path>) -> Roots {
+        let own = disk::repository(cwd).filter(|root| asked.is_none_or(|path| path.starts_with(root)));
+        let repository = own.or_else(|| disk::repository(asked?)).unwrap_or(cwd).to_owned();
+        Roots { cwd: cwd.to_owned(), repository }
+    }
+
+    /// The repository that paths are counted from.
+    pub fn repository(&self) -> &Path {
+        &self.repository
     }
 
     /// A path as it is shown, from the repository's root on; one outside of it stays absolute.

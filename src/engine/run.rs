@@ -8,6 +8,7 @@ use crate::engine::config::ConfigError;
 use crate::engine::configs::Configs;
 use crate::engine::discovery::{self, Asked, DiscoveryError};
 use crate::engine::settings::{Ready, Settings, TableError};
+use crate::engine::unmatched::unmatched;
 use crate::engine::{FileCounts, Outcome, Problem, Progress, Request, RunError, merge, shown_path};
 use crate::report::FileId;
 use crate::source::{absolute_from, recorded};
@@ -194,8 +195,9 @@ impl Run<'_> {
     }
 
     fn outcome(self, asked: &[Asked], done: Vec<(FileId, FileReport)>) -> Outcome {
-        let mut outcome = merge::merge(&self.request.cwd, &self.project, asked, done);
+        let mut outcome = merge::merge(self.request, &self.project, asked, done);
         (outcome.files, outcome.problems) = (self.counts, self.problems);
+        outcome.unmatched = unmatched(&self.project, &self.request.overrides.values);
         if self.request.memory.is_some() {
             outcome.reached = self.project.paths();
         }

@@ -27,6 +27,11 @@ pub fn known_rules() -> Vec<&'static Rule> {
     known
 }
 
+/// What a suppression may name: rules and groups.
+pub fn known_names() -> impl Iterator<Item = &'static str> {
+    known_rules().into_iter().map(|rule| rule.id).chain(Group::ALL.into_iter().map(Group::name))
+}
+
 /// The rule of an id.
 pub fn find_rule(id: &str) -> Option<&'static Rule> {
     known_rules().into_iter().find(|rule| rule.id == id)
@@ -52,9 +57,7 @@ impl Selector {
         if let Some(rule) = find_rule(text) {
             return Ok(Selector::Rule(rule.id));
         }
-        let known = known_rules();
-        let names = known.iter().map(|rule| rule.id).chain(Group::ALL.into_iter().map(Group::name));
-        let hint = match did_you_mean(text, names.chain(["ALL"])) {
+        let hint = match did_you_mean(text, known_names().chain(["ALL"])) {
             none if none.is_empty() => " (`trainlint rules` lists the rules)".to_owned(),
             hint => hint,
         };
@@ -69,7 +72,8 @@ impl Selector {
         }
     }
 
-    fn matches(self, rule: &Rule) -> bool {
+    /// Whether a rule is meant.
+    pub fn matches(self, rule: &Rule) -> bool {
         match self {
             Selector::All => true,
             Selector::Group(group) => rule.group == group,

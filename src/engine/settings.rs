@@ -7,7 +7,7 @@ use crate::engine::config::{Config, Target};
 use crate::engine::pins::Pinned;
 use crate::engine::seen::Seen;
 use crate::engine::selection::RuleSet;
-use crate::report::{Confidence, Diagnostic, Severity};
+use crate::report::{Applicability, Confidence, Diagnostic, Severity};
 use crate::source::read_text;
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use std::collections::BTreeMap;
@@ -47,6 +47,11 @@ pub struct Settings {
     pub exclude: Globs,
     pub force_exclude: bool,
     pub min_confidence: Confidence,
+    pub min_severity: Severity,
+    /// How bad findings of a rule are, in the user's eyes.
+    pub severity: BTreeMap<&'static str, Severity>,
+    /// Whose fixes may be applied.
+    pub fixable: RuleSet,
     pub pedantic: bool,
     /// Tables of the user's own functions.
     pub apis: Vec<PathBuf>,
@@ -89,7 +94,7 @@ impl Settings {
         #[rustfmt::skip]
         let Settings {
             values, target, gpus, rules: _, per_file_ignores: _, exclude: _, force_exclude: _,
-            min_confidence: _, pedantic: _, apis: _, tables: _, seen: _, baseline: _, pinned: _, files: _,
+            min_confidence: _, min_severity: _, severity: _, fixable: _, pedantic: _, apis: _, tables: _, seen: _, baseline: _, pinned: _, files: _,
         } = self;
         format!("{values:?} {target:?} {gpus}")
     }
@@ -97,18 +102,25 @@ impl Settings {
     /// Folds layers, each over those before it.
     pub fn fold(layers: &[&Config], files: Vec<PathBuf>) -> Settings {
         let last = |get: fn(&Config) -> Option<bool>| layers.iter().rev().find_map(|layer| get(layer));
-        let mut rules = RuleSet::all();
+        let (mut rules, mut fixable) = (RuleSet::all(), RuleSet::all());
+        let mut severity = BTreeMap::new();
         for layer in layers {
             rules.apply(layer.select.as_deref(), &layer.extend_select, &layer.ignore);
+            fixable.apply(layer.fixable.as_deref(), &[], &layer.unfixable);
+            severity.extend(stated_severities(layer));
         }
         let pedantic = last(|layer| layer.pedantic).unwrap_or(false);
         let usual = if pedantic { Confidence::Low } else { Confidence::Medium };
+        let usually = if pedantic { Severity::Note } else { Severity::Warning };
         Settings {
             rules,
             per_file_ignores: per_file_ignores(layers),
             exclude: excluded(layers),
             force_exclude: last(|layer| layer.force_exclude).unwrap_or(false),
             min_confidence: layers.iter().rev().find_map(|layer| layer.min_confidence).unwrap_or(usual),
+            min_severity: layers.iter().rev().find_map(|layer| layer.min_severity).unwrap_or(usually),
+            severity,
+            fixable,
             pedantic,
             tables: OnceLock::new(),
             seen: Seen::default(),
@@ -130,8 +142,18 @@ impl Settings {
 
     /// Whether a finding is shown, or only counted.
     pub fn shows(&self, finding: &Diagnostic) -> bool {
-        let severe = self.pedantic || finding.severity > Severity::Note;
-        severe && finding.confidence >= self.min_confidence
+        finding.severity >= self.min_severity && finding.confidence >= self.min_confidence
+    }
+
+    /// A finding as bad as the user takes it to be, with a fix that may be applied only where that is wanted.
+    pub fn adapted(&self, mut finding: Diagnostic) -> Diagnostic {
+        if let Some(severity) = self.severity.get(finding.rule) {
+            finding.severity = *severity;
+        }
+        if let Some(fix) = finding.fix.as_mut().filter(|_| !self.fixable.contains(finding.rule)) {
+            fix.applicability = Applicability::DisplayOnly;
+        }
+        finding
     }
 }
 
@@ -200,6 +222,15 @@ impl Tables {
         let apis = if borrowed.is_empty() { None } else { Some(Apis::load(&borrowed)?) };
         Ok(Tables { apis, digest, gate: OnceLock::new() })
     }
+}
+
+/// What a layer says of the severity of each rule: of an id, a group and `ALL` the most precise counts.
+fn stated_severities(layer: &Config) -> impl Iterator<Item = (&'static str, Severity)> {
+    let mut stated = layer.severity.clone();
+    stated.sort_by_key(|(selector, _)| *selector);
+    stated.into_iter().flat_map(|(selector, severity)| {
+        RuleSet::of(&[selector]).ids().into_iter().map(move |rule| (rule, severity))
+    })
 }
 
 /// Globs without a slash match a name anywhere; those with one match from the folder of their configuration.

@@ -280,7 +280,7 @@ impl Script<'_> {
         let draft = self.draft(at.place.file);
         // A script that asks anything else for an item may know when there is one.
         let edits = draft.number_of(at.place.span)?;
-        Some(Deprecated { fix: Some(Fix::safe("take the number with `.item()`", edits)), ..found })
+        Some(Deprecated { fix: Some(Fix::safe("get the value with `.item()`", edits)), ..found })
     }
 
     fn uses(&self) -> &[Use] {

@@ -1,5 +1,5 @@
 //! The memory of well-known cards, by name. Knows nothing about what runs on them.
-//! Sizes are the makers' nominal ones, which they state in GB and build in GiB:
+//! Sizes are the makers' nominal ones, which they state in GB and build in GiB; drivers keep some of it for themselves:
 //! NVIDIA's «Compare GPUs» page and data sheets (<https://www.nvidia.com/en-us/data-center/>),
 //! AMD's Instinct and Radeon pages (<https://www.amd.com/en/products/accelerators.html>).
 

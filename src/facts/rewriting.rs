@@ -44,7 +44,7 @@ impl<'a> Script<'a> {
         let is_guess = used.is_empty() || used.iter().any(|(_, one)| one.guess);
         let said = name_of(&used.first().map(|(_, rewrite)| *rewrite).or(ways.first().copied())?.write);
         let title = match said.starts_with('$') {
-            true => format!("leave `{}` out", mention.path.rsplit('.').next().unwrap_or_default()),
+            true => format!("remove `{}`", mention.path.rsplit('.').next().unwrap_or_default()),
             false => format!("write `{said}`"),
         };
         let came: Vec<(&'static str, u8)> =
@@ -79,7 +79,7 @@ impl<'a> Script<'a> {
         let rewrite = row.rewrite.iter().find(fits).filter(|_| is_alone && !is_open)?;
         if rewrite.write.is_empty() {
             let edit = draft.remove_argument(call, argument)?;
-            return self.offered(row, format!("leave `{name}` out"), vec![edit], &[], rewrite.guess);
+            return self.offered(row, format!("remove `{name}`"), vec![edit], &[], rewrite.guess);
         }
         let written = rewrite.write.replace('$', value);
         let new: Vec<&str> = written.split(", ").filter_map(|one| one.split('=').next()).collect();

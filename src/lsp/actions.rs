@@ -70,6 +70,11 @@ impl Server {
         {
             actions.push(action(format!("Ignore `{}` here", finding.rule), edit, false));
         }
+        if let Some((span, text)) = ignoring_in_file(source, document, finding)
+            && let Some(edit) = changes.edit(&[(span, &text)])
+        {
+            actions.push(action(format!("Ignore `{}` in this file", finding.rule), edit, false));
+        }
         actions
     }
 }
@@ -91,6 +96,15 @@ fn ignoring(source: &SourceFile, finding: &Finding) -> Option<(Span, String)> {
     }
     let seat = Seat::of(&source.text, &logical_lines(&source.text), finding.place.span.start)?;
     Some(seat.silence(&source.text, &[finding.rule], None)).filter(|(_, text)| !text.is_empty())
+}
+
+/// A comment for the whole of a script, below the lines that have to be its first. A notebook has no such place.
+fn ignoring_in_file(source: &SourceFile, document: &Document, finding: &Finding) -> Option<(Span, String)> {
+    document.part(None).filter(|_| finding.rule != crate::engine::selection::UNUSED_SUPPRESSION.id)?;
+    let is_first = |line: &&str| line.starts_with("#!") || line.starts_with('#') && line.contains("coding");
+    let lines = source.text.split_inclusive('\n').take(2).take_while(is_first);
+    let start = u32::try_from(lines.map(str::len).sum::<usize>()).ok()?;
+    Some((Span::new(start, start), format!("# trainlint: file-ignore[{}]\n", finding.rule)))
 }
 
 fn has_safe_fix(view: &View<'_>) -> bool {

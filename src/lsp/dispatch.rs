@@ -6,7 +6,7 @@ use super::dispatcher::{Notifications, Requests};
 use super::server::Server;
 use crate::engine::guarded;
 use gen_lsp_types::{
-    CancelNotification, CodeActionRequest, CodeActionResolveRequest, CodeLensRequest,
+    CancelNotification, CodeActionRequest, CodeActionResolveRequest, CodeLensRequest, CompletionRequest,
     DidChangeConfigurationNotification, DidChangeNotebookDocumentNotification,
     DidChangeTextDocumentNotification, DidChangeWatchedFilesNotification,
     DidChangeWorkspaceFoldersNotification, DidCloseNotebookDocumentNotification,
@@ -50,6 +50,7 @@ impl Server {
             .on_any::<ShutdownRequest>(Server::shut_down)
             .on::<DocumentDiagnosticRequest>(Server::asked_for_diagnostics)
             .on::<HoverRequest>(Server::asked_for_hover)
+            .on::<CompletionRequest>(Server::asked_for_completions)
             .on::<CodeActionRequest>(Server::asked_for_actions)
             .on_any::<CodeActionResolveRequest>(|server, id, action| server.repair(id, action, None))
             .on::<CodeLensRequest>(Server::asked_for_lenses)

@@ -66,6 +66,11 @@ pub(crate) struct Documents {
 }
 
 impl Text {
+    /// A line, without its end.
+    pub(crate) fn line(&self, number: u32) -> &str {
+        line_of(&self.text[line_start(&self.text, 0, number)..])
+    }
+
     fn new(item: TextDocumentItem) -> Text {
         let is_python = String::from(item.language_id) == "python";
         Text { text: item.text, version: item.version, is_python }

@@ -4,8 +4,8 @@ use super::actions::FIX_ALL;
 use super::client::Abilities;
 use super::confirm::CONFIRM;
 use gen_lsp_types::{
-    CodeActionKind, CodeActionOptions, CodeLensOptions, DiagnosticOptions, ExecuteCommandOptions,
-    NotebookCellLanguage, NotebookDocumentFilter, NotebookDocumentFilterNotebookType,
+    CodeActionKind, CodeActionOptions, CodeLensOptions, CompletionOptions, DiagnosticOptions,
+    ExecuteCommandOptions, NotebookCellLanguage, NotebookDocumentFilter, NotebookDocumentFilterNotebookType,
     NotebookDocumentFilterWithNotebook, NotebookDocumentSyncOptions, SaveOptions, ServerCapabilities,
     TextDocumentSyncKind, TextDocumentSyncOptions, WorkDoneProgressOptions,
     WorkspaceFoldersServerCapabilities, WorkspaceOptions,
@@ -46,6 +46,10 @@ pub(crate) fn result(can: &Abilities) -> Value {
             }
             .into(),
         ),
+        completion_provider: Some(CompletionOptions {
+            trigger_characters: Some(vec!["[".to_owned(), ",".to_owned()]),
+            ..CompletionOptions::default()
+        }),
         hover_provider: Some(true.into()),
         code_lens_provider: Some(CodeLensOptions {
             resolve_provider: Some(false),

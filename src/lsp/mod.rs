@@ -4,6 +4,7 @@
 mod actions;
 mod analyst;
 mod client;
+mod completion;
 mod confirm;
 mod dispatch;
 mod dispatcher;

@@ -1,7 +1,7 @@
 //! What the client says of how to check, as a layer over every configuration file. `docs/editors.md` lists the
 //! settings; what makes no sense is said once, and left aside.
 
-use crate::engine::config::{Config, Target, parse_confidence, parse_value};
+use crate::engine::config::{Config, Target, parse_confidence, parse_severity, parse_value, read_glob};
 use crate::engine::configs::Origin;
 use crate::engine::selection::Selector;
 use serde_json::{Map, Value};
@@ -64,6 +64,8 @@ impl Settings {
             "select" => self.layer.select = Some(selectors(value)?).filter(|all| !all.is_empty()),
             "extendSelect" => self.layer.extend_select = selectors(value)?,
             "ignore" => self.layer.ignore = selectors(value)?,
+            "minSeverity" => self.layer.min_severity = severity(value)?,
+            "exclude" => self.layer.extend_exclude = globs(value)?,
             "minConfidence" => self.layer.min_confidence = confidence(value)?,
             "pedantic" => self.layer.pedantic = flag(value)?.then_some(true),
             "gpu" => self.target(value, Target::of_gpu)?,
@@ -124,6 +126,16 @@ fn path(value: &Value) -> Result<Option<PathBuf>, String> {
 fn confidence(value: &Value) -> Result<Option<crate::report::Confidence>, String> {
     let name = word(value)?;
     if name.is_empty() { Ok(None) } else { parse_confidence(name).map(Some) }
+}
+
+fn severity(value: &Value) -> Result<Option<crate::report::Severity>, String> {
+    let name = word(value)?;
+    if name.is_empty() { Ok(None) } else { parse_severity(name).map(Some) }
+}
+
+fn globs(value: &Value) -> Result<Vec<String>, String> {
+    let list = value.as_array().ok_or_else(|| format!("it is `{value}`, and must be a list of strings"))?;
+    list.iter().map(|glob| word(glob).and_then(read_glob)).collect()
 }
 
 /// A list, or one word.

@@ -1,7 +1,7 @@
 //! Findings with their code, for people. Each cell of a notebook is shown as a file of its
 //! own, since that is how its lines are counted.
 
-use super::Position;
+use super::{Look, Position, linked};
 use crate::engine::{Outcome, Shown, Sources};
 use crate::report::{
     self, Applicability, Diagnostic, FileId, Fix, Place, Severity, escaped, escaped_lines, escaped_path,
@@ -21,19 +21,23 @@ const LONGEST_LINE: usize = 1000;
 
 /// The findings; beneath each the note of the same place in `verdicts`, which is painted already and holds no text
 /// of strangers as it came.
-pub(crate) fn render(outcome: &Outcome, verdicts: &[String], color: bool) -> Vec<u8> {
+pub(crate) fn render(outcome: &Outcome, verdicts: &[String], look: Look) -> Vec<u8> {
     let shelf = Shelf::new(outcome);
     let config = Config { chars: Chars::box_drawing(), ..Config::default() };
     let styles = styles();
-    let mut buffer = if color { Buffer::ansi() } else { Buffer::no_color() };
+    let mut whole = Vec::new();
+    let blank = || if look.color { Buffer::ansi() } else { Buffer::no_color() };
     for (index, finding) in outcome.findings.iter().enumerate() {
         let mut shown = shelf.shape(&outcome.sources, finding);
         shown.notes.extend(verdicts.get(index).cloned());
+        let mut buffer = blank();
         let mut writer = StylesWriter::new(&mut buffer, &styles);
         // The buffer can't fail, and every place was clamped into its file.
         let _ = term::emit_to_write_style(&mut writer, &config, &shelf, &shown);
+        let text = String::from_utf8(buffer.into_inner()).unwrap_or_default();
+        whole.extend(linked(&text, finding.rule, look).into_bytes());
     }
-    buffer.into_inner()
+    whole
 }
 
 fn styles() -> Styles {

@@ -1,7 +1,7 @@
 //! The format for machines; `docs/cli.md` describes it. Fields are only ever added to version 1.
 
 use super::{Position, applicability, confidence, json_line, severity};
-use crate::engine::selection::known_rules;
+use crate::checks::Rule;
 use crate::engine::{Outcome, Sources};
 use crate::report::{Diagnostic, Fix, Label};
 use serde::Serialize;
@@ -154,8 +154,8 @@ struct Described {
     page: &'static str,
 }
 
-pub(crate) fn rules() -> Vec<u8> {
-    let described = known_rules().into_iter().map(|rule| Described {
+pub(crate) fn rules(rules: &[&Rule]) -> Vec<u8> {
+    let described = rules.iter().map(|rule| Described {
         id: rule.id,
         group: rule.group.name(),
         severity: severity(rule.severity),

@@ -22,12 +22,13 @@ pub(crate) use doctor::doctor_json;
 pub use github::step_summary;
 pub use page::page;
 pub use reveal::{reveal, reveal_json};
-pub use summary::{coverage, fixes, next, statistics, summary};
+pub use summary::{coverage, fixed, fixes, next, statistics, summary};
 pub(crate) use versions::{versions, versions_json};
 
+use crate::checks::Rule;
 use crate::engine::selection::find_rule;
 use crate::engine::{Outcome, Sources};
-use crate::report::{Applicability, Confidence, Place, Severity, escaped_path};
+use crate::report::{Applicability, Confidence, Diagnostic, Place, Severity, escaped_path};
 
 /// How findings are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,12 +63,28 @@ impl Format {
     }
 }
 
+/// What text for people may hold besides text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    pub color: bool,
+    /// Names of rules lead to their pages (OSC 8).
+    pub links: bool,
+}
+
+/// Colored or not, and without links.
+impl From<bool> for Look {
+    fn from(color: bool) -> Look {
+        Look { color, links: false }
+    }
+}
+
 /// The findings of a run, without the summary.
-pub fn findings(outcome: &Outcome, format: Format, color: bool) -> Vec<u8> {
+pub fn findings(outcome: &Outcome, format: Format, look: impl Into<Look>) -> Vec<u8> {
+    let look = look.into();
     match format {
-        Format::Full => full::render(outcome, &[], color),
-        Format::Concise => concise::render(outcome, color),
-        Format::Grouped => grouped::render(outcome, color),
+        Format::Full => full::render(outcome, &[], look),
+        Format::Concise => concise::render(outcome, look),
+        Format::Grouped => grouped::render(outcome, look),
         Format::Json => json::render(outcome),
         Format::JsonLines => json::render_lines(outcome),
         Format::Sarif => sarif::render(outcome, &[]),
@@ -79,8 +96,8 @@ pub fn findings(outcome: &Outcome, format: Format, color: bool) -> Vec<u8> {
 }
 
 /// Findings with their code, and beneath each what came out of its replay.
-pub fn beside(outcome: &Outcome, verdicts: &[String], color: bool) -> Vec<u8> {
-    full::render(outcome, verdicts, color)
+pub fn beside(outcome: &Outcome, verdicts: &[String], look: Look) -> Vec<u8> {
+    full::render(outcome, verdicts, look)
 }
 
 /// SARIF, with what came out of replays in the properties of their results.
@@ -130,9 +147,9 @@ fn json_line(value: &impl serde::Serialize) -> Vec<u8> {
     bytes
 }
 
-/// Every rule, as `trainlint rules --output-format json` gives them.
-pub fn rules_json() -> Vec<u8> {
-    json::rules()
+/// Rules, as `trainlint rules --output-format json` writes them.
+pub fn rules_json(rules: &[&Rule]) -> Vec<u8> {
+    json::rules(rules)
 }
 
 pub fn severity(severity: Severity) -> &'static str {
@@ -210,6 +227,25 @@ fn paint(text: &str, code: &str, color: bool) -> String {
     if color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
+/// A rule's severity and name as they stand before a message, the name as a link where it is to be one.
+fn label(finding: &Diagnostic, look: Look) -> String {
+    let name = format!("{}[{}]", severity(finding.severity), finding.rule);
+    linked(&paint(&name, severity_code(finding.severity), look.color), finding.rule, look)
+}
+
+/// A text that holds the name of a rule, with the first of them as a link.
+fn linked(text: &str, rule: &str, look: Look) -> String {
+    match help_uri(rule).filter(|_| look.links) {
+        Some(uri) => text.replacen(rule, &link(rule, &uri), 1),
+        None => text.to_owned(),
+    }
+}
+
+/// A link of a terminal: <https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda>.
+fn link(text: &str, uri: &str) -> String {
+    format!("\x1b]8;;{uri}\x1b\\{text}\x1b]8;;\x1b\\")
+}
+
 const BOLD: &str = "1";
 const DIM: &str = "2";
 const CYAN: &str = "36";
@@ -224,7 +260,12 @@ fn severity_code(severity: Severity) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::page_in;
+    use super::{link, page_in};
+
+    #[test]
+    fn a_link_of_a_terminal_has_its_text_between_two_codes() {
+        assert_eq!(link("unsafe-log", "https://x"), "\x1b]8;;https://x\x1b\\unsafe-log\x1b]8;;\x1b\\");
+    }
 
     #[test]
     fn links_lead_to_the_page_of_a_rule() {

@@ -5,7 +5,7 @@ use crate::checks::Replayed;
 use crate::engine::Outcome;
 use crate::engine::selection::find_rule;
 use crate::report::units::plural;
-use crate::report::{Applicability, Diagnostic, Severity, TrainingStep};
+use crate::report::{Applicability, Diagnostic, Severity, TrainingStep, escaped_path};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One or two sentences, with a line end.
@@ -14,9 +14,14 @@ pub fn summary(outcome: &Outcome, color: bool) -> String {
         0 => nothing(outcome),
         _ => paint(&found(outcome), BOLD, color),
     };
-    if outcome.hidden > 0 {
+    let quiet = outcome.hidden - outcome.excluded;
+    if quiet > 0 {
         let shows = "`--pedantic` shows notes and low-confidence findings";
-        text.push_str(&format!("; {} hidden ({shows})", plural(outcome.hidden, "finding")));
+        text.push_str(&format!("; {} hidden ({shows})", plural(quiet, "finding")));
+    }
+    if outcome.excluded > 0 {
+        let count = plural(outcome.excluded, "finding");
+        text.push_str(&format!("; {count} below the minimum severity or confidence"));
     }
     if outcome.known > 0 {
         text.push_str(&format!("; {} already known", plural(outcome.known, "finding")));
@@ -75,6 +80,19 @@ pub fn fixes(outcome: &Outcome, fixed: Option<usize>, all: bool) -> String {
         (None, safe, unsure) => format!("{safe} fixable with `--fix`, {unsure} more with `--unsafe-fixes`"),
     };
     format!("{line}\n")
+}
+
+/// What was fixed, file by file: a line each.
+pub fn fixed(findings: &[(String, &'static str)]) -> String {
+    let mut files: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+    for (path, rule) in findings {
+        *files.entry(path).or_default().entry(rule).or_default() += 1;
+    }
+    let line = |(path, rules): (&str, BTreeMap<&str, usize>)| {
+        let rules: Vec<String> = rules.iter().map(|(rule, count)| format!("{count} {rule}")).collect();
+        format!("  {}: {}\n", escaped_path(path), rules.join(", "))
+    };
+    files.into_iter().map(line).collect()
 }
 
 /// What to do next about findings, worst first; a line, or nothing where there are none.

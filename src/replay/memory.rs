@@ -6,7 +6,7 @@ use super::plan::Memory;
 use super::run::{Judged, Measured};
 use crate::report::units::{bytes, count};
 
-const GB: f64 = 1e9;
+const GIB: f64 = (1u64 << 30) as f64;
 /// Points of a line that is straight but for rounding.
 const POINTS: u64 = 16;
 
@@ -108,13 +108,13 @@ fn picture(memory: &Memory) -> Picture {
     };
     let points = (0..=POINTS).map(|index| {
         let at = most * index as f64 / POINTS as f64;
-        [at, (from + each * at) / GB]
+        [at, (from + each * at) / GIB]
     });
     Picture::Lines {
         x: x.to_owned(),
-        y: "GB".to_owned(),
+        y: "GiB".to_owned(),
         lines: vec![Line { name: "needed at least".to_owned(), points: points.collect() }],
-        limit: Some(Limit { name: memory.card.clone(), value: memory.capacity as f64 / GB }),
+        limit: Some(Limit { name: memory.card.clone(), value: memory.capacity as f64 / GIB }),
     }
 }
 
@@ -138,8 +138,8 @@ mod tests {
         let judged =
             judge_given(&memory(Demand { samples: Some(1000), ..Demand::of("the batch", 100 * GIB) }));
         assert_eq!((judged.verdict, judged.evidence), (Verdict::Confirmed, Some(Evidence::Capacity)));
-        says(&judged, "the batch takes at least 107 GB");
-        says(&judged, "a100-80g has 85.9 GB (given, not measured)");
+        says(&judged, "the batch takes at least 100 GiB");
+        says(&judged, "a100-80g has 80 GiB (given, not measured)");
         says(&judged, "800 of 1,000 samples would fill it");
         assert_eq!(judge_given(&memory(Demand::of("the batch", 10 * GIB))).verdict, Verdict::Inconclusive);
     }
@@ -152,7 +152,7 @@ mod tests {
         says(&known, "full after 80,896 steps");
         let unknown = judge_given(&memory(grows(None)));
         assert_eq!(unknown.verdict, Verdict::Measured);
-        says(&unknown, "1 MB are leaked per step");
+        says(&unknown, "1 MiB are leaked per step");
     }
 
     /// The line of a picture ends at all that is needed, and the card is in it.
@@ -164,8 +164,8 @@ mod tests {
         assert_eq!(x, "samples in a batch");
         let end = lines[0].points.last().unwrap();
         assert_eq!(end[0], 1000.0);
-        assert!((end[1] - 107.374).abs() < 1e-2, "{end:?}");
-        assert!((limit.unwrap().value - 85.899).abs() < 1e-2);
+        assert!((end[1] - 100.0).abs() < 1e-2, "{end:?}");
+        assert!((limit.unwrap().value - 80.0).abs() < 1e-2);
     }
 
     #[test]
@@ -174,7 +174,7 @@ mod tests {
         let judged = judge(&memory(Demand::of("the batch", 10 * GIB)), Some(measured));
         assert_eq!(judged.verdict, Verdict::Inconclusive);
         let told = judged.facts.last().map(String::as_str).unwrap_or_default();
-        assert!(told.starts_with("the GPU of this machine has 8.6 GB (measured: 6.4 GB free;"), "{told}");
+        assert!(told.starts_with("the GPU of this machine has 8 GiB (measured: 6 GiB free;"), "{told}");
         assert!(told.ends_with("the minimum does not fit there"), "{told}");
     }
 }

@@ -42,22 +42,22 @@ fn unit_bytes(unit: &str) -> Option<f64> {
     }
 }
 
-/// `512 B`, `1.2 kB`, `400 MB`, `25.8 GB`: decimal units, at most three digits.
+/// `512 B`, `1.2 KiB`, `381 MiB`, `24 GiB`: powers of 1024, as frameworks and drivers print them; three digits or four.
 pub fn bytes(count: u64) -> String {
-    scaled(count, &["B", "kB", "MB", "GB", "TB", "PB", "EB"])
+    scaled(count, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
 }
 
 /// `812`, `3.4 k`, `470 M`, `7 B`: for numbers whose last digits say nothing.
 pub fn rounded(count: u64) -> String {
-    scaled(count, &["", "k", "M", "B", "T", "P", "E"]).trim_end().to_owned()
+    scaled(count, 1000.0, &["", "k", "M", "B", "T", "P", "E"]).trim_end().to_owned()
 }
 
-fn scaled(count: u64, units: &[&str]) -> String {
+fn scaled(count: u64, base: f64, units: &[&str]) -> String {
     let mut value = count as f64;
     let mut unit = 0;
-    // 999.5 would print as «1000», which is one of the next unit.
-    while value >= 999.5 && unit + 1 < units.len() {
-        value /= 1000.0;
+    // What would print as a whole `base` is one of the next unit.
+    while value >= base - 0.5 && unit + 1 < units.len() {
+        value /= base;
         unit += 1;
     }
     let digits = if unit > 0 && value < 99.95 { format!("{value:.1}") } else { format!("{value:.0}") };
@@ -125,17 +125,17 @@ mod tests {
     }
 
     #[test]
-    fn bytes_have_at_most_three_digits() {
+    fn bytes_are_counted_by_1024() {
         for (count, text) in [
             (0, "0 B"),
-            (999, "999 B"),
-            (1_000, "1 kB"),
-            (1_234, "1.2 kB"),
-            (44_000_000, "44 MB"),
-            (52_400_000, "52.4 MB"),
-            (400_000_000, "400 MB"),
-            (999_999, "1 MB"),
-            (25_769_803_776, "25.8 GB"),
+            (1_023, "1023 B"),
+            (1_024, "1 KiB"),
+            (1_234, "1.2 KiB"),
+            (44 << 20, "44 MiB"),
+            (54_945_382, "52.4 MiB"),
+            (400_000_000, "381 MiB"),
+            ((1 << 20) - 1, "1 MiB"),
+            (24 << 30, "24 GiB"),
         ] {
             assert_eq!(bytes(count), text);
         }

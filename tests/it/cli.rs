@@ -59,7 +59,7 @@ fn wrong_flags_are_failures_that_teach() {
         (&["check", "-", "a.py"], "can't be combined"),
         (&["check", "--stdin-filename", "a.py", "b.py"], "give `-` instead"),
         (&["check", "--format", "json"], "tip: `--output-format FORMAT` sets"),
-        (&["check", "-q"], "tip: `--output-format concise` prints one line per finding"),
+        (&["check", "-s"], "tip: `--quiet` prints findings only"),
         (&["rules", "--json"], "tip: `--output-format json` writes JSON"),
         (&["train.py"], "tip: `trainlint check train.py` checks it"),
         (&["lint"], "tip: `trainlint check` does that"),
@@ -68,6 +68,16 @@ fn wrong_flags_are_failures_that_teach() {
         (&["check", "--gpu", "4090"], "did you mean `rtx4090`?"),
         (&["check", "src/*.py"], "src/*.py does not exist; a folder stands for all scripts in it"),
         (&["explain", "unused-supression"], "did you mean `unused-suppression`?"),
+        (&["check", "--min-severity", "eror"], "did you mean `error`?"),
+        (
+            &["check", "--config", "selct=[]"],
+            "`--config selct=[]`: unknown key `selct`; did you mean `select`?",
+        ),
+        (&["check", "--config", "extend=\"a.toml\""], "can't be set by `--config KEY=VALUE`"),
+        (&["check", "--config", "a.toml", "--config", "b.toml"], "names a second file, b.toml"),
+        (&["check", "--quiet", "--verbose"], "cannot be used with"),
+        (&["check", "--watch", "--fix"], "cannot be used with"),
+        (&["config", "min-severty"], "did you mean `min-severity`?"),
     ] {
         let ran = project.run(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}");
@@ -165,12 +175,12 @@ fn the_page_on_the_command_line_is_current() {
 #[test]
 fn shells_complete_rules_and_the_manual_has_pages() {
     let project = Project::new();
-    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish", "nushell"] {
         let ran = project.run(&["completions", shell]);
         assert!(ran.code == 0 && ran.stdout.contains("diff-base"), "{shell}: {}", ran.stderr);
         // The other two complete no values.
         let has_rules = ran.stdout.contains("missing-zero-grad");
-        assert_eq!(has_rules, ["bash", "zsh", "fish"].contains(&shell), "{shell}");
+        assert_eq!(has_rules, ["bash", "zsh", "fish", "nushell"].contains(&shell), "{shell}");
         assert!(!ran.stdout.contains("replay-worker"), "{shell} shows what is hidden");
     }
     let page = project.run(&["man"]).stdout;

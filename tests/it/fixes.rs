@@ -236,7 +236,7 @@ fn what_does_harm_is_taken_back_and_the_rest_stays() {
         ]
     );
     // Of two that touch, the second one waits for the next pass.
-    assert_eq!(repaired.fixed, 4);
+    assert_eq!(repaired.fixed.len(), 4);
     let after = |at: usize| std::str::from_utf8(&repaired.files[at].after).unwrap();
     assert!(after(0).starts_with("import torch\nfine\nHARM\nfinefine\n"), "{}", after(0));
     assert!(after(1).starts_with("import torch\nfine\n"));

@@ -54,7 +54,10 @@ fn flags_that_pages_tell_people_to_type_exist() {
                 .split([' ', '`', '=', '"', ',', ')'])
                 .filter(|word| word.starts_with("--") && word.len() > 2)
             {
-                let exists = known.contains(&format!("`{word}`")) || known.contains(&format!("`{word} "));
+                // Alone, with a value, or after its short form.
+                let forms =
+                    [format!("`{word}`"), format!("`{word} "), format!(", {word}`"), format!(", {word} ")];
+                let exists = forms.iter().any(|form| known.contains(form));
                 assert!(exists, "{page}: `{word}` in «{line}» is no flag of trainlint");
             }
         }

@@ -25,6 +25,7 @@ mod doctor;
 mod findings;
 mod fixes;
 mod fixtures;
+mod flags;
 mod formats;
 mod harness;
 mod hostile;

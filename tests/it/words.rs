@@ -4,6 +4,7 @@
 use crate::findings::{findings_of, root};
 use crate::fixtures::of_rules;
 use crate::pages::pages;
+use std::collections::BTreeMap;
 use trainlint::checks::all;
 
 /// What people type into a search engine, or what the framework prints, for each rule. Messages are those of the
@@ -115,16 +116,20 @@ const SEARCHED: &[(&str, &str)] = &[
 ];
 
 /// Pages for users, beside those of the rules.
-const DOCUMENTS: [&str; 15] = [
+const DOCUMENTS: [&str; 19] = [
     "README.md",
     "docs/cli.md",
     "docs/configuration.md",
     "docs/doctor.md",
     "docs/editors.md",
+    "docs/error-messages.md",
     "docs/how-it-works.md",
+    "docs/installation.md",
     "docs/integrations.md",
     "docs/quick-start.md",
     "docs/replay.md",
+    "docs/suppressions.md",
+    "docs/troubleshooting.md",
     "editors/emacs/README.md",
     "editors/helix/README.md",
     "editors/neovim/README.md",
@@ -218,4 +223,59 @@ fn pages_quote_what_people_search_for() {
         let line = page.text.lines().find(|line| line.starts_with("Often searched as: "));
         assert!(line.is_some_and(|line| line.contains(quoted)), "{rule}: the page does not quote `{quoted}`");
     }
+}
+
+const ERRORS: &str = "\
+# Error messages
+
+Written by `UPDATE=1 cargo test error_messages` from the pages of the rules; edit those instead.
+
+What a framework prints, or what people type into a search engine, and the rules that find the cause before the run.
+`trainlint check --select RULE` looks for one of them.
+";
+
+/// A piece of the line of a page that says what it is searched as, between two marks.
+fn quoted(line: &str, mark: char) -> impl Iterator<Item = &str> {
+    line.split(mark).skip(1).step_by(2)
+}
+
+/// Each text with the rules whose pages quote it.
+fn index_of(mark: char, heading: &str) -> String {
+    let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for page in pages() {
+        let line = page.text.lines().find(|line| line.starts_with("Often searched as: ")).unwrap_or_default();
+        for text in quoted(line, mark) {
+            rows.entry(text.to_owned()).or_default().push(format!("[{0}](../rules/{0}.md)", page.id));
+        }
+    }
+    let lines = rows.iter().map(|(text, rules)| format!("| {mark}{text}{mark} | {} |\n", rules.join(", ")));
+    format!("\n## {heading}\n\n| searched as | rules |\n| --- | --- |\n{}", lines.collect::<String>())
+}
+
+#[test]
+fn the_page_of_error_messages_is_current() {
+    let text = [ERRORS, &index_of('`', "Error messages"), &index_of('*', "Symptoms")].concat();
+    let path = root().join("docs/error-messages.md");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let current = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(current == text, "docs/error-messages.md is old; `UPDATE=1 cargo test error_messages` writes it");
+}
+
+/// How many rules there are is counted, where the README says it.
+#[test]
+fn the_readme_counts_the_rules() {
+    let path = root().join("README.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(" rules](rules/README.md)").expect("the number of rules");
+    let start = before.rfind('[').unwrap() + 1;
+    let counted = format!("{}{} rules](rules/README.md){rest}", &before[..start], all().len());
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &counted).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&path).unwrap() == counted,
+        "`UPDATE=1 cargo test the_readme` counts the rules"
+    );
 }

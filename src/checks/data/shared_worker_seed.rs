@@ -65,7 +65,7 @@ fn report(script: &Script, at: &At, work: &Work, seed: &SharedSeed<'_>, out: &mu
         finding = finding.because(made, "created once and copied into each worker");
     }
     for other in seed.others {
-        finding = finding.because(*other, "this generator too");
+        finding = finding.because(*other, "and so is this generator");
     }
     if let Some(place) = work.workers_place {
         finding = finding.because(place, in_words(work.workers));

@@ -59,7 +59,7 @@ fn check(script: &Script, out: &mut Findings) {
         out.push(
             script
                 .finding(RULE.id, RULE.severity, &fed.at, message)
-                .note("consecutive batches are correlated, and the last batches of an epoch weigh most")
+                .note("consecutive batches are correlated, and the last batches of an epoch have the most influence")
                 .fix(fix.map(|edits| Fix::guess("pass `shuffle=True`", edits)))
                 .help(help),
             &fed.at,

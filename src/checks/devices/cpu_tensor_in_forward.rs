@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "cpu-tensor-in-forward",
-    summary: "`forward` creates a tensor on the CPU, whatever device the model is on",
+    summary: "`forward` creates a tensor on the CPU, regardless of the model's device",
     group: Group::Device,
     severity: Severity::Error,
     since: "0.1.0",
@@ -41,7 +41,7 @@ fn report(script: &Script, at: &At, met: Place, stranded: &Stranded, out: &mut F
             format!("register it with `self.register_buffer(\"{name}\", ...)`: buffers move with the module"),
         ),
         None => (
-            format!("this tensor is created on the CPU, whatever device `{class}` is on"),
+            format!("this tensor is always created on the CPU, even when `{class}` is on the GPU"),
             "create it on the input's device: pass `device=x.device`".to_owned(),
         ),
     };

@@ -30,7 +30,7 @@ fn check(script: &Script, out: &mut Findings) {
             .because(broken.backward, "this backward pass does not reach it")
             .note("its `.grad` stays `None`, so the optimizer never updates it from its initial values")
             .replay(script.replay_of_layers(layers::BROKEN))
-            .help("keep the computation differentiable up to the loss, or leave these parameters out of the optimizer");
+            .help("keep the computation differentiable up to the loss, or do not pass these parameters to the optimizer");
         out.push(finding, &broken.at);
     }
 }

@@ -49,7 +49,7 @@ fn check(script: &Script, out: &mut Findings) {
         };
         let mut finding = script.finding(RULE.id, severity, &kept.at, message);
         if let Some(place) = kept.container {
-            finding = finding.because(place, "outlives the iteration");
+            finding = finding.because(place, "is kept after the iteration");
         }
         // Where it is known what a graph takes, that says more than how many there are.
         let held = match kept.kept {

@@ -161,7 +161,7 @@ fn on_container_write(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) {
     }
 }
 
-/// The value marked, when its graph outlives the iteration in the container.
+/// The value marked, when its graph is kept after the iteration in the container.
 fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     let ContainerWrite { container, into, place, .. } = *write;
     let value = &*write.value.borrow();

@@ -8,7 +8,7 @@ use crate::report::Severity;
 
 pub(super) static RULE: Rule = Rule {
     id: "backward-mismatches-forward",
-    summary: "a custom `backward` does not compute the gradient of its `forward`",
+    summary: "a custom `backward` does not return the gradient of its `forward`",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",

@@ -22,7 +22,7 @@ fn check(script: &Script, out: &mut Findings) {
         let (message, made, note) = match loss.misfit {
             Misfit::NoLogarithm => (
                 "this loss expects log-probabilities but receives probabilities",
-                "turned into probabilities here, without a log",
+                "converted to probabilities here, without a log",
                 "the loss is then the negated probability, between -1 and 0: its gradient vanishes for wrong predictions",
             ),
             _ => (

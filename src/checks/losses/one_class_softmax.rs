@@ -62,7 +62,7 @@ fn stacked(cx: &mut Interp<'_>, layer: &StackedLayer) {
 fn check(script: &Script, out: &mut Findings) {
     for lone in lone_classes(script) {
         let message = if lone.in_loss {
-            "this cross-entropy has a single class: it is zero whatever the model outputs"
+            "this cross-entropy has a single class, so the loss is always zero"
         } else {
             "this softmax is over a dimension of size 1: its output is always 1"
         };

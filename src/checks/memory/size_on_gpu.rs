@@ -39,7 +39,7 @@ impl TensorOnGpu {
         units::bytes(self.bytes)
     }
 
-    /// `[60,000, 784] float32 = 188 MB`
+    /// `[60,000, 784] float32 = 179 MiB`
     pub(crate) fn shape_and_size(&self) -> String {
         format!("{} {} = {}", self.shape, self.dtype, self.size())
     }

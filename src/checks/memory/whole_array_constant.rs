@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "whole-array-constant",
-    summary: "a large array is copied into a constant as a whole",
+    summary: "a large array is embedded in the graph as a constant",
     group: Group::Tensorflow,
     severity: Severity::Warning,
     since: "0.1.0",

@@ -49,7 +49,7 @@ fn check(script: &Script, out: &mut Findings) {
                     RULE.id,
                     RULE.severity,
                     at,
-                    format!("`super({named}, self)` in `{class}`, which is no `{named}`"),
+                    format!("`super({named}, self)` in `{class}`, which does not inherit from `{named}`"),
                 )
                 .note(
                     "Python raises `TypeError: super(type, obj): obj must be an instance or subtype of type`",

@@ -84,10 +84,10 @@ fn check(script: &Script, out: &mut Findings) {
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .note(format!(
-                "the copy on {} is no leaf, so `parameters()` and the optimizer do not see it",
+                "the copy on {} is not a leaf tensor, so `parameters()` and the optimizer do not see it",
                 lost.device.describe()
             ))
-            .help("move the data, `nn.Parameter(data.to(device))`, or the whole module once it is built");
+            .help("move the data first, `nn.Parameter(data.to(device))`, or move the whole module");
         out.push(finding, at);
     }
 }

@@ -8,7 +8,7 @@ use crate::syntax::ExprKind;
 
 pub(super) static RULE: Rule = Rule {
     id: "unregistered-submodule",
-    summary: "layers in a plain list or dict, or made in `forward`, are not registered as submodules",
+    summary: "layers in a plain list or dict, or created in `forward`, are not registered as submodules",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",

@@ -199,7 +199,7 @@ fn check(script: &Script, out: &mut Findings) {
         let method = &seen.method;
         let (lack, error) = match seen.attribute {
             Some(name) => (format!("a method has no `{name}`"), "an `AttributeError`"),
-            None => ("`with` needs what it returns".to_owned(), "a `TypeError`"),
+            None => ("`with` needs the object it returns".to_owned(), "a `TypeError`"),
         };
         let fix = script.called(at.place).map(|edits| Fix::safe("call it", edits));
         out.push(

@@ -33,7 +33,7 @@ fn check(script: &Script, out: &mut Findings) {
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .note(note)
-            .note(format!("the run stops here with {error}, however long it has been training"));
+            .note(format!("this raises {error} when it is reached, even after hours of training"));
         let help = match near {
             Some(near) => format!("did you mean `{near}`"),
             None => "check the name in the framework's documentation".to_owned(),

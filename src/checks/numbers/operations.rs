@@ -97,7 +97,7 @@ impl UnsafeOperation {
         let mut finding = script.finding(rule, severity, &self.at, message);
         if let Some(made) = self.made {
             let by = self.what.map_or_else(String::new, |what| format!("comes from `{what}`, "));
-            finding = finding.because(made, format!("{by}can be {}", self.range()));
+            finding = finding.because(made, format!("{by}values in {}", self.range()));
         }
         if self.loss != self.at.place {
             finding = finding.because(self.loss, "`backward()` starts from this loss");

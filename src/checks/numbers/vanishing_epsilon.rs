@@ -33,7 +33,7 @@ fn check(script: &Script, out: &mut Findings) {
         let finding = number.finding(script, RULE.id, Severity::Error, message);
         let finding = match number.lost_epsilon {
             Some(lost_epsilon) if lost_epsilon.place != number.at.place => {
-                finding.because(lost_epsilon.place, "the epsilon that is lost to rounding")
+                finding.because(lost_epsilon.place, "the epsilon lost to rounding")
             }
             _ => finding,
         };

@@ -58,7 +58,7 @@ fn check(script: &Script, out: &mut Findings) {
                 .fix(fix)
                 .replay(replay)
                 .note(
-                    "an empty parameter list is silently stepped, clipped or counted, or it raises an error",
+                    "an optimizer, clipping or a count gets no parameters: it has no effect, or raises an error",
                 )
                 .help("store a list, `list(model.parameters())`, or call `parameters()` again"),
             at,

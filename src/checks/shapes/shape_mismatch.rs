@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 
 pub(super) static RULE: Rule = Rule {
     id: "shape-mismatch",
-    summary: "an operation gets a shape that it does not take",
+    summary: "an operation receives a tensor of an incompatible shape",
     group: Group::Numerics,
     severity: Severity::Error,
     since: "0.1.0",
@@ -36,7 +36,7 @@ fn check(script: &Script, out: &mut Findings) {
             finding = finding.note(note);
         }
         let fix = words.fix();
-        out.push(finding.fix(fix).note("the run stops here with an error").help(words.help()), at);
+        out.push(finding.fix(fix).note("this raises an error").help(words.help()), at);
     }
 }
 
@@ -84,56 +84,64 @@ impl Words<'_, '_> {
         let what = self.subject();
         let input = self.shape(self.misfit.input.shape.as_ref());
         match &self.misfit.fault {
-            Fault::Size { gets, unit, .. } => format!("{what} gets {} {unit}", self.size(gets)),
+            Fault::Size { gets, wants, unit } => {
+                format!("{what} receives {} {unit}, but expects {}", self.size(gets), self.size(wants))
+            }
             Fault::Rank { gets, wants } => {
-                let wants: Vec<String> = wants.iter().map(ToString::to_string).collect();
-                format!("{what} gets a shape of {gets} axes, {input}, and takes {}", wants.join(" or "))
+                let wants: Vec<String> = wants.iter().map(|rank| format!("{rank}-D")).collect();
+                format!("{what} receives a {gets}-D tensor, {input}, but expects {}", wants.join(" or "))
             }
             Fault::Trailing { wants } => {
-                format!("{what} gets {input}, which does not end in {}", self.sizes(wants))
+                format!("{what} receives {input}, but expects the last dimensions {}", self.sizes(wants))
             }
             Fault::Product { left, right, .. } => {
-                format!("{what} gets {} and {}, which have no product", self.sizes(left), self.sizes(right))
+                format!("{what}: shapes {} and {} cannot be multiplied", self.sizes(left), self.sizes(right))
             }
-            Fault::Count { wanted } => format!("{what} makes {} of {input}", self.sizes(wanted)),
+            Fault::Count { wanted } => {
+                format!("{what}: shape {} is invalid for input of shape {input}", self.sizes(wanted))
+            }
             Fault::Rows { sample, row } => {
                 let (sample, row) = (units::count(*sample), units::count(*row));
-                format!("{what} cuts samples of {sample} numbers into rows of {row}")
+                format!("{what} splits samples of {sample} elements into rows of {row}")
             }
             Fault::Broadcast { left, right, .. } => {
-                format!("{what} gets {} and {}, which do not broadcast", self.sizes(left), self.sizes(right))
+                format!("{what}: shapes {} and {} cannot be broadcast", self.sizes(left), self.sizes(right))
             }
             Fault::Join { left, right, .. } => {
-                format!("{what} gets {} and {}", self.sizes(left), self.sizes(right))
+                format!("{what}: shapes {} and {} do not match", self.sizes(left), self.sizes(right))
             }
             Fault::Axis { axis, rank } => {
-                format!("{what} is along axis {axis} of a shape of {rank} axes, {input}")
+                format!("{what}: dimension {axis} is out of range for a {rank}-D tensor, {input}")
             }
-            Fault::Axes { gets, rank } => format!("{what} gets {gets} axes for a shape of {rank}, {input}"),
+            Fault::Axes { gets, rank } => {
+                format!("{what} lists {gets} dimensions of a {rank}-D tensor, {input}")
+            }
             Fault::Multiple { number, of } => {
-                format!("{what} gets {number}, which is not a multiple of {of}")
+                format!("{what}: {number} is not divisible by {of}")
             }
             Fault::Window { window, room } => {
                 format!(
-                    "the window of {what} is {} wide, and there is room for {}",
+                    "the kernel of {what} has size {}, but its input only {}",
                     self.size(window),
                     self.size(room)
                 )
             }
             Fault::Indices { indices, rank } => {
-                format!("{indices} indices into a shape of {rank} axes, {input}")
+                format!("too many indices: {indices} for a {rank}-D tensor, {input}")
             }
-            Fault::Bounds { index, size, .. } => format!("index {index} is beyond a size of {size}"),
+            Fault::Bounds { index, size, .. } => {
+                format!("index {index} is out of bounds for a dimension of size {size}")
+            }
             Fault::State { gets, wants } => {
                 format!(
-                    "{what} starts from a state of shape {}, and not {}",
+                    "{what} receives an initial state of shape {}, but expects {}",
                     self.sizes(gets),
                     self.sizes(wants)
                 )
             }
             Fault::Classes { target, .. } | Fault::Pairs { target } => {
                 format!(
-                    "this loss gets predictions of shape {input} and targets of shape {}",
+                    "this loss receives predictions of shape {input} and targets of shape {}",
                     self.sizes(target)
                 )
             }
@@ -144,22 +152,20 @@ impl Words<'_, '_> {
     fn note(&self) -> Option<String> {
         match &self.misfit.fault {
             Fault::Size { gets, wants, unit } => Some(format!(
-                "its weights are for {} {unit}, and {} arrive",
+                "its weights have {} {unit}, its input has {}",
                 self.size(wants),
                 self.size(gets)
             )),
             Fault::Product { gets, wants, .. } => Some(format!(
-                "the inner sizes, {} and {}, have to be the same",
+                "the inner dimensions, {} and {}, must be equal",
                 self.size(gets),
                 self.size(wants)
             )),
-            Fault::Broadcast { gets, wants, .. } => Some(format!(
-                "{} and {} cannot be broadcast: they differ, and neither is 1",
-                self.size(gets),
-                self.size(wants)
-            )),
+            Fault::Broadcast { gets, wants, .. } => {
+                Some(format!("sizes {} and {} differ, and neither is 1", self.size(gets), self.size(wants)))
+            }
             Fault::Rows { sample, row } => Some(format!(
-                "with a batch for which {sample}·batch is a multiple of {row} samples are mixed, with any other it fails"
+                "if {sample}·batch is divisible by {row}, rows mix values of several samples; otherwise this raises an error"
             )),
             _ => None,
         }
@@ -168,45 +174,50 @@ impl Words<'_, '_> {
     fn help(&self) -> String {
         match &self.misfit.fault {
             Fault::Size { unit: "channels", .. } if self.has_channels_last() => {
-                "the channels come last here: bring them to the front with `permute(0, 3, 1, 2)`".to_owned()
+                "the input is channels-last: move the channels to dimension 1 with `permute(0, 3, 1, 2)`"
+                    .to_owned()
             }
             Fault::Size { gets, .. } => match self.misfit.argument {
                 Some(argument) => {
-                    format!("make `{argument}` {}, or change what comes before", self.size(gets))
+                    format!("set `{argument}` to {}, or change the layer before it", self.size(gets))
                 }
-                None => "give both the same size".to_owned(),
+                None => "make both sizes equal".to_owned(),
             },
             Fault::Rank { .. } => {
-                "add or take away an axis with `unsqueeze`, `squeeze`, or `flatten`".to_owned()
+                "add or remove a dimension with `unsqueeze`, `squeeze` or `flatten`".to_owned()
             }
-            Fault::Trailing { .. } => "make the normalized shape that of the last axes".to_owned(),
-            Fault::Product { .. } => "transpose one of them, or change a size".to_owned(),
-            Fault::Count { .. } => "write sizes whose product is the number of elements".to_owned(),
+            Fault::Trailing { .. } => {
+                "set the normalized shape to the last dimensions of the input".to_owned()
+            }
+            Fault::Product { .. } => "transpose one operand, or change its size".to_owned(),
+            Fault::Count { .. } => "use a shape with the same number of elements".to_owned(),
             Fault::Rows { sample, .. } => {
-                format!("keep the batch, `flatten(1)`, and make the next layer for {sample} features")
+                format!(
+                    "keep the batch dimension, `flatten(1)`, and set the next layer's input size to {sample}"
+                )
             }
-            Fault::Broadcast { .. } => "give both the same shape, or an axis of 1".to_owned(),
+            Fault::Broadcast { .. } => "make the sizes equal, or one of them 1".to_owned(),
             Fault::Join { axis: Some(_), .. } => {
-                "sizes may differ along the axis that is joined only".to_owned()
+                "all dimensions but the concatenated one must have equal sizes".to_owned()
             }
-            Fault::Join { .. } => "give all of them the same shape".to_owned(),
-            Fault::Axis { rank, .. } => format!("axes go from 0 to {}", rank.saturating_sub(1)),
-            Fault::Axes { .. } => "name each axis once".to_owned(),
-            Fault::Multiple { of, .. } => format!("choose a multiple of {of}"),
+            Fault::Join { .. } => "all tensors must have the same shape".to_owned(),
+            Fault::Axis { rank, .. } => format!("dimensions range from 0 to {}", rank.saturating_sub(1)),
+            Fault::Axes { .. } => "list every dimension exactly once".to_owned(),
+            Fault::Multiple { of, .. } => format!("use a multiple of {of}"),
             Fault::Window { .. } => {
-                "make the window smaller, pad more, or halve the size less often".to_owned()
+                "use a smaller kernel, more padding, or fewer downsampling layers".to_owned()
             }
-            Fault::Indices { rank, .. } => format!("at most {rank}"),
+            Fault::Indices { rank, .. } => format!("use at most {rank}"),
             Fault::Bounds { size, .. } => format!("the last index is {}", size - 1),
             Fault::Classes { wants, indices: true, .. } => {
-                format!("indices of classes have the shape {}", self.sizes(wants))
+                format!("class indices must have shape {}", self.sizes(wants))
             }
             Fault::Classes { wants, .. } => format!(
-                "targets are indices of classes, of shape {}, or probabilities of the shape of the predictions",
+                "pass class indices of shape {}, or class probabilities of the predictions' shape",
                 self.sizes(wants)
             ),
-            Fault::State { wants, .. } => format!("make the state of shape {}", self.sizes(wants)),
-            Fault::Pairs { .. } => "give both one shape".to_owned(),
+            Fault::State { wants, .. } => format!("create the state with shape {}", self.sizes(wants)),
+            Fault::Pairs { .. } => "make both shapes equal".to_owned(),
         }
     }
 
@@ -222,12 +233,12 @@ impl Words<'_, '_> {
     fn origins(&self, mut finding: Diagnostic, at: &At) -> Diagnostic {
         for tensor in self.misfit.tensors() {
             if let Some(made) = tensor.made.filter(|made| *made != at.place) {
-                finding = finding.because(made, format!("{} comes from here", self.written(tensor)));
+                finding = finding.because(made, format!("{} is computed here", self.written(tensor)));
             }
         }
         match &self.misfit.what {
             Subject::Layer { written, made } if *made != at.place => {
-                finding.because(*made, format!("`{written}` is made here"))
+                finding.because(*made, format!("`{written}` is created here"))
             }
             _ => finding,
         }
@@ -263,7 +274,7 @@ impl Words<'_, '_> {
         let product =
             text.split('*').map(|factor| factor.trim().parse::<i64>().ok()).product::<Option<i64>>();
         let written = product == Some(*wants);
-        let title = format!("make `{argument}` {gets}");
+        let title = format!("set `{argument}` to {gets}");
         let edits = vec![draft.replace(number.span, gets.to_string())];
         written.then(|| Fix::guess(title, edits))
     }

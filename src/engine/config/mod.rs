@@ -6,12 +6,12 @@ mod reader;
 mod schema;
 
 pub use read::{KEYS, TARGET_KEYS, parse, parse_pyproject, read_glob};
-pub use schema::schema;
+pub use schema::{described, schema};
 
 use crate::apis::Literal;
 use crate::engine::selection::Selector;
 use crate::facts::gpus;
-use crate::report::{Confidence, units};
+use crate::report::{Confidence, Severity, units};
 use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -30,6 +30,12 @@ pub struct Config {
     pub extend_exclude: Vec<String>,
     pub force_exclude: Option<bool>,
     pub min_confidence: Option<Confidence>,
+    pub min_severity: Option<Severity>,
+    /// How bad findings are, in the user's eyes.
+    pub severity: Vec<(Selector, Severity)>,
+    /// Whose fixes may be applied.
+    pub fixable: Option<Vec<Selector>>,
+    pub unfixable: Vec<Selector>,
     pub pedantic: Option<bool>,
     pub apis: Vec<PathBuf>,
     /// Findings that are known.
@@ -42,16 +48,16 @@ pub struct Config {
 /// The card that the run is meant for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// As it is called in messages: `rtx4090`, or `24 GB`.
+    /// As it is called in messages: `rtx4090`, or `24 GiB`.
     pub name: String,
     /// Memory of one card, in bytes.
     pub memory: u64,
 }
 
 impl Default for Target {
-    /// Without a word from the user: a card of 24 GB, the largest that desks commonly hold.
+    /// Without a word from the user: a card of 24 GiB, the largest that desks commonly hold.
     fn default() -> Self {
-        Target { name: "24 GB".to_owned(), memory: 24 << 30 }
+        Target { name: "24 GiB".to_owned(), memory: 24 << 30 }
     }
 }
 
@@ -67,7 +73,9 @@ impl Target {
             Some(id) => format!("; did you mean `{id}`?"),
             None => super::suggest::did_you_mean(name, known()),
         };
-        Err(format!("unknown GPU `{name}`{hint} (or give its memory, such as `24GiB`)"))
+        Err(format!(
+            "unknown GPU `{name}`{hint} (`trainlint config target.gpu` lists them; or give its memory, such as `24GiB`)"
+        ))
     }
 
     pub fn of_memory(size: &str) -> Result<Target, String> {
@@ -85,6 +93,19 @@ pub fn parse_confidence(text: &str) -> Result<Confidence, String> {
         other => {
             let hint = super::suggest::did_you_mean(other, ["high", "medium", "low"]);
             Err(format!("unknown confidence `{other}`{hint} (`high`, `medium` and `low` are known)"))
+        }
+    }
+}
+
+/// Reads `error`, `warning`, `note`.
+pub fn parse_severity(text: &str) -> Result<Severity, String> {
+    match text {
+        "error" => Ok(Severity::Error),
+        "warning" => Ok(Severity::Warning),
+        "note" => Ok(Severity::Note),
+        other => {
+            let hint = super::suggest::did_you_mean(other, ["error", "warning", "note"]);
+            Err(format!("unknown severity `{other}`{hint} (`error`, `warning` and `note` are known)"))
         }
     }
 }

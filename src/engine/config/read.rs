@@ -2,7 +2,7 @@
 //! there. An unknown key is an error, since a misspelt one would be silently without effect.
 
 use super::reader::{Reader, Value};
-use super::{Config, ConfigError, Target, parse_confidence};
+use super::{Config, ConfigError, Target, parse_confidence, parse_severity};
 use crate::apis::Literal;
 use crate::engine::selection::Selector;
 use crate::engine::suggest::did_you_mean;
@@ -18,14 +18,18 @@ pub const KEYS: &[&str] = &[
     "extend",
     "extend-exclude",
     "extend-select",
+    "fixable",
     "force-exclude",
     "ignore",
     "min-confidence",
+    "min-severity",
     "pedantic",
     "per-file-ignores",
     "required-version",
     "select",
+    "severity",
     "target",
+    "unfixable",
     "values",
 ];
 
@@ -59,8 +63,12 @@ fn config(reader: &Reader<'_>, table: &DeTable<'_>) -> Result<Config, ConfigErro
         reader.one("required-version", value, required_version)?;
     }
     for (key, value) in table {
+        if key.get_ref() == "tool" {
+            let message = "in this file keys stand at the top level, without `[tool.trainlint]`";
+            return Err(reader.error(key.span(), message));
+        }
         if !KEYS.contains(&key.get_ref().as_ref()) {
-            return Err(reader.unknown_key(key, "tool.trainlint", KEYS));
+            return Err(reader.unknown_key(key, KEYS));
         }
         entry(reader, &mut config, key.get_ref(), value)?;
     }
@@ -80,10 +88,20 @@ fn entry(reader: &Reader<'_>, config: &mut Config, key: &str, value: &Value<'_>)
                 config.per_file_ignores.push((pattern, selectors(rules)?));
             }
         }
+        "severity" => {
+            for (name, level) in reader.table(key, value)? {
+                let selector = Selector::parse(name.get_ref());
+                let selector = selector.map_err(|message| reader.error(name.span(), message))?;
+                config.severity.push((selector, reader.one(key, level, parse_severity)?));
+            }
+        }
+        "fixable" => config.fixable = Some(selectors(value)?),
+        "unfixable" => config.unfixable = selectors(value)?,
         "exclude" => config.exclude = Some(reader.each(key, value, read_glob)?),
         "extend-exclude" => config.extend_exclude = reader.each(key, value, read_glob)?,
         "force-exclude" => config.force_exclude = Some(reader.flag(key, value)?),
         "min-confidence" => config.min_confidence = Some(reader.one(key, value, parse_confidence)?),
+        "min-severity" => config.min_severity = Some(reader.one(key, value, parse_severity)?),
         "pedantic" => config.pedantic = Some(reader.flag(key, value)?),
         "extend" => config.extend = Some(config.base.join(reader.string(key, value)?)),
         "apis" => config.apis = reader.each(key, value, |path| Ok(config.base.join(path)))?,
@@ -110,7 +128,7 @@ fn target(reader: &Reader<'_>, config: &mut Config, table: &DeTable<'_>) -> Resu
             "gpu" => config.target = Some(reader.one("gpu", value, Target::of_gpu)?),
             "memory" => config.target = Some(reader.one("memory", value, Target::of_memory)?),
             "gpus" => config.gpus = Some(reader.whole("gpus", value)?),
-            _ => return Err(reader.unknown_key(key, "tool.trainlint.target", TARGET_KEYS)),
+            _ => return Err(reader.unknown_key(key, TARGET_KEYS)),
         }
     }
     Ok(())
@@ -184,7 +202,7 @@ mod tests {
     fn complaints_have_a_place_and_a_hint() {
         assert_eq!(
             error("pedantic = true\nselct = []\n"),
-            "trainlint.toml:2:1: unknown key `selct` in `[tool.trainlint]`; did you mean `select`?"
+            "trainlint.toml:2:1: unknown key `selct`; did you mean `select`?"
         );
         assert_eq!(
             error("select = [\"memory\",\n  \"retained-graf\"]\n"),
@@ -192,16 +210,22 @@ mod tests {
         );
         assert_eq!(
             error("[target]\ngpu = \"rtx490\"\n"),
-            "trainlint.toml:2:7: unknown GPU `rtx490`; did you mean `rtx4090`? (or give its memory, such as `24GiB`)"
+            "trainlint.toml:2:7: unknown GPU `rtx490`; did you mean `rtx4090`? \
+             (`trainlint config target.gpu` lists them; or give its memory, such as `24GiB`)"
         );
         assert_eq!(
             error("[target]\ngpuss = 2\n"),
-            "trainlint.toml:2:1: unknown key `gpuss` in `[tool.trainlint.target]`; did you mean `gpus`?"
+            "trainlint.toml:2:1: unknown key `gpuss`; did you mean `gpus`?"
         );
         assert_eq!(
             error("pedantic = 1"),
             "trainlint.toml:1:12: `pedantic` must be `true` or `false`, but is of type integer"
         );
+        assert_eq!(
+            error("[tool.trainlint]\npedantic = true\n"),
+            "trainlint.toml:1:2: in this file keys stand at the top level, without `[tool.trainlint]`"
+        );
+        assert!(error("[severity]\nmemory = \"bad\"").ends_with("(`error`, `warning` and `note` are known)"));
         assert!(error("exclude = [\"a[\"]").contains("`a[` is not a glob"));
         assert!(error("select = [").starts_with("trainlint.toml:1:"));
     }

@@ -36,12 +36,11 @@ impl<'a> Reader<'a> {
     pub(crate) fn unknown_key(
         &self,
         key: &Spanned<std::borrow::Cow<'_, str>>,
-        section: &str,
         known: &[&str],
     ) -> ConfigError {
         let given = key.get_ref();
         let hint = did_you_mean(given, known.iter().copied());
-        self.error(key.span(), format!("unknown key `{given}` in `[{section}]`{hint}"))
+        self.error(key.span(), format!("unknown key `{given}`{hint}"))
     }
 
     fn wrong_type(&self, key: &str, value: &Value<'_>, wanted: &str) -> ConfigError {

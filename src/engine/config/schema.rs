@@ -14,10 +14,11 @@ pub fn schema() -> String {
         "description": "Configuration of trainlint: trainlint.toml, .trainlint.toml, or [tool.trainlint] of pyproject.toml",
         "type": "object",
         "additionalProperties": false,
-        "properties": properties(),
+        "properties": described(),
         "definitions": {
             "selectors": {"type": "array", "items": {"$ref": "#/definitions/selector"}},
             "selector": {"enum": selectors()},
+            "severity": {"enum": ["error", "warning", "note"]},
             "globs": {"type": "array", "items": {"type": "string"}},
         },
     });
@@ -32,7 +33,8 @@ fn selectors() -> Vec<&'static str> {
     ["ALL"].into_iter().chain(groups).chain(known_rules().into_iter().map(|rule| rule.id)).collect()
 }
 
-fn properties() -> Value {
+/// Every key with its type and what it means, as in the schema.
+pub fn described() -> Map<String, Value> {
     let of = |reference: &str, description: &str| json!({"allOf": [{"$ref": format!("#/definitions/{reference}")}], "description": description});
     let plain = |kind: &str, description: &str| json!({"type": kind, "description": description});
     let mut ignores = plain("object", "Rules and groups to disable in matching files, by glob.");
@@ -41,6 +43,11 @@ fn properties() -> Value {
     apis["items"] = json!({"type": "string"});
     let mut values = plain("object", "Values that override those of the scripts.");
     values["additionalProperties"] = json!({"type": ["boolean", "number", "string"]});
+    let mut severities =
+        plain("object", "Severity of the findings of rules and groups, instead of their own.");
+    severities["propertyNames"] = json!({"$ref": "#/definitions/selector"});
+    severities["additionalProperties"] = json!({"$ref": "#/definitions/severity"});
+    let severity = "Minimum severity of the findings to show; `warning` by default, `note` with `pedantic`.";
     let confidence = "Minimum confidence of the findings to show.";
     let exclude = "Names and globs to exclude from folders, instead of the defaults.";
     let forced = "Apply excludes even to files passed on the command line.";
@@ -51,6 +58,10 @@ fn properties() -> Value {
         ("ignore", of("selectors", "Rules and groups to disable.")),
         ("per-file-ignores", ignores),
         ("min-confidence", json!({"enum": ["high", "medium", "low"], "description": confidence})),
+        ("min-severity", of("severity", severity)),
+        ("severity", severities),
+        ("fixable", of("selectors", "Rules and groups whose fixes may be applied; all by default.")),
+        ("unfixable", of("selectors", "Rules and groups whose fixes are shown, but never applied.")),
         ("pedantic", plain("boolean", "Also show notes and low-confidence findings.")),
         ("exclude", of("globs", exclude)),
         ("extend-exclude", of("globs", "Names and globs to exclude, in addition to those excluded already.")),
@@ -62,7 +73,7 @@ fn properties() -> Value {
         ("extend", plain("string", "A configuration file that this one extends, relative to this file.")),
         ("required-version", plain("string", version)),
     ];
-    Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
+    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 fn target() -> Value {
@@ -78,7 +89,7 @@ fn target() -> Value {
     });
     json!({
         "type": "object",
-        "description": "The target GPU; a GPU with 24 GB by default.",
+        "description": "The target GPU; a GPU with 24 GiB by default.",
         "additionalProperties": false,
         "properties": {
             "gpu": gpu,

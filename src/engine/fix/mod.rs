@@ -28,8 +28,8 @@ pub struct Repaired {
     pub outcome: Outcome,
     /// The files that changed, by path.
     pub files: Vec<Rewritten>,
-    /// How many findings were fixed.
-    pub fixed: usize,
+    /// The findings that were fixed: the file as it is shown, and the rule.
+    pub fixed: Vec<(String, &'static str)>,
     pub refused: Vec<Refused>,
 }
 
@@ -66,7 +66,7 @@ pub fn fix(
         analyse,
         before: BTreeMap::new(),
         tried: FxHashSet::default(),
-        fixed: 0,
+        fixed: Vec::new(),
         refused: Vec::new(),
     };
     let outcome = bench.run(outcome, least)?;
@@ -83,7 +83,7 @@ struct Bench<'a> {
     before: BTreeMap<PathBuf, (String, Arc<[u8]>)>,
     /// Fixes that are not to be tried again.
     tried: FxHashSet<choose::Key>,
-    fixed: usize,
+    fixed: Vec<(String, &'static str)>,
     refused: Vec<Refused>,
 }
 
@@ -155,7 +155,7 @@ impl Bench<'_> {
             chosen.truncate(turn.at_once);
             match self.attempt(&chosen, &outcome)? {
                 Ok(next) => {
-                    self.fixed += chosen.len();
+                    self.fixed.extend(chosen.iter().map(|fix| (fix.location().0, fix.finding.rule)));
                     outcome = next;
                     // What was cut off for the search of a bad fix is still to be done.
                     turn.passes += usize::from(turn.at_once == usize::MAX);

@@ -202,7 +202,7 @@ mod tests {
     fn pictures_are_drawn_and_explained() {
         let lines = Picture::Lines {
             x: "step".to_owned(),
-            y: "GB".to_owned(),
+            y: "GiB".to_owned(),
             lines: vec![Line { name: "needed".to_owned(), points: vec![[0.0, 0.0], [10.0, 20.0]] }],
             limit: Some(Limit { name: "a card".to_owned(), value: 16.0 }),
         };

@@ -76,8 +76,10 @@ pub fn judge(
     let is_other = step.script.loss != step.repaired.loss;
     let losses = is_other.then(|| Losses::of(step, &tasks[0]));
     let verdict = verdict(step, &probe, losses.as_ref(), &pairs);
-    let mut facts = words::facts(step, &probe, losses.as_ref(), &pairs);
+    let mut facts = words::facts(step, &probe, losses.as_ref(), &pairs, verdict);
     facts.extend(trained_on(backend, trained_by));
+    // Curves that cross would speak against what is wrong for another reason.
+    let is_drawn = verdict != Verdict::Confirmed || words::consequence(&pairs).is_some();
     Ok(Judged {
         verdict,
         evidence: Some(Evidence::StandIn),
@@ -88,7 +90,7 @@ pub fn judge(
         picture: pairs
             .into_iter()
             .next()
-            .filter(|_| step.script.carries == step.repaired.carries)
+            .filter(|_| is_drawn && step.script.carries == step.repaired.carries)
             .map(picture),
     })
 }

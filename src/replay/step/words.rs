@@ -4,14 +4,23 @@ use super::losses::Losses;
 use super::optimizer::{kind, learning_rate};
 use super::probe::Probe;
 use super::{FEATURES, HIDDEN, Pair, ROUNDS, RUNS, outputs};
+use crate::replay::outcome::Verdict;
 use crate::report::replay::{LAYERS, Loss, Step};
 use crate::report::units::ordinal;
 
 /// What a loss that is this much higher is called worse for, if not by much.
 const LITTLE: f64 = 1.02;
 
-pub(crate) fn facts(step: &Step, probe: &Probe, losses: Option<&Losses>, pairs: &[Pair]) -> Vec<String> {
-    let mut facts = vec![stand_in(step)];
+/// What happened first, then what it was tried on. How a training ends is left out where it says the opposite of the
+/// verdict: what is wrong need not show in a small model.
+pub(crate) fn facts(
+    step: &Step,
+    probe: &Probe,
+    losses: Option<&Losses>,
+    pairs: &[Pair],
+    verdict: Verdict,
+) -> Vec<String> {
+    let mut facts = Vec::new();
     match losses {
         Some(losses) => facts.extend(losses.facts()),
         None if step.script.modes != step.repaired.modes && *probe == Probe::Same => {
@@ -25,9 +34,12 @@ pub(crate) fn facts(step: &Step, probe: &Probe, losses: Option<&Losses>, pairs: 
     if let Some((round, why)) = pairs.iter().find_map(|pair| pair.script.ended.as_ref()) {
         facts.push(format!("the run crashes in iteration {round}: {why}"));
     } else if step.script.carries == step.repaired.carries {
-        facts.push(consequence(pairs));
-        facts.extend(answers(step, pairs));
+        let told = consequence(pairs).filter(|_| verdict != Verdict::NotReproduced);
+        let is_worse = told.is_some();
+        facts.extend(told);
+        facts.extend(answers(step, pairs).filter(|_| is_worse));
     }
+    facts.push(stand_in(step));
     facts
 }
 
@@ -101,30 +113,28 @@ fn probed(probe: &Probe) -> Option<String> {
     })
 }
 
-fn consequence(pairs: &[Pair]) -> String {
-    let mut ratios: Vec<f64> = pairs.iter().map(Pair::ratio).collect();
-    ratios.sort_by(f64::total_cmp);
-    let (least, median) = (ratios[0], ratios[ratios.len() / 2]);
-    let middle = |of: fn(&Pair) -> f64| {
-        let mut losses: Vec<f64> = pairs.iter().map(of).collect();
-        losses.sort_by(f64::total_cmp);
-        losses[losses.len() / 2]
-    };
-    let (script, repaired) = (middle(|pair| pair.script.loss), middle(|pair| pair.repaired.loss));
+/// How the training ends, if it ends worse.
+pub(crate) fn consequence(pairs: &[Pair]) -> Option<String> {
+    let mut sorted: Vec<&Pair> = pairs.iter().collect();
+    sorted.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
+    // Both losses are of the run in the middle, so that they are what the ratio is of.
+    let middle = sorted[sorted.len() / 2];
+    let (least, median) = (sorted[0].ratio(), middle.ratio());
+    let (script, repaired) = (middle.script.loss, middle.repaired.loss);
     if !script.is_finite() {
-        return format!(
+        return Some(format!(
             "training ends with NaN or inf, but at a loss of {} with the repair",
             short(repaired)
-        );
+        ));
     }
     let ends =
         format!("training ends at a loss of {}, and at {} with the repair", short(script), short(repaired));
     if least > super::WORSE {
-        format!("{ends}: {} times as high, at least {} times", short(median), short(least))
+        Some(format!("{ends}: {} times as high, at least {} times", short(median), short(least)))
     } else if median > LITTLE {
-        format!("{ends}, which is slightly worse")
+        Some(format!("{ends}, which is slightly worse"))
     } else {
-        format!("{ends}, which is no worse")
+        None
     }
 }
 

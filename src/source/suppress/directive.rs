@@ -9,6 +9,8 @@ pub(super) enum Action {
     FileIgnore,
     Disable,
     Enable,
+    /// `noqa: id`, a word of other tools.
+    Noqa,
 }
 
 const ACTIONS: [Action; 4] = [Action::Ignore, Action::FileIgnore, Action::Disable, Action::Enable];
@@ -20,6 +22,7 @@ impl Action {
             Action::FileIgnore => "file-ignore",
             Action::Disable => "disable",
             Action::Enable => "enable",
+            Action::Noqa => "noqa",
         }
     }
 
@@ -62,10 +65,15 @@ pub(super) fn parse(text: &str, comment: Span, out: &mut Vec<Found>) {
         let mut words = Words { text: body, at: 0, base: comment.start + hash as u32 + 1, comment };
         if words.eat_word("trainlint") {
             words.directives(out);
-        } else if words.eat_word("noqa") && !words.eat(':') {
-            out.push(Found::Noqa(comment));
+        } else if words.eat_word("noqa") {
+            words.noqa(out);
         }
     }
+}
+
+/// Whether a word of a `noqa` is written as our ids are: other tools have codes of capitals and digits.
+pub(super) fn is_id(word: &str) -> bool {
+    word.contains('-') && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-')
 }
 
 /// A reader of one comment.
@@ -98,6 +106,27 @@ impl<'a> Words<'a> {
             if !self.next_is_action() {
                 return;
             }
+        }
+    }
+
+    /// Everything, or after a `:` the ids in a list that may hold codes of other tools.
+    fn noqa(&mut self, out: &mut Vec<Found>) {
+        if !self.eat(':') {
+            return out.push(Found::Noqa(self.comment));
+        }
+        let mut rules = Vec::new();
+        loop {
+            let (word, span) = self.word();
+            if word.is_empty() {
+                break;
+            }
+            if is_id(word) {
+                rules.push((word.to_owned(), span));
+            }
+            self.eat(',');
+        }
+        if !rules.is_empty() {
+            out.push(Found::Directive(Directive { action: Action::Noqa, comment: self.comment, rules }));
         }
     }
 

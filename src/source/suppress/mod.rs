@@ -1,5 +1,5 @@
 //! Comments that keep findings quiet: `# trainlint: ignore[id]`, `file-ignore[id]`,
-//! `disable[id]` to `enable[id]`, and a bare `# noqa`. Knows no rule: what is named is
+//! `disable[id]` to `enable[id]`, `# noqa: id` and a bare `# noqa`. Knows no rule: what is named is
 //! handed out with its place, so that the engine can say which ids are unknown.
 
 mod directive;
@@ -8,7 +8,7 @@ mod writing;
 
 use crate::report::Span;
 use aho_corasick::AhoCorasick;
-use directive::{Action, Directive, Found};
+use directive::{Action, Directive, Found, is_id};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -25,9 +25,16 @@ pub fn mentions_suppression(text: &str) -> bool {
     let Some(words) = &*WORDS else { return true };
     words.find_iter(text).any(|found| {
         let line = text[..found.start()].rfind('\n').map_or(0, |end| end + 1);
-        let is_others = found.pattern().as_u32() == 1 && text[found.end()..].trim_start().starts_with(':');
+        let is_others = found.pattern().as_u32() == 1 && has_only_codes(&text[found.end()..]);
         !is_others && text[line..found.start()].contains('#')
     })
+}
+
+/// Whether what follows `noqa` is a list for other tools.
+fn has_only_codes(rest: &str) -> bool {
+    let line = rest.lines().next().unwrap_or_default().trim_start();
+    let is_word = |letter: char| letter.is_alphanumeric() || "-_".contains(letter);
+    line.strip_prefix(':').is_some_and(|list| !list.split(|letter| !is_word(letter)).any(is_id))
 }
 
 /// The suppressions of one file.
@@ -105,11 +112,12 @@ impl Suppressions {
         collected
     }
 
-    /// True when a finding of the rule at the span is to be kept quiet; remembers what did it.
-    pub fn covers(&mut self, rule: &str, span: Span) -> bool {
+    /// True when a finding at the span, which goes by these names (its rule's and its group's), is to be kept quiet;
+    /// remembers what did it.
+    pub fn covers(&mut self, names: &[&str], span: Span) -> bool {
         let mut covered = self.noqa.iter().any(|scope| scope.contains(&span.start));
         for entry in &mut self.entries {
-            if entry.rule == rule && entry.scope.contains(&span.start) {
+            if names.contains(&entry.rule.as_str()) && entry.scope.contains(&span.start) {
                 entry.used = true;
                 covered = true;
             }
@@ -138,6 +146,9 @@ impl Suppressions {
         let Directive { action, comment, rules } = directive;
         for (rule, span) in rules {
             let (scope, used) = match action {
+                // Others keep their own word for all, so that one of ours which hides nothing may be theirs.
+                Action::Noqa if layout.is_alone(comment) => (0..0, true),
+                Action::Noqa => (layout.after_code(comment), true),
                 Action::Ignore if layout.is_alone(comment) => (layout.below(comment), false),
                 Action::Ignore => (layout.after_code(comment), false),
                 Action::FileIgnore => (0..u32::MAX, false),

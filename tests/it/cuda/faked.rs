@@ -152,7 +152,7 @@ fn a_plan_runs_on_the_device_as_on_the_cpu() {
     let memory = there.results["items"][1]["facts"].to_string();
     assert!(
         memory.contains(
-            "the GPU of this machine has 8.6 GB (measured: 8.3 GB free; a CUDA context takes 315 MB, allocation granularity is 2.1 MB)"
+            "the GPU of this machine has 8 GiB (measured: 7.7 GiB free; a CUDA context takes 300 MiB, allocation granularity is 2 MiB)"
         ),
         "{memory}"
     );

@@ -16,8 +16,10 @@ fn a_quick_fix_leaves_a_clean_script() {
         let line = json!({ "line": 11, "character": 6 });
         let actions = client.actions(&uri, &json!({ "start": line, "end": line }), Some("quickfix"));
         let titles: Vec<_> = actions.iter().map(|action| action["title"].as_str().unwrap()).collect();
-        assert_eq!(titles.len(), 2, "{titles:?}");
-        assert_eq!(titles[1], "Ignore `missing-zero-grad` here");
+        assert_eq!(
+            titles[1..],
+            ["Ignore `missing-zero-grad` here", "Ignore `missing-zero-grad` in this file"]
+        );
         assert_eq!(actions[0]["diagnostics"][0]["code"], "missing-zero-grad");
         let change = &actions[0]["edit"]["documentChanges"][0]["textDocument"];
         assert_eq!(change["version"], if is_versioned { json!(1) } else { Value::Null });
@@ -33,6 +35,27 @@ fn a_quick_fix_leaves_a_clean_script() {
             client.replace(&uri, 3, &text);
         }
     }
+}
+
+#[test]
+fn suppression_comments_are_completed() {
+    let mut client = Client::new(Project::new(), pulling());
+    let uri = client.uri("train.py");
+    client
+        .open(&uri, &format!("{FAULTY}# trainlint: ignore[memory, missing-z\nx = [1, 2\n# trainlint: fi\n"));
+    let mut labels = |line: u32, character: u32| -> Vec<Value> {
+        let at =
+            json!({ "textDocument": { "uri": uri }, "position": { "line": line, "character": character } });
+        client.ask("textDocument/completion", at).as_array().unwrap().clone()
+    };
+    let rules = labels(12, 37);
+    let one = rules.iter().find(|item| item["label"] == "missing-zero-grad").unwrap();
+    assert_eq!(one["textEdit"]["newText"], "missing-zero-grad");
+    assert_eq!(one["textEdit"]["range"]["start"]["character"], 28);
+    assert!(rules.iter().any(|item| item["label"] == "gradients"));
+    assert!(labels(13, 9).is_empty() && labels(2, 0).is_empty());
+    let directives = labels(14, 15);
+    assert!(directives.iter().any(|item| item["textEdit"]["newText"] == "file-ignore["));
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn check(script: &Script, out: &mut Findings) {
                     part.gathered,
                     format!("`{}` was given the old parameters", script.optimizer_name(part.optimizer)),
                 )
-                .because(part.step, "updates only those")
+                .because(part.step, "updates only the old parameters")
                 .replay(script.replay_of_layers(layers::REPLACED))
                 .help("replace it before creating the optimizer, or register it with `add_param_group`"),
             &part.at,
@@ -50,7 +50,7 @@ fn check(script: &Script, out: &mut Findings) {
                 &step.at,
                 "this step does not update the model: its optimizer holds another model's parameters",
             )
-            .because(step.other, "the gradients go to this model");
+            .because(step.other, "the gradients belong to this model");
         if let Some(gathered) = step.gathered {
             finding = finding.because(
                 gathered,
