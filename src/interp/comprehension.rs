@@ -123,7 +123,9 @@ impl<'p> Interp<'p> {
                 }
             },
         };
+        // A dictionary is made of the parts of a batch, not of batches.
         if let ([any], false) = (&values[..], gathered.exact)
+            && whole.kind != ComprehensionKind::Dict
             && let Some(over) = self.batches_of(&iterable, any)
         {
             return self.looped_clause(clauses, at, whole, gathered, (over, any.clone()));

@@ -75,6 +75,12 @@ fn is_stream(cx: &Interp<'_>, dataset: ObjId) -> bool {
 fn check(script: &Script, out: &mut Findings) {
     for (at, seen) in script.observed_once::<Excluded>() {
         let (chooser, other) = (seen.chooser, seen.other);
+        // Keywords that are gathered in a dict are put together on ways of their own.
+        if !is_written(script, at.place, other)
+            || chooser != "dataset" && !is_written(script, at.place, chooser)
+        {
+            continue;
+        }
         let what =
             if chooser == "dataset" { "an `IterableDataset`".to_owned() } else { format!("`{chooser}`") };
         let message = format!("this loader raises an error: {what} excludes `{other}`");
@@ -97,6 +103,12 @@ fn check(script: &Script, out: &mut Findings) {
         let fix = without(script, at.place, other).filter(|_| chooser == "sampler");
         out.push(finding.fix(fix.map(|edits| Fix::safe(format!("remove `{other}`"), edits))), at);
     }
+}
+
+/// Whether a call says an argument by its name.
+fn is_written(script: &Script, loader: Place, argument: &str) -> bool {
+    let draft = script.draft(loader.file);
+    draft.call_at(loader.span).is_some_and(|call| draft.keyword(call, argument).is_some())
 }
 
 /// The call without one of its arguments.
