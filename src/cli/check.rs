@@ -8,9 +8,10 @@ use super::{adopt, cache, fix, show};
 use crate::engine::config::{Config, Target};
 use crate::engine::configs::Origin;
 use crate::engine::{self, Request};
-use crate::source::{NOTEBOOK_LIMIT, read_limited};
+use crate::source::{NOTEBOOK_LIMIT, Patience, read_limited};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub(crate) fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
     let request = request(&args)?;
@@ -31,7 +32,7 @@ pub(crate) fn run(args: CheckArgs, output: &Output) -> anyhow::Result<u8> {
     }
     adopt::hide_known(&args, &request, &mut outcome, output)?;
     if let Some(reason) = args.add_ignore.as_ref().filter(|_| !outcome.failed()) {
-        return adopt::add_ignores(reason, &outcome, output);
+        return adopt::add_ignores(reason, &request, &outcome, output);
     }
     finish(&args, &outcome, None, output)
 }
@@ -73,10 +74,14 @@ pub(crate) fn request(args: &CheckArgs) -> anyhow::Result<Request> {
         stdin,
         origin,
         importers: IMPORTERS,
+        patience: Patience { per_file: Some(PER_FILE), ..Patience::default() },
         threads: args.threads,
         ..Request::default()
     })
 }
+
+/// So long one file may take, which only hostile ones do. Without optimisation all takes far longer.
+const PER_FILE: Duration = Duration::from_secs(if cfg!(debug_assertions) { 600 } else { 30 });
 
 /// Whoever imports a file may call it; more of them than these seldom say anything new.
 const IMPORTERS: usize = 32;

@@ -116,6 +116,12 @@ const AS_MODULE: &str = "__module__";
 /// So many items are looked through for one step.
 const ITEMS_A_STEP: u32 = 1024;
 
+/// Each optimizer has a timeline of all that happens, and is told from all others there.
+const STEPS_AN_OPTIMIZER: u32 = 4;
+
+/// After so many steps the rehearsal asks whether its time is over.
+const STEPS_A_LOOK: u32 = 256;
+
 /// The interpreter of one file's rehearsal.
 pub struct Interp<'p> {
     pub project: &'p Project,
@@ -196,6 +202,8 @@ pub struct Interp<'p> {
     fuel: u32,
     /// Items that were looked through since a step was last taken for them.
     looked: u32,
+    /// Optimizers so far.
+    optimizers_made: u32,
     /// Frames that were entered, those that have ended included.
     frames_so_far: u32,
     /// What the running call must leave of the fuel.
@@ -357,6 +365,10 @@ impl<'p> Interp<'p> {
 
     /// An object made at a place: the same one when the same way leads there again.
     pub fn alloc(&mut self, place: Place, class: ClassRef, state: State) -> ObjId {
+        if matches!(state, State::Optimizer(_)) {
+            self.optimizers_made += 1;
+            self.burn(self.optimizers_made * STEPS_AN_OPTIMIZER);
+        }
         let object = Object {
             class,
             attrs: Vec::new(),
@@ -454,6 +466,9 @@ impl<'p> Interp<'p> {
             return false;
         }
         self.fuel -= amount;
+        if self.fuel % STEPS_A_LOOK < amount {
+            crate::source::still_wanted(STEPS_A_LOOK as usize);
+        }
         true
     }
 

@@ -12,14 +12,19 @@ use super::settings::{Run, Settings, section};
 use super::{Checked, Host, uri};
 use crate::engine::{Memory, Request, settings_for};
 use crate::report::Diagnostic as Finding;
+use crate::source::Patience;
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use gen_lsp_types::{MessageType, PublishDiagnosticsParams, Uri};
 use lsp_server::{Connection, ErrorCode, Message, RequestId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
+/// A check, or a repair, that takes longer than this is given up. Without optimisation all takes far longer.
+pub(crate) const LONGEST: Duration = Duration::from_secs(if cfg!(debug_assertions) { 600 } else { 20 });
 /// A keystroke waits for so many of the scripts that import its file.
 const NEAREST: usize = 4;
 
@@ -47,6 +52,19 @@ struct Busy {
     edits: u64,
     /// Something else has changed since, so that the result will not count.
     is_outdated: bool,
+    /// Tells the check that nobody waits for it.
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Busy {
+    fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    fn outdate(&mut self) {
+        self.is_outdated = true;
+        self.cancel();
+    }
 }
 
 pub(crate) struct Folder {
@@ -68,6 +86,8 @@ pub(crate) struct Server {
     busy: Option<Busy>,
     /// Documents to check, the next one last.
     due: Vec<String>,
+    /// Documents that took long: they are checked when no other is due, and make room for each.
+    slow: FxHashSet<String>,
     checked: FxHashMap<String, Checked>,
     waiting: Vec<Waiting>,
     pub replaying: Option<Replaying>,
@@ -101,6 +121,7 @@ impl Server {
             analyst,
             busy: None,
             due: Vec::new(),
+            slow: FxHashSet::default(),
             checked: FxHashMap::default(),
             waiting: Vec::new(),
             replaying: None,
@@ -232,6 +253,9 @@ impl Server {
         self.waiting = waiting;
         self.refuse(outdated);
         self.verdicts.retain(|known| !known.is_of(uri));
+        if let Some(busy) = self.busy.as_ref().filter(|busy| busy.uri == uri) {
+            busy.cancel();
+        }
         if let Some(path) = path {
             self.hold(uri, &path);
             self.depend_on(&path, uri);
@@ -263,7 +287,7 @@ impl Server {
     fn depend_on(&mut self, path: &Path, changed: &str) {
         // Which files a check will have reached is not known before it is done.
         if let Some(busy) = self.busy.as_mut().filter(|busy| busy.uri != changed) {
-            busy.is_outdated = true;
+            busy.outdate();
         }
         for (uri, checked) in &mut self.checked {
             if uri != changed && checked.outcome.reached.iter().any(|reached| reached == path) {
@@ -281,7 +305,7 @@ impl Server {
             checked.is_stale = true;
         }
         if let Some(busy) = &mut self.busy {
-            busy.is_outdated = true;
+            busy.outdate();
         }
         if self.client.can.pulls {
             if self.client.can.refreshes {
@@ -307,6 +331,10 @@ impl Server {
         self.waiting = waiting;
         self.refuse(outdated);
         self.due.retain(|due| due != uri);
+        self.slow.remove(uri);
+        if let Some(busy) = self.busy.as_ref().filter(|busy| busy.uri == uri) {
+            busy.cancel();
+        }
         self.checked.remove(uri);
         self.verdicts.retain(|known| !known.is_of(uri));
         if let Some(path) = self.documents.close(uri).and_then(|document| document.path) {
@@ -327,15 +355,35 @@ impl Server {
         }
     }
 
+    /// The document that is checked next: one that took long only where no other is due.
+    fn next_due(&mut self) -> Option<String> {
+        let quick = self.due.iter().rposition(|uri| !self.slow.contains(uri));
+        let at = quick.or(self.due.len().checked_sub(1))?;
+        Some(self.due.remove(at))
+    }
+
+    /// A check that takes long ends where another document waits; it begins again when all others are done.
+    fn make_room(&self) {
+        if let Some(busy) = self.busy.as_ref().filter(|busy| self.slow.contains(&busy.uri))
+            && self.due.iter().any(|uri| !self.slow.contains(uri))
+        {
+            busy.cancel();
+        }
+    }
+
     fn give_work(&mut self) {
+        self.make_room();
         while self.busy.is_none() {
-            let Some(uri) = self.due.pop() else { return };
+            let Some(uri) = self.next_due() else { return };
             let Some(document) = self.documents.get(&uri) else { continue };
             let (edits, path) = (document.edits, document.path.clone());
             match path.as_deref().and_then(|path| self.request(path)) {
-                Some(request) => {
+                Some(mut request) => {
+                    let cancelled = Arc::new(AtomicBool::new(false));
+                    let most = if self.slow.contains(&uri) { LONGEST } else { self.host.quick };
+                    request.patience = patience(most, &cancelled);
                     self.analyst.give(Job { uri: uri.clone(), edits, request });
-                    self.busy = Some(Busy { uri, edits, is_outdated: false });
+                    self.busy = Some(Busy { uri, edits, is_outdated: false, cancelled });
                 }
                 None => {
                     let path = path.unwrap_or_default();
@@ -373,13 +421,20 @@ impl Server {
     }
 
     fn done(&mut self, done: Done) {
-        let is_outdated = self.busy.take().is_some_and(|busy| busy.is_outdated);
+        let busy = self.busy.take();
+        let is_outdated = busy.as_ref().is_some_and(|busy| busy.is_outdated);
+        let was_cancelled = busy.is_some_and(|busy| busy.cancelled.load(Ordering::Relaxed));
         let Some(document) = self.documents.get(&done.uri) else { return };
         // A newer text waits for its turn already, or for being saved.
         if document.edits != done.edits {
             return;
         }
-        if is_outdated {
+        let took_long = done.result.as_ref().is_ok_and(|outcome| outcome.files.stopped > 0);
+        let is_new = took_long && !was_cancelled && self.slow.insert(done.uri.clone());
+        if !took_long {
+            self.slow.remove(&done.uri);
+        }
+        if is_outdated || is_new || (took_long && was_cancelled) {
             // Behind what has made it so.
             if !self.due.contains(&done.uri) {
                 self.due.insert(0, done.uri);
@@ -471,6 +526,10 @@ impl Names for Server {
     fn verdict(&self, view: &View<'_>, finding: &Finding) -> Option<String> {
         Some(self.verdict_of(view, finding)?.verdict.verdict.name().to_lowercase())
     }
+}
+
+pub(crate) fn patience(most: Duration, cancelled: &Arc<AtomicBool>) -> Patience {
+    Patience { per_file: None, until: Some(Instant::now() + most), cancelled: Some(cancelled.clone()) }
 }
 
 /// The folders of the workspace, or what clients said before there could be several.

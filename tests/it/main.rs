@@ -26,6 +26,7 @@ mod findings;
 mod fixes;
 mod fixtures;
 mod formats;
+mod growth;
 mod harness;
 mod hostile;
 mod inside;
@@ -38,6 +39,8 @@ mod messages;
 mod pages;
 mod pieces;
 mod plans;
+#[cfg(target_os = "linux")]
+mod promises;
 mod render;
 mod replay;
 mod reveal;
