@@ -1,7 +1,9 @@
 //! The server's state, and the loop around it: messages in, documents checked one after another, answers out.
 //! What needs the findings of a text waits for them; what waits for a text that has changed is told so.
 
-use super::analyst::{Analyst, Done, Job};
+mod work;
+
+use super::analyst::Analyst;
 use super::client::{Abilities, Client, error, outdated_pull};
 use super::confirm::{Confirmed, Finished, Replaying, Target};
 use super::documents::Documents;
@@ -12,7 +14,6 @@ use super::settings::{Run, Settings, section};
 use super::{Checked, Host, uri};
 use crate::engine::{Memory, Request, settings_for};
 use crate::report::Diagnostic as Finding;
-use crate::source::Patience;
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use gen_lsp_types::{MessageType, PublishDiagnosticsParams, Uri};
 use lsp_server::{Connection, ErrorCode, Message, RequestId};
@@ -20,8 +21,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use work::Busy;
+pub(crate) use work::patience;
 
 /// A check, or a repair, that takes longer than this is given up. Without optimisation all takes far longer.
 pub(crate) const LONGEST: Duration = Duration::from_secs(if cfg!(debug_assertions) { 600 } else { 20 });
@@ -44,27 +46,6 @@ pub(crate) enum Question {
     Actions(Box<gen_lsp_types::CodeActionParams>),
     Lenses { uri: String },
     Confirm(Target),
-}
-
-/// The document that is being checked.
-struct Busy {
-    uri: String,
-    edits: u64,
-    /// Something else has changed since, so that the result will not count.
-    is_outdated: bool,
-    /// Tells the check that nobody waits for it.
-    cancelled: Arc<AtomicBool>,
-}
-
-impl Busy {
-    fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
-    }
-
-    fn outdate(&mut self) {
-        self.is_outdated = true;
-        self.cancel();
-    }
 }
 
 pub(crate) struct Folder {
@@ -355,44 +336,6 @@ impl Server {
         }
     }
 
-    /// The document that is checked next: one that took long only where no other is due.
-    fn next_due(&mut self) -> Option<String> {
-        let quick = self.due.iter().rposition(|uri| !self.slow.contains(uri));
-        let at = quick.or(self.due.len().checked_sub(1))?;
-        Some(self.due.remove(at))
-    }
-
-    /// A check that takes long ends where another document waits; it begins again when all others are done.
-    fn make_room(&self) {
-        if let Some(busy) = self.busy.as_ref().filter(|busy| self.slow.contains(&busy.uri))
-            && self.due.iter().any(|uri| !self.slow.contains(uri))
-        {
-            busy.cancel();
-        }
-    }
-
-    fn give_work(&mut self) {
-        self.make_room();
-        while self.busy.is_none() {
-            let Some(uri) = self.next_due() else { return };
-            let Some(document) = self.documents.get(&uri) else { continue };
-            let (edits, path) = (document.edits, document.path.clone());
-            match path.as_deref().and_then(|path| self.request(path)) {
-                Some(mut request) => {
-                    let cancelled = Arc::new(AtomicBool::new(false));
-                    let most = if self.slow.contains(&uri) { LONGEST } else { self.host.quick };
-                    request.patience = patience(most, &cancelled);
-                    self.analyst.give(Job { uri: uri.clone(), edits, request });
-                    self.busy = Some(Busy { uri, edits, is_outdated: false, cancelled });
-                }
-                None => {
-                    let path = path.unwrap_or_default();
-                    self.settle(&uri, Checked::nothing(path, edits));
-                }
-            }
-        }
-    }
-
     /// What `trainlint check FILE` would be asked; none for what is not to be checked.
     pub(crate) fn request(&self, path: &Path) -> Option<Request> {
         let settings = self.settings_of(path);
@@ -418,42 +361,6 @@ impl Server {
             settings_for(request).is_ok_and(|settings| settings.exclude.matches_below(Path::new("/"), path))
         };
         is_outside && excludes()
-    }
-
-    fn done(&mut self, done: Done) {
-        let busy = self.busy.take();
-        let is_outdated = busy.as_ref().is_some_and(|busy| busy.is_outdated);
-        let was_cancelled = busy.is_some_and(|busy| busy.cancelled.load(Ordering::Relaxed));
-        let Some(document) = self.documents.get(&done.uri) else { return };
-        // A newer text waits for its turn already, or for being saved.
-        if document.edits != done.edits {
-            return;
-        }
-        let took_long = done.result.as_ref().is_ok_and(|outcome| outcome.files.stopped > 0);
-        let is_new = took_long && !was_cancelled && self.slow.insert(done.uri.clone());
-        if !took_long {
-            self.slow.remove(&done.uri);
-        }
-        if is_outdated || is_new || (took_long && was_cancelled) {
-            // Behind what has made it so.
-            if !self.due.contains(&done.uri) {
-                self.due.insert(0, done.uri);
-            }
-            return;
-        }
-        let path = document.path.clone().unwrap_or_default();
-        let mut checked = Checked::nothing(path.clone(), done.edits);
-        checked.source = self.memory.library.held(&path);
-        match done.result {
-            Ok(outcome) => {
-                let said: Vec<_> =
-                    outcome.problems.iter().map(|one| format!("{}: {}", one.path, one.message)).collect();
-                self.complain(&said.join("\n"), MessageType::Warning);
-                checked.outcome = outcome;
-            }
-            Err(why) => self.complain(&why.to_string(), MessageType::Error),
-        }
-        self.settle(&done.uri, checked);
     }
 
     /// Says what is wrong when it is news: errors to the user, the rest to the log.
@@ -526,10 +433,6 @@ impl Names for Server {
     fn verdict(&self, view: &View<'_>, finding: &Finding) -> Option<String> {
         Some(self.verdict_of(view, finding)?.verdict.verdict.name().to_lowercase())
     }
-}
-
-pub(crate) fn patience(most: Duration, cancelled: &Arc<AtomicBool>) -> Patience {
-    Patience { per_file: None, until: Some(Instant::now() + most), cancelled: Some(cancelled.clone()) }
 }
 
 /// The folders of the workspace, or what clients said before there could be several.

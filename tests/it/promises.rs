@@ -65,7 +65,7 @@ fn path(line: &str) -> Option<&str> {
 
 /// What was started, but for trainlint itself.
 fn started(calls: &[String]) -> BTreeSet<String> {
-    let execs = calls.iter().filter(|line| called(line).starts_with("execve") && line.ends_with("= 0"));
+    let execs = calls.iter().filter(|line| called(line).starts_with("execve") && !line.contains("= -1 "));
     let programs = execs.filter_map(|line| path(line)).map(|path| Path::new(path).file_name().unwrap());
     programs.map(|name| name.to_string_lossy().into_owned()).filter(|name| name != "trainlint").collect()
 }
