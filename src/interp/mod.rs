@@ -119,6 +119,10 @@ const ITEMS_A_STEP: u32 = 1024;
 /// Each optimizer has a timeline of all that happens, and is told from all others there.
 const STEPS_AN_OPTIMIZER: u32 = 4;
 
+/// How many there are so far.
+#[derive(Default)]
+struct OptimizersMade(u32);
+
 /// After so many steps the rehearsal asks whether its time is over.
 const STEPS_A_LOOK: u32 = 256;
 
@@ -202,8 +206,6 @@ pub struct Interp<'p> {
     fuel: u32,
     /// Items that were looked through since a step was last taken for them.
     looked: u32,
-    /// Optimizers so far.
-    optimizers_made: u32,
     /// Frames that were entered, those that have ended included.
     frames_so_far: u32,
     /// What the running call must leave of the fuel.
@@ -366,8 +368,8 @@ impl<'p> Interp<'p> {
     /// An object made at a place: the same one when the same way leads there again.
     pub fn alloc(&mut self, place: Place, class: ClassRef, state: State) -> ObjId {
         if matches!(state, State::Optimizer(_)) {
-            self.optimizers_made += 1;
-            self.burn(self.optimizers_made * STEPS_AN_OPTIMIZER);
+            let made = self.remember(|made: &mut OptimizersMade| (made.0 += 1, made.0).1);
+            self.burn(made * STEPS_AN_OPTIMIZER);
         }
         let object = Object {
             class,

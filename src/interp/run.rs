@@ -103,7 +103,6 @@ impl<'p> Interp<'p> {
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL + FUEL_OF_THE_SCRIPT),
             looked: 0,
-            optimizers_made: 0,
             frames_so_far: 0,
             floor: 0,
             exhausted: FxHashSet::default(),
