@@ -65,6 +65,8 @@ ORDER = [
             ("Seen happening", "docs/truth.md"),
             ("Speed", "benches/README.md"),
             ("Versions", "docs/versioning.md"),
+            ("Limits", "docs/limits.md"),
+            ("Security", "SECURITY.md"),
             ("Changes", "CHANGELOG.md"),
         ],
     ),

@@ -54,10 +54,15 @@ pub(crate) fn write_baseline(path: &Path, outcome: &Outcome, output: &Output) ->
 }
 
 /// Writes a comment beside each finding, and says how many there are.
-pub(crate) fn add_ignores(reason: &str, outcome: &Outcome, output: &Output) -> anyhow::Result<u8> {
+pub(crate) fn add_ignores(
+    reason: &str,
+    request: &Request,
+    outcome: &Outcome,
+    output: &Output,
+) -> anyhow::Result<u8> {
     let silenced = silence(outcome, Some(reason).filter(|reason| !reason.is_empty()));
     refuse(&silenced.refused, "ignored", output);
-    let all_written = write(&silenced.files, output);
+    let all_written = write(&silenced.files, request, output);
     let findings = plural(silenced.silenced, "finding");
     let files = plural(silenced.files.len(), "file");
     output.out(format!("ignored {findings} in {files}\n").as_bytes())?;

@@ -7,9 +7,10 @@ use super::overrides::{origin, overrides};
 use super::progress::Bar;
 use super::{adopt, cache, fix, show, watch};
 use crate::engine::{self, Request};
-use crate::source::{NOTEBOOK_LIMIT, read_limited};
+use crate::source::{NOTEBOOK_LIMIT, Patience, read_limited};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub(crate) fn run(args: &CheckArgs, output: &mut Output) -> anyhow::Result<u8> {
     output.is_quiet = args.quiet;
@@ -39,7 +40,7 @@ pub(crate) fn once(args: &CheckArgs, request: &Request, output: &Output) -> anyh
     }
     adopt::hide_known(args, request, &mut outcome, output)?;
     if let Some(reason) = args.add_ignore.as_ref().filter(|_| !outcome.failed()) {
-        return adopt::add_ignores(reason, &outcome, output);
+        return adopt::add_ignores(reason, &request, &outcome, output);
     }
     finish(args, &outcome, None, output)
 }
@@ -77,10 +78,14 @@ pub(crate) fn request(args: &CheckArgs) -> anyhow::Result<Request> {
         origin: origin(&args.target)?,
         ignore_suppressions: args.ignore_suppressions,
         importers: IMPORTERS,
+        patience: Patience { per_file: Some(PER_FILE), ..Patience::default() },
         threads: args.threads,
         ..Request::default()
     })
 }
+
+/// So long one file may take, which only hostile ones do. Without optimisation all takes far longer.
+const PER_FILE: Duration = Duration::from_secs(if cfg!(debug_assertions) { 600 } else { 30 });
 
 /// Whoever imports a file may call it; more of them than these seldom say anything new.
 const IMPORTERS: usize = 32;

@@ -5,10 +5,11 @@ use super::args::CheckArgs;
 use super::output::Output;
 use super::{CLEAN, FAILURE, FINDINGS, reports};
 use crate::engine::fix::{Refused, Rewritten};
-use crate::engine::{Outcome, Unmatched};
+use crate::engine::{Outcome, Request, Unmatched};
 use crate::render::{self, Format, Look};
 use crate::report::Severity;
-use crate::source::rewrite;
+use crate::source::{absolute_from, rewrite};
+use std::path::PathBuf;
 
 /// What a run has done that was to fix findings.
 pub(crate) struct Fixed<'a> {
@@ -124,10 +125,12 @@ pub(crate) fn refuse(refused: &[Refused], done: &str, output: &Output) {
 }
 
 /// Whether all files could be written.
-pub(crate) fn write(files: &[Rewritten], output: &Output) -> bool {
+pub(crate) fn write(files: &[Rewritten], request: &Request, output: &Output) -> bool {
+    let named = request.paths.iter().map(|path| absolute_from(&request.cwd, path));
+    let within: Vec<PathBuf> = named.collect();
     let mut all_written = true;
     for file in files {
-        if let Err(error) = rewrite(&file.path, &file.before, &file.after) {
+        if let Err(error) = rewrite(&file.path, &within, &file.before, &file.after) {
             output.complain("error", &format!("{}: {error}", file.shown));
             all_written = false;
         }

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyho
         None => &**script,
     });
     let code = finish(args, &repaired.outcome, Some(&Fixed { findings: &repaired.fixed, script }), output)?;
-    let all_written = script.is_some() || write(&repaired.files, output);
+    let all_written = script.is_some() || write(&repaired.files, request, output);
     Ok(if all_written { code } else { FAILURE })
 }
 

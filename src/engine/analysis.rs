@@ -13,7 +13,7 @@ pub use crate::names::{Imports, Library, Project, Target, Worth};
 pub use crate::report::FileId;
 use crate::report::{Diagnostic, Place, Span, TrainingStep};
 pub use crate::source::SourceFile;
-use crate::source::{Kind, absolute};
+use crate::source::{Kind, absolute, still_wanted};
 use crate::source::{ReadError, Suppressions, logical_lines, mentions_framework, mentions_suppression};
 use aho_corasick::{AhoCorasick, Input};
 use memchr::memmem;
@@ -64,11 +64,13 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         asked: Default::default(),
         found: OnceCell::new(),
         used: OnceCell::new(),
+        descents: OnceCell::new(),
         timelines: Default::default(),
         names: OnceCell::new(),
     };
     let mut findings = Findings::default();
     for rule in checks::all() {
+        still_wanted(1);
         (rule.check)(&script, &mut findings);
     }
     script.say_assumptions(&mut findings);

@@ -8,6 +8,7 @@ use crate::engine::settings::Settings;
 use crate::engine::suggest::nearest;
 use crate::source::{Stamp, absolute_from};
 use ignore::{DirEntry, WalkBuilder};
+use rustc_hash::FxHashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
@@ -75,8 +76,16 @@ fn walk(root: &Path, configs: &Configs, files: &mut Vec<Asked>) -> Result<(), Co
     if base.force_exclude && base.exclude.matches(root) {
         return Ok(());
     }
+    let (mut linked, first) = (Vec::new(), files.len());
     for entry in entries(root, base).filter(is_script) {
-        files.extend(found(root, configs, entry)?);
+        let is_link = entry.path_is_symlink();
+        let into = if is_link { &mut linked } else { &mut *files };
+        into.extend(found(root, configs, entry)?);
+    }
+    if !linked.is_empty() {
+        // A link and what it leads to are one file.
+        let real: FxHashSet<PathBuf> = files[first..].iter().map(|file| disk::resolved(&file.path)).collect();
+        files.extend(linked.into_iter().filter(|link| !real.contains(&disk::resolved(&link.path))));
     }
     Ok(())
 }

@@ -34,6 +34,7 @@ pub use run::{Panicked, check, check_with, files, guarded, settings_for};
 pub use unmatched::Unmatched;
 
 use crate::report::{Diagnostic, FileId, TrainingStep};
+use crate::source::{Patience, Stopped};
 use analysis::SourceFile;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -64,6 +65,10 @@ pub struct Request {
     pub ignore_suppressions: bool,
     /// Where results are kept from run to run; nowhere without.
     pub cache: Option<cache::Place>,
+    /// What checks before this one found, in its place.
+    pub recall: Option<Arc<cache::Recall>>,
+    /// How long it may take.
+    pub patience: Patience,
     /// What outlives the run, in a process that makes many.
     pub memory: Option<Arc<Memory>>,
 }
@@ -93,6 +98,8 @@ pub enum RunError {
     Config(#[from] config::ConfigError),
     #[error(transparent)]
     Tables(#[from] settings::TableError),
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
     #[error("the threads could not be started")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
@@ -145,6 +152,8 @@ pub struct FileCounts {
     pub skipped: usize,
     /// Rehearsed only in part.
     pub incomplete: usize,
+    /// Given up, with those that only import what was asked for.
+    pub stopped: usize,
 }
 
 /// A file that was not checked.

@@ -11,7 +11,7 @@ use crate::engine::settings::{Ready, Settings, TableError};
 use crate::engine::unmatched::unmatched;
 use crate::engine::{FileCounts, Outcome, Problem, Progress, Request, RunError, merge, shown_path};
 use crate::report::FileId;
-use crate::source::{absolute_from, recorded};
+use crate::source::{Stopped, absolute_from, recorded};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError};
 use std::cell::RefCell;
@@ -99,7 +99,7 @@ pub fn check_with(
     progress.start(entries.len());
     let reports = pool.install(|| {
         let one = |(id, job): &(FileId, &Job)| {
-            let report = rehearse(cache.as_ref(), &run.project, *id, job, analyse);
+            let report = rehearse(request, cache.as_ref(), &run.project, *id, job, analyse);
             progress.step();
             report
         };
@@ -131,6 +131,15 @@ fn around(
     let Some(first) = asked.first() else { return Ok(Vec::new()) };
     let settings = first.settings.ready()?;
     Ok(around::importers(request, configs, imports, asked, &|text| settings.gate().is_worth(text)))
+}
+
+/// Why a rehearsal did not come to its end.
+#[derive(Debug, Error)]
+enum Broken {
+    #[error(transparent)]
+    Panicked(#[from] Panicked),
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 /// A file to rehearse, with what that needs of its settings.
@@ -173,7 +182,7 @@ impl Run<'_> {
     fn collect(
         &mut self,
         entries: &[(FileId, &Job)],
-        reports: Vec<Result<FileReport, Panicked>>,
+        reports: Vec<Result<FileReport, Broken>>,
     ) -> Vec<(FileId, FileReport)> {
         let mut done = Vec::new();
         for ((id, job), report) in entries.iter().zip(reports) {
@@ -183,8 +192,13 @@ impl Run<'_> {
                     self.counts.incomplete += usize::from(job.is_asked && report.out_of_fuel);
                     done.push((*id, report));
                 }
-                Err(_) if !job.is_asked => {}
-                Err(panicked) => self.complain(job.file, panicked.to_string(), true),
+                Err(broken) => {
+                    let is_stopped = matches!(broken, Broken::Stopped(_));
+                    self.counts.stopped += usize::from(is_stopped);
+                    if job.is_asked {
+                        self.complain(job.file, broken.to_string(), !is_stopped || job.file.explicit);
+                    }
+                }
             }
         }
         done
@@ -214,23 +228,30 @@ impl Request {
 
 /// Contents that no disk holds are not worth remembering.
 fn open_cache(request: &Request) -> Option<Cache> {
+    if let Some(recall) = &request.recall {
+        return Some(Cache::recalled(recall));
+    }
     let is_on_disk = request.stdin.is_none() && request.memory.is_none() && request.contents.is_empty();
     request.cache.as_ref().filter(|_| is_on_disk).map(Cache::open)
 }
 
 /// What an earlier run found in a file, or what its rehearsal finds now.
 fn rehearse(
+    request: &Request,
     cache: Option<&Cache>,
     project: &Project,
     id: FileId,
     job: &Job,
     analyse: Analyse<'_>,
-) -> Result<FileReport, Panicked> {
-    let Some(cache) = cache else { return guarded(|| analyse(project, id, &job.settings)) };
+) -> Result<FileReport, Broken> {
+    let analysed = || -> Result<FileReport, Broken> {
+        Ok(guarded(|| request.patience.spend(|| analyse(project, id, &job.settings)))??)
+    };
+    let Some(cache) = cache else { return analysed() };
     if let Some(report) = cache.find(project, id, &job.settings) {
         return Ok(report);
     }
-    let (report, reads) = recorded(|| guarded(|| analyse(project, id, &job.settings)));
+    let (report, reads) = recorded(analysed);
     let report = report?;
     cache.keep(project, id, &job.settings, &report, reads);
     Ok(report)

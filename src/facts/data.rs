@@ -2,7 +2,7 @@
 
 use super::Script;
 use crate::report::{Place, units};
-use crate::trace::{At, Effect, LoopId, Node, Over, Sight};
+use crate::trace::{Effect, LoopId, Node, Over, Sight};
 use crate::values::{Int, ObjId, Tensor, Value};
 use rustc_hash::FxHashSet;
 use ustr::Ustr;
@@ -34,21 +34,27 @@ impl Script<'_> {
     /// Whether steps of descent are taken in a loop. An optimizer that runs a closure itself searches along
     /// a line: it wants all of the data at once.
     pub(crate) fn descends_in(&self, id: LoopId) -> bool {
-        let steps = self.steps();
-        let searched = |at: &At| at.calls.iter().any(|(site, _)| steps.places.contains(site));
-        let backward = self.sightings().any(|(at, sight)| {
-            matches!(sight, Sight::Backward { .. }) && at.loops.contains(&id) && !searched(at)
-        });
-        let any_searched = self.sightings().any(|(at, sight)| {
-            matches!(sight, Sight::Backward { .. }) && at.loops.contains(&id) && searched(at)
-        });
-        backward || (steps.loops.contains(&id) && !any_searched)
+        let descents = self.descents();
+        let (backward, searched) = (&descents.backward, &descents.searched);
+        backward.contains(&id) || (descents.steps.loops.contains(&id) && !searched.contains(&id))
+    }
+
+    fn descents(&self) -> &Descents {
+        self.descents.get_or_init(|| {
+            let mut descents = Descents { steps: self.steps(), ..Descents::default() };
+            for (at, _) in self.sightings().filter(|(_, sight)| matches!(sight, Sight::Backward { .. })) {
+                let by_line = at.calls.iter().any(|(site, _)| descents.steps.places.contains(site));
+                let loops = if by_line { &mut descents.searched } else { &mut descents.backward };
+                loops.extend(at.loops.iter());
+            }
+            descents
+        })
     }
 
     /// Whether the script trains anything.
     pub(crate) fn trains(&self) -> bool {
         let trains = |sight: &Sight| matches!(sight, Sight::Backward { .. } | Sight::Fit { .. });
-        self.sightings().any(|(_, sight)| trains(sight)) || !self.steps().places.is_empty()
+        self.sightings().any(|(_, sight)| trains(sight)) || !self.descents().steps.places.is_empty()
     }
 
     fn steps(&self) -> Steps {
@@ -72,6 +78,16 @@ impl Script<'_> {
         let sizes: Vec<String> = tensor.shape.iter().flat_map(|shape| shape.iter()).map(size).collect();
         format!("[{}]", sizes.join(", "))
     }
+}
+
+/// In which loops something is trained.
+#[derive(Default)]
+pub struct Descents {
+    steps: Steps,
+    /// With a backward pass.
+    backward: FxHashSet<LoopId>,
+    /// With one of a closure that an optimizer runs.
+    searched: FxHashSet<LoopId>,
 }
 
 /// Where optimizers step.

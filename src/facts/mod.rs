@@ -22,6 +22,7 @@ mod uses;
 
 pub use apis::{Asked, MissingName, NamesFound, Why};
 pub use changed::Changed;
+pub use data::Descents;
 pub(crate) use data::FEW_ROWS;
 pub use deprecated::{Deprecated, Fate};
 pub use made::RebuiltOptimizer;
@@ -63,6 +64,8 @@ pub struct Script<'a> {
     pub found: OnceCell<NamesFound>,
     /// What the file uses of the frameworks, if a rule asks.
     pub used: OnceCell<Vec<Use>>,
+    /// Where something is trained, made when somebody first asks.
+    pub descents: OnceCell<Descents>,
     /// Of the optimizers, as far as they were asked for.
     pub timelines: timeline::Timelines,
     /// What objects are called, made when the first is asked for.

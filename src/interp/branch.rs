@@ -7,6 +7,9 @@ use crate::syntax::*;
 use crate::trace::{Effect, Exit, Node, When};
 use crate::values::*;
 
+/// So many names and items that the arms of a branch leave are joined for one step.
+const JOINED_A_STEP: u32 = 32;
+
 /// What an arm does; it owns what it needs.
 pub(super) type Boxed<'a, 'p> = Box<dyn FnMut(&mut Interp<'p>) -> Flow + 'a>;
 
@@ -243,6 +246,8 @@ impl<'p> Interp<'p> {
                 }
             }
         }
+        let joined = self.heap.take_joined();
+        self.burn(u32::try_from(joined).unwrap_or(u32::MAX) / JOINED_A_STEP);
         match (through, stopped) {
             (Some(writes), _) => {
                 debug_assert!(through_count > 0);

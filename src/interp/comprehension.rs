@@ -83,6 +83,12 @@ impl<'p> Interp<'p> {
         const LISTED: usize = 64;
         /// So many rounds of a counter are run one by one.
         const FEW: i64 = 4;
+        /// What lies deeper in each other is not followed.
+        const DEEPEST: usize = 32;
+        if at >= DEEPEST {
+            gathered.exact = false;
+            return gathered.result.push((Value::Unknown, whole.value.map(|_| Value::Unknown)));
+        }
         let Some(clause) = clauses.get(at) else {
             let element = self.eval(whole.element);
             let value = whole.value.map(|value| self.eval(value));

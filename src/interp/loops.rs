@@ -10,6 +10,8 @@ use std::rc::Rc;
 
 /// A loop is run until nothing changes, but not more often than this.
 const MOST_PASSES: usize = 3;
+/// What is asked of a loop is asked of those before it, too: so many of them cost a step.
+const LOOPS_A_STEP: u32 = 16;
 
 /// A sequence of known values up to this length is run value by value.
 const UNROLLED: usize = 8;
@@ -196,6 +198,7 @@ impl<'p> Interp<'p> {
 
     /// Runs a body until what it leaves no longer changes what it starts with.
     pub(super) fn run_loop(&mut self, place: Place, over: Over, at_least_once: bool, body: Arm<'_, 'p>) {
+        self.burn(self.out.loops.len() as u32 / LOOPS_A_STEP);
         let id = LoopId(self.out.loops.len() as u32);
         let outer: Rc<[LoopId]> = self.active.iter().map(|active| active.id).collect();
         let (changed, count) = (ObjSet::default(), Int::Unknown);

@@ -118,6 +118,16 @@ const AS_MODULE: &str = "__module__";
 /// So many items are looked through for one step.
 const ITEMS_A_STEP: u32 = 1024;
 
+/// Each optimizer has a timeline of all that happens, and is told from all others there.
+const STEPS_AN_OPTIMIZER: u32 = 4;
+
+/// How many there are so far.
+#[derive(Default)]
+struct OptimizersMade(u32);
+
+/// After so many steps the rehearsal asks whether its time is over.
+const STEPS_A_LOOK: u32 = 256;
+
 /// The interpreter of one file's rehearsal.
 pub struct Interp<'p> {
     pub project: &'p Project,
@@ -359,6 +369,10 @@ impl<'p> Interp<'p> {
 
     /// An object made at a place: the same one when the same way leads there again.
     pub fn alloc(&mut self, place: Place, class: ClassRef, state: State) -> ObjId {
+        if matches!(state, State::Optimizer(_)) {
+            let made = self.remember(|made: &mut OptimizersMade| (made.0 += 1, made.0).1);
+            self.burn(made * STEPS_AN_OPTIMIZER);
+        }
         let object = Object {
             class,
             attrs: Vec::new(),
@@ -456,6 +470,9 @@ impl<'p> Interp<'p> {
             return false;
         }
         self.fuel -= amount;
+        if self.fuel % STEPS_A_LOOK < amount {
+            crate::source::still_wanted(STEPS_A_LOOK as usize);
+        }
         true
     }
 

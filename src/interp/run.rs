@@ -191,9 +191,14 @@ impl<'p> Interp<'p> {
     /// Functions that no other of these mentions come first.
     fn callers_first(&self, file: FileId, wanted: Vec<usize>) -> Vec<usize> {
         let (tree, names) = (self.tree(file), &self.module(file).names);
+        let mut mentions: FxHashMap<Ustr, usize> = FxHashMap::default();
+        for name in wanted.iter().flat_map(|index| names.scopes[*index].mentions.iter()) {
+            *mentions.entry(name).or_default() += 1;
+        }
         let is_mentioned = |index: &usize| {
             let name = tree.functions[*index].name;
-            wanted.iter().any(|other| other != index && names.scopes[*other].mentions.contains(name))
+            let own = usize::from(names.scopes[*index].mentions.contains(name));
+            mentions.get(&name).copied().unwrap_or_default() > own
         };
         let (inner, outer): (Vec<usize>, Vec<usize>) = wanted.iter().copied().partition(is_mentioned);
         outer.into_iter().chain(inner).collect()
@@ -203,14 +208,17 @@ impl<'p> Interp<'p> {
     /// they take no fuel from anything else.
     fn making_forwards(&mut self, file: FileId) {
         let tree = self.tree(file);
+        if !self.out.uses_gpu {
+            return;
+        }
+        let entered: FxHashSet<FnKey> = self.out.entries.iter().filter_map(|entry| entry.function).collect();
         for (index, definition) in tree.functions.iter().enumerate() {
-            if !self.out.uses_gpu || self.is_out_of_fuel() {
+            if self.is_out_of_fuel() {
                 return;
             }
             let function = FnId(index as u32);
             let key = FnKey { file, function };
-            let ran = self.out.called.contains(&key)
-                || self.out.entries.iter().any(|entry| entry.function == Some(key));
+            let ran = self.out.called.contains(&key) || entered.contains(&key);
             if definition.parent.is_none() && !ran && self.is_making_forward(file, definition) {
                 self.on_a_ration(key, |interp| interp.seed(key, definition));
             }

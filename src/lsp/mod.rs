@@ -36,6 +36,7 @@ use server::Server;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What the server needs to know of the process that it runs in.
 #[derive(Clone, Debug)]
@@ -44,6 +45,8 @@ pub struct Host {
     pub cwd: PathBuf,
     /// trainlint itself, which replays in a process of its own.
     pub program: PathBuf,
+    /// A document that takes longer than this waits until no other one is to be checked.
+    pub quick: Duration,
 }
 
 /// What a check of a document found.

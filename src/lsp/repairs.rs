@@ -4,7 +4,7 @@
 use super::client::error;
 use super::documents::{Body, Document, code_of};
 use super::edits::Changes;
-use super::server::Server;
+use super::server::{LONGEST, Server, patience};
 use crate::engine::fix::fix;
 use crate::engine::{Panicked, Request, RunError, Silent, analysis, guarded};
 use crate::report::Applicability;
@@ -14,12 +14,16 @@ use gen_lsp_types::WorkspaceEdit;
 use lsp_server::{ErrorCode, RequestId};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use thiserror::Error;
 
+/// Each is a thread of its own.
+const MOST_REPAIRS: usize = 8;
+
 /// The requests that wait for a repair.
 pub(crate) struct Repairs {
-    waiting: Vec<RequestId>,
+    waiting: Vec<(RequestId, Arc<AtomicBool>)>,
     done: Sender<Repaired>,
     pub finished: Receiver<Repaired>,
 }
@@ -61,10 +65,12 @@ pub(crate) enum Failure {
 }
 
 impl Repairs {
-    /// Whether the request waited.
+    /// Whether the request waited; nobody waits for its answer any more.
     pub(crate) fn take(&mut self, id: &RequestId) -> bool {
-        let at = self.waiting.iter().position(|waiting| waiting == id);
-        at.map(|at| self.waiting.remove(at)).is_some()
+        let at = self.waiting.iter().position(|(waiting, _)| waiting == id);
+        let Some((_, cancelled)) = at.map(|at| self.waiting.remove(at)) else { return false };
+        cancelled.store(true, Ordering::Relaxed);
+        true
     }
 }
 
@@ -86,8 +92,14 @@ impl Server {
         };
         let edits = document.edits;
         match self.to_repair(document) {
-            Ok((request, before)) => {
-                self.repairs.waiting.push(id.clone());
+            Ok(_) if self.repairs.waiting.len() >= MOST_REPAIRS => {
+                let why = "too many repairs at once";
+                self.client.respond(id, Err(error(ErrorCode::RequestFailed, why)));
+            }
+            Ok((mut request, before)) => {
+                let cancelled = Arc::new(AtomicBool::new(false));
+                request.patience = patience(LONGEST, &cancelled);
+                self.repairs.waiting.push((id.clone(), cancelled));
                 let done = self.repairs.done.clone();
                 let pending = Pending { id, uri, edits, answer, index };
                 thread::spawn(move || {

@@ -1,7 +1,9 @@
 //! The server's state, and the loop around it: messages in, documents checked one after another, answers out.
 //! What needs the findings of a text waits for them; what waits for a text that has changed is told so.
 
-use super::analyst::{Analyst, Done, Job};
+mod work;
+
+use super::analyst::Analyst;
 use super::client::{Abilities, Client, error, outdated_pull};
 use super::confirm::{Confirmed, Finished, Replaying, Target};
 use super::documents::Documents;
@@ -15,11 +17,16 @@ use crate::report::Diagnostic as Finding;
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use gen_lsp_types::{MessageType, PublishDiagnosticsParams, Uri};
 use lsp_server::{Connection, ErrorCode, Message, RequestId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+use work::Busy;
+pub(crate) use work::patience;
 
+/// A check, or a repair, that takes longer than this is given up. Without optimisation all takes far longer.
+pub(crate) const LONGEST: Duration = Duration::from_secs(if cfg!(debug_assertions) { 600 } else { 20 });
 /// A keystroke waits for so many of the scripts that import its file.
 const NEAREST: usize = 4;
 
@@ -41,14 +48,6 @@ pub(crate) enum Question {
     Confirm(Target),
 }
 
-/// The document that is being checked.
-struct Busy {
-    uri: String,
-    edits: u64,
-    /// Something else has changed since, so that the result will not count.
-    is_outdated: bool,
-}
-
 pub(crate) struct Folder {
     pub uri: String,
     pub path: PathBuf,
@@ -68,6 +67,8 @@ pub(crate) struct Server {
     busy: Option<Busy>,
     /// Documents to check, the next one last.
     due: Vec<String>,
+    /// Documents that took long: they are checked when no other is due, and make room for each.
+    slow: FxHashSet<String>,
     checked: FxHashMap<String, Checked>,
     waiting: Vec<Waiting>,
     pub replaying: Option<Replaying>,
@@ -101,6 +102,7 @@ impl Server {
             analyst,
             busy: None,
             due: Vec::new(),
+            slow: FxHashSet::default(),
             checked: FxHashMap::default(),
             waiting: Vec::new(),
             replaying: None,
@@ -232,6 +234,9 @@ impl Server {
         self.waiting = waiting;
         self.refuse(outdated);
         self.verdicts.retain(|known| !known.is_of(uri));
+        if let Some(busy) = self.busy.as_ref().filter(|busy| busy.uri == uri) {
+            busy.cancel();
+        }
         if let Some(path) = path {
             self.hold(uri, &path);
             self.depend_on(&path, uri);
@@ -263,7 +268,7 @@ impl Server {
     fn depend_on(&mut self, path: &Path, changed: &str) {
         // Which files a check will have reached is not known before it is done.
         if let Some(busy) = self.busy.as_mut().filter(|busy| busy.uri != changed) {
-            busy.is_outdated = true;
+            busy.outdate();
         }
         for (uri, checked) in &mut self.checked {
             if uri != changed && checked.outcome.reached.iter().any(|reached| reached == path) {
@@ -281,7 +286,7 @@ impl Server {
             checked.is_stale = true;
         }
         if let Some(busy) = &mut self.busy {
-            busy.is_outdated = true;
+            busy.outdate();
         }
         if self.client.can.pulls {
             if self.client.can.refreshes {
@@ -307,6 +312,10 @@ impl Server {
         self.waiting = waiting;
         self.refuse(outdated);
         self.due.retain(|due| due != uri);
+        self.slow.remove(uri);
+        if let Some(busy) = self.busy.as_ref().filter(|busy| busy.uri == uri) {
+            busy.cancel();
+        }
         self.checked.remove(uri);
         self.verdicts.retain(|known| !known.is_of(uri));
         if let Some(path) = self.documents.close(uri).and_then(|document| document.path) {
@@ -324,24 +333,6 @@ impl Server {
             self.client.respond(id.clone(), Err(error(ErrorCode::RequestCanceled, "cancelled")));
         } else {
             self.cancel_replay(id);
-        }
-    }
-
-    fn give_work(&mut self) {
-        while self.busy.is_none() {
-            let Some(uri) = self.due.pop() else { return };
-            let Some(document) = self.documents.get(&uri) else { continue };
-            let (edits, path) = (document.edits, document.path.clone());
-            match path.as_deref().and_then(|path| self.request(path)) {
-                Some(request) => {
-                    self.analyst.give(Job { uri: uri.clone(), edits, request });
-                    self.busy = Some(Busy { uri, edits, is_outdated: false });
-                }
-                None => {
-                    let path = path.unwrap_or_default();
-                    self.settle(&uri, Checked::nothing(path, edits));
-                }
-            }
         }
     }
 
@@ -370,35 +361,6 @@ impl Server {
             settings_for(request).is_ok_and(|settings| settings.exclude.matches_below(Path::new("/"), path))
         };
         is_outside && excludes()
-    }
-
-    fn done(&mut self, done: Done) {
-        let is_outdated = self.busy.take().is_some_and(|busy| busy.is_outdated);
-        let Some(document) = self.documents.get(&done.uri) else { return };
-        // A newer text waits for its turn already, or for being saved.
-        if document.edits != done.edits {
-            return;
-        }
-        if is_outdated {
-            // Behind what has made it so.
-            if !self.due.contains(&done.uri) {
-                self.due.insert(0, done.uri);
-            }
-            return;
-        }
-        let path = document.path.clone().unwrap_or_default();
-        let mut checked = Checked::nothing(path.clone(), done.edits);
-        checked.source = self.memory.library.held(&path);
-        match done.result {
-            Ok(outcome) => {
-                let said: Vec<_> =
-                    outcome.problems.iter().map(|one| format!("{}: {}", one.path, one.message)).collect();
-                self.complain(&said.join("\n"), MessageType::Warning);
-                checked.outcome = outcome;
-            }
-            Err(why) => self.complain(&why.to_string(), MessageType::Error),
-        }
-        self.settle(&done.uri, checked);
     }
 
     /// Says what is wrong when it is news: errors to the user, the rest to the log.

@@ -23,6 +23,11 @@ impl NameSet {
         self.0.is_empty()
     }
 
+    /// In no order that means anything.
+    pub fn iter(&self) -> impl Iterator<Item = Ustr> + '_ {
+        self.0.iter().copied()
+    }
+
     /// In alphabetical order, the same in every run.
     #[cfg(test)]
     pub fn to_sorted(&self) -> Vec<Ustr> {

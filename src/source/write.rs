@@ -1,9 +1,10 @@
 //! Files are replaced as a whole or not at all: a run that is broken off leaves the old file or the new one.
 
-use super::read_bytes;
+use super::{lies_within, read_bytes};
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a file was not written.
@@ -17,14 +18,19 @@ pub enum WriteError {
     Linked(u64),
     #[error("was not written: it belongs to another user, and would belong to you")]
     Foreign,
+    #[error("was not written: it is a link that leads out of the checked folders")]
+    Outside,
     #[error("can't be written: {0}")]
     Io(#[from] io::Error),
 }
 
 /// Replaces a file that still holds `before` by `after`. The permissions stay, and where the path is a symbolic
-/// link, what it leads to is replaced.
-pub fn rewrite(path: &Path, before: &[u8], after: &[u8]) -> Result<(), WriteError> {
+/// link, what it leads to is replaced, if that lies in one of the folders or is named among them.
+pub fn rewrite(path: &Path, within: &[PathBuf], before: &[u8], after: &[u8]) -> Result<(), WriteError> {
     let path = fs::canonicalize(path)?;
+    if !within.iter().any(|place| lies_within(&path, place)) {
+        return Err(WriteError::Outside);
+    }
     let found = fs::metadata(&path)?;
     let permissions = found.permissions();
     if permissions.readonly() {
@@ -39,6 +45,7 @@ pub fn rewrite(path: &Path, before: &[u8], after: &[u8]) -> Result<(), WriteErro
     }
     // Beside the file, since a rename can't leave the file system.
     let folder = path.parent().unwrap_or(Path::new("."));
+    sweep(folder);
     let mut file = tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder)?;
     file.write_all(after)?;
     keep_owner(&found, file.as_file())?;
@@ -49,8 +56,22 @@ pub fn rewrite(path: &Path, before: &[u8], after: &[u8]) -> Result<(), WriteErro
     Ok(())
 }
 
-/// What a file is called while it is written. A run that is killed leaves it behind.
-const PREFIX: &str = ".trainlint-";
+/// What a file is called while it is written. A run that is killed leaves it behind, and the next one that writes
+/// there takes it away.
+const PREFIX: &str = ".trainlint-tmp-";
+/// A file is written in less.
+const LEFT_BEHIND: Duration = Duration::from_secs(60 * 60);
+
+fn sweep(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
+        let age = entry.metadata().ok().filter(fs::Metadata::is_file).and_then(|found| found.modified().ok());
+        if age.and_then(|written| written.elapsed().ok()).is_some_and(|age| age > LEFT_BEHIND) {
+            // Somebody else's is left alone by the system.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
 
 #[cfg(unix)]
 fn links(found: &fs::Metadata) -> u64 {

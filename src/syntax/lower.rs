@@ -18,6 +18,7 @@ use crate::report::Span;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use tree_sitter::{Node, Parser, TreeCursor};
+use unicode_normalization::UnicodeNormalization;
 use ustr::{Ustr, ustr};
 
 /// Levels of expressions and blocks that are kept.
@@ -92,6 +93,11 @@ pub(super) fn lower_within(depth: u32, concrete: &tree_sitter::Tree, text: &str)
 }
 
 /// The error and missing nodes below `root`, outermost only.
+/// A name as Python takes it, which knows a letter by its form in NFKC.
+fn identifier(text: &str) -> Ustr {
+    if text.is_ascii() { ustr(text) } else { ustr(&text.nfkc().collect::<String>()) }
+}
+
 fn errors(root: Node) -> Vec<Span> {
     let mut found = Vec::new();
     let mut cursor = root.walk();
@@ -170,7 +176,7 @@ impl<'t> Lowering<'t> {
 
     fn name(&mut self, span: Span) -> Ustr {
         let text = self.text_of(span);
-        *self.names.entry(text).or_insert_with(|| ustr(text))
+        *self.names.entry(text).or_insert_with(|| identifier(text))
     }
 
     /// To the first child that is no comment.

@@ -4,6 +4,7 @@
 
 use super::{Exit, LoopId, Node, When};
 use crate::report::Place;
+use crate::source::still_wanted;
 use rustc_hash::FxHashMap;
 use ustr::Ustr;
 
@@ -65,6 +66,9 @@ const MOST_PASSES: usize = 6;
 /// So often a node may be visited before loops have settled, as a mean over the trace. Each loop takes a few
 /// passes for each state that it is entered in, of which protocols know a handful.
 const MOST_VISITS: usize = 256;
+
+/// After so many visits the walk asks whether its time is over.
+const VISITS_A_LOOK: usize = 256;
 
 /// Walks a sequence from a state. Where its loops do not settle in the visits that a walk may take, nothing of it
 /// is ever settled, and the result is false.
@@ -150,6 +154,9 @@ impl<P: Protocol> Walker<'_, P> {
     fn burn(&mut self, visits: usize) {
         if !self.way.settled {
             self.fuel = self.fuel.saturating_sub(visits);
+            if self.fuel.is_multiple_of(VISITS_A_LOOK) {
+                still_wanted(VISITS_A_LOOK);
+            }
         }
     }
 

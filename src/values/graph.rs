@@ -4,6 +4,9 @@ use super::object::{ObjId, ObjSet};
 use super::parts::Parts;
 use std::rc::Rc;
 
+/// Of a graph of more modules than this, nothing is known.
+const MOST_LEAVES: usize = 1024;
+
 /// What autograd would find behind a tensor.
 #[derive(Clone, Debug, Default)]
 pub enum Graph {
@@ -113,6 +116,9 @@ impl Graph {
         match (self, other) {
             (Graph::None, graph) | (graph, Graph::None) => graph.clone(),
             (Graph::Live(a), Graph::Live(b)) if Rc::ptr_eq(a, b) => self.clone(),
+            (Graph::Live(a), Graph::Live(b)) if a.leaves.len() + b.leaves.len() > MOST_LEAVES => {
+                if a.leaves == b.leaves { self.clone() } else { Graph::Unknown }
+            }
             (Graph::Live(a), Graph::Live(b)) => Graph::Live(Rc::new(Nodes {
                 leaves: a.leaves.union(&b.leaves),
                 others: a.others || b.others,

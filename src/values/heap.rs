@@ -53,6 +53,8 @@ pub struct Heap {
     pub(super) at_head: bool,
     /// What stands for several, of which the round that is joined left a certain one.
     pub(super) renewed: FxHashMap<ObjId, ObjId>,
+    /// Names and items that were joined since somebody asked.
+    joined: usize,
 }
 
 impl Heap {
@@ -93,6 +95,11 @@ impl Heap {
 
     pub fn len(&self) -> usize {
         self.objects.len()
+    }
+
+    /// How many names and items were joined since this was last asked.
+    pub fn take_joined(&mut self) -> usize {
+        std::mem::take(&mut self.joined)
     }
 
     /// Whether what is written now is what one of several ways leaves.
@@ -164,6 +171,7 @@ impl Heap {
         if Rc::ptr_eq(a, b) {
             return a.clone();
         }
+        self.joined += a.attrs.len().max(a.state.held()) + b.attrs.len().max(b.state.held());
         let attrs = self.join_pairs(&a.attrs, &b.attrs);
         let notes = self.join_pairs(&a.notes, &b.notes);
         let state = self.join_states(&a.state, &b.state);
@@ -185,13 +193,14 @@ impl Heap {
     /// What either way keeps under its names.
     fn join_pairs<K: Clone + PartialEq>(&mut self, a: &[(K, Value)], b: &[(K, Value)]) -> Vec<(K, Value)> {
         let mut joined = Vec::with_capacity(a.len());
-        for (at, (name, value)) in a.iter().enumerate() {
+        let mut next = 0;
+        for (name, value) in a {
             // A name that only one way binds keeps that value: reading it on the other way would be an error.
-            let other = nth(b, at, name);
+            let other = found_from(b, &mut next, name);
             joined.push((name.clone(), other.map_or_else(|| value.clone(), |other| self.join(value, other))));
         }
-        let new = b.iter().enumerate().filter(|(at, (name, _))| nth(a, *at, name).is_none());
-        joined.extend(new.map(|(_, pair)| pair.clone()));
+        let mut next = 0;
+        joined.extend(b.iter().filter(|(name, _)| found_from(a, &mut next, name).is_none()).cloned());
         joined
     }
 
@@ -458,12 +467,14 @@ fn children(object: &Object) -> usize {
     object.attrs.iter().filter(|(name, _)| name.parse::<usize>().is_ok()).count()
 }
 
-/// What stands under a name: most often at the same place as in the other list.
-fn nth<'a, K: PartialEq>(pairs: &'a [(K, Value)], at: usize, name: &K) -> Option<&'a Value> {
-    match pairs.get(at) {
-        Some((known, value)) if known == name => Some(value),
-        _ => pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value),
-    }
+/// What stands under a name: most often behind the one that was found before it.
+fn found_from<'a, K: PartialEq>(pairs: &'a [(K, Value)], next: &mut usize, name: &K) -> Option<&'a Value> {
+    let at = match pairs.get(*next) {
+        Some((known, _)) if known == name => *next,
+        _ => pairs.iter().position(|(known, _)| known == name)?,
+    };
+    *next = at + 1;
+    pairs.get(at).map(|(_, value)| value)
 }
 
 /// One of two texts: where both name devices, the one that the script runs on.

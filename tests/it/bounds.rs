@@ -233,6 +233,92 @@ fn a_dash_is_stdout_for_plans() {
     assert!(!project.path("-").exists());
 }
 
+#[test]
+fn fixes_follow_no_link_out_of_the_checked_folders() {
+    let outside = Project::new().file("real.py", UNCLEARED);
+    let project = Project::new().file("pyproject.toml", "");
+    symlink(outside.path("real.py"), project.path("link.py")).unwrap();
+    let before = outside.text("real.py");
+    let ran = project.run(&["check", "--fix"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("link.py: was not written: it is a link that leads out"), "{ran:?}");
+    assert_eq!(outside.text("real.py"), before);
+    // Who names the link means what it leads to.
+    assert_eq!(project.run(&["check", "--fix", "link.py"]).code, 0);
+    assert!(outside.text("real.py").contains("zero_grad"));
+}
+
+#[test]
+fn a_link_and_what_it_leads_to_are_one_file() {
+    let project = Project::new().file("real.py", UNCLEARED);
+    symlink(project.path("real.py"), project.path("link.py")).unwrap();
+    symlink("nowhere.py", project.path("dangling.py")).unwrap();
+    assert_eq!(project.listed(&["."]), ["real.py"]);
+    let ran = project.run(&["check", "--fix"]);
+    assert!(ran.code == 0 && ran.stdout.contains("fixed 1 finding"), "{ran:?}");
+}
+
+#[test]
+fn what_a_killed_run_left_behind_is_swept() {
+    let project = Project::new()
+        .file("train.py", UNCLEARED)
+        .file(".trainlint-tmp-AbCdEf", "x")
+        .file(".trainlint-tmp-GhIjKl", "y");
+    let hours = std::time::Duration::from_secs(2 * 60 * 60);
+    let old = File::options().write(true).open(project.path(".trainlint-tmp-AbCdEf")).unwrap();
+    old.set_modified(std::time::SystemTime::now() - hours).unwrap();
+    assert_eq!(project.run(&["check", "--fix"]).code, 0);
+    assert!(!project.path(".trainlint-tmp-AbCdEf").exists());
+    assert!(project.path(".trainlint-tmp-GhIjKl").exists(), "another run may be at work on it");
+}
+
+#[test]
+fn an_attempt_to_fix_rehearses_what_changed_and_nothing_else() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use trainlint::engine::{Silent, analysis, fix};
+    let mut project = Project::new().file("pyproject.toml", "");
+    for number in 0..20 {
+        project =
+            project.file(&format!("clean{number}.py"), CLEAN).file(&format!("bad{number}.py"), UNCLEARED);
+    }
+    let analysed = AtomicUsize::new(0);
+    let counting = |scripts: &analysis::Project, file, settings: &trainlint::engine::settings::Ready| {
+        analysed.fetch_add(1, Ordering::Relaxed);
+        analysis::analyse(scripts, file, settings)
+    };
+    let request = project.request(1);
+    let repaired = fix::fix(&request, trainlint::report::Applicability::Safe, &Silent, &counting).unwrap();
+    assert_eq!((repaired.fixed, repaired.refused.len()), (20, 0));
+    // All once, and the changed ones again.
+    assert_eq!(analysed.into_inner(), 40 + 20);
+}
+
+#[test]
+fn names_are_what_python_takes_them_for() {
+    let script =
+        "import torch\nx = torch.\u{ff5a}eros(3)\n\u{ff54}orch.zeros(3, requires_grad=True).backward()\n";
+    let ran = Project::new().file("a.py", script).run(&["check", "--isolated", "--output-format", "concise"]);
+    assert!(!ran.stdout.contains("unknown-api"), "{ran:?}");
+    assert!(ran.stdout.contains("a.py:3") && ran.stdout.contains("non-scalar-backward"), "{ran:?}");
+}
+
+/// A check that takes longer than it may is given up, and said to be.
+#[test]
+fn a_check_ends_when_its_time_is_over() {
+    use std::time::Duration;
+    use trainlint::engine::{Silent, check};
+    use trainlint::source::Patience;
+    let project = Project::new().file("slow.py", UNCLEARED).file("pyproject.toml", "");
+    let mut request = project.request(1);
+    request.patience = Patience { per_file: Some(Duration::ZERO), ..Patience::default() };
+    let outcome = check(&request, &Silent).unwrap();
+    assert_eq!((outcome.files.stopped, outcome.findings.len()), (1, 0));
+    assert!(outcome.problems[0].message.contains("was not checked"), "{:?}", outcome.problems);
+    assert!(!outcome.problems[0].fatal, "a stranger's file ends no run");
+    request.patience = Patience::default();
+    assert_eq!(check(&request, &Silent).unwrap().findings.len(), 1);
+}
+
 /// How far a rehearsal came: its last words say that a file was followed only in part.
 fn is_cut_short(script: &str) -> bool {
     let project = Project::new().file("a.py", format!("import torch\nimport copy\n{script}"));

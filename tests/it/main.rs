@@ -27,6 +27,7 @@ mod fixes;
 mod fixtures;
 mod flags;
 mod formats;
+mod growth;
 mod harness;
 mod hostile;
 mod inside;
@@ -39,6 +40,8 @@ mod messages;
 mod pages;
 mod pieces;
 mod plans;
+#[cfg(target_os = "linux")]
+mod promises;
 mod render;
 mod replay;
 mod reveal;

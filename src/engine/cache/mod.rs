@@ -14,7 +14,7 @@ use crate::report::FileId;
 use crate::source::{Reads, read_text};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use store::{File, Goal, Script, Store};
 use ustr::ustr;
 use xxhash_rust::xxh3::xxh3_64;
@@ -40,10 +40,25 @@ pub fn remove(folder: &Path) -> std::io::Result<bool> {
     disk::remove_cache(folder, writing::NAME)
 }
 
+/// What the checks of one process hand on to each other, such as the attempts of a fix.
+#[derive(Default)]
+pub struct Recall(Mutex<Store>);
+
+impl Recall {
+    /// What the last run left.
+    pub fn of(place: &Place) -> Recall {
+        Recall(Mutex::new(stored(place)))
+    }
+}
+
+/// Where what a run found is kept.
+enum Keep {
+    Disk { folder: PathBuf, is_named: bool, build: u64 },
+    Memory(Arc<Recall>),
+}
+
 pub struct Cache {
-    folder: PathBuf,
-    is_named: bool,
-    build: u64,
+    keep: Keep,
     store: Store,
     /// What a file of the store is in this run, if it is as the store says; asked once.
     checked: Vec<OnceLock<Option<Target>>>,
@@ -68,25 +83,22 @@ struct Kept {
 
 impl Cache {
     pub fn open(place: &Place) -> Cache {
-        let build = xxh3_64(place.build.as_bytes());
-        let stored = disk::read_cache(&place.folder, writing::NAME, place.is_named);
-        let store =
-            stored.and_then(|(bytes, seal)| Store::from_bytes(&bytes, build ^ seal)).unwrap_or_default();
+        let (folder, is_named) = (place.folder.clone(), place.is_named);
+        Cache::on(stored(place), Keep::Disk { folder, is_named, build: digest(place) })
+    }
+
+    pub fn recalled(recall: &Arc<Recall>) -> Cache {
+        let store = std::mem::take(&mut *recall.0.lock().unwrap_or_else(PoisonError::into_inner));
+        Cache::on(store, Keep::Memory(recall.clone()))
+    }
+
+    fn on(store: Store, keep: Keep) -> Cache {
         let path = |script: &Script| store.paths.get(script.path as usize).cloned().unwrap_or_default();
         let scripts = store.scripts.iter().enumerate();
         let scripts = scripts.map(|(at, script)| ((path(script), script.settings), at)).collect();
         let checked = store.files.iter().map(|_| OnceLock::new()).collect();
         let (texts, kept) = (Mutex::default(), Mutex::default());
-        Cache {
-            folder: place.folder.clone(),
-            is_named: place.is_named,
-            build,
-            store,
-            checked,
-            scripts,
-            texts,
-            kept,
-        }
+        Cache { keep, store, checked, scripts, texts, kept }
     }
 
     /// What a run found in a script, if it would find the same now.
@@ -172,6 +184,16 @@ impl Cache {
         known().insert(path.to_owned(), digest);
         digest
     }
+}
+
+fn digest(place: &Place) -> u64 {
+    xxh3_64(place.build.as_bytes())
+}
+
+/// The store of the last run; an empty one where it is broken.
+fn stored(place: &Place) -> Store {
+    let stored = disk::read_cache(&place.folder, writing::NAME, place.is_named);
+    stored.and_then(|(bytes, seal)| Store::from_bytes(&bytes, digest(place) ^ seal)).unwrap_or_default()
 }
 
 /// Stands for the releases that the project around a script asks for.

@@ -2,7 +2,7 @@
 //! store says, whether they were asked for or not.
 
 use super::store::{File, Goal, Script, Store};
-use super::{Cache, Kept};
+use super::{Cache, Keep, Kept};
 use crate::engine::analysis::{Project, Target};
 use crate::engine::disk;
 use crate::report::FileId;
@@ -16,10 +16,20 @@ pub(crate) const NAME: &str = "findings";
 impl Cache {
     /// Writes the store where this run has news; where it can't be written, nothing happens.
     pub fn save(self, project: &Project) {
-        let mut kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
-        if kept.is_empty() {
-            return;
+        let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+        let has_news = !kept.is_empty();
+        let store = if has_news { self.next(project, kept) } else { self.store };
+        match &self.keep {
+            Keep::Disk { folder, is_named, build } if has_news => {
+                let bytes = |seal: u64| store.to_bytes(*build ^ seal);
+                disk::write_cache(folder, NAME, *is_named, bytes);
+            }
+            Keep::Disk { .. } => {}
+            Keep::Memory(recall) => *recall.0.lock().unwrap_or_else(PoisonError::into_inner) = store,
         }
+    }
+
+    fn next(&self, project: &Project, mut kept: Vec<Kept>) -> Store {
         // The same bytes whatever the threads did.
         kept.sort_by(|a, b| (&a.path, a.settings).cmp(&(&b.path, b.settings)));
         let mut draft = Draft::new(project);
@@ -34,9 +44,7 @@ impl Cache {
                 draft.take_over(&self.store, script);
             }
         }
-        let store = draft.finish();
-        let bytes = |seal: u64| store.to_bytes(self.build ^ seal);
-        disk::write_cache(&self.folder, NAME, self.is_named, bytes);
+        draft.finish()
     }
 }
 

@@ -6,6 +6,7 @@ mod choose;
 pub use choose::Chosen;
 
 use crate::engine::analysis::Analyse;
+use crate::engine::cache::Recall;
 use crate::engine::{Outcome, Progress, Request, RunError, Silent, check_with};
 use crate::report::Applicability;
 use crate::source::{self, SourceFile, absolute_from};
@@ -18,9 +19,10 @@ use std::sync::Arc;
 
 /// Fixes that make room for others come to an end after so many passes.
 const MOST_PASSES: usize = 10;
-/// Each attempt is a check of all files. Those that were taken back count, too: each of them finds at least half of
-/// the way to a bad fix.
+/// So often fixes are tried in one file, and in all that do no harm together. Those that were taken back count, too:
+/// each of them finds at least half of the way to a bad fix.
 const MOST_ATTEMPTS: usize = 200;
+const GAVE_UP: &str = "not applied: too many other fixes of the file did harm; run the fix again";
 
 /// What came of a run that fixes.
 pub struct Repaired {
@@ -60,9 +62,17 @@ pub fn fix(
     progress: &dyn Progress,
     analyse: Analyse<'_>,
 ) -> Result<Repaired, RunError> {
-    let outcome = check_with(request, progress, analyse)?;
+    let mut request = request.clone();
+    if request.cache.is_none() && request.memory.is_none() {
+        request.recall = Some(Arc::default());
+    }
+    let outcome = check_with(&request, progress, analyse)?;
+    // An attempt rehearses what reads a changed file, and nothing else.
+    if let Some(place) = request.cache.take() {
+        request.recall = Some(Arc::new(Recall::of(&place)));
+    }
     let mut bench = Bench {
-        request: request.clone(),
+        request,
         analyse,
         before: BTreeMap::new(),
         tried: FxHashSet::default(),
@@ -94,12 +104,13 @@ struct Turn {
     /// The one that is; none while all others are repaired.
     alone: Option<PathBuf>,
     passes: usize,
+    attempts: usize,
     at_once: usize,
 }
 
 impl Default for Turn {
     fn default() -> Turn {
-        Turn { aside: BTreeSet::new(), alone: None, passes: 0, at_once: usize::MAX }
+        Turn { aside: BTreeSet::new(), alone: None, passes: 0, attempts: 0, at_once: usize::MAX }
     }
 }
 
@@ -116,7 +127,7 @@ impl Turn {
                 return all.into_iter().filter(|fix| is_due(fix)).collect();
             }
             let Some(next) = self.aside.pop_first() else { return Vec::new() };
-            (self.alone, self.passes, self.at_once) = (Some(next), 0, usize::MAX);
+            (self.alone, self.passes, self.attempts, self.at_once) = (Some(next), 0, 0, usize::MAX);
         }
     }
 
@@ -141,7 +152,8 @@ impl Bench<'_> {
     /// searched alone when the others are done.
     fn run(&mut self, mut outcome: Outcome, least: Applicability) -> Result<Outcome, RunError> {
         let mut turn = Turn::default();
-        for _ in 0..MOST_ATTEMPTS {
+        loop {
+            self.request.patience.left()?;
             let all = choose(&outcome, least, &self.tried);
             let mut chosen = turn.of(all);
             if chosen.is_empty() {
@@ -152,6 +164,11 @@ impl Bench<'_> {
                 );
                 return Ok(outcome);
             }
+            if turn.attempts == MOST_ATTEMPTS {
+                chosen.iter().for_each(|fix| self.refuse(fix, GAVE_UP.to_owned()));
+                continue;
+            }
+            turn.attempts += 1;
             chosen.truncate(turn.at_once);
             match self.attempt(&chosen, &outcome)? {
                 Ok(next) => {
@@ -166,14 +183,15 @@ impl Bench<'_> {
                         self.refuse(only, why);
                         turn.at_once = usize::MAX;
                     }
-                    _ if turn.can_set_aside(path.as_deref(), &chosen) => turn.aside.extend(path),
+                    _ if turn.can_set_aside(path.as_deref(), &chosen) => {
+                        // There are only so many files.
+                        turn.attempts -= 1;
+                        turn.aside.extend(path);
+                    }
                     _ => turn.at_once = choose::first_part(&chosen),
                 },
             }
         }
-        let why = format!("all {MOST_ATTEMPTS} attempts were used for other fixes; fix fewer files at once");
-        self.give_up(&outcome, least, &why);
-        Ok(outcome)
     }
 
     /// Says of each fix that is left that it is.

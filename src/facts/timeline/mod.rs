@@ -13,6 +13,7 @@ pub(crate) use view::{Certainty, Parts, Whose, whose, with_submodules};
 
 use crate::facts::Script;
 use crate::report::{Confidence, Place};
+use crate::source::still_wanted;
 use crate::trace::{At, Effect, EntryPoint, FnKey, LoopId, Node};
 use crate::values::{Int, ObjId, ObjSet, OptimizerState, Scaled};
 use projection::Projection;
@@ -163,6 +164,8 @@ pub struct Timelines {
 /// Who steps in a rehearsal.
 struct WhoSteps {
     by_entry: Vec<Stepping>,
+    /// Those of all entries.
+    anywhere: ObjSet,
     /// Something steps that is not known.
     unseen: bool,
 }
@@ -211,6 +214,7 @@ impl Script<'_> {
         if let Some(known) = self.timelines.made.borrow().get(&key) {
             return known.clone();
         }
+        still_wanted(self.rehearsal.loops.len() + 1);
         let body = &self.rehearsal.entries[entry];
         let apart = &self.who_steps().by_entry[entry].cleared;
         let view = OptimizerView::new(&self.rehearsal.heap, optimizer, state, alone, apart);
@@ -222,8 +226,8 @@ impl Script<'_> {
     }
 
     /// The optimizers that step anywhere.
-    pub(crate) fn stepping_optimizers(&self) -> ObjSet {
-        self.who_steps().by_entry.iter().fold(ObjSet::default(), |all, stepping| all.union(&stepping.all))
+    pub(crate) fn stepping_optimizers(&self) -> &ObjSet {
+        &self.who_steps().anywhere
     }
 
     /// Whether an optimizer steps in an entry and is cleared there by itself: it stands for no other one then.
@@ -248,7 +252,11 @@ impl Script<'_> {
 
 impl WhoSteps {
     fn of(entries: &[EntryPoint]) -> WhoSteps {
-        let mut steps = WhoSteps { by_entry: Vec::with_capacity(entries.len()), unseen: false };
+        let mut steps = WhoSteps {
+            by_entry: Vec::with_capacity(entries.len()),
+            anywhere: ObjSet::default(),
+            unseen: false,
+        };
         for entry in entries {
             let (mut all, mut cleared) = (ObjSet::default(), ObjSet::default());
             each_effect(&entry.nodes, &mut |_, effect| match effect {
@@ -260,6 +268,7 @@ impl WhoSteps {
             let cleared = cleared.iter().filter(|object| all.contains(*object)).collect();
             steps.by_entry.push(Stepping { all, cleared });
         }
+        steps.anywhere = steps.by_entry.iter().flat_map(|stepping| stepping.all.iter()).collect();
         steps
     }
 }

@@ -4,12 +4,15 @@
 
 mod directive;
 mod removal;
+mod scopes;
 mod writing;
 
 use crate::report::Span;
 use aho_corasick::AhoCorasick;
 use directive::{Action, Directive, Found, is_id};
-use std::ops::Range;
+use rustc_hash::FxHashMap;
+use scopes::{Scope, Scopes};
+use std::cell::RefCell;
 use std::sync::LazyLock;
 
 pub use directive::Malformed;
@@ -41,8 +44,10 @@ fn has_only_codes(rest: &str) -> bool {
 #[derive(Clone, Debug, Default)]
 pub struct Suppressions {
     entries: Vec<SuppressedRule>,
+    /// Of each rule, by its place among the entries.
+    by_rule: FxHashMap<String, Scopes>,
     /// Lines with a bare `# noqa`.
-    noqa: Vec<Scope>,
+    noqa: Scopes,
     malformed: Vec<Malformed>,
 }
 
@@ -65,9 +70,6 @@ pub struct Unused {
     /// What is wrong, as a message.
     pub what: String,
 }
-
-/// Offsets at which the findings begin that are covered.
-type Scope = Range<u32>;
 
 /// One id of one directive.
 #[derive(Clone, Debug)]
@@ -100,25 +102,31 @@ impl Suppressions {
         }
         let mut lines = logical();
         lines.sort_unstable();
-        let layout = Layout { text, lines };
+        let layout = Layout { text, lines, last: RefCell::default() };
+        let mut open = FxHashMap::default();
         for found in found {
             match found {
-                Found::Directive(directive) => collected.add(&layout, directive),
+                Found::Directive(directive) => collected.add(&layout, directive, &mut open),
                 Found::Noqa(comment) if layout.is_alone(comment) => {}
-                Found::Noqa(comment) => collected.noqa.push(layout.after_code(comment)),
+                Found::Noqa(comment) => collected.noqa.push(layout.after_code(comment), 0),
                 Found::Malformed(malformed) => collected.malformed.push(malformed),
             }
         }
+        for (index, entry) in collected.entries.iter().enumerate() {
+            collected.by_rule.entry(entry.rule.clone()).or_default().push(entry.scope.clone(), index);
+        }
+        collected.by_rule.values_mut().for_each(Scopes::sort);
+        collected.noqa.sort();
         collected
     }
 
     /// True when a finding at the span, which goes by these names (its rule's and its group's), is to be kept quiet;
     /// remembers what did it.
     pub fn covers(&mut self, names: &[&str], span: Span) -> bool {
-        let mut covered = self.noqa.iter().any(|scope| scope.contains(&span.start));
-        for entry in &mut self.entries {
-            if names.contains(&entry.rule.as_str()) && entry.scope.contains(&span.start) {
-                entry.used = true;
+        let mut covered = self.noqa.around(span.start).next().is_some();
+        for name in names {
+            for index in self.by_rule.get(*name).into_iter().flat_map(|scopes| scopes.around(span.start)) {
+                self.entries[index].used = true;
                 covered = true;
             }
         }
@@ -142,9 +150,11 @@ impl Suppressions {
         self.entries.iter().map(|entry| NamedRule { rule: &entry.rule, span: entry.span })
     }
 
-    fn add(&mut self, layout: &Layout<'_>, directive: Directive) {
+    /// `open` are the entries of each rule that `disable` it until further notice, the last one last.
+    fn add(&mut self, layout: &Layout<'_>, directive: Directive, open: &mut FxHashMap<String, Vec<usize>>) {
         let Directive { action, comment, rules } = directive;
         for (rule, span) in rules {
+            let open = open.entry(rule.clone()).or_default();
             let (scope, used) = match action {
                 // Others keep their own word for all, so that one of ours which hides nothing may be theirs.
                 Action::Noqa if layout.is_alone(comment) => (0..0, true),
@@ -152,20 +162,20 @@ impl Suppressions {
                 Action::Ignore if layout.is_alone(comment) => (layout.below(comment), false),
                 Action::Ignore => (layout.after_code(comment), false),
                 Action::FileIgnore => (0..u32::MAX, false),
-                Action::Disable => (layout.line_start(comment.start)..u32::MAX, false),
-                Action::Enable => (0..0, self.enable(&rule, layout.line_start(comment.start))),
+                Action::Disable => {
+                    open.push(self.entries.len());
+                    (layout.line_start(comment.start)..u32::MAX, false)
+                }
+                Action::Enable => {
+                    let disabled = open.pop();
+                    if let Some(disabled) = disabled {
+                        self.entries[disabled].scope.end = layout.line_start(comment.start);
+                    }
+                    (0..0, disabled.is_some())
+                }
             };
             self.entries.push(SuppressedRule { action, rule, span, comment, scope, used });
         }
-    }
-
-    /// Ends the last open `disable` of the rule; false when there is none.
-    fn enable(&mut self, rule: &str, at: u32) -> bool {
-        let is_open = |entry: &&mut SuppressedRule| {
-            entry.action == Action::Disable && entry.rule == rule && entry.scope.end == u32::MAX
-        };
-        let open = self.entries.iter_mut().rev().find(is_open);
-        open.map(|entry| entry.scope.end = at).is_some()
     }
 }
 
@@ -180,11 +190,16 @@ impl SuppressedRule {
     }
 }
 
+/// A comment above more decorators than this is not about what they decorate.
+const MOST_DECORATORS: usize = 256;
+
 /// The lines of the text, physical and logical.
 struct Layout<'a> {
     text: &'a str,
     /// In order.
     lines: Vec<Span>,
+    /// What the last comment alone on its line was about, and where it stands: those between mean the same.
+    last: RefCell<Option<(u32, Scope)>>,
 }
 
 impl Layout<'_> {
@@ -217,15 +232,28 @@ impl Layout<'_> {
 
     /// What a comment alone on its line is about.
     fn below(&self, comment: Span) -> Scope {
+        let mut last = self.last.borrow_mut();
+        // Where nothing comes after one, nothing comes after those behind it.
+        let is_known = |(from, scope): &(u32, Scope)| {
+            *from <= comment.start && (comment.start < scope.start || scope.is_empty())
+        };
+        if !last.as_ref().is_some_and(is_known) {
+            *last = Some((comment.start, self.searched_below(comment)));
+        }
+        last.as_ref().map_or(0..0, |(_, scope)| scope.clone())
+    }
+
+    fn searched_below(&self, comment: Span) -> Scope {
         let after = self.lines.partition_point(|logical| logical.start < comment.start);
         if self.lines[..after].last().is_some_and(|logical| comment.start < logical.end) {
             return self.line_below(comment);
         }
-        let mut rest = self.lines[after..].iter();
-        let Some(first) = rest.next() else { return 0..0 };
+        let Some((first, rest)) = self.lines[after..].split_first() else { return 0..0 };
         let mut last = first;
-        while self.text[last.start as usize..].starts_with('@') {
-            let Some(next) = rest.next() else { break };
+        for next in rest.iter().take(MOST_DECORATORS) {
+            if !self.text[last.start as usize..].starts_with('@') {
+                break;
+            }
             last = next;
         }
         first.start..last.end

@@ -4,7 +4,6 @@
 use super::statements::{Broken, Parser, Read};
 use super::tokens::TokenKind;
 use super::{Fault, FaultKind};
-use crate::report::Span;
 
 /// Operators between two operands; those of two words are dealt with apart.
 const BINARY: [&str; 22] = [
@@ -181,7 +180,7 @@ impl Parser<'_> {
     /// Behind the item that the next one follows.
     fn missing_comma(&self) -> Broken {
         let before = self.before().map_or(0, |token| token.span.end);
-        Broken::at(FaultKind::MissingComma, Span::new(before.saturating_sub(1), before))
+        Broken::at(FaultKind::MissingComma, super::last_char(self.text, before))
     }
 
     fn atom(&mut self) -> Read {

@@ -138,7 +138,8 @@ impl<'t> Lexer<'t> {
                 // Taken for a line of the block that it nearly reaches.
                 self.indents.push(column);
                 if left > column {
-                    self.fault(FaultKind::Unindent, self.at, self.at + word_of(self.rest()).len().max(1));
+                    let first = self.rest().chars().next().map_or(0, char::len_utf8);
+                    self.fault(FaultKind::Unindent, self.at, self.at + word_of(self.rest()).len().max(first));
                 }
                 return;
             }

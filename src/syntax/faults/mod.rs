@@ -127,3 +127,9 @@ fn of_piece(text: &str, piece: Span) -> (Vec<Fault>, bool) {
     }
     (found, is_newer)
 }
+
+/// The character before a place.
+fn last_char(text: &str, end: u32) -> Span {
+    let width = text[..end as usize].chars().next_back().map_or(0, char::len_utf8);
+    Span::new(end - width as u32, end)
+}

@@ -2,7 +2,7 @@
 
 use super::lexer::Scanned;
 use super::tokens::{Token, TokenKind};
-use super::{Fault, FaultKind};
+use super::{Fault, FaultKind, last_char};
 use crate::report::Span;
 
 /// Levels of blocks and brackets that are followed; of what nests deeper nothing is said.
@@ -140,7 +140,7 @@ impl<'t> Parser<'t> {
         let is_blank =
             matches!(token.kind, TokenKind::Newline | TokenKind::End | TokenKind::Dedent | TokenKind::Indent);
         self.before().filter(|_| is_blank).map_or(token.span, |last| {
-            Span::new(last.span.end.saturating_sub(1).max(last.span.start), last.span.end)
+            Span::new(last_char(self.text, last.span.end).start.max(last.span.start), last.span.end)
         })
     }
 

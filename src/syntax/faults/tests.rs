@@ -109,3 +109,14 @@ fn depth_is_bounded() {
     assert_eq!(read(&"(".repeat(100_000)).len(), 0);
     assert!(read(&"if x:\n".repeat(10_000)).len() < 10_001);
 }
+
+#[test]
+fn faults_lie_between_characters() {
+    for text in
+        ["if x:\n    y\n  \u{feff}  z\n", "f(é é)\n", "x = (é\n", "é é\n", "if 𝒳\n    y\n", "x = [é 1]\n"]
+    {
+        for fault in whole(text).found {
+            assert!(text.get(fault.span.range()).is_some(), "{text:?}: {:?}", fault.span);
+        }
+    }
+}

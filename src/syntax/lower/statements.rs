@@ -250,6 +250,6 @@ impl<'t> Lowering<'t> {
         if text.chars().all(in_name) {
             return self.name(span);
         }
-        ustr(&text.chars().filter(|c| in_name(*c)).collect::<String>())
+        super::identifier(&text.chars().filter(|c| in_name(*c)).collect::<String>())
     }
 }

@@ -5,4 +5,5 @@ mod editing;
 mod fixing;
 mod protocol;
 mod random;
+mod storms;
 mod talk;

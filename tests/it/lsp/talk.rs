@@ -83,8 +83,14 @@ impl Client {
 
     /// Before a word is said.
     pub fn started(project: Project) -> Client {
+        Client::hosted(project, Duration::from_secs(20))
+    }
+
+    /// With a server that puts documents off which take longer.
+    pub fn hosted(project: Project, quick: Duration) -> Client {
         let (ours, theirs) = Connection::memory();
-        let host = Host { cwd: project.root().to_owned(), program: env!("CARGO_BIN_EXE_trainlint").into() };
+        let host =
+            Host { cwd: project.root().to_owned(), program: env!("CARGO_BIN_EXE_trainlint").into(), quick };
         let server = std::thread::spawn(move || serve(&theirs, host).unwrap_or(false));
         let (connection, server) = (Some(ours), Some(server));
         Client { project, connection, server, last: 0, seen: Vec::new(), abilities: Value::Null }

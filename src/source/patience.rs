@@ -1,0 +1,125 @@
+//! How long a piece of work may take, and whether anybody still waits for it. Whatever goes on for long asks now and
+//! then; where the answer is no, the work unwinds to whoever set the limit. What was half done counts for nothing.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// A limit on one piece of work; none by default.
+#[derive(Clone, Debug, Default)]
+pub struct Patience {
+    /// So long each file may take.
+    pub per_file: Option<Duration>,
+    /// When all of it has to be done.
+    pub until: Option<Instant>,
+    /// Set when nobody waits any more.
+    pub cancelled: Option<Arc<AtomicBool>>,
+}
+
+/// A piece of work that was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Stopped {
+    #[error("took more than {} s to analyze, and was not checked", .0.as_secs())]
+    TooLong(Duration),
+    #[error("was not checked in time")]
+    Late,
+    #[error("cancelled")]
+    Cancelled,
+}
+
+struct Watch {
+    began: Instant,
+    patience: Patience,
+}
+
+thread_local! {
+    /// Steps of rehearsals, visits of walks and the like, of all that this thread ever did.
+    static WORK: Cell<u64> = const { Cell::new(0) };
+    static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
+}
+
+impl Patience {
+    fn is_endless(&self) -> bool {
+        self.per_file.is_none() && self.until.is_none() && self.cancelled.is_none()
+    }
+
+    /// Whether there is time left, and somebody waits.
+    pub fn left(&self) -> Result<(), Stopped> {
+        if self.cancelled.as_ref().is_some_and(|cancelled| cancelled.load(Ordering::Relaxed)) {
+            return Err(Stopped::Cancelled);
+        }
+        if self.until.is_some_and(|until| Instant::now() > until) { Err(Stopped::Late) } else { Ok(()) }
+    }
+
+    /// Does a piece of work, as long as it may take and somebody waits for it.
+    pub fn spend<T>(&self, work: impl FnOnce() -> T) -> Result<T, Stopped> {
+        if self.is_endless() {
+            return Ok(work());
+        }
+        let outer = WATCH.replace(Some(Watch { began: Instant::now(), patience: self.clone() }));
+        let result = catch_unwind(AssertUnwindSafe(work));
+        WATCH.set(outer);
+        result.or_else(|payload| match payload.downcast::<Stopped>() {
+            Ok(stopped) => Err(*stopped),
+            Err(panic) => resume_unwind(panic),
+        })
+    }
+}
+
+impl Watch {
+    fn stops(&self) -> Option<Stopped> {
+        let too_long = || self.patience.per_file.filter(|most| self.began.elapsed() > *most);
+        self.patience.left().err().or_else(|| too_long().map(Stopped::TooLong))
+    }
+}
+
+/// Asked by what may go on for long, after so much work and at a place where nothing is half written: unwinds where
+/// time is over.
+pub fn still_wanted(work: usize) {
+    WORK.set(WORK.get() + work as u64);
+    let stopped = WATCH.with_borrow(|watch| watch.as_ref().and_then(Watch::stops));
+    if let Some(stopped) = stopped {
+        // Not a panic: no hook hears of it.
+        resume_unwind(Box::new(stopped));
+    }
+}
+
+/// How much work this thread has done: a measure of how it grows, which no busy machine changes.
+pub fn work_done() -> u64 {
+    WORK.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn for_ever() {
+        loop {
+            still_wanted(1);
+        }
+    }
+
+    #[test]
+    fn work_ends_when_its_time_is_over_or_nobody_waits() {
+        let short = Duration::from_millis(5);
+        let limit = Patience { per_file: Some(short), ..Patience::default() };
+        assert_eq!(limit.spend(for_ever), Err(Stopped::TooLong(short)));
+        let late = Patience { until: Some(Instant::now()), ..Patience::default() };
+        assert_eq!(late.spend(for_ever), Err(Stopped::Late));
+        let cancelled = Some(Arc::new(AtomicBool::new(true)));
+        assert_eq!(Patience { cancelled, ..limit }.spend(for_ever), Err(Stopped::Cancelled));
+    }
+
+    #[test]
+    fn a_limit_is_over_with_its_work_and_one_within_counts_first() {
+        let long = Patience { per_file: Some(Duration::from_secs(3600)), ..Patience::default() };
+        let none = Patience { per_file: Some(Duration::ZERO), ..Patience::default() };
+        let within = long.spend(|| none.spend(for_ever).is_err()).unwrap();
+        assert!(within);
+        still_wanted(1);
+        assert_eq!(Patience::default().spend(|| 7), Ok(7));
+    }
+}
