@@ -288,7 +288,7 @@ fn an_attempt_to_fix_rehearses_what_changed_and_nothing_else() {
     };
     let request = project.request(1);
     let repaired = fix::fix(&request, trainlint::report::Applicability::Safe, &Silent, &counting).unwrap();
-    assert_eq!((repaired.fixed, repaired.refused.len()), (20, 0));
+    assert_eq!((repaired.fixed.len(), repaired.refused.len()), (20, 0));
     // All once, and the changed ones again.
     assert_eq!(analysed.into_inner(), 40 + 20);
 }
