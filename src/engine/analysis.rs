@@ -63,6 +63,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         asked: Default::default(),
         found: OnceCell::new(),
         used: OnceCell::new(),
+        valid: OnceCell::new(),
         timelines: Default::default(),
         names: OnceCell::new(),
     };

@@ -13,6 +13,7 @@ pub mod layers;
 mod made;
 mod memory;
 mod names;
+mod outlived;
 mod repairs;
 mod rewriting;
 mod stand_ins;
@@ -63,6 +64,8 @@ pub struct Script<'a> {
     pub found: OnceCell<NamesFound>,
     /// What the file uses of the frameworks, if a rule asks.
     pub used: OnceCell<Vec<Use>>,
+    /// Whether a Python of today takes the file, if a rule asks.
+    pub valid: OnceCell<bool>,
     /// Of the optimizers, as far as they were asked for.
     pub timelines: timeline::Timelines,
     /// What objects are called, made when the first is asked for.

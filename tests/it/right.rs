@@ -36,6 +36,7 @@ fn replays(project: &Project, of: impl Fn(&Script) -> Vec<Replay> + Sync) -> Vec
             asked: Default::default(),
             found: OnceCell::new(),
             used: OnceCell::new(),
+            valid: OnceCell::new(),
             timelines: Default::default(),
             names: OnceCell::new(),
         };

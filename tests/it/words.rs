@@ -20,6 +20,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("cache-emptied-in-loop", "CUDA out of memory"),
     ("checkpoint-without-reentrant-choice", "the use_reentrant parameter should be passed explicitly"),
     ("clip-before-unscale", "gradient clipping with GradScaler"),
+    ("conflicting-requirements", "works with neither version"),
     ("cpu-tensor-in-forward", "Expected all tensors to be on the same device"),
     ("cuda-in-worker", "Cannot re-initialize CUDA in forked subprocess"),
     ("deprecated-api", "module 'numpy' has no attribute 'float'"),
