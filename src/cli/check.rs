@@ -40,7 +40,7 @@ pub(crate) fn once(args: &CheckArgs, request: &Request, output: &Output) -> anyh
     }
     adopt::hide_known(args, request, &mut outcome, output)?;
     if let Some(reason) = args.add_ignore.as_ref().filter(|_| !outcome.failed()) {
-        return adopt::add_ignores(reason, &request, &outcome, output);
+        return adopt::add_ignores(reason, request, &outcome, output);
     }
     finish(args, &outcome, None, output)
 }

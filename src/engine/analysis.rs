@@ -65,6 +65,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         found: OnceCell::new(),
         used: OnceCell::new(),
         descents: OnceCell::new(),
+        valid: OnceCell::new(),
         timelines: Default::default(),
         names: OnceCell::new(),
     };

@@ -20,7 +20,8 @@ pub(crate) fn folded(found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for boundary in found.iter().filter_map(|group| group[0].cause.as_ref()?.boundary.as_ref()) {
         *names.entry(boundary.key.clone()).or_default() += 1;
     }
-    let is_many = |boundary: &&Boundary| names.get(&boundary.key).is_some_and(|count| *count > FEW);
+    let is_many =
+        |boundary: &&Boundary| boundary.is_open || names.get(&boundary.key).is_some_and(|count| *count > FEW);
     let of_name: Vec<Diagnostic> = found.into_iter().map(same_name).collect();
     let groups = by(of_name, |cause| Some(cause.boundary.as_ref().filter(is_many)?.key.clone()));
     groups.into_iter().map(|group| shortened(same_side(group))).collect()
@@ -52,8 +53,11 @@ fn same_name(group: Vec<Diagnostic>) -> Diagnostic {
 
 /// Names on the wrong side of what the project asks for: what would have them all is said once.
 fn same_side(group: Vec<Diagnostic>) -> Diagnostic {
+    let open = outlived(&group);
     if group.len() == 1 {
-        return joined(group, |other| other.message.clone());
+        let mut only = joined(group, |other| other.message.clone());
+        only.help.extend(open.map(|(_, help)| help));
+        return only;
     }
     let group = led(group);
     let (names, edge) = (group.len(), edge(&group));
@@ -63,8 +67,24 @@ fn same_side(group: Vec<Diagnostic>) -> Diagnostic {
     let mut first = joined(group, |other| other.message.clone());
     let (uses, files) = (plural(uses.len(), "place"), plural(files, "file"));
     first = first.note(format!("{names} names have the same cause, at {uses} in {files}"));
-    first.help.extend(edge);
+    let (message, help) = open.map_or((None, edge), |(message, help)| (Some(message), Some(help)));
+    if let Some(message) = message {
+        first.related.insert(0, Label { place: first.place, message: first.message });
+        first.message = message;
+    }
+    first.help.extend(help);
     first
+}
+
+/// What is said where nothing keeps newer releases away, which lack some names: the message, and what to require.
+fn outlived(group: &[Diagnostic]) -> Option<(String, String)> {
+    let all = group.iter().filter_map(|finding| finding.cause.as_ref()?.boundary.as_ref());
+    let bound = all.filter(|boundary| boundary.is_open).min_by_key(|boundary| boundary.rank)?;
+    let Boundary { package, release, .. } = bound;
+    let names = plural(group.len(), "name");
+    let message = format!("releases after {package} {release} lack {names} used here: this raises an error");
+    let them = if group.len() == 1 { "it" } else { "them all" };
+    Some((message, format!("or require {package} {release}, the last release that has {them}")))
 }
 
 /// The finding whose fix may be trusted most comes first: its place is one that the fix of all mends.
@@ -83,7 +103,11 @@ fn joined(mut group: Vec<Diagnostic>, words: impl Fn(&Diagnostic) -> String) -> 
     first.fix = joined_fix(first.fix, &others);
     for other in others {
         first.related.push(Label { place: other.place, message: words(&other) });
-        first.related.extend(other.related);
+        for label in other.related {
+            if !first.related.contains(&label) {
+                first.related.push(label);
+            }
+        }
     }
     first
 }
@@ -155,6 +179,7 @@ mod tests {
             release: format!("1.{rank}"),
             rank,
             is_last: true,
+            is_open: key.starts_with("open"),
         });
         Diagnostic::new("removed-api", Severity::Error, place, format!("no `{name}`"))
             .cause(Cause { what: name.to_owned(), boundary })
@@ -184,6 +209,17 @@ mod tests {
         assert_eq!(many[0].related.len(), 3);
         assert!(many[0].notes[0].contains("4 names"), "{:?}", many[0].notes);
         assert!(many[0].help[0].contains("torch 1.1"), "{:?}", many[0].help);
+    }
+
+    #[test]
+    fn names_that_newer_releases_lack_are_one_fact() {
+        let all = folded(vec![finding(0, "a", 3, Some("open")), finding(1, "b", 2, Some("open"))]);
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].message, "releases after torch 1.2 lack 2 names used here: this raises an error");
+        assert_eq!(all[0].related.len(), 2);
+        let one = folded(vec![finding(0, "a", 3, Some("open"))]);
+        assert_eq!(one[0].message, "no `a`");
+        assert!(one[0].help[0].contains("torch 1.3, the last release that has it"), "{:?}", one[0].help);
     }
 
     #[test]

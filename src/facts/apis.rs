@@ -1,6 +1,6 @@
 //! Names of the frameworks that a file says, and whether there are such names.
 
-use super::{Changed, Deprecated, Script, walked};
+use super::{Changed, Deprecated, Script, Use, walked};
 use crate::apis::deprecated::{self, Row};
 use crate::apis::index::text::{Releases, Span};
 use crate::apis::index::{self, Answer, Index, Known, Missing, Pin, Wanted};
@@ -44,6 +44,10 @@ pub enum Why {
     Later { since: &'static str, pin: String, boundary: Boundary },
     /// It went before what the project asks for.
     Gone { last: &'static str, pin: String, boundary: Boundary },
+    /// It went, and what the project asks for, if anything, does not keep newer releases away.
+    Outlived { last: &'static str, pin: Option<String>, boundary: Boundary },
+    /// It went before something came that the file uses, too.
+    Apart { gone: String, other: Use },
 }
 
 impl MissingName {
@@ -51,8 +55,10 @@ impl MissingName {
     pub fn cause(&self) -> Cause {
         let what = format!("{}.{}", self.holder, self.name);
         let boundary = match &self.why {
-            Why::Never { .. } => None,
-            Why::Later { boundary, .. } | Why::Gone { boundary, .. } => Some(boundary.clone()),
+            Why::Never { .. } | Why::Apart { .. } => None,
+            Why::Later { boundary, .. } | Why::Gone { boundary, .. } | Why::Outlived { boundary, .. } => {
+                Some(boundary.clone())
+            }
         };
         Cause { what, boundary }
     }
@@ -174,12 +180,12 @@ impl Script<'_> {
         path[..end].contains('.') && self.is_own(&path[..end])
     }
 
-    /// Stands for what the project asks for of a package, and where.
+    /// Stands for what the project asks for of a package, and where; else for the project.
     pub fn asked_key(&self, package: &'static str) -> String {
         let asked = index::of(package).map(|(package, index)| self.asked(package, index));
         match asked.as_deref() {
             Some(Asked::Pinned { key, .. }) => key.clone(),
-            _ => String::new(),
+            _ => format!("{package} {}", self.pins.root.as_deref().unwrap_or_default()),
         }
     }
 
@@ -250,7 +256,10 @@ impl Script<'_> {
 
     fn why(&self, known: &Known) -> Option<Why> {
         let (package, index) = index::of(&known.path)?;
-        why(&index.releases, known.span, known.unsure, &self.asked(package, index))
+        let asked = self.asked(package, index);
+        let (has, unsure) = clipped(known, &index.releases);
+        why(&index.releases, has, unsure, &asked)
+            .or_else(|| self.outlived(package, index, &known.path, has, unsure))
     }
 
     fn wrong_keywords(&self, mention: &Mention, known: &Known) -> Vec<MissingName> {
@@ -262,7 +271,8 @@ impl Script<'_> {
             let asked = self.asked(package, index);
             let unsure = keywords.unsure;
             let why = match (listed, &*asked) {
-                (Some((_, span)), asked) => why(&index.releases, *span, unsure, asked),
+                (Some((_, span)), asked) => why(&index.releases, *span, unsure, asked)
+                    .or_else(|| self.outlived(package, index, &known.path, *span, unsure)),
                 (None, Asked::Outside) => None,
                 (None, Asked::Any) if unsure.is_some_and(|unsure| unsure.last >= known.span.last) => None,
                 (None, Asked::Told(span) | Asked::Pinned { span, .. })
@@ -344,6 +354,7 @@ fn why(releases: &'static Releases<'static>, has: Span, unsure: Option<Span>, as
         release: releases.name(rank).to_owned(),
         rank,
         is_last,
+        is_open: false,
     };
     if has.first > wanted.last {
         Some(Why::Later { since: releases.name(has.first), pin, boundary: boundary(has.first, false) })
@@ -352,6 +363,15 @@ fn why(releases: &'static Releases<'static>, has: Span, unsure: Option<Span>, as
     } else {
         None
     }
+}
+
+/// The releases that have a name, without those of which people wrote down that it raises there, or is gone.
+fn clipped(known: &Known, releases: &Releases<'_>) -> (Span, Option<Span>) {
+    let row = deprecated::of(&known.path).filter(|row| row.fate.is_none() && row.back.is_none());
+    let gone = row.and_then(|row| releases.from(row.gone.as_ref()?)).filter(|gone| *gone > known.span.first);
+    let Some(last) = gone.map(|gone| gone - 1) else { return (known.span, known.unsure) };
+    let until = |span: Span| Span { last: span.last.min(last), ..span };
+    (until(known.span), known.unsure.map(until).filter(|unsure| unsure.first <= unsure.last))
 }
 
 /// Packages that have tensors of their own.

@@ -16,8 +16,8 @@ pub struct Changed {
     pub package: &'static str,
     /// The name that the table has.
     pub name: String,
-    /// Where the project says which releases.
-    pub pin: String,
+    /// Where the project says which releases, if it does.
+    pub pin: Option<String>,
     /// All of them are on the side of the new meaning.
     pub is_over: bool,
     /// What is done with the result does not work with the new meaning.
@@ -31,34 +31,55 @@ impl Script<'_> {
     }
 
     pub(super) fn changed_call(&self, mention: &Mention, known: Option<&Known>) -> Option<Changed> {
+        let tree = &self.project.module(self.file).tree;
         let names = std::iter::once(&*mention.path).chain(known.map(|known| &*known.path));
-        let (name, row) = names.into_iter().find_map(|name| Some((name, changed::of(name)?)))?;
-        let (package, index) = index::of(name)?;
-        let since = index.releases.from(&row.since)?;
-        let asked = self.asked(package, index);
-        let Asked::Pinned { span, pin, .. } = &*asked else { return None };
-        if span.last < since {
-            return None;
-        }
-        let call = self.project.module(self.file).tree.call_of(mention.expr?)?;
-        if !self.leaves_it_open(row, self.arguments(call)?) {
-            return None;
-        }
-        let is_over = span.first >= since;
-        let breaks = self.broken_use(row, call);
-        (!is_over || breaks.is_some()).then(|| Changed {
-            at: self.at(self.project.module(self.file).tree.expr(call).span),
-            row,
-            package,
-            name: name.to_owned(),
-            pin: pin.clone(),
-            is_over,
-            breaks,
+        let mut rows = names.flat_map(|name| changed::of(name).map(move |row| (name, row))).peekable();
+        rows.peek()?;
+        let call = tree.call_of(mention.expr?)?;
+        let args = self.arguments(call)?;
+        rows.find_map(|(name, row)| {
+            let (package, index) = index::of(name)?;
+            let since = index.releases.from(&row.since)?;
+            if !self.leaves_it_open(row, args) || self.is_same_for(row, call) {
+                return None;
+            }
+            let breaks = self.broken_use(row, call);
+            let (span, pin) = match &*self.asked(package, index) {
+                Asked::Pinned { span, pin, .. } => (*span, Some(pin.clone())),
+                // Without a requirement only what ends the run of a new installation counts.
+                _ if (breaks.is_some() || row.raises.is_some())
+                    && self.is_newest_gone(package, index, since) =>
+                {
+                    (self.bounds(package, index.releases.all(), |other| other.starts_with(name)).0, None)
+                }
+                _ => return None,
+            };
+            let is_over = span.first >= since;
+            let is_error = breaks.is_some() || row.raises.is_some();
+            (span.last >= since && (!is_over || is_error)).then(|| Changed {
+                at: self.at(tree.expr(call).span),
+                row,
+                package,
+                name: name.to_owned(),
+                pin,
+                is_over,
+                breaks,
+            })
+        })
+    }
+
+    /// Whether what the call gives is handed to what takes it for the same in both meanings.
+    fn is_same_for(&self, row: &Row, call: ExprId) -> bool {
+        let tree = &self.project.module(self.file).tree;
+        tree.exprs.iter().any(|expr| {
+            let ExprKind::Call { callee, args } = &expr.kind else { return false };
+            let ExprKind::Attribute { name, .. } = &tree.expr(*callee).kind else { return false };
+            row.same_for.iter().any(|method| name == method) && args.iter().any(|arg| arg.value == call)
         })
     }
 
     fn arguments(&self, call: ExprId) -> Option<&[Arg]> {
-        match &self.project.module(self.file).tree.expr(call).kind {
+        match self.kind(call) {
             ExprKind::Call { args, .. } => Some(args),
             _ => None,
         }
@@ -75,15 +96,41 @@ impl Script<'_> {
             let at = row.params.iter().position(|param| param == name).filter(|at| *at < positional);
             keyword.or(at.map(|at| &args[at])).map(|arg| arg.value)
         };
+        let has = |name: &Option<String>, is_it: &dyn Fn(ExprId) -> bool| {
+            name.as_ref().is_none_or(|name| value(name).is_some_and(is_it))
+        };
+        let is_given = |given: &String| {
+            let (name, wanted) = given.split_once('=').unwrap_or((given, ""));
+            value(name).is_some_and(|value| self.written(value) == wanted)
+        };
+        let ends = row.ends.as_ref();
         row.without.iter().all(|name| value(name).is_none())
-            && row
-                .fraction
-                .as_ref()
-                .is_none_or(|name| value(name).is_some_and(|value| self.has_fraction(value)))
+            && row.given.iter().all(is_given)
+            && has(&row.fraction, &|value| self.has_fraction(value))
+            && has(&row.whole, &|value| matches!(self.kind(value), ExprKind::Int(_)))
+            && ends.is_none_or(|ends| {
+                value(&ends.argument).is_some_and(|value| self.ends_otherwise(value, &ends.with))
+            })
+    }
+
+    fn kind(&self, value: ExprId) -> &ExprKind {
+        &self.project.module(self.file).tree.expr(value).kind
+    }
+
+    fn written(&self, value: ExprId) -> &str {
+        let module = self.project.module(self.file);
+        &module.source.text[module.tree.expr(value).span.range()]
+    }
+
+    fn ends_otherwise(&self, value: ExprId, with: &[String]) -> bool {
+        match self.kind(value) {
+            ExprKind::Str(text) => !with.iter().any(|end| text.ends_with(end.as_str())),
+            _ => false,
+        }
     }
 
     fn has_fraction(&self, value: ExprId) -> bool {
-        match &self.project.module(self.file).tree.expr(value).kind {
+        match self.kind(value) {
             ExprKind::Float(number) => number.fract() != 0.0 && (1.0 / number).fract() != 0.0,
             ExprKind::Tuple(items) | ExprKind::List(items) => {
                 items.iter().any(|item| self.has_fraction(*item))

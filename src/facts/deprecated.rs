@@ -1,12 +1,12 @@
 //! Names and arguments of frameworks that a file uses and that are deprecated in what the project may run with.
 
 use super::apis::Asked;
-use super::{Script, Use, uses};
+use super::{Script, Use};
 use crate::apis::deprecated::{self, Row};
 use crate::apis::index::text::Span as Releases;
 use crate::apis::index::{self, Answer, Index, Known};
 use crate::names::Mention;
-use crate::report::Fix;
+use crate::report::{Boundary, Fix};
 use crate::syntax::{ExprId, ExprKind, Tree};
 use crate::trace::{At, Sight};
 use ustr::Ustr;
@@ -31,6 +31,8 @@ pub enum Fate {
     Warned { gone: Option<String> },
     /// None of the releases that are asked for has it, or none at all.
     Dead { gone: String, pin: Option<String> },
+    /// It works in some of them, but not in what an installation brings today.
+    Outlived { gone: String, pin: Option<String>, boundary: Boundary },
     /// None has it that has something else that the file uses.
     Apart { gone: String, other: Use },
 }
@@ -125,7 +127,7 @@ impl Script<'_> {
         let (span, bound) = match &*asked {
             Asked::Outside => return None,
             Asked::Told(span) | Asked::Pinned { span, .. } => (*span, None),
-            Asked::Any => self.bounds(package, releases.all(), row),
+            Asked::Any => self.bounds(package, releases.all(), |name| is_of(row, name)),
         };
         if is_over(span) {
             return None;
@@ -140,24 +142,26 @@ impl Script<'_> {
                 Some(other) => Fate::Apart { gone, other },
                 None => Fate::Dead { gone, pin: None },
             }),
-            _ => {
-                Some(Fate::Warned { gone: gone_name.filter(|_| gone.is_some_and(|gone| gone <= span.last)) })
+            (_, gone_name) => {
+                let gone = gone.filter(|gone| *gone <= span.last);
+                Some(match (gone_name.filter(|_| gone.is_some()), gone) {
+                    // What never had an effect is told where it matters.
+                    (Some(name), Some(rank)) if self.is_outlived(row, package, index, rank) => {
+                        let (pin, boundary) = self.open_boundary(package, index, rank - 1);
+                        Fate::Outlived { gone: name, pin, boundary }
+                    }
+                    (gone, _) => Fate::Warned { gone },
+                })
             }
         }
     }
 
-    /// The releases that have all else that the file uses of a package, and what came last of that.
-    fn bounds(&self, package: &str, all: Releases, row: &Row) -> (Releases, Option<Use>) {
-        let (mut span, mut latest) = (all, None);
-        for one in self.uses() {
-            let is_own = row.names.iter().any(|name| one.name.starts_with(name.as_str()));
-            let Some(has) = one.releases.filter(|_| one.package == package && !is_own) else { continue };
-            if has.first > span.first {
-                (span.first, latest) = (has.first, Some(one.clone()));
-            }
-            span.last = span.last.min(has.last);
-        }
-        (span, latest)
+    fn is_outlived(&self, row: &Row, package: &str, index: &Index, gone: u8) -> bool {
+        let is_back = row.back.as_ref().is_some_and(|back| {
+            let newest = self.pins.newest(package, index);
+            index.releases.from(back).is_some_and(|back| newest.is_none_or(|newest| newest >= back))
+        });
+        gone > 0 && !is_back && self.is_newest_gone(package, index, gone)
     }
 
     /// The first release that the project, or else the file, may run with.
@@ -166,7 +170,10 @@ impl Script<'_> {
         match &*self.asked(package, index) {
             Asked::Outside => None,
             Asked::Told(span) | Asked::Pinned { span, .. } => Some((span.first, true)),
-            Asked::Any => Some((self.bounds(package, index.releases.all(), row).0.first, false)),
+            Asked::Any => {
+                let (span, _) = self.bounds(package, index.releases.all(), |name| is_of(row, name));
+                Some((span.first, false))
+            }
         }
     }
 
@@ -282,10 +289,6 @@ impl Script<'_> {
         let edits = draft.number_of(at.place.span)?;
         Some(Deprecated { fix: Some(Fix::safe("get the value with `.item()`", edits)), ..found })
     }
-
-    fn uses(&self) -> &[Use] {
-        self.used.get_or_init(|| uses(self.project, self.file))
-    }
 }
 
 /// Whether a file calls a method of this name.
@@ -301,4 +304,9 @@ fn is_called(tree: &Tree, method: Ustr) -> bool {
 /// Whether what the index knows is the name itself, and not what it is a part of or an alias of.
 fn is_same(known: &str, name: &str, mention: &Mention) -> bool {
     known == name || mention.path == name
+}
+
+/// Whether what a file uses is what a row is about.
+fn is_of(row: &Row, name: &str) -> bool {
+    row.names.iter().any(|own| name.starts_with(own.as_str()))
 }

@@ -13,6 +13,7 @@ pub mod layers;
 mod made;
 mod memory;
 mod names;
+mod outlived;
 mod repairs;
 mod rewriting;
 mod stand_ins;
@@ -66,6 +67,8 @@ pub struct Script<'a> {
     pub used: OnceCell<Vec<Use>>,
     /// Where something is trained, made when somebody first asks.
     pub descents: OnceCell<Descents>,
+    /// Whether a Python of today takes the file, if a rule asks.
+    pub valid: OnceCell<bool>,
     /// Of the optimizers, as far as they were asked for.
     pub timelines: timeline::Timelines,
     /// What objects are called, made when the first is asked for.

@@ -7,7 +7,7 @@ use crate::report::{FileId, Span};
 use ustr::Ustr;
 
 /// A name of a framework, or an argument of one, where the file surely needs it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Use {
     pub package: &'static str,
     /// As the framework calls it: `torch.stft(return_complex)`.

@@ -1,9 +1,10 @@
-//! Criteria that a class keeps under a name of its own: a method that mentions one computes a loss, though nothing in its
-//! own text says so.
+//! What a function is about though its own text does not say so: a criterion that its class keeps under a name of its
+//! own, or a model that the script has put into evaluation mode.
 
 use super::Interp;
 use crate::report::{FileId, Span};
 use crate::syntax::{ClassId, ExprId, ExprKind, Function, StmtKind, Tree};
+use crate::values::{Mode, Value};
 use ustr::Ustr;
 
 impl Interp<'_> {
@@ -30,6 +31,22 @@ impl Interp<'_> {
             })
         };
         makers.flat_map(kept_by).collect()
+    }
+
+    /// The variables of a file that hold a model in evaluation mode when it has run: functions use it for what it is.
+    pub(super) fn evaluated_models(&self, file: FileId) -> Vec<Ustr> {
+        let Some(env) = self.modules.get(&file).map(|module| module.env) else { return Vec::new() };
+        let is_evaluated = |value: &Value| {
+            let module = value.as_obj().and_then(|object| self.heap.get(object).module());
+            module.is_some_and(|module| module.mode == Mode::Eval)
+        };
+        self.heap
+            .get(env)
+            .attrs
+            .iter()
+            .filter(|(_, value)| is_evaluated(value))
+            .map(|(name, _)| *name)
+            .collect()
     }
 
     /// Whether an expression is the call of a criterion's class.

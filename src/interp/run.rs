@@ -172,22 +172,6 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// The variables of a file that hold a model in evaluation mode when it has run: functions use it for what it is.
-    fn evaluated_models(&self, file: FileId) -> Vec<Ustr> {
-        let Some(env) = self.modules.get(&file).map(|module| module.env) else { return Vec::new() };
-        let is_evaluated = |value: &Value| {
-            let module = value.as_obj().and_then(|object| self.heap.get(object).module());
-            module.is_some_and(|module| module.mode == Mode::Eval)
-        };
-        self.heap
-            .get(env)
-            .attrs
-            .iter()
-            .filter(|(_, value)| is_evaluated(value))
-            .map(|(name, _)| *name)
-            .collect()
-    }
-
     /// Functions that no other of these mentions come first.
     fn callers_first(&self, file: FileId, wanted: Vec<usize>) -> Vec<usize> {
         let (tree, names) = (self.tree(file), &self.module(file).names);

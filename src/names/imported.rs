@@ -301,7 +301,8 @@ pub fn guards(tree: &Tree) -> Vec<Span> {
             _ => false,
         };
         if guards {
-            found.push(stmt.span);
+            let end = left_by(tree, &stmt.kind).map_or(stmt.span.end, |function| function.span.end);
+            found.push(Span::new(stmt.span.start, end));
         }
     }
     for expr in &tree.exprs {
@@ -324,6 +325,16 @@ pub fn guards(tree: &Tree) -> Vec<Span> {
         overlaps
     });
     found
+}
+
+/// The function that an arm of a test returns from: what follows in it is the other arm.
+fn left_by<'t>(tree: &'t Tree, kind: &StmtKind) -> Option<&'t Function> {
+    let StmtKind::If { arms, .. } = kind else { return None };
+    let lasts = arms.iter().filter_map(|(_, body)| body.last());
+    let mut ends = lasts.map(|last| tree.stmt(*last)).filter(|last| matches!(last.kind, StmtKind::Return(_)));
+    let end = ends.next()?.span.end;
+    let around = tree.functions.iter().filter(|one| one.span.start < end && end <= one.span.end);
+    around.min_by_key(|one| one.span.end - one.span.start)
 }
 
 /// Annotations, which may never be evaluated.

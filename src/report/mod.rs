@@ -139,6 +139,8 @@ pub struct Boundary {
     pub rank: u8,
     /// What is used was gone after it; else it came with it.
     pub is_last: bool,
+    /// The project does not say which side it wants, and newer installations are on the wrong one.
+    pub is_open: bool,
 }
 
 /// One finding.

@@ -113,6 +113,7 @@ fn work(script: &str) -> (u64, bool) {
             asked: Default::default(),
             found: OnceCell::new(),
             used: OnceCell::new(),
+            valid: OnceCell::new(),
             descents: OnceCell::new(),
             timelines: Default::default(),
             names: OnceCell::new(),

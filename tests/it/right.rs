@@ -37,6 +37,7 @@ fn replays(project: &Project, of: impl Fn(&Script) -> Vec<Replay> + Sync) -> Vec
             found: OnceCell::new(),
             used: OnceCell::new(),
             descents: OnceCell::new(),
+            valid: OnceCell::new(),
             timelines: Default::default(),
             names: OnceCell::new(),
         };

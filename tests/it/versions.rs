@@ -107,6 +107,34 @@ fn a_project_that_lives_in_an_older_release_gets_one_finding() {
 }
 
 #[test]
+fn a_project_that_requires_nothing_gets_one_finding_for_each_framework() {
+    let project = || Project::new().file("setup.py", "").file("a.py", TENSORFLOW_ONE);
+    let only = found(&project().file("b/c.py", TENSORFLOW_ONE), "removed-api");
+    assert_eq!(only.len(), 1, "{only:#?}");
+    assert!(only[0].contains("releases after tensorflow 1.15.5 lack"), "{only:#?}");
+    assert!(only[0].contains(r#""severity":"warning""#), "{only:#?}");
+    // What the project says of itself keeps newer releases away.
+    let told = project().file("README.md", "Tested with TensorFlow 1.13.");
+    assert_eq!(found(&told, "removed-api"), Vec::<String>::new());
+    let caret = "[project]\nname = 'a'\n[tool.poetry.dependencies]\ntensorflow = '^1.13'\n";
+    assert_eq!(found(&project().file("pyproject.toml", caret), "removed-api"), Vec::<String>::new());
+}
+
+#[test]
+fn what_belongs_together_is_bounded_together() {
+    let old = "import torch\n\nvalues, vectors = torch.symeig(torch.rand(3, 3), eigenvectors=True)\n";
+    let project = |listed: &str| Project::new().file("requirements.txt", listed).file("a.py", old);
+    assert_eq!(found(&project("torch\ntorchvision\n"), "removed-api").len(), 1);
+    assert_eq!(found(&project("torch>=1.7\n"), "removed-api").len(), 1);
+    assert_eq!(found(&project("torch\ntorchvision==0.8.2\n"), "removed-api"), Vec::<String>::new());
+    // The newest numpy for Python 3.6 has what later ones lack.
+    let alias = "import numpy as np\nimport torch\n\nzeros = torch.from_numpy(np.zeros(3, dtype=np.float))\n";
+    let project = |page: &str| Project::new().file("README.md", page).file("a.py", alias);
+    assert_eq!(found(&project("Needs Python 3.6."), "removed-api"), Vec::<String>::new());
+    assert_eq!(found(&project("Needs Python 3.9."), "removed-api").len(), 1);
+}
+
+#[test]
 fn what_lies_outside_of_the_index_is_left_alone() {
     for pin in ["torch==0.4.1", "torch>=99"] {
         let project = Project::new().file("requirements.txt", pin);

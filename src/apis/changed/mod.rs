@@ -3,7 +3,7 @@
 
 pub(crate) mod rows;
 
-pub use rows::{Breaks, Row, Rows};
+pub use rows::{Breaks, Ends, Row, Rows};
 
 use std::sync::LazyLock;
 
@@ -13,9 +13,9 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     postcard::from_bytes::<Rows>(bytes).map(|rows| rows.row).unwrap_or_default()
 });
 
-/// What became of calls of a qualified name.
-pub fn of(path: &str) -> Option<&'static Row> {
-    ROWS.iter().find(|row| row.names.iter().any(|name| name == path))
+/// What became of calls of a qualified name, in as many ways as there are.
+pub fn of(path: &str) -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().filter(move |row| row.names.iter().any(|name| name == path))
 }
 
 #[cfg(test)]
@@ -27,15 +27,17 @@ mod tests {
     fn rows_are_of_names_and_releases_that_are_known() {
         assert!(!ROWS.is_empty());
         for row in ROWS.iter() {
-            assert!(!row.source.is_empty() && !row.without.is_empty(), "{:?}", row.names);
+            let asks = !row.without.is_empty() || !row.given.is_empty() || row.ends.is_some();
+            assert!(!row.source.is_empty() && asks, "{:?}", row.names);
             for name in &row.names {
                 let (_, index) = index::of(name).unwrap();
                 let since = index.releases.from(&row.since).unwrap();
                 assert!(since > 0, "{name}: nothing is known of what was before {}", row.since);
                 assert!(matches!(index::ask(name), Answer::Known(_)), "{name}");
             }
-            let named = row.fraction.iter().chain(&row.without);
-            let is_late = |name: &String| name == "weights_only";
+            let ends = row.ends.iter().map(|ends| &ends.argument);
+            let named = row.fraction.iter().chain(&row.whole).chain(ends).chain(&row.without);
+            let is_late = |name: &String| ["weights_only", "out", "dtype"].contains(&name.as_str());
             assert!(named.clone().all(|name| row.params.contains(name) || is_late(name)), "{:?}", row.names);
         }
     }

@@ -16,7 +16,11 @@ pub struct Row {
     pub names: Vec<String>,
     pub since: String,
     /// Arguments that say what is meant.
+    #[serde(default)]
     pub without: Vec<String>,
+    /// Arguments that have to be there, as they are written here.
+    #[serde(default)]
+    pub given: Vec<String>,
     /// The parameters, in their order, as far as they may be given by position.
     pub params: Vec<String>,
     /// Names whose use in a file says that its author knows.
@@ -25,12 +29,32 @@ pub struct Row {
     /// An argument that has to be a number with a fraction.
     #[serde(default)]
     pub fraction: Option<String>,
+    /// An argument that has to be a whole number.
+    #[serde(default)]
+    pub whole: Option<String>,
+    /// An argument that has to be a text with another end.
+    #[serde(default)]
+    pub ends: Option<Ends>,
+    /// Methods that are given what the call gives, and for which both meanings are the same.
+    #[serde(default)]
+    pub same_for: Vec<String>,
+    /// What is said where it is an error from that release on.
+    #[serde(default)]
+    pub raises: Option<String>,
     pub before: String,
     pub after: String,
     pub help: String,
     #[serde(default)]
     pub breaks: Option<Breaks>,
     pub source: String,
+}
+
+/// A text that ends otherwise.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ends {
+    pub argument: String,
+    pub with: Vec<String>,
 }
 
 /// When the change ends the run.

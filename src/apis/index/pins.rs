@@ -13,12 +13,16 @@ pub struct Pins {
     wanted: FxHashMap<&'static str, Vec<Pin>>,
     /// One of the packages is named, if only to say that any release will do.
     names_some: bool,
+    /// The folder that speaks for the project, where one does.
+    pub root: Option<String>,
 }
 
 /// One place that asks for releases of a package.
 #[derive(Clone, Debug)]
 pub struct Pin {
     wanted: VersionSpecifiers,
+    /// No release of another major version is meant, or minor version below one.
+    is_caret: bool,
     /// As it is written.
     pub text: String,
     pub origin: Origin,
@@ -60,13 +64,24 @@ pub enum Wanted<'p> {
     Within { span: Span, pins: Vec<&'p Pin> },
 }
 
+/// Is pinned as the packages are, and bounds what can be installed of them.
+const PYTHON: &str = "python";
 /// No release that a project could mean has a greater number.
 const MAJORS: u64 = 5;
 const MINORS: u64 = 40;
 const PATCHES: u64 = 9;
 
+/// The newest Python that anybody could mean.
+const PYTHONS: u64 = 20;
+/// Packages of which each release belongs to one of each of the others.
+const TOGETHER: [&[&str]; 3] = [
+    &["torch", "torchvision", "torchaudio"],
+    &["tensorflow", "keras", "numpy"],
+    &["jax", "flax", "optax", "haiku"],
+];
+
 /// Distributions under whose names the packages of the index come.
-const DISTRIBUTIONS: [(&str, &str); 23] = [
+const DISTRIBUTIONS: [(&str, &str); 24] = [
     ("accelerate", "accelerate"),
     ("dm-haiku", "haiku"),
     ("flax", "flax"),
@@ -75,6 +90,7 @@ const DISTRIBUTIONS: [(&str, &str); 23] = [
     ("lightning", "lightning"),
     ("numpy", "numpy"),
     ("optax", "optax"),
+    ("python", PYTHON),
     ("pytorch", "torch"),
     ("pytorch-cpu", "torch"),
     ("pytorch-gpu", "torch"),
@@ -132,6 +148,11 @@ impl Pins {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let mut own = Pins::default();
         let listed = table.get("dependencies").and_then(toml::Value::as_array)?;
+        if let Some(wanted) = table.get("requires-python").and_then(toml::Value::as_str) {
+            let line = u32::try_from(before).unwrap_or_default();
+            let base = path.display().to_string();
+            own.pin(PYTHON, wanted, Origin { base, file: file.to_string(), line, is_weak: false });
+        }
         for wanted in listed.iter().filter_map(toml::Value::as_str) {
             let at = block.iter().position(|line| line.contains(wanted)).unwrap_or_default();
             let line = u32::try_from(before + at).unwrap_or_default();
@@ -147,13 +168,14 @@ impl Pins {
         let others: Vec<_> = others.map(|(name, pins)| (*name, pins.clone())).collect();
         own.wanted.extend(others);
         own.names_some |= self.names_some;
+        own.root = own.root.or_else(|| self.root.clone());
         own
     }
 
     /// What is wanted of a distribution, as conda (`=1.8`) or pip (`==1.8`) says it.
     pub fn pin(&mut self, name: &str, wanted: &str, origin: Origin) {
         let Some(package) = Pins::package(name) else { return };
-        self.names_some |= !origin.is_weak;
+        self.names_some |= !origin.is_weak && package != PYTHON;
         let wanted = wanted.trim_matches(['(', ')', '"', '\'', ' ']);
         let is_bare = wanted.starts_with(|c: char| c.is_ascii_digit());
         let is_conda = wanted.starts_with('=') && !wanted.starts_with("==");
@@ -176,7 +198,8 @@ impl Pins {
             return;
         }
         let name = name.to_ascii_lowercase();
-        let pin = Pin { wanted: specifiers, text: format!("{name}{local}"), origin };
+        let is_caret = wanted.starts_with('^');
+        let pin = Pin { wanted: specifiers, is_caret, text: format!("{name}{local}"), origin };
         let known = self.wanted.entry(package).or_default();
         if !known.iter().any(|other| other.wanted == pin.wanted && other.origin.is_weak == pin.origin.is_weak)
         {
@@ -213,6 +236,46 @@ impl Pins {
         if strong == 0 { all } else { all[..strong].to_vec() }
     }
 
+    /// The newest release of a package that an installation brings, of those that are known, where nothing that the
+    /// project says bounds it: no word on the package itself, or on what belongs to it.
+    pub fn newest(&self, package: &str, index: &Index) -> Option<u8> {
+        let group = TOGETHER.iter().find(|group| group.contains(&package));
+        let related = group.into_iter().flat_map(|group| group.iter()).filter(|other| **other != package);
+        let is_free = |package: &str| {
+            let newest = super::of(package).map(|(_, index)| index.releases.name(index.releases.last()));
+            let allows = |pin: &&Pin| newest.is_some_and(|newest| !pin.is_caret && pin.allows(newest));
+            self.all(package).iter().all(allows)
+        };
+        if !is_free(package) || !related.into_iter().all(|other| is_free(other)) {
+            return None;
+        }
+        let python = self.python()?;
+        let runs = |at: &u8| {
+            let first = index.releases.python(*at).and_then(|(first, _)| numbers(first));
+            first.is_none_or(|first| first <= python)
+        };
+        (0..=index.releases.last()).rev().find(runs)
+    }
+
+    /// The newest Python that the project may run with, by what it says of it and by what the releases were made for
+    /// that it pins.
+    fn python(&self) -> Option<(u64, u64)> {
+        let said = self.all(PYTHON);
+        let allowed = |minor: &u64| {
+            let mut all = (0..=PYTHONS).map(|patch| Version::new([3, *minor, patch]));
+            said.is_empty() || all.any(|version| said.iter().any(|pin| pin.wanted.contains(&version)))
+        };
+        let own = (0..=PYTHONS).rev().find(allowed).map(|minor| (3, minor))?;
+        let pinned = super::all().iter().filter(|(package, _)| self.wanted.contains_key(*package));
+        let made_for = pinned.filter_map(|(package, index)| match self.wanted(package, index) {
+            Wanted::Within { span, .. } => {
+                index.releases.python(span.last).and_then(|(_, last)| numbers(last?))
+            }
+            _ => None,
+        });
+        made_for.chain([own]).min()
+    }
+
     /// What a project may run with of a package: what any of the places asks for, since each may be the one
     /// that counts.
     pub fn wanted(&self, package: &str, index: &Index) -> Wanted<'_> {
@@ -231,6 +294,12 @@ impl Pins {
             None => Wanted::Outside,
         }
     }
+}
+
+/// `3.10` as numbers, of which the second is no fraction.
+fn numbers(python: &str) -> Option<(u64, u64)> {
+    let (major, minor) = python.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 #[cfg(test)]

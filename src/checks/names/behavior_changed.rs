@@ -24,10 +24,10 @@ fn check(script: &Script, out: &mut Findings) {
 fn finding(script: &Script, one: &Changed) -> Diagnostic {
     let Changed { at, row, package, pin, .. } = one;
     let last = one.name.rsplit('.').next().unwrap_or_default();
-    let broken = row.breaks.as_ref().filter(|_| one.breaks.is_some());
-    let (severity, message) = match broken {
-        Some(breaks) if one.is_over => (Severity::Error, breaks.says.clone()),
-        Some(breaks) => (Severity::Warning, breaks.says.clone()),
+    let broken = row.breaks.as_ref().filter(|_| one.breaks.is_some()).map(|breaks| &breaks.says);
+    let (severity, message) = match broken.or(row.raises.as_ref()) {
+        Some(says) if one.is_over => (Severity::Error, says.clone()),
+        Some(says) => (Severity::Warning, says.clone()),
         None => (RULE.severity, format!("`{last}` behaves differently since {package} {}", row.since)),
     };
     let mut finding = script.finding(RULE.id, severity, at, message);
@@ -36,11 +36,17 @@ fn finding(script: &Script, one: &Changed) -> Diagnostic {
     } else {
         finding = finding.note(format!("before {}: {}", row.since, row.before));
     }
-    let cause =
-        Cause { what: format!("{} {severity:?} {}", one.name, script.asked_key(package)), boundary: None };
+    let asked = match pin {
+        Some(pin) => format!("the project requires {pin}"),
+        None => format!("the project requires no release of {package}"),
+    };
+    let cause = Cause {
+        what: format!("{} {} {severity:?} {}", one.name, row.since, script.asked_key(package)),
+        boundary: None,
+    };
     finding
         .note(format!("since {}: {}", row.since, row.after))
-        .note(format!("the project requires {pin}"))
+        .note(asked)
         .help(row.help.clone())
         .cause(cause)
 }

@@ -70,7 +70,8 @@ fn check(script: &Script, out: &mut Findings) {
     let called =
         called.filter_map(|(at, used)| script.deprecated_call(&used.name, used.argument.as_deref(), at));
     let called: Vec<Deprecated> = called.chain(script.deprecated_attributes()).collect();
-    for one in script.deprecated_names().iter().chain(&called) {
+    let named = script.deprecated_names().iter();
+    for one in named.filter(|one| !matches!(one.fate, Fate::Apart { .. })).chain(&called) {
         out.push(finding(script, one), &one.at);
     }
     for (at, _) in script.observed_once::<ScalarIndexed>() {
@@ -92,6 +93,9 @@ fn finding(script: &Script, one: &Deprecated) -> Diagnostic {
         Fate::Warned { gone: Some(gone) } => {
             (RULE.severity, format!("{what} is removed in {package} {gone}: {ends}"))
         }
+        Fate::Outlived { gone, .. } => {
+            (Severity::Warning, format!("{what} was removed in {package} {gone}: {ends}"))
+        }
         Fate::Dead { gone, .. } | Fate::Apart { gone, .. } => {
             let severity = if row.fate.is_some() { Severity::Warning } else { Severity::Error };
             (severity, format!("{what} was removed in {package} {gone}: {ends}"))
@@ -106,19 +110,29 @@ fn finding(script: &Script, one: &Deprecated) -> Diagnostic {
         Fate::Dead { pin: Some(pin), .. } => {
             finding = finding.note(format!("the project requires {pin}"));
         }
-        Fate::Dead { pin: None, .. } => {}
+        Fate::Outlived { pin: Some(pin), .. } => {
+            finding = finding.note(format!("the project requires {pin}, which allows newer ones"));
+        }
+        Fate::Outlived { pin: None, .. } => {
+            finding = finding.note(format!("the project requires no release of {package}"));
+        }
         Fate::Apart { other, .. } => {
             let place = Place::new(script.file, other.at);
-            let words = format!("no release has both this and `{}`", shown(&other.name));
-            finding = finding.because(place, words);
+            finding =
+                finding.because(place, format!("no release has both this and `{}`", shown(&other.name)));
         }
+        Fate::Dead { pin: None, .. } => {}
     }
     if let Some(back) = &row.back {
         finding = finding.note(format!("since {package} {back} the name means something else"));
     }
     let key = row.group.as_ref().unwrap_or(&one.name);
     let asked = script.asked_key(package);
-    let cause = Cause { what: format!("{key} {severity:?} {asked}"), boundary: None };
+    let boundary = match fate {
+        Fate::Outlived { boundary, .. } if row.fate.is_none() => Some(boundary.clone()),
+        _ => None,
+    };
+    let cause = Cause { what: format!("{key} {severity:?} {asked}"), boundary };
     if let Some(help) = instead_of(row) {
         finding = finding.help(help);
     }
@@ -139,7 +153,7 @@ fn what(one: &Deprecated) -> String {
 }
 
 /// As scripts call it; of a long name what it is known by.
-fn shown(name: &str) -> String {
+pub(super) fn shown(name: &str) -> String {
     /// More leaves no room for what is said of it.
     const LONGEST: usize = 40;
     match name.split_once('.') {

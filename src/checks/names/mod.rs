@@ -1,6 +1,7 @@
 //! Names and arguments that a release of a framework does not have.
 
 mod behavior_changed;
+mod conflicting_requirements;
 mod deprecated_api;
 mod misspelt_attribute;
 mod removed_api;
@@ -11,6 +12,7 @@ use crate::checks::Concern;
 pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &behavior_changed::RULE,
+        &conflicting_requirements::RULE,
         &deprecated_api::RULE,
         &misspelt_attribute::RULE,
         &removed_api::RULE,

@@ -19,15 +19,24 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for missing in script.missing_names() {
         let MissingName { at, name, holder, is_keyword, instead, fix, why, .. } = missing;
-        let Why::Gone { last, pin, .. } = why else { continue };
+        let (severity, last, asked) = match why {
+            Why::Gone { last, pin, .. } => (RULE.severity, last, format!("the project requires {pin}")),
+            Why::Outlived { last, pin: Some(pin), .. } => {
+                (Severity::Warning, last, format!("the project requires {pin}, which allows newer ones"))
+            }
+            Why::Outlived { last, pin: None, .. } => {
+                (Severity::Warning, last, "the project requires no release".to_owned())
+            }
+            Why::Never { .. } | Why::Later { .. } | Why::Apart { .. } => continue,
+        };
         let message = if *is_keyword {
             format!("`{holder}` no longer accepts the argument `{name}`")
         } else {
             format!("`{holder}` no longer has `{name}`")
         };
         let finding = script
-            .finding(RULE.id, RULE.severity, at, message)
-            .note(format!("it was last available in {last}, and the project requires {pin}"));
+            .finding(RULE.id, severity, at, message)
+            .note(format!("it was last available in {last}, and {asked}"));
         let help = instead
             .and_then(instead_of)
             .unwrap_or_else(|| format!("look up its replacement in the release notes after {last}"));

@@ -23,7 +23,7 @@ fn check(script: &Script, out: &mut Findings) {
             Why::Later { since, pin, .. } => {
                 format!("it was added in {since}, but the project requires {pin}")
             }
-            Why::Gone { .. } => continue,
+            Why::Gone { .. } | Why::Outlived { .. } | Why::Apart { .. } => continue,
         };
         let (message, error) = if *is_keyword {
             (format!("`{holder}` has no argument `{name}`"), "TypeError")

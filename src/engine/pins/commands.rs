@@ -3,14 +3,15 @@
 use super::Notes;
 
 /// Images that carry a release in their tag, and what it is a release of.
-const IMAGES: [(&str, &str); 2] = [("pytorch/pytorch:", "torch"), ("tensorflow/tensorflow:", "tensorflow")];
+const IMAGES: [(&str, &str); 3] =
+    [("pytorch/pytorch:", "torch"), ("tensorflow/tensorflow:", "tensorflow"), ("python:", "python")];
 
 pub(super) fn dockerfile(text: &str, notes: &mut Notes<'_>) {
     for (at, line) in text.lines().enumerate() {
         let Some(image) = line.trim_start().strip_prefix("FROM ") else { continue };
         let carried = IMAGES.iter().find_map(|(name, package)| Some((*package, after(image, name)?)));
         if let Some((package, tag)) = carried {
-            notes.pin(at, package, &digits(tag));
+            notes.pin(at, package, &exactly(package, &digits(tag)));
         }
     }
     shell(text, notes);
@@ -35,7 +36,8 @@ pub(super) fn cells(text: &str, notes: &mut Notes<'_>) {
 
 /// Requirements after `pip install` and their like. A line that ends in a backslash goes on.
 fn installed<'t>(lines: impl Iterator<Item = (usize, &'t str)>, notes: &mut Notes<'_>) {
-    const COMMANDS: [&str; 4] = ["pip install ", "pip3 install ", "conda install ", "mamba install "];
+    const COMMANDS: [&str; 5] =
+        ["pip install ", "pip3 install ", "conda install ", "conda create ", "mamba install "];
     let mut goes_on = false;
     for (at, line) in lines {
         if line.trim_start().starts_with('#') {
@@ -62,6 +64,11 @@ fn installed<'t>(lines: impl Iterator<Item = (usize, &'t str)>, notes: &mut Note
 
 fn after<'t>(line: &'t str, what: &str) -> Option<&'t str> {
     line.find(what).map(|at| &line[at + what.len()..])
+}
+
+/// Tags of Python leave the patch out, or all but the major version.
+fn exactly(package: &str, digits: &str) -> String {
+    if package == "python" { format!("={digits}") } else { digits.to_owned() }
 }
 
 /// `1.7.1` of `1.7.1-cuda11.0`

@@ -10,6 +10,9 @@ pub(super) fn pyproject(text: &str, notes: &mut Notes<'_>) {
     let Ok(table) = text.parse::<toml::Table>() else { return };
     let project = table.get("project");
     let listed = project.and_then(|project| project.get("dependencies"));
+    if let Some(wanted) = project.and_then(|project| project.get("requires-python")?.as_str()) {
+        notes.pin(line_with(text, "requires-python"), "python", wanted);
+    }
     let groups =
         [project.and_then(|project| project.get("optional-dependencies")), table.get("dependency-groups")];
     let groups =

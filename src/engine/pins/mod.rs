@@ -107,6 +107,7 @@ impl Pinned {
     /// What the closest folder says that says anything, and above it what is only told.
     fn closest(&self, folder: &Path) -> Arc<Pins> {
         let mut told: Option<Arc<Pins>> = None;
+        let mut root = None;
         for folder in folder.ancestors().take(ABOVE) {
             let Own { pins, is_root } = self.own(folder);
             let is_silent = pins.is_silent();
@@ -115,10 +116,13 @@ impl Pinned {
                 None => pins,
             });
             if !is_silent || is_root {
+                root = Some(folder.display().to_string());
                 break;
             }
         }
-        told.unwrap_or_default()
+        let mut pins = Arc::unwrap_or_clone(told.unwrap_or_default());
+        pins.root = root;
+        Arc::new(pins)
     }
 
     fn own(&self, folder: &Path) -> Own {

@@ -5,7 +5,8 @@ fn pins(path: &str, text: &str) -> Vec<String> {
     let (reader, is_weak) = reader(path).unwrap();
     let mut pins = Pins::default();
     reader(text, &mut Notes { pins: &mut pins, base: Path::new(""), file: path, is_weak });
-    let packages = ["torch", "torchvision", "tensorflow", "keras", "numpy", "pytorch_lightning", "jax"];
+    let packages =
+        ["torch", "torchvision", "tensorflow", "keras", "numpy", "pytorch_lightning", "jax", "python"];
     packages.iter().flat_map(|package| pins.all(package)).map(Pin::cited).collect()
 }
 
@@ -76,5 +77,8 @@ fn pages_for_people() {
     assert_eq!(told("* [PyTorch](http://x.y/1.9) >= 0.4.1"), ["`torch>=0.4.1` (README.md:1)"]);
     assert_eq!(told("tensorflow-gpu (version 1.15.0)"), ["`tensorflow==1.15.0.*` (README.md:1)"]);
     assert_eq!(told("PyTorch-Lightning 1.2+"), ["`pytorch-lightning>=1.2` (README.md:1)"]);
+    assert_eq!(told("Python 3.6+ and numpy"), ["`python>=3.6` (README.md:1)"]);
+    assert_eq!(told("conda create -n a python=3.7"), ["`python==3.7.*` (README.md:1)"]);
+    assert!(told("python train.py --lr 0.1; python -m x 3.4").is_empty());
     assert!(told("pytorch/vision 1.4, torch and 3.7, PyTorch 2 is fine, mytorch 1.2").is_empty());
 }

@@ -3,7 +3,7 @@
 use super::{Notes, commands};
 
 /// How pages call the packages, and their distributions; the longer before what it begins with.
-const CALLED: [(&str, &str); 10] = [
+const CALLED: [(&str, &str); 11] = [
     ("pytorch-lightning", "pytorch-lightning"),
     ("pytorch lightning", "pytorch-lightning"),
     ("tensorflow-gpu", "tensorflow"),
@@ -14,6 +14,7 @@ const CALLED: [(&str, &str); 10] = [
     ("keras", "keras"),
     ("jax", "jax"),
     ("transformers", "transformers"),
+    ("python", "python"),
 ];
 /// So far after a name its release stands.
 const NEAR: usize = 16;
