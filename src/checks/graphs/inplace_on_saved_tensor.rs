@@ -5,8 +5,8 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Assignment, Augment, Checker, ElementWrite, Interp, MethodResult, mark_graph};
 use crate::report::{Edit, Fix, Place, Severity};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, StmtKind};
-use crate::values::{ClassRef, Method, ObjId, Tensor, Value};
+use crate::syntax::{BinaryOp, ExprKind, StmtKind};
+use crate::values::{Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -60,8 +60,8 @@ fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
     if cx.grad != Some(true) || tensor.is_leaf {
         return;
     }
-    let Some(by) = saving_call(cx, assignment.value) else { return };
     let place = cx.expr_place(assignment.value);
+    let Some(by) = saving_call(cx, tensor, place) else { return };
     let id = cx.graph_id(place);
     let marked = mark_graph(&result, id);
     if let Some(tensor) = marked.as_tensor().cloned() {
@@ -75,33 +75,10 @@ fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
     assignment.result.replace(marked);
 }
 
-/// The function, method or layer that an expression calls, if the backward pass needs what it gives.
-fn saving_call(cx: &mut Interp<'_>, value: ExprId) -> Option<Ustr> {
-    let tree = cx.tree(cx.file());
-    let ExprKind::Call { callee, .. } = tree.expr(value).kind else { return None };
-    let mut root = callee;
-    while let ExprKind::Attribute { base, .. } = tree.expr(root).kind {
-        root = base;
-    }
-    if !matches!(tree.expr(root).kind, ExprKind::Name(_)) {
-        return None;
-    }
-    let name = match cx.eval(callee) {
-        Value::Api(name) => name,
-        Value::Bound(bound) => match bound.method {
-            Method::Api(name) => name,
-            _ => return None,
-        },
-        Value::Obj(layer) => function_of(cx, layer)?,
-        _ => return None,
-    };
-    cx.apis.get(name).filter(|api| api.saves_result).map(|api| api.name)
-}
-
-/// The function that a layer of a framework is.
-fn function_of(cx: &Interp<'_>, layer: ObjId) -> Option<Ustr> {
-    let ClassRef::Api(class) = cx.heap.get(layer).class else { return None };
-    cx.apis.get(class)?.class.as_ref()?.call
+/// What made a tensor at a place, if the backward pass needs what it gives.
+fn saving_call(cx: &Interp<'_>, tensor: &Tensor, place: Place) -> Option<Ustr> {
+    let by = tensor.what.filter(|_| tensor.made == Some(place))?;
+    cx.apis.get(by).filter(|api| api.saves_result).map(|api| api.name)
 }
 
 /// `y += 1`

@@ -38,7 +38,10 @@ fn runs(cx: &mut Interp<'_>, forward: &ForwardCall<'_>) {
         autocast.on == Some(true) && autocast.device.is_gpu() && autocast.dtype == Some(DType::Float16)
     };
     let autocast = cx.autocast().filter(surely_half);
-    cx.heap.note(forward.module, HALF, Value::Bool(Some(autocast.is_some())));
+    // What is not written down costs no further pass of a loop.
+    if autocast.is_some() || cx.heap.noted(forward.module, HALF).is_some() {
+        cx.heap.note(forward.module, HALF, Value::Bool(Some(autocast.is_some())));
+    }
     if let Some(place) = autocast.and_then(|autocast| autocast.place) {
         cx.remember(|all: &mut Autocasts| all.0.insert(forward.module, place));
     }
