@@ -9,7 +9,7 @@ use ustr::{Ustr, ustr};
 use super::Verb;
 use super::error::{ApiError, Input};
 use super::memo::{self, Place, Question};
-use super::model::{Api, ModeDependence, Order, Role};
+use super::model::{Api, ClassSpec, ModeDependence, Order, Role};
 use super::pack::{Found, Pack, pack};
 use super::parse::parse;
 use super::shared::Shared;
@@ -221,20 +221,23 @@ impl Apis {
 
     /// Whether the framework calls a method of a subclass for each batch of each epoch.
     pub fn runs_each_batch(&self, class: Ustr, method: Ustr) -> bool {
-        let runs = |name| self.class(name)?.class.as_ref()?.each_batch.contains(&method).then_some(());
-        self.along(class, &mut |name| runs(name)).is_some()
+        self.lists(class, method, |spec| &spec.each_batch)
     }
 
     /// Whether the framework calls a method of a subclass when each epoch ends.
     pub fn ends_epochs(&self, class: Ustr, method: Ustr) -> bool {
-        let ends = |name| self.class(name)?.class.as_ref()?.epoch_end.contains(&method).then_some(());
-        self.along(class, &mut |name| ends(name)).is_some()
+        self.lists(class, method, |spec| &spec.epoch_end)
     }
 
     /// Whether the framework walks what a method of a subclass gives.
     pub fn walks(&self, class: Ustr, method: Ustr) -> bool {
-        let walks = |name| self.class(name)?.class.as_ref()?.walks.contains(&method).then_some(());
-        self.along(class, &mut |name| walks(name)).is_some()
+        self.lists(class, method, |spec| &spec.walks)
+    }
+
+    /// Whether a class, or one that it inherits from, has a method in one of its lists.
+    fn lists(&self, class: Ustr, method: Ustr, list: impl Fn(&ClassSpec) -> &[Ustr]) -> bool {
+        let listed = |name| list(self.class(name)?.class.as_ref()?).contains(&method).then_some(());
+        self.along(class, &mut |name| listed(name)).is_some()
     }
 
     /// Whether calls into this package leave optimizers, gradients and modules alone.

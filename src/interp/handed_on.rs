@@ -3,9 +3,9 @@
 
 use super::{Interp, roles::is_guessed};
 use crate::apis::Role;
-use crate::names::{Act, Subject, Uses};
+use crate::names::{Act, Subject, Uses, class_of_self};
 use crate::report::{FileId, Place};
-use crate::syntax::{Arg, ArgKind, ExprKind, FnId, Function};
+use crate::syntax::{Arg, ArgKind, ExprKind, FnId};
 use crate::values::{Closure, State, Value};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -32,16 +32,12 @@ impl Interp<'_> {
 
     /// `self.step(batch)`: a method of the class itself is no scaler's.
     pub(super) fn calls_own_method(&self, file: FileId, act: &Act) -> bool {
-        let (Some(Subject::Local(Some(function), receiver)), Some(method)) = (act.receiver, act.method)
-        else {
+        let (Some(Subject::Local(Some(owner), receiver)), Some(method)) = (act.receiver, act.method) else {
             return false;
         };
         let tree = &self.module(file).tree;
-        let own = tree.function(function);
-        let is_self = own.params.first().is_some_and(|first| first.name == receiver);
-        own.class.is_some_and(|class| {
-            let defines = |function: &Function| function.class == Some(class) && function.name == method;
-            is_self && tree.functions.iter().any(defines)
+        class_of_self(tree, owner, receiver).is_some_and(|class| {
+            tree.functions.iter().any(|function| function.class == Some(class) && function.name == method)
         })
     }
 

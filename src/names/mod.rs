@@ -18,6 +18,7 @@ pub use library::Library;
 pub use project::{Module, Project, Target};
 pub use relations::{Act, LoopIndex, Origin, Relations, Subject, subject_of};
 pub use set::NameSet;
+pub(crate) use uses::class_of_self;
 pub use uses::{Used, Uses};
 
 use crate::syntax::{ClassId, FnId, StmtId, Tree};

@@ -75,15 +75,14 @@ pub(super) fn resolve(tree: &Tree, names: &mut Names, events: &[Event]) {
         }
         let owner = names.owner(tree, event.scope, event.name);
         match event.what {
-            What::Attribute(attr) => add(uses.local.entry((owner, event.name)).or_default(), attr),
+            What::Attribute(attr) => {
+                add(&mut uses.local.entry((owner, event.name)).or_default().attributes, attr);
+            }
             What::Called => uses.local.entry((owner, event.name)).or_default().called = true,
             What::OfAttribute(attr, method) => {
-                let used = uses.local.entry((owner, event.name)).or_default();
-                if !used.looked_into.contains(&attr) {
-                    used.looked_into.push(attr);
-                }
+                add(&mut uses.local.entry((owner, event.name)).or_default().looked_into, attr);
                 if let Some(class) = owner.and_then(|owner| class_of_self(tree, owner, event.name)) {
-                    add(uses.own.entry((class, attr)).or_default(), method);
+                    add(&mut uses.own.entry((class, attr)).or_default().attributes, method);
                 }
             }
             What::AttributeCalled(attr) => {
@@ -96,14 +95,14 @@ pub(super) fn resolve(tree: &Tree, names: &mut Names, events: &[Event]) {
     names.uses = uses;
 }
 
-fn add(used: &mut Used, attr: Ustr) {
-    if !used.attributes.contains(&attr) {
-        used.attributes.push(attr);
+fn add(names: &mut Vec<Ustr>, attr: Ustr) {
+    if !names.contains(&attr) {
+        names.push(attr);
     }
 }
 
 /// The class that `name` is an instance of, when it is the first parameter of a method.
-pub(super) fn class_of_self(tree: &Tree, owner: FnId, name: Ustr) -> Option<ClassId> {
+pub(crate) fn class_of_self(tree: &Tree, owner: FnId, name: Ustr) -> Option<ClassId> {
     let function = tree.function(owner);
     let is_first = function.params.first().is_some_and(|param| param.name == name);
     let is_static = function.decorators.iter().any(

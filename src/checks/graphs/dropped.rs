@@ -56,14 +56,16 @@ fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
 /// repeats, are called to see how long they take.
 fn computed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     let (call, api) = (result.call, result.call.api);
-    let transfer = api.transfer().filter(|transfer| transfer.reforms() && !transfer.combines());
-    let is_function = !api.property && api.class.is_none() && !api.name.ends_with('_');
+    let reforms = api.transfer().is_some_and(|transfer| transfer.reforms() && !transfer.combines());
+    if !reforms || api.property || api.class.is_some() || api.name.ends_with('_') || !api.effects.is_empty() {
+        return;
+    }
     let is_given =
         |name: &str| !matches!(call.get(name), Value::Unknown | Value::None | Value::Bool(Some(false)));
     let writes = call.more.iter().any(|(name, _)| name == "out") || is_given("out") || is_given("inplace");
     let in_place = call.open || writes;
-    let Some(tensor) = call.nth_tensor(0).filter(|_| transfer.is_some()) else { return };
-    if is_function && !in_place && api.effects.is_empty() && !tensor.is_array && !is_counted(cx, call.place) {
+    let Some(tensor) = call.nth_tensor(0).filter(|tensor| !tensor.is_array) else { return };
+    if !in_place && !is_counted(cx, call.place) {
         let name = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
         note(cx, Pure { place: call.place, name, is_method: false, confidence: tensor.confidence });
     }
