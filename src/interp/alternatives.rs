@@ -102,7 +102,7 @@ impl<'p> Interp<'p> {
 
     fn makes_module(&self, callee: &Value) -> bool {
         let class = match callee {
-            Value::Obj(class) => ClassRef::Project(*class),
+            Value::Obj(class) if self.heap.is_class(*class) => ClassRef::Project(*class),
             Value::Api(class) => ClassRef::Api(*class),
             _ => return false,
         };
@@ -112,10 +112,12 @@ impl<'p> Interp<'p> {
     fn can_be_called(&mut self, callee: &Value, call: &Call) -> bool {
         match callee {
             Value::Function(closure) => self.fits(closure, false, call),
-            Value::Obj(class) => match self.find_attr(*class, Ustr::from("__init__")) {
-                Some(Value::Function(constructor)) => self.fits(&constructor, true, call),
-                _ => true,
-            },
+            Value::Obj(class) if self.heap.is_class(*class) => {
+                match self.find_attr(*class, Ustr::from("__init__")) {
+                    Some(Value::Function(constructor)) => self.fits(&constructor, true, call),
+                    _ => true,
+                }
+            }
             _ => true,
         }
     }

@@ -99,33 +99,10 @@ impl<'p> Interp<'p> {
 
     /// An attribute or method of a parameter whose tensor is not known.
     fn parameter_attr(&mut self, params: &Params, value: &Value, name: Ustr, place: Place) -> Value {
-        // A module stands for all that is below it, as an output does not.
-        let leaves = params.owners.iter().fold(ObjSet::default(), |all, owner| {
-            all.union(&self.descendants(owner)).union(&ObjSet::one(owner))
-        });
-        let nodes = Nodes {
-            leaves,
-            others: params.others,
-            oldest: 0,
-            carried: Rc::from([]),
-            maybe: false,
-            own: false,
-            parts: Parts::default(),
-            bare: true,
-        };
         if let Some(known) = self.attribute_of_listed(params, name) {
             return known;
         }
-        let graph = if self.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
-        let tensor = Rc::new(Tensor {
-            graph,
-            is_leaf: true,
-            source: Source::Parameter,
-            device_origin: Some(DeviceOrigin::Module),
-            device: self.device_of_params(params),
-            confidence: Confidence::Medium,
-            ..Tensor::default()
-        });
+        let tensor = Rc::new(self.parameter_tensor(params));
         match self.tensor_attr(&tensor, &Value::Tensor(tensor.clone()), name, place) {
             // What changes the parameter itself is done to all of them.
             Value::Bound(bound) if self.changes_parameters(&bound.method) => {

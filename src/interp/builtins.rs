@@ -2,6 +2,7 @@
 //! take tensors. What plain values suffice for is in `python`.
 
 use super::{Call, Interp, python};
+use crate::apis::Role;
 use crate::report::Place;
 use crate::values::*;
 use ustr::Ustr;
@@ -39,7 +40,7 @@ impl<'p> Interp<'p> {
                 }
                 Value::None
             }
-            "hasattr" => Value::Bool(None),
+            "hasattr" => Value::Bool(self.surely_has(call).then_some(true)),
             "len" => match first {
                 Some(value) => {
                     let value = value.clone();
@@ -53,6 +54,14 @@ impl<'p> Interp<'p> {
                 None => self.builtin_of_tensors(&name, call),
             },
         }
+    }
+
+    /// `hasattr(loss, "item")`: what tensors have, a tensor has.
+    fn surely_has(&self, call: &Call) -> bool {
+        let name = call.arg(1, "").and_then(Value::as_str).map(Ustr::from);
+        let is_tensor = matches!(call.arg(0, ""), Some(Value::Tensor(_)));
+        let class = self.apis.class_of(Role::Tensor).filter(|_| is_tensor);
+        class.zip(name).is_some_and(|(class, name)| self.apis.method(class, name).is_some())
     }
 
     fn getattr_builtin(&mut self, call: &Call) -> Value {

@@ -222,7 +222,20 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A parameter beside a tensor or a number is a tensor; two of them may be lists, and their sum another one.
+    fn as_operand(&self, op: BinaryOp, value: &Value, other: &Value) -> Value {
+        match (value.bare(), other.bare()) {
+            (Value::Params(_), Value::Params(_)) if op == BinaryOp::Add => value.clone(),
+            (
+                Value::Params(params),
+                Value::Params(_) | Value::Tensor(_) | Value::Int(_) | Value::Float(_),
+            ) => Value::tensor(self.parameter_tensor(params)),
+            _ => value.clone(),
+        }
+    }
+
     pub(super) fn binary(&mut self, op: BinaryOp, a: &Value, b: &Value, place: Place, same: bool) -> Value {
+        let (a, b) = (&self.as_operand(op, a, b), &self.as_operand(op, b, a));
         let tensors = matches!(a.bare(), Value::Tensor(_)) || matches!(b.bare(), Value::Tensor(_));
         if !tensors {
             if let Some(value) = python::binary(self, op, a, b, place) {

@@ -248,6 +248,10 @@ impl<'p> Interp<'p> {
                     joined.graph = joined.graph.union(&other.graph);
                     joined.hazards = union_hazards(&joined.hazards, &other.hazards);
                 }
+                // Numbers where a mask says take away what was singular, as no backward comes by there.
+                if is_mask(index) && value.as_num().is_some() && !tensor.graph.is_live() {
+                    joined.hazards = None;
+                }
                 joined.range = match (tensor.range, interval_of(&value)) {
                     // A mask may pick just what would be singular, and indices all that is looked at.
                     _ if is_mask(index) || index.is_unknown() || index.as_tensor().is_some() => None,

@@ -3,6 +3,7 @@
 
 use super::{Call, Interp, Invocation, modules::DEEPEST};
 use crate::apis::{Api, Weights};
+use crate::report::Confidence;
 use crate::values::*;
 use std::rc::Rc;
 
@@ -22,6 +23,34 @@ impl<'p> Interp<'p> {
     /// One of some parameters, as a loop over them gives it.
     pub(super) fn parameter_of(&self, params: &Params) -> Value {
         Value::Params(Rc::new(Params { whole: true, stream: None, named: false, ..params.clone() }))
+    }
+
+    /// A parameter of a layer as the tensor that it is, whose numbers and shape are not known.
+    pub(crate) fn parameter_tensor(&self, params: &Params) -> Tensor {
+        // A module stands for all that is below it, as an output does not.
+        let leaves = params.owners.iter().fold(ObjSet::default(), |all, owner| {
+            all.union(&self.descendants(owner)).union(&ObjSet::one(owner))
+        });
+        let nodes = Nodes {
+            leaves,
+            others: params.others,
+            oldest: 0,
+            carried: Rc::from([]),
+            maybe: false,
+            own: false,
+            parts: Parts::default(),
+            bare: true,
+        };
+        let graph = if self.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
+        Tensor {
+            graph,
+            is_leaf: true,
+            source: Source::Parameter,
+            device_origin: Some(DeviceOrigin::Module),
+            device: self.device_of_params(params),
+            confidence: Confidence::Medium,
+            ..Tensor::default()
+        }
     }
 
     /// All parameters in an argument of an optimizer: generators, lists, groups.

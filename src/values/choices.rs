@@ -91,14 +91,20 @@ impl Heap {
         if all.len() > MOST_CALLABLES { Value::Unknown } else { Value::AnyOf(all.into()) }
     }
 
+    pub fn is_class(&self, object: ObjId) -> bool {
+        matches!(self.get(object).state, State::Class(_))
+    }
+
     fn callables(&self, value: &Value) -> Option<Vec<Value>> {
         match value {
             Value::AnyOf(all) => Some(all.to_vec()),
             Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::Api(_) => {
                 Some(vec![value.clone()])
             }
-            Value::Obj(object) if matches!(self.get(*object).state, State::Class(_)) => {
-                Some(vec![value.clone()])
+            Value::Obj(object) => {
+                let (state, class) = (&self.get(*object).state, self.get(*object).class);
+                let has_methods = matches!((state, class), (State::Plain, ClassRef::Project(_)));
+                (has_methods || self.is_class(*object)).then(|| vec![value.clone()])
             }
             _ => None,
         }

@@ -350,6 +350,7 @@ impl Heap {
             (Value::Device(x), Value::Device(y)) => Value::Device(x.choice(*y)),
             (Value::Obj(x), Value::Obj(y)) => match self.merge(*x, *y) {
                 Some(either) => Value::Obj(either),
+                None if !self.is_class(*x) && !self.is_class(*y) => Value::Unknown,
                 None => self.join_callables(a, b),
             },
             _ => self.join_callables(a, b),

@@ -6,7 +6,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Fix, Place, Severity};
-use crate::trace::{At, Effect, LoopId, Node, Sight};
+use crate::trace::{At, Effect, LoopId, Node, Sight, visits};
 use crate::values::{Int, ObjId};
 use rustc_hash::FxHashSet;
 
@@ -74,6 +74,8 @@ fn unshuffled(script: &Script, id: LoopId, loader: ObjId) -> Option<Unshuffled> 
     }
     let at = at_loader(script, loader, id)?;
     let sure = match (by_class, epochs(script, id)) {
+        // Gradients that no optimizer applies are scores of the samples, which are compared in their order.
+        _ if !steps_somewhere(script, id) => Confidence::Low,
         (true, _) if !stated => Confidence::High,
         // In a single pass each sample comes once, whatever the order.
         (false, None) => Confidence::Low,
@@ -143,6 +145,14 @@ fn runs_sequences(script: &Script, id: LoopId) -> bool {
 /// Whether each iteration of a loop trains, whatever its conditions are.
 fn surely_trains(script: &Script, id: LoopId) -> bool {
     script.rehearsal.entries.iter().any(|entry| find_loop(&entry.nodes, id).is_some_and(trains_always))
+}
+
+fn steps_somewhere(script: &Script, id: LoopId) -> bool {
+    let steps = |effect: &Effect| {
+        matches!(effect, Effect::Step { .. } | Effect::NamedStep { .. } | Effect::UnseenStep)
+    };
+    let entries = &script.rehearsal.entries;
+    entries.iter().filter_map(|entry| find_loop(&entry.nodes, id)).any(|body| !visits(body, steps).is_empty())
 }
 
 fn find_loop(nodes: &[Node], wanted: LoopId) -> Option<&[Node]> {

@@ -115,6 +115,9 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
         {
             continue;
         }
+        if is_walked && is_of_few_rounds(script, at, &outlived) {
+            continue;
+        }
         // What was walked in its own iteration is of no more use to a caller.
         let spent = is_walked && at.loops.last().is_some_and(|own| script.trains_in(*own));
         if script.rehearsal.returned.contains(&carried.id) && !spent {
@@ -147,6 +150,13 @@ fn reset_within(script: &Script, at: &At, carried: &Carried) -> usize {
 fn is_of_one_batch(script: &Script, at: &At, outlived: &[LoopId]) -> bool {
     let counts = |id: &LoopId| matches!(script.rehearsal.loop_info(*id).over, Over::Counter);
     outlived.iter().all(counts) && !at.loops.iter().all(counts)
+}
+
+/// Rounds that are counted out for each batch of a loader: what backward leaves of them goes with the batch.
+fn is_of_few_rounds(script: &Script, at: &At, outlived: &[LoopId]) -> bool {
+    let around = || at.loops.iter().filter(|id| !outlived.contains(id));
+    is_of_one_batch(script, at, outlived)
+        && around().any(|id| matches!(script.rehearsal.loop_info(*id).over, Over::Loader(_)))
 }
 
 /// Steps of a search that nothing calls: its callers may have switched gradients off.

@@ -5,9 +5,10 @@ use super::stretches::{evaluating_stretch, only_evaluates};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
 use crate::facts::{Findings, Script, doubted_in_tests};
+use crate::interp::modules::FORWARDS;
 use crate::report::replay::{Demand, Replay};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
-use crate::syntax::{FnId, StmtKind};
+use crate::syntax::{FnId, Function, StmtKind};
 use crate::trace::{At, Forward, Sight};
 use crate::values::{Heap, Mode, State, Value};
 use rustc_hash::FxHashSet;
@@ -102,6 +103,7 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
         let heeded = forward.volatile.is_some() && !script.pins.allow_since("torch", NO_MORE_VOLATILE);
         let excused =
             heeded || may_walk_in(script, at) || differentiates(script, at) || is_dropped(script, at);
+        let at = &called_by_evaluation(script, at);
         if !idle || excused || !seen.insert(at.place) {
             continue;
         }
@@ -121,6 +123,40 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
         }
     }
     found
+}
+
+/// Where gradients can be switched off for the evaluation alone: a method that the model's forward pass calls as well
+/// runs in training, too, and the place is the call of it.
+fn called_by_evaluation(script: &Script, at: &At) -> At {
+    let mut at = at.clone();
+    while let Some(((site, _), outer)) = at.calls.split_last()
+        && is_part_of_forward(script, at.place)
+    {
+        at = At { place: *site, calls: outer.into(), ..at };
+    }
+    at
+}
+
+/// Whether a place lies in a method that a forward of its class calls, by others of its methods, too.
+fn is_part_of_forward(script: &Script, place: Place) -> bool {
+    let module = script.project.module(place.file);
+    let Some(own) = script.draft(place.file).function_around(place.span) else { return false };
+    let Some(class) = module.tree.function(own).class else { return false };
+    let of_class = |(_, function): &(usize, &Function)| function.class == Some(class);
+    let methods: Vec<(usize, &Function)> =
+        module.tree.functions.iter().enumerate().filter(of_class).collect();
+    let mut called = vec![own.0 as usize];
+    let mut at = 0;
+    while let Some(name) = called.get(at).map(|index| module.tree.functions[*index].name) {
+        let callers = methods
+            .iter()
+            .map(|(index, _)| *index)
+            .filter(|index| module.names.scopes[*index].mentions.contains(name));
+        let fresh: Vec<usize> = callers.filter(|index| !called.contains(index)).collect();
+        called.extend(fresh);
+        at += 1;
+    }
+    called[1..].iter().any(|index| FORWARDS.contains(&module.tree.functions[*index].name.as_str()))
 }
 
 /// Whether the innermost loop around a place holds a backward of something that we do not see.
@@ -195,6 +231,9 @@ fn is_live_itself(value: &Value) -> bool {
 fn unrecorded<'a>(script: &Script<'a>, idle: &IdleGraph) -> Option<Unrecorded> {
     let place = idle.at.place;
     let draft = script.draft(place.file);
+    if is_part_of_forward(script, place) {
+        return None;
+    }
     let (said, mut edits) = draft.say(script.apis.repair("no-gradients")?)?;
     if let Some(at) = function_to_decorate(script, place, draft) {
         edits.push(draft.insert(at.start, format!("{}@{said}()\n", at.indent)));

@@ -229,7 +229,7 @@ impl OptimizerView<'_> {
         match act {
             ScalerAct::Unscale(of) => match self.whose(of) {
                 Some(whose) => Some(Kind::Unscale(whose)),
-                None => self.may_be(of).then_some(Kind::MayUnscale),
+                None => self.may_share(of).then_some(Kind::MayUnscale),
             },
             ScalerAct::Update => Some(Kind::Update { scaler }),
             ScalerAct::Scale => Some(Kind::Scale),

@@ -138,6 +138,12 @@ impl<'h> OptimizerView<'h> {
         other.is_some_and(|other| other.others || self.state.others)
     }
 
+    /// Whether another optimizer may own some of the same parameters.
+    pub(crate) fn may_share(&self, other: ObjId) -> bool {
+        let state = self.heap.get(other).optimizer();
+        self.may_be(other) || state.is_some_and(|state| self.overlaps(&state.owns))
+    }
+
     pub(crate) fn is_scaler(&self, object: ObjId) -> bool {
         self.heap.get(object).state.is_scaler()
     }

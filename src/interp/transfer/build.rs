@@ -268,6 +268,7 @@ pub fn tensor_within(interp: &Interp, value: &Value, reach: &mut NestingLimit) -
     match value.bare() {
         Value::Tensor(tensor) => tensor.clone(),
         Value::Grad(_) => Rc::new(Tensor { graph: Graph::None, ..Tensor::default() }),
+        Value::Params(params) => Rc::new(interp.parameter_tensor(params)),
         other if is_number(other) => Rc::new(super::factory::from_number(other)),
         other => {
             let items = sequence(interp, other).filter(|_| reach.take());

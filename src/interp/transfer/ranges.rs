@@ -57,6 +57,12 @@ impl Operands {
         self.0.get(index).and_then(Value::as_tensor).is_some_and(|tensor| tensor.learned)
     }
 
+    /// Whether a diagonal was added to an operand.
+    fn is_regular(&self, index: usize) -> bool {
+        let tensor = self.0.get(index).and_then(Value::as_tensor);
+        matches!(tensor.and_then(|tensor| tensor.relation.as_deref()), Some(Relation::Regular))
+    }
+
     fn number(&self, index: usize) -> Option<f64> {
         self.0.get(index)?.as_num()
     }
@@ -295,6 +301,10 @@ fn pow(x: &Operands) -> Option<Interval> {
 
 fn sum(x: &Operands) -> Option<Interval> {
     let range = x.interval(0)?;
+    // `(A + torch.eye(n)).sum(1)`: no row of the sum is without its diagonal.
+    if range.low >= 0.0 && x.is_regular(0) {
+        return Some(Interval::POSITIVE);
+    }
     Some(if is_number(&x.0[0]) { range } else { of_many(range.sum()) })
 }
 
