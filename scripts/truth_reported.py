@@ -4,9 +4,9 @@
     python3 scripts/truth_reported.py MIRRORS target/release/trainlint
     python3 scripts/truth_reported.py MIRRORS OLD NEW --half building --trees /tmp/trees --table rows.tsv
 
-`tests/truth/reported.tsv` has a line for each bug: the repository, the commit before the fix, path and line of the
-defect, the rule it falls under, the commit of the fix, whether that fix repairs it, and the reason. Nothing is fetched:
-MIRRORS is a folder with a git directory for each repository, `OWNER+NAME`, `OWNER+NAME/repo` or `OWNER/NAME`, bare or
+`tests/truth/reported.tsv` has a line for each bug: the half it is in, the repository, the commit before the fix, path
+and line of the defect, the rule it falls under, the commit of the fix, whether that fix repairs it, and the reason.
+Nothing is fetched: MIRRORS is a folder with a git directory for each repository, `OWNER+NAME`, `OWNER+NAME/repo` or `OWNER/NAME`, bare or
 checked out. Repositories that are not there are counted and left out.
 
 Of each commit the files that trainlint reads are written into a folder of trees (`--trees` keeps it), and checked
@@ -20,8 +20,9 @@ same is true of the commit of the fix, with the same rule alone, and the fix doe
 
 Rows of the rule `none` are defects that no rule is about: they are counted, and not run.
 
-The repositories are in two halves, by their names. Rows of the building half are listed; of the held-out half there are
-sums only, for whoever reads its misses has no held-out half any more (`--list-held-out` spends it).
+The repositories are in two halves, by a sum over their names when they were collected. Rows of the building half are
+listed; of the held-out half there are sums only, for whoever reads its misses has no held-out half any more
+(`--list-held-out` spends it).
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ SAME = [
     {"unsafe-log", "vanishing-epsilon"},
     {"unsafe-root", "vanishing-epsilon"},
     {"missing-super-init", "unregistered-submodule"},
+    {"parameters-replaced-after-optimizer", "frozen-in-optimizer"},
 ]
 
 #: Rules whose findings are where a sampler is made, while the call is missing in a loop of the same file.
@@ -83,10 +85,7 @@ class Row:
     fixed: str
     repaired: bool
     reason: str
-
-    @property
-    def building(self) -> bool:
-        return sum(map(ord, self.repository)) % 2 == 0
+    building: bool
 
     @property
     def place(self) -> str:
@@ -136,7 +135,7 @@ def arguments() -> argparse.Namespace:
 def read(path: Path) -> list[Row]:
     with open(path, encoding="utf-8", newline="") as file:
         return [
-            Row(one["repository"], one["commit before"], one["path"], int(one["line"]), one["rule"], one["fixed commit"], one["repaired"] == "yes", one["reason"])
+            Row(one["repository"], one["commit before"], one["path"], int(one["line"]), one["rule"], one["fixed commit"], one["repaired"] == "yes", one["reason"], one["half"] == "building")
             for one in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         ]
 
