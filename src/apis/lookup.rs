@@ -325,6 +325,11 @@ impl Apis {
         self.shared.tensor_methods.contains(&method)
     }
 
+    /// Functions that make tensors on the CPU, if nobody says where, by their last names.
+    pub fn makers(&self) -> &[Ustr] {
+        &self.shared.makers
+    }
+
     /// What the training protocol is about: a function that mentions none of these does not matter.
     pub fn protocol_words(&self) -> &[Ustr] {
         &self.shared.protocol

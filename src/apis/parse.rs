@@ -74,6 +74,7 @@ impl<'a> Reader<'a> {
             "sharing" => self.table.shared.sharing = self.words(value)?,
             "random" => self.table.shared.random = self.words(value)?,
             "tensor_methods" => self.table.shared.tensor_methods = self.words(value)?,
+            "makers" => self.table.shared.makers = self.words(value)?,
             "protocol" => self.table.shared.protocol = self.words(value)?,
             "trigger" => self.table.shared.trigger = self.words(value)?,
             "copying" => self.table.shared.copying = self.words(value)?,

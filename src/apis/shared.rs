@@ -42,6 +42,8 @@ pub(crate) struct Shared {
     pub usual: Vec<(Ustr, Ustr)>,
     /// What fixes write, by what it is for.
     pub repairs: Vec<(Ustr, Ustr)>,
+    /// Functions that make tensors on the CPU, if nobody says where.
+    pub makers: Vec<Ustr>,
     /// Attributes and functions that the training protocol is about: a function without any of them does not matter.
     pub protocol: Vec<Ustr>,
     /// Texts of which a file must hold one to be worth rehearsing.
@@ -67,6 +69,7 @@ impl Shared {
         self.names.extend(other.names);
         self.classes.extend(other.classes);
         self.tensor_methods.extend(other.tensor_methods);
+        self.makers.extend(other.makers);
         self.shuffling.extend(other.shuffling);
         self.losses.extend(other.losses);
         self.labels.extend(other.labels);

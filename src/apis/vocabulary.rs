@@ -125,6 +125,7 @@ pub(crate) const FILE_KEYS: &[&str] = &[
     "roles",
     "names",
     "tensor_methods",
+    "makers",
     "protocol",
     "failures",
     "nans",

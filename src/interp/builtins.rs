@@ -77,8 +77,28 @@ impl<'p> Interp<'p> {
                     (value, _) => value,
                 }
             }
-            None => Value::Unknown,
+            None => self.some_layer_of(&receiver),
         }
+    }
+
+    /// `getattr(self, f"conv{i}")` of a module is one of its layers.
+    fn some_layer_of(&mut self, receiver: &Value) -> Value {
+        /// Of more layers none is likelier than another.
+        const MOST: usize = 12;
+        let Some(module) = receiver.as_obj().filter(|object| self.heap.get(*object).module().is_some())
+        else {
+            return Value::Unknown;
+        };
+        let is_layer =
+            |value: &Value| value.as_obj().is_some_and(|part| self.heap.get(part).module().is_some());
+        let here = self.heap.get(module);
+        let named = here.attrs.iter().map(|(_, value)| value.clone());
+        let unnamed = here.module().into_iter().flat_map(|state| &state.parts).map(|part| Value::Obj(*part));
+        let layers: Vec<Value> = named.chain(unnamed).filter(is_layer).collect();
+        if layers.len() > MOST {
+            return Value::Unknown;
+        }
+        self.heap.any_of(&Items::exact(layers)).unwrap_or_default()
     }
 
     /// `sum`, `abs`, `max` of tensors: the operators on them.

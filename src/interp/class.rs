@@ -1,6 +1,6 @@
 //! Classes: inheritance, instances, dataclasses, `isinstance`.
 
-use super::{Call, Constructed, Instance, Interp, Passed, python};
+use super::{Call, Constructed, Instance, Interp, Passed, given_devices::is_cpu, python};
 use crate::apis::Role;
 use crate::report::Place;
 use crate::syntax::*;
@@ -113,10 +113,46 @@ impl<'p> Interp<'p> {
 
     /// The role that a class has from a framework.
     pub(crate) fn role_of(&self, class: ClassRef) -> Option<Role> {
-        self.lineage(class).into_iter().find_map(|base| match base {
-            Base::Api(name) => self.apis.role(name),
+        let lineage = self.lineage(class);
+        let named = lineage.iter().find_map(|base| match base {
+            Base::Api(name) => self.apis.role(*name),
             _ => None,
-        })
+        });
+        named.or_else(|| self.computes_with_layers(&lineage).then_some(Role::Module))
+    }
+
+    /// A class whose base lies in a package that is not here, and that makes layers and has a `forward`: a module.
+    fn computes_with_layers(&self, lineage: &Lineage) -> bool {
+        let is_unseen = |base: &Base| match base {
+            Base::Project(_) => false,
+            Base::Api(name) => self.apis.class(*name).is_none() && self.apis.get(*name).is_none(),
+            Base::Unknown => true,
+        };
+        let method = |class: ObjId, name: &str| match self.heap.get(class).attr(Ustr::from(name)) {
+            Some(Value::Function(closure)) => Some(closure.clone()),
+            _ => None,
+        };
+        let is_layer = |name: Ustr| {
+            let module = self.apis.class_of(Role::Module).and_then(|class| class.as_str().rsplit_once('.'));
+            module.is_some_and(|(package, _)| {
+                self.apis.role(self.apis.member(Ustr::from(package), name)) == Some(Role::Module)
+            })
+        };
+        let makes_layers = |class: ObjId| {
+            method(class, "__init__").is_some_and(|constructor| {
+                let scope = self.module(constructor.file).names.scope(constructor.function);
+                scope.mentions.iter().any(is_layer)
+            })
+        };
+        let of_project = || {
+            lineage.iter().filter_map(|base| match base {
+                Base::Project(class) => Some(*class),
+                _ => None,
+            })
+        };
+        lineage.iter().any(is_unseen)
+            && of_project().any(|class| method(class, "forward").is_some())
+            && of_project().any(makes_layers)
     }
 
     pub(super) fn is_api(&self, class: ClassRef, ancestor: Ustr) -> bool {
@@ -361,7 +397,7 @@ impl<'p> Interp<'p> {
             let function = self.tree(closure.file).function(closure.function);
             for param in function.params.iter().skip(1) {
                 let starred = matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar);
-                if starred || param.default.is_some() && !is_tensor_class_by_default(&closure, param) {
+                if starred || param.default.is_some() && !chooses_device(&closure, param) {
                     continue;
                 }
                 let value = self.seeded_param(&closure, param);
@@ -374,10 +410,12 @@ impl<'p> Interp<'p> {
     }
 }
 
-/// `tensor=torch.FloatTensor`: the caller passes the class of its device.
-fn is_tensor_class_by_default(closure: &Closure, param: &Param) -> bool {
+/// `tensor=torch.FloatTensor`, `device="cpu"`: the caller passes the class of its device, or the device.
+fn chooses_device(closure: &Closure, param: &Param) -> bool {
     let own = closure.defaults.iter().find(|(name, _)| *name == param.name);
-    own.is_some_and(|(_, value)| matches!(value, Value::Api(name) if name.ends_with("Tensor")))
+    own.is_some_and(|(_, value)| {
+        is_cpu(value) || matches!(value, Value::Api(name) if name.ends_with("Tensor"))
+    })
 }
 
 /// `isinstance` of a plain value and a class of the language.

@@ -173,6 +173,12 @@ pub struct MethodResult<'e> {
     pub call: &'e Call,
 }
 
+/// `batches.next()` of an iterator over a loader.
+pub struct DrawnByName {
+    pub loader: ObjId,
+    pub place: Place,
+}
+
 /// `something.name(...)`
 pub struct UnknownMethod {
     pub name: Ustr,

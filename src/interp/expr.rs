@@ -222,18 +222,6 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// A parameter beside a tensor or a number is a tensor; two of them may be lists, and their sum another one.
-    fn as_operand(&self, op: BinaryOp, value: &Value, other: &Value) -> Value {
-        match (value.bare(), other.bare()) {
-            (Value::Params(_), Value::Params(_)) if op == BinaryOp::Add => value.clone(),
-            (
-                Value::Params(params),
-                Value::Params(_) | Value::Tensor(_) | Value::Int(_) | Value::Float(_),
-            ) => Value::tensor(self.parameter_tensor(params)),
-            _ => value.clone(),
-        }
-    }
-
     pub(super) fn binary(&mut self, op: BinaryOp, a: &Value, b: &Value, place: Place, same: bool) -> Value {
         let (a, b) = (&self.as_operand(op, a, b), &self.as_operand(op, b, a));
         let tensors = matches!(a.bare(), Value::Tensor(_)) || matches!(b.bare(), Value::Tensor(_));
@@ -447,12 +435,7 @@ impl<'p> Interp<'p> {
             match arg.kind {
                 ArgKind::Positional => call.positional.push(passed),
                 ArgKind::Keyword(name) => call.keywords.push((name, passed)),
-                ArgKind::Star => match self.iterate(&passed.value, at).exact {
-                    Some(values) => {
-                        call.positional.extend(values.into_iter().map(|value| Passed { value, place: at }));
-                    }
-                    None => call.open = true,
-                },
+                ArgKind::Star => self.spread_items(&passed, &mut call),
                 ArgKind::DoubleStar => self.spread(&passed, &mut call),
             }
         }
@@ -461,6 +444,20 @@ impl<'p> Interp<'p> {
             call.open = true;
         }
         call
+    }
+
+    fn spread_items(&mut self, passed: &Passed, call: &mut Call) {
+        let items = self.iterate(&passed.value, passed.place);
+        match items.exact {
+            Some(values) => {
+                let passed = |value| Passed { value, place: passed.place };
+                call.positional.extend(values.into_iter().map(passed));
+            }
+            None => {
+                call.open = true;
+                call.each = Some(Rc::new(items));
+            }
+        }
     }
 
     fn spread(&mut self, passed: &Passed, call: &mut Call) {

@@ -4,7 +4,8 @@ use super::{Interp, roles::Taken};
 use crate::apis::{Api, Role, Transfer};
 use crate::names::Subject;
 use crate::report::{Confidence, FileId, Place};
-use crate::syntax::{ExprId, ExprKind, FnId};
+use crate::syntax::{ExprId, ExprKind, FnId, Param, Tree};
+use crate::values::{Device, Value};
 use ustr::Ustr;
 
 impl Interp<'_> {
@@ -14,9 +15,9 @@ impl Interp<'_> {
         let module = self.module(file);
         let is_parameter = |function: Option<FnId>, name: Ustr| {
             let params = function.map(|function| &module.tree.function(function).params);
-            params.is_some_and(|params| {
-                params.iter().any(|param| param.name == name && param.default.is_none())
-            })
+            let is_given =
+                |param: &Param| param.default.is_none_or(|default| names_cpu(&module.tree, default));
+            params.is_some_and(|params| params.iter().any(|param| param.name == name && is_given(param)))
         };
         let is_given = |(value, function): (ExprId, Option<FnId>)| match module.tree.expr(value).kind {
             ExprKind::Name(name) => is_parameter(function, name),
@@ -45,4 +46,17 @@ impl Interp<'_> {
         let transfer = class.and_then(|class| self.apis.method(class, method)).and_then(Api::transfer);
         matches!(transfer, Some(Transfer::Place | Transfer::To))
     }
+}
+
+/// `device="cpu"`, `device=torch.device("cpu")`: a default for who has no GPU.
+fn names_cpu(tree: &Tree, default: ExprId) -> bool {
+    match &tree.expr(default).kind {
+        ExprKind::Str(text) => **text == *"cpu",
+        ExprKind::Call { args, .. } => matches!(&**args, [device] if names_cpu(tree, device.value)),
+        _ => false,
+    }
+}
+
+pub(super) fn is_cpu(value: &Value) -> bool {
+    matches!(value, Value::Device(Device::Cpu)) || value.as_str() == Some("cpu")
 }

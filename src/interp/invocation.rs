@@ -2,7 +2,7 @@
 
 use crate::apis::{Api, Apply, Literal, Operand, ParamKind, ParamSpec, Slot, Transfer, Vocabulary};
 use crate::report::Place;
-use crate::values::{Tensor, Value};
+use crate::values::{Items, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -34,11 +34,13 @@ pub struct Call {
     pub keywords: Vec<(Ustr, Passed)>,
     /// `*items` or `**items` that are not known one by one: any further parameter may be given.
     pub open: bool,
+    /// What each of such `*items` is, and how many there are.
+    pub each: Option<Rc<Items>>,
 }
 
 impl Call {
     pub fn new(place: Place) -> Call {
-        Call { place, positional: Vec::new(), keywords: Vec::new(), open: false }
+        Call { place, positional: Vec::new(), keywords: Vec::new(), open: false, each: None }
     }
 
     pub fn with(place: Place, values: impl IntoIterator<Item = Value>) -> Call {

@@ -1,7 +1,7 @@
 //! Loops: a body runs until what it leaves no longer changes what it starts with; a short sequence of
 //! known values is run value by value.
 
-use super::{ActiveLoop, Interp, branch::Arm, call_path::Hop, listing::Asked, stmt::Flow};
+use super::{ActiveLoop, DrawnByName, Interp, branch::Arm, call_path::Hop, listing::Asked, stmt::Flow};
 use crate::report::{Place, Span};
 use crate::syntax::*;
 use crate::trace::{Exit, LoopId, LoopInfo, Node, Over, When};
@@ -149,6 +149,13 @@ impl<'p> Interp<'p> {
     pub(super) fn drawn(&mut self, iterator: &Value, place: Place) -> Value {
         self.note_drawn(iterator);
         self.iterate(iterator, place).any
+    }
+
+    /// `batches.next()` is what Python 2 writes for it.
+    pub(super) fn drawn_by(&mut self, name: &str, iterator: ObjId, place: Place) {
+        if let Some(loader) = self.loader_of(&Value::Obj(iterator)).filter(|_| name == "next") {
+            self.on_drawn_by_name(&DrawnByName { loader, place });
+        }
     }
 
     /// `next(batches)`: a loop that draws from an iterator older than its iterations goes through the loader behind it.

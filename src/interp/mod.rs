@@ -77,7 +77,7 @@ use device::own_gpu;
 pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use events::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, Augment, BackwardCall, Branch,
-    Compare, Constructed, ContainerWrite, Declared, ElementRead, ElementWrite, Exhausted,
+    Compare, Constructed, ContainerWrite, Declared, DrawnByName, ElementRead, ElementWrite, Exhausted,
     ExpressionStatement, ForwardCall, FunctionApplied, Indexed, Instance, LayerCall, LoaderCall, LossCall,
     MethodResult, Operation, OperationResult, Operator, Return, StackedLayer, SuperCall, TensorCompare, Test,
     TracePoint, Tried, Uncalled, UnknownMethod, Update,

@@ -4,6 +4,7 @@
 use super::{Call, Interp, Invocation, modules::DEEPEST};
 use crate::apis::{Api, Weights};
 use crate::report::Confidence;
+use crate::syntax::BinaryOp;
 use crate::values::*;
 use std::rc::Rc;
 
@@ -50,6 +51,18 @@ impl<'p> Interp<'p> {
             device: self.device_of_params(params),
             confidence: Confidence::Medium,
             ..Tensor::default()
+        }
+    }
+
+    /// A parameter beside a tensor or a number is a tensor; two of them may be lists, and their sum another one.
+    pub(super) fn as_operand(&self, op: BinaryOp, value: &Value, other: &Value) -> Value {
+        match (value.bare(), other.bare()) {
+            (Value::Params(_), Value::Params(_)) if op == BinaryOp::Add => value.clone(),
+            (
+                Value::Params(params),
+                Value::Params(_) | Value::Tensor(_) | Value::Int(_) | Value::Float(_),
+            ) => Value::tensor(self.parameter_tensor(params)),
+            _ => value.clone(),
         }
     }
 

@@ -1,7 +1,8 @@
 //! The rehearsal of one file: its body as a script, then every function that nothing called.
 
+use super::given_devices::is_cpu;
 use super::rations::FUEL_A_TRAINING;
-use super::{Call, CallPath, CallPaths, Hooks, Interp, Passed, Settings};
+use super::{Call, CallPath, CallPaths, Hooks, Interp, Passed, Settings, modules::FORWARDS};
 use crate::apis::{Apis, Role};
 use crate::names::{Project, Subject};
 use crate::report::{Confidence, FileId, Place, Span};
@@ -222,7 +223,13 @@ impl<'p> Interp<'p> {
             let own = kept.iter().filter(|(class, _)| function.class == Some(*class));
             own.into_iter().any(|(_, name)| names.scopes[index].mentions.contains(*name))
         };
-        let mut matters: Vec<bool> = tree.functions.iter().enumerate().map(computes_loss).collect();
+        let heeds_devices = names.speaks_of(&[Ustr::from("device"), Ustr::from("is_cuda")]);
+        let makes_tensors = |(index, function): (usize, &Function)| {
+            let is_forward = function.class.is_some() && FORWARDS.contains(&function.name.as_str());
+            heeds_devices && is_forward && mentions(index, self.apis.makers())
+        };
+        let mut matters: Vec<bool> =
+            tree.functions.iter().enumerate().map(|one| computes_loss(one) || makes_tensors(one)).collect();
         for _ in 0..CALLERS {
             let fresh: Vec<usize> =
                 (0..matters.len()).filter(|index| !matters[*index] && mentions(*index, &words)).collect();
@@ -449,6 +456,7 @@ impl<'p> Interp<'p> {
                 Value::None => {}
                 // A class of tensors says where they lie, and the caller passes that of its device.
                 Value::Api(name) if name.ends_with("Tensor") => {}
+                device if is_cpu(device) => {}
                 // A caller may pass something else than a flag's default.
                 Value::Bool(_) => return Value::Bool(None),
                 other => return self.unsure(other.clone(), place, param.name),

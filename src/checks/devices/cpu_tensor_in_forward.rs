@@ -4,10 +4,11 @@ use super::stranded::Stranded;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
 use crate::facts::{Findings, Places, Script};
-use crate::report::{Confidence, Edit, Fix, Place, Severity};
+use crate::report::{Confidence, Edit, FileId, Fix, Place, Severity};
 use crate::syntax::{ExprId, ExprKind};
 use crate::trace::At;
 use std::rc::Rc;
+use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "cpu-tensor-in-forward",
@@ -59,12 +60,17 @@ fn report(script: &Script, at: &At, met: Place, stranded: &Stranded, out: &mut F
 fn trust_in_gpu(script: &Script, stranded: &Stranded) -> Option<Confidence> {
     if stranded.device.is_gpu() {
         Some(Confidence::High)
-    } else if stranded.placed || script.rehearsal.uses_gpu {
+    } else if stranded.placed || script.rehearsal.uses_gpu || heeds_devices(script, stranded.made.file) {
         Some(Confidence::Medium)
     } else {
         // Whoever makes an instance decides.
         None
     }
+}
+
+/// Whether a file of a library asks where tensors are: its models are meant to run on the GPU, too.
+fn heeds_devices(script: &Script, file: FileId) -> bool {
+    script.project.module(file).names.speaks_of(&["cuda", "device", "is_cuda"].map(Ustr::from))
 }
 
 /// A call that makes a tensor by the size of another one, on the device of that one.

@@ -1,6 +1,6 @@
 //! Evaluation that records graphs nobody walks.
 
-use super::evaluations::is_scoring;
+use super::evaluations::{evaluation, is_scoring};
 use super::stretches::{evaluating_stretch, only_evaluates};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
@@ -28,6 +28,8 @@ pub(super) static RULE: Rule = Rule {
 struct IdleGraph {
     at: At,
     module: Rc<str>,
+    /// The model was put into evaluation mode.
+    in_evaluation: bool,
     /// Forwards of the same pass that are left alone, too.
     others: Vec<Place>,
     /// Bytes that its layers keep, at least.
@@ -56,10 +58,16 @@ fn check(script: &Script, out: &mut Findings) {
                 &forward.at,
                 "this forward pass builds a computation graph that no `backward()` uses",
             )
-            .note(format!(
-                "`{}` is in evaluation mode, but its parameters still require grad",
-                forward.module
-            ))
+            .note(match forward.in_evaluation {
+                true => format!(
+                    "`{}` is in evaluation mode, but its parameters still require grad",
+                    forward.module
+                ),
+                false => format!(
+                    "nothing is learned from this output, but the parameters of `{}` require grad",
+                    forward.module
+                ),
+            })
             .help(match forward.at.loops.is_empty() {
                 true => "wrap it in `with torch.no_grad():`",
                 false => "wrap the loop in `with torch.no_grad():`",
@@ -99,7 +107,14 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
         let unused = !walked && !script.rehearsal.returned.contains(graph);
         // A graph that is recorded once is worth a word where it was the evaluation of what the script trains.
         let matters = !at.loops.is_empty() || is_scoring(script, at, forward);
-        let idle = forward.mode == Mode::Eval && records && unused && matters;
+        // Without `eval()` it is what becomes of the output that says so.
+        let by_use = || evaluation(script, at, forward).filter(|_| !at.loops.is_empty());
+        let evaluates = match forward.mode {
+            Mode::Eval => Some(Confidence::High),
+            _ if records && unused => by_use(),
+            _ => None,
+        };
+        let idle = evaluates.is_some() && records && unused && matters;
         let heeded = forward.volatile.is_some() && !script.pins.allow_since("torch", NO_MORE_VOLATILE);
         let excused =
             heeded || may_walk_in(script, at) || differentiates(script, at) || is_dropped(script, at);
@@ -114,11 +129,13 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
                 let (module, kept) = (forward.name.clone(), forward.kept);
                 let volatile = forward.volatile.filter(|place| place.file == at.place.file);
                 let mut at = doubted_in_tests(at);
+                at.confidence = evaluates.map_or(at.confidence, |sure| at.confidence.min(sure));
                 // Code that is not seen got hold of the output: a metric, most likely.
                 if script.rehearsal.consumed.contains(graph) {
                     at.confidence = at.confidence.min(Confidence::Medium);
                 }
-                found.push(IdleGraph { at, module, others: Vec::new(), kept, volatile });
+                let in_evaluation = forward.mode == Mode::Eval;
+                found.push(IdleGraph { at, module, in_evaluation, others: Vec::new(), kept, volatile });
             }
         }
     }

@@ -3,10 +3,11 @@
 use super::construction::{ForeignSuper, UnreadyModule};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
-use crate::facts::{Findings, Script};
-use crate::names::Target;
-use crate::report::{Edit, Fix, Place, Severity, Span};
-use crate::syntax::{ArgKind, ExprId, ExprKind, FunctionBody, StmtId, StmtKind};
+use crate::facts::{Findings, Script, walked};
+use crate::interp::python;
+use crate::names::{Module, Target};
+use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
+use crate::syntax::{ArgKind, ExprId, ExprKind, FnId, FunctionBody, StmtId, StmtKind};
 use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
@@ -56,6 +57,47 @@ fn check(script: &Script, out: &mut Findings) {
                 )
                 .help(format!("call `super().__init__()`, or name `{class}`")),
             at,
+        );
+    }
+    undefined_supers(script, out);
+}
+
+/// `super(OldName, self)` where nothing is called so: the class has another name by now.
+fn undefined_supers(script: &Script, out: &mut Findings) {
+    let Module { tree, names, .. } = script.project.module(script.file);
+    if !names.stars.is_empty() {
+        return;
+    }
+    let bound = |name: Ustr, function: FnId| {
+        names.bindings.contains_key(&name)
+            || names.owner(tree, Some(function), name).is_some()
+            || names.class_locals.iter().any(|locals| locals.contains(name))
+            || python::is_known_name(name)
+    };
+    let draft = script.draft(script.file);
+    for expr in &tree.exprs {
+        let ExprKind::Call { callee, args } = &expr.kind else { continue };
+        let [named, _] = &**args else { continue };
+        let (ExprKind::Name(called), ExprKind::Name(name)) =
+            (&tree.expr(*callee).kind, &tree.expr(named.value).kind)
+        else {
+            continue;
+        };
+        let Some(function) = draft.function_around(expr.span).filter(|_| *called == "super") else {
+            continue;
+        };
+        if bound(*name, function) || tree.function(function).class.is_none() {
+            continue;
+        }
+        let place = Place::new(script.file, tree.expr(named.value).span);
+        let at = walked(None, place, &[], &[], Confidence::High);
+        let message = format!("`super({name}, self)`: no class is called `{name}` here");
+        out.push(
+            script
+                .finding(RULE.id, RULE.severity, &at, message)
+                .note(format!("Python raises `NameError: name '{name}' is not defined`"))
+                .help("call `super().__init__()`, which needs no name"),
+            &at,
         );
     }
 }

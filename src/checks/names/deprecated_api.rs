@@ -3,9 +3,9 @@
 use crate::apis::deprecated::{self, Row};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Deprecated, Fate, Findings, Script};
-use crate::interp::{Checker, Indexed, Interp, MethodResult};
+use crate::interp::{Checker, DrawnByName, Indexed, Interp, MethodResult};
 use crate::report::{Cause, Confidence, Diagnostic, Place, Severity};
-use crate::values::Value;
+use crate::values::{ClassRef, Value};
 use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
@@ -19,8 +19,15 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-pub(super) static CHECKER: Checker =
-    Checker { on_method_result: Some(on_method), on_index: Some(on_index), ..Checker::SILENT };
+pub(super) static CHECKER: Checker = Checker {
+    on_method_result: Some(on_method),
+    on_drawn_by_name: Some(on_drawn),
+    on_index: Some(on_index),
+    ..Checker::SILENT
+};
+
+/// What iterators of loaders had for scripts of Python 2.
+const NEXT: &str = "torch.utils.data.dataloader._BaseDataLoaderIter.next";
 
 /// A deprecated method was called, or was given a deprecated argument.
 struct MethodUsed {
@@ -43,6 +50,15 @@ fn on_method(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
             other => other.as_tensor().map_or(Confidence::High, |tensor| tensor.confidence),
         };
         cx.observe(result.call.place, MethodUsed { name, argument }, confidence);
+    }
+}
+
+fn on_drawn(cx: &mut Interp<'_>, drawn: &DrawnByName) {
+    let loader = cx.heap.get(drawn.loader);
+    let is_torch = matches!(loader.class, ClassRef::Api(class) if class.starts_with("torch."));
+    if is_torch && cx.seeded.is_none() {
+        let confidence = loader.confidence;
+        cx.observe(drawn.place, MethodUsed { name: Ustr::from(NEXT), argument: None }, confidence);
     }
 }
 

@@ -87,6 +87,7 @@ fn pure_method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) -> Optio
         "__len__" => Some(length_of(interp, id, call.place)),
         "__iter__" => Some(Value::Obj(id)),
         "__next__" | "next" => {
+            interp.drawn_by(name, id, call.place);
             interp.note_drawn(&Value::Obj(id));
             Some(any(interp, &items))
         }

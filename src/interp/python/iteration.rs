@@ -1,6 +1,6 @@
 //! What iterating gives, and the builtin functions that make iterables of iterables.
 
-use super::super::{Call, Interp};
+use super::super::{Call, Interp, call_path::Hop};
 use super::{Table, dicts, numbers};
 use crate::report::Place;
 use crate::syntax::BinaryOp;
@@ -205,7 +205,7 @@ fn zip(interp: &mut Interp, call: &Call) -> Value {
             let row = |at: usize| Value::tuple(lists.iter().map(|list| list[at].clone()).collect());
             Items::exact((0..shortest).map(row).collect())
         }
-        _ if call.open => Items::any(Value::Unknown),
+        _ if call.open => transposed(interp, call).unwrap_or_else(|| Items::any(Value::Unknown)),
         _ => {
             let len = shortest(all.iter().map(length).collect());
             let row = all.iter().map(|items| any(interp, items)).collect();
@@ -213,6 +213,20 @@ fn zip(interp: &mut Interp, call: &Call) -> Value {
         }
     };
     make_over(interp, call, zipped)
+}
+
+/// `zip(*batch)` of as many tuples as nobody knows: a list for each place in them.
+fn transposed(interp: &mut Interp, call: &Call) -> Option<Items> {
+    let each = call.each.clone().filter(|_| call.positional.is_empty())?;
+    let parts = iterate(interp, &each.any, call.place).exact?;
+    let path = interp.path;
+    let mut columns = Vec::with_capacity(parts.len());
+    for (index, any) in parts.into_iter().enumerate() {
+        interp.enter_path(Hop::Nth(call.place, index as u32));
+        columns.push(make(interp, call.place, Items { exact: None, any, len: each.len.clone() }));
+        interp.path = path;
+    }
+    Some(Items::exact(columns))
 }
 
 fn shortest(lengths: Vec<Num>) -> Num {

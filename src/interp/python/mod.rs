@@ -125,6 +125,7 @@ fn object_method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) -> Opt
         }
         (State::Plain, ClassRef::Builtin) if matches!(name, "__next__" | "next") => {
             object.attr(Ustr::from("iterable"))?;
+            interp.drawn_by(name, id, call.place);
             Some(interp.drawn(&Value::Obj(id), call.place))
         }
         _ => None,
