@@ -48,6 +48,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ),
     ("invalid-syntax", "SyntaxError"),
     ("keras-logits-mismatch", "from_logits=True"),
+    ("label-encoding-mismatch", "sparse_categorical_crossentropy vs categorical_crossentropy"),
     ("large-allocation-in-loop", "CUDA out of memory"),
     ("late-visible-devices", "CUDA_VISIBLE_DEVICES has no effect"),
     ("leaf-modified-in-place", "a leaf Variable that requires grad is being used in an in-place operation"),

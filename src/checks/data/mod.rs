@@ -26,5 +26,10 @@ pub(super) static CONCERN: Concern = Concern {
         &shuffle_with_sampler::RULE,
         &unshuffled_training_data::RULE,
     ],
-    checkers: &[&order::CHECKER, &processes::CHECKER, &shuffle_with_sampler::CHECKER, &workers::CHECKER],
+    checkers: &[
+        &order::CHECKER,
+        &processes::CHECKER,
+        &shuffle_with_sampler::CHECKER,
+        &workers::CHECKER,
+    ],
 };
