@@ -63,6 +63,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("missing-no-grad", "CUDA out of memory"),
     ("missing-set-epoch", "forgot sampler.set_epoch()"),
     ("missing-super-init", "cannot assign module before Module.__init__() call"),
+    ("missing-training-flag", "keras custom training loop dropout not working"),
     ("missing-zero-grad", "forgot zero_grad"),
     ("misspelt-attribute", "require_grad instead of requires_grad"),
     ("misused-kl-divergence", "KLDivLoss negative"),
