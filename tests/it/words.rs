@@ -81,6 +81,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("raw-backward", "accelerator.backward(loss)"),
     ("removed-api", "has no attribute"),
     ("retained-graph", "CUDA out of memory"),
+    ("reused-key", "jax random same numbers every call"),
     ("scaler-not-updated", "step() has already been called since the last update()"),
     ("scheduler-before-optimizer", "Detected call of `lr_scheduler.step()` before `optimizer.step()`"),
     ("scheduler-granularity", "call scheduler every epoch or every batch"),
