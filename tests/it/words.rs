@@ -67,6 +67,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("missing-zero-grad", "forgot zero_grad"),
     ("misspelt-attribute", "require_grad instead of requires_grad"),
     ("misused-kl-divergence", "KLDivLoss negative"),
+    ("misused-tape", "A non-persistent GradientTape can only be used to compute one set of gradients"),
     ("model-built-in-loop", "OOM when allocating tensor"),
     ("nan-comparison", "check if loss is nan"),
     ("nan-through-where", "torch.where nan gradient"),
