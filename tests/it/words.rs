@@ -97,6 +97,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("step-without-backward", "parameters do not change after optimizer.step()"),
     ("stuck-in-eval", "forgot model.train()"),
     ("swallowed-gpu-error", "CUDA out of memory"),
+    ("swapped-gradients", "apply_gradients zip order"),
     ("swapped-loss-arguments", "CrossEntropyLoss arguments order"),
     ("trainable-without-recompile", "Discrepancy between trainable weights and collected trainable weights"),
     ("unconvertible-tensor", "Can't call numpy() on Tensor that requires grad"),
