@@ -115,6 +115,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("unshuffled-training-data", "forgot shuffle=True"),
     ("unused-suppression", "unused ignore comment"),
     ("vanishing-epsilon", "1e-8 in float16"),
+    ("variable-in-function", "tf.function only supports singleton tf.Variables created on the first call"),
     ("whole-array-constant", "Cannot create a tensor proto whose content is larger than 2GB"),
     ("whole-dataset-on-gpu", "CUDA out of memory"),
     ("wrong-softmax-axis", "Implicit dimension choice for softmax"),

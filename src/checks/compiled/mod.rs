@@ -6,8 +6,10 @@ mod model_built_in_loop;
 mod predict_in_loop;
 mod raw_backward;
 mod step_outputs_never_cleared;
+mod traced;
 mod trainable_without_recompile;
 mod training;
+mod variable_in_function;
 
 use crate::checks::Concern;
 
@@ -19,6 +21,7 @@ pub(super) static CONCERN: Concern = Concern {
         &raw_backward::RULE,
         &step_outputs_never_cleared::RULE,
         &trainable_without_recompile::RULE,
+        &variable_in_function::RULE,
     ],
     checkers: &[
         &bypassed_strategy::CHECKER,
@@ -26,5 +29,6 @@ pub(super) static CONCERN: Concern = Concern {
         &predict_in_loop::CHECKER,
         &raw_backward::CHECKER,
         &step_outputs_never_cleared::CHECKER,
+        &variable_in_function::CHECKER,
     ],
 };
