@@ -89,6 +89,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("shape-mismatch", "mat1 and mat2 shapes cannot be multiplied"),
     ("shared-worker-seed", "same random augmentations in every worker"),
     ("shuffle-with-sampler", "sampler option is mutually exclusive with shuffle"),
+    ("side-effect-in-function", "jax jit side effects"),
     ("sigmoid-mismatch", "all elements of input should be between 0 and 1"),
     ("single-sample-statistics", "Expected more than 1 value per channel when training"),
     ("softmax-before-cross-entropy", "double softmax"),

@@ -5,6 +5,7 @@ mod bypassed_strategy;
 mod model_built_in_loop;
 mod predict_in_loop;
 mod raw_backward;
+mod side_effect_in_function;
 mod step_outputs_never_cleared;
 mod traced;
 mod trainable_without_recompile;
@@ -19,6 +20,7 @@ pub(super) static CONCERN: Concern = Concern {
         &model_built_in_loop::RULE,
         &predict_in_loop::RULE,
         &raw_backward::RULE,
+        &side_effect_in_function::RULE,
         &step_outputs_never_cleared::RULE,
         &trainable_without_recompile::RULE,
         &variable_in_function::RULE,
@@ -28,6 +30,7 @@ pub(super) static CONCERN: Concern = Concern {
         &model_built_in_loop::CHECKER,
         &predict_in_loop::CHECKER,
         &raw_backward::CHECKER,
+        &side_effect_in_function::CHECKER,
         &step_outputs_never_cleared::CHECKER,
         &variable_in_function::CHECKER,
     ],
