@@ -21,6 +21,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("cache-emptied-in-loop", "CUDA out of memory"),
     ("checkpoint-without-reentrant-choice", "the use_reentrant parameter should be passed explicitly"),
     ("clip-before-unscale", "gradient clipping with GradScaler"),
+    ("conflicting-arguments", "At most one of fp16 and bf16 can be True, but not both"),
     ("conflicting-requirements", "works with neither version"),
     ("cpu-tensor-in-forward", "Expected all tensors to be on the same device"),
     ("cuda-in-worker", "Cannot re-initialize CUDA in forked subprocess"),

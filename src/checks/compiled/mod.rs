@@ -2,6 +2,7 @@
 //! build.
 
 mod bypassed_strategy;
+mod conflicting_arguments;
 mod model_built_in_loop;
 mod predict_in_loop;
 mod raw_backward;
@@ -17,6 +18,7 @@ use crate::checks::Concern;
 pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &bypassed_strategy::RULE,
+        &conflicting_arguments::RULE,
         &model_built_in_loop::RULE,
         &predict_in_loop::RULE,
         &raw_backward::RULE,
@@ -27,6 +29,7 @@ pub(super) static CONCERN: Concern = Concern {
     ],
     checkers: &[
         &bypassed_strategy::CHECKER,
+        &conflicting_arguments::CHECKER,
         &model_built_in_loop::CHECKER,
         &predict_in_loop::CHECKER,
         &raw_backward::CHECKER,
