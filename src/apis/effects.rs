@@ -23,6 +23,7 @@ vocabulary! {
     Detach "detach" (X) "leaves the graph, in place";
     Differentiate "differentiate" (Loss)
         "a tape walks what it recorded on the way to a loss, or to what a function gives";
+    Draw "draw" (X) "random numbers are drawn that a key alone decides: x, or each in a dict";
     Drop "drop" (P [Training]) "numbers are dropped with this probability, unless the flag is off";
     Empty "empty" (Word) "free memory is looked for and handed back: 'cache' or 'garbage'";
     Eval "eval" (Module) "sets the mode to evaluation";
@@ -36,8 +37,11 @@ vocabulary! {
     Recompute "recompute" (Reentrant)
         "a part of the model runs again in the backward pass; a parameter that is not given leaves open how";
     RefuseAutocast "refuse-autocast" (X) "ends the run where x is on the GPU and autocast is on";
+    RefuseBoth "refuse-both" (X Y) "ends the run where both are true";
     RefuseHalf "refuse-half" (Scaler Optimizer)
         "ends the run where an optimizer has gradients in half precision to be unscaled";
+    RefuseUnequal "refuse-unequal" (Flag X Y; Y)
+        "ends the run where the flag is true and x is another text than the first of the others that is given";
     Register "register" (Module Name Value) "value becomes the attribute of that name";
     Replicate "replicate" (Module) "each process has a copy, and they train together";
     RequiresGrad "requires-grad" (X Flag) "whether gradients are wanted, in place";

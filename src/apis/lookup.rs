@@ -210,6 +210,11 @@ impl Apis {
         self.along(class, &mut |name| self.class(name)?.class.as_ref()?.mode_dependent)
     }
 
+    /// The parameter of a layer's call that says whether it trains, where nothing else does.
+    pub fn told(&self, class: Ustr) -> Option<Ustr> {
+        self.along(class, &mut |name| self.class(name)?.class.as_ref()?.told)
+    }
+
     /// Parts of the training protocol that a class or one of its bases does by itself.
     pub fn owns(&self, class: Ustr) -> &[Ustr] {
         let found = self.along(class, &mut |name| {

@@ -161,6 +161,19 @@ pub struct LossSpec {
     pub apart: bool,
     /// In older releases the arguments came the other way round.
     pub turned: bool,
+    /// How the target says which of several classes is right.
+    pub labels: Option<Labels>,
+    /// The same loss of labels of the other kind.
+    pub sibling: Option<Ustr>,
+}
+
+/// How a target says which of several classes is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Labels {
+    /// By the index of the class.
+    Indices,
+    /// By a number for each class.
+    OneHot,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -220,6 +233,8 @@ pub struct ClassSpec {
     pub makes: Option<Apply<Transfer>>,
     /// Whether a layer does something else in training than in evaluation.
     pub mode_dependent: Option<ModeDependence>,
+    /// The parameter of an instance call by which a layer learns that it trains; where nobody says so, it does not.
+    pub told: Option<Ustr>,
     /// In which order a sampler goes through a dataset, or a dataset holds its samples.
     pub order: Option<Order>,
     /// The steps of an optimizer are as long as the gradients are large.

@@ -12,7 +12,7 @@ use super::model::{
 };
 use super::shared::Shared;
 use super::terms::{Term, literal};
-use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, ORDERS, OWNED, PAIRS, ROLES};
+use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, LABELS, MARKS, ORDERS, OWNED, PAIRS, ROLES};
 
 /// Everything one file says.
 #[derive(Debug, Default)]
@@ -207,6 +207,7 @@ impl<'a> Reader<'a> {
             "owns",
             "makes",
             "mode_dependent",
+            "told",
             "order",
             "proportional",
             "walks",
@@ -262,6 +263,7 @@ impl<'a> Reader<'a> {
             keys.get("decays").map(|value| self.string(value)?.single_operand(&names)).transpose()?;
         class.mode_dependent =
             keys.get("mode_dependent").map(|value| self.mode_dependent(value, &names)).transpose()?;
+        class.told = keys.get("told").map(|value| Ok(ustr(self.string(value)?.text))).transpose()?;
         class.order = keys.get("order").map(|value| self.order(value, &names)).transpose()?;
         class.proportional = self.flag(keys.get("proportional"))?;
         class.makes = keys.get("makes").map(|value| self.string(value)?.apply(&names)).transpose()?;
@@ -313,7 +315,10 @@ impl<'a> Reader<'a> {
 
     fn loss(&self, value: &Value<'a>, names: &[Ustr]) -> Result<LossSpec, ApiError> {
         let keys = Keys { input: self.input, table: self.table_of(value)? };
-        keys.only(&["input", "target", "expects", "pairs", "classes", "strict", "apart", "turned"])?;
+        keys.only(&[
+            "input", "target", "expects", "pairs", "classes", "strict", "apart", "turned", "labels",
+            "sibling",
+        ])?;
         let term = |key| match keys.get(key) {
             Some(value) => self.string(value),
             None => Err(self.input.error(value.span().start, format!("a loss has `{key}`"))),
@@ -321,6 +326,9 @@ impl<'a> Reader<'a> {
         let spec = Term::loss(term("input")?, term("target")?, term("expects")?, names)?;
         let pairs = keys.get("pairs").map(|value| self.one_of("pairing", self.string(value)?, PAIRS));
         let classes = keys.get("classes").map(|value| self.integer(value));
+        let labels =
+            keys.get("labels").map(|value| self.one_of("kind of labels", self.string(value)?, LABELS));
+        let sibling = keys.get("sibling").map(|value| Ok(Ustr::from(self.string(value)?.text)));
         let strict = self.flag(keys.get("strict"))?;
         let apart = self.flag(keys.get("apart"))?;
         let turned = self.flag(keys.get("turned"))?;
@@ -330,6 +338,8 @@ impl<'a> Reader<'a> {
             strict,
             apart,
             turned,
+            labels: labels.transpose()?,
+            sibling: sibling.transpose()?,
             ..spec
         })
     }

@@ -225,6 +225,8 @@ impl<'a> Term<'a> {
             strict: false,
             apart: false,
             turned: false,
+            labels: None,
+            sibling: None,
         })
     }
 

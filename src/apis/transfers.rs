@@ -125,6 +125,8 @@ vocabulary! {
     Int "int" (; X) "a Python int";
     Item "item" (X) [keeps_values keeps_layout] "a Python number out of a tensor";
     Iterable "iterable" (X) "the same iterable (progress bars)";
+    LabelledStream "labelled-stream" (Cls Kind [Name])
+        "batches with labels of this kind, as a dataset of this class; of one part, if that has a name";
     LayerOf "layer-of" (Model [Name Index]) "one of its layers";
     Layered "layered" (X [Activation]) "by weights that no object holds, then an activation";
     LayersOf "layers-of" (Model) "its layers";
@@ -188,6 +190,8 @@ vocabulary! {
     PoolKeras "pool-keras" (X KernelSize Stride Padding Rank) "channels last, padding by name";
     Randint "randint" (Low High Size [Dtype Device RequiresGrad]) [places]
         "integers; with high left out, from zero to low";
+    RandomKey "random-key" () "a new key of random numbers";
+    RandomKeys "random-keys" (N) "so many new keys of random numbers";
     Range "range" (Args) "as the builtin";
     Record "record" (Cls) "an object whose attributes are the arguments";
     Recurrent "recurrent" (X HiddenSize NumLayers BatchFirst Bidirectional [Kind])

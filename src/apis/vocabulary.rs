@@ -1,7 +1,7 @@
 //! The closed lists of words that tables may use. A word that is not here is refused by the loader;
 //! the interpreter gives each its meaning.
 
-use super::model::{Mark, Order, Pairs, Role};
+use super::model::{Labels, Mark, Order, Pairs, Role};
 
 /// Parts of the training protocol that an engine may own.
 pub(crate) const OWNED: &[&str] = &[
@@ -79,6 +79,9 @@ pub(crate) const EXPECTATIONS: &[&str] = &[
 /// How a loss may pair its input with its target.
 pub(crate) const PAIRS: &[(&str, Pairs)] = &[("broadcast", Pairs::Broadcast), ("equal", Pairs::Equal)];
 
+/// How the target of a loss may say which class is right.
+pub(crate) const LABELS: &[(&str, Labels)] = &[("indices", Labels::Indices), ("one-hot", Labels::OneHot)];
+
 /// Keys of an entry.
 pub(crate) const ENTRY_KEYS: &[&str] = &[
     "also",
@@ -100,6 +103,7 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "owns",
     "makes",
     "mode_dependent",
+    "told",
     "order",
     "proportional",
     "dataset",

@@ -385,7 +385,8 @@ impl<'p> Interp<'p> {
             Some(false) => Graph::None,
             _ => tensor.graph.clone(),
         };
-        Value::tuple(vec![Value::tensor(Tensor { graph, device: tensor.device, ..Tensor::default() })])
+        let what = Some(call.api.name);
+        Value::tuple(vec![Value::tensor(Tensor { graph, device: tensor.device, what, ..Tensor::default() })])
     }
 
     /// `nn.Parameter(data)`: a leaf of its own.

@@ -144,7 +144,12 @@ impl<'p> Interp<'p> {
             Value::Api(name) if self.makes_function(*name) => *wrapper = Some(value.clone()),
             Value::Partial(partial) => match &partial.callee {
                 Value::Api(name) if self.makes_function(*name) => *wrapper = Some(value.clone()),
-                Value::Api(name) => wrap.opaque |= !self.apis.is_transparent(*name),
+                Value::Api(name) => {
+                    let context = self.context_of(&partial.callee).flatten();
+                    let traced = context.filter(|context| *context == ContextKind::Traced);
+                    wrap.context = wrap.context.or(traced);
+                    wrap.opaque |= !self.apis.is_transparent(*name);
+                }
                 _ => wrap.opaque = true,
             },
             Value::Function(_) => *wrapper = Some(value.clone()),

@@ -80,12 +80,15 @@ impl<'p> Interp<'p> {
                 // These matter to whoever listens, and to nothing that is rehearsed.
                 Verb::ClearSession
                 | Verb::Copy
+                | Verb::Draw
                 | Verb::Drop
                 | Verb::FindDevices
                 | Verb::Predict
                 | Verb::Recompute
                 | Verb::RefuseAutocast
+                | Verb::RefuseBoth
                 | Verb::RefuseHalf
+                | Verb::RefuseUnequal
                 | Verb::Replicate
                 | Verb::Seed
                 | Verb::SetEpoch

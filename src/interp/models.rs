@@ -192,8 +192,25 @@ impl<'p> Interp<'p> {
         self.run_own_loss(&model, &data, call.place);
         self.run_own_step(&model, &data, call);
         let kept = self.kept_of_batch(&model, &data, &batch_size, call.place);
-        let sight = Sight::Fit { batch_size, batch_place, length, data, kept, loss: loss.map(Rc::new) };
+        let labels = self.labels_of(&data, call);
+        let sight =
+            Sight::Fit { batch_size, batch_place, length, data, kept, loss: loss.map(Rc::new), labels };
         self.see(call.place, sight, crate::report::Confidence::High);
+    }
+
+    /// What a model is to give for these samples, beside them or in each batch.
+    fn labels_of(&mut self, data: &Value, call: &Invocation) -> Value {
+        if call.is_given("y") && !matches!(call.get("y"), Value::None) {
+            return call.get("y");
+        }
+        let batch = match data.bare() {
+            Value::Obj(_) => self.iterate(data, call.place).any,
+            _ => Value::Unknown,
+        };
+        match batch {
+            Value::Tuple(parts) if parts.len() > 1 => parts[1].clone(),
+            _ => Value::Unknown,
+        }
     }
 
     /// What a model keeps of one batch.

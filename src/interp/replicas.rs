@@ -59,7 +59,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether a class, or that of a method, leaves it to tapes to record.
-    pub(super) fn is_taped(&self, api: Ustr) -> bool {
+    pub(crate) fn is_taped(&self, api: Ustr) -> bool {
         let of_class = api.rsplit_once('.').map(|(class, _)| Ustr::from(class));
         let owns = |name: Ustr| self.apis.owns(name).iter().any(|part| part == "graph");
         owns(api) || of_class.is_some_and(owns)

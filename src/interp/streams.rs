@@ -60,19 +60,72 @@ impl<'p> Interp<'p> {
             }
             _ => class,
         };
-        let object = self.alloc(call.place, class, State::Plain);
+        self.streaming(class, call.place, sample, length)
+    }
+
+    fn streaming(&mut self, class: ClassRef, place: Place, sample: Value, length: Int) -> Value {
+        let object = self.alloc(place, class, State::Plain);
         let items = Items { exact: None, any: sample, len: Num::of(length) };
         let inner = self.heap.alloc(Object {
             class: ClassRef::Builtin,
             attrs: Vec::new(),
             notes: Vec::new(),
             state: State::List(items),
-            site: call.place,
+            site: place,
             epoch: self.epoch,
             confidence: crate::report::Confidence::High,
         });
         self.heap.get_mut(object).set_attr(Ustr::from("iterable"), Value::Obj(inner));
         Value::Obj(object)
+    }
+
+    /// What a folder of classes is read as: batches, with the labels that the names of its folders say.
+    pub(super) fn labelled_stream(&mut self, call: &Invocation) -> Value {
+        let class =
+            call.operand(Slot::Cls).as_str().map_or(ClassRef::Builtin, |name| ClassRef::Api(name.into()));
+        // `subset="both"` gives two of them.
+        let part = call.operand(Slot::Name);
+        if !matches!(part.bare(), Value::None) && !matches!(part.as_str(), Some("training" | "validation")) {
+            return Value::Unknown;
+        }
+        let batch = Int::symbol(self.symbol("batch"));
+        let data = Tensor {
+            device: Device::Automatic,
+            graph: Graph::None,
+            source: Source::Data,
+            // New in each iteration.
+            created: u32::MAX,
+            made: Some(call.place),
+            ..Tensor::default()
+        };
+        let shares = Some(Interval::closed(0.0, 1.0));
+        let kind = call.operand(Slot::Kind);
+        let labels = match kind.bare() {
+            Value::None => None,
+            Value::Str(Some(kind)) => Some(match &**kind {
+                "int" | "sparse" => Tensor { shape: Some([batch].into()), ..data.clone() },
+                "binary" => {
+                    Tensor { shape: Some([batch, Int::Known(1)].into()), range: shares, ..data.clone() }
+                }
+                "categorical" => {
+                    Tensor { shape: Some([batch, Int::Unknown].into()), range: shares, ..data.clone() }
+                }
+                _ => return Value::Unknown,
+            }),
+            _ => return Value::Unknown,
+        };
+        let sample = match labels {
+            Some(labels) => Value::tuple(vec![Value::tensor(data), Value::tensor(labels)]),
+            None => Value::tensor(data),
+        };
+        let made = self.streaming(class, call.place, sample, Int::Unknown);
+        if let Some(object) = made.as_obj() {
+            // What the framework adds to the dataset that it gives.
+            for name in ["class_names", "file_paths"] {
+                self.heap.get_mut(object).set_attr(Ustr::from(name), Value::Unknown);
+            }
+        }
+        made
     }
 
     pub(super) fn stream_parts(&mut self, dataset: &Value) -> Option<(Value, Int)> {

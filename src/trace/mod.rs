@@ -227,6 +227,8 @@ pub enum Sight {
         /// Bytes that the layers keep of one batch, as far as their sizes are known.
         kept: u64,
         loss: Option<Rc<CompiledLoss>>,
+        /// What the model is to give: all labels, or those of a batch.
+        labels: Value,
     },
 }
 

@@ -8,6 +8,7 @@ mod missing_distributed_sampler;
 mod missing_set_epoch;
 mod order;
 mod processes;
+mod reused_key;
 mod shared_worker_seed;
 mod shuffle_with_sampler;
 mod unshuffled_training_data;
@@ -22,9 +23,16 @@ pub(super) static CONCERN: Concern = Concern {
         &loader_built_in_loop::RULE,
         &missing_distributed_sampler::RULE,
         &missing_set_epoch::RULE,
+        &reused_key::RULE,
         &shared_worker_seed::RULE,
         &shuffle_with_sampler::RULE,
         &unshuffled_training_data::RULE,
     ],
-    checkers: &[&order::CHECKER, &processes::CHECKER, &shuffle_with_sampler::CHECKER, &workers::CHECKER],
+    checkers: &[
+        &order::CHECKER,
+        &processes::CHECKER,
+        &reused_key::CHECKER,
+        &shuffle_with_sampler::CHECKER,
+        &workers::CHECKER,
+    ],
 };

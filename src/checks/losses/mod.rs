@@ -6,6 +6,7 @@ mod broadcasting;
 mod heads;
 mod ignored_reduction;
 mod keras_logits_mismatch;
+mod label_encoding_mismatch;
 mod misused_kl_divergence;
 mod nll_without_log_softmax;
 mod one_class_softmax;
@@ -28,6 +29,7 @@ pub(super) static CONCERN: Concern = Concern {
         &broadcast_loss::RULE,
         &ignored_reduction::RULE,
         &keras_logits_mismatch::RULE,
+        &label_encoding_mismatch::RULE,
         &misused_kl_divergence::RULE,
         &nll_without_log_softmax::RULE,
         &one_class_softmax::RULE,

@@ -20,8 +20,12 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for loss in sigmoid_misfits(script) {
         let (message, made, note) = said(loss.misfit);
+        let severity = match loss.misfit {
+            Misfit::SigmoidOfClasses => Severity::Warning,
+            _ => RULE.severity,
+        };
         let finding = script
-            .finding(RULE.id, RULE.severity, &loss.at, message)
+            .finding(RULE.id, severity, &loss.at, message)
             .because(loss.made, made)
             .note(note)
             .help(repair(&loss))
@@ -43,6 +47,11 @@ fn said(misfit: Misfit) -> (&'static str, &'static str, &'static str) {
             "sigmoid is applied here",
             "the softmax of values between 0 and 1 is nearly uniform, so gradients are small",
         ),
+        Misfit::SigmoidOfClasses => (
+            "this loss expects a softmax over classes, but each class has a sigmoid of its own",
+            "sigmoid is applied here",
+            "the probabilities of a sample do not sum to 1, so the loss divides them by their sum first",
+        ),
         Misfit::NoProbabilities => (
             "this loss expects probabilities, but no sigmoid was applied to its input",
             "computed here, not restricted to [0, 1]",
@@ -60,6 +69,9 @@ fn repair(loss: &MisfitLoss) -> String {
     match (loss.misfit, loss.flag) {
         (Misfit::NoProbabilities, _) => {
             "use the loss for logits (`BCEWithLogitsLoss`), or apply a sigmoid".to_owned()
+        }
+        (Misfit::SigmoidOfClasses, _) => {
+            "use a softmax, or a binary cross-entropy if several classes can be right at once".to_owned()
         }
         (_, Some(flag)) => format!("remove `{flag}=True`, or the activation"),
         (_, None) => {

@@ -41,6 +41,8 @@ pub(super) enum Misfit {
     SigmoidOfSoftmax,
     /// The loss applies a softmax to the result of a sigmoid.
     SoftmaxOfSigmoid,
+    /// The loss takes a distribution over classes, and gets a probability of each for itself.
+    SigmoidOfClasses,
     /// The loss takes probabilities, and gets any numbers.
     NoProbabilities,
     /// The loss takes logarithms of probabilities, and gets probabilities.
@@ -99,6 +101,9 @@ pub(super) fn sigmoid_misfits(script: &Script) -> Vec<MisfitLoss> {
             (Expects::BinaryLogits, Mark::Sigmoid) => Some(Misfit::TwoSigmoids),
             (Expects::BinaryLogits, Mark::Softmax) if !loss.is_lone() => Some(Misfit::SigmoidOfSoftmax),
             (Expects::Logits, Mark::Sigmoid) => Some(Misfit::SoftmaxOfSigmoid),
+            (Expects::Probabilities, Mark::Sigmoid) if loss.spec.labels.is_some() && loss.is_several() => {
+                Some(Misfit::SigmoidOfClasses)
+            }
             (Expects::BinaryProbabilities, _) if loss.spec.expects.flag().is_none() => {
                 loss.leaves_unit().then_some(Misfit::NoProbabilities)
             }
@@ -161,6 +166,11 @@ impl TaughtLoss<'_> {
     /// There is one class only.
     pub(super) fn is_lone(&self) -> bool {
         self.classes() == Some(Int::Known(1))
+    }
+
+    /// There is more than one class.
+    fn is_several(&self) -> bool {
+        self.classes().and_then(|classes| classes.known()).is_some_and(|classes| classes > 1)
     }
 
     pub(super) fn classes(&self) -> Option<Int> {

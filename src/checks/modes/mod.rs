@@ -5,6 +5,7 @@ mod dropout;
 mod evaluations;
 mod missing_eval_mode;
 mod missing_no_grad;
+mod missing_training_flag;
 mod scores;
 mod stretches;
 mod stuck_in_eval;
@@ -20,7 +21,8 @@ pub(super) static CONCERN: Concern = Concern {
         &always_on_dropout::RULE,
         &missing_eval_mode::RULE,
         &missing_no_grad::RULE,
+        &missing_training_flag::RULE,
         &stuck_in_eval::RULE,
     ],
-    checkers: &[&dropout::CHECKER, &scores::CHECKER],
+    checkers: &[&dropout::CHECKER, &missing_training_flag::CHECKER, &scores::CHECKER],
 };

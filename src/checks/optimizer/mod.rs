@@ -13,6 +13,7 @@ mod repairs;
 mod scheduler_before_optimizer;
 mod scheduler_granularity;
 mod step_without_backward;
+mod swapped_gradients;
 mod unscaled_accumulation;
 
 use crate::checks::Concern;
@@ -33,7 +34,8 @@ pub(super) static CONCERN: Concern = Concern {
         &scheduler_before_optimizer::RULE,
         &scheduler_granularity::RULE,
         &step_without_backward::RULE,
+        &swapped_gradients::RULE,
         &unscaled_accumulation::RULE,
     ],
-    checkers: &[&exhausted_parameters::CHECKER],
+    checkers: &[&exhausted_parameters::CHECKER, &swapped_gradients::CHECKER],
 };

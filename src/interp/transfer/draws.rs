@@ -4,6 +4,7 @@ use super::build::*;
 use super::factory::{Holder, drawn_shape, made, shape_of};
 use crate::apis::Slot;
 use crate::interp::{Interp, Invocation};
+use crate::report::Confidence;
 use crate::values::*;
 use std::rc::Rc;
 
@@ -47,4 +48,49 @@ pub(crate) fn drawn(interp: &mut Interp, call: &Invocation) -> Value {
 /// `dist-rsample x shape`: drawn numbers with the graph of the distribution's parameters.
 pub(crate) fn redrawn(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(Tensor { learned: true, ..some_tensor(interp, call.place) })
+}
+
+/// An object is a key of random numbers, of this number: what is one of two keys has none.
+const RANDOM_KEY: Note = Note::new("random key");
+
+/// More keys than these are not told apart.
+const MOST_KEYS: i64 = 8;
+
+/// `random-key`
+pub(crate) fn random_key(interp: &mut Interp, call: &Invocation) -> Value {
+    let key = interp.alloc(call.place, ClassRef::Builtin, State::Plain);
+    noted(interp, key)
+}
+
+/// `random-keys n`
+pub(crate) fn random_keys(interp: &mut Interp, call: &Invocation) -> Value {
+    let count = call.operand(Slot::N).as_known_int().filter(|count| (1..=MOST_KEYS).contains(count));
+    let Some(count) = count else { return Value::Unknown };
+    let mut keys = Vec::new();
+    for _ in 0..count {
+        let key = interp.heap.alloc(Object {
+            class: ClassRef::Builtin,
+            attrs: Vec::new(),
+            notes: Vec::new(),
+            state: State::Plain,
+            site: call.place,
+            epoch: interp.epoch,
+            confidence: Confidence::High,
+        });
+        keys.push(noted(interp, key));
+    }
+    interp.list(call.place, keys)
+}
+
+fn noted(interp: &mut Interp, key: ObjId) -> Value {
+    interp.heap.note(key, RANDOM_KEY, Value::of_int(Int::Known(i64::from(key.0))));
+    Value::Obj(key)
+}
+
+impl Interp<'_> {
+    /// The key of random numbers that a value is, where it is surely one.
+    pub(crate) fn random_key(&self, value: &Value) -> Option<ObjId> {
+        let number = |key: &ObjId| self.heap.noted(*key, RANDOM_KEY)?.as_known_int();
+        value.as_obj().filter(|key| number(key).is_some())
+    }
 }

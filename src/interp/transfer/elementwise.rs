@@ -262,14 +262,15 @@ pub(crate) fn one_hot(interp: &mut Interp, call: &Invocation) -> Value {
     let classes = first(interp, call);
     let count = given(call, Slot::NumClasses).and_then(|count| count.as_int().cloned()).unwrap_or_default();
     let count = if count.known() == Some(-1) { Int::Unknown } else { count };
-    let shape = classes.shape.as_ref().map(|shape| shape.iter().cloned().chain([count]).collect());
+    let shape = classes.shape.as_ref().map(|shape| shape.iter().cloned().chain([count.clone()]).collect());
     let range = Some(Interval::closed(0.0, 1.0));
     let places = indices(interp, call.place, &classes, None);
     let dtype = match named(call, "dtype") {
         Some(dtype) => dtype_of(&dtype),
         None => quoted_dtype(call).or(places.dtype),
     };
-    Value::tensor(Tensor { shape, range, dtype, ..places })
+    let last = shape.is_none().then_some(count);
+    Value::tensor(Tensor { shape, last, range, dtype, ..places })
 }
 
 /// Python's `sum` of tensors or numbers.

@@ -1,0 +1,86 @@
+//! Tapes that are asked for gradients more often than they can tell.
+
+use crate::apis::Verb;
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::interp::{Checker, Declared, Interp};
+use crate::report::{Confidence, Fix, Place, Severity};
+use crate::syntax::StmtKind;
+use crate::values::{FlowState, ObjId, Value};
+use std::rc::Rc;
+use ustr::Ustr;
+
+pub(super) static RULE: Rule = Rule {
+    id: "misused-tape",
+    summary: "a `GradientTape` that is not persistent computes gradients twice, which raises an error",
+    group: Group::Tensorflow,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("misused-tape"),
+    check,
+};
+
+pub(super) static CHECKER: Checker = Checker { on_effect: Some(differentiated), ..Checker::SILENT };
+
+/// Tapes that have surely told their gradients, by the pass in which they were made, and where.
+#[derive(Clone, Default)]
+struct Spent(Rc<Vec<(ObjId, u32, Place)>>);
+
+impl FlowState for Spent {
+    fn join(&self, other: &Spent) -> Spent {
+        Spent(Rc::new(self.0.iter().filter(|tape| other.0.contains(tape)).copied().collect()))
+    }
+}
+
+/// A tape is asked again.
+struct AskedAgain {
+    tape: Place,
+    first: Place,
+}
+
+fn differentiated(cx: &mut Interp<'_>, declared: &Declared<'_>) {
+    if declared.verb() != Verb::Differentiate {
+        return;
+    }
+    let (call, place) = (declared.call, declared.call.place);
+    let Some(tape) = call.get("self").as_obj() else { return };
+    let object = cx.heap.get(tape);
+    let (made, epoch) = (object.site, object.epoch);
+    if !matches!(object.attr(Ustr::from("persistent")), Some(Value::Bool(Some(false)))) {
+        return;
+    }
+    let spent = cx.heap.state::<Spent>().cloned().unwrap_or_default();
+    match spent.0.iter().find(|(known, pass, _)| (*known, *pass) == (tape, epoch)) {
+        Some((_, _, first)) if *first != place => {
+            cx.observe(place, AskedAgain { tape: made, first: *first }, Confidence::High);
+        }
+        Some(_) => {}
+        None => cx.heap.update(|spent: &mut Spent| Rc::make_mut(&mut spent.0).push((tape, epoch, place))),
+    }
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, asked) in script.observed_once::<AskedAgain>() {
+        if is_tried(script, at.place) {
+            continue;
+        }
+        let fix = script.with_argument(asked.tape, "persistent", "True");
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, "raises an error: this tape already computed its gradients")
+            .because(asked.first, "its gradients are computed here")
+            .because(asked.tape, "the tape is created here, without `persistent=True`")
+            .note("TensorFlow raises `A non-persistent GradientTape can only be used to compute one set of gradients`")
+            .help("pass `persistent=True` to the tape and delete it afterwards, or use one tape per loss")
+            .fix(fix.map(|edits| Fix::safe("pass `persistent=True`", edits)));
+        out.push(finding, at);
+    }
+}
+
+/// Whether the error is caught where it is raised, as where it is shown.
+fn is_tried(script: &Script, place: Place) -> bool {
+    let draft = script.draft(place.file);
+    let around = draft.statements_around(place.span).into_iter().map(|stmt| draft.statement(stmt));
+    let mut around = around.filter(|stmt| draft.same_function(stmt.span, place.span));
+    around.any(|stmt| matches!(stmt.kind, StmtKind::Try { .. }))
+}
