@@ -82,6 +82,7 @@ impl<'p> Interp<'p> {
                 | Verb::Copy
                 | Verb::Drop
                 | Verb::FindDevices
+                | Verb::Observe
                 | Verb::Predict
                 | Verb::Recompute
                 | Verb::RefuseAutocast

@@ -9,6 +9,7 @@ mod graph_broken_in_forward;
 mod inplace_between_backwards;
 mod inplace_on_saved_tensor;
 mod leaf_modified_in_place;
+mod missing_detach;
 mod needless_retain_graph;
 mod non_scalar_backward;
 mod resets;
@@ -29,6 +30,7 @@ pub(super) static CONCERN: Concern = Concern {
         &inplace_between_backwards::RULE,
         &inplace_on_saved_tensor::RULE,
         &leaf_modified_in_place::RULE,
+        &missing_detach::RULE,
         &needless_retain_graph::RULE,
         &non_scalar_backward::RULE,
         &retained_graph::RULE,
@@ -40,6 +42,7 @@ pub(super) static CONCERN: Concern = Concern {
         &inplace_between_backwards::CHECKER,
         &inplace_on_saved_tensor::CHECKER,
         &leaf_modified_in_place::CHECKER,
+        &missing_detach::CHECKER,
         &resets::CHECKER,
         &retention::CHECKER,
     ],
