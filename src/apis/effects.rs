@@ -32,6 +32,7 @@ vocabulary! {
     Fit "fit" (Model [Data BatchSize]) "the framework runs the whole loop";
     GradMode "grad-mode" (Flag) "sets whether gradients are recorded, from here on";
     Move "move" (X Device) "goes to a device, in place (a module)";
+    Observe "observe" (Receiver X) "a transformer learns from all rows of x what it does to each of them";
     Predict "predict" (Model X) "the framework runs its loop of predictions over x";
     ReadScale "read-scale" (Scaler) "the script learns the scale";
     Recompute "recompute" (Reentrant)

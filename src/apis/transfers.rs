@@ -239,6 +239,8 @@ vocabulary! {
     Tolist "tolist" (X) "nested lists of Python numbers";
     Topk "topk" (X K Dim) "(values, indices), k long";
     Traced "traced" (F) "the same function, recorded as a graph";
+    Transformed "transformed" (Receiver X)
+        "what a transformer of data makes of x: an array of the same shape";
     Transpose "transpose" (X A B) [keeps_values reforms] "two dimensions swapped";
     TupleOf "tuple-of" (X; X) "a tuple of these";
     Unbind "unbind" (X Dim) "a tuple along a dimension";

@@ -7,7 +7,8 @@ use crate::apis::deprecated::{self, Rewrite, Row};
 use crate::apis::index::{self, Answer};
 use crate::names::{Mention, uses_of_import};
 use crate::report::{Edit, Fix, Span};
-use crate::syntax::{ArgKind, ExprId, ExprKind, ImportItem, ImportNames, StmtId, StmtKind};
+use crate::syntax::{ArgKind, Expr, ExprId, ExprKind, ImportItem, ImportNames, StmtId, StmtKind};
+use ustr::Ustr;
 
 /// Edits, and the ways of rows that they take.
 type Written = (Vec<Edit>, Vec<(&'static Row, &'static Rewrite)>);
@@ -249,15 +250,35 @@ impl<'a> Draft<'a> {
         Some(edits)
     }
 
-    /// `loss.data[0]` as `loss.item()`.
+    /// `loss.data[0]` and `loss[0]` as `loss.item()`.
     pub(super) fn number_of(&self, place: Span) -> Option<Vec<Edit>> {
         let ExprKind::Subscript { base, index } = self.expr(self.expr_at(place)?).kind else { return None };
         let ExprKind::Int(0) = self.expr(index).kind else { return None };
-        let ExprKind::Attribute { base, name, .. } = self.expr(base).kind else { return None };
-        if name != "data" {
-            return None;
-        }
+        let base = match self.expr(base).kind {
+            ExprKind::Attribute { base, name, .. } if name == "data" => base,
+            ExprKind::Name(name) if !self.is_asked_about(place, name) => base,
+            _ => return None,
+        };
         Some(vec![self.replace(place, format!("{}.item()", self.tight(base)))])
+    }
+
+    /// Whether a test around a place asks for something of a name: `x[0] if type(x) is tuple else x`.
+    fn is_asked_about(&self, place: Span, name: Ustr) -> bool {
+        let mentions = |test: ExprId| {
+            let is_it = |expr: &Expr| matches!(expr.kind, ExprKind::Name(other) if other == name);
+            self.exprs_within(self.expr(test).span).any(is_it)
+        };
+        let chosen =
+            self.tree().exprs.iter().filter(|expr| expr.span.contains(place)).any(|expr| match expr.kind {
+                ExprKind::Conditional { test, .. } => mentions(test),
+                _ => false,
+            });
+        chosen
+            || self.statements_around(place).into_iter().any(|stmt| match &self.statement(stmt).kind {
+                StmtKind::If { arms, .. } => arms.iter().any(|(test, _)| mentions(*test)),
+                StmtKind::Try { .. } => true,
+                _ => false,
+            })
     }
 
     /// An expression as it is written, in parentheses where something behind it would take a part of it.

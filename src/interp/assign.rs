@@ -47,7 +47,7 @@ impl<'p> Interp<'p> {
         let before = self.eval(target);
         let operand = self.eval(value);
         let place = self.expr_place(value);
-        self.on_augment(&Augment { target, before: &before });
+        self.on_augment(&Augment { target, operator: op, before: &before, operand: &operand });
         if op == BinaryOp::Add && self.extend_in_place(&before, &operand, target) {
             return;
         }

@@ -1,11 +1,12 @@
 //! Branches: every way runs on the heap as it was before, and what the ways wrote is joined.
 //! `if`, `try` and `match` are branches; the condition says when an arm is taken.
 
-use super::{ArmEnd, Branch, Interp, Test, Tried, stmt::Flow};
+use super::{ArmEnd, Branch, Interp, Test, Tried, Uncalled, stmt::Flow};
 use crate::report::Confidence;
 use crate::syntax::*;
 use crate::trace::{Effect, Exit, Node, When};
 use crate::values::*;
+use ustr::Ustr;
 
 /// So many names and items that the arms of a branch leave are joined for one step.
 const JOINED_A_STEP: u32 = 32;
@@ -44,6 +45,14 @@ impl<'p> Interp<'p> {
 
     fn device_questions(&mut self) -> u32 {
         self.remember(|questions: &mut DeviceQuestions| questions.asked)
+    }
+
+    /// A function is always true.
+    pub(super) fn asked_truth(&mut self, test: ExprId, value: &Value) {
+        if let Value::Api(_) = value {
+            let place = self.expr_place(test);
+            self.on_uncalled(&Uncalled { value, attribute: Ustr::from("__bool__"), place });
+        }
     }
 
     /// Whether this runs in an arm that is not for the GPU alone, of a question for the device.
@@ -91,6 +100,7 @@ impl<'p> Interp<'p> {
             let kind = &self.tree(self.file()).expr(*test).kind;
             let is_flag = matches!(kind, ExprKind::Attribute { .. } | ExprKind::Call { .. });
             self.on_test(&Test { expr: *test, value: &value, began });
+            self.asked_truth(*test, &value);
             self.on_condition(*test);
             let holds = self.truth(&value);
             if holds == Some(false) {

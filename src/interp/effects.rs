@@ -83,6 +83,7 @@ impl<'p> Interp<'p> {
                 | Verb::Draw
                 | Verb::Drop
                 | Verb::FindDevices
+                | Verb::Observe
                 | Verb::Predict
                 | Verb::Recompute
                 | Verb::RefuseAutocast

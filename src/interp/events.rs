@@ -57,7 +57,9 @@ pub struct Update<'e> {
 /// `target op= value`, whichever operator it is.
 pub struct Augment<'e> {
     pub target: ExprId,
+    pub operator: BinaryOp,
     pub before: &'e Value,
+    pub operand: &'e Value,
 }
 
 /// `into.append(value)`, `into[computed] = value`, `into += values`

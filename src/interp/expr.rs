@@ -83,6 +83,9 @@ impl<'p> Interp<'p> {
             ExprKind::Dict(entries) => self.dict_display(id, entries),
             ExprKind::Unary { op, operand } => {
                 let value = self.eval(*operand);
+                if *op == UnaryOp::Not {
+                    self.asked_truth(*operand, &value);
+                }
                 let place = self.expr_place(id);
                 self.unary(*op, &value, place)
             }
@@ -331,6 +334,7 @@ impl<'p> Interp<'p> {
         let mut result: Option<Value> = None;
         for (index, item) in items.iter().enumerate() {
             let value = self.eval(*item);
+            self.asked_truth(*item, &value);
             let truth = self.truth(&value);
             let last = index + 1 == items.len();
             // A value that decides ends the chain; one that cannot be the result drops out.
@@ -351,6 +355,7 @@ impl<'p> Interp<'p> {
 
     fn conditional(&mut self, test: ExprId, then: ExprId, otherwise: ExprId) -> Value {
         let value = self.eval(test);
+        self.asked_truth(test, &value);
         self.on_condition(test);
         match self.truth(&value) {
             Some(true) => self.eval(then),

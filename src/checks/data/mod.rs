@@ -2,6 +2,7 @@
 
 mod cuda_in_worker;
 mod full_dataset_batch;
+mod leaked_test_data;
 mod loader_built_in_loop;
 mod loaders;
 mod missing_distributed_sampler;
@@ -20,6 +21,7 @@ pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &cuda_in_worker::RULE,
         &full_dataset_batch::RULE,
+        &leaked_test_data::RULE,
         &loader_built_in_loop::RULE,
         &missing_distributed_sampler::RULE,
         &missing_set_epoch::RULE,
@@ -29,6 +31,7 @@ pub(super) static CONCERN: Concern = Concern {
         &unshuffled_training_data::RULE,
     ],
     checkers: &[
+        &leaked_test_data::CHECKER,
         &order::CHECKER,
         &processes::CHECKER,
         &reused_key::CHECKER,

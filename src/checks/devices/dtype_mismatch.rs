@@ -1,9 +1,10 @@
 //! Numbers of one dtype for weights of another.
 
-use super::dtypes::Mistyped;
+use super::dtypes::{Mistyped, Narrowed};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::{Fix, Severity};
+use crate::report::{Confidence, Diagnostic, Fix, Severity};
+use crate::trace::At;
 use crate::values::DType;
 
 pub(super) static RULE: Rule = Rule {
@@ -40,6 +41,24 @@ fn check(script: &Script, out: &mut Findings) {
         let help = format!("cast the input with `{cast}`");
         out.push(finding.fix(fix).note("this raises a dtype error").help(help), at);
     }
+    for (at, narrowed) in script.observed_once::<Narrowed>() {
+        if at.confidence >= Confidence::Medium && script.imports(at.place.file, "torch") {
+            out.push(changed_in_place(script, at, narrowed), at);
+        }
+    }
+}
+
+fn changed_in_place(script: &Script, at: &At, narrowed: &Narrowed) -> Diagnostic {
+    let holds = narrowed.holds.name();
+    let what = if narrowed.divides { "a quotient is" } else { "the result is" };
+    let message = format!("this raises an error: the tensor holds {holds}, and {what} a float");
+    let mut finding = script.finding(RULE.id, RULE.severity, at, message);
+    if let Some(made) = at.beside(narrowed.made) {
+        finding = finding.because(made, format!("{holds} comes from here"));
+    }
+    finding
+        .note("PyTorch raises `RuntimeError: result type Float can't be cast to the desired output type`")
+        .help("create a new tensor, `x = x * y`, or convert it first with `.float()`")
 }
 
 fn cast(meeting: &Mistyped) -> String {

@@ -3,15 +3,26 @@
 
 use super::forwards::Forwards;
 use crate::apis::Transfer;
-use crate::interp::{AppliedLayer, Checker, Interp, Operation, Operator};
+use crate::interp::{AppliedLayer, Augment, Checker, Interp, Operation, Operator};
 use crate::report::{Confidence, Place};
 use crate::syntax::BinaryOp;
 use crate::trace::At;
-use crate::values::{DType, Learned, ObjId, Tensor};
+use crate::values::{DType, Learned, ObjId, Tensor, Value};
 use std::rc::Rc;
 
-pub(super) static CHECKER: Checker =
-    Checker { on_layer_applied: Some(meet_weights), on_operation: Some(meet_factors), ..Checker::SILENT };
+pub(super) static CHECKER: Checker = Checker {
+    on_layer_applied: Some(meet_weights),
+    on_operation: Some(meet_factors),
+    on_augment: Some(change_in_place),
+    ..Checker::SILENT
+};
+
+/// Integers are changed in place to what only floats can hold.
+pub(super) struct Narrowed {
+    pub holds: DType,
+    pub made: Option<Place>,
+    pub divides: bool,
+}
 
 /// Numbers of a dtype met weights, or factors, of another.
 pub(super) struct Mistyped {
@@ -113,5 +124,26 @@ fn meet_factors(cx: &mut Interp<'_>, operation: &Operation<'_>) {
         let what = Rc::from("this product");
         let product = Mistyped { what, made: a.made, gets, wants, lookup: false };
         cx.observe(operation.place, product, a.confidence.min(b.confidence));
+    }
+}
+
+/// `counts *= 0.5`, of integers.
+fn change_in_place(cx: &mut Interp<'_>, change: &Augment<'_>) {
+    let Value::Tensor(tensor) = change.before else { return };
+    let Some(holds) = tensor.dtype.filter(|dtype| !dtype.is_float()) else { return };
+    // NumPy has rules of its own, and other frameworks make a new tensor.
+    let is_changed = !tensor.is_array && !tensor.what.is_some_and(|what| cx.apis.is_copying(what));
+    let divides = change.operator == BinaryOp::Div;
+    let confidence = match change.operand {
+        Value::Tensor(operand) if divides || operand.dtype.is_some_and(DType::is_float) => operand.confidence,
+        Value::Float(_) => Confidence::High,
+        Value::Int(_) if divides => Confidence::High,
+        _ => return,
+    };
+    let arithmetic = matches!(change.operator, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div);
+    if arithmetic && is_changed && !cx.is_provided_for() {
+        let place = cx.expr_place(change.target);
+        let narrowed = Narrowed { holds, made: tensor.made, divides };
+        cx.observe(place, narrowed, confidence.min(tensor.confidence));
     }
 }

@@ -1,5 +1,6 @@
 //! Where tensors are, and of which dtype: operands of one operation that do not fit.
 
+mod array_for_tensor;
 mod cpu_tensor_in_forward;
 mod device_mismatch;
 mod dtype_mismatch;
@@ -16,6 +17,7 @@ use crate::checks::Concern;
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[
+        &array_for_tensor::RULE,
         &cpu_tensor_in_forward::RULE,
         &device_mismatch::RULE,
         &dtype_mismatch::RULE,
@@ -24,6 +26,7 @@ pub(super) static CONCERN: Concern = Concern {
         &unconvertible_tensor::RULE,
     ],
     checkers: &[
+        &array_for_tensor::CHECKER,
         &dtypes::CHECKER,
         &forwards::CHECKER,
         &handlers::CHECKER,

@@ -3,7 +3,7 @@
 use crate::apis::Transfer;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{Checker, Interp, Invocation};
+use crate::interp::{Checker, ElementWrite, Interp, Invocation};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
 use crate::values::{Device, Graph, Learned, ObjId, Tensor, Value};
 use std::rc::Rc;
@@ -20,8 +20,12 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-pub(super) static CHECKER: Checker =
-    Checker { on_call: Some(converted), on_device_query: Some(asked), ..Checker::SILENT };
+pub(super) static CHECKER: Checker = Checker {
+    on_call: Some(converted),
+    on_element_write: Some(written),
+    on_device_query: Some(asked),
+    ..Checker::SILENT
+};
 
 /// The calls in which the script asked for devices: what runs there goes by the answer.
 #[derive(Default)]
@@ -47,31 +51,54 @@ struct Unconvertible {
     requires_grad: bool,
     device: Option<Device>,
     made: Option<Place>,
-    /// The conversion is a method of the tensor.
-    by_method: bool,
+    how: How,
+}
+
+/// How the conversion is written.
+#[derive(Clone, Copy, PartialEq)]
+enum How {
+    /// `tensor.numpy()`
+    Method,
+    /// `np.array(tensor)`
+    Function,
+    /// `array[i] = tensor`
+    Write,
 }
 
 fn converted(cx: &mut Interp<'_>, call: &Invocation<'_>) {
-    let by_method = match call.gives.map(|gives| gives.verb) {
-        Some(Transfer::Numpy) => true,
-        Some(Transfer::ArrayOf) => false,
+    let how = match call.gives.map(|gives| gives.verb) {
+        Some(Transfer::Numpy) => How::Method,
+        Some(Transfer::ArrayOf) => How::Function,
         _ => return,
     };
     let Some(tensor) = call.nth_tensor(0).filter(|tensor| !tensor.is_array) else { return };
+    let by_method = how == How::Method;
     let maker = if by_method { Some(call.api.name) } else { tensor.what };
     // TensorFlow copies, and JAX converts by itself.
     let copies = maker.is_some_and(|maker| cx.apis.is_copying(maker));
     let forced = by_method && !matches!(call.get("force"), Value::None | Value::Bool(Some(false)));
-    if copies || forced || call.open {
-        return;
+    if !copies && !forced && !call.open {
+        note(cx, &tensor, call.place, how);
     }
-    let requires_grad = is_followed(cx, &tensor);
+}
+
+/// `array[i:j] = tensor`; a single number is asked for its value, which any tensor tells.
+fn written(cx: &mut Interp<'_>, write: &ElementWrite<'_>) {
+    let Value::Tensor(tensor) = write.value else { return };
+    let is_whole = tensor.rank().is_some_and(|rank| rank > 0);
+    let copies = tensor.what.is_some_and(|maker| cx.apis.is_copying(maker));
+    if write.tensor.is_array && !tensor.is_array && is_whole && !copies {
+        note(cx, tensor, write.place, How::Write);
+    }
+}
+
+fn note(cx: &mut Interp<'_>, tensor: &Rc<Tensor>, place: Place, how: How) {
+    let requires_grad = is_followed(cx, tensor);
     // A device that a script chooses by what the machine has is the GPU where it has one.
-    let device =
-        Some(tensor.device).filter(|device| device.is_chosen_gpu() && !goes_by_device(cx, call.place));
+    let device = Some(tensor.device).filter(|device| device.is_chosen_gpu() && !goes_by_device(cx, place));
     if requires_grad || device.is_some() {
-        let seen = Unconvertible { requires_grad, device, made: tensor.made, by_method };
-        cx.observe(call.place, seen, tensor.confidence);
+        let seen = Unconvertible { requires_grad, device, made: tensor.made, how };
+        cx.observe(place, seen, tensor.confidence);
     }
 }
 
@@ -119,7 +146,7 @@ fn check(script: &Script, out: &mut Findings) {
         if let Some(made) = at.beside(seen.made) {
             finding = finding.because(made, "it is computed here");
         }
-        let fix = seen.by_method.then(|| cured(script, at.place, cure)).flatten();
+        let fix = (seen.how == How::Method).then(|| cured(script, at.place, cure)).flatten();
         out.push(finding.fix(fix.map(|edits| Fix::safe(format!("insert `{cure}`"), edits))), at);
     }
 }

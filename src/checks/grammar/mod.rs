@@ -1,7 +1,9 @@
-//! What keeps Python from running a script at all.
+//! What Python does not run: scripts that are none, and contexts that are never entered.
 
 mod invalid_syntax;
+mod skipped_context;
 
 use crate::checks::Concern;
 
-pub(super) static CONCERN: Concern = Concern { rules: &[&invalid_syntax::RULE], checkers: &[] };
+pub(super) static CONCERN: Concern =
+    Concern { rules: &[&invalid_syntax::RULE, &skipped_context::RULE], checkers: &[] };

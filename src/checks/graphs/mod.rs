@@ -9,6 +9,7 @@ mod graph_broken_in_forward;
 mod inplace_between_backwards;
 mod inplace_on_saved_tensor;
 mod leaf_modified_in_place;
+mod missing_detach;
 mod misused_tape;
 mod needless_retain_graph;
 mod non_scalar_backward;
@@ -30,6 +31,7 @@ pub(super) static CONCERN: Concern = Concern {
         &inplace_between_backwards::RULE,
         &inplace_on_saved_tensor::RULE,
         &leaf_modified_in_place::RULE,
+        &missing_detach::RULE,
         &misused_tape::RULE,
         &needless_retain_graph::RULE,
         &non_scalar_backward::RULE,
@@ -42,6 +44,7 @@ pub(super) static CONCERN: Concern = Concern {
         &inplace_between_backwards::CHECKER,
         &inplace_on_saved_tensor::CHECKER,
         &leaf_modified_in_place::CHECKER,
+        &missing_detach::CHECKER,
         &misused_tape::CHECKER,
         &resets::CHECKER,
         &retention::CHECKER,

@@ -1,6 +1,7 @@
 //! Modules: how they are constructed, and what they register.
 
 mod construction;
+mod forward_called_directly;
 mod made_in_forward;
 mod missing_super_init;
 mod parameter_lost_by_transfer;
@@ -23,6 +24,16 @@ pub(super) fn is_made_in_forward(script: &Script, place: Place) -> bool {
 }
 
 pub(super) static CONCERN: Concern = Concern {
-    rules: &[&missing_super_init::RULE, &parameter_lost_by_transfer::RULE, &unregistered_submodule::RULE],
-    checkers: &[&construction::CHECKER, &made_in_forward::CHECKER, &parameter_lost_by_transfer::CHECKER],
+    rules: &[
+        &forward_called_directly::RULE,
+        &missing_super_init::RULE,
+        &parameter_lost_by_transfer::RULE,
+        &unregistered_submodule::RULE,
+    ],
+    checkers: &[
+        &construction::CHECKER,
+        &forward_called_directly::CHECKER,
+        &made_in_forward::CHECKER,
+        &parameter_lost_by_transfer::CHECKER,
+    ],
 };

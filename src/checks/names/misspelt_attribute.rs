@@ -1,7 +1,7 @@
 //! An attribute that the framework does not have, and a method that is named and not called: Python takes most
 //! of it without a word.
 
-use crate::apis::Verb;
+use crate::apis::{Transfer, Verb};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{AttributeWrite, Base, Checker, ExpressionStatement, Interp, Uncalled, is_parameter};
@@ -32,8 +32,17 @@ pub(super) static CHECKER: Checker = Checker {
 /// A method without its call, where what a call gives is used.
 struct Uncallable {
     method: Rc<str>,
-    /// What is asked of it; `None` where a `with` enters it.
-    attribute: Option<Ustr>,
+    asked: Asked,
+}
+
+/// What is asked of a method that is not called.
+#[derive(Clone, Copy)]
+enum Asked {
+    Attribute(Ustr),
+    /// A `with` enters it.
+    Context,
+    /// A condition wants to know whether it holds.
+    Truth,
 }
 
 /// A statement without an effect.
@@ -64,7 +73,7 @@ fn on_expression(cx: &mut Interp<'_>, statement: &ExpressionStatement<'_>) {
     }
 }
 
-/// `tensor.detach.cpu()`, `with torch.no_grad:`
+/// `tensor.detach.cpu()`, `with torch.no_grad:`, `if torch.cuda.is_available:`
 fn on_uncalled(cx: &mut Interp<'_>, uncalled: &Uncalled<'_>) {
     let (name, receiver) = match uncalled.value {
         Value::Api(name) => (*name, None),
@@ -75,25 +84,30 @@ fn on_uncalled(cx: &mut Interp<'_>, uncalled: &Uncalled<'_>) {
         _ => return,
     };
     let Some(api) = cx.apis.get(name).filter(|api| !api.property) else { return };
-    let attribute = Some(uncalled.attribute).filter(|name| name != "__enter__");
-    let is_meant = match (attribute, receiver) {
-        (None, _) => api.context.is_some(),
+    let asked = match uncalled.attribute.as_str() {
+        "__enter__" => Asked::Context,
+        "__bool__" => Asked::Truth,
+        _ => Asked::Attribute(uncalled.attribute),
+    };
+    let is_meant = match (asked, receiver) {
+        (Asked::Context, _) => api.context.is_some(),
+        (Asked::Truth, _) => matches!(api.transfer(), Some(Transfer::Bool | Transfer::OnGpu)),
         // What a call gives has the methods of what it is called on; `data.mean` may be a field of something else.
-        (Some(attribute), Some(receiver)) => {
+        (Asked::Attribute(attribute), Some(receiver)) => {
             let method = name.rsplit('.').next().map(Ustr::from);
             method.is_some_and(|method| cx.apis.role_by_use(&[method], false).is_some())
                 && classes_of(cx, receiver).iter().any(|class| cx.apis.method(*class, attribute).is_some())
         }
-        (Some(_), None) => false,
+        (Asked::Attribute(_), None) => false,
     };
-    let Some(place) = before(cx, uncalled.place, attribute).filter(|_| is_meant) else { return };
+    let Some(place) = before(cx, uncalled.place, asked).filter(|_| is_meant) else { return };
     let confidence = receiver.map_or(Confidence::High, |receiver| confidence_in(cx, receiver));
-    cx.observe(place, Uncallable { method: Rc::from(cx.words(place)), attribute }, confidence);
+    cx.observe(place, Uncallable { method: Rc::from(cx.words(place)), asked }, confidence);
 }
 
 /// The part of an expression that stands in front of an attribute.
-fn before(cx: &Interp<'_>, place: Place, attribute: Option<Ustr>) -> Option<Place> {
-    let Some(attribute) = attribute else { return Some(place) };
+fn before(cx: &Interp<'_>, place: Place, asked: Asked) -> Option<Place> {
+    let Asked::Attribute(attribute) = asked else { return Some(place) };
     let length = cx.words(place).rfind(&format!(".{attribute}"))? as u32;
     Some(Place::new(place.file, Span::new(place.span.start, place.span.start + length)))
 }
@@ -197,15 +211,23 @@ fn check(script: &Script, out: &mut Findings) {
     }
     for (at, seen) in script.observed_once::<Uncallable>() {
         let method = &seen.method;
-        let (lack, error) = match seen.attribute {
-            Some(name) => (format!("a method has no `{name}`"), "an `AttributeError`"),
-            None => ("`with` needs the object it returns".to_owned(), "a `TypeError`"),
+        let (lack, note) = match seen.asked {
+            Asked::Attribute(name) => {
+                (format!("a method has no `{name}`"), "Python raises an `AttributeError` here")
+            }
+            Asked::Context => {
+                ("`with` needs the object it returns".to_owned(), "Python raises a `TypeError` here")
+            }
+            Asked::Truth => (
+                "a function is always true".to_owned(),
+                "the condition holds on every machine, regardless of what the function would return",
+            ),
         };
         let fix = script.called(at.place).map(|edits| Fix::safe("call it", edits));
         out.push(
             script
                 .finding(RULE.id, RULE.severity, at, format!("`{method}` is not called: {lack}"))
-                .note(format!("Python raises {error} here"))
+                .note(note)
                 .help(format!("call it: `{method}()`"))
                 .fix(fix),
             at,

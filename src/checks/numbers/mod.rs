@@ -1,6 +1,7 @@
 //! Numbers that become NaN or infinite.
 
 mod log_of_softmax;
+mod mask_overflow;
 mod matrices;
 mod matrix_inverse_in_loss;
 mod nan_comparison;
@@ -21,6 +22,7 @@ use crate::checks::Concern;
 pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &log_of_softmax::RULE,
+        &mask_overflow::RULE,
         &matrix_inverse_in_loss::RULE,
         &nan_comparison::RULE,
         &nan_through_where::RULE,
@@ -33,5 +35,5 @@ pub(super) static CONCERN: Concern = Concern {
         &unsafe_root::RULE,
         &vanishing_epsilon::RULE,
     ],
-    checkers: &[&single_sample_statistics::CHECKER],
+    checkers: &[&mask_overflow::CHECKER, &single_sample_statistics::CHECKER],
 };

@@ -9,6 +9,7 @@ mod misplaced_zero_grad;
 mod missing_zero_grad;
 mod optimizer_built_in_loop;
 mod parameters_replaced_after_optimizer;
+mod partial_accumulation_lost;
 mod repairs;
 mod scheduler_before_optimizer;
 mod scheduler_granularity;
@@ -31,6 +32,7 @@ pub(super) static CONCERN: Concern = Concern {
         &missing_zero_grad::RULE,
         &optimizer_built_in_loop::RULE,
         &parameters_replaced_after_optimizer::RULE,
+        &partial_accumulation_lost::RULE,
         &scheduler_before_optimizer::RULE,
         &scheduler_granularity::RULE,
         &step_without_backward::RULE,

@@ -229,6 +229,7 @@ functions! {
     Tolist => convert::to_list,
     Topk => reduce::top_k,
     Traced => |interp, call| interp.traced(&call.nth(0)),
+    Transformed => tables::transformed,
     Transpose => shape::transpose,
     TupleOf => elementwise::tuple_of,
     Unbind => shape::unbind,

@@ -54,6 +54,21 @@ pub(crate) fn table_column(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(kept(interp, &table).with_shape(shape))
 }
 
+/// `transformed self x`: other numbers, row by row; what is not known becomes an array, too.
+pub(crate) fn transformed(interp: &mut Interp, call: &Invocation) -> Value {
+    let rows = call.nth_tensor(1).unwrap_or_default();
+    let confidence = rows.confidence.min(interp.trust);
+    let dtype = rows.dtype.filter(|dtype| dtype.is_float());
+    let array = Tensor {
+        is_array: true,
+        device: Device::Cpu,
+        graph: Graph::None,
+        source: Source::Data,
+        ..some_tensor(interp, call.place)
+    };
+    Value::tensor(Tensor { shape: rows.shape.clone(), dtype, confidence, ..array })
+}
+
 /// `split-arrays arrays`: of each array the rows to train on and those to test on.
 pub(crate) fn split_arrays(interp: &mut Interp, call: &Invocation) -> Value {
     let (train, test) = (rows(interp, "len(train)"), rows(interp, "len(test)"));

@@ -1,0 +1,79 @@
+//! NumPy arrays that are given to functions and layers of tensors.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::interp::{AppliedLayer, Checker, Interp, Invocation};
+use crate::report::{Confidence, Place, Severity};
+use crate::values::{ObjId, Tensor};
+use std::rc::Rc;
+
+pub(super) static RULE: Rule = Rule {
+    id: "array-for-tensor",
+    summary: "a NumPy array is passed to a function or layer that expects a tensor",
+    group: Group::Device,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("array-for-tensor"),
+    check,
+};
+
+pub(super) static CHECKER: Checker =
+    Checker { on_call: Some(called), on_layer_applied: Some(applied), ..Checker::SILENT };
+
+/// An array where a tensor has to be.
+struct ArrayGiven {
+    to: Rc<str>,
+    made: Option<Place>,
+}
+
+/// `F.softmax(x.numpy())`, `criterion(x.numpy(), y)`
+fn called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let computes = call.api.mark.is_some() || call.api.loss.is_some();
+    let input = match &call.api.loss {
+        Some(loss) => call.get(&loss.input).as_tensor().cloned(),
+        None => call.nth_tensor(0),
+    };
+    let Some(array) = input.filter(|input| computes && input.is_array) else { return };
+    note(cx, call, None, &array);
+}
+
+fn applied(cx: &mut Interp<'_>, applied: &AppliedLayer<'_>) {
+    let Some(array) = applied.call.nth_tensor(0).filter(|input| input.is_array) else { return };
+    note(cx, applied.call, Some(applied.layer), &array);
+}
+
+fn note(cx: &mut Interp<'_>, call: &Invocation<'_>, layer: Option<ObjId>, array: &Tensor) {
+    if cx.apis.is_copying(call.api.name) || call.open || cx.is_provided_for() {
+        return;
+    }
+    let managed = |layer: ObjId| cx.heap.get(layer).module().is_some_and(|module| module.managed);
+    if layer.is_some_and(managed) {
+        return;
+    }
+    let sure = layer.map_or(Confidence::High, |layer| cx.heap.get(layer).confidence);
+    let to = match layer {
+        Some(layer) => cx.class_name(layer),
+        None => Rc::from(call.api.name.rsplit('.').next().unwrap_or_default()),
+    };
+    let confidence = array.confidence.min(sure);
+    cx.observe(call.place, ArrayGiven { to, made: array.made }, confidence);
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, given) in script.observed_once::<ArrayGiven>() {
+        if at.confidence < Confidence::Medium || !script.imports(at.place.file, "torch") {
+            continue;
+        }
+        let message =
+            format!("`{}` raises an error: it expects a tensor and receives a NumPy array", given.to);
+        let mut finding = script.finding(RULE.id, RULE.severity, at, message);
+        if let Some(made) = at.beside(given.made) {
+            finding = finding.because(made, "the array is created here");
+        }
+        let finding = finding
+            .note("PyTorch raises an `AttributeError` or a `TypeError`, such as `must be Tensor, not numpy.ndarray`")
+            .help("convert it with `torch.from_numpy(...)`, or call it before `.numpy()`");
+        out.push(finding, at);
+    }
+}
