@@ -11,9 +11,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use ustr::Ustr;
 
-/// More keywords than this are not told apart.
-const MOST_KEYWORDS: usize = 1024;
-
 impl<'p> Interp<'p> {
     pub(crate) fn eval(&mut self, id: ExprId) -> Value {
         let value = self.evaluated(id);
@@ -429,57 +426,6 @@ impl<'p> Interp<'p> {
             return self.call_builtin(*name, &call, args);
         }
         self.call_value(&function, &call)
-    }
-
-    pub(super) fn arguments(&mut self, place: Place, args: &'p [Arg]) -> Call {
-        let mut call = Call::new(place);
-        for arg in args {
-            let value = self.eval(arg.value);
-            let at = self.expr_place(arg.value);
-            let passed = Passed { value, place: at };
-            match arg.kind {
-                ArgKind::Positional => call.positional.push(passed),
-                ArgKind::Keyword(name) => call.keywords.push((name, passed)),
-                ArgKind::Star => self.spread_items(&passed, &mut call),
-                ArgKind::DoubleStar => self.spread(&passed, &mut call),
-            }
-        }
-        if call.keywords.len() > MOST_KEYWORDS {
-            call.keywords.truncate(MOST_KEYWORDS);
-            call.open = true;
-        }
-        call
-    }
-
-    fn spread_items(&mut self, passed: &Passed, call: &mut Call) {
-        let items = self.iterate(&passed.value, passed.place);
-        match items.exact {
-            Some(values) => {
-                let passed = |value| Passed { value, place: passed.place };
-                call.positional.extend(values.into_iter().map(passed));
-            }
-            None => {
-                call.open = true;
-                call.each = Some(Rc::new(items));
-            }
-        }
-    }
-
-    fn spread(&mut self, passed: &Passed, call: &mut Call) {
-        let entries = passed.value.as_obj().and_then(|object| match &self.heap.get(object).state {
-            State::Dict(entries) => Some(entries.clone()),
-            _ => None,
-        });
-        let Some(entries) = entries else {
-            call.open = true;
-            return;
-        };
-        call.open |= entries.other.is_some();
-        for (key, value) in entries.known {
-            if let Key::Str(name) = key {
-                call.keywords.push((Ustr::from(&name), Passed { value, place: passed.place }));
-            }
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod alternatives;
 mod api;
+mod arguments;
 mod around;
 mod aside;
 mod assign;
