@@ -12,7 +12,7 @@ use super::model::{
 };
 use super::shared::Shared;
 use super::terms::{Term, literal};
-use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, ORDERS, OWNED, PAIRS, ROLES};
+use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, MARKS, ORDERS, OWNED, PAIRS, ROLES, TARGETS};
 
 /// Everything one file says.
 #[derive(Debug, Default)]
@@ -312,7 +312,9 @@ impl<'a> Reader<'a> {
 
     fn loss(&self, value: &Value<'a>, names: &[Ustr]) -> Result<LossSpec, ApiError> {
         let keys = Keys { input: self.input, table: self.table_of(value)? };
-        keys.only(&["input", "target", "expects", "pairs", "classes", "strict", "apart", "turned"])?;
+        keys.only(&[
+            "input", "target", "expects", "pairs", "classes", "targets", "strict", "apart", "turned",
+        ])?;
         let term = |key| match keys.get(key) {
             Some(value) => self.string(value),
             None => Err(self.input.error(value.span().start, format!("a loss has `{key}`"))),
@@ -320,12 +322,14 @@ impl<'a> Reader<'a> {
         let spec = Term::loss(term("input")?, term("target")?, term("expects")?, names)?;
         let pairs = keys.get("pairs").map(|value| self.one_of("pairing", self.string(value)?, PAIRS));
         let classes = keys.get("classes").map(|value| self.integer(value));
+        let targets = keys.get("targets").map(|value| self.one_of("shape", self.string(value)?, TARGETS));
         let strict = self.flag(keys.get("strict"))?;
         let apart = self.flag(keys.get("apart"))?;
         let turned = self.flag(keys.get("turned"))?;
         Ok(LossSpec {
             pairs: pairs.transpose()?,
             classes: classes.transpose()?,
+            targets: targets.transpose()?,
             strict,
             apart,
             turned,

@@ -53,11 +53,7 @@ impl<'p> Interp<'p> {
             }
             ExprKind::Call { callee, args } => self.call_expr(id, *callee, args),
             ExprKind::Subscript { base, index } => self.subscript(id, *base, *index),
-            ExprKind::Slice { lower, upper, step } => {
-                let mut part = |bound: &Option<ExprId>| bound.map_or(Value::None, |bound| self.eval(bound));
-                let (lower, upper, step) = (part(lower), part(upper), part(step));
-                Value::Slice(Rc::new((lower, upper, step)))
-            }
+            ExprKind::Slice { lower, upper, step } => self.slice(*lower, *upper, *step),
             ExprKind::Int(value) => Value::int(*value),
             ExprKind::Float(value) => Value::Float(Some(*value)),
             ExprKind::Str(text) => Value::str(text),
