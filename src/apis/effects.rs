@@ -27,6 +27,9 @@ vocabulary! {
     Drop "drop" (P [Training]) "numbers are dropped with this probability, unless the flag is off";
     Empty "empty" (Word) "free memory is looked for and handed back: 'cache' or 'garbage'";
     Eval "eval" (Module) "sets the mode to evaluation";
+    Example "example" (F X) "calls it with x, or with each of a tuple, to see what it computes";
+    ExampleOf "example-of" (F Sizes [N])
+        "calls it with numbers of these sizes to see what it computes; n samples, unless the sizes say how many";
     Exhaust "exhaust" (Iterator) "goes through an iterator to its end";
     FindDevices "find-devices" () "the framework looks which GPUs it sees, and keeps to these from here on";
     Fit "fit" (Model [Data BatchSize]) "the framework runs the whole loop";

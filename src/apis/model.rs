@@ -155,6 +155,8 @@ pub struct LossSpec {
     pub pairs: Option<Pairs>,
     /// The axis of the classes, where the target may hold the index of a class.
     pub classes: Option<i64>,
+    /// What the target's shape has to be, in frameworks that let a last axis of one be left out.
+    pub targets: Option<Targets>,
     /// The way back fails where the target has another dtype than the input.
     pub strict: bool,
     /// The target may be on another device than the input.
@@ -174,6 +176,14 @@ pub enum Labels {
     Indices,
     /// By a number for each class.
     OneHot,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Targets {
+    /// That of the input.
+    Equal,
+    /// That of the input without its last axis, whose indices they are.
+    Indices,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

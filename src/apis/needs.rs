@@ -16,7 +16,8 @@ vocabulary! {
     Join "join" (Tensors Dim) "all have the same sizes but along the axis";
     Last "last" (X N) "the last size of x is n";
     Multiple "multiple" (N P) "n is a multiple of p";
-    Product "product" (X Y) "the last size of x is the last but one of y, and the axes before them broadcast";
+    Product "product" (X Y; Flag)
+        "the last size of x is the last but one of y, and the axes before them broadcast; by turns flags say which of them is transposed first";
     Rank "rank" (X; Rank) "x has so many axes, or one of these numbers";
     Stack "stack" (Tensors) "all have the same sizes";
     State "state" (X Inputs HiddenSize NumLayers Bidirectional BatchFirst)

@@ -12,7 +12,7 @@ use super::model::{
 };
 use super::shared::Shared;
 use super::terms::{Term, literal};
-use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, LABELS, MARKS, ORDERS, OWNED, PAIRS, ROLES};
+use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, LABELS, MARKS, ORDERS, OWNED, PAIRS, ROLES, TARGETS};
 
 /// Everything one file says.
 #[derive(Debug, Default)]
@@ -316,8 +316,8 @@ impl<'a> Reader<'a> {
     fn loss(&self, value: &Value<'a>, names: &[Ustr]) -> Result<LossSpec, ApiError> {
         let keys = Keys { input: self.input, table: self.table_of(value)? };
         keys.only(&[
-            "input", "target", "expects", "pairs", "classes", "strict", "apart", "turned", "labels",
-            "sibling",
+            "input", "target", "expects", "pairs", "classes", "targets", "strict", "apart", "turned",
+            "labels", "sibling",
         ])?;
         let term = |key| match keys.get(key) {
             Some(value) => self.string(value),
@@ -329,12 +329,14 @@ impl<'a> Reader<'a> {
         let labels =
             keys.get("labels").map(|value| self.one_of("kind of labels", self.string(value)?, LABELS));
         let sibling = keys.get("sibling").map(|value| Ok(Ustr::from(self.string(value)?.text)));
+        let targets = keys.get("targets").map(|value| self.one_of("shape", self.string(value)?, TARGETS));
         let strict = self.flag(keys.get("strict"))?;
         let apart = self.flag(keys.get("apart"))?;
         let turned = self.flag(keys.get("turned"))?;
         Ok(LossSpec {
             pairs: pairs.transpose()?,
             classes: classes.transpose()?,
+            targets: targets.transpose()?,
             strict,
             apart,
             turned,

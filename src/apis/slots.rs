@@ -19,7 +19,7 @@ macro_rules! slots {
 
 slots! {
     A "a", Activation "activation", Alpha "alpha", Argnums "argnums", Args "args", Arrays "arrays",
-    Axis "axis", B "b", BatchFirst "batch_first", BatchSize "batch_size", Beta "beta", Bias "bias",
+    Axis "axis", B "b", BatchFirst "batch_first", BatchSize "batch_size", Beta "beta", Bias "bias", Channels "channels",
     Bidirectional "bidirectional", Bound "bound", C "c", Class "class", Closure "closure", Cls "cls",
     Columns "columns", Context "context", Correction "correction", CreateGraph "create_graph", Data "data",
     Dataset "dataset", Datasets "datasets", Delimiter "delimiter", Delta "delta", Device "device",

@@ -222,6 +222,7 @@ impl<'a> Term<'a> {
             expects: expects.expects(names)?,
             pairs: None,
             classes: None,
+            targets: None,
             strict: false,
             apart: false,
             turned: false,

@@ -47,6 +47,8 @@ vocabulary! {
     Attention "attention" (Q K V) [meets] "shape of q with the last dimension of v";
     AttentionPair "attention-pair" (Q K V) "the result of attention, and weights of unknown shape";
     Bool "bool" (; Word) "a Python bool: the one that is quoted, else either";
+    BorderedKeras "bordered-keras" (X Padding Rank [Word])
+        "channels last, with a border more, or less where 'cropped' is quoted; a number is that of each side";
     Broadcast "broadcast" (X Y; Y) [meets elementwise reforms combines]
         "elementwise on several, shapes broadcast";
     Bunch "bunch" (N Features Dtype ReturnXY) "a small set with `data` and `target`, or both as a pair";
@@ -66,6 +68,8 @@ vocabulary! {
         "a convolution; channels last, padding by name";
     ConvTranspose "conv-transpose" (X OutChannels KernelSize Stride Padding OutputPadding Dilation Rank)
         "a transposed convolution";
+    ConvTransposeKeras "conv-transpose-keras" (X OutChannels KernelSize Stride Padding Rank Activation)
+        "a transposed convolution; channels last, padding by name";
     CopyModule "copy-module" (Module) "another module with the same layers, no gradients wanted";
     CriterionResult "criterion-result" (Args [Kwargs])
         "a loss in the graph of all of these, of unknown shape; of several results the first";
@@ -148,6 +152,7 @@ vocabulary! {
     ManagedPair "managed-pair" (Models Optimizers) "both, as a tuple; models alone without optimizers";
     Mapped "mapped" (F) [makes_function] "a function that runs f over a batch";
     Matmul "matmul" (X Y) [meets] "matrix product, batched";
+    MatmulTurned "matmul-turned" (X Y; Flag) [meets] "the same, where by turns flags say which of them is transposed first";
     MaxPair "max-pair" (X Y) [meets elementwise] "elementwise, the larger";
     Merge "merge" (Inputs) "elementwise on a list";
     MinPair "min-pair" (X Y) [meets elementwise] "elementwise, the smaller";
@@ -172,9 +177,9 @@ vocabulary! {
     Numpy "numpy" (X) "a numpy array, no graph";
     OnGpu "on-gpu" ([Word])
         "as `bool`, of a question for the device that decides what a script computes where";
-    OneHot "one-hot" (X NumClasses [Word]) "a dimension more; int64 unless a dtype is quoted";
-    OpaqueModule "opaque-module" ([Class Head])
-        "a module whose layers are unknown, that learns; its last one, if that is set, is `head`, and it is in training mode";
+    OneHot "one-hot" (X NumClasses [Word]) "a dimension more, in the place of a last one of one where 'column' is quoted; int64 unless a dtype is quoted";
+    OpaqueModule "opaque-module" ([Class Head Features Channels])
+        "a module whose layers are unknown, that learns; its last one, if that is set, is `head`, which gets so many features, and it is in training mode; its first takes images of so many channels";
     OptionalReduce "optional-reduce" (X Dim [Keepdim])
         "a scalar; (values, indices) when dim is given; elementwise with dim when that is a tensor (max, min)";
     Pad "pad" (X Padding [Rank]) [reforms]
@@ -249,6 +254,7 @@ vocabulary! {
     Unknown "unknown" (; X) "nothing is known";
     Unsqueeze "unsqueeze" (X Dim) [keeps_values reforms] "a dimension of one more";
     Upsample "upsample" (X Size [ScaleFactor]) [reforms] "the trailing dimensions grow";
+    UpsampleKeras "upsample-keras" (X Size Rank) "channels last, each of the sizes between times this";
     Variable "variable" (Data [RequiresGrad Volatile]) [keeps_values keeps_layout]
         "the tensor itself, as a leaf where requires_grad is true";
     View "view" (X Shape; Shape) [keeps_values reforms] "the same numbers in this shape";

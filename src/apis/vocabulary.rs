@@ -1,7 +1,7 @@
 //! The closed lists of words that tables may use. A word that is not here is refused by the loader;
 //! the interpreter gives each its meaning.
 
-use super::model::{Labels, Mark, Order, Pairs, Role};
+use super::model::{Labels, Mark, Order, Pairs, Role, Targets};
 
 /// Parts of the training protocol that an engine may own.
 pub(crate) const OWNED: &[&str] = &[
@@ -81,6 +81,9 @@ pub(crate) const PAIRS: &[(&str, Pairs)] = &[("broadcast", Pairs::Broadcast), ("
 
 /// How the target of a loss may say which class is right.
 pub(crate) const LABELS: &[(&str, Labels)] = &[("indices", Labels::Indices), ("one-hot", Labels::OneHot)];
+
+/// What shape a loss may want of its target.
+pub(crate) const TARGETS: &[(&str, Targets)] = &[("equal", Targets::Equal), ("indices", Targets::Indices)];
 
 /// Keys of an entry.
 pub(crate) const ENTRY_KEYS: &[&str] = &[

@@ -19,6 +19,16 @@ impl<'p> Interp<'p> {
         result
     }
 
+    /// Runs something to see what it computes: nothing stays but what the values at hand make certain.
+    pub(crate) fn in_passing<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+        let seen = self.out.observations.len();
+        self.trace.push(Vec::new());
+        let result = run(self);
+        self.trace.pop();
+        self.forget_observations(seen);
+        result
+    }
+
     /// Runs something that must leave nothing in the trace, and whose calls are not those of the script.
     pub(crate) fn uncounted<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
         let called = self.out.called.clone();

@@ -43,6 +43,44 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// `lower:upper:step`
+    pub(super) fn slice(
+        &mut self,
+        lower: Option<ExprId>,
+        upper: Option<ExprId>,
+        step: Option<ExprId>,
+    ) -> Value {
+        let mut part = |bound: Option<ExprId>| bound.map_or(Value::None, |bound| self.eval(bound));
+        let (mut from, mut to, step) = (part(lower), part(upper), part(step));
+        if let (Some(lower), Some(upper), Some(Int::Unknown), Some(Int::Unknown)) =
+            (lower, upper, from.as_int(), to.as_int())
+            && let Some(length) = self.distance(lower, upper)
+        {
+            let start = Int::symbol(self.symbol("start"));
+            to = Value::of_int(start.add(&length));
+            from = Value::of_int(start);
+        }
+        Value::Slice(Rc::new((from, to, step)))
+    }
+
+    /// How far the second bound is behind the first, where it is written as a sum: `i` and `i + n`.
+    fn distance(&mut self, lower: ExprId, upper: ExprId) -> Option<Int> {
+        let (left, right) = self.operands(upper, BinaryOp::Add)?;
+        let length = match (self.same_target(lower, left), self.same_target(lower, right)) {
+            (true, _) => right,
+            (_, true) => left,
+            _ => return None,
+        };
+        self.eval(length).as_int().filter(|length| length.known().is_some()).cloned()
+    }
+
+    fn operands(&self, expr: ExprId, wanted: BinaryOp) -> Option<(ExprId, ExprId)> {
+        match &self.tree(self.file()).expr(expr).kind {
+            ExprKind::Binary { op, left, right } if *op == wanted => Some((*left, *right)),
+            _ => None,
+        }
+    }
+
     pub(super) fn aug_assign(&mut self, target: ExprId, op: BinaryOp, value: ExprId) {
         let before = self.eval(target);
         let operand = self.eval(value);
@@ -56,7 +94,7 @@ impl<'p> Interp<'p> {
         if matches!(op, BinaryOp::Add | BinaryOp::Sub) {
             result = self.followed_update(target, &before, result);
         }
-        result = still_the_leaf(&before, result);
+        result = in_its_shape(&before, still_the_leaf(&before, result));
         // A number that is added to in a loop counts.
         if let (Value::Int(num), true) = (&result, self.in_loop() && op == BinaryOp::Add) {
             result = Value::Int(Num { tag: Tag::Counter, ..num.clone() });
@@ -190,6 +228,15 @@ impl<'p> Interp<'p> {
         self.burn_over(self.heap.get(target).attrs.len());
         self.heap.get_mut(target).set_attr(name, value);
     }
+}
+
+/// An operation in place leaves the shape as it is. Numbers are bound anew.
+fn in_its_shape(before: &Value, result: Value) -> Value {
+    let (Some(old), Some(new)) = (before.as_tensor(), result.as_tensor()) else { return result };
+    if new.shape.is_some() || old.rank().is_none_or(|rank| rank == 0) {
+        return result;
+    }
+    Value::tensor((**new).clone().with_shape(old.shape.clone()))
 }
 
 /// A leaf that is changed in place has other numbers, and is the leaf that it was.

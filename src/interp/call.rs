@@ -275,11 +275,7 @@ impl<'p> Interp<'p> {
     /// Runs a function of the project on these arguments.
     pub(super) fn inlined(&mut self, closure: &Rc<Closure>, receiver: Option<&Value>, call: &Call) -> Value {
         let key = FnKey { file: closure.file, function: closure.function };
-        let recursive = self
-            .frames
-            .iter()
-            .filter(|frame| frame.file == key.file && frame.function == Some(key.function))
-            .count();
+        let recursive = self.times_running(&key, receiver);
         if self.is_abstract(closure) {
             // Whoever overrides it computes something; the way goes on.
             self.havoc(call);

@@ -51,8 +51,19 @@ impl<'p> Interp<'p> {
         let Some(steps) = self.iterate(&call.operand(Slot::Functions), call.place).exact else {
             return Value::Unknown;
         };
+        let reads_images = steps.iter().any(|step| self.reads_images(step));
+        let given = match call.operand(Slot::X) {
+            Value::Unknown if reads_images => Value::tensor(picture()),
+            given => given,
+        };
         let apply = |value, step: &Value| self.call_value(step, &Call::with(call.place, [value]));
-        steps.iter().fold(call.operand(Slot::X), apply)
+        steps.iter().fold(given, apply)
+    }
+
+    /// Whether something makes tensors of images, and takes nothing else.
+    fn reads_images(&self, step: &Value) -> bool {
+        let api = step.as_obj().and_then(|step| self.layer_api(step));
+        api.and_then(Api::transfer) == Some(Transfer::ImageTensor)
     }
 
     /// Whether calling a function of the frameworks makes a function of what it is given.
@@ -382,4 +393,10 @@ fn without_shape(value: &Value) -> Value {
         Value::Tuple(items) => Value::tuple(items.iter().map(without_shape).collect()),
         other => other.clone(),
     }
+}
+
+/// An image of some size, with its channels last.
+fn picture() -> Tensor {
+    let shape = Some([Int::Unknown, Int::Unknown, Int::Unknown].into());
+    Tensor { shape, is_array: true, source: Source::Data, graph: Graph::None, ..Tensor::default() }
 }

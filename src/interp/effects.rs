@@ -57,6 +57,9 @@ impl<'p> Interp<'p> {
                 }
                 Verb::StepHook => self.hook_step(&arg(0), arg(1), &arg(2)),
                 Verb::Fit => self.fit(call, &effect.args),
+                Verb::Predict => self.predicted(call, &arg(0), &arg(1)),
+                Verb::Example => self.example(&arg(0), &arg(1), call.place),
+                Verb::ExampleOf => self.example_of(&arg(0), &arg(1), &arg(2), call.place),
                 Verb::Compile => self.compile(call, &effect.args),
                 Verb::AddLayer => self.add_layer(&arg(0), &arg(1)),
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
@@ -84,7 +87,6 @@ impl<'p> Interp<'p> {
                 | Verb::Drop
                 | Verb::FindDevices
                 | Verb::Observe
-                | Verb::Predict
                 | Verb::Recompute
                 | Verb::RefuseAutocast
                 | Verb::RefuseBoth

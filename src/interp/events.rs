@@ -4,7 +4,7 @@ use super::{Call, Invocation};
 use crate::apis::{Api, EffectSpec, Transfer, Verb};
 use crate::report::Place;
 use crate::syntax::{BinaryOp, Block, CompareOp, ExprId, Handler, StmtId};
-use crate::trace::Exit;
+use crate::trace::{CompiledLoss, Exit};
 use crate::values::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -89,6 +89,17 @@ pub struct Instance {
 pub struct ForwardCall<'e> {
     pub module: ObjId,
     pub call: &'e Call,
+}
+
+/// A framework is about to go through data with a model.
+pub struct FitCall<'e> {
+    pub call: &'e Invocation<'e>,
+    /// What the model is given at a time, and what that is compared with.
+    pub input: &'e Value,
+    pub target: &'e Value,
+    /// What the model was laid out for.
+    pub declared: Option<&'e Tensor>,
+    pub loss: Option<&'e CompiledLoss>,
 }
 
 /// A call of a layer, as it is written.

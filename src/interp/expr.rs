@@ -2,14 +2,13 @@
 
 use super::layered::symbolic;
 use super::selections::chosen_by_masks;
-use super::{Call, Compare, Interp, Operation, OperationResult, Operator, Passed, python, transfer};
+use super::{Compare, Interp, Operation, OperationResult, Operator, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::trace::{Effect, Over, When};
 use crate::values::*;
 use std::cell::RefCell;
 use std::rc::Rc;
-use ustr::Ustr;
 
 impl<'p> Interp<'p> {
     pub(crate) fn eval(&mut self, id: ExprId) -> Value {
@@ -50,11 +49,7 @@ impl<'p> Interp<'p> {
             }
             ExprKind::Call { callee, args } => self.call_expr(id, *callee, args),
             ExprKind::Subscript { base, index } => self.subscript(id, *base, *index),
-            ExprKind::Slice { lower, upper, step } => {
-                let mut part = |bound: &Option<ExprId>| bound.map_or(Value::None, |bound| self.eval(bound));
-                let (lower, upper, step) = (part(lower), part(upper), part(step));
-                Value::Slice(Rc::new((lower, upper, step)))
-            }
+            ExprKind::Slice { lower, upper, step } => self.slice(*lower, *upper, *step),
             ExprKind::Int(value) => Value::int(*value),
             ExprKind::Float(value) => Value::Float(Some(*value)),
             ExprKind::Str(text) => Value::str(text),

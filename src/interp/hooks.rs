@@ -3,6 +3,7 @@
 //! test of an empty list.
 
 use super::events::*;
+use super::loops::ActiveLoop;
 use super::{Interp, Invocation};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{ExprId, StmtId};
@@ -84,6 +85,8 @@ events! {
     on_exhausted(&Exhausted<'_>);
     /// An instance of a class of the project or of a framework was made; its constructor has not run yet.
     on_instance(&Instance);
+    /// A framework is about to train a model with data, or to predict of them.
+    on_fit(&FitCall<'_>);
     /// A module is called from outside of any forward.
     on_forward(&ForwardCall<'_>);
     /// What such a call gives; a checker may change what is known of it.
@@ -230,6 +233,28 @@ impl Interp<'_> {
     pub fn observe(&mut self, place: Place, what: impl Any, confidence: Confidence) {
         let at = self.at(place, confidence);
         self.observe_at(at, what);
+    }
+
+    /// The same for what the values at hand make certain: it stays where later iterations of a loop know less of them.
+    pub fn observe_for_good(&mut self, place: Place, what: impl Any, confidence: Confidence) {
+        let mut seen = Observation::new(self.at(place, confidence), what);
+        seen.lasting = self.is_straight_ahead();
+        self.out.observations.push(seen);
+    }
+
+    /// Takes back what was seen since then, but what stays so.
+    pub(super) fn forget_observations(&mut self, since: usize) {
+        let later = self.out.observations.split_off(since);
+        self.out.observations.extend(later.into_iter().filter(|seen| seen.lasting));
+    }
+
+    /// Whether the first iteration of all loops around comes here: no way since the outermost began leads elsewhere.
+    pub(super) fn is_straight_ahead(&self) -> bool {
+        let goes_on =
+            |active: &ActiveLoop| !active.escapes && active.breaks.is_empty() && active.continues.is_empty();
+        let Some(outermost) = self.active.first() else { return true };
+        let returns = self.frames.iter().skip(outermost.frames).any(|frame| !frame.exits.is_empty());
+        outermost.arms == self.arms && self.active.iter().all(goes_on) && !returns
     }
 
     /// The same for something that is at fault elsewhere.

@@ -1,7 +1,7 @@
 //! Loops: a body runs until what it leaves no longer changes what it starts with; a short sequence of
 //! known values is run value by value.
 
-use super::{ActiveLoop, DrawnByName, Interp, branch::Arm, call_path::Hop, listing::Asked, stmt::Flow};
+use super::{DrawnByName, Interp, branch::Arm, call_path::Hop, elements, listing::Asked, stmt::Flow};
 use crate::report::{Place, Span};
 use crate::syntax::*;
 use crate::trace::{Exit, LoopId, LoopInfo, Node, Over, When};
@@ -15,6 +15,22 @@ const LOOPS_A_STEP: u32 = 16;
 
 /// A sequence of known values up to this length is run value by value.
 const UNROLLED: usize = 8;
+
+pub(super) struct ActiveLoop {
+    pub(super) id: LoopId,
+    /// The epoch in which the current pass began.
+    pub(super) since: u32,
+    pub(super) breaks: Vec<heap::Writes>,
+    pub(super) continues: Vec<heap::Writes>,
+    /// Ways of branches that were running when it began.
+    pub(super) arms: usize,
+    /// Calls that were running when it began.
+    pub(super) frames: usize,
+    /// Some way through this pass does not come to its end.
+    pub(super) escapes: bool,
+    /// What this pass wrote into buffers at the loop's index.
+    pub(super) written: Vec<elements::Pending>,
+}
 
 impl<'p> Interp<'p> {
     pub(super) fn while_loop(
@@ -218,13 +234,14 @@ impl<'p> Interp<'p> {
             breaks: Vec::new(),
             continues: Vec::new(),
             arms: self.arms,
+            frames: self.frames.len(),
             escapes: false,
             written: Vec::new(),
         });
         let seen = self.out.observations.len();
         for pass in 1..=MOST_PASSES {
             self.epoch += 1;
-            self.out.observations.truncate(seen);
+            self.forget_observations(seen);
             if let Some(active) = self.active.last_mut() {
                 active.since = self.epoch;
                 active.breaks.clear();

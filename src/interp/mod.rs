@@ -79,12 +79,13 @@ pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use events::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, Augment, BackwardCall, Branch,
     Compare, Constructed, ContainerWrite, Declared, DrawnByName, ElementRead, ElementWrite, Exhausted,
-    ExpressionStatement, ForwardCall, FunctionApplied, Indexed, Instance, LayerCall, LoaderCall, LossCall,
-    MethodResult, Operation, OperationResult, Operator, Return, StackedLayer, SuperCall, TensorCompare, Test,
-    TracePoint, Tried, Uncalled, UnknownMethod, Update,
+    ExpressionStatement, FitCall, ForwardCall, FunctionApplied, Indexed, Instance, LayerCall, LoaderCall,
+    LossCall, MethodResult, Operation, OperationResult, Operator, Return, StackedLayer, SuperCall,
+    TensorCompare, Test, TracePoint, Tried, Uncalled, UnknownMethod, Update,
 };
 pub use hooks::{Checker, Hooks};
 pub use invocation::{Call, Invocation, Passed};
+use loops::ActiveLoop;
 pub(crate) use modules::mark_graph;
 pub(crate) use offered::Offered;
 pub(crate) use parameters::is_parameter;
@@ -96,7 +97,7 @@ use crate::apis::Apis;
 use crate::names::{Module, Project};
 use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::{ExprId, FnId, StmtId, Tree, WithItem};
-use crate::trace::{At, Event, FnKey, LoopId, Node, Rehearsal, Sight};
+use crate::trace::{At, Event, FnKey, Node, Rehearsal, Sight};
 use crate::values::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
@@ -283,20 +284,6 @@ struct ModuleFrame {
     env: ObjId,
     /// Statements that ran already; `None` when the whole body runs.
     ran: Option<FxHashSet<u32>>,
-}
-
-struct ActiveLoop {
-    id: LoopId,
-    /// The epoch in which the current pass began.
-    since: u32,
-    breaks: Vec<heap::Writes>,
-    continues: Vec<heap::Writes>,
-    /// Ways of branches that were running when it began.
-    arms: usize,
-    /// Some way through this pass does not come to its end.
-    escapes: bool,
-    /// What this pass wrote into buffers at the loop's index.
-    written: Vec<elements::Pending>,
 }
 
 impl<'p> Interp<'p> {

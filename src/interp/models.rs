@@ -1,7 +1,7 @@
 //! Models whose training a framework runs: how they are put together, compiled and fitted, and the loss and
 //! the memory of one batch, found out by running it.
 
-use super::{Call, Instance, Interp, Invocation, Passed, transfer};
+use super::{Call, FitCall, Instance, Interp, Invocation, Passed, transfer};
 use crate::apis::{Operand, Role, Slot};
 use crate::report::Place;
 use crate::trace::{CompiledLoss, Sight};
@@ -11,6 +11,16 @@ use ustr::Ustr;
 
 /// What a model from elsewhere calls its last layer.
 pub(super) const NAME_OF_HEAD: Note = Note::new("name of the head");
+
+/// The attribute under which a model keeps its symbolic inputs.
+const INPUT: &str = "symbolic input";
+
+/// How many features a model from elsewhere gives to its last layer.
+const FEATURES_OF_HEAD: Note = Note::new("features of the head");
+/// How many channels the images have that a model from elsewhere takes.
+const CHANNELS: Note = Note::new("channels of images");
+/// The function that made a model from elsewhere.
+const MADE_BY: Note = Note::new("made by");
 
 impl<'p> Interp<'p> {
     /// A module whose layers we do not see, with the name of its last one.
@@ -97,6 +107,7 @@ impl<'p> Interp<'p> {
         let object = self.model_object(call);
         let output = call.operand(Slot::Outputs);
         self.keep_layers(object, &output);
+        self.heap.get_mut(object).set_attr(Ustr::from(INPUT), call.operand(Slot::Inputs));
         self.heap.get_mut(object).set_attr(Ustr::from("output"), output);
         Value::Obj(object)
     }
@@ -189,6 +200,7 @@ impl<'p> Interp<'p> {
         let (batch_size, length) = self.batch_and_length(call, &data, arg(2), (name(1), name(2)));
         let batch_place = call.place_of(name(2));
         let loss = self.compiled_loss(&model, &data, call.place);
+        self.met(call, &model, &data, loss.as_ref());
         self.run_own_loss(&model, &data, call.place);
         self.run_own_step(&model, &data, call);
         let kept = self.kept_of_batch(&model, &data, &batch_size, call.place);
@@ -308,9 +320,12 @@ impl<'p> Interp<'p> {
         match self.heap.attr(object, Ustr::from("output")).cloned() {
             Some(output) => output,
             None => {
-                let input = Passed { value: self.first_batch(data, place), place };
-                let call = Call { positional: vec![input], ..Call::new(place) };
-                self.quietly(|interp| interp.call_module(object, &call))
+                let value = match self.declared_input(object) {
+                    Some(declared) => Value::tensor(declared),
+                    None => self.batch_of_data(data, &Value::None, place).0,
+                };
+                let call = Call { positional: vec![Passed { value, place }], ..Call::new(place) };
+                self.in_passing(|interp| interp.call_module(object, &call))
             }
         }
     }
@@ -323,5 +338,136 @@ impl<'p> Interp<'p> {
             Value::Unknown => Value::tensor(Tensor { graph: Graph::None, ..Tensor::default() }),
             other => other,
         }
+    }
+}
+
+impl Interp<'_> {
+    /// `opaque-module class head features channels`
+    pub(super) fn model_made_elsewhere(&mut self, call: &Invocation) -> Value {
+        let made = self.made_elsewhere(call, &call.operand(Slot::Head));
+        if let Some(object) = made.as_obj() {
+            self.heap.note(object, MADE_BY, Value::Api(call.api.name));
+            for (note, slot) in [(FEATURES_OF_HEAD, Slot::Features), (CHANNELS, Slot::Channels)] {
+                let known = call.operand(slot);
+                if known.as_int().is_some() {
+                    self.heap.note(object, note, known);
+                }
+            }
+        }
+        made
+    }
+
+    /// What the last layer of a model from elsewhere gets, where the script has changed nothing else of it.
+    pub(super) fn features_of(&self, model: ObjId, call: &Call) -> Option<Shape> {
+        let features = self.heap.noted(model, FEATURES_OF_HEAD)?.as_int()?.clone();
+        let batch = match call.values().next()?.as_tensor()?.shape.as_deref()? {
+            [batch, _, _, _] => batch.clone(),
+            _ => return None,
+        };
+        self.only_head_is_own(model).then(|| [batch, features].into())
+    }
+
+    /// How many channels a model from elsewhere takes, and what made it, where the script has changed nothing but its
+    /// last layer.
+    pub(crate) fn channels_of(&self, model: ObjId) -> Option<(Int, Ustr)> {
+        let channels = self.heap.noted(model, CHANNELS)?.as_int()?.clone();
+        let Value::Api(made_by) = self.heap.noted(model, MADE_BY)? else { return None };
+        self.only_head_is_own(model).then_some((channels, *made_by))
+    }
+
+    fn only_head_is_own(&self, model: ObjId) -> bool {
+        let head = self.heap.noted(model, NAME_OF_HEAD).and_then(Value::as_str);
+        self.heap.get(model).attrs.iter().all(|(name, _)| Some(name.as_str()) == head)
+    }
+
+    /// What a model was laid out for before it saw data: its symbolic input, or what its first layer says.
+    pub(crate) fn declared_input(&mut self, model: ObjId) -> Option<Tensor> {
+        if let Some(inputs) = self.heap.attr(model, Ustr::from(INPUT)) {
+            return inputs.as_tensor().map(|input| (**input).clone());
+        }
+        let first = self.indexed_children(model)?.into_iter().next()?;
+        let layer = match &first {
+            Value::Tensor(input) => return Some((**input).clone()),
+            Value::Obj(layer) if matches!(self.heap.get(*layer).class, ClassRef::Api(_)) => *layer,
+            _ => return None,
+        };
+        let said =
+            |name: &str| self.heap.attr(layer, Ustr::from(name)).filter(|said| !matches!(said, Value::None));
+        let sizes = match (said("input_shape"), said("input_dim"), said("output_dim")) {
+            (Some(shape), _, _) => transfer::ints_of(self, shape)?,
+            // Of an embedding this is how many words there are.
+            (None, Some(size), None) => vec![size.as_int()?.clone()],
+            _ => return None,
+        };
+        let batch = Int::symbol(self.symbol("batch"));
+        let shape = std::iter::once(batch).chain(sizes).collect();
+        Some(Tensor { shape: Some(shape), source: Source::Data, graph: Graph::None, ..Tensor::default() })
+    }
+
+    /// What a model is given of its data at a time, and what that is compared with.
+    pub(super) fn batch_of_data(&mut self, data: &Value, targets: &Value, place: Place) -> (Value, Value) {
+        if matches!(data.bare(), Value::Obj(_))
+            && let Value::Tuple(items) = self.iterate(data, place).any.bare()
+            && let [input, target, ..] = &items[..]
+        {
+            return (input.clone(), target.clone());
+        }
+        (self.first_batch(data, place), self.first_batch(targets, place))
+    }
+
+    /// Data meet a model and its loss.
+    pub(super) fn met(
+        &mut self,
+        call: &Invocation,
+        model: &Value,
+        data: &Value,
+        loss: Option<&CompiledLoss>,
+    ) {
+        let Some(object) = model.as_obj() else { return };
+        let targets = if call.is_given("y") { call.get("y") } else { Value::None };
+        let (input, target) = self.batch_of_data(data, &targets, call.place);
+        let declared = self.declared_input(object);
+        self.on_fit(&FitCall { call, input: &input, target: &target, declared: declared.as_ref(), loss });
+    }
+
+    /// `model.predict(x)`
+    pub(super) fn predicted(&mut self, call: &Invocation, model: &Value, data: &Value) {
+        self.met(call, model, data, None);
+    }
+
+    /// A model is called only to see what it computes.
+    pub(super) fn example(&mut self, model: &Value, inputs: &Value, place: Place) {
+        let inputs = match inputs.bare() {
+            Value::Tuple(items) => items.to_vec(),
+            other => vec![other.clone()],
+        };
+        if !inputs.iter().all(|input| input.as_tensor().is_some()) {
+            return;
+        }
+        let called = self.out.called.clone();
+        self.in_passing(|interp| interp.call_value(model, &Call::with(place, inputs)));
+        self.out.called = called;
+    }
+
+    /// The same with numbers of a shape.
+    pub(super) fn example_of(&mut self, model: &Value, sizes: &Value, samples: &Value, place: Place) {
+        let Some(sizes) = transfer::ints_of(self, sizes) else { return };
+        let samples = match samples {
+            Value::None => None,
+            other => match other.as_known_int().filter(|samples| *samples > 0) {
+                Some(samples) => Some(Int::Known(samples)),
+                None => return,
+            },
+        };
+        let shape: Shape = samples.into_iter().chain(sizes).collect();
+        let input = Tensor {
+            shape: Some(shape),
+            dtype: Some(DType::Float32),
+            source: Source::Data,
+            graph: Graph::None,
+            made: Some(place),
+            ..Tensor::default()
+        };
+        self.example(model, &Value::tensor(input), place);
     }
 }

@@ -363,7 +363,11 @@ impl<'p> Interp<'p> {
         }
         // It may cut what it is given off from its graph.
         let graph = self.graph_through(object, module, &input.unsure(), &mut None, call.place);
+        let head = self.head(object);
+        let shape = head.and_then(|_| self.features_of(object, call));
+        let known = if shape.is_some() { Confidence::High } else { Confidence::Medium };
         let output = Value::tensor(Tensor {
+            shape,
             graph,
             device,
             device_origin: Some(DeviceOrigin::Module),
@@ -372,10 +376,10 @@ impl<'p> Interp<'p> {
             detach_points: self.note_unrecorded(object, module, Some(call.place)),
             made: Some(call.place),
             created: self.epoch,
-            confidence: self.heap.get(object).confidence.min(Confidence::Medium),
+            confidence: self.heap.get(object).confidence.min(known),
             ..Tensor::default()
         });
-        match self.head(object) {
+        match head {
             Some(head) => self.call_module(head, &Call::with(call.place, [output])),
             None => output,
         }

@@ -1,8 +1,10 @@
 //! Rations: how much fuel a call gets of what is left, and a function that nothing calls.
 
-use super::Interp;
+use super::modules::FORWARDS;
+use super::{Frame, Interp};
 use crate::report::FileId;
 use crate::trace::FnKey;
+use crate::values::Value;
 
 /// A call into another file gets at least so much fuel, where there is so much.
 const LEAST_RATION: u32 = 10_000;
@@ -23,6 +25,20 @@ impl Interp<'_> {
             _ => (available / 4).max(LEAST_RATION),
         };
         std::mem::replace(&mut self.floor, self.fuel - share.min(available))
+    }
+
+    /// How often a function is running. Forwards of other modules do not count: a model within a model of its kind
+    /// comes to an end.
+    pub(super) fn times_running(&self, key: &FnKey, receiver: Option<&Value>) -> usize {
+        let forward = FORWARDS.contains(&self.tree(key.file).function(key.function).name.as_str());
+        let module = receiver
+            .and_then(Value::as_obj)
+            .filter(|object| forward && self.heap.get(*object).module().is_some());
+        let runs = |frame: &&Frame<'_>| {
+            let own = module.is_none() || frame.receiver.as_ref().and_then(Value::as_obj) == module;
+            own && frame.file == key.file && frame.function == Some(key.function)
+        };
+        self.frames.iter().filter(runs).count()
     }
 
     /// Rehearses something that nothing calls with what fuel such a function gets.

@@ -7,12 +7,14 @@ use std::any::Any;
 /// Something seen during the rehearsal.
 pub struct Observation {
     pub at: At,
+    /// It is so in the first iteration of the loops around, whatever later ones find.
+    pub lasting: bool,
     what: Box<dyn Any>,
 }
 
 impl Observation {
     pub fn new(at: At, what: impl Any) -> Observation {
-        Observation { at, what: Box::new(what) }
+        Observation { at, lasting: false, what: Box::new(what) }
     }
 
     pub fn is<T: Any>(&self) -> bool {

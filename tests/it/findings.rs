@@ -37,6 +37,7 @@ pub struct Proposed {
 
 #[derive(Clone, Debug, Deserialize)]
 pub struct Related {
+    pub line: u32,
     pub message: String,
 }
 

@@ -47,6 +47,7 @@ mod replay;
 mod reveal;
 mod right;
 mod services;
+mod shape_faults;
 mod shapes;
 mod staleness;
 mod versions;

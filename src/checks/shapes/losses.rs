@@ -2,14 +2,17 @@
 
 use super::faults::Fault;
 use super::needs::broadcast;
-use crate::apis::{LossSpec, Pairs};
+use crate::apis::{Expects, LossSpec, Pairs, Targets};
 use crate::values::{DType, Int, Shape, Tensor};
 
 /// In which way a target does not fit its input.
 pub(super) fn broken(spec: &LossSpec, input: &Tensor, target: &Tensor) -> Option<Fault> {
     let (shape, wanted) = (input.shape.as_ref()?, target.shape.as_ref()?);
+    if let Some(targets) = spec.targets {
+        return loosely(targets, shape, wanted);
+    }
     match (spec.classes, spec.pairs) {
-        (Some(1), _) => classes(shape, wanted, target.dtype),
+        (Some(1), _) => classes(spec, shape, wanted, target.dtype),
         (None, Some(Pairs::Equal)) => pairs(shape, wanted),
         (None, Some(Pairs::Broadcast)) => broadcast(shape, wanted),
         _ => None,
@@ -17,7 +20,7 @@ pub(super) fn broken(spec: &LossSpec, input: &Tensor, target: &Tensor) -> Option
 }
 
 /// Indices lack the axis of the classes, and probabilities have the shape of the input.
-fn classes(input: &Shape, target: &Shape, dtype: Option<DType>) -> Option<Fault> {
+fn classes(spec: &LossSpec, input: &Shape, target: &Shape, dtype: Option<DType>) -> Option<Fault> {
     let axis = usize::from(input.len() > 1);
     let mut wants: Vec<Int> = input.to_vec();
     if axis < wants.len() {
@@ -35,8 +38,37 @@ fn classes(input: &Shape, target: &Shape, dtype: Option<DType>) -> Option<Fault>
     if target.len() != input.len() {
         return Some(fault(indices));
     }
-    // Indices in the shape of the input are the matter of another rule.
-    (!indices && differs(target, input)).then(|| fault(indices))
+    // A column of indices, and indices in the shape of the input, are the matter of another rule; of logarithms of
+    // probabilities there are indices only.
+    let picks = indices && spec.expects == Expects::LogProbabilities;
+    let apart = differs(target, input) && (!indices || input.len() > 2);
+    (picks || apart).then(|| fault(indices))
+}
+
+/// Shapes that are compared without a last axis of one that only one of them has.
+fn loosely(targets: Targets, input: &Shape, target: &Shape) -> Option<Fault> {
+    let differs =
+        |a: &[Int], b: &[Int]| a.len() != b.len() || a.iter().zip(b).any(|(a, b)| a.surely_differs(b));
+    match targets {
+        Targets::Equal => {
+            let (input, wanted) = (without_one(input, target.len()), without_one(target, input.len()));
+            differs(input, wanted).then(|| Fault::Pairs { target: target.clone() })
+        }
+        Targets::Indices => {
+            let wants = input.split_last().filter(|(_, before)| !before.is_empty())?.1;
+            let gets = without_one(target, wants.len());
+            let fault = Fault::Classes { target: target.clone(), wants: wants.to_vec(), indices: true };
+            differs(gets, wants).then_some(fault)
+        }
+    }
+}
+
+/// A shape without its last axis, where that is one and the other shape has an axis less.
+pub(super) fn without_one(shape: &[Int], axes: usize) -> &[Int] {
+    match shape {
+        [before @ .., Int::Known(1)] if before.len() == axes => before,
+        _ => shape,
+    }
 }
 
 /// A column and a vector are the matter of another rule.

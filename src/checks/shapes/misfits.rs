@@ -22,7 +22,9 @@ pub(super) static CHECKER: Checker = Checker {
     on_call: Some(call),
     on_forward: Some(open),
     on_forward_end: Some(close),
+    on_fit: Some(super::fits::fitted),
     on_index: Some(index),
+    on_layer: Some(super::fits::pictured),
     on_layer_call: Some(enter_layer),
     on_layer_end: Some(leave_layer),
     on_loss: Some(meet_target),
@@ -46,6 +48,8 @@ pub(super) struct Misfit {
     pub undecided: bool,
     /// An error is provided for.
     pub excused: Cell<bool>,
+    /// Where the stack was called that the layer is in.
+    pub stack: Cell<Option<Place>>,
 }
 
 /// What was given shapes that it does not take.
@@ -73,7 +77,8 @@ struct Forwards(Vec<usize>);
 /// The parameters of a layer were replaced, so that its arguments no longer say what it takes.
 const REPLACED: Note = Note::new("replaced parameters");
 
-fn open(cx: &mut Interp<'_>, _forward: &ForwardCall<'_>) {
+fn open(cx: &mut Interp<'_>, forward: &ForwardCall<'_>) {
+    super::fits::called(cx, forward);
     let arms = cx.undecided_arms();
     cx.remember(|all: &mut Forwards| all.0.push(arms));
 }
@@ -212,7 +217,7 @@ fn index(cx: &mut Interp<'_>, indexed: &Indexed<'_>) {
 
 /// Only what is sure is written down: a guess at what a name stands for, one of several models, and a way of a model
 /// that nobody knows to be taken may never see such shapes.
-fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: Broken, sure: Confidence) {
+pub(super) fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: Broken, sure: Confidence) {
     let tensors = [Some(&found.input), found.other.as_ref()];
     let sure = tensors.into_iter().flatten().fold(sure, |sure, tensor| sure.min(tensor.confidence));
     let began = cx.remember(|all: &mut Forwards| all.0.first().copied());
@@ -226,8 +231,17 @@ fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: Broken, sure
         _ => Confidence::High,
     };
     let undecided = cx.undecided_arms() > 0;
-    let misfit = Misfit { fault, what, input, other, argument, undecided, excused: Cell::new(false) };
-    cx.observe(place, misfit, confidence);
+    let misfit = Misfit {
+        fault,
+        what,
+        input,
+        other,
+        argument,
+        undecided,
+        excused: Cell::new(false),
+        stack: Cell::new(None),
+    };
+    cx.observe_for_good(place, misfit, confidence);
 }
 
 /// Whether the file that runs changes shapes in place, `target.data.resize_(…)`, which is not followed.
@@ -242,7 +256,8 @@ const RESIZING: [&str; 2] = ["resize_", "resize_as_"];
 /// A layer of a stack is shown where it is put there.
 fn stacked(cx: &mut Interp<'_>, layer: &StackedLayer) {
     for seen in cx.observed_since_mut(layer.began) {
-        if seen.is::<Misfit>() && seen.at.place == layer.called {
+        if let Some(misfit) = seen.get::<Misfit>().filter(|_| seen.at.place == layer.called) {
+            misfit.stack.set(Some(layer.called));
             seen.at.place = layer.made;
         }
     }

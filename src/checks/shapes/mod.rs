@@ -1,6 +1,7 @@
 //! Shapes that an operation is given, and those that it takes.
 
 mod faults;
+mod fits;
 mod losses;
 mod misfits;
 mod needs;

@@ -206,7 +206,10 @@ impl Applied<'_, '_> {
 
     fn product(&self) -> Option<Broken> {
         let (x, y) = (self.tensor(0)?, self.tensor(1)?);
-        let fault = product(x.shape.as_ref()?, y.shape.as_ref()?)?;
+        let flags: Vec<Value> = (2..self.need.args.len()).map(|index| self.value(index)).collect();
+        let left = dims::turned(x.shape.as_ref()?, flags.iter().step_by(2))?;
+        let right = dims::turned(y.shape.as_ref()?, flags.iter().skip(1).step_by(2))?;
+        let fault = product(&left, &right)?;
         Some(Broken { fault, input: x, other: Some(y), argument: None })
     }
 

@@ -236,6 +236,9 @@ impl Words<'_, '_> {
                 finding = finding.because(made, format!("{} is computed here", self.written(tensor)));
             }
         }
+        if let Some(called) = self.misfit.stack.get() {
+            finding = finding.because(called, "it is called here");
+        }
         match &self.misfit.what {
             Subject::Layer { written, made } if *made != at.place => {
                 finding.because(*made, format!("`{written}` is created here"))

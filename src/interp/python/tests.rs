@@ -58,6 +58,7 @@ fn enter_loop(interp: &mut Interp) {
         breaks: Vec::new(),
         continues: Vec::new(),
         arms: 0,
+        frames: 0,
         escapes: false,
         written: Vec::new(),
     };

@@ -1,8 +1,8 @@
 //! Arithmetic of shapes: pure functions from sizes to sizes. A size may be a symbol, which stands for a
 //! number other than one; `None` means that the rank is not known or that the call would fail.
 
-use crate::values::Int;
 use crate::values::int::product;
+use crate::values::{Int, Shape, Value};
 
 pub type Dims = Vec<Int>;
 
@@ -146,6 +146,19 @@ pub fn transpose(shape: &[Int], a: i64, b: i64) -> Option<Dims> {
     let mut sizes = shape.to_vec();
     sizes.swap(normalise_dim(a, shape.len())?, normalise_dim(b, shape.len())?);
     Some(sizes)
+}
+
+/// A shape with its last two axes swapped where a flag holds; `None` where a flag is not known.
+pub fn turned<'v>(shape: &[Int], flags: impl Iterator<Item = &'v Value>) -> Option<Shape> {
+    let mut sizes = shape.to_vec();
+    for flag in flags {
+        match flag.bare() {
+            Value::Bool(Some(false)) | Value::None => {}
+            Value::Bool(Some(true)) => sizes = transpose(&sizes, -1, -2)?,
+            _ => return None,
+        }
+    }
+    Some(sizes.into())
 }
 
 /// `-1` keeps a size; axes that the tensor lacks come in front.

@@ -262,7 +262,13 @@ pub(crate) fn one_hot(interp: &mut Interp, call: &Invocation) -> Value {
     let classes = first(interp, call);
     let count = given(call, Slot::NumClasses).and_then(|count| count.as_int().cloned()).unwrap_or_default();
     let count = if count.known() == Some(-1) { Int::Unknown } else { count };
-    let shape = classes.shape.as_ref().map(|shape| shape.iter().cloned().chain([count.clone()]).collect());
+    let shape = classes.shape.as_deref().map(|shape| {
+        let rows = match shape {
+            [rows @ .., Int::Known(1)] if word(call, "column") && !rows.is_empty() => rows,
+            _ => shape,
+        };
+        rows.iter().cloned().chain([count.clone()]).collect()
+    });
     let range = Some(Interval::closed(0.0, 1.0));
     let places = indices(interp, call.place, &classes, None);
     let dtype = match named(call, "dtype") {

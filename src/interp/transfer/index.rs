@@ -268,6 +268,13 @@ pub fn slice_len(size: &Int, start: Option<&Int>, stop: Option<&Int>, step: Opti
         _ => return Int::Unknown,
     };
     let start = start.map_or(Int::Known(0), |start| from_front(start, size));
+    if let (Int::Sum(_), Some(stop), false) = (&start, stop, matches!(size, Int::Sum(_)))
+        && let Some(length) = stop.sub(&start).known()
+    {
+        // What moves along a loop is as long everywhere; the last one may be shorter, as of a loader.
+        let length = Int::Known(size.known().map_or(length, |size| length.min(size)).max(0));
+        return div_ceil(&length, &Int::Known(step));
+    }
     let stop = match stop {
         None => size.clone(),
         Some(stop) if stop == size => size.clone(),

@@ -147,6 +147,20 @@ pub(crate) fn matmul(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(product_of(interp, call.place, &a, &b))
 }
 
+/// `matmul-turned x y flags`
+pub(crate) fn matmul_turned(interp: &mut Interp, call: &Invocation) -> Value {
+    let flags = call.gives.map_or(&[][..], |apply| &apply.args);
+    let flags: Vec<Value> = flags.iter().skip(2).map(|flag| call.value_of(flag)).collect();
+    let turned = |slot: Slot, nth: usize| {
+        let tensor = tensor_of(interp, &call.operand(slot));
+        let shape =
+            tensor.shape.as_ref().and_then(|shape| dims::turned(shape, flags.iter().skip(nth).step_by(2)));
+        (*tensor).clone().with_shape(shape)
+    };
+    let (a, b) = (turned(Slot::X, 0), turned(Slot::Y, 1));
+    Value::tensor(product_of(interp, call.place, &a, &b))
+}
+
 /// The matrix product, as of `@`.
 pub(crate) fn product_of(interp: &Interp, place: crate::report::Place, a: &Tensor, b: &Tensor) -> Tensor {
     let shape = a.shape.as_ref().zip(b.shape.as_ref()).and_then(|(a, b)| dims::matmul(a, b)).map(Rc::from);

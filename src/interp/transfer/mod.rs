@@ -8,6 +8,7 @@ mod draws;
 mod batched;
 mod convert;
 mod elementwise;
+mod enlarged;
 pub(super) mod factory;
 mod images;
 mod index;
@@ -70,6 +71,7 @@ functions! {
     Asking => factory::asking_for_gradients,
     Attention => layers::attention,
     AttentionPair => layers::attention_pair,
+    BorderedKeras => enlarged::bordered,
     Bool => convert::truth,
     Broadcast => elementwise::broadcast,
     Bunch => tables::bunch,
@@ -87,6 +89,7 @@ functions! {
     Conv => windows::conv,
     ConvKeras => windows::conv_keras,
     ConvTranspose => windows::conv_transpose,
+    ConvTransposeKeras => enlarged::conv_transpose,
     CopyModule => |interp, call| interp.by_the_language("copy.deepcopy", call),
     DatasetArrays => |interp, call| interp.arrays(call),
     DatasetBatch => |interp, call| interp.stream_batch(call),
@@ -153,6 +156,7 @@ functions! {
     ManagedPair => |interp, call| interp.managed_several(call),
     Mapped => |interp, call| interp.mapped(call),
     Matmul => layers::matmul,
+    MatmulTurned => layers::matmul_turned,
     MaxPair => elementwise::max_pair,
     Merge => batched::merge,
     MinPair => elementwise::min_pair,
@@ -174,7 +178,7 @@ functions! {
     Numpy => convert::numpy,
     OnGpu => convert::truth_of_device,
     OneHot => elementwise::one_hot,
-    OpaqueModule => |interp, call| interp.made_elsewhere(call, &call.operand(Slot::Head)),
+    OpaqueModule => |interp, call| interp.model_made_elsewhere(call),
     OptionalReduce => reduce::optional_reduce,
     Pad => layers::pad,
     PaddedPair => layers::padded_pair,
@@ -238,6 +242,7 @@ functions! {
     Unknown => unknown,
     Unsqueeze => shape::unsqueeze,
     Upsample => layers::upsample,
+    UpsampleKeras => enlarged::upsample,
     Variable => convert::variable,
     View => shape::reshape,
     Where => elementwise::choose,

@@ -119,7 +119,7 @@ fn padding(interp: &Interp, value: Option<Value>, rank: usize) -> Padding {
 }
 
 /// Applies a function to the spatial sizes of `[N, C, …]` or `[C, …]`, or `[N, …, C]` with the channels last.
-fn spatial(
+pub(super) fn spatial(
     shape: &[Int],
     rank: usize,
     last: bool,
@@ -155,7 +155,7 @@ pub(crate) fn conv_keras(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// Whether the axes are as a layer has them that is told nothing.
-fn has_usual_axes(call: &Invocation) -> bool {
+pub(super) fn has_usual_axes(call: &Invocation) -> bool {
     named(call, "data_format").is_none_or(|format| format.as_str() == Some("channels_last"))
 }
 
