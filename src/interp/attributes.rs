@@ -332,6 +332,7 @@ impl<'p> Interp<'p> {
             Value::Obj(object) => {
                 let value =
                     if is_guessed(&value) { self.self_typed_by_use(*object, name, value) } else { value };
+                let value = self.held_beside(*object, value);
                 self.set_property(*object, name, &value, place);
                 self.burn_over(self.heap.get(*object).attrs.len());
                 self.note_replaced(*object, name, &value, place);

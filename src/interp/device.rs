@@ -30,6 +30,15 @@ impl<'p> Interp<'p> {
         if !params.others && devices.all(|device| device == first) { first } else { Device::Unknown }
     }
 
+    /// A parameter that an object holds which is no module: it moves with the module that registered it.
+    pub(super) fn held_beside(&self, holder: ObjId, value: Value) -> Value {
+        let is_module = self.heap.get(holder).module().is_some();
+        match value.as_tensor().filter(|tensor| !is_module && tensor.is_leaf && tensor.source == Source::Parameter) {
+            Some(tensor) => Value::tensor(Tensor { device: Device::Unknown, ..(**tensor).clone() }),
+            None => value,
+        }
+    }
+
     /// `if cuda: model.cuda()`: where one way moves a module to the GPU and the other leaves it, the script runs there
     /// where it matters.
     pub(super) fn choose_gpu(&mut self, moving: &heap::Writes, leaving: &heap::Writes) {
