@@ -34,10 +34,17 @@ impl<'p> Interp<'p> {
         flow
     }
 
-    /// `with tqdm(total=100) as bar:`: what is of no framework leaves gradients as they are.
+    /// `with tqdm(total=100) as bar:`: what is of no framework leaves gradients as they are, unless it is given a model.
     fn is_of_no_framework(&mut self, context: ExprId) -> bool {
         let tree = self.tree(self.file());
-        let ExprKind::Call { callee, .. } = tree.expr(context).kind else { return false };
+        let ExprKind::Call { callee, ref args } = tree.expr(context).kind else { return false };
+        let is_model = |interp: &mut Self, arg: &Arg| {
+            let value = interp.quietly(|interp| interp.eval(arg.value));
+            value.as_obj().is_some_and(|object| interp.heap.get(object).module().is_some())
+        };
+        if args.iter().any(|arg| is_model(self, arg)) {
+            return false;
+        }
         if !matches!(tree.expr(callee).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
             return false;
         }

@@ -33,7 +33,10 @@ impl<'p> Interp<'p> {
     /// A parameter that an object holds which is no module: it moves with the module that registered it.
     pub(super) fn held_beside(&self, holder: ObjId, value: Value) -> Value {
         let is_module = self.heap.get(holder).module().is_some();
-        match value.as_tensor().filter(|tensor| !is_module && tensor.is_leaf && tensor.source == Source::Parameter) {
+        match value
+            .as_tensor()
+            .filter(|tensor| !is_module && tensor.is_leaf && tensor.source == Source::Parameter)
+        {
             Some(tensor) => Value::tensor(Tensor { device: Device::Unknown, ..(**tensor).clone() }),
             None => value,
         }

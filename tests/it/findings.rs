@@ -132,7 +132,7 @@ fn reports_are_read() {
         serde_json::json!({
             "rule": "a-rule", "path": path, "cell": null, "line": 3, "column": 1, "end_line": 3, "end_column": 9,
             "severity": "note", "confidence": "high", "message": "says so", "help": null,
-            "related": [{"path": path, "message": "because of this"}], "fix": null,
+            "related": [{"path": path, "line": 1, "message": "because of this"}], "fix": null,
         })
     };
     let report =

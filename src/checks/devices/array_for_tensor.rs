@@ -1,11 +1,13 @@
 //! NumPy arrays that are given to functions and layers of tensors.
 
+use crate::apis::Role;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{AppliedLayer, Checker, Interp, Invocation};
 use crate::report::{Confidence, Place, Severity};
-use crate::values::{ObjId, Tensor};
+use crate::values::{ClassRef, ObjId, Tensor};
 use std::rc::Rc;
+use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "array-for-tensor",
@@ -38,8 +40,14 @@ fn called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     note(cx, call, None, &array);
 }
 
+/// Layers of `torch.nn`: transforms of pictures take arrays and pictures, too.
 fn applied(cx: &mut Interp<'_>, applied: &AppliedLayer<'_>) {
     let Some(array) = applied.call.nth_tensor(0).filter(|input| input.is_array) else { return };
+    let package = cx.apis.class_of(Role::Module).and_then(|module| module.as_str().rsplit_once('.'));
+    let is_own = |class: Ustr| package.is_some_and(|(package, _)| class.starts_with(package));
+    if !matches!(cx.heap.get(applied.layer).class, ClassRef::Api(class) if is_own(class)) {
+        return;
+    }
     note(cx, applied.call, Some(applied.layer), &array);
 }
 

@@ -9,7 +9,9 @@ use crate::values::{DType, Int, Shape, Tensor};
 pub(super) fn broken(spec: &LossSpec, input: &Tensor, target: &Tensor) -> Option<Fault> {
     let (shape, wanted) = (input.shape.as_ref()?, target.shape.as_ref()?);
     if let Some(targets) = spec.targets {
-        return loosely(targets, shape, wanted);
+        // One-hot labels for indices, and the reverse, are the matter of another rule.
+        let is_told = spec.labels.is_some() && is_encoding(targets, shape, wanted);
+        return if is_told { None } else { loosely(targets, shape, wanted) };
     }
     match (spec.classes, spec.pairs) {
         (Some(1), _) => classes(spec, shape, wanted, target.dtype),
@@ -59,6 +61,18 @@ fn loosely(targets: Targets, input: &Shape, target: &Shape) -> Option<Fault> {
             let gets = without_one(target, wants.len());
             let fault = Fault::Classes { target: target.clone(), wants: wants.to_vec(), indices: true };
             differs(gets, wants).then_some(fault)
+        }
+    }
+}
+
+/// Whether the target says in the other way which class is right, for each sample.
+fn is_encoding(targets: Targets, input: &Shape, target: &Shape) -> bool {
+    let Some((Int::Known(classes @ 2..), samples)) = input.split_last() else { return false };
+    match targets {
+        Targets::Equal => without_one(target, samples.len()).len() == samples.len(),
+        Targets::Indices => {
+            target.len() == input.len()
+                && target.last().is_some_and(|last| !last.surely_differs(&Int::Known(*classes)))
         }
     }
 }

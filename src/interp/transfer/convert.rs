@@ -133,14 +133,17 @@ fn is_same(tensor: &Tensor, converted: &Tensor) -> bool {
         && tensor.device == converted.device
 }
 
-/// What is moved no longer stays where it was made.
-fn moved_device_origin(tensor: &Tensor) -> Option<DeviceOrigin> {
-    tensor.device_origin.filter(|device_origin| *device_origin == DeviceOrigin::Module)
+/// What is moved no longer stays where it was made, and what is put on the CPU is no longer where the model is.
+fn moved_device_origin(tensor: &Tensor, device: Device) -> Option<DeviceOrigin> {
+    let stays = |origin: &DeviceOrigin| *origin == DeviceOrigin::Module && device != Device::Cpu;
+    tensor.device_origin.filter(stays)
 }
 
 fn converted(tensor: &Tensor, name: &str, wanted: &Value) -> Tensor {
-    let device_origin = moved_device_origin(tensor);
-    let at = |device: Device| Tensor { device, device_origin, ..tensor.clone() };
+    let at = |device: Device| {
+        let device_origin = moved_device_origin(tensor, device);
+        Tensor { device, device_origin, ..tensor.clone() }
+    };
     match wanted.bare() {
         Value::None | Value::Bool(_) => tensor.clone(),
         Value::Tensor(other) => Tensor {
@@ -156,7 +159,7 @@ fn converted(tensor: &Tensor, name: &str, wanted: &Value) -> Tensor {
         _ if name == "dtype" => with_dtype(tensor, None),
         _ if name == "device" => at(Device::Unknown),
         // It may be a device or a dtype. A cast would keep the numbers, mostly, and move nothing.
-        _ => Tensor { device: Device::Unknown, device_origin, dtype: None, ..tensor.clone() },
+        _ => Tensor { dtype: None, ..at(Device::Unknown) },
     }
 }
 
@@ -169,10 +172,8 @@ pub(crate) fn place(interp: &mut Interp, call: &Invocation) -> Value {
     let device = params_from(call, 1).into_iter().map(|(_, value)| value).next().or(quoted);
     let device = device.map_or(Device::Unknown, |device| device_of(interp, &device));
     let device = if device == Device::Unknown { own_gpu(call).unwrap_or(device) } else { device };
-    Value::tensor(kept(
-        interp,
-        &Tensor { device, device_origin: moved_device_origin(&tensor), ..(*tensor).clone() },
-    ))
+    let device_origin = moved_device_origin(&tensor, device);
+    Value::tensor(kept(interp, &Tensor { device, device_origin, ..(*tensor).clone() }))
 }
 
 pub(crate) fn detach(interp: &mut Interp, call: &Invocation) -> Value {
