@@ -8,8 +8,8 @@
 first line names. `# dies` marks the line where the framework raises its error, `# here` the layer of a stack that does
 not fit. What follows `# repaired:` replaces its line, or nothing does; on a line of its own it is a line that is added.
 
-A fault is reported where a finding of `shape-mismatch`, or one about the same targets, is at one of these lines, or names one of them as related. The
-repaired script has to be silent. The scripts are in two halves, by their names; the misses of the building half are
+A fault is reported where a finding of `shape-mismatch`, or one about the same targets, is at one of these lines, or
+names one of them as related. The repaired script has to be silent. The scripts are in two halves, by their names; the misses of the building half are
 listed, of the other half there are sums only (`--list-held-out` spends it).
 
 `--run` runs every script and its repair under the frameworks that PYTHON has, data sets being random
@@ -36,7 +36,7 @@ RULE = "shape-mismatch"
 MARK = re.compile(r"\s*# (dies|here)\b")
 
 #: Rules that say the same of targets in other words.
-SAME = {RULE, "broadcast-loss", "wrong-target-dtype"}
+SAME = {RULE, "broadcast-loss", "label-encoding-mismatch", "wrong-target-dtype"}
 
 
 @dataclass(frozen=True)

@@ -129,8 +129,11 @@ fn cut(cx: &mut Interp<'_>, indexed: &Indexed<'_>) {
     }
 }
 
-/// The ends of the slice of rows that an expression takes, as they are written.
-fn slice_at(cx: &Interp<'_>, place: Place) -> Option<(Option<Rc<str>>, Option<Rc<str>>)> {
+/// The first and the last row of a slice, as they are written.
+type Ends = (Option<Rc<str>>, Option<Rc<str>>);
+
+/// The ends of the slice of rows that an expression takes.
+fn slice_at(cx: &Interp<'_>, place: Place) -> Option<Ends> {
     let tree = cx.tree(place.file);
     let ExprKind::Subscript { index, .. } = tree.expr(tree.expr_at(place.span)?).kind else { return None };
     let rows = match &tree.expr(index).kind {

@@ -25,6 +25,8 @@ struct Misread<'a> {
     at: At,
     spec: LossSpec,
     labels: &'a Tensor,
+    /// Where the framework's loop is given them.
+    given: Option<Place>,
 }
 
 fn check(script: &Script, out: &mut Findings) {
@@ -45,6 +47,9 @@ fn check(script: &Script, out: &mut Findings) {
         if let Some(made) = misread.at.beside(misread.labels.made) {
             finding = finding.because(made, format!("the {given} come from here"));
         }
+        if let Some(fit) = misread.at.beside(misread.given) {
+            finding = finding.because(fit, "training raises the error here");
+        }
         if let Some(sibling) = misread.spec.sibling {
             let sibling = sibling.rsplit('.').next().unwrap_or_default().to_owned();
             let fix = renamed(script, misread.at.place, &sibling);
@@ -59,19 +64,19 @@ fn check(script: &Script, out: &mut Findings) {
 fn misread_labels<'a>(script: &Script<'a>) -> Vec<Misread<'a>> {
     let several = several_losses(script);
     let judged = script.sightings().filter_map(|(at, sight)| {
-        let (place, spec, output, labels, in_batches) = match sight {
+        let (place, spec, output, labels, given) = match sight {
             Sight::Fit { loss: Some(loss), labels, .. } => {
-                (loss.place, loss.spec, &loss.output, labels, true)
+                (loss.place, loss.spec, &loss.output, labels, Some(at.place))
             }
             Sight::Loss(loss) if !several.contains(&at.place) => {
-                (at.place, loss.spec, &loss.input, &loss.target, false)
+                (at.place, loss.spec, &loss.input, &loss.target, None)
             }
             _ => return None,
         };
         let (output, labels): (&Tensor, &Tensor) = (output.as_tensor()?, tensor_of(labels)?);
         let confidence = at.confidence.min(output.confidence).min(labels.confidence);
-        let misread = Misread { at: At { place, confidence, ..at.clone() }, spec, labels };
-        is_misread(&spec, output, labels, in_batches).then_some(misread)
+        let misread = Misread { at: At { place, confidence, ..at.clone() }, spec, labels, given };
+        is_misread(&spec, output, labels, given.is_some()).then_some(misread)
     });
     judged.collect()
 }

@@ -29,7 +29,12 @@ fn check(script: &Script, out: &mut Findings) {
             .because(loss.made, made)
             .note(note)
             .help(repair(&loss))
-            .replay(loss.heads.map(|heads| replay_of_heads(script, heads)));
+            // A sigmoid for each class trains, if worse: a replay tells nothing apart.
+            .replay(
+                loss.heads
+                    .filter(|_| loss.misfit != Misfit::SigmoidOfClasses)
+                    .map(|heads| replay_of_heads(script, heads)),
+            );
         out.push(finding, &loss.at);
     }
 }

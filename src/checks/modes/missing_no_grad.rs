@@ -154,7 +154,7 @@ fn called_by_evaluation(script: &Script, at: &At) -> At {
     at
 }
 
-/// Whether a place lies in a method that a forward of its class calls, by others of its methods, too.
+/// Whether a place lies in a forward, or in a method that a forward of its class calls, by others of its methods, too.
 fn is_part_of_forward(script: &Script, place: Place) -> bool {
     let module = script.project.module(place.file);
     let Some(own) = script.draft(place.file).function_around(place.span) else { return false };
@@ -173,7 +173,7 @@ fn is_part_of_forward(script: &Script, place: Place) -> bool {
         called.extend(fresh);
         at += 1;
     }
-    called[1..].iter().any(|index| FORWARDS.contains(&module.tree.functions[*index].name.as_str()))
+    called.iter().any(|index| FORWARDS.contains(&module.tree.functions[*index].name.as_str()))
 }
 
 /// Whether the innermost loop around a place holds a backward of something that we do not see.

@@ -1,6 +1,6 @@
 //! Pairs of variables and gradients, in the wrong order.
 
-use crate::apis::{Transfer, Verb};
+use crate::apis::{Api, Transfer, Verb};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Declared, Interp};
@@ -41,7 +41,7 @@ fn updated(cx: &mut Interp<'_>, declared: &Declared<'_>) {
 /// What a tape gives for a variable.
 fn is_gradient(cx: &Interp<'_>, value: &Value) -> bool {
     let by = value.as_tensor().and_then(|tensor| tensor.what).and_then(|by| cx.apis.get(by));
-    by.and_then(|by| by.transfer()) == Some(Transfer::Gradients)
+    by.and_then(Api::transfer) == Some(Transfer::Gradients)
 }
 
 fn check(script: &Script, out: &mut Findings) {
