@@ -5,7 +5,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Declared, Interp};
 use crate::report::{Confidence, Place, Severity};
-use crate::syntax::StmtKind;
+use crate::syntax::{ExprKind, StmtKind};
 use crate::trace::At;
 use crate::values::{ContextKind, FlowState, ObjId, State, Value};
 use std::rc::Rc;
@@ -57,13 +57,25 @@ fn drawn(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     }
     let (value, place) = (declared.arg(0), declared.call.place);
     if let Some(key) = cx.random_key(&value) {
-        drawn_with(cx, key, place);
+        if !is_held_by_object(cx, place) {
+            drawn_with(cx, key, place);
+        }
         return;
     }
     // Dropout and its kin get theirs by name, and two forwards of one step may well drop the same units.
     for key in keys_within(cx, &value) {
         drawn_again(cx, key, place);
     }
+}
+
+/// `split(state.rng)`: a state is replaced as a whole, by methods that may give it another key.
+fn is_held_by_object(cx: &Interp<'_>, call: Place) -> bool {
+    let tree = cx.tree(call.file);
+    let args = match tree.expr_at(call.span).map(|expr| &tree.expr(expr).kind) {
+        Some(ExprKind::Call { args, .. }) => args,
+        _ => return false,
+    };
+    args.first().is_some_and(|key| matches!(tree.expr(key.value).kind, ExprKind::Attribute { .. }))
 }
 
 fn keys_within(cx: &Interp<'_>, value: &Value) -> Vec<ObjId> {

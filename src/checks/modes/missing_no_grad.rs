@@ -192,15 +192,27 @@ fn is_dropped(script: &Script, forward: &At) -> bool {
     })
 }
 
-/// Whether a forward takes gradients itself: it adapts its weights, and does not run without them.
+/// Whether a forward, or the function around it, takes gradients itself: it adapts its weights, and does not run
+/// without them.
 fn differentiates(script: &Script, forward: &At) -> bool {
     script.sightings().any(|(at, sight)| {
+        let beside = (&at.calls, at.seeded) == (&forward.calls, forward.seeded);
+        if matches!(sight, Sight::Walked { .. }) && beside && is_in_function(script, at.place, forward.place)
+        {
+            return true;
+        }
         let walks = matches!(
             sight,
             Sight::Walked { .. } | Sight::Backward { .. } | Sight::BlindBackward | Sight::BlindWalk
         );
         walks && at.calls.iter().any(|(site, _)| *site == forward.place)
     })
+}
+
+/// Whether two places lie in one function.
+fn is_in_function(script: &Script, one: Place, other: Place) -> bool {
+    let function = |place: Place| script.draft(place.file).function_around(place.span);
+    one.file == other.file && function(one).is_some() && function(one) == function(other)
 }
 
 /// Whether one of two places lies in all loops of the other.
