@@ -5,7 +5,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Declared, Interp};
 use crate::report::{Confidence, Place, Severity};
-use crate::syntax::{ExprKind, StmtKind};
+use crate::syntax::{ExprId, ExprKind, StmtKind};
 use crate::trace::At;
 use crate::values::{ContextKind, FlowState, ObjId, State, Value};
 use std::rc::Rc;
@@ -68,14 +68,18 @@ fn drawn(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     }
 }
 
-/// `split(state.rng)`: a state is replaced as a whole, by methods that may give it another key.
+/// `split(self.state.rng)`: a state is replaced as a whole, by methods that may give it another key.
 fn is_held_by_object(cx: &Interp<'_>, call: Place) -> bool {
     let tree = cx.tree(call.file);
     let args = match tree.expr_at(call.span).map(|expr| &tree.expr(expr).kind) {
         Some(ExprKind::Call { args, .. }) => args,
         _ => return false,
     };
-    args.first().is_some_and(|key| matches!(tree.expr(key.value).kind, ExprKind::Attribute { .. }))
+    let held = |expr: ExprId| match tree.expr(expr).kind {
+        ExprKind::Attribute { base, .. } => Some(base),
+        _ => None,
+    };
+    args.first().is_some_and(|key| held(key.value).and_then(held).is_some())
 }
 
 fn keys_within(cx: &Interp<'_>, value: &Value) -> Vec<ObjId> {
