@@ -59,7 +59,8 @@ vocabulary! {
     Chosen "chosen" (X Size) "a numpy array of numbers that x holds, or of integers below it";
     Chunk "chunk" (X N Dim) "a tuple of n parts";
     ClosureResult "closure-result" (Closure) "what the closure gives, else None";
-    Compare "compare" (X [Y]) [meets elementwise] "a bool tensor, broadcast, no graph";
+    Compare "compare" (X [Y Word]) [meets elementwise]
+        "a bool tensor, broadcast, no graph; with 'selects' a count of what passes may be zero";
     CompiledOptimizer "compiled-optimizer" (Model) "what it was compiled with";
     Compose "compose" (Functions X) "what calling them one after another gives";
     ConcatDatasets "concat-datasets" (Datasets) "a dataset of all their samples";

@@ -100,7 +100,7 @@ impl<'p> Interp<'p> {
     /// What a comparison was made of is no longer any number, on either way.
     fn refine_numbers(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) {
         for operand in std::iter::once(first).chain(rest.iter().map(|(_, operand)| *operand)) {
-            self.refine_tensor(operand, |tensor| Tensor { range: None, ..tensor });
+            self.refine_tensor(operand, |tensor| Tensor { range: None, selects: false, ..tensor });
         }
     }
 
@@ -117,20 +117,13 @@ impl<'p> Interp<'p> {
             ExprKind::Call { callee, args } => self.refine_checked(*callee, args),
             // `if (x == 0).any()`
             ExprKind::Compare { first, rest } => self.refine_numbers(*first, rest),
-            _ => self.refine_tensor(operand, |tensor| Tensor { hazards: None, ..tensor }),
+            _ => self.refine_tensor(operand, |tensor| Tensor { hazards: None, selects: false, ..tensor }),
         }
     }
 
     fn refine_tensor(&mut self, target: ExprId, change: impl Fn(Tensor) -> Tensor) {
         let tree = self.tree(self.file());
-        let target = match tree.expr(target).kind {
-            // `x.item() > 0`
-            ExprKind::Call { callee, .. } => match tree.expr(callee).kind {
-                ExprKind::Attribute { base, .. } => base,
-                _ => return,
-            },
-            _ => target,
-        };
+        let target = self.asked_about(target);
         if !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
             return;
         }
@@ -139,5 +132,16 @@ impl<'p> Interp<'p> {
         {
             self.assign(target, Value::tensor(change((*tensor).clone())));
         }
+    }
+
+    /// What a chain of methods asks about: `x` of `x.sum().item() > 0`.
+    fn asked_about(&self, mut target: ExprId) -> ExprId {
+        let tree = self.tree(self.file());
+        while let ExprKind::Call { callee, .. } = tree.expr(target).kind
+            && let ExprKind::Attribute { base, .. } = tree.expr(callee).kind
+        {
+            target = base;
+        }
+        target
     }
 }

@@ -33,6 +33,7 @@ impl Interp<'_> {
         }
         let result = self.written_out(above, below, place, result);
         let result = without_overflow_of(below, above, result);
+        let result = note_count(above, below, place, result);
         self.note_pole(Singularity::Divide, below, place, result)
     }
 
@@ -256,6 +257,27 @@ fn hazard_of(operation: Singularity, operand: &Rc<Tensor>, place: Place) -> Opti
 fn is_rectified(operand: &Tensor) -> bool {
     let last = operand.recipe().map(|recipe| &recipe.step);
     matches!(last, Some(Step::Apply(Function::Relu, _)))
+}
+
+/// What a model made, over how many numbers pass a test: of those there may be none. A count that is clamped, or has
+/// something added to it, is not zero.
+fn note_count(above: &Value, below: &Value, place: Place, result: Value) -> Value {
+    let (Some(above), Some(count), Some(tensor)) =
+        (above.as_tensor(), below.as_tensor(), result.as_tensor())
+    else {
+        return result;
+    };
+    let Some(range) = count.range.filter(|range| range.low == 0.0 && range.high > 1.0) else { return result };
+    if !count.selects || count.source != Source::Mask || !above.learned || range.low_end != End::Reached {
+        return result;
+    }
+    let hazard = Hazard {
+        range,
+        what: count.what,
+        made_at: count.made,
+        ..Hazard::new(HazardKind::Count, place, count.confidence.min(Confidence::Medium))
+    };
+    Value::tensor(tensor.with_hazard(hazard))
 }
 
 /// The interval of a softmax, a sigmoid, or what either leaves of one.

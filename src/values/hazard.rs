@@ -33,6 +33,8 @@ pub struct Hazard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HazardKind {
     Division,
+    /// A division by how many numbers pass a test, which may be none.
+    Count,
     Log,
     /// The logarithm of what a softmax or a sigmoid has just made.
     LogOfShare,
@@ -176,7 +178,8 @@ impl Hazard {
             HazardKind::Overflow | HazardKind::WrittenOut => true,
             HazardKind::Division => self.nearness == End::Reached,
             HazardKind::Log => self.nearness == End::Reached && self.range.low >= 0.0,
-            HazardKind::LogOfShare
+            HazardKind::Count
+            | HazardKind::LogOfShare
             | HazardKind::Inverse(_)
             | HazardKind::StandardDeviation
             | HazardKind::PairwiseBroadcast => false,
@@ -217,9 +220,9 @@ impl Hazard {
 }
 
 /// What is left where numbers have gone through weights, or into something that has bounds: whatever overflowed
-/// is no longer what a logarithm or a quotient is written out of.
+/// is no longer what a logarithm or a quotient is written out of, and what features were divided by is a length.
 pub fn without_overflow(hazards: &Option<Rc<[Hazard]>>) -> Option<Rc<[Hazard]>> {
-    retain_hazards(hazards, |hazard| hazard.kind != HazardKind::Overflow)
+    retain_hazards(hazards, |hazard| !matches!(hazard.kind, HazardKind::Count | HazardKind::Overflow))
 }
 
 /// Those that a condition keeps.

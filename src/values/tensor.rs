@@ -175,6 +175,8 @@ pub struct Tensor {
     pub is_leaf: bool,
     /// One number, the mean of a batch, that nothing was multiplied with.
     pub averaged: bool,
+    /// A mask of the numbers that equal or exceed a known one, or what is counted by such masks: it may hold nowhere.
+    pub selects: bool,
     /// Its numbers depend on what is learned, whether or not a graph says so.
     pub learned: bool,
     pub hazards: Option<Rc<[Hazard]>>,
@@ -214,6 +216,7 @@ impl Default for Tensor {
             is_array: false,
             is_leaf: false,
             averaged: false,
+            selects: false,
             learned: false,
             hazards: None,
             relation: None,
@@ -309,6 +312,7 @@ impl Tensor {
             is_array: self.is_array && other.is_array,
             is_leaf: self.is_leaf && other.is_leaf,
             averaged: self.averaged && other.averaged,
+            selects: self.selects && other.selects,
             learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
             relation: match (&self.relation, &other.relation) {

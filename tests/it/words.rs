@@ -112,6 +112,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("unconvertible-tensor", "Can't call numpy() on Tensor that requires grad"),
     ("undersized-output", "is out of bounds for dimension 0 with size"),
     ("undetached-hidden-state", "Trying to backward through the graph a second time"),
+    ("unguarded-count", "num_pos is 0"),
     ("unknown-api", "has no attribute"),
     ("unregistered-submodule", "optimizer got an empty parameter list"),
     ("unsafe-arccos", "acos gradient is nan"),

@@ -9,6 +9,7 @@ mod nan_through_where;
 mod operations;
 mod programs;
 mod single_sample_statistics;
+mod unguarded_count;
 mod unsafe_arccos;
 mod unsafe_division;
 mod unsafe_exponential;
@@ -27,6 +28,7 @@ pub(super) static CONCERN: Concern = Concern {
         &nan_comparison::RULE,
         &nan_through_where::RULE,
         &single_sample_statistics::RULE,
+        &unguarded_count::RULE,
         &unsafe_arccos::RULE,
         &unsafe_division::RULE,
         &unsafe_exponential::RULE,

@@ -15,6 +15,7 @@ use std::rc::Rc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     Division,
+    Count,
     Log,
     LogOfShare,
     Root,
@@ -143,7 +144,7 @@ pub(super) fn unsafe_operations(script: &Script, fault: Fault) -> Vec<UnsafeOper
 /// any number, divides by it, or takes an inverse, knows bounds that the caller keeps.
 fn is_told_enough(hazard: &Hazard, offered: &Offered) -> bool {
     match hazard.kind {
-        HazardKind::Division | HazardKind::WrittenOut if offered.of_layer => false,
+        HazardKind::Count | HazardKind::Division | HazardKind::WrittenOut if offered.of_layer => false,
         HazardKind::InverseTrig => hazard.range.low.is_finite() && hazard.range.high.is_finite(),
         HazardKind::Division => hazard.range.low >= -WRONG_SIDE || hazard.range.high <= WRONG_SIDE,
         HazardKind::Log | HazardKind::Root | HazardKind::Power => hazard.range.low >= -WRONG_SIDE,
@@ -159,7 +160,7 @@ pub(super) fn operand(script: &Script, hazard: &Hazard) -> Option<Place> {
     let is_number = |id: ExprId| matches!(module.tree.expr(id).kind, ExprKind::Int(_) | ExprKind::Float(_));
     let operand = match &module.tree.expr(whole).kind {
         // A division is shown where its denominator stands.
-        _ if hazard.kind == HazardKind::Division => whole,
+        _ if matches!(hazard.kind, HazardKind::Division | HazardKind::Count) => whole,
         ExprKind::Binary { left, .. } => *left,
         ExprKind::Call { callee, args } => match (args.first(), &module.tree.expr(*callee).kind) {
             // `x.log()`, `x.pow(exponent)`
@@ -219,6 +220,7 @@ fn fault_of(hazard: &Hazard) -> Option<Fault> {
     Some(match hazard.kind {
         HazardKind::Log | HazardKind::Root if just_below => Fault::LostGuard,
         HazardKind::Division => Fault::Division,
+        HazardKind::Count => Fault::Count,
         HazardKind::Log => Fault::Log,
         HazardKind::LogOfShare => Fault::LogOfShare,
         HazardKind::Root => Fault::Root,

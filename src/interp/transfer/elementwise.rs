@@ -235,7 +235,8 @@ pub(crate) fn compare(interp: &mut Interp, call: &Invocation) -> Value {
     if let [one, other] = values.as_slice() {
         interp.on_tensor_compare(&TensorCompare { left: one, right: other, place: call.place });
     }
-    Value::tensor(mask(interp, call.place, &values))
+    let selects = word(call, "selects") && values.get(1).is_some_and(is_number);
+    Value::tensor(Tensor { selects, ..mask(interp, call.place, &values) })
 }
 
 /// The truth of something about each number.
@@ -254,6 +255,7 @@ pub(crate) fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
         source: Source::Mask,
         learned: false,
         hazards: None,
+        selects: false,
         ..of_all(interp, place, values)
     }
 }

@@ -121,7 +121,13 @@ pub fn compare(
         _ => None,
     };
     let relation = relation.or(mask.relation.clone());
-    Some(Value::tensor(Tensor { relation, ..mask }))
+    let selects = match op {
+        CompareOp::Eq => is_number(left) || is_number(right),
+        CompareOp::Greater | CompareOp::GreaterEq => is_number(right),
+        CompareOp::Less | CompareOp::LessEq => is_number(left),
+        _ => false,
+    };
+    Some(Value::tensor(Tensor { relation, selects, ..mask }))
 }
 
 /// A mask that says how a tensor compares to a number.
@@ -158,6 +164,7 @@ pub fn invert(interp: &mut Interp, operand: &Value, place: Place) -> Option<Valu
         shape: tensor.shape.clone(),
         range,
         relation,
+        selects: false,
         ..result(interp, place, &[tensor])
     }))
 }
@@ -261,6 +268,11 @@ fn range_of(op: BinaryOp, left: Option<Interval>, right: Option<Interval>, same:
             Some(by) if by > 0.0 => Interval { high_end: End::Open, ..Interval::closed(0.0, by) },
             _ => return None,
         },
+        // Of masks.
+        BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
+            let of_masks = |side: &Interval| side.low >= 0.0 && side.high <= 1.0;
+            (of_masks(&left) && of_masks(&right)).then(|| Interval::closed(0.0, 1.0))?
+        }
         _ => return None,
     })
 }

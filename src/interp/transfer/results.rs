@@ -17,6 +17,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
     let dtype = dtype.filter(|dtype| !mixed || operands.iter().all(|operand| operand.dtype == Some(*dtype)));
     let graph = operands.iter().fold(Graph::None, |graph, operand| graph.union(&operand.graph));
     let confidence = operands.iter().map(|operand| operand.confidence).fold(interp.trust, Ord::min);
+    let source = source_of_all(operands);
     Tensor {
         shape: None,
         last: None,
@@ -27,10 +28,11 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         graph: aged(interp.epoch, graph_here(interp.grad, dtype, &graph)),
         range: None,
         mark: None,
-        source: source_of_all(operands),
+        source,
         is_array: !operands.is_empty() && operands.iter().all(|operand| operand.is_array),
         is_leaf: false,
         averaged: false,
+        selects: source == Source::Mask && operands.iter().any(|operand| operand.selects),
         learned: operands.iter().any(|operand| operand.learned),
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
         relation: None,
