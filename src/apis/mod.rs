@@ -7,6 +7,7 @@ pub mod changed;
 pub mod deprecated;
 mod effects;
 mod error;
+mod hints;
 pub mod index;
 mod lookup;
 mod memo;

@@ -69,6 +69,8 @@ impl<'a> Reader<'a> {
             "poles" => self.table.shared.poles = self.words(value)?,
             "making" => self.table.shared.making = self.words(value)?,
             "drawing" => self.table.shared.drawing = self.words(value)?,
+            "learning" => self.table.shared.learning = self.words(value)?,
+            "pretrained" => self.table.shared.pretrained = self.words(value)?,
             "testing" => self.table.shared.testing = self.words(value)?,
             "suites" => self.table.shared.suites = self.words(value)?,
             "sharing" => self.table.shared.sharing = self.words(value)?,
@@ -96,9 +98,10 @@ impl<'a> Reader<'a> {
                         let words = self.words(used)?;
                         match key.get_ref().as_ref() {
                             "used" => self.table.shared.roles.push((role, words)),
+                            "called" => self.table.shared.called.push((role, words)),
                             "classes" => self.table.shared.classes.push((role, words)),
                             other => {
-                                let known = ["used", "classes"];
+                                let known = ["used", "called", "classes"];
                                 return Err(self.input.unknown(key.span().start, "key", other, known));
                             }
                         }

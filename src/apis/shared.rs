@@ -14,6 +14,8 @@ pub(crate) struct Shared {
     /// A module prefix that is another name of a second; a last `*` stands for one more part.
     pub same: Vec<(Ustr, Ustr)>,
     pub roles: Vec<(Role, Vec<Ustr>)>,
+    /// Attributes that say it of what is called, too.
+    pub called: Vec<(Role, Vec<Ustr>)>,
     pub names: Vec<(Role, Vec<Ustr>)>,
     /// The classes that stand for a role when nothing more is known.
     pub classes: Vec<(Role, Vec<Ustr>)>,
@@ -29,6 +31,10 @@ pub(crate) struct Shared {
     pub poles: Vec<Ustr>,
     /// Classes of losses that say what they expect.
     pub criteria: Vec<Ustr>,
+    /// Layers with weights, by the names that functions mention.
+    pub learning: Vec<Ustr>,
+    /// Arguments that give a model the weights of an earlier training.
+    pub pretrained: Vec<Ustr>,
     /// Texts that say that a file is run by a test runner, and how packages of tests begin.
     pub testing: Vec<Ustr>,
     pub suites: Vec<Ustr>,
@@ -66,6 +72,7 @@ impl Shared {
         self.trackers.extend(other.trackers);
         self.same.extend(other.same);
         self.roles.extend(other.roles);
+        self.called.extend(other.called);
         self.names.extend(other.names);
         self.classes.extend(other.classes);
         self.tensor_methods.extend(other.tensor_methods);
@@ -76,6 +83,8 @@ impl Shared {
         self.poles.extend(other.poles);
         self.criteria.extend(other.criteria);
         self.sharing.extend(other.sharing);
+        self.learning.extend(other.learning);
+        self.pretrained.extend(other.pretrained);
         self.testing.extend(other.testing);
         self.suites.extend(other.suites);
         self.drawing.extend(other.drawing);

@@ -143,6 +143,8 @@ pub(crate) const FILE_KEYS: &[&str] = &[
     "poles",
     "shuffling",
     "sharing",
+    "learning",
+    "pretrained",
     "testing",
     "suites",
     "drawing",

@@ -1,7 +1,7 @@
 //! Assignments: targets of every form, unpacking, annotations, deletion.
 //! A number that gets a name remembers the name and the place.
 
-use super::{Assignment, Augment, Interp, Update};
+use super::{Assignment, Augment, Interp, Update, roles::is_guessed};
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
@@ -20,7 +20,11 @@ impl<'p> Interp<'p> {
             let assignment = Assignment { target: *target, value, began, result };
             self.on_assign(&assignment);
             let named = self.named(*target, value, assignment.result.into_inner());
+            let is_built = is_guessed(&named) && self.is_call_of_another(value, *target);
             self.assign(*target, named);
+            if is_built {
+                self.note_built(*target);
+            }
         }
     }
 

@@ -5,10 +5,13 @@ use super::{Interp, roles::is_guessed};
 use crate::apis::Role;
 use crate::names::{Act, Subject, Uses, class_of_self};
 use crate::report::{FileId, Place};
-use crate::syntax::{Arg, ArgKind, ExprKind, FnId};
-use crate::values::{Closure, State, Value};
+use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, FnId};
+use crate::values::{Closure, Note, State, Value};
 use std::rc::Rc;
 use ustr::Ustr;
+
+/// Whether a model is what a call gave that nobody sees into, and not one that was passed in.
+pub(crate) const BUILT: Note = Note::new("built");
 
 /// Of more calls no one is looked at.
 const MOST_CALLS: usize = 8;
@@ -21,6 +24,25 @@ pub(super) struct Taker {
 }
 
 impl Interp<'_> {
+    /// What a call gave is a model, by what is done with it: `model = build_model(args)`.
+    pub(super) fn note_built(&mut self, target: ExprId) {
+        let value = self.eval(target);
+        if let Some(object) = value.as_obj().filter(|object| self.heap.get(*object).module().is_some()) {
+            self.heap.note(object, BUILT, Value::Bool(Some(true)));
+        }
+    }
+
+    /// Whether a value comes of a call, and not of one of the target's own methods: `model = model.cuda()`.
+    pub(super) fn is_call_of_another(&self, value: ExprId, target: ExprId) -> bool {
+        let tree = self.tree(self.file());
+        let ExprKind::Call { callee, .. } = tree.expr(value).kind else { return false };
+        let is_plain = matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. });
+        match tree.expr(callee).kind {
+            ExprKind::Attribute { base, .. } => is_plain && !self.same_target(base, target),
+            _ => is_plain,
+        }
+    }
+
     /// `net.cuda().eval()`, where nothing is known of `net`: what was moved is no tensor, but a model.
     pub(super) fn moved_model(&mut self, receiver: &Value, name: Ustr, place: Place) -> Option<Value> {
         let tensor = receiver.as_tensor().filter(|_| is_guessed(receiver))?;

@@ -83,6 +83,7 @@ pub use events::{
     LossCall, MethodResult, Operation, OperationResult, Operator, Return, StackedLayer, SuperCall,
     TensorCompare, Test, TracePoint, Tried, Uncalled, UnknownMethod, Update,
 };
+pub(crate) use handed_on::BUILT;
 pub use hooks::{Checker, Hooks};
 pub use invocation::{Call, Invocation, Passed};
 use loops::ActiveLoop;

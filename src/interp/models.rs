@@ -354,6 +354,11 @@ impl Interp<'_> {
                 }
             }
         }
+        let loaded =
+            call.named().any(|(name, passed)| self.apis.loads_weights(*name) && is_said(&passed.value));
+        if loaded {
+            self.restore(&made, call.place);
+        }
         made
     }
 
@@ -470,4 +475,9 @@ impl Interp<'_> {
         };
         self.example(model, &Value::tensor(input), place);
     }
+}
+
+/// Whether an argument surely says something.
+fn is_said(value: &Value) -> bool {
+    matches!(value.bare(), Value::Bool(Some(true)) | Value::Str(_) | Value::Api(_) | Value::Obj(_))
 }

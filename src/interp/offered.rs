@@ -71,9 +71,9 @@ fn is_log_of(log: &Value, of: &Value) -> bool {
 }
 
 impl<'p> Interp<'p> {
-    /// Whether a function computes a loss by its name, or a forward what has a pole.
+    /// Whether a function computes a loss by its name, or a forward what has a pole or is made there.
     pub(super) fn is_offered(&self, key: FnKey, definition: &Function) -> bool {
-        self.is_loss(key, definition) || self.is_layer_with_pole(key, definition)
+        self.is_loss(key, definition) || self.is_layer_of_interest(key, definition)
     }
 
     /// `def dice_loss(...)`, what it makes of its options, and the forward of `class DiceLoss(nn.Module)`.
@@ -91,10 +91,12 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn is_layer_with_pole(&self, key: FnKey, definition: &Function) -> bool {
+    /// A forward that computes something with a pole, or makes layers.
+    fn is_layer_of_interest(&self, key: FnKey, definition: &Function) -> bool {
         let forward = definition.class.is_some() && definition.name == "forward";
         let mentions = &self.module(key.file).names.scope(key.function).mentions;
-        forward && self.apis.pole_words().iter().any(|word| mentions.contains(*word))
+        let mut words = self.apis.pole_words().iter().chain(self.apis.learning_words());
+        forward && words.any(|word| mentions.contains(*word))
     }
 
     /// Whether a parameter of a loss is called, so that it is a model, which only the caller knows.

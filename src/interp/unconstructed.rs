@@ -105,10 +105,10 @@ fn assignments(tree: &Tree) -> impl Iterator<Item = (ExprId, ExprId, Span)> {
     })
 }
 
-/// `[...]`, `{...}`, a comprehension, or `list(...)`.
+/// `[...]`, `(...)`, `{...}`, a comprehension, or `list(...)`.
 fn is_container(tree: &Tree, value: ExprId) -> bool {
     match &tree.expr(value).kind {
-        ExprKind::List(_) | ExprKind::Dict(_) | ExprKind::Comprehension(_) => true,
+        ExprKind::List(_) | ExprKind::Tuple(_) | ExprKind::Dict(_) | ExprKind::Comprehension(_) => true,
         ExprKind::Call { callee, .. } => match tree.expr(*callee).kind {
             ExprKind::Name(name) => CONTAINERS.contains(&name.as_str()),
             _ => false,

@@ -3,10 +3,11 @@
 use super::scores::Scored;
 use super::turns::steps;
 use crate::facts::Script;
+use crate::interp::BUILT;
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, replay};
 use crate::trace::{At, Effect, Event, Forward, LoopId, Node, Over, Protocol, Sight, Way, walk};
-use crate::values::{Graph, Mode, ModuleState, ObjId, ObjSet, Tensor};
+use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Tensor};
 
 /// How sure it is that a forward evaluates, in a mode that nobody chose for it.
 pub(super) fn evaluation(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
@@ -99,11 +100,9 @@ fn is_trained(script: &Script, module: ObjId) -> bool {
 /// How sure it is that a forward evaluates: nothing is learned from it, and its output is scored, or it
 /// goes through data that no training goes through.
 fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
-    let graph = &forward.graph;
-    let unused = !script.rehearsal.consumed.contains(graph) && !script.rehearsal.returned.contains(graph);
     let confidence = match forward.grad {
         Some(false) => Confidence::High,
-        Some(true) if unused => Confidence::Medium,
+        Some(true) if is_unused(script, forward) => Confidence::Medium,
         _ => return None,
     };
     let innermost = at.loops.last();
@@ -115,10 +114,36 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
     });
     let scored = is_scored(script, at, |input| !matches!(input.graph, Graph::Live(_)));
     // What an evaluation of several models computes with one of them goes into the next.
-    let goes_on = own_data && scored && confidence == Confidence::High;
+    let of_evaluation = own_data || is_beside_evaluated(script, at);
+    let goes_on = of_evaluation && scored && confidence == Confidence::High;
     let in_loop = apart && (of_data && (own_data || scored) || goes_on);
     let by_itself = confidence == Confidence::High && of_data && scored && is_by_itself(script, at);
     (in_loop || by_itself).then_some(confidence)
+}
+
+/// Whether another model runs beside a forward that was put into evaluation mode.
+fn is_beside_evaluated(script: &Script, at: &At) -> bool {
+    script.sightings().any(|(other, sight)| {
+        let evaluated = matches!(sight, Sight::Forward(forward) if forward.mode == Mode::Eval);
+        evaluated && other.calls == at.calls && other.loops == at.loops && other.seeded == at.seeded
+    })
+}
+
+/// Whether nobody here goes back through the graph of a forward, or gives it to others.
+fn is_unused(script: &Script, forward: &Forward) -> bool {
+    let (graph, rehearsal) = (&forward.graph, &script.rehearsal);
+    !rehearsal.consumed.contains(graph) && !rehearsal.returned.contains(graph)
+}
+
+/// Whether a model is one that a call made which nobody sees into, and that nothing was done to but to restore it: new
+/// models are in training mode.
+pub(super) fn is_as_built(script: &Script, forward: &Forward) -> bool {
+    let is_built = script.rehearsal.heap.noted(forward.module, BUILT).is_some();
+    forward.mode == Mode::Unknown && is_built && is_opaque(script, forward.module)
+}
+
+fn is_opaque(script: &Script, model: ObjId) -> bool {
+    script.rehearsal.heap.get(model).module().is_some_and(|module| module.weights == Learned::Opaque)
 }
 
 /// Whether a forward gives what a model that the script trains is scored by.
@@ -133,9 +158,11 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     let trains = script.sightings().any(|(_, sight)| matches!(sight, Sight::Backward { .. }))
         || entries.iter().any(|entry| steps(&entry.nodes));
     // Numbers drawn for a generator may be meant to be normalised among themselves.
-    let of_data =
-        !forward.drawn && !forward.input.as_ref().is_some_and(|input| input.learned || input.is_leaf);
-    let sure = forward.grad == Some(false) && of_data && !trains;
+    // What one whole model gives goes into the next; parts of a model are judged with it.
+    let follows = forward.grad == Some(false) && is_opaque(script, forward.module);
+    let is_of_another = |input: &Tensor| input.is_leaf || input.learned && !follows;
+    let of_data = !forward.drawn && !forward.input.as_deref().is_some_and(is_of_another);
+    let sure = (forward.grad == Some(false) || is_unused(script, forward)) && of_data && !trains;
     // Between functions that nothing calls, anything may be done to the model.
     let mut beside = entries.iter().filter(|entry| entry.function == at.seeded);
     (sure && beside.any(|entry| restores(&entry.nodes, &parts))).then_some(Confidence::Medium)

@@ -1,6 +1,6 @@
 //! Evaluation with layers that still behave as in training.
 
-use super::evaluations::evaluation;
+use super::evaluations::{evaluation, is_as_built};
 use super::stretches::{called_model, evaluating_stretch};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
@@ -69,10 +69,11 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
     let mut seen = FxHashSet::default();
     for (at, sight) in script.sightings() {
         let Sight::Forward(forward) = sight else { continue };
-        let Some(layer) = &forward.in_training else { continue };
-        if forward.mode != Mode::Train {
-            continue;
-        }
+        let layer = match &forward.in_training {
+            Some(layer) if forward.mode == Mode::Train => layer.clone(),
+            None if is_as_built(script, forward) => forward.name.clone(),
+            _ => continue,
+        };
         let Some(confidence) = evaluation(script, at, forward) else { continue };
         // One call of `eval` helps all forwards of a function.
         let known = found.iter().any(|other| other.at.calls == at.calls && other.at.loops == at.loops);
@@ -82,7 +83,7 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
         let opaque = script.rehearsal.heap.get(forward.module).module();
         found.push(EvaluatedInTraining {
             at: At { confidence: at.confidence.min(confidence), ..at.clone() },
-            layer: layer.clone(),
+            layer,
             layer_is_model: opaque.is_some_and(|module| module.weights == Learned::Opaque),
             modes: replay::Modes { evaluated_in_training: true, ..script.dropping() },
         });

@@ -81,7 +81,14 @@ fn unregistered_in(
         let (class, part) = (cx.class_name(object), cx.class_name(lost[0]));
         // Where nothing is trained, bare parameters may be set by hand.
         let by_hand = cx.is_just(lost[0], Role::Parameter) && !trains(cx);
-        let confidence = if by_hand { Confidence::Low } else { cx.heap.get(object).confidence };
+        let unseen = cx.has_unseen_base(cx.heap.get(object).class);
+        let most = match (by_hand, unseen) {
+            (true, _) => Confidence::Low,
+            // A base that is not here may register in a way of its own, which hardly any does.
+            (_, true) => Confidence::Medium,
+            _ => Confidence::High,
+        };
+        let confidence = cx.heap.get(object).confidence.min(most);
         cx.observe(site, UnregisteredParts { class, attribute: *name, container, part, alike }, confidence);
     }
 }
@@ -151,9 +158,7 @@ fn is_learnt(cx: &Interp<'_>, part: ObjId) -> bool {
 /// A class that says itself what its parts are, in a way that is not followed, or whose methods other
 /// than the constructor never look at the attribute.
 fn registers_itself(cx: &mut Interp<'_>, object: ObjId, attribute: Ustr) -> bool {
-    let class = cx.heap.get(object).class;
     if construction::registers_any_attribute(cx, object)
-        || cx.has_unseen_base(class)
         || OWN_WAYS.iter().any(|name| cx.is_of_project(object, name) || has_own(cx, object, name))
     {
         return true;
