@@ -136,7 +136,10 @@ impl<'p> Interp<'p> {
         }
         let renews = api.range.is_some() || api.mark.is_some() || tensor.made.is_none();
         if !passed_on && renews {
-            tensor.what = Some(api.name);
+            // What was drawn, and only moved or cast, is still drawn.
+            let is_drawn =
+                |what: &Ustr| api.transfer().is_some_and(Transfer::converts) && self.apis.is_random(what);
+            tensor.what = tensor.what.filter(is_drawn).or(Some(api.name));
             tensor.made = Some(call.place);
             tensor.created = self.epoch;
         }

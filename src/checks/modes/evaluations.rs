@@ -1,13 +1,14 @@
 //! Which forwards evaluate a model, by what becomes of their graphs and of what they give.
 
 use super::scores::Scored;
+use super::stretches::is_dropped;
 use super::turns::steps;
 use crate::facts::Script;
 use crate::interp::BUILT;
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, replay};
-use crate::trace::{At, Effect, Event, Forward, LoopId, Node, Over, Protocol, Sight, Way, walk};
-use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Tensor};
+use crate::trace::{At, Effect, Event, Forward, LoopId, Over, Protocol, Sight, Way, walk};
+use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Source, Tensor};
 
 /// How sure it is that a forward evaluates, in a mode that nobody chose for it.
 pub(super) fn evaluation(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
@@ -38,12 +39,18 @@ struct Since<'s, 'a> {
     at: &'s At,
     parts: ObjSet,
     on_purpose: bool,
+    /// The weights of an earlier training were loaded before.
+    restored: bool,
+    /// Somebody chose the mode of what may be a part of it.
+    in_parts: bool,
 }
 
 /// The model was put into training mode.
 const PUT: u8 = 1;
 /// Something was trained, or nothing was done yet.
 const TRAINED: u8 = 2;
+/// Its weights were loaded, whatever else was done.
+const RESTORED: u8 = 4;
 
 impl Since<'_, '_> {
     /// The evaluation itself, and not another call of the function that trains.
@@ -61,29 +68,42 @@ impl Protocol for Since<'_, '_> {
     }
 
     fn event(&mut self, state: &mut u8, event: &Event, way: &Way) {
+        let loaded = *state & RESTORED;
+        let heap = &self.script.rehearsal.heap;
+        let is_own = |part: ObjId| self.parts.contains(part);
         match &event.effect {
-            Effect::Mode { module: Some(module), mode: Mode::Train } => {
-                let inside = descendants(&self.script.rehearsal.heap, *module);
-                if inside.iter().any(|part| self.parts.contains(part)) {
-                    *state = PUT;
-                }
+            Effect::Mode { module: Some(module), mode: Mode::Train }
+                if descendants(heap, *module).iter().any(is_own) =>
+            {
+                *state = loaded | PUT;
             }
-            Effect::Backward { .. } | Effect::Step { .. } => *state = TRAINED,
+            Effect::Mode { module, .. } => {
+                let is_other =
+                    |module: &ObjId| heap.noted(*module, BUILT).is_some() || !is_opaque(self.script, *module);
+                self.in_parts |= !module.as_ref().is_some_and(is_other);
+            }
+            Effect::Restore { objects } if objects.iter().any(is_own) => *state |= RESTORED,
+            Effect::Backward { .. } | Effect::Step { .. } => *state = loaded | TRAINED,
             Effect::Forward { .. } if self.is_it(event, way) => {
-                self.on_purpose |= *state == PUT;
+                self.on_purpose |= *state & !RESTORED == PUT;
+                self.restored |= loaded != 0;
             }
             _ => {}
         }
     }
 }
 
+/// What was done to a model before an evaluation; `None` where that does not settle.
+fn since<'s, 'a>(script: &'s Script<'a>, at: &'s At, model: ObjId) -> Option<Since<'s, 'a>> {
+    let parts = descendants(&script.rehearsal.heap, model);
+    let mut since = Since { script, at, parts, on_purpose: false, restored: false, in_parts: false };
+    let mut entries = script.rehearsal.entries.iter().filter(|entry| entry.function == at.seeded);
+    entries.all(|entry| walk(&mut since, &entry.nodes, TRAINED)).then_some(since)
+}
+
 /// Whether the model was put into training mode for the evaluation itself: nothing trained since.
 fn was_put_there(script: &Script, at: &At, model: ObjId) -> bool {
-    let parts = descendants(&script.rehearsal.heap, model);
-    let mut since = Since { script, at, parts, on_purpose: false };
-    let mut entries = script.rehearsal.entries.iter().filter(|entry| entry.function == at.seeded);
-    let settles = entries.all(|entry| walk(&mut since, &entry.nodes, TRAINED));
-    since.on_purpose || !settles
+    since(script, at, model).is_none_or(|since| since.on_purpose)
 }
 
 /// Whether gradients of the script's optimizers reach a model.
@@ -153,19 +173,23 @@ pub(super) fn is_scoring(script: &Script, at: &At, forward: &Forward) -> bool {
 
 /// How sure it is that a script which trains nothing runs a model that was trained elsewhere.
 fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
-    let parts = descendants(&script.rehearsal.heap, forward.module);
     let entries = &script.rehearsal.entries;
     let trains = script.sightings().any(|(_, sight)| matches!(sight, Sight::Backward { .. }))
         || entries.iter().any(|entry| steps(&entry.nodes));
     // Numbers drawn for a generator may be meant to be normalised among themselves.
     // What one whole model gives goes into the next; parts of a model are judged with it.
     let follows = forward.grad == Some(false) && is_opaque(script, forward.module);
-    let is_of_another = |input: &Tensor| input.is_leaf || input.learned && !follows;
+    let is_of_another =
+        |input: &Tensor| input.is_leaf || input.source == Source::Constant || input.learned && !follows;
     let of_data = !forward.drawn && !forward.input.as_deref().is_some_and(is_of_another);
     let sure = (forward.grad == Some(false) || is_unused(script, forward)) && of_data && !trains;
+    if !sure || is_dropped(script, at) {
+        return None;
+    }
     // Between functions that nothing calls, anything may be done to the model.
-    let mut beside = entries.iter().filter(|entry| entry.function == at.seeded);
-    (sure && beside.any(|entry| restores(&entry.nodes, &parts))).then_some(Confidence::Medium)
+    let since = since(script, at, forward.module)?;
+    let chosen = since.in_parts && is_opaque(script, forward.module);
+    (since.restored && !chosen).then_some(Confidence::Medium)
 }
 
 /// Whether a prediction goes into a loss, or is compared with labels, beside a forward: in a loop of its own, too,
@@ -214,18 +238,5 @@ fn is_by_itself(script: &Script, at: &At) -> bool {
             && other.calls == at.calls
             && other.seeded == at.seeded
             && at.loops.last().is_some_and(|id| other.loops.contains(id))
-    })
-}
-
-/// Whether one of these modules is given weights in a sequence.
-fn restores(nodes: &[Node], modules: &ObjSet) -> bool {
-    nodes.iter().any(|node| match node {
-        Node::Event(event) => match &event.effect {
-            Effect::Restore { objects } => objects.iter().any(|object| modules.contains(object)),
-            _ => false,
-        },
-        Node::Loop { body, .. } | Node::Call { body, .. } => restores(body, modules),
-        Node::Branch { arms, .. } => arms.iter().any(|arm| restores(arm, modules)),
-        Node::Exit(_) => false,
     })
 }

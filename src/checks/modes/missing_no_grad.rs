@@ -1,14 +1,14 @@
 //! Evaluation that records graphs nobody walks.
 
 use super::evaluations::{evaluation, is_scoring};
-use super::stretches::{evaluating_stretch, only_evaluates};
+use super::stretches::{evaluating_stretch, is_dropped, only_evaluates};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
 use crate::facts::{Findings, Script, doubted_in_tests};
 use crate::interp::modules::FORWARDS;
 use crate::report::replay::{Demand, Replay};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
-use crate::syntax::{FnId, Function, StmtKind};
+use crate::syntax::{FnId, Function};
 use crate::trace::{At, Forward, Sight};
 use crate::values::{Heap, Mode, State, Value};
 use rustc_hash::FxHashSet;
@@ -181,15 +181,6 @@ fn may_walk_in(script: &Script, forward: &At) -> bool {
     let Some(own) = forward.loops.last() else { return false };
     let blind = |sight: &Sight| matches!(sight, Sight::BlindBackward | Sight::BlindWalk);
     script.sightings().any(|(at, sight)| blind(sight) && at.loops.contains(own))
-}
-
-/// Whether nobody wants what a forward gives: its graph is gone with the statement, as where a model is warmed up.
-fn is_dropped(script: &Script, forward: &At) -> bool {
-    let draft = script.draft(forward.place.file);
-    draft.statement_at(forward.place.span).is_some_and(|statement| match draft.statement(statement).kind {
-        StmtKind::Expr(expr) => draft.expr(expr).span == forward.place.span,
-        _ => false,
-    })
 }
 
 /// Whether a forward, or the function around it, takes gradients itself: it adapts its weights, and does not run

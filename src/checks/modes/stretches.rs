@@ -148,3 +148,12 @@ fn hints_at_training(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     word.rsplit('_').next().is_some_and(|last| HINTS.contains(&last))
 }
+
+/// Whether nobody wants what a forward gives: its graph is gone with the statement, as where a model is warmed up.
+pub(super) fn is_dropped(script: &Script, forward: &At) -> bool {
+    let draft = script.draft(forward.place.file);
+    draft.statement_at(forward.place.span).is_some_and(|statement| match draft.statement(statement).kind {
+        StmtKind::Expr(expr) => draft.expr(expr).span == forward.place.span,
+        _ => false,
+    })
+}
