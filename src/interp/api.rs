@@ -14,6 +14,10 @@ fn moment(function: Option<RangeFunction>, of: &Rc<Tensor>, call: &Invocation) -
         RangeFunction::Mean => Some(Relation::mean_of(of)),
         RangeFunction::Square => Some(Relation::square_of(of)),
         RangeFunction::Pow if call.nth(1).as_num() == Some(2.0) => Some(Relation::square_of(of)),
+        // Under a window that nobody trains, as in SSIM.
+        RangeFunction::Product if call.nth_tensor(1).is_some_and(|window| !window.learned) => {
+            Some(Relation::mean_of(of))
+        }
         _ => None,
     }
 }

@@ -28,7 +28,11 @@ impl<'p> Interp<'p> {
     /// A loader: what its batches look like, and how large they are.
     pub(super) fn loader(&mut self, api: &Api, call: &Invocation) -> Value {
         let dataset = call.get("dataset");
-        let batch_size = call.get("batch_size");
+        // Who draws whole batches says how large they are.
+        let batch_size = match call.get("batch_sampler").bare() {
+            Value::None => call.get("batch_size"),
+            _ => Value::Unknown,
+        };
         let (batch_size, length) =
             self.batch_and_length(call, &dataset, batch_size, ("dataset", "batch_size"));
         let length_place = dataset.as_obj().map(|object| self.heap.get(object).site);

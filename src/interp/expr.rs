@@ -305,6 +305,9 @@ impl<'p> Interp<'p> {
                     (Value::None, _) | (_, Value::None) => Some(false),
                     (Value::Bool(Some(a)), Value::Bool(Some(b))) => Some(a == b),
                     (Value::Obj(a), Value::Obj(b)) if a == b => Some(true),
+                    // `type(x) is list`: a class of a framework is none of Python's own.
+                    (Value::Api(_), Value::Builtin(_)) | (Value::Builtin(_), Value::Api(_)) => Some(false),
+                    (Value::Builtin(a), Value::Builtin(b)) => Some(a == b),
                     _ => None,
                 };
                 if op == CompareOp::Is { same } else { same.map(|same| !same) }
@@ -332,8 +335,10 @@ impl<'p> Interp<'p> {
             // A value that decides ends the chain; one that cannot be the result drops out.
             let decides = truth == Some(!and);
             let passes = truth == Some(and);
+            // Whatever comes before a value that decides, the chain is as true as it.
+            let settled = decides && matches!(value, Value::Bool(_));
             if decides || last || !passes {
-                result = Some(match result.take() {
+                result = Some(match result.take().filter(|_| !settled) {
                     None => value,
                     Some(other) => self.heap.join(&other, &value),
                 });

@@ -115,8 +115,10 @@ fn builds_on(cx: &mut Interp<'_>, expr: ExprId, target: ExprId) -> bool {
     match &tree.expr(expr).kind {
         ExprKind::Binary { left, right, .. } => builds_on(cx, *left, target) || builds_on(cx, *right, target),
         ExprKind::Unary { operand, .. } => builds_on(cx, *operand, target),
+        // `g = zeros if g is None else g` leaves it as it is, or makes another.
         ExprKind::Conditional { then, otherwise, .. } => {
-            builds_on(cx, *then, target) || builds_on(cx, *otherwise, target)
+            let mut grows = |arm: ExprId| !cx.same_target(arm, target) && builds_on(cx, arm, target);
+            grows(*then) || grows(*otherwise)
         }
         ExprKind::Tuple(items) | ExprKind::List(items) => {
             items.iter().any(|item| builds_on(cx, *item, target))

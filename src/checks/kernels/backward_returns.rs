@@ -69,6 +69,9 @@ fn run_backward(cx: &mut Interp<'_>, file: FileId, class: ObjId) {
     cx.within_module(file, |cx| {
         for Returned { place, gradients } in gradients_of(cx, &backward) {
             let Some(Gradients { count, empty }) = gradients else { continue };
+            if count == 0 && gives_no_gradients(cx, &forward) {
+                continue;
+            }
             if count < fewest || count - empty > most {
                 let seen = WrongArity { given: count, fewest, most, forward: name };
                 cx.observe(place, seen, Confidence::High);
@@ -82,6 +85,12 @@ fn method(cx: &mut Interp<'_>, class: ObjId, name: &str) -> Option<Rc<Closure>> 
         Some(Value::Function(closure)) => Some(closure),
         _ => None,
     }
+}
+
+/// Whether a forward says of what it gives that nothing goes back through it, so that its backward never runs.
+fn gives_no_gradients(cx: &Interp<'_>, forward: &Closure) -> bool {
+    let mentions = &cx.module(forward.file).names.scope(forward.function).mentions;
+    mentions.contains(Ustr::from("mark_non_differentiable"))
 }
 
 /// How many inputs a forward has at least and at most; `None` with `*args`.

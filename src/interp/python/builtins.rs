@@ -3,6 +3,8 @@
 use super::super::{Call, Interp};
 use super::outside::{Kind, executed, keep_origin, outside};
 use super::{Table, dicts, iteration, paths};
+use crate::apis::Role;
+use crate::report::Confidence;
 use crate::syntax::CompareOp;
 use crate::values::*;
 use ustr::ustr;
@@ -161,6 +163,10 @@ fn kind_of(interp: &mut Interp, call: &Call) -> Option<Value> {
         Value::Float(_) => "float",
         Value::Str(_) => "str",
         Value::Tuple(_) => "tuple",
+        Value::Tensor(tensor) if !tensor.is_array && tensor.confidence == Confidence::High => {
+            let class = interp.apis.class_of(Role::Tensor);
+            return Some(class.map_or(Value::Unknown, Value::Api));
+        }
         _ => return Some(Value::Unknown),
     };
     Some(Value::Builtin(ustr(name)))

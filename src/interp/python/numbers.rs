@@ -362,6 +362,7 @@ pub(super) fn equal(left: &Value, right: &Value) -> Option<bool> {
         {
             Some(true)
         }
+        (Value::Api(_), Value::Builtin(_)) | (Value::Builtin(_), Value::Api(_)) => Some(false),
         (Value::DType(a), Value::DType(b)) => Some(a == b),
         (a, b) if plain_kind(a).is_some() && plain_kind(b).is_some() && plain_kind(a) != plain_kind(b) => {
             Some(false)
