@@ -292,6 +292,11 @@ impl<'p> Interp<'p> {
         self.active.iter().position(|active| active.since > age)
     }
 
+    /// Whether a loop over the batches of a loader runs.
+    pub(super) fn in_batches(&self) -> bool {
+        self.active.iter().any(|active| matches!(self.out.loops[active.id.0 as usize].over, Over::Loader(_)))
+    }
+
     pub fn in_loop(&self) -> bool {
         !self.active.is_empty()
     }

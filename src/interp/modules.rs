@@ -146,9 +146,15 @@ impl<'p> Interp<'p> {
     /// Whether what runs is a method of a model that nothing here calls: whoever calls it decides
     /// whether gradients are recorded.
     fn in_uncalled_model(&self) -> bool {
-        let outermost = self.frames.iter().find_map(|frame| frame.receiver.as_ref());
-        let object = outermost.and_then(Value::as_obj);
-        self.seeded.is_some() && object.is_some_and(|object| self.heap.get(object).module().is_some())
+        let Some(seeded) = self.seeded.filter(|seeded| !self.goes_back(*seeded) && !self.in_batches()) else {
+            return false;
+        };
+        let outermost = self
+            .frames
+            .iter()
+            .find(|frame| frame.file == seeded.file && frame.function == Some(seeded.function));
+        let object = outermost.and_then(|frame| frame.receiver.as_ref()).and_then(Value::as_obj);
+        object.is_some_and(|object| self.heap.get(object).module().is_some())
     }
 
     /// What an object is called in messages: its class.

@@ -155,11 +155,13 @@ fn is_unused(script: &Script, forward: &Forward) -> bool {
     !rehearsal.consumed.contains(graph) && !rehearsal.returned.contains(graph)
 }
 
-/// Whether a model is one that a call made which nobody sees into, and that nothing was done to but to restore it: new
-/// models are in training mode.
+/// Whether a model of which nobody here sets the mode is in training mode: new models are, so what a call made that
+/// nobody sees into, and so is what is trained as it was given.
 pub(super) fn is_as_built(script: &Script, forward: &Forward) -> bool {
-    let is_built = script.rehearsal.heap.noted(forward.module, BUILT).is_some();
-    forward.mode == Mode::Unknown && is_built && is_opaque(script, forward.module)
+    let is_built = || script.rehearsal.heap.noted(forward.module, BUILT).is_some();
+    forward.mode == Mode::Unknown
+        && is_opaque(script, forward.module)
+        && (is_built() || is_trained(script, forward.module))
 }
 
 fn is_opaque(script: &Script, model: ObjId) -> bool {

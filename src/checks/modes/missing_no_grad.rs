@@ -1,7 +1,7 @@
 //! Evaluation that records graphs nobody walks.
 
 use super::evaluations::{evaluation, is_scoring};
-use super::stretches::{evaluating_stretch, is_dropped, only_evaluates};
+use super::stretches::{called_model, evaluating_stretch, is_dropped, only_evaluates};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
 use crate::facts::{Findings, Script, doubted_in_tests};
@@ -9,7 +9,7 @@ use crate::interp::modules::FORWARDS;
 use crate::report::replay::{Demand, Replay};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
 use crate::syntax::{FnId, Function};
-use crate::trace::{At, Forward, Sight};
+use crate::trace::{At, Forward, LoopId, Over, Sight};
 use crate::values::{Heap, Mode, State, Value};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -122,8 +122,11 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
         if !idle || excused || !seen.insert(at.place) {
             continue;
         }
-        // One context around them helps all forwards of a function.
-        match found.iter_mut().find(|known| known.at.calls == at.calls && same_loop(&known.at, at)) {
+        // One context around them helps all forwards of a function, or of a loop that evaluates.
+        let is_with = |known: &&mut IdleGraph| {
+            known.at.calls == at.calls && same_loop(&known.at, at) || same_evaluation(script, &known.at, at)
+        };
+        match found.iter_mut().find(is_with) {
             Some(known) => known.others.push(at.place),
             None => {
                 let (module, kept) = (forward.name.clone(), forward.kept);
@@ -142,16 +145,53 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
     found
 }
 
+/// Whether two forwards run in one loop that evaluates, whoever calls them there.
+fn same_evaluation(script: &Script, one: &At, other: &At) -> bool {
+    let evaluating = |at: &At| at.loops.iter().copied().find(|id| !script.trains_in(*id));
+    one.seeded == other.seeded && evaluating(one).is_some_and(|id| evaluating(other) == Some(id))
+}
+
 /// Where gradients can be switched off for the evaluation alone: a method that the model's forward pass calls as well
-/// runs in training, too, and the place is the call of it.
+/// runs in training, too, and the place is the call of it. So it is for the layers of a model that evaluates itself.
 fn called_by_evaluation(script: &Script, at: &At) -> At {
     let mut at = at.clone();
     while let Some(((site, _), outer)) = at.calls.split_last()
-        && is_part_of_forward(script, at.place)
+        && (is_part_of_forward(script, at.place) || is_step_of_model(script, &at, *site))
     {
         at = At { place: *site, calls: outer.into(), ..at };
     }
     at
+}
+
+/// Whether a forward runs in a method of one model that a method of another, or of the same, calls for a batch.
+fn is_step_of_model(script: &Script, at: &At, site: Place) -> bool {
+    let of_model = |place: Place| {
+        let tree = &script.project.module(place.file).tree;
+        let own = script.draft(place.file).function_around(place.span)?;
+        let class = tree.function(own).class?;
+        let is_forward =
+            |function: &Function| function.class == Some(class) && FORWARDS.contains(&function.name.as_str());
+        tree.functions.iter().any(is_forward).then_some(tree.function(own).span)
+    };
+    let Some(method) = of_model(at.place) else { return false };
+    // What goes through batches evaluates by itself; what goes through layers, or counts steps, is one of its parts.
+    let over_batches = |id: &LoopId| {
+        let info = script.rehearsal.loop_info(*id);
+        let here = info.place.file == at.place.file && method.contains(info.place.span);
+        here && match info.over {
+            Over::Loader(_) => true,
+            Over::Other => !runs_what_it_binds(script, at.place, info.place.span),
+            Over::Counter => false,
+        }
+    };
+    of_model(site).is_some() && !at.loops.iter().any(over_batches)
+}
+
+/// Whether the layer that runs at a place is what the loop goes through: `for layer in self.layers: x = layer(x)`.
+fn runs_what_it_binds(script: &Script, forward: Place, around: Span) -> bool {
+    let draft = script.draft(forward.file);
+    let root = called_model(draft, forward).and_then(|callee| draft.root(callee));
+    root.is_some_and(|root| draft.binds(around, root))
 }
 
 /// Whether a place lies in a forward, or in a method that a forward of its class calls, by others of its methods, too.
