@@ -118,7 +118,9 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
         let heeded = forward.volatile.is_some() && !script.pins.allow_since("torch", NO_MORE_VOLATILE);
         let excused =
             heeded || may_walk_in(script, at) || differentiates(script, at) || is_dropped(script, at);
-        let at = &called_by_evaluation(script, at);
+        let (inner, at) = (at.place, &called_by_evaluation(script, at));
+        // The layer itself is named beside the call that leads to it.
+        let lifted = (inner != at.place).then_some(inner);
         if !idle || excused || !seen.insert(at.place) {
             continue;
         }
@@ -127,7 +129,7 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
             known.at.calls == at.calls && same_loop(&known.at, at) || same_evaluation(script, &known.at, at)
         };
         match found.iter_mut().find(is_with) {
-            Some(known) => known.others.push(at.place),
+            Some(known) => known.others.extend([at.place].into_iter().chain(lifted)),
             None => {
                 let (module, kept) = (forward.name.clone(), forward.kept);
                 let volatile = forward.volatile.filter(|place| place.file == at.place.file);
@@ -138,7 +140,8 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
                     at.confidence = at.confidence.min(Confidence::Medium);
                 }
                 let in_evaluation = forward.mode == Mode::Eval;
-                found.push(IdleGraph { at, module, in_evaluation, others: Vec::new(), kept, volatile });
+                let others = Vec::from_iter(lifted);
+                found.push(IdleGraph { at, module, in_evaluation, others, kept, volatile });
             }
         }
     }
