@@ -22,6 +22,7 @@ vocabulary! {
     Stack "stack" (Tensors) "all have the same sizes";
     State "state" (X Inputs HiddenSize NumLayers Bidirectional BatchFirst)
         "x, or each of a pair, is [layers and directions, batch, hidden size] for such inputs";
+    Together "together" (X; Y) "all tensors of these are on one device; numbers on the CPU may meet any";
     Trailing "trailing" (X Shape) "the last sizes of x are these";
     Weight "weight" (X Weight) "the last size of x is the last of the weight";
     Window "window" (X) "the window that the transfer slides over x is no larger than x and its padding";

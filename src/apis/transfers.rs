@@ -119,6 +119,8 @@ vocabulary! {
     GlobalPoolKeras "global-pool-keras" (X Keepdim Rank) "`rank` dimensions before the last removed";
     Grad "grad" (X) "the gradient that x has accumulated";
     Gradients "gradients" (Target Sources [CreateGraph]) "a tuple of gradients; nothing is accumulated";
+    Grid "grid" (Tensors) "of each vector a tensor with an axis for each of them, as a tuple";
+    Identity "identity" (A B [Dtype Device RequiresGrad]) [places allocates] "a new matrix, as wide as high without b";
     ImageResized "image-resized" (X Size Word)
         "an image of another size; a number is that of the 'square', or of the shorter 'edge'";
     ImageTensor "image-tensor" (X Dtype [Word]) [places]
@@ -174,6 +176,8 @@ vocabulary! {
     NewTensor "new-tensor" (X Data [Dtype Device RequiresGrad]) [places]
         "a new tensor of these numbers, else with dtype and device of x";
     None "none" () "None";
+    Normal "normal" (X Y Size [Dtype Device RequiresGrad]) [places allocates]
+        "a new tensor of this size; without one numbers drawn for those of the others";
     Numel "numel" (X) [asks] "how many numbers, a Python int";
     Numpy "numpy" (X) "a numpy array, no graph";
     OnGpu "on-gpu" ([Word])

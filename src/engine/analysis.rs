@@ -38,6 +38,10 @@ pub struct FileReport {
     pub unfollowed: Vec<TrainingStep>,
     /// Those of any file whose graph it knows.
     pub followed: Vec<Place>,
+    /// Which of the findings, by place in the list, hold only where something in the project uses a GPU.
+    pub for_gpus: Vec<u32>,
+    /// It puts something on a GPU, or speaks of one.
+    pub uses_gpu: bool,
     /// Something was left out, so that silence means nothing.
     pub out_of_fuel: bool,
 }
@@ -79,13 +83,15 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
     let followed = script.followed();
     let (training_steps, unfollowed) = script.training_steps(&followed);
     FileReport {
-        findings: findings.0.into_iter().map(|(finding, seeded)| (finding, seeded.map(key))).collect(),
+        findings: findings.all.into_iter().map(|(finding, seeded)| (finding, seeded.map(key))).collect(),
         training_steps,
         unfollowed,
         followed,
         rehearsed: rehearsal.called.iter().copied().map(key).collect(),
         supposed: rehearsal.supposed.iter().copied().map(key).collect(),
         out_of_fuel: rehearsal.out_of_fuel,
+        for_gpus: findings.for_gpus,
+        uses_gpu: rehearsal.uses_gpu || memmem::find(project.source(file).text.as_bytes(), b"cuda").is_some(),
     }
 }
 

@@ -136,7 +136,13 @@ fn distinct(reports: Vec<(FileId, FileReport)>, mut rehearsed: FxHashSet<Functio
     rehearsed.extend(reports.iter().flat_map(|(_, report)| report.rehearsed.iter().copied()));
     let mut place_of: FxHashMap<(&'static str, Place, String), usize> = FxHashMap::default();
     let mut found: Vec<(Diagnostic, bool)> = Vec::new();
-    for (finding, seeded) in reports.into_iter().flat_map(|(_, report)| report.findings) {
+    let on_gpus = reports.iter().any(|(_, report)| report.uses_gpu);
+    let counting = |(_, report): (FileId, FileReport)| {
+        let for_gpus = report.for_gpus;
+        let counts = move |at: &u32| on_gpus || !for_gpus.contains(at);
+        (0..).zip(report.findings).filter(move |(at, _)| counts(at)).map(|(_, found)| found)
+    };
+    for (finding, seeded) in reports.into_iter().flat_map(counting) {
         if seeded.is_some_and(|function| rehearsed.contains(&function)) {
             continue;
         }

@@ -11,7 +11,7 @@ impl Script<'_> {
         if self.rehearsal.assumptions.is_empty() {
             return;
         }
-        for (finding, _) in &mut findings.0 {
+        for (finding, _) in &mut findings.all {
             for assumption in &self.rehearsal.assumptions {
                 if self.rests_on(finding, assumption) {
                     say(finding, assumption);

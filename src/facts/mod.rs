@@ -80,7 +80,11 @@ pub(crate) type Places = FxHashSet<Place>;
 
 /// What the rules found, each with the function that was rehearsed without its callers, if that is what it rests on.
 #[derive(Default)]
-pub struct Findings(pub Vec<(Diagnostic, Option<FnKey>)>);
+pub struct Findings {
+    pub all: Vec<(Diagnostic, Option<FnKey>)>,
+    /// Which of them, by place in the list, hold where something in the project uses a GPU.
+    pub for_gpus: Vec<u32>,
+}
 
 impl Findings {
     pub fn push(&mut self, mut finding: Diagnostic, at: &At) {
@@ -90,7 +94,13 @@ impl Findings {
         {
             fix.applicability = fix.applicability.min(Applicability::Unsafe);
         }
-        self.0.push((finding, at.seeded));
+        self.all.push((finding, at.seeded));
+    }
+
+    /// The same for what a script that nobody sees decides: whether anything runs on a GPU.
+    pub fn push_where_gpus_are_used(&mut self, finding: Diagnostic, at: &At) {
+        self.for_gpus.push(self.all.len() as u32);
+        self.push(finding, at);
     }
 }
 

@@ -41,7 +41,11 @@ impl Script<'_> {
                 if rest.is_empty() {
                     continue;
                 }
-                let Some(gather) = self.beside(backward, acts, &reached) else { continue };
+                let gather = self.beside(backward, acts, &reached);
+                let Some(gather) = gather.or_else(|| self.stepping_next(backward, acts, &reached, &spared))
+                else {
+                    continue;
+                };
                 missed = missed.union(&rest);
                 found.extend(self.missing(entry, gather, backward, &rest));
             }
@@ -153,6 +157,8 @@ impl Script<'_> {
         reached: &ObjSet,
     ) -> Option<&'v Visit<'t>> {
         let round = backward.innermost()?;
+        // A model that is not seen into is in the graph as a whole.
+        let Effect::Backward { leaves, .. } = &backward.event.effect else { return None };
         let steps = |optimizer: ObjId| {
             acts.iter().any(|act| {
                 matches!(act.event.effect, Effect::Step { optimizer: other, .. } if other == optimizer)
@@ -163,10 +169,47 @@ impl Script<'_> {
             Effect::Gather { optimizer, .. } => {
                 let state = self.optimizer_known(*optimizer);
                 let given = state.map(|state| self.given_to(state)).unwrap_or_default();
-                reached.iter().any(|layer| given.contains(layer)) && steps(*optimizer)
+                reached.iter().chain(leaves.iter()).any(|layer| given.contains(layer)) && steps(*optimizer)
             }
             _ => false,
         })
+    }
+
+    /// Where the optimizer was built that steps next, in the same iteration, with nothing of what was reached, where no
+    /// other has any of it: it was given another model.
+    fn stepping_next<'v, 't>(
+        &self,
+        backward: &Visit,
+        acts: &'v [Visit<'t>],
+        reached: &ObjSet,
+        spared: &ObjSet,
+    ) -> Option<&'v Visit<'t>> {
+        let round = backward.innermost()?;
+        if reached.is_empty() || reached.iter().any(|layer| spared.contains(layer)) {
+            return None;
+        }
+        let own = acts.iter().position(|act| std::ptr::eq(act.event, backward.event))?;
+        let next = acts[own + 1..].iter().find_map(|act| match act.event.effect {
+            Effect::Step { optimizer, .. } if act.innermost() == Some(round) => Some(Some(optimizer)),
+            Effect::Backward { .. } => Some(None),
+            _ => None,
+        })??;
+        let given = self.given_to(self.optimizer_known(next)?);
+        let is_step = |act: &&Visit| matches!(act.event.effect, Effect::Step { .. });
+        let since = acts[..own].iter().rev().take_while(|act| !is_step(act));
+        let runs = |act: &Visit| match act.event.effect {
+            Effect::Forward { module, .. } => {
+                given.contains(module)
+                    || self.with_inner(&ObjSet::one(module)).iter().any(|part| given.contains(part))
+            }
+            _ => false,
+        };
+        // What it was given may be in the loss on a way that is not followed.
+        if given.is_empty() || since.into_iter().any(runs) {
+            return None;
+        }
+        acts.iter()
+            .find(|act| matches!(act.event.effect, Effect::Gather { optimizer, .. } if optimizer == next))
     }
 
     /// The outermost modules all of whose layers are among these.
@@ -196,6 +239,7 @@ fn matters(effect: &Effect) -> bool {
         effect,
         Effect::Gather { .. }
             | Effect::Backward { .. }
+            | Effect::Forward { .. }
             | Effect::Step { .. }
             | Effect::Touch { .. }
             | Effect::Read { .. }

@@ -35,6 +35,26 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A parameter that its function moves in passing, `model(x.to(device))`, and otherwise uses as it is: it is on the CPU.
+    pub(super) fn part_of_given_batch(&self, scope: super::Scope, name: Ustr) -> Option<Value> {
+        let function = scope.function?;
+        let module = self.module(scope.file);
+        let (relations, subject) = (module.relations(), Subject::Local(Some(function), name));
+        let definition = module.tree.function(function);
+        let param = definition.params.iter().find(|param| param.name == name)?;
+        let puts = |act: &&crate::names::Act| act.method.is_some_and(|method| self.puts(method));
+        let mut moves = relations.acts_of(subject).filter(puts).map(|act| act.call);
+        let is_moved = moves.any(|call| !relations.is_discarded(call) && !casts(&module.tree, call));
+        if !is_moved || relations.bindings(subject).next().is_some() {
+            return None;
+        }
+        let class = self.apis.class_of(Role::Tensor)?;
+        let used = module.names.uses.of_local(Some(function), name);
+        let fits = used.iter().all(|attribute| self.apis.method(class, *attribute).is_some());
+        let made = Some(Place::new(scope.file, param.span));
+        fits.then(|| Value::tensor(Tensor { made, ..collated(Device::Cpu) }))
+    }
+
     fn takes_apart(&self, target: ExprId) -> bool {
         matches!(self.tree(self.file()).expr(target).kind, ExprKind::Tuple(_) | ExprKind::List(_))
     }
@@ -196,7 +216,8 @@ fn casts(tree: &Tree, call: ExprId) -> bool {
     let ExprKind::Call { args, .. } = &tree.expr(call).kind else { return false };
     let [only] = &args[..] else { return false };
     let names_dtype = match &tree.expr(only.value).kind {
-        ExprKind::Attribute { name, .. } => DType::named(name).is_some(),
+        ExprKind::Attribute { name, .. } => *name == "dtype" || DType::named(name).is_some(),
+        ExprKind::Name(name) => name.ends_with("dtype"),
         _ => false,
     };
     names_dtype || only.kind == ArgKind::Keyword(Ustr::from("dtype"))
@@ -207,6 +228,7 @@ fn collated(device: Device) -> Tensor {
         device,
         graph: Graph::None,
         source: Source::Data,
+        has_axis: true,
         // New in each iteration.
         created: u32::MAX,
         confidence: Confidence::Medium,

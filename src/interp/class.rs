@@ -331,6 +331,8 @@ impl<'p> Interp<'p> {
                 Value::Builtin(_) => return Some(false),
                 _ => return None,
             },
+            // Of which class of a framework they are is not said.
+            Value::Device(_) | Value::DType(_) if matches!(class, Value::Api(_)) => return None,
             other => return is_plain_instance(other, class),
         };
         let here = self.heap.get(object);

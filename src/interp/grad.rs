@@ -271,13 +271,17 @@ impl<'p> Interp<'p> {
             // A part, or a method that gives parts.
             None if tensor.is_tree() => value.clone(),
             // The output of a model that we do not see into may be a record of tensors.
-            None if tensor.shape.is_none() && tensor.source == Source::Output => match name.as_str() {
-                // Models that compute their loss themselves take the mean.
-                "loss" => super::expr::average(value),
-                _ => value.clone(),
-            },
+            None if tensor.shape.is_none() && tensor.source == Source::Output && !tensor.has_axis => {
+                match name.as_str() {
+                    // Models that compute their loss themselves take the mean.
+                    "loss" => super::expr::average(value),
+                    _ => value.clone(),
+                }
+            }
             None => {
-                let is_sure = !tensor.is_array && (tensor.shape.is_some() || tensor.last.is_some());
+                let is_joined = tensor.has_axis && tensor.source == Source::Output;
+                let is_sure =
+                    !tensor.is_array && (tensor.shape.is_some() || tensor.last.is_some() || is_joined);
                 for class in apis.classes_of(role).iter().filter(|_| is_sure) {
                     self.see(place, Sight::UnknownAttribute { class: *class, name }, tensor.confidence);
                 }

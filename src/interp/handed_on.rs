@@ -1,12 +1,12 @@
-//! Who gets a parameter: a function or constructor of the project that it is handed on to, or an attribute that keeps
-//! it. What a function does not say of it itself, these say by what they do with it.
+//! Who gets a parameter: a function or constructor of the project that it is handed on to, an attribute that keeps it,
+//! an operation or a layer. What a function does not say of it itself, these say by what they do with it.
 
 use super::{Interp, roles::is_guessed};
-use crate::apis::Role;
+use crate::apis::{Api, Need, Operand, Role, Transfer};
 use crate::names::{Act, Subject, Uses, class_of_self};
 use crate::report::{FileId, Place};
 use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, FnId};
-use crate::values::{Closure, Note, State, Value};
+use crate::values::{ClassRef, Closure, Note, ObjId, State, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -15,6 +15,15 @@ pub(crate) const BUILT: Note = Note::new("built");
 
 /// Of more calls no one is looked at.
 const MOST_CALLS: usize = 8;
+
+/// Methods that records and batches have as tensors do.
+const SHARED: [&str; 7] = ["copy", "data", "index", "items", "to", "type", "values"];
+
+/// Of a parameter that is passed to more calls only the first are looked at.
+const MOST_ACTS: usize = 8;
+
+/// A parameter is followed so far through functions of the project that it is handed on to.
+const HANDED_ON: u32 = 2;
 
 /// Who gets a parameter, and in which words that speaks for what it is.
 pub(super) struct Taker {
@@ -154,4 +163,153 @@ impl Interp<'_> {
         let used: Vec<Ustr> = uses.of_local(scope, name).iter().copied().filter(counts).collect();
         self.apis.role_by_use(&used, uses.called_local(scope, name))
     }
+}
+
+impl Interp<'_> {
+    /// Whether a parameter is a tensor: nothing is done with it that tensors do not have, and something that nothing else
+    /// has.
+    pub(super) fn is_taken_for_tensor(
+        &mut self,
+        closure: &Closure,
+        receiver: Option<ObjId>,
+        name: Ustr,
+    ) -> bool {
+        self.is_tensor_in(closure, receiver, name, HANDED_ON)
+    }
+
+    fn is_tensor_in(&mut self, closure: &Closure, receiver: Option<ObjId>, name: Ustr, depth: u32) -> bool {
+        let (file, function) = (closure.file, closure.function);
+        let uses = &self.module(file).names.uses;
+        let used = uses.of_local(Some(function), name);
+        let Some(class) = self.apis.class_of(Role::Tensor) else { return false };
+        if uses.called_local(Some(function), name)
+            || !used.iter().all(|used| self.apis.method(class, *used).is_some())
+        {
+            return false;
+        }
+        used.iter().any(|used| !SHARED.contains(&used.as_str()))
+            || self.is_passed_as_tensor(closure, receiver, name)
+            || depth > 0 && self.is_handed_on_as_tensor(file, function, name, depth - 1)
+    }
+
+    /// Whether an operation or a layer gets it that takes nothing but tensors there.
+    fn is_passed_as_tensor(&mut self, closure: &Closure, receiver: Option<ObjId>, name: Ustr) -> bool {
+        let module = self.module(closure.file);
+        let subject = Subject::Local(Some(closure.function), name);
+        let acts: Vec<Act> = module.relations().given_among(subject).take(MOST_ACTS).cloned().collect();
+        acts.iter().any(|act| self.takes_tensor(closure, receiver, act, name))
+    }
+
+    fn takes_tensor(&mut self, closure: &Closure, receiver: Option<ObjId>, act: &Act, name: Ustr) -> bool {
+        let tree = self.tree(closure.file);
+        let ExprKind::Call { callee, args } = &tree.expr(act.call).kind else { return false };
+        let is_it = |expr: ExprId| matches!(tree.expr(expr).kind, ExprKind::Name(known) if known == name);
+        let among = |arg: &Arg| match &tree.expr(arg.value).kind {
+            ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().any(|item| is_it(*item)),
+            _ => is_it(arg.value),
+        };
+        let Some(at) = args.iter().position(among) else { return false };
+        if let Some(layer) = receiver.zip(act.method).and_then(|(owner, layer)| {
+            let own = matches!(act.receiver, Some(Subject::Local(Some(function), _)) if function == closure.function);
+            self.heap.attr(owner, layer).filter(|_| own)?.as_obj()
+        }) {
+            return at == 0 && self.is_layer_of_tensors(layer);
+        }
+        let Some(api) = self.called_api(closure, *callee) else { return false };
+        let api = self.apis.get(api);
+        let param = match args[at].kind {
+            ArgKind::Positional => api.and_then(|api| api.params.get(at)).map(|param| param.name),
+            ArgKind::Keyword(keyword) => Some(keyword),
+            ArgKind::Star | ArgKind::DoubleStar => None,
+        };
+        api.zip(param).is_some_and(|(api, param)| takes_tensor_as(api, param))
+    }
+
+    /// What a name or an attribute of a module stands for, if that is an API; anything else is not evaluated.
+    fn called_api(&mut self, closure: &Closure, callee: ExprId) -> Option<Ustr> {
+        let tree = self.tree(closure.file);
+        let mut root = callee;
+        while let ExprKind::Attribute { base, .. } = tree.expr(root).kind {
+            root = base;
+        }
+        let ExprKind::Name(name) = tree.expr(root).kind else { return None };
+        let module = self.module(closure.file);
+        if module.names.owner(tree, Some(closure.function), name).is_some() {
+            return None;
+        }
+        self.push_frame(closure.env, closure.file, None, None);
+        let called = self.quietly(|interp| interp.eval(callee));
+        self.frames.pop();
+        match called {
+            Value::Api(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// A layer of a framework that computes with tensors: sequences may be packed for recurrent ones.
+    fn is_layer_of_tensors(&self, layer: ObjId) -> bool {
+        let here = self.heap.get(layer);
+        let ClassRef::Api(class) = here.class else { return false };
+        let api = self.apis.class(class).filter(|_| here.module().is_some());
+        api.and_then(Api::transfer).is_some_and(|verb| {
+            !matches!(verb, Transfer::Recurrent | Transfer::Sequential | Transfer::Unknown | Transfer::Loss)
+        })
+    }
+
+    /// Whether a function of the project that it is handed on to takes it for one.
+    fn is_handed_on_as_tensor(&mut self, file: FileId, function: FnId, name: Ustr, depth: u32) -> bool {
+        let takers = self.takers(file, Subject::Local(Some(function), name));
+        let inner = takers.into_iter().filter_map(|taker| match taker.subject {
+            Subject::Local(Some(function), name) => Some((taker.file, function, name)),
+            _ => None,
+        });
+        let inner: Vec<(FileId, FnId, Ustr)> = inner.collect();
+        inner.into_iter().any(|(file, function, name)| {
+            let env = self.modules.get(&file).map(|module| module.env);
+            env.is_some_and(|env| {
+                let closure = Closure {
+                    file,
+                    function,
+                    env,
+                    defaults: Vec::new(),
+                    class: None,
+                    wrap: Default::default(),
+                };
+                self.is_tensor_in(&closure, None, name, depth)
+            })
+        })
+    }
+}
+
+/// Whether an operation takes nothing but a tensor, or several, for a parameter.
+fn takes_tensor_as(api: &Api, param: Ustr) -> bool {
+    let Some(gives) = &api.gives else { return false };
+    let is_it = |operand: &Operand| matches!(operand, Operand::Param(name) if *name == param);
+    let together = api.needs.iter().find(|need| need.verb == Need::Together);
+    if together.is_some_and(|need| need.args.first().is_some_and(is_it)) {
+        return true;
+    }
+    let at = gives.args.iter().position(is_it);
+    let computes = gives.verb.elementwise() || gives.verb.reforms() || reduces(gives.verb);
+    match at {
+        Some(0) => computes || gives.verb.meets() || gives.verb == Transfer::Loss,
+        // Beside a tensor there may be a number.
+        Some(1) => gives.verb.meets() && !gives.verb.elementwise() || gives.verb == Transfer::Loss,
+        _ => false,
+    }
+}
+
+fn reduces(verb: Transfer) -> bool {
+    matches!(
+        verb,
+        Transfer::Argmax
+            | Transfer::OptionalReduce
+            | Transfer::Pad
+            | Transfer::Pool
+            | Transfer::Reduce
+            | Transfer::ReducePair
+            | Transfer::Sort
+            | Transfer::Topk
+            | Transfer::Upsample
+    )
 }

@@ -50,7 +50,7 @@ impl<'p> Interp<'p> {
             }
             Some(closure) => {
                 let mut recording = self.recording(call);
-                let mut call = self.at_home(&closure, call);
+                let mut call = self.at_home(&closure, Some(object), call);
                 self.leave_shapes_open(object, &closure, &mut call);
                 let call = &call;
                 let output = self.inlined(&closure, Some(&Value::Obj(object)), call);

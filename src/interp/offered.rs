@@ -20,6 +20,11 @@ pub(crate) struct Offered {
     pub of_layer: bool,
 }
 
+/// So many methods of tensors that are used on it make a parameter one.
+const METHODS_OF_A_TENSOR: usize = 2;
+/// Shorter names than this are close to many.
+const SHORTEST_MISSPELT: usize = 6;
+
 /// Losses are looked for in tuples, lists and dictionaries so deep.
 const DEEPEST: u32 = 2;
 
@@ -121,10 +126,16 @@ impl<'p> Interp<'p> {
         };
         let (used, called) = (uses.of_local(scope, param.name), uses.called_local(scope, param.name));
         let place = Place::new(key.file, param.span);
+        // What has several methods of tensors is one, and a method is misspelt that no tensor has.
+        let is_misspelt = used.iter().filter(|name| is_data(name)).count() >= METHODS_OF_A_TENSOR
+            && !used.iter().all(is_data)
+            && used.iter().all(|name| is_data(name) || self.is_nearly_method(*name));
         match value.bare() {
-            Value::Unknown if !called && used.iter().all(is_data) => Value::tensor(Tensor {
+            Value::Unknown if !called && (is_misspelt || used.iter().all(is_data)) => Value::tensor(Tensor {
                 learned: true,
+                has_axis: is_misspelt,
                 source: Source::Output,
+                device_origin: Some(DeviceOrigin::Module),
                 confidence: Confidence::Medium,
                 made: Some(place),
                 ..Tensor::default()
@@ -132,12 +143,37 @@ impl<'p> Interp<'p> {
             Value::Tensor(tensor) if tensor.range.is_none() => Value::tensor(Tensor {
                 learned: true,
                 source: Source::Output,
+                device_origin: tensor.device_origin.or(Some(DeviceOrigin::Module)),
                 confidence: tensor.confidence.min(Confidence::Medium),
                 made: tensor.made.or(Some(place)),
                 ..(**tensor).clone()
             }),
             _ => value,
         }
+    }
+
+    /// Whether a method of tensors is called so but for one letter too many, or two that changed places.
+    fn is_nearly_method(&self, name: ustr::Ustr) -> bool {
+        let Some(class) = self.apis.class_of(Role::Tensor) else { return false };
+        let is_method = |name: &str| self.apis.method(class, ustr::Ustr::from(name)).is_some();
+        let at = |index: usize| (&name.as_str()[..index], &name.as_str()[index..]);
+        name.is_ascii()
+            && name.len() > SHORTEST_MISSPELT
+            && (1..name.len()).any(|index| {
+                let (front, back) = at(index);
+                let (kept, swapped) = front.split_at(front.len() - 1);
+                is_method(&format!("{kept}{back}"))
+                    || is_method(&format!("{kept}{}{swapped}{}", &back[..1], &back[1..]))
+            })
+    }
+
+    /// The name of the loss that is rehearsed without a caller: what it is given is where the model is.
+    pub(crate) fn offered_loss(&self) -> Option<Rc<str>> {
+        let key = self.seeded?;
+        let tree = self.tree(key.file);
+        let definition = tree.function(key.function);
+        let name = definition.class.map_or(definition.name, |class| tree.class(class).name);
+        self.is_loss(key, definition).then(|| Rc::from(name.as_str()))
     }
 
     /// Writes down what a function gives to the losses of others.

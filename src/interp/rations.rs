@@ -11,6 +11,8 @@ const LEAST_RATION: u32 = 10_000;
 /// Steps of these for each function that nothing calls: what a library's function needs, but not
 /// what a test needs that runs half of the library.
 const FUEL_A_FUNCTION: u32 = 30_000;
+/// A forward of a file that puts nothing on a GPU.
+const FUEL_A_FORWARD: u32 = 5_000;
 /// Steps for one that trains: it builds the model that it trains, from a library.
 pub(super) const FUEL_A_TRAINING: u32 = 100_000;
 
@@ -39,6 +41,13 @@ impl Interp<'_> {
             own && frame.file == key.file && frame.function == Some(key.function)
         };
         self.frames.iter().filter(runs).count()
+    }
+
+    /// Rehearses what is worth few steps.
+    pub(super) fn on_a_small_ration(&mut self, rehearse: impl FnOnce(&mut Self)) {
+        self.floor = self.fuel.saturating_sub(FUEL_A_FORWARD);
+        rehearse(self);
+        self.floor = 0;
     }
 
     /// Rehearses something that nothing calls with what fuel such a function gets.

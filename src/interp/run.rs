@@ -1,10 +1,9 @@
 //! The rehearsal of one file: its body as a script, then every function that nothing called.
 
-use super::given_devices::is_cpu;
 use super::rations::FUEL_A_TRAINING;
 use super::{Call, CallPath, CallPaths, Hooks, Interp, Passed, Settings, modules::FORWARDS};
-use crate::apis::{Apis, Role};
-use crate::names::{Project, Subject};
+use crate::apis::Apis;
+use crate::names::Project;
 use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::*;
 use crate::trace::{EntryPoint, FnKey, LoopId, LoopInfo, Node, Over, Rehearsal, Sight};
@@ -17,6 +16,8 @@ use ustr::Ustr;
 const CALLERS: usize = 3;
 /// Steps that a rehearsal of one file may take.
 const FUEL: u32 = 400_000;
+/// Steps for the forwards of a file that puts nothing on a GPU.
+const FUEL_OF_FORWARDS: u32 = 20_000;
 /// Steps more for what the script itself runs: without its end nothing of it can be judged.
 const FUEL_OF_THE_SCRIPT: u32 = 200_000;
 
@@ -189,24 +190,30 @@ impl<'p> Interp<'p> {
         outer.into_iter().chain(inner).collect()
     }
 
-    /// Forwards that make tensors and that nothing called, where something is put on the GPU: last, so that
-    /// they take no fuel from anything else.
+    /// Forwards that make tensors and that nothing called: last, so that they take no fuel from anything else.
     fn making_forwards(&mut self, file: FileId) {
         let tree = self.tree(file);
-        if !self.out.uses_gpu {
-            return;
-        }
         let entered: FxHashSet<FnKey> = self.out.entries.iter().filter_map(|entry| entry.function).collect();
+        let imported = self.imported_makers(file);
+        let (starved, uses_gpu) = (self.out.out_of_fuel, self.out.uses_gpu);
+        let end = self.fuel.saturating_sub(FUEL_OF_FORWARDS);
         for (index, definition) in tree.functions.iter().enumerate() {
-            if self.is_out_of_fuel() {
-                return;
+            if self.is_out_of_fuel() || !uses_gpu && self.fuel <= end {
+                break;
             }
             let function = FnId(index as u32);
             let key = FnKey { file, function };
             let ran = self.out.called.contains(&key) || entered.contains(&key);
-            if definition.parent.is_none() && !ran && self.is_making_forward(file, definition) {
-                self.on_a_ration(key, |interp| interp.seed(key, definition));
+            if definition.parent.is_none() && !ran && self.is_making_forward(file, definition, &imported) {
+                match uses_gpu {
+                    true => self.on_a_ration(key, |interp| interp.seed(key, definition)),
+                    false => self.on_a_small_ration(|interp| interp.seed(key, definition)),
+                }
             }
+        }
+        if !uses_gpu {
+            // What nothing here puts on a GPU is looked at beside the rest.
+            self.out.out_of_fuel = starved;
         }
     }
 
@@ -342,7 +349,8 @@ impl<'p> Interp<'p> {
             call.keywords.push((param.name, Passed { value, place }));
         }
         if receiver.as_ref().is_some_and(|receiver| self.computes(receiver, definition)) {
-            call = self.at_home(closure, &call);
+            let object = receiver.as_ref().and_then(Value::as_obj);
+            call = self.at_home(closure, object, &call);
         }
         self.suppose_probabilities(key, &mut call, &mut |interp, call| {
             interp.taken_back(|interp| {
@@ -438,61 +446,5 @@ impl<'p> Interp<'p> {
         let value = self.uncounted(|interp| interp.seeded_instance(object, site));
         self.instances.insert(object, value.clone());
         Some(value)
-    }
-
-    /// A parameter without an argument: by annotation, default, use, and last by name.
-    pub(super) fn seeded_param(&mut self, closure: &Closure, param: &Param) -> Value {
-        let place = Place::new(closure.file, param.span);
-        if let Some(annotation) = param.annotation {
-            self.push_frame(closure.env, closure.file, None, None);
-            let value = self.typed_by_annotation(annotation, Value::Unknown);
-            self.frames.pop();
-            if !value.is_unknown() {
-                return value;
-            }
-        }
-        if let Some((_, default)) = closure.defaults.iter().find(|(name, _)| *name == param.name) {
-            match default {
-                Value::None => {}
-                // A class of tensors says where they lie, and the caller passes that of its device.
-                Value::Api(name) if name.ends_with("Tensor") => {}
-                device if is_cpu(device) => {}
-                // A caller may pass something else than a flag's default.
-                Value::Bool(_) => return Value::Bool(None),
-                other => return self.unsure(other.clone(), place, param.name),
-            }
-        }
-        let subject = Subject::Local(Some(closure.function), param.name);
-        if let Some(role) = self.role_by_use(closure.file, subject) {
-            let value = self.of_role(role, place, param.name, Value::Unknown);
-            if !value.is_unknown() {
-                return value;
-            }
-        }
-        let value = self.taken_as(closure.file, subject, place, Value::Unknown);
-        if !value.is_unknown() {
-            return value;
-        }
-        let uses = &self.module(closure.file).names.uses;
-        let scope = Some(closure.function);
-        // `d_model` is as often the width of one.
-        let is_used = uses.called_local(scope, param.name) || !uses.of_local(scope, param.name).is_empty();
-        let is_named = self.apis.is_named(Role::Module, &param.name);
-        if is_named || is_used && self.apis.role_by_name(&param.name) == Some(Role::Module) {
-            let module = self.opaque_module(place, Device::Unknown);
-            self.heap.get_mut(module).confidence = Confidence::Low;
-            return Value::Obj(module);
-        }
-        Value::Unknown
-    }
-
-    /// A default: likely, but the caller decides.
-    fn unsure(&mut self, value: Value, place: Place, name: Ustr) -> Value {
-        let origin = Rc::new(Origin { place, name: Rc::from(name.as_str()), given: true });
-        match value {
-            Value::Int(num) => Value::Int(num.set_at(&origin)),
-            Value::Float(_) | Value::Str(_) => Value::Given(Rc::new(Given { value, origin })),
-            other => other,
-        }
     }
 }

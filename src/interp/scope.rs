@@ -386,7 +386,8 @@ impl<'p> Interp<'p> {
         let Some(role) = self.role_of_local(uses, scope.function, name) else {
             // Which device a caller has passed that is not known, its name does not say.
             let taken = self.taken_as(scope.file, Subject::Local(scope.function, name), place, value.clone());
-            return if matches!(taken, Value::Device(_)) { value } else { taken };
+            let is_said = !matches!(taken, Value::Device(_) | Value::Unknown);
+            return if is_said { taken } else { self.part_of_given_batch(scope, name).unwrap_or(value) };
         };
         // A parameter of another framework is cleared as well; an optimizer steps, or is called one.
         let lone = used.iter().all(|attribute| !self.is_of_optimizers_alone(*attribute));

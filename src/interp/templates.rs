@@ -1,9 +1,12 @@
 //! Methods that a class inherits and that call what it overrides: the loop is in the base class, the step in the
-//! class. Each is rehearsed with an instance of the class, where nothing calls the overriding method.
+//! class. Each is rehearsed with an instance of the class, where nothing calls the overriding method. And what
+//! parameters are given where nothing calls a function: by annotation, default, use, and last by name.
 
-use super::{Interp, class::Base};
-use crate::report::{FileId, Place};
-use crate::syntax::{ClassId, FnId};
+use super::{Interp, class::Base, given_devices::is_cpu};
+use crate::apis::Role;
+use crate::names::Subject;
+use crate::report::{Confidence, FileId, Place};
+use crate::syntax::{ClassId, FnId, Param};
 use crate::trace::FnKey;
 use crate::values::*;
 use std::rc::Rc;
@@ -86,5 +89,76 @@ impl<'p> Interp<'p> {
             self.run_seeded(key, template, Some(receiver), definition, place);
         }
         self.end_seed();
+    }
+}
+
+impl Interp<'_> {
+    /// A parameter without an argument: by annotation, default, use, and last by name.
+    pub(super) fn seeded_param(&mut self, closure: &Closure, param: &Param) -> Value {
+        let value = self.seeded_value(closure, param);
+        let (scope, name) = (Some(closure.function), param.name);
+        let is_left_out =
+            closure.defaults.iter().any(|(known, value)| *known == name && matches!(value, Value::None));
+        let mut bindings = self.module(closure.file).relations().bindings(Subject::Local(scope, name));
+        // `if criterion is None: criterion = nn.BCELoss()`: a caller may leave it out.
+        if is_left_out && bindings.next().is_some() && matches!(value, Value::Obj(_)) {
+            return Value::Maybe(Rc::new(value));
+        }
+        value
+    }
+
+    fn seeded_value(&mut self, closure: &Closure, param: &Param) -> Value {
+        let place = Place::new(closure.file, param.span);
+        if let Some(annotation) = param.annotation {
+            self.push_frame(closure.env, closure.file, None, None);
+            let value = self.typed_by_annotation(annotation, Value::Unknown);
+            self.frames.pop();
+            if !value.is_unknown() {
+                return value;
+            }
+        }
+        if let Some((_, default)) = closure.defaults.iter().find(|(name, _)| *name == param.name) {
+            match default {
+                Value::None => {}
+                // A class of tensors says where they lie, and the caller passes that of its device.
+                Value::Api(name) if name.ends_with("Tensor") => {}
+                device if is_cpu(device) => {}
+                // A caller may pass something else than a flag's default.
+                Value::Bool(_) => return Value::Bool(None),
+                other => return self.unsure(other.clone(), place, param.name),
+            }
+        }
+        let subject = Subject::Local(Some(closure.function), param.name);
+        if let Some(role) = self.role_by_use(closure.file, subject) {
+            let value = self.of_role(role, place, param.name, Value::Unknown);
+            if !value.is_unknown() {
+                return value;
+            }
+        }
+        let value = self.taken_as(closure.file, subject, place, Value::Unknown);
+        if !value.is_unknown() {
+            return value;
+        }
+        let uses = &self.module(closure.file).names.uses;
+        let scope = Some(closure.function);
+        // `d_model` is as often the width of one.
+        let is_used = uses.called_local(scope, param.name) || !uses.of_local(scope, param.name).is_empty();
+        let is_named = self.apis.is_named(Role::Module, &param.name);
+        if is_named || is_used && self.apis.role_by_name(&param.name) == Some(Role::Module) {
+            let module = self.opaque_module(place, Device::Unknown);
+            self.heap.get_mut(module).confidence = Confidence::Low;
+            return Value::Obj(module);
+        }
+        Value::Unknown
+    }
+
+    /// A default: likely, but the caller decides.
+    fn unsure(&mut self, value: Value, place: Place, name: Ustr) -> Value {
+        let origin = Rc::new(Origin { place, name: Rc::from(name.as_str()), given: true });
+        match value {
+            Value::Int(num) => Value::Int(num.set_at(&origin)),
+            Value::Float(_) | Value::Str(_) => Value::Given(Rc::new(Given { value, origin })),
+            other => other,
+        }
     }
 }

@@ -101,6 +101,13 @@ impl DeviceOrigin {
         if whole().any(|operand| operand.device_origin == Some(DeviceOrigin::Module)) {
             return Some(DeviceOrigin::Module);
         }
+        // Whatever it meets is on the CPU, too, or the operation fails.
+        let stray = operands.iter().find(|operand| operand.on_default_device());
+        if let Some(DeviceOrigin::Default { made, joined, .. }) = stray.and_then(|stray| stray.device_origin)
+            && !whole().any(|operand| operand.device.is_gpu())
+        {
+            return Some(DeviceOrigin::Default { made, whole: false, joined });
+        }
         let first = whole().next()?.device_origin?;
         let stay = whole().all(|operand| matches!(operand.device_origin, Some(DeviceOrigin::Default { .. })));
         match first {

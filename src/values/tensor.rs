@@ -160,6 +160,8 @@ pub struct Tensor {
     pub shape: Option<Shape>,
     /// The last size, where nothing else is known of the shape.
     pub last: Option<Int>,
+    /// It has an axis at least, where nothing is known of the shape: a batch, or what was joined along one.
+    pub has_axis: bool,
     pub dtype: Option<DType>,
     /// What autocast computes it in, where that is not seen in the dtype.
     pub cast: Option<DType>,
@@ -205,6 +207,7 @@ impl Default for Tensor {
         Tensor {
             shape: None,
             last: None,
+            has_axis: false,
             dtype: None,
             cast: None,
             device: Device::Unknown,
@@ -270,6 +273,16 @@ impl Tensor {
         self.shape.as_ref().map(|shape| shape.len())
     }
 
+    /// It is more than a number, which may meet any device.
+    pub fn is_spread(&self) -> bool {
+        self.rank().map_or(self.has_axis, |rank| rank > 0)
+    }
+
+    /// It is what a loss is given that nothing calls, as it came.
+    pub fn is_given_to_loss(&self) -> bool {
+        self.source == Source::Output && self.what.is_none() && matches!(self.graph, Graph::Unknown)
+    }
+
     /// It was made a parameter, which modules find; it does not only ask for gradients.
     pub fn is_parameter(&self) -> bool {
         let only_asks = matches!(&self.graph, Graph::Live(nodes) if nodes.own);
@@ -280,13 +293,14 @@ impl Tensor {
     /// number, which may meet any device.
     pub fn on_default_device(&self) -> bool {
         let Some(DeviceOrigin::Default { whole, .. }) = self.device_origin else { return false };
-        let whole = self.rank().map_or(whole, |rank| rank > 0);
+        let whole = self.rank().map_or(whole || self.has_axis, |rank| rank > 0);
         whole && !self.is_array && matches!(self.device, Device::Cpu | Device::Unknown)
     }
 
     pub fn with_shape(mut self, shape: Option<Shape>) -> Tensor {
         self.shape = shape;
         self.last = None;
+        self.has_axis = false;
         self
     }
 
@@ -295,6 +309,7 @@ impl Tensor {
         Tensor {
             shape: join_shapes(&self.shape, &other.shape),
             last: self.last_size().filter(|last| other.last_size().as_ref() == Some(last)),
+            has_axis: self.is_spread() && other.is_spread(),
             dtype: if self.dtype == other.dtype { self.dtype } else { None },
             cast: self.cast.filter(|_| self.cast == other.cast),
             device: self.device.join(other.device),
@@ -349,6 +364,7 @@ impl Tensor {
         graphs
             && self.shape == other.shape
             && self.last == other.last
+            && self.has_axis == other.has_axis
             && self.dtype == other.dtype
             && self.device == other.device
             && self.device_origin == other.device_origin

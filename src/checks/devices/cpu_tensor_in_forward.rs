@@ -4,7 +4,7 @@ use super::stranded::Stranded;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
 use crate::facts::{Findings, Places, Script};
-use crate::report::{Confidence, Edit, FileId, Fix, Place, Severity};
+use crate::report::{Confidence, Diagnostic, Edit, FileId, Fix, Place, Severity};
 use crate::syntax::{ExprId, ExprKind};
 use crate::trace::At;
 use std::rc::Rc;
@@ -25,21 +25,33 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = Places::default();
     for (met, stranded) in script.observed::<Stranded>() {
-        let Some(confidence) = trust_in_gpu(script, stranded) else { continue };
+        let trust = trust_in_gpu(script, stranded);
         if seen.insert(stranded.made) {
-            let confidence = met.confidence.min(confidence);
+            let confidence = met.confidence.min(trust.unwrap_or(Confidence::Medium));
             let at = At { place: stranded.made, calls: Rc::from([]), confidence, ..met.clone() };
-            report(script, &at, met.place, stranded, out);
+            let finding = reported(script, &at, met.place, stranded);
+            match trust {
+                Some(_) => out.push(finding, &at),
+                // Whoever makes an instance decides.
+                None if at.seeded.is_some() => out.push_where_gpus_are_used(finding, &at),
+                None => {}
+            }
         }
     }
 }
 
-fn report(script: &Script, at: &At, met: Place, stranded: &Stranded, out: &mut Findings) {
+fn reported(script: &Script, at: &At, met: Place, stranded: &Stranded) -> Diagnostic {
     let class = &stranded.class;
     let (message, help) = match stranded.attribute {
         Some(name) => (
             format!("`self.{name}` stays on the CPU when `{class}` is moved to the GPU"),
             format!("register it with `self.register_buffer(\"{name}\", ...)`: buffers move with the module"),
+        ),
+        None if stranded.of_loss => (
+            format!(
+                "this tensor is always created on the CPU, even when the inputs of `{class}` are on the GPU"
+            ),
+            "create it on the input's device: pass `device=x.device`".to_owned(),
         ),
         None => (
             format!("this tensor is always created on the CPU, even when `{class}` is on the GPU"),
@@ -53,7 +65,7 @@ fn report(script: &Script, at: &At, met: Place, stranded: &Stranded, out: &mut F
         .help(help);
     let fix = made_beside(script, at.place).filter(|_| stranded.attribute.is_none());
     let fix = fix.map(|edits| Fix::safe("create it on the input's device", edits));
-    out.push(finding.fix(fix), at);
+    finding.fix(fix)
 }
 
 /// How sure it is that the model runs on the GPU; `None` where nothing says so.
@@ -63,7 +75,6 @@ fn trust_in_gpu(script: &Script, stranded: &Stranded) -> Option<Confidence> {
     } else if stranded.placed || script.rehearsal.uses_gpu || heeds_devices(script, stranded.made.file) {
         Some(Confidence::Medium)
     } else {
-        // Whoever makes an instance decides.
         None
     }
 }

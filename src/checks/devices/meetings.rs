@@ -2,10 +2,10 @@
 //! placed is unknown.
 
 use super::forwards::Forwards;
-use super::stranded::{may_stay_on_purpose, note_stranded, note_stranded_input};
-use crate::apis::{Role, Transfer};
+use super::stranded::{may_be_left, note_stranded, note_stranded_input};
+use crate::apis::{Need, Role, Transfer};
 use crate::interp::{
-    Branch, Call, Checker, Interp, Invocation, LayerCall, LossCall, Operation, Operator, TracePoint,
+    Branch, Call, Checker, Indexed, Interp, Invocation, LayerCall, LossCall, Operation, Operator, TracePoint,
     collect_tensors,
 };
 use crate::report::Place;
@@ -19,6 +19,7 @@ pub(super) static CHECKER: Checker = Checker {
     on_call: Some(meet_operands),
     on_operation: Some(meet),
     on_loss: Some(meet_target),
+    on_index: Some(meet_index),
     on_branch: Some(chooses),
     on_branch_end: Some(chosen),
     ..Checker::SILENT
@@ -31,9 +32,20 @@ pub(super) struct Meeting {
     pub operation: &'static str,
     /// One of them is the weights of a module.
     pub in_forward: bool,
+    /// One of them chooses from the other.
+    pub by_index: bool,
     /// It is on a way that is not for the GPU.
     pub excused: Cell<bool>,
 }
+
+impl Meeting {
+    pub(super) fn of(one: Side, other: Side, operation: &'static str) -> Meeting {
+        Meeting { one, other, operation, in_forward: false, by_index: false, excused: Cell::new(false) }
+    }
+}
+
+/// What an operand is called that chooses from the other.
+const INDEX: &str = "the index";
 
 pub(super) struct Side {
     pub device: Device,
@@ -108,8 +120,7 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     let what = Rc::from(format!("`{}`", cx.class_name(module)));
     let one = Side { device, what, made: Some(cx.heap.get(module).site) };
     let other = Side { device: input.device, what: Rc::from("its input"), made: input.made };
-    let meeting =
-        Meeting { one, other, operation: "the forward pass", in_forward: true, excused: Cell::new(false) };
+    let meeting = Meeting { in_forward: true, ..Meeting::of(one, other, "the forward pass") };
     let at = At { confidence: confidence.min(at.confidence), ..at };
     cx.observe_at(at, meeting);
     cx.remember(|all: &mut Forwards| all.0.iter_mut().for_each(|open| open.failed = true));
@@ -128,15 +139,15 @@ fn at_fault(cx: &mut Interp<'_>, layer: ObjId, input: &Tensor) -> Option<(ObjId,
 /// Two tensors of an operation on two devices. Scalars on the CPU may meet anything.
 fn meet(cx: &mut Interp<'_>, operation: &Operation<'_>) {
     let (a, b, place) = (operation.left, operation.right, operation.place);
-    if operation.operator == Operator::Compare && [a, b].into_iter().any(|tensor| may_stay_on_purpose(tensor))
-    {
+    let compares = operation.operator == Operator::Compare;
+    if compares && [a, b].into_iter().any(|tensor| may_be_left(tensor)) {
         return;
     }
     let copies = |tensor: &Tensor| tensor.what.is_some_and(|what| cx.apis.is_copying(what));
     if copies(a) || copies(b) {
         return;
     }
-    let scalar = |tensor: &Tensor| tensor.device == Device::Cpu && tensor.rank().is_none_or(|rank| rank == 0);
+    let scalar = |tensor: &Tensor| tensor.device == Device::Cpu && !tensor.is_spread();
     if note_stranded(cx, &[a.clone(), b.clone()], place) {
         return;
     }
@@ -189,35 +200,74 @@ fn meet_whole(cx: &mut Interp<'_>, a: &Tensor, b: &Tensor, place: Place, names: 
     let side =
         |tensor: &Tensor, what: &str| Side { device: tensor.device, what: Rc::from(what), made: tensor.made };
     let (one, other) = (side(a, names[0]), side(b, names[1]));
-    let meeting =
-        Meeting { one, other, operation: "this operation", in_forward: false, excused: Cell::new(false) };
+    let by_index = names[1] == INDEX;
+    let meeting = Meeting { by_index, ..Meeting::of(one, other, "this operation") };
     let confidence = a.confidence.min(b.confidence);
     cx.observe(place, meeting, confidence);
 }
 
-/// The operands of a framework's operation that needs them on one device.
-fn meet_operands(cx: &mut Interp<'_>, call: &Invocation<'_>) {
-    if !call.gives.is_some_and(|gives| gives.verb.meets()) || cx.apis.is_copying(call.api.name) {
+/// Numbers on the CPU that are chosen by an index on the GPU. The other way round they are copied.
+fn meet_index(cx: &mut Interp<'_>, indexed: &Indexed<'_>) {
+    let tensor = indexed.tensor;
+    if tensor.is_array || !matches!(tensor.device, Device::Cpu | Device::Unknown) {
         return;
     }
-    let mut operands = call.tensors();
-    for value in [call.nth(0), call.nth(1)] {
-        if let Value::Obj(object) = value.bare()
-            && let State::List(items) = &cx.heap.get(*object).state
-        {
-            items.exact.iter().flatten().for_each(|item| collect_tensors(item, &mut operands));
+    let mut indices = Vec::new();
+    collect_tensors(indexed.index, &mut indices);
+    // A single position is read as a number.
+    indices.retain(|index| index.is_spread());
+    if tensor.on_default_device() && !indices.iter().any(|index| index.on_default_device()) {
+        indices.insert(0, tensor.clone());
+        if note_stranded(cx, &indices, indexed.place) {
+            return;
+        }
+        indices.remove(0);
+    }
+    if let Some(index) = indices.iter().find(|index| index.device.is_chosen_gpu()) {
+        let (one, other) = (tensor.clone(), index.clone());
+        meet_whole(cx, &one, &other, indexed.place, ["what is indexed", INDEX]);
+    }
+}
+
+/// What a call of a framework needs on one device: the operands that its entry names, else all of those that its
+/// transfer combines.
+fn meeting_operands(cx: &Interp<'_>, call: &Invocation<'_>) -> Vec<Rc<Tensor>> {
+    let together = call.api.needs.iter().find(|need| need.verb == Need::Together);
+    let (mut operands, values) = match together {
+        Some(need) => (Vec::new(), need.args.iter().map(|operand| call.value_of(operand)).collect()),
+        None if call.gives.is_some_and(|gives| gives.verb.meets()) => {
+            (call.tensors(), vec![call.nth(0), call.nth(1)])
+        }
+        None => return Vec::new(),
+    };
+    for value in values {
+        match value.bare() {
+            Value::Obj(object) => {
+                if let State::List(items) = &cx.heap.get(*object).state {
+                    items.exact.iter().flatten().for_each(|item| collect_tensors(item, &mut operands));
+                }
+            }
+            value if together.is_some() => collect_tensors(value, &mut operands),
+            _ => {}
         }
     }
+    operands
+}
+
+/// The operands of a framework's operation that needs them on one device.
+fn meet_operands(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    if cx.apis.is_copying(call.api.name) {
+        return;
+    }
+    let operands = meeting_operands(cx, call);
     let compares = call.gives.is_some_and(|gives| gives.verb == Transfer::Compare);
-    if compares && operands.iter().any(|tensor| may_stay_on_purpose(tensor)) {
+    if compares && operands.iter().any(|tensor| may_be_left(tensor)) {
         return;
     }
     let Some((first, rest)) = operands.split_first() else { return };
     // A number on the CPU may meet anything.
     let whole = |tensor: &Rc<Tensor>| {
-        tensor.device != Device::Cpu
-            || tensor.on_default_device()
-            || tensor.rank().is_some_and(|rank| rank > 0)
+        tensor.device != Device::Cpu || tensor.on_default_device() || tensor.is_spread()
     };
     let apart = |tensor: &&Rc<Tensor>| first.device.differs(tensor.device) && whole(tensor);
     let other = rest.iter().find(apart).filter(|_| whole(first));

@@ -7,6 +7,7 @@ mod dtype_mismatch;
 mod dtypes;
 mod forwards;
 mod handlers;
+mod joined;
 mod late_visible_devices;
 mod meetings;
 mod stranded;
@@ -30,6 +31,7 @@ pub(super) static CONCERN: Concern = Concern {
         &dtypes::CHECKER,
         &forwards::CHECKER,
         &handlers::CHECKER,
+        &joined::CHECKER,
         &late_visible_devices::CHECKER,
         &meetings::CHECKER,
         &unconvertible_tensor::CHECKER,

@@ -1,9 +1,10 @@
 //! Tensors that a forward makes where nobody said a device: they are on the CPU, and the model may not be.
 
 use crate::interp::{Call, Interp, collect_tensors};
+use crate::names::Subject;
 use crate::report::{Confidence, Place};
 use crate::syntax::{FnId, Function};
-use crate::values::{Device, DeviceOrigin, Learned, ObjId, Source, Tensor, Value};
+use crate::values::{DType, Device, DeviceOrigin, Learned, ObjId, Source, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -21,6 +22,8 @@ pub(super) struct Stranded {
     pub device: Device,
     /// A framework places the model.
     pub placed: bool,
+    /// It is a loss that nothing calls: its inputs are where the model is.
+    pub of_loss: bool,
 }
 
 /// Tensors that meet in an operation, of which one may have been left on the CPU by a forward; whether
@@ -32,11 +35,17 @@ pub(super) fn note_stranded(cx: &mut Interp<'_>, tensors: &[Rc<Tensor>], place: 
             && !tensor.is_array
             && tensor.device != Device::Cpu
             && tensor.rank() != Some(0)
+            && !(may_be_left(tensor) && is_count(tensor))
     };
     let Some(other) = tensors.iter().find(at_home) else { return false };
-    let doubtful = may_stay_on_purpose(other) && other.device == Device::Unknown;
+    let doubtful = may_be_left(other);
     let sure = if doubtful { Confidence::Medium } else { other.confidence };
     strand(cx, stray, sure, place)
+}
+
+/// Whole numbers that a forward is given may be lengths.
+fn is_count(tensor: &Tensor) -> bool {
+    tensor.dtype.is_some_and(|dtype| !dtype.is_float() && dtype != DType::Bool)
 }
 
 /// A layer with weights that is called with what a forward may have left on the CPU; whether it is.
@@ -53,18 +62,16 @@ pub(super) fn note_stranded_input(cx: &mut Interp<'_>, layer: ObjId, device: Dev
 
 /// What a forward is given is where the model is as a rule; lengths, which are compared with positions,
 /// may be left on the CPU.
-pub(super) fn may_stay_on_purpose(tensor: &Tensor) -> bool {
+pub(super) fn may_be_left(tensor: &Tensor) -> bool {
     tensor.device_origin == Some(DeviceOrigin::Module)
-        && !tensor.learned
+        && tensor.device == Device::Unknown
+        && (!tensor.learned || tensor.is_given_to_loss())
         && tensor.source != Source::Parameter
 }
 
 fn strand(cx: &mut Interp<'_>, stray: &Tensor, sure: Confidence, place: Place) -> bool {
-    let (Some(outer), Some(DeviceOrigin::Default { made, joined, .. })) =
-        (cx.computing(), stray.device_origin)
-    else {
-        return false;
-    };
+    let Some(DeviceOrigin::Default { made, joined, .. }) = stray.device_origin else { return false };
+    let Some(outer) = cx.computing() else { return strand_in_loss(cx, stray, sure, place, (made, joined)) };
     let device = cx.device_of_module(outer);
     // `if x.is_cuda: … else: …` has another tensor for the GPU, and what it does here is for the CPU.
     if cx.is_off_gpu() {
@@ -75,15 +82,58 @@ fn strand(cx: &mut Interp<'_>, stray: &Tensor, sure: Confidence, place: Place) -
         return false;
     }
     let (holder, attribute) = held_as(cx, made).unzip();
-    if cx.seeded.is_some() && !stays_where_made(cx, made, attribute) {
+    if cx.seeded.is_some() && !stays_where_made(cx, made, attribute)
+        || attribute.is_some_and(|attribute| is_made_again(cx, made, attribute))
+    {
         return false;
     }
     let placed = cx.is_owned(outer) || cx.heap.get(outer).module().is_some_and(|it| it.managed);
     let inner = cx.running_modules().last();
-    let class = cx.class_name(holder.or(inner).unwrap_or(outer));
+    let class = holder.map(|holder| cx.class_name(holder)).or_else(|| class_around(cx, made));
+    let class = class.unwrap_or_else(|| cx.class_name(inner.unwrap_or(outer)));
     let confidence = stray.confidence.min(sure).min(cx.heap.get(outer).confidence);
-    cx.observe(place, Stranded { made, attribute, class, device, placed }, confidence);
+    let stranded = Stranded { made, attribute, class, device, placed, of_loss: false };
+    cx.observe(place, stranded, confidence);
     true
+}
+
+/// Some of what is joined in one tensor is on the CPU.
+pub(super) fn strand_joined(cx: &mut Interp<'_>, part: &Tensor, made: Place, place: Place) -> bool {
+    // Of one way of a branch as of the other: both are in it.
+    let origin = DeviceOrigin::Default { made, whole: true, joined: false };
+    let stray = Tensor { device_origin: Some(origin), ..part.clone() };
+    strand(cx, &stray, Confidence::Medium, place)
+}
+
+/// The same in a loss that is no module, and that nothing calls.
+fn strand_in_loss(
+    cx: &mut Interp<'_>,
+    stray: &Tensor,
+    sure: Confidence,
+    place: Place,
+    (made, joined): (Place, bool),
+) -> bool {
+    let Some(loss) = cx.offered_loss() else { return false };
+    let class = class_around(cx, made).unwrap_or(loss);
+    if cx.is_off_gpu() {
+        return true;
+    }
+    if joined && !cx.in_each_iteration() || !stays_where_made(cx, made, None) {
+        return false;
+    }
+    let confidence = stray.confidence.min(sure).min(Confidence::Medium);
+    let device = Device::Unknown;
+    let stranded = Stranded { made, attribute: None, class, device, placed: false, of_loss: true };
+    cx.observe(place, stranded, confidence);
+    true
+}
+
+/// The class whose body makes something: a method may be inherited by several.
+fn class_around(cx: &Interp<'_>, made: Place) -> Option<Rc<str>> {
+    let tree = &cx.module(made.file).tree;
+    let inside = |function: &&Function| function.span.contains(made.span);
+    let function = tree.functions.iter().filter(inside).max_by_key(|function| function.span.start)?;
+    function.class.map(|class| Rc::from(tree.class(class).name.as_str()))
 }
 
 /// The running module that holds what was made at a place, and in which attribute.
@@ -93,6 +143,17 @@ fn held_as(cx: &Interp<'_>, made: Place) -> Option<(ObjId, Ustr)> {
     cx.running_modules().find_map(|object| {
         let attrs = &cx.heap.get(object).attrs;
         attrs.iter().find(|(_, value)| held(value)).map(|(name, _)| (object, *name))
+    })
+}
+
+/// Whether a method other than the constructor makes an attribute again: it may do that where the input is.
+fn is_made_again(cx: &Interp<'_>, made: Place, attribute: Ustr) -> bool {
+    let module = cx.module(made.file);
+    let functions = &module.tree.functions;
+    let is_constructor = |function: FnId| module.tree.function(function).name == "__init__";
+    let owners = functions.iter().filter_map(|function| function.class);
+    owners.map(|class| Subject::Own(class, attribute)).any(|own| {
+        module.relations().binders(own).any(|function| function.is_some_and(|at| !is_constructor(at)))
     })
 }
 

@@ -3,10 +3,11 @@
 use crate::apis::Verb;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
+use crate::interp::modules::descendants;
 use crate::interp::{BackwardCall, Checker, Declared, Interp};
 use crate::report::{Confidence, Place, Severity};
-use crate::trace::GraphPart;
-use crate::values::{FlowState, ObjSet};
+use crate::trace::{At, Effect, GraphPart, visits};
+use crate::values::{FlowState, Int, ObjId, ObjSet};
 use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
@@ -53,6 +54,9 @@ struct Outdated {
     forward: Place,
 }
 
+/// A backward in a loop goes through what layers recorded before the loop began: these layers, and where they ran.
+struct Older(Vec<(ObjId, Place)>);
+
 fn stepped(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     let optimizer = declared.arg(0).as_obj().filter(|_| declared.verb() == Verb::Step);
     let Some(owned) = optimizer.and_then(|object| {
@@ -92,8 +96,54 @@ fn walked(cx: &mut Interp<'_>, backward: &BackwardCall<'_>) {
         let forward = cx.out.parts[*id as usize].place;
         cx.observe(backward.call.place, Outdated { step: *step, forward }, backward.loss.confidence);
     }
+    walked_older(cx, backward);
     let leaves = with_layers(cx, backward.leaves);
     cx.heap.update(|weights: &mut Weights| weights.graded = weights.graded.union(&leaves));
+}
+
+/// `for _ in range(epochs): (values - returns).pow(2).mean().backward(retain_graph=True)`, of values from before.
+fn walked_older(cx: &mut Interp<'_>, backward: &BackwardCall<'_>) {
+    let since = cx.loop_since();
+    if !cx.in_loop() || !cx.in_each_iteration() {
+        return;
+    }
+    let parts = cx.sure_parts(&backward.loss.graph);
+    let older = parts.iter().map(|id| &cx.out.parts[*id as usize]).filter(|part| part.epoch < since);
+    let layers: Vec<(ObjId, Place)> =
+        older.filter(|part| !part.hidden).filter_map(|part| Some((part.layer?, part.place))).collect();
+    if layers.len() >= LAYERS {
+        cx.observe(backward.call.place, Older(layers), backward.loss.confidence);
+    }
+}
+
+/// Backward passes that raise in the second iteration of their loop, where each ends with a step of these layers.
+fn in_second_iterations<'a>(script: &Script<'a>) -> Vec<(&'a At, Outdated)> {
+    let heap = &script.rehearsal.heap;
+    let found = script.observed_once::<Older>().filter_map(|(at, older)| {
+        let own = *at.loops.last()?;
+        let passes = &script.rehearsal.backward_passes;
+        let is_kept = passes.iter().any(|pass| pass.place == at.place && pass.retains == Some(true));
+        if !is_kept || script.rehearsal.loop_info(own).count == Int::Known(1) {
+            return None;
+        }
+        let entries = script.rehearsal.entries.iter().filter(|entry| entry.function == at.seeded);
+        entries.into_iter().find_map(|entry| {
+            let steps = visits(&entry.nodes, |effect| matches!(effect, Effect::Step { .. }));
+            steps.iter().filter(|step| step.always && step.innermost() == Some(own)).find_map(|step| {
+                let Effect::Step { optimizer, .. } = step.event.effect else { return None };
+                let state = heap.get(optimizer).optimizer().filter(|state| !state.managed)?;
+                let owned = state
+                    .owns
+                    .iter()
+                    .fold(state.owns.clone(), |all, object| all.union(&descendants(heap, object)));
+                let stepped: Vec<&(ObjId, Place)> =
+                    older.0.iter().filter(|(layer, _)| owned.contains(*layer)).collect();
+                let (_, forward) = **stepped.first()?;
+                (stepped.len() >= LAYERS).then_some((at, Outdated { step: step.event.place, forward }))
+            })
+        })
+    });
+    found.collect()
 }
 
 /// Modules and all layers below them.
@@ -109,7 +159,9 @@ fn is_freed(cx: &Interp<'_>, id: u32) -> bool {
 }
 
 fn check(script: &Script, out: &mut Findings) {
-    for (at, seen) in script.observed_once::<Outdated>() {
+    let later = in_second_iterations(script);
+    let later = later.iter().map(|(at, outdated)| (*at, outdated));
+    for (at, seen) in script.observed_once::<Outdated>().chain(later) {
         let message = "`backward()` needs weights that `step()` has modified since the forward pass";
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)

@@ -1,13 +1,13 @@
 //! A softmax over the samples of a batch, where a loss picks among classes.
 
 use super::taught::taught_losses;
-use crate::apis::{Expects, Mark};
+use crate::apis::{Expects, Mark, Slot, Transfer};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
-use crate::interp::{ApiResult, Checker, Interp, StackedLayer, transfer};
-use crate::report::{Fix, Severity};
+use crate::interp::{ApiResult, Checker, Interp, Invocation, StackedLayer, transfer};
+use crate::report::{Diagnostic, Fix, Place, Severity};
 use crate::trace::At;
-use crate::values::{Shape, Tensor};
+use crate::values::{Int, Shape, Tensor};
 
 pub(super) static RULE: Rule = Rule {
     id: "wrong-softmax-axis",
@@ -20,8 +20,12 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-pub(super) static CHECKER: Checker =
-    Checker { on_api_result: Some(applied), on_stacked_layer: Some(stacked), ..Checker::SILENT };
+pub(super) static CHECKER: Checker = Checker {
+    on_api_result: Some(applied),
+    on_stacked_layer: Some(stacked),
+    on_call: Some(picked),
+    ..Checker::SILENT
+};
 
 /// A softmax of what a layer gives ran over the first axis of several.
 struct OverFirstAxis {
@@ -40,6 +44,36 @@ fn applied(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
         && transfer::softmax_axis(call, tensor) == Some(0)
     {
         cx.observe(call.place, OverFirstAxis { shape }, tensor.confidence);
+    }
+}
+
+/// One of the classes was picked along another axis than the softmax ran over: where that ran, and by what.
+struct PickedAlong {
+    softmax: Place,
+}
+
+/// `probs.gather(1, actions)`, `probs.argmax(1)`
+fn picked(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let picks = matches!(
+        call.api.transfer(),
+        Some(
+            Transfer::Argmax
+                | Transfer::Gather
+                | Transfer::OptionalReduce
+                | Transfer::ReducePair
+                | Transfer::Topk
+        )
+    );
+    if !picks {
+        return;
+    }
+    let Some(input) = call.nth_tensor(0) else { return };
+    let Some((Mark::Softmax | Mark::LogSoftmax, softmax)) = input.mark else { return };
+    let (Some(shape), Some(dim)) = (&input.shape, call.operand(Slot::Dim).as_known_int()) else { return };
+    // Of a single class there is nothing to pick.
+    let is_last = matches!(dim, -1) || usize::try_from(dim).is_ok_and(|dim| dim + 1 == shape.len());
+    if shape.len() == 2 && is_last && shape[1] != Int::Known(1) {
+        cx.observe(call.place, PickedAlong { softmax }, input.confidence);
     }
 }
 
@@ -69,18 +103,35 @@ fn check(script: &Script, out: &mut Findings) {
             continue;
         }
         let at = At { confidence: at.confidence.min(loss.at.confidence), ..at.clone() };
-        let fix = script.replaced_argument(place, "dim", "0", "1");
-        let finding = script
-            .finding(
-                RULE.id,
-                RULE.severity,
-                &at,
-                "this softmax normalizes over the samples of the batch, not over the classes",
-            )
-            .because(loss.at.place, "the loss expects the classes along dimension 1")
-            .note("each prediction then depends on the other samples of its batch, and changes with its size")
-            .help("apply it along the classes: `dim=1`, or `dim=-1` where they come last")
-            .fix(fix.map(|edits| Fix::safe("normalize over the classes", edits)));
-        out.push(finding, &at);
+        out.push(
+            reported(script, &at, (loss.at.place, "the loss expects the classes along dimension 1")),
+            &at,
+        );
     }
+    for (by, picked) in script.observed::<PickedAlong>() {
+        let is_it = |(at, _): &(&At, &OverFirstAxis)| at.place == picked.softmax;
+        let Some((at, _)) = script.observed::<OverFirstAxis>().find(is_it) else { continue };
+        if seen.insert(picked.softmax) {
+            let at = At { confidence: at.confidence.min(by.confidence), ..at.clone() };
+            out.push(
+                reported(script, &at, (by.place, "one of the classes is picked along dimension 1")),
+                &at,
+            );
+        }
+    }
+}
+
+fn reported(script: &Script, at: &At, (place, because): (Place, &'static str)) -> Diagnostic {
+    let fix = script.replaced_argument(at.place, "dim", "0", "1");
+    script
+        .finding(
+            RULE.id,
+            RULE.severity,
+            at,
+            "this softmax normalizes over the samples of the batch, not over the classes",
+        )
+        .because(place, because)
+        .note("each prediction then depends on the other samples of its batch, and changes with its size")
+        .help("apply it along the classes: `dim=1`, or `dim=-1` where they come last")
+        .fix(fix.map(|edits| Fix::safe("normalize over the classes", edits)))
 }

@@ -1,12 +1,13 @@
 //! A step that applies the gradients of earlier steps as well.
 
+use super::forgotten_arm::forgets_in_an_arm;
 use super::gradients::{GradientCycle, GradientMoment, Gradients, backwards_in, confidence};
 use super::repairs::leading_backward;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
 use crate::facts::timeline::{Certainty, Kind, OptimizerEvent, Parts, run};
 use crate::facts::{Findings, Repair, Script, WrittenStep};
-use crate::report::{Edit, Fix, Place, Severity};
+use crate::report::{Confidence, Edit, Fix, Place, Severity};
 use crate::trace::{At, LoopId};
 
 pub(super) static RULE: Rule = Rule {
@@ -27,6 +28,8 @@ struct UnclearedStep {
     backward: Place,
     /// All that add to the gradients in the same iteration.
     backwards: Vec<Place>,
+    /// Some branches clear, and one does not.
+    in_an_arm: bool,
     /// A clearing in the same loop that does not reach this optimizer's parameters.
     other_clear: Option<Place>,
 }
@@ -59,7 +62,13 @@ fn check(script: &Script, out: &mut Findings) {
             finding
                 .fix(fix)
                 .replay(script.replay_of_order(step.at.place, Repair::Clear))
-                .note(format!("no path through {path} zeroes the gradients of `{}`", step.optimizer))
+                .note(match step.in_an_arm {
+                    true => format!(
+                        "one branch of the loop zeroes the gradients of `{}`, another does not",
+                        step.optimizer
+                    ),
+                    false => format!("no path through {path} zeroes the gradients of `{}`", step.optimizer),
+                })
                 .help(format!("call `{}.zero_grad()` before the backward pass", step.optimizer)),
             &step.at,
         );
@@ -76,14 +85,18 @@ fn uncleared_steps(script: &Script) -> Vec<UnclearedStep> {
     for timeline in script.timelines(Parts::Apart) {
         let moments = run::<GradientCycle>(&timeline);
         for (index, step) in moments.iter().enumerate().filter(|(_, moment)| moment.event.is_own_step()) {
-            let Some((backward, iteration)) = uncleared(step, index, &moments) else { continue };
+            let arms = |iteration| forgets_in_an_arm(script, &timeline, iteration, &moments);
+            let Some((backward, iteration)) = uncleared(step, index, &moments, &arms) else { continue };
             // One report for a step, however many of its parameters are not cleared.
             if found.iter().any(|other| other.at.place == step.event.place) {
                 continue;
             }
             let other_clear = moments.iter().find(|moment| moment.event.kind == Kind::ClearOther);
+            let in_an_arm = !step.before.must_be(&[Gradients::Mixed]) && arms(iteration);
+            let sure = if in_an_arm { Confidence::Medium } else { Confidence::High };
             found.push(UnclearedStep {
-                at: timeline.at(&step.event, confidence(backward)),
+                at: timeline.at(&step.event, confidence(backward).min(sure)),
+                in_an_arm,
                 optimizer: script.optimizer_name(timeline.optimizer),
                 backward: backward.place,
                 backwards: backwards_in(iteration, &moments),
@@ -100,6 +113,7 @@ fn uncleared<'m>(
     step: &GradientMoment,
     index: usize,
     moments: &'m [GradientMoment],
+    in_an_arm: &dyn Fn(LoopId) -> bool,
 ) -> Option<(&'m OptimizerEvent, LoopId)> {
     let events = || moments.iter().map(|moment| &*moment.event);
     let accumulates = |id: &LoopId| events().any(|event| event.is_backward() && event.is_in(*id));
@@ -110,9 +124,10 @@ fn uncleared<'m>(
     let cleared = events().any(|event| may_clear(event) && event.is_in(innermost));
     let surely = step.before.must_be(&[Gradients::Mixed]);
     // Where nothing clears, a backward that may be another optimizer's leaves the same to say.
-    let never_cleared =
-        !cleared && step.before.may_be(&[Gradients::Mixed]) && !step.before.may_be(&[Gradients::Foreign]);
-    (surely || never_cleared).then_some((backward, innermost))
+    let may_be_mixed = step.before.may_be(&[Gradients::Mixed]);
+    let never_cleared = !cleared && may_be_mixed && !step.before.may_be(&[Gradients::Foreign]);
+    (surely || never_cleared || cleared && may_be_mixed && in_an_arm(innermost))
+        .then_some((backward, innermost))
 }
 
 /// Whether gradients may be cleared, or be of use otherwise.

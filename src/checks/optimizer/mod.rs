@@ -2,6 +2,7 @@
 
 mod backward_without_step;
 mod exhausted_parameters;
+mod forgotten_arm;
 mod frozen_in_optimizer;
 mod gradients;
 mod misplaced_clipping;
@@ -39,5 +40,9 @@ pub(super) static CONCERN: Concern = Concern {
         &swapped_gradients::RULE,
         &unscaled_accumulation::RULE,
     ],
-    checkers: &[&exhausted_parameters::CHECKER, &swapped_gradients::CHECKER],
+    checkers: &[
+        &exhausted_parameters::CHECKER,
+        &parameters_replaced_after_optimizer::CHECKER,
+        &swapped_gradients::CHECKER,
+    ],
 };

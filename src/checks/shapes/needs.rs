@@ -86,6 +86,7 @@ impl Applied<'_, '_> {
             Need::Product => self.product(),
             Need::Weight => self.weight(),
             Need::Broadcast => self.broadcast(),
+            Need::Together => None,
             Need::Join => self.join(false),
             Need::Stack => self.join(true),
             // Of numbers only: held where something is made of them.

@@ -16,6 +16,8 @@ struct Stored {
     followed: Vec<Place>,
     rehearsed: Vec<FunctionKey>,
     supposed: Vec<FunctionKey>,
+    for_gpus: Vec<u32>,
+    uses_gpu: bool,
     out_of_fuel: bool,
 }
 
@@ -38,8 +40,17 @@ struct StoredFinding {
 pub(crate) fn to_bytes(report: &FileReport, reads: &[FileId]) -> Option<Vec<u8>> {
     let local = |file: FileId| reads.iter().position(|read| *read == file).map(|at| FileId(at as u32));
     let key = |(file, function): FunctionKey| Some((local(file)?, function));
-    let FileReport { findings, training_steps, unfollowed, followed, rehearsed, supposed, out_of_fuel } =
-        report;
+    let FileReport {
+        findings,
+        training_steps,
+        unfollowed,
+        followed,
+        rehearsed,
+        supposed,
+        for_gpus,
+        uses_gpu,
+        out_of_fuel,
+    } = report;
     let placed = |place: &Place| Some(Place { file: local(place.file)?, ..*place });
     let step = |step: &TrainingStep| Some(TrainingStep { place: placed(&step.place)?, ..step.clone() });
     let mut stored = Vec::with_capacity(findings.len());
@@ -58,9 +69,17 @@ pub(crate) fn to_bytes(report: &FileReport, reads: &[FileId]) -> Option<Vec<u8>>
     let supposed = supposed.iter().copied().map(key).collect::<Option<_>>()?;
     let unfollowed = unfollowed.iter().map(step).collect::<Option<_>>()?;
     let followed = followed.iter().map(placed).collect::<Option<_>>()?;
-    let (training_steps, out_of_fuel) = (*training_steps, *out_of_fuel);
-    let stored =
-        Stored { findings: stored, training_steps, unfollowed, followed, rehearsed, supposed, out_of_fuel };
+    let stored = Stored {
+        findings: stored,
+        training_steps: *training_steps,
+        unfollowed,
+        followed,
+        rehearsed,
+        supposed,
+        for_gpus: for_gpus.clone(),
+        uses_gpu: *uses_gpu,
+        out_of_fuel: *out_of_fuel,
+    };
     postcard::to_stdvec(&stored).ok()
 }
 
@@ -87,8 +106,18 @@ pub(crate) fn from_bytes(bytes: &[u8], reads: &[FileId]) -> Option<FileReport> {
     let step = |step: TrainingStep| Some(TrainingStep { place: placed(step.place)?, ..step });
     let unfollowed = stored.unfollowed.into_iter().map(step).collect::<Option<_>>()?;
     let followed = stored.followed.into_iter().map(placed).collect::<Option<_>>()?;
-    let Stored { training_steps, out_of_fuel, .. } = stored;
-    Some(FileReport { findings, training_steps, unfollowed, followed, rehearsed, supposed, out_of_fuel })
+    let Stored { training_steps, for_gpus, uses_gpu, out_of_fuel, .. } = stored;
+    Some(FileReport {
+        findings,
+        training_steps,
+        unfollowed,
+        followed,
+        rehearsed,
+        supposed,
+        for_gpus,
+        uses_gpu,
+        out_of_fuel,
+    })
 }
 
 impl From<Diagnostic> for StoredFinding {
@@ -171,6 +200,8 @@ mod tests {
             followed: vec![place(ids[0], 6)],
             rehearsed: vec![(FileId(ids[0]), 7)],
             supposed: Vec::new(),
+            for_gpus: vec![0],
+            uses_gpu: true,
             out_of_fuel: true,
         };
         let bytes = to_bytes(&report([8, 5]), &[FileId(8), FileId(5)]).unwrap();

@@ -39,6 +39,21 @@ pub(crate) fn randint(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(Tensor { shape, dtype, range, source: Source::Data, ..made })
 }
 
+/// `normal x y size dtype device requires_grad`: of a size, or one for each number of the others.
+pub(crate) fn normal(interp: &mut Interp, call: &Invocation) -> Value {
+    let drawn = match given(call, Slot::Size) {
+        Some(size) => {
+            let shape = shape_of(interp, &size);
+            made(interp, call, None, Holder::Framework).with_shape(shape)
+        }
+        None => {
+            let drawn = super::elementwise::of_all(interp, call.place, &[call.nth(0), call.nth(1)]);
+            Tensor { is_array: false, graph: Graph::None, ..drawn }
+        }
+    };
+    Value::tensor(Tensor { source: Source::Data, range: Some(Interval::REAL), ..drawn })
+}
+
 /// `dist-sample x shape`: drawn numbers, of a shape that the distribution decides.
 pub(crate) fn drawn(interp: &mut Interp, call: &Invocation) -> Value {
     let sample = Tensor { source: Source::Data, ..some_tensor(interp, call.place) };

@@ -27,6 +27,14 @@ pub(crate) fn array_factory(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(made(interp, call, None, Holder::NumPy).with_shape(shape))
 }
 
+/// `identity a b dtype device requires_grad`
+pub(crate) fn identity(interp: &mut Interp, call: &Invocation) -> Value {
+    let rows = call.nth(0).as_int().cloned().unwrap_or_default();
+    let columns = param(call, Slot::B).map(|columns| columns.as_int().cloned().unwrap_or_default());
+    let shape = Rc::from([rows.clone(), columns.unwrap_or(rows)]);
+    Value::tensor(made(interp, call, None, Holder::Framework).with_shape(Some(shape)))
+}
+
 /// `new-factory x size dtype device requires_grad`
 pub(crate) fn new_factory(interp: &mut Interp, call: &Invocation) -> Value {
     let model = first(interp, call);
@@ -77,6 +85,8 @@ pub(crate) fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
         device,
         device_origin,
         dtype: quoted_dtype(call),
+        // Not even of one number they make a number.
+        has_axis: true,
         ..some_tensor(interp, call.place)
     };
     let Some(Sequence::Exact(items)) = sequence(interp, &call.operand(Slot::Data)) else {

@@ -21,6 +21,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
     Tensor {
         shape: None,
         last: None,
+        has_axis: false,
         dtype,
         cast: None,
         device: if is_stranded(operands) { Device::Unknown } else { device_of_all(operands) },
@@ -148,8 +149,7 @@ pub fn device_of_all(operands: &[&Tensor]) -> Device {
         return if operands.iter().any(|operand| clash(&operand)) { Device::Unknown } else { gpu.device };
     }
     let unknown = operands.iter().any(|operand| operand.device == Device::Unknown);
-    let fixed =
-        operands.iter().any(|operand| operand.device == Device::Cpu && operand.rank().is_some_and(|r| r > 0));
+    let fixed = operands.iter().any(|operand| operand.device == Device::Cpu && operand.is_spread());
     let all_cpu = !operands.is_empty() && !unknown;
     if fixed || all_cpu { Device::Cpu } else { Device::Unknown }
 }

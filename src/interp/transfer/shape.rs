@@ -188,14 +188,33 @@ pub(crate) fn stack(interp: &mut Interp, call: &Invocation) -> Value {
 
 fn join(interp: &Interp, call: &Invocation, shape: impl FnOnce(&Parts) -> Option<Dims>) -> Value {
     let Some(parts) = parts(interp, &call.nth(0)) else {
-        return Value::tensor(some_tensor(interp, call.place));
+        return Value::tensor(Tensor { has_axis: true, ..some_tensor(interp, call.place) });
     };
     let shape = shape(&parts).map(Rc::from);
-    Value::tensor(Tensor { shape, ..joined(interp, call.place, &parts) })
+    Value::tensor(Tensor { shape, has_axis: true, ..joined(interp, call.place, &parts) })
 }
 
 fn shapes(parts: &[Rc<Tensor>]) -> Option<Vec<&[Int]>> {
     parts.iter().map(|part| part.shape.as_deref()).collect()
+}
+
+/// `grid tensors`: the numbers of each vector along an axis of its own. In which order the axes come is up to an option.
+pub(crate) fn grid(interp: &mut Interp, call: &Invocation) -> Value {
+    let Some(Sequence::Exact(mut given)) = sequence(interp, &call.nth(0)) else { return Value::Unknown };
+    if let [only] = given.as_slice() {
+        match sequence(interp, only) {
+            Some(Sequence::Exact(items)) => given = items,
+            _ if only.as_tensor().is_some() => {}
+            _ => return Value::Unknown,
+        }
+    }
+    let vectors: Vec<Rc<Tensor>> = given.iter().map(|vector| tensor_of(interp, vector)).collect();
+    let shape: Shape = vec![Int::Unknown; vectors.len()].into();
+    let spread = |vector: &Rc<Tensor>| {
+        let range = vector.range;
+        Value::tensor(Tensor { shape: Some(shape.clone()), range, ..result(interp, call.place, &[vector]) })
+    };
+    Value::tuple(vectors.iter().map(spread).collect())
 }
 
 /// `split x n dim`: pieces of a length, or of lengths.

@@ -87,8 +87,9 @@ pub struct Relations {
     by_callee: FxHashMap<Subject, SmallVec<[u32; 4]>>,
     by_receiver: FxHashMap<Subject, SmallVec<[u32; 4]>>,
     by_method: FxHashMap<Ustr, SmallVec<[u32; 4]>>,
-    /// Calls that a subject is passed to as it is.
+    /// Calls that a subject is passed to as it is, and in a tuple or list.
     passed: FxHashMap<Subject, SmallVec<[u32; 2]>>,
+    passed_within: FxHashMap<Subject, SmallVec<[u32; 1]>>,
     bound: FxHashMap<Subject, SmallVec<[Bound; 2]>>,
     /// What loops run over, with what they bind.
     iterated: FxHashMap<Subject, SmallVec<[ExprId; 2]>>,
@@ -140,8 +141,19 @@ impl Relations {
         self.passed.get(&subject).into_iter().flatten().map(|at| &self.acts[*at as usize])
     }
 
+    /// The same, and calls that get it in a tuple or list that is written there.
+    pub fn given_among(&self, subject: Subject) -> impl Iterator<Item = &Act> {
+        let within = self.passed_within.get(&subject).into_iter().flatten();
+        self.given(subject).chain(within.map(|at| &self.acts[*at as usize]))
+    }
+
     pub fn is_iterated(&self, subject: Subject) -> bool {
         self.iterated.contains_key(&subject)
+    }
+
+    /// The functions that bind a subject; `None` for the module.
+    pub fn binders(&self, subject: Subject) -> impl Iterator<Item = Option<FnId>> {
+        self.bound.get(&subject).into_iter().flatten().map(|bound| bound.function)
     }
 
     /// Whether a variable is bound by a loop.
@@ -389,8 +401,7 @@ impl Walk<'_> {
             _ => (None, None),
         };
         let passed: SmallVec<[Subject; 4]> = args.iter().filter_map(|arg| subject_of(arg.value)).collect();
-        let at = self.out.acts.len() as u32;
-        let (function, within) = (self.function, self.within);
+        let (function, within, at) = (self.function, self.within, self.out.acts.len() as u32);
         self.out.acts.push(Act { call, callee: named, receiver, method, function, within });
         self.out.by_call.insert(call, at);
         if let Some(subject) = named {
@@ -402,6 +413,12 @@ impl Walk<'_> {
         if let Some(method) = method {
             self.out.by_method.entry(method).or_default().push(at);
         }
+        let items = args.iter().filter_map(|arg| match &self.tree.expr(arg.value).kind {
+            ExprKind::Tuple(items) | ExprKind::List(items) => Some(items),
+            _ => None,
+        });
+        let inner: SmallVec<[Subject; 4]> = items.flatten().filter_map(|item| subject_of(*item)).collect();
+        inner.into_iter().for_each(|subject| self.out.passed_within.entry(subject).or_default().push(at));
         passed.into_iter().for_each(|subject| self.out.passed.entry(subject).or_default().push(at));
     }
 

@@ -54,6 +54,7 @@ impl Trail<'_> {
                     _ => item,
                 };
                 self.follow(*base, function, index, depth);
+                self.put_into(*base, function, item, depth);
             }
             ExprKind::Unary { operand: inner, .. }
             | ExprKind::Walrus { value: inner, .. }
@@ -64,6 +65,19 @@ impl Trail<'_> {
                 None => items.iter().for_each(|one| self.follow(*one, function, None, depth)),
             },
             _ => {}
+        }
+    }
+
+    /// What a list got by and by, `history.append(loss)`.
+    fn put_into(&mut self, list: ExprId, function: Option<FnId>, item: Option<usize>, depth: usize) {
+        let Some(list) = subject_of(self.tree, self.names, list, function) else { return };
+        let relations = self.relations;
+        for act in relations.acts_of(list).filter(|act| act.method.is_some_and(|name| name == "append")) {
+            if let ExprKind::Call { args, .. } = &self.tree.expr(act.call).kind
+                && let [added] = &args[..]
+            {
+                self.follow(added.value, act.function, item, depth - 1);
+            }
         }
     }
 

@@ -1,9 +1,11 @@
 //! Parameters that came when the optimizer was already built.
 
 mod abandoned;
+mod rebound;
 mod replaced;
 
 pub(in crate::checks) use abandoned::abandoned_models;
+pub(in crate::checks) use rebound::CHECKER;
 pub(in crate::checks) use replaced::replaced_parts;
 
 use crate::checks::{Group, Replayed, Rule, page};
@@ -62,6 +64,18 @@ fn check(script: &Script, out: &mut Findings) {
         }
         finding = finding.replay(script.replay_of_layers(layers::MISSED));
         out.push(finding.help("create a new optimizer whenever the model is created again"), &step.at);
+    }
+    for (at, rebound) in rebound::rebound_leaves(script) {
+        let message =
+            format!("`{}` is a new tensor from here on, which no optimizer updates", rebound.written);
+        out.push(
+            script
+                .finding(RULE.id, RULE.severity, at, message)
+                .because(rebound.gathered, "holds the tensor that it was before")
+                .note("it keeps the graph that it was computed of, which the next `backward()` goes through again")
+                .help(format!("change the values in place: `with torch.no_grad(): {}.clamp_(...)`", rebound.written)),
+            at,
+        );
     }
 }
 
