@@ -3,7 +3,7 @@
 
 use super::{
     Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, modules::FORWARDS, python,
-    stmt::Flow,
+    records, stmt::Flow,
 };
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, FileId, Place};
@@ -137,6 +137,9 @@ impl<'p> Interp<'p> {
         }
         if let Some(output) = self.computed(receiver, name, call) {
             return output;
+        }
+        if let Some(value) = records::method(self, receiver, name, call) {
+            return value;
         }
         let method = self.get_attr(receiver, name, call.place);
         if method.is_unknown() {

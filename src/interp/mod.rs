@@ -55,6 +55,7 @@ pub mod python;
 mod rations;
 mod reach;
 mod recipes;
+mod records;
 mod refine;
 mod replicas;
 pub mod reveal;
