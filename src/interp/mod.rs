@@ -71,6 +71,7 @@ mod streams;
 mod templates;
 pub mod transfer;
 mod unconstructed;
+mod walked;
 
 use call_path::{CallPath, CallPaths};
 pub(crate) use class::Base;
