@@ -2,8 +2,8 @@
 //! have touched whatever it was given.
 
 use super::{
-    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, modules::FORWARDS, python,
-    records, stmt::Flow,
+    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, inherited,
+    modules::FORWARDS, python, records, stmt::Flow,
 };
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, FileId, Place};
@@ -268,6 +268,10 @@ impl<'p> Interp<'p> {
     pub(super) fn language_method(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Value {
         if let Value::Grad(owners) = receiver {
             return self.grad_method(&owners.clone(), &name, call);
+        }
+        if let (Value::Obj(object), "__init__") = (receiver, name.as_str()) {
+            inherited::build(self, *object, call);
+            return Value::None;
         }
         python::method(self, receiver, &name, call).unwrap_or_else(|| {
             self.havoc(call);

@@ -37,6 +37,7 @@ mod grad;
 mod groups;
 mod handed_on;
 mod hooks;
+mod inherited;
 pub mod invocation;
 mod items;
 mod iterators;
