@@ -38,6 +38,8 @@ pub struct FileReport {
     pub unfollowed: Vec<TrainingStep>,
     /// Those of any file whose graph it knows.
     pub followed: Vec<Place>,
+    /// Those that an optimizer applies, of which it does not know the graph.
+    pub by_contract: Vec<Place>,
     /// Something was left out, so that silence means nothing.
     pub out_of_fuel: bool,
 }
@@ -82,6 +84,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         findings: findings.0.into_iter().map(|(finding, seeded)| (finding, seeded.map(key))).collect(),
         training_steps,
         unfollowed,
+        by_contract: script.judged_by_contract(&followed),
         followed,
         rehearsed: rehearsal.called.iter().copied().map(key).collect(),
         supposed: rehearsal.supposed.iter().copied().map(key).collect(),
