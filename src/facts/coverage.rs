@@ -49,7 +49,8 @@ impl Script<'_> {
             return Vec::new();
         }
         let timelines = self.timelines(Parts::Together);
-        let mut places: Vec<Place> = timelines.iter().flat_map(|timeline| applied(&reached(timeline))).collect();
+        let mut places: Vec<Place> =
+            timelines.iter().flat_map(|timeline| applied(&reached(timeline))).collect();
         places.retain(|place| followed.binary_search(place).is_err());
         places.sort_unstable();
         places.dedup();
@@ -94,9 +95,8 @@ impl Script<'_> {
 /// Backward passes that surely add to the gradients of an optimizer which steps in the same iteration, where nothing
 /// that is not seen gets hold of them in each.
 fn applied(events: &[Rc<OptimizerEvent>]) -> Vec<Place> {
-    let is_sure = |event: &OptimizerEvent| {
-        matches!(event.kind, Kind::Backward { certainty: Certainty::Must, .. })
-    };
+    let is_sure =
+        |event: &OptimizerEvent| matches!(event.kind, Kind::Backward { certainty: Certainty::Must, .. });
     let hides = |event: &OptimizerEvent| {
         matches!(event.kind, Kind::Touched(touched) if touched.gradients) && !event.conditional
     };
@@ -105,7 +105,9 @@ fn applied(events: &[Rc<OptimizerEvent>]) -> Vec<Place> {
             backward.loops.last().is_none_or(|iteration| event.is_in(*iteration))
         };
         let mut around = events.iter().filter(beside);
-        is_sure(backward) && around.clone().any(|event| event.is_own_step()) && !around.any(|event| hides(event))
+        is_sure(backward)
+            && around.clone().any(|event| event.is_own_step())
+            && !around.any(|event| hides(event))
     });
     judged.map(|event| event.place).collect()
 }

@@ -200,7 +200,7 @@ impl<'p> Interp<'p> {
             {
                 self.assign(base, value.clone());
             }
-            Value::Tensor(after) if before.range == after.range => {}
+            Value::Tensor(after) if before.range == after.range && before.shape == after.shape => {}
             _ => self.with_other_numbers(base, value),
         }
     }
@@ -223,7 +223,9 @@ impl<'p> Interp<'p> {
         let after = value.as_tensor();
         let range = after.and_then(|after| after.range);
         let relation = after.and_then(|after| after.relation.clone());
-        self.assign(target, Value::tensor(Tensor { range, relation, ..(*tensor).clone() }));
+        // `x.data.resize_(sizes)`
+        let shape = after.map_or(tensor.shape.clone(), |after| after.shape.clone());
+        self.assign(target, Value::tensor(Tensor { range, relation, shape, ..(*tensor).clone() }));
     }
 
     /// Whether what is unknown of a receiver can only be a layer in it: of a module, all of whose methods we see.

@@ -44,7 +44,9 @@ fn judged(outcome: &Outcome) -> String {
     match (told.training_steps, told.by_contract.len(), told.unjudged.len()) {
         (0, ..) => String::new(),
         (_, 0, 0) => format!("; {steps} judged"),
-        (_, partly, 0) => format!("; {steps} judged, {partly} by optimizer calls only (`--verbose` says why)"),
+        (_, partly, 0) => {
+            format!("; {steps} judged, {partly} by optimizer calls only (`--verbose` says why)")
+        }
         (_, 0, unjudged) => format!("; {unjudged} of {steps} not judged (`--verbose` says why)"),
         (_, partly, unjudged) => format!(
             "; {unjudged} of {steps} not judged, {partly} by optimizer calls only (`--verbose` says why)"
