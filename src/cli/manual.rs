@@ -163,7 +163,7 @@ One object on one line. Within version 1, fields may be added, but are never cha
 | `suppressed` | number of findings suppressed by comments |
 | `known` | number of findings in the baseline or the base revision |
 | `files` | `checked`, `skipped` (import no known framework), `incomplete` (only partly analyzed) |
-| `coverage` | `training_steps`: number of backward passes in the files; `not_judged`: those that could not be analyzed, each a place with a `message` that gives the reason |
+| `coverage` | `training_steps`: number of backward passes in the files; `by_contract`: those whose computation graph is unknown, so that only the calls of their optimizer were judged; `not_judged`: those that could not be analyzed; each a place with a `message` that gives the reason |
 | `errors` | files that were not checked: `path`, `message` |
 
 A finding has `rule`, `path`, `line`, `column`, `end_line`, `end_column`, `cell`, `severity`

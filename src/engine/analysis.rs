@@ -42,6 +42,8 @@ pub struct FileReport {
     pub for_gpus: Vec<u32>,
     /// It puts something on a GPU, or speaks of one.
     pub uses_gpu: bool,
+    /// Those that an optimizer applies, of which it does not know the graph.
+    pub by_contract: Vec<Place>,
     /// Something was left out, so that silence means nothing.
     pub out_of_fuel: bool,
 }
@@ -86,6 +88,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         findings: findings.all.into_iter().map(|(finding, seeded)| (finding, seeded.map(key))).collect(),
         training_steps,
         unfollowed,
+        by_contract: script.judged_by_contract(&followed),
         followed,
         rehearsed: rehearsal.called.iter().copied().map(key).collect(),
         supposed: rehearsal.supposed.iter().copied().map(key).collect(),

@@ -81,7 +81,7 @@ pub(crate) fn merge(
             outcome.sources.insert(cwd, file, analysis::source(project, file));
         }
     }
-    for step in &outcome.coverage.unjudged {
+    for step in outcome.coverage.by_contract.iter().chain(&outcome.coverage.unjudged) {
         let file = step.place.file;
         outcome.sources.insert(cwd, file, analysis::source(project, file));
     }
@@ -124,11 +124,14 @@ fn coverage(reports: &[(FileId, FileReport)], wanted: &Wanted<'_>) -> Coverage {
         reports.iter().flat_map(|(_, report)| report.followed.iter().copied()).collect();
     let asked = reports.iter().filter(|(file, _)| wanted.find(*file).is_some());
     let training_steps = asked.clone().map(|(_, report)| report.training_steps).sum();
-    let unjudged =
+    let contracted: FxHashSet<Place> =
+        reports.iter().flat_map(|(_, report)| report.by_contract.iter().copied()).collect();
+    let unfollowed =
         asked.flat_map(|(_, report)| &report.unfollowed).filter(|step| !followed.contains(&step.place));
-    let mut unjudged: Vec<TrainingStep> = unjudged.cloned().collect();
-    unjudged.sort_by_key(|step| (wanted.find(step.place.file).map(|at| &at.path), step.place.span));
-    Coverage { training_steps, unjudged }
+    let mut unfollowed: Vec<TrainingStep> = unfollowed.cloned().collect();
+    unfollowed.sort_by_key(|step| (wanted.find(step.place.file).map(|at| &at.path), step.place.span));
+    let (by_contract, unjudged) = unfollowed.into_iter().partition(|step| contracted.contains(&step.place));
+    Coverage { training_steps, by_contract, unjudged }
 }
 
 /// The same rule at the same place with the same words is one finding, the best founded of them.

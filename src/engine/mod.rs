@@ -134,6 +134,8 @@ pub struct Outcome {
 #[derive(Debug, Default)]
 pub struct Coverage {
     pub training_steps: usize,
+    /// Steps of which the calls of the optimizer are judged, and the graph is not known.
+    pub by_contract: Vec<TrainingStep>,
     pub unjudged: Vec<TrainingStep>,
 }
 

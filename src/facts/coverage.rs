@@ -2,12 +2,14 @@
 //! written in the file and of which the rehearsal knows nothing is a step that no rule has seen.
 
 use super::Script;
+use super::timeline::{Certainty, Kind, OptimizerEvent, Parts, reached};
 use crate::apis::{Role, Verb};
 use crate::names::Act;
 use crate::report::{Place, TrainingStep};
 use crate::syntax::{Arg, ExprId, ExprKind, Tree};
-use crate::trace::Sight;
+use crate::trace::{At, Sight};
 use crate::values::Graph;
+use std::rc::Rc;
 
 impl Script<'_> {
     /// How many backward passes are written in this file, and those that are not among what was `followed`, each
@@ -34,6 +36,22 @@ impl Script<'_> {
         let backward = |sight: &Sight| is_backward(sight) && !is_blind(sight);
         let places = self.sightings().filter(|(_, sight)| backward(sight)).map(|(at, _)| at.place);
         let mut places: Vec<Place> = places.collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
+    /// Backward passes of any file that an optimizer applies, though nobody knows their graph: what is done with its
+    /// gradients is judged, and what becomes of the graph is not.
+    pub fn judged_by_contract(&self, followed: &[Place]) -> Vec<Place> {
+        let blind = |at: &At, sight: &Sight| is_blind(sight) && followed.binary_search(&at.place).is_err();
+        if !self.sightings().any(|(at, sight)| blind(at, sight)) {
+            return Vec::new();
+        }
+        let timelines = self.timelines(Parts::Together);
+        let mut places: Vec<Place> =
+            timelines.iter().flat_map(|timeline| applied(&reached(timeline))).collect();
+        places.retain(|place| followed.binary_search(place).is_err());
         places.sort_unstable();
         places.dedup();
         places
@@ -72,6 +90,26 @@ impl Script<'_> {
             None => format!("the computation graph of `{}` is unknown", said(loss)),
         }
     }
+}
+
+/// Backward passes that surely add to the gradients of an optimizer which steps in the same iteration, where nothing
+/// that is not seen gets hold of them in each.
+fn applied(events: &[Rc<OptimizerEvent>]) -> Vec<Place> {
+    let is_sure =
+        |event: &OptimizerEvent| matches!(event.kind, Kind::Backward { certainty: Certainty::Must, .. });
+    let hides = |event: &OptimizerEvent| {
+        matches!(event.kind, Kind::Touched(touched) if touched.gradients) && !event.conditional
+    };
+    let judged = events.iter().filter(|backward| {
+        let beside = |event: &&Rc<OptimizerEvent>| {
+            backward.loops.last().is_none_or(|iteration| event.is_in(*iteration))
+        };
+        let mut around = events.iter().filter(beside);
+        is_sure(backward)
+            && around.clone().any(|event| event.is_own_step())
+            && !around.any(|event| hides(event))
+    });
+    judged.map(|event| event.place).collect()
 }
 
 fn is_backward(sight: &Sight) -> bool {

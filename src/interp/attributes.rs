@@ -37,7 +37,9 @@ impl<'p> Interp<'p> {
         let own = lineage.iter().position(|base| *base == Base::Project(*after))?;
         let Some(Base::Api(_)) = lineage.get(own + 1) else { return None };
         let api = self.layer_api(*instance)?;
-        self.apply_layer(*instance, api, call)
+        let module = self.heap.get(*instance).module().cloned().unwrap_or_default();
+        let value = self.apply_layer(*instance, api, call)?;
+        Some(self.with_weights(*instance, &module, value, &mut None, call.place))
     }
 
     /// The module that `model.forward(x)` runs, as a call of it does. Within a forward it is one class calling another.
@@ -319,9 +321,12 @@ impl<'p> Interp<'p> {
                     _ => self.bind(&receiver, &found, name, place),
                 }
             }
-            // `super().__init__()` of a framework's class sets nothing that we follow.
             None => {
                 self.on_base_constructed(Some(instance));
+                if name == "__init__" {
+                    let receiver = Value::Obj(instance);
+                    return Value::Bound(Rc::new(Bound { receiver, method: Method::Builtin(name) }));
+                }
                 Value::Builtin(Ustr::from("object.__init__"))
             }
         }

@@ -2,8 +2,8 @@
 //! have touched whatever it was given.
 
 use super::{
-    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, modules::FORWARDS, python,
-    stmt::Flow,
+    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, inherited,
+    modules::FORWARDS, python, records, stmt::Flow,
 };
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, FileId, Place};
@@ -138,6 +138,9 @@ impl<'p> Interp<'p> {
         if let Some(output) = self.computed(receiver, name, call) {
             return output;
         }
+        if let Some(value) = records::method(self, receiver, name, call) {
+            return value;
+        }
         let method = self.get_attr(receiver, name, call.place);
         if method.is_unknown() {
             self.on_unknown_method(&UnknownMethod { name, place: call.place });
@@ -197,7 +200,7 @@ impl<'p> Interp<'p> {
             {
                 self.assign(base, value.clone());
             }
-            Value::Tensor(after) if before.range == after.range => {}
+            Value::Tensor(after) if before.range == after.range && before.shape == after.shape => {}
             _ => self.with_other_numbers(base, value),
         }
     }
@@ -220,7 +223,9 @@ impl<'p> Interp<'p> {
         let after = value.as_tensor();
         let range = after.and_then(|after| after.range);
         let relation = after.and_then(|after| after.relation.clone());
-        self.assign(target, Value::tensor(Tensor { range, relation, ..(*tensor).clone() }));
+        // `x.data.resize_(sizes)`
+        let shape = after.map_or(tensor.shape.clone(), |after| after.shape.clone());
+        self.assign(target, Value::tensor(Tensor { range, relation, shape, ..(*tensor).clone() }));
     }
 
     /// Whether what is unknown of a receiver can only be a layer in it: of a module, all of whose methods we see.
@@ -265,6 +270,10 @@ impl<'p> Interp<'p> {
     pub(super) fn language_method(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Value {
         if let Value::Grad(owners) = receiver {
             return self.grad_method(&owners.clone(), &name, call);
+        }
+        if let (Value::Obj(object), "__init__") = (receiver, name.as_str()) {
+            inherited::build(self, *object, call);
+            return Value::None;
         }
         python::method(self, receiver, &name, call).unwrap_or_else(|| {
             self.havoc(call);

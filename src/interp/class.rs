@@ -197,6 +197,7 @@ impl<'p> Interp<'p> {
                 self.call_value(&bound, call);
             }
             None => {
+                super::inherited::build(self, object, call);
                 self.dataclass_fields(object, class, call);
                 self.set_up(object, call.place);
             }

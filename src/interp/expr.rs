@@ -418,7 +418,9 @@ impl<'p> Interp<'p> {
                 receiver = Value::Params(Rc::new(params));
             }
             let call = self.arguments(place, args);
-            return self.call_method(&receiver, name, &call, base);
+            let value = self.call_method(&receiver, name, &call, base);
+            super::walked::shows_graph(self, id, &receiver, name);
+            return value;
         }
         let function = self.eval(callee);
         let call = self.arguments(place, args);

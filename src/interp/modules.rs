@@ -282,7 +282,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The output of a layer that has parameters carries their graph.
-    fn with_weights(
+    pub(super) fn with_weights(
         &mut self,
         object: ObjId,
         module: &ModuleState,

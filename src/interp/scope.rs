@@ -410,13 +410,12 @@ impl<'p> Interp<'p> {
         python::aside(self, name.precomputed_hash(), |interp| interp.made_of_role(role, place, value))
     }
 
-    /// Something unknown, as what it is taken for.
+    /// Something unknown, as what it is taken for. What was moved or cast passes for a tensor; one that is called
+    /// is none.
     pub(super) fn taken_as(&mut self, file: FileId, subject: Subject, place: Place, value: Value) -> Value {
-        let Some(taken) =
-            Some(&value).filter(|value| value.is_unknown()).and_then(|_| self.taken_for(file, subject))
-        else {
-            return value;
-        };
+        let may_be = |role| value.is_unknown() || matches!(role, Role::Module | Role::Criterion);
+        let taken = if is_guessed(&value) { self.taken_for(file, subject) } else { None };
+        let Some(taken) = taken.filter(|taken| may_be(taken.role)) else { return value };
         let made = self.of_role(taken.role, place, subject.name(), value);
         if let Some(object) = made.as_obj() {
             self.heap.get_mut(object).confidence = taken.confidence;

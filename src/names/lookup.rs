@@ -12,6 +12,9 @@ const MARKERS: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", ".git"];
 /// Where nothing marks the root of a project, it is no more than so many folders up.
 const ABOVE: usize = 2;
 
+/// What scripts put on the path as they run, most often in a module of its own (`_init_paths.py`).
+const LIBRARY: &str = "lib";
+
 /// Modules of Python that packages like to name their own modules after. Inside a package the
 /// plain import means Python's.
 const STANDARD: [&str; 31] = [
@@ -64,8 +67,8 @@ type Listing = FxHashMap<Box<str>, bool>;
 #[derive(Debug)]
 pub(super) struct Roots {
     paths: Box<[PathBuf]>,
-    /// Folders further up, up to the root of the project: scripts of a subfolder put them on the path as they
-    /// run, or are run with them on it. A module is looked for there last, and a bare folder never.
+    /// Folders further up, up to the root of the project, and its `lib`: scripts of a subfolder put them on the path
+    /// as they run, or are run with them on it. A module is looked for there last, and a bare folder never.
     above: Box<[PathBuf]>,
     /// The directory itself, when it is a package: its modules are found last, though Python
     /// would not, for such files are often run as scripts.
@@ -233,12 +236,22 @@ impl Lookup {
         }
         paths.push(top.clone());
         let mut above: Vec<PathBuf> = top.ancestors().skip(1).map(Path::to_path_buf).collect();
-        if let Some(root) = self.marked_root(dir) {
-            above.retain(|folder| folder.starts_with(&root) && *folder != root);
-            paths.push(root.clone());
-            paths.push(root.join("src"));
+        let root = self.marked_root(dir);
+        if let Some(root) = &root {
+            above.retain(|folder| folder.starts_with(root) && folder != root);
         } else {
             above.truncate(ABOVE);
+        }
+        let beside: Vec<PathBuf> = [Some(&top), above.first(), root.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(|at| at.join(LIBRARY))
+            .collect();
+        above.extend(beside.into_iter().filter(|library| self.listing(library).is_some()));
+        if let Some(root) = root {
+            let source = root.join("src");
+            paths.extend([root, source]);
+        } else {
             paths.push(top.join("src"));
         }
         let mut seen = Vec::new();

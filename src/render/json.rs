@@ -3,7 +3,7 @@
 use super::{Position, applicability, confidence, json_line, severity};
 use crate::checks::Rule;
 use crate::engine::{Outcome, Sources};
-use crate::report::{Diagnostic, Fix, Label};
+use crate::report::{Diagnostic, Fix, Label, TrainingStep};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -28,6 +28,7 @@ struct Files {
 #[derive(Serialize)]
 struct Coverage<'a> {
     training_steps: usize,
+    by_contract: Vec<Related<'a>>,
     not_judged: Vec<Related<'a>>,
 }
 
@@ -126,11 +127,20 @@ fn range(position: Position<'_>) -> Range<'_> {
 }
 
 fn coverage(outcome: &Outcome) -> Coverage<'_> {
-    let unjudged = outcome.coverage.unjudged.iter().filter_map(|step| {
+    let told = &outcome.coverage;
+    Coverage {
+        training_steps: told.training_steps,
+        by_contract: steps(outcome, &told.by_contract),
+        not_judged: steps(outcome, &told.unjudged),
+    }
+}
+
+fn steps<'a>(outcome: &'a Outcome, of: &'a [TrainingStep]) -> Vec<Related<'a>> {
+    let placed = of.iter().filter_map(|step| {
         let range = range(Position::of(&outcome.sources, step.place)?);
         Some(Related { range, message: &step.unknown })
     });
-    Coverage { training_steps: outcome.coverage.training_steps, not_judged: unjudged.collect() }
+    placed.collect()
 }
 
 fn related<'a>(sources: &'a Sources, label: &'a Label) -> Option<Related<'a>> {

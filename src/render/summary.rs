@@ -39,23 +39,31 @@ pub fn summary(outcome: &Outcome, color: bool) -> String {
 
 /// How much of what trains was judged: silence says little unless that is known.
 fn judged(outcome: &Outcome) -> String {
-    let (steps, unjudged) = (outcome.coverage.training_steps, outcome.coverage.unjudged.len());
-    match (steps, unjudged) {
-        (0, _) => String::new(),
-        (steps, 0) => format!("; {} judged", plural(steps, "training step")),
-        (steps, unjudged) => {
-            format!("; {unjudged} of {} not judged (`--verbose` says why)", plural(steps, "training step"))
+    let told = &outcome.coverage;
+    let steps = plural(told.training_steps, "training step");
+    match (told.training_steps, told.by_contract.len(), told.unjudged.len()) {
+        (0, ..) => String::new(),
+        (_, 0, 0) => format!("; {steps} judged"),
+        (_, partly, 0) => {
+            format!("; {steps} judged, {partly} by optimizer calls only (`--verbose` says why)")
         }
+        (_, 0, unjudged) => format!("; {unjudged} of {steps} not judged (`--verbose` says why)"),
+        (_, partly, unjudged) => format!(
+            "; {unjudged} of {steps} not judged, {partly} by optimizer calls only (`--verbose` says why)"
+        ),
     }
 }
 
-/// The training steps of which no rule knows what they are about, each with why; a line each.
+/// The training steps that are not judged, or in part only, each with why; a line each.
 pub fn coverage(outcome: &Outcome) -> String {
-    let line = |step: &TrainingStep| {
+    let line = |how: &str, step: &TrainingStep| {
         let position = Position::of(&outcome.sources, step.place)?;
-        Some(format!("{position}: not judged: {}\n", step.unknown))
+        Some(format!("{position}: {how}: {}\n", step.unknown))
     };
-    outcome.coverage.unjudged.iter().filter_map(line).collect()
+    let told = &outcome.coverage;
+    let partly =
+        told.by_contract.iter().filter_map(|step| line("only its optimizer calls were judged", step));
+    partly.chain(told.unjudged.iter().filter_map(|step| line("not judged", step))).collect()
 }
 
 /// What fixes have done, if there were to be any, and what they could do; a line, or nothing. `all` where the

@@ -50,6 +50,11 @@ impl Graph {
         matches!(self, Graph::Live(nodes) if !nodes.maybe)
     }
 
+    /// Nobody knows what it leads to: a backward pass through it has shown that it is there.
+    pub fn is_shown(&self) -> bool {
+        matches!(self, Graph::Live(nodes) if nodes.leaves.is_empty() && nodes.others && !nodes.own)
+    }
+
     /// Where the graph was carried over an iteration.
     pub fn carried(&self) -> &[u32] {
         match self {
@@ -68,6 +73,20 @@ impl Graph {
             own: false,
             parts: Parts::default(),
             bare: epoch == u32::MAX,
+        }))
+    }
+
+    /// A graph that a backward pass has shown to be there.
+    pub fn of_others(epoch: u32) -> Graph {
+        Graph::Live(Rc::new(Nodes {
+            leaves: ObjSet::default(),
+            others: true,
+            oldest: epoch,
+            carried: Rc::from([]),
+            maybe: false,
+            own: false,
+            parts: Parts::default(),
+            bare: false,
         }))
     }
 

@@ -34,6 +34,27 @@ fn a_step_that_is_not_judged_is_told_with_what_is_not_known() {
     assert!(ran.stdout.contains("; 1 of 2 training steps not judged"), "{ran:?}");
 }
 
+/// Nobody sees the loss, and what the optimizer does with its gradients is plain.
+const CONTRACT: &str = "import torch\nfrom elsewhere import compare, fetch\n\nmodel = torch.nn.Linear(2, 1)\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\nfor x in fetch():\n    loss = compare(model(x))\n    loss.backward()\n    optimizer.step()\n";
+
+#[test]
+fn a_step_of_which_only_the_graph_is_unknown_is_judged_by_contract() {
+    let touched = CONTRACT.replace("compare(model(x))", "compare(model, x)");
+    let project = Project::new().file("contract.py", CONTRACT).file("touched.py", &touched);
+    let report = json(&project);
+    let told = |kind: &str| {
+        let steps = report["coverage"][kind].as_array().unwrap();
+        steps.iter().map(|step| step["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told("by_contract"), ["contract.py"], "{report}");
+    assert_eq!(told("not_judged"), ["touched.py"], "{report}");
+    assert_eq!(report["findings"][0]["rule"], "missing-zero-grad", "{report}");
+
+    let ran = project.run(&["check", "--no-cache", "--verbose", "."]);
+    assert!(ran.stdout.contains("contract.py:8:5: only its optimizer calls were judged: "), "{ran:?}");
+    assert!(ran.stdout.contains("; 1 of 2 training steps not judged, 1 by optimizer calls only"), "{ran:?}");
+}
+
 #[test]
 fn what_another_script_follows_is_judged() {
     let project = Project::new().file("library.py", LIBRARY).file("caller.py", CALLER);

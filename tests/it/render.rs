@@ -101,7 +101,7 @@ fn json_has_every_field() {
         "suppressed": 0,
         "known": 0,
         "files": {"checked": 1, "skipped": 0, "incomplete": 0},
-        "coverage": { "training_steps": 0, "not_judged": [] },
+        "coverage": { "training_steps": 0, "by_contract": [], "not_judged": [] },
         "errors": [],
     });
     assert_eq!(value, expected);

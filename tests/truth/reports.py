@@ -39,7 +39,7 @@ class Trainlint:
         if done.returncode > 1:
             raise RuntimeError(f"{script}: {done.stderr}")
         told = json.loads(done.stdout)
-        unjudged = tuple((f"{_file(one['path'])}:{one['line']}", one["message"]) for one in told["coverage"]["not_judged"])
+        unjudged = tuple((f"{_file(one['path'])}:{one['line']}", one["message"]) for one in told["coverage"]["by_contract"] + told["coverage"]["not_judged"])
         return Report(tuple(_finding(one) for one in told["findings"]), unjudged)
 
     def reveal(self, script: Path, file: str, line: int) -> dict:

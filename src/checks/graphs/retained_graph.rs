@@ -94,10 +94,11 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
             continue;
         }
         let Graph::Live(nodes) = &carried.value.graph else { continue };
-        if nodes.leaves.is_empty() {
+        let shown = carried.value.graph.is_shown();
+        if nodes.leaves.is_empty() && !shown {
             continue;
         }
-        let is_walked = nodes.leaves.iter().any(|leaf| script.rehearsal.walked.contains(leaf));
+        let is_walked = shown || nodes.leaves.iter().any(|leaf| script.rehearsal.walked.contains(leaf));
         // Activations take room until the reset; what a backward leaves of a few iterations does not.
         let outlives = if is_walked {
             carried.outlives.max(reset_within(script, at, carried))

@@ -47,7 +47,11 @@ pub(super) enum Carry {
 #[derive(Default)]
 struct Retained(Vec<u32>);
 
-fn follow(cx: &mut Interp<'_>, id: u32) {
+/// A graph that a backward pass has shown to be there can't be used by another one.
+fn follow(cx: &mut Interp<'_>, id: u32, graph: &Graph) {
+    if graph.is_shown() {
+        return;
+    }
     cx.remember(|retained: &mut Retained| {
         if !retained.0.contains(&id) {
             retained.0.push(id);
@@ -94,7 +98,7 @@ fn carried_sum(cx: &mut Interp<'_>, target: ExprId, before: &Value, result: &Val
     let place = cx.expr_place(target);
     let confidence = sum.confidence.min(old.confidence);
     let id = cx.graph_id(place);
-    follow(cx, id);
+    follow(cx, id, &sum.graph);
     if is_read_elsewhere(cx, target) {
         cx.out.consumed.insert(id);
     }
@@ -180,7 +184,7 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     let outlives = cx.outlived(here.epoch)?;
     let tensor = live_within(cx, value, DEEPEST)?;
     let id = cx.graph_id(place);
-    follow(cx, id);
+    follow(cx, id, &tensor.graph);
     if is_read_elsewhere(cx, into) || is_anothers(cx, container, into) {
         cx.out.consumed.insert(id);
     }

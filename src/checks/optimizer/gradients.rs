@@ -60,12 +60,14 @@ impl Automaton for GradientCycle {
         a.union(*b)
     }
 
-    /// Where one arm applies every so often, the other passes its gradients on.
+    /// Where one arm applies every so often, the other passes its gradients on. Where code that is not seen gets hold
+    /// of the gradients every so often, as an evaluation of the model, the iterations between are what counts.
     fn arms(
         when: When,
         before: &Powerset<Gradients>,
         arms: Vec<Powerset<Gradients>>,
     ) -> Vec<Powerset<Gradients>> {
+        let arms = if matches!(when, When::Phase | When::Counter) { between(arms) } else { arms };
         let steps = when == When::Phase
             && before.may_be(&[Fresh])
             && arms.iter().any(|arm| !arm.may_be(&[Fresh, Mixed]));
@@ -74,6 +76,13 @@ impl Automaton for GradientCycle {
         };
         arms.into_iter().map(passed_on).collect()
     }
+}
+
+/// The arms in which all is seen, if there are any, in place of those that may have done anything.
+fn between(arms: Vec<Powerset<Gradients>>) -> Vec<Powerset<Gradients>> {
+    let seen = arms.iter().filter(|arm| !arm.may_be(&[Foreign]));
+    let Some(seen) = seen.copied().reduce(Powerset::union) else { return arms };
+    arms.into_iter().map(|arm| if arm.must_be(&[Foreign]) { seen } else { arm }).collect()
 }
 
 fn accumulated(before: Gradients) -> Gradients {

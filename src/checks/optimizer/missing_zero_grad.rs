@@ -134,7 +134,8 @@ fn uncleared<'m>(
 fn may_clear(event: &OptimizerEvent) -> bool {
     match &event.kind {
         Kind::Clear { .. } | Kind::Made(Certainty::May) | Kind::Read(Certainty::Must) => true,
-        Kind::Touched(touched) => touched.gradients,
+        // What a counter decides leaves the iterations between as they are.
+        Kind::Touched(touched) => touched.gradients && !event.conditional,
         _ => false,
     }
 }

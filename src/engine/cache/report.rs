@@ -14,6 +14,7 @@ struct Stored {
     training_steps: usize,
     unfollowed: Vec<TrainingStep>,
     followed: Vec<Place>,
+    by_contract: Vec<Place>,
     rehearsed: Vec<FunctionKey>,
     supposed: Vec<FunctionKey>,
     for_gpus: Vec<u32>,
@@ -45,6 +46,7 @@ pub(crate) fn to_bytes(report: &FileReport, reads: &[FileId]) -> Option<Vec<u8>>
         training_steps,
         unfollowed,
         followed,
+        by_contract,
         rehearsed,
         supposed,
         for_gpus,
@@ -69,11 +71,13 @@ pub(crate) fn to_bytes(report: &FileReport, reads: &[FileId]) -> Option<Vec<u8>>
     let supposed = supposed.iter().copied().map(key).collect::<Option<_>>()?;
     let unfollowed = unfollowed.iter().map(step).collect::<Option<_>>()?;
     let followed = followed.iter().map(placed).collect::<Option<_>>()?;
+    let by_contract = by_contract.iter().map(placed).collect::<Option<_>>()?;
     let stored = Stored {
         findings: stored,
         training_steps: *training_steps,
         unfollowed,
         followed,
+        by_contract,
         rehearsed,
         supposed,
         for_gpus: for_gpus.clone(),
@@ -106,12 +110,14 @@ pub(crate) fn from_bytes(bytes: &[u8], reads: &[FileId]) -> Option<FileReport> {
     let step = |step: TrainingStep| Some(TrainingStep { place: placed(step.place)?, ..step });
     let unfollowed = stored.unfollowed.into_iter().map(step).collect::<Option<_>>()?;
     let followed = stored.followed.into_iter().map(placed).collect::<Option<_>>()?;
+    let by_contract = stored.by_contract.into_iter().map(placed).collect::<Option<_>>()?;
     let Stored { training_steps, for_gpus, uses_gpu, out_of_fuel, .. } = stored;
     Some(FileReport {
         findings,
         training_steps,
         unfollowed,
         followed,
+        by_contract,
         rehearsed,
         supposed,
         for_gpus,
@@ -198,6 +204,7 @@ mod tests {
             training_steps: 3,
             unfollowed: vec![TrainingStep { place: place(ids[1], 4), unknown: "why".to_owned() }],
             followed: vec![place(ids[0], 6)],
+            by_contract: vec![place(ids[1], 8)],
             rehearsed: vec![(FileId(ids[0]), 7)],
             supposed: Vec::new(),
             for_gpus: vec![0],
@@ -209,8 +216,8 @@ mod tests {
         let same = report([0, 1]);
         assert_eq!(back.findings, same.findings);
         assert_eq!(
-            (back.training_steps, back.unfollowed, back.followed),
-            (same.training_steps, same.unfollowed, same.followed)
+            (back.training_steps, back.unfollowed, back.followed, back.by_contract),
+            (same.training_steps, same.unfollowed, same.followed, same.by_contract)
         );
         assert_eq!((back.rehearsed, back.out_of_fuel), (vec![(FileId(0), 7)], true));
         assert!(to_bytes(&report([8, 5]), &[FileId(8)]).is_none(), "a file that was not read");

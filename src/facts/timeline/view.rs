@@ -2,7 +2,7 @@
 //! is decided here and nowhere else.
 
 use crate::interp::modules::descendants;
-use crate::values::{Heap, ObjId, ObjSet, OptimizerState, State, Value};
+use crate::values::{Heap, Learned, ObjId, ObjSet, OptimizerState, State, Value};
 
 /// Whether something happens to what an optimizer owns on every run, or on some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,7 +98,18 @@ impl<'h> OptimizerView<'h> {
         if self.state.owns.contains(object) {
             return Some(Certainty::Must);
         }
-        (self.state.others || self.owned.contains(object)).then_some(Certainty::May)
+        let may_be_owned = self.state.others && self.learns(object);
+        (may_be_owned || self.owned.contains(object)).then_some(Certainty::May)
+    }
+
+    /// Whether there is anything in an object that an optimizer could own: not in a loss that is made for each batch.
+    fn learns(&self, object: ObjId) -> bool {
+        with_submodules(self.heap, &ObjSet::one(object)).iter().any(|part| {
+            self.heap
+                .get(part)
+                .module()
+                .is_none_or(|module| module.weights != Learned::Nothing || module.open)
+        })
     }
 
     /// Whether the gradients of these are the optimizer's, or may be.

@@ -122,6 +122,10 @@ pub fn binary(interp: &mut Interp, op: BinaryOp, left: &Value, right: &Value, pl
             Value::Bool(a.zip(*b).and_then(|(a, b)| bools(op, a, b)))
         }
         (a, b) if is_number(a) && is_number(b) => numbers(op, a, b)?,
+        // Every so often, whoever says how often.
+        (Value::Int(Num { tag: Tag::Counter, .. }), Value::Unknown) if op == BinaryOp::Mod => {
+            Value::Int(Num { tag: Tag::Phase, ..Num::default() })
+        }
         (Value::Str(_), _) | (_, Value::Str(_)) => strings::binary(op, left.bare(), right.bare())?,
         (Value::Tuple(a), Value::Tuple(b)) if op == BinaryOp::Add => {
             Value::tuple(a.iter().chain(b.iter()).cloned().collect())

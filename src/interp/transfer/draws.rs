@@ -1,6 +1,7 @@
 //! Numbers that are drawn at random: integers, items of an array, samples of a distribution.
 
 use super::build::*;
+use super::elementwise::{MOST_WITHIN, parameters_within};
 use super::factory::{Holder, drawn_shape, made, shape_of};
 use crate::apis::Slot;
 use crate::interp::{Interp, Invocation};
@@ -62,7 +63,11 @@ pub(crate) fn drawn(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `dist-rsample x shape`: drawn numbers with the graph of the distribution's parameters.
 pub(crate) fn redrawn(interp: &mut Interp, call: &Invocation) -> Value {
-    Value::tensor(Tensor { learned: true, ..some_tensor(interp, call.place) })
+    let parameters = tensors_of(interp, &parameters_within(interp, &call.nth(0), MOST_WITHIN));
+    let graphs = parameters.iter().map(|parameter| &parameter.graph);
+    let graph = graphs.fold(Graph::None, |all, graph| all.union(graph));
+    let graph = graph_here(interp.grad, None, &graph);
+    Value::tensor(Tensor { learned: true, graph, ..some_tensor(interp, call.place) })
 }
 
 /// An object is a key of random numbers, of this number: what is one of two keys has none.

@@ -126,7 +126,7 @@ pub(crate) fn derived(interp: &mut Interp, call: &Invocation) -> Value {
         match sequence(interp, &value) {
             Some(Sequence::Exact(items)) => all.extend(items),
             Some(Sequence::Any(any, _)) => all.push(any),
-            None => all.push(value),
+            None => all.extend(parameters_within(interp, &value, MOST_WITHIN)),
         }
     }
     let tensors = tensors_of(interp, &all);
@@ -135,6 +135,23 @@ pub(crate) fn derived(interp: &mut Interp, call: &Invocation) -> Value {
     // Of complex numbers real ones may be computed, as by an inverse transform.
     let dtype = result.dtype.filter(|dtype| *dtype != DType::Complex64);
     Value::tensor(Tensor { dtype, ..result })
+}
+
+/// Distributions stand in each other so deep.
+pub(crate) const MOST_WITHIN: u32 = 4;
+
+/// What an object of a framework computes with, such as a distribution: the tensors that it was given, and those of
+/// the objects in it. Of anything else itself.
+pub(crate) fn parameters_within(interp: &Interp, value: &Value, depth: u32) -> Vec<Value> {
+    let object = value.as_obj().filter(|_| depth > 0).map(|object| interp.heap.get(object));
+    let made = object.filter(|object| {
+        matches!((&object.state, object.class), (State::Plain, ClassRef::Api(_))) && !object.attrs.is_empty()
+    });
+    let Some(made) = made else { return vec![value.clone()] };
+    let counts =
+        |value: &&Value| value.is_unknown() || matches!(value.bare(), Value::Tensor(_) | Value::Obj(_));
+    let given = made.attrs.iter().map(|(_, value)| value).filter(counts);
+    given.flat_map(|value| parameters_within(interp, value, depth - 1)).collect()
 }
 
 /// `tuple-of x …`; of one sequence its items.

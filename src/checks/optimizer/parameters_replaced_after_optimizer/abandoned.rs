@@ -1,11 +1,12 @@
 //! Models that took the place of the one that their optimizer has.
 
 use super::owns_known;
+use crate::apis::Role;
 use crate::facts::{Script, walked};
 use crate::interp::modules::descendants;
 use crate::report::Place;
 use crate::trace::{At, Effect, EntryPoint, Visit, visits};
-use crate::values::{ObjId, ObjSet};
+use crate::values::{ClassRef, ObjId, ObjSet};
 
 /// A step of an optimizer whose model is no longer the one that is trained.
 pub(in crate::checks) struct Abandoned {
@@ -82,9 +83,13 @@ fn trained_instead(script: &Script, optimizer: ObjId, step: &Visit, acts: &[Visi
             _ => false,
         })
     };
+    let class_of_models = script.apis.class_of(Role::Module);
     let twin = |object: &ObjId| {
         let like = |owner: ObjId| heap.get(owner).class == heap.get(*object).class;
+        // What stands in for a model that nobody sees may be the one that the optimizer has.
+        let stands_in = class_of_models.is_some_and(|class| heap.get(*object).class == ClassRef::Api(class));
         heap.get(*object).module().is_some()
+            && !stands_in
             && state.owns.iter().any(like)
             && heap.get(*object).site != gather.event.place
             && !owned_elsewhere(*object)

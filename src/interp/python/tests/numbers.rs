@@ -36,6 +36,8 @@ fn counters_stay_counters_and_have_phases() {
         let phase = binary(interp, BinaryOp::Mod, &next, &Value::int(4));
         assert!(matches!(&phase, Value::Int(num) if num.tag == Tag::Phase && num.int.is_unknown()));
         assert_eq!(compare(CompareOp::Eq, &phase, &Value::int(0)), None);
+        let phase = binary(interp, BinaryOp::Mod, &next, &Value::Unknown);
+        assert!(matches!(&phase, Value::Int(num) if num.tag == Tag::Phase && num.int.is_unknown()));
     });
 }
 

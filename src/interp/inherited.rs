@@ -1,0 +1,48 @@
+//! What the constructor of a framework's layer registers where a class of the project inherits from the layer: its
+//! weights, the layers in it, and arguments as attributes. Knows no framework by name.
+
+use super::{Call, Interp, Invocation, class::Base};
+use crate::apis::{Api, Role, Transfer};
+use crate::values::{Learned, ModuleState, ObjId, State};
+
+/// `super().__init__(…)` of a class that inherits from a layer, or an instance of one that has no constructor itself.
+pub(super) fn build(interp: &mut Interp, object: ObjId, call: &Call) {
+    let Some(api) = layer(interp, object) else { return };
+    let invocation = Invocation::bind(api, call);
+    let own = interp.weights(api, &invocation);
+    // A class of models says nothing of what a model has.
+    if own == Learned::Opaque {
+        return;
+    }
+    let open = own == Learned::Nothing && invocation.open;
+    let mode_dependent = interp.is_mode_dependent(api, &invocation);
+    let (device, dtype) = (interp.device_in_force(&invocation), interp.dtype_in_force(&invocation));
+    let State::Module(known) = &interp.heap.get(object).state else { return };
+    let state = ModuleState {
+        weights: if open { Learned::Opaque } else { own },
+        open,
+        repeats: invocation.open,
+        mode_dependent,
+        recurrent: api.transfer() == Some(Transfer::Recurrent),
+        device,
+        dtype,
+        ..known.clone()
+    };
+    interp.heap.get_mut(object).state = State::Module(state);
+    interp.keep_arguments(object, api, &invocation);
+    interp.settle_properties(object, &invocation);
+}
+
+/// The framework's class that comes first among the bases, if it is one of layers.
+fn layer<'p>(interp: &Interp<'p>, object: ObjId) -> Option<&'p Api> {
+    let apis = interp.apis;
+    let mut bases = interp.lineage(interp.heap.get(object).class).into_iter();
+    let first = bases.find_map(|base| match base {
+        Base::Api(name) => Some(apis.class(name)),
+        Base::Unknown => Some(None),
+        Base::Project(_) => None,
+    })??;
+    let is_layer =
+        apis.role(first.name) == Some(Role::Module) && apis.class_of(Role::Module) != Some(first.name);
+    Some(first).filter(|api| is_layer && api.class.as_ref().is_some_and(|class| class.makes.is_none()))
+}

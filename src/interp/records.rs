@@ -1,0 +1,28 @@
+//! What a model gives that nobody sees into may be a dictionary or a record of tensors: its methods, as far as they
+//! are those of every mapping. Knows no framework.
+
+use super::{Call, Interp};
+use crate::values::{Device, Source, Tensor, Value};
+use ustr::Ustr;
+
+/// `outputs.values()`, `losses.items()`, `outputs.get("loss")`, where a model made `outputs`.
+pub(super) fn method(interp: &mut Interp, receiver: &Value, name: Ustr, call: &Call) -> Option<Value> {
+    let record = receiver.as_tensor().filter(|tensor| may_be_record(tensor))?;
+    // Beside what was computed there may be lengths, which stay on the CPU.
+    let part = Value::tensor(Tensor { device: Device::Unknown, device_origin: None, ..(**record).clone() });
+    let is_plain = call.positional.is_empty() && call.keywords.is_empty();
+    let listed = |interp: &mut Interp, any| Some(interp.list_of(call.place, any));
+    match name.as_str() {
+        "values" if is_plain => listed(interp, part),
+        "keys" if is_plain => listed(interp, Value::Str(None)),
+        "items" if is_plain => listed(interp, Value::tuple(vec![Value::Str(None), part])),
+        "get" | "pop" if call.arg(0, "key")?.as_str().is_some() => Some(part),
+        _ => None,
+    }
+}
+
+/// Whether a model made it of which nobody knows what it gives, and nothing was computed of it since.
+fn may_be_record(tensor: &Tensor) -> bool {
+    let plain = tensor.shape.is_none() && tensor.last.is_none() && tensor.dtype.is_none();
+    plain && tensor.source == Source::Output && tensor.what.is_none() && !tensor.is_array && !tensor.is_tree()
+}
