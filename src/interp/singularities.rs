@@ -262,8 +262,7 @@ fn is_rectified(operand: &Tensor) -> bool {
 /// What a model made, over how many numbers pass a test: of those there may be none. A count that is clamped, or has
 /// something added to it, is not zero.
 fn note_count(above: &Value, below: &Value, place: Place, result: Value) -> Value {
-    let (Some(above), Some(count), Some(tensor)) =
-        (above.as_tensor(), below.as_tensor(), result.as_tensor())
+    let (Some(above), Some(count), Some(tensor)) = (above.as_tensor(), below.as_tensor(), result.as_tensor())
     else {
         return result;
     };
