@@ -29,6 +29,8 @@ struct UnclearedStep {
     backwards: Vec<Place>,
     /// A clearing in the same loop that does not reach this optimizer's parameters.
     other_clear: Option<Place>,
+    /// A clearing that only the first iteration comes to.
+    first_clear: Option<Place>,
 }
 
 fn check(script: &Script, out: &mut Findings) {
@@ -51,6 +53,13 @@ fn check(script: &Script, out: &mut Findings) {
                 format!("zeroes the gradients of other parameters than those in `{}`", step.optimizer),
             );
         }
+        let nothing_clears = match step.first_clear {
+            Some(clear) => {
+                finding = finding.because(clear, "zeroes the gradients in the first iteration only");
+                format!("no later iteration zeroes the gradients of `{}`", step.optimizer)
+            }
+            None => format!("no path through {path} zeroes the gradients of `{}`", step.optimizer),
+        };
         let fix = clearing(script, &step, "zero_grad").map(|clearing| {
             let place = if clearing.before_backward { "before the backward pass" } else { "after the step" };
             Fix::safe(format!("insert `{}.zero_grad()` {place}", clearing.optimizer), clearing.edits)
@@ -59,7 +68,7 @@ fn check(script: &Script, out: &mut Findings) {
             finding
                 .fix(fix)
                 .replay(script.replay_of_order(step.at.place, Repair::Clear))
-                .note(format!("no path through {path} zeroes the gradients of `{}`", step.optimizer))
+                .note(nothing_clears)
                 .help(format!("call `{}.zero_grad()` before the backward pass", step.optimizer)),
             &step.at,
         );
@@ -81,6 +90,11 @@ fn uncleared_steps(script: &Script) -> Vec<UnclearedStep> {
             if found.iter().any(|other| other.at.place == step.event.place) {
                 continue;
             }
+            // The step is surely not behind it: what is left are clearings on the way to the first one.
+            let first_clear = moments.iter().find(|moment| {
+                let must = matches!(moment.event.kind, Kind::Clear { certainty: Certainty::Must, .. });
+                must && moment.event.conditional && moment.event.is_in(iteration)
+            });
             let other_clear = moments.iter().find(|moment| moment.event.kind == Kind::ClearOther);
             found.push(UnclearedStep {
                 at: timeline.at(&step.event, confidence(backward)),
@@ -88,6 +102,7 @@ fn uncleared_steps(script: &Script) -> Vec<UnclearedStep> {
                 backward: backward.place,
                 backwards: backwards_in(iteration, &moments),
                 other_clear: other_clear.map(|moment| moment.event.place),
+                first_clear: first_clear.map(|moment| moment.event.place),
             });
         }
     }

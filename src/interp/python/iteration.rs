@@ -1,6 +1,6 @@
 //! What iterating gives, and the builtin functions that make iterables of iterables.
 
-use super::super::{Call, Interp, call_path::Hop, listing::params_within};
+use super::super::{Call, Interp, call_path::Hop};
 use super::{Table, dicts, numbers};
 use crate::report::Place;
 use crate::syntax::BinaryOp;
@@ -183,9 +183,8 @@ fn enumerate(interp: &mut Interp, call: &Call) -> Value {
             Items::exact(pairs.map(|(at, item)| Value::tuple(vec![index(at), item])).collect())
         }
         None => {
-            // Parameters may be told apart, and their indices with them.
-            let counts = params_within(&items.any).and(start);
-            let nth = counts.map(|start| interp.counted(Int::Unknown, start, call.place));
+            // The first iteration is another than those after it, and parameters may be told apart.
+            let nth = start.map(|start| interp.counted(Int::Unknown, start, call.place));
             let index = Value::Int(Num { nth, tag: Tag::Counter, ..Num::default() });
             Items { exact: None, any: Value::tuple(vec![index, items.any]), len: items.len }
         }
