@@ -115,6 +115,7 @@ impl<'p> Interp<'p> {
                 let id = self.out.loops.len();
                 let mut run = |interp: &mut Interp<'p>| {
                     let any = interp.this_pass(&any);
+                    let any = interp.this_batch(any, place);
                     interp.assign(target, any);
                     interp.block(body)
                 };
