@@ -353,4 +353,6 @@ pub struct DatasetSpec {
     pub column: bool,
     /// A sample is an image of any size and the index of its class.
     pub labelled: bool,
+    /// A sample, and a batch, is an instance of this class, which holds a tensor for each of its parameters.
+    pub record: Option<Ustr>,
 }

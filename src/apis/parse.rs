@@ -351,7 +351,7 @@ impl<'a> Reader<'a> {
 
     fn dataset(&self, value: &Value<'a>, names: &[Ustr]) -> Result<DatasetSpec, ApiError> {
         let keys = Keys { input: self.input, table: self.table_of(value)? };
-        keys.only(&["by", "samples", "sample", "bytes", "labelled", "column"])?;
+        keys.only(&["by", "samples", "sample", "bytes", "labelled", "column", "record"])?;
         let mut spec = DatasetSpec { bytes_per_element: 4, ..DatasetSpec::default() };
         if let Some(by) = keys.get("by") {
             spec.by = Some(self.parameter(self.string(by)?, names)?);
@@ -369,6 +369,8 @@ impl<'a> Reader<'a> {
             spec.sample = self.array(sample)?.iter().map(|v| self.integer(v)).collect::<Result<_, _>>()?;
         }
         spec.labelled = self.flag(keys.get("labelled"))?;
+        spec.record =
+            keys.get("record").map(|name| self.string(name).map(|name| Ustr::from(name.text))).transpose()?;
         spec.column = self.flag(keys.get("column"))?;
         if let Some(bytes) = keys.get("bytes") {
             spec.bytes_per_element = self.integer(bytes)?;

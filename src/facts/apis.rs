@@ -4,7 +4,7 @@ use super::{Changed, Deprecated, Script, Use, walked};
 use crate::apis::deprecated::{self, Row};
 use crate::apis::index::text::{Releases, Span};
 use crate::apis::index::{self, Answer, Index, Known, Missing, Pin, Wanted};
-use crate::names::{Mention, Target, mentions};
+use crate::names::{Mention, Target, is_only_looked_up, mentions};
 use crate::report::{Boundary, Cause, Confidence, Fix, Place};
 use crate::trace::{At, Sight};
 use std::rc::Rc;
@@ -100,7 +100,9 @@ impl Script<'_> {
         let said = mentions(&module.tree, &module.names);
         for mention in &said {
             let Some((package, _)) = index::of(&mention.path) else { continue };
-            if mention.guarded || self.is_own(package) || self.has_own(&mention.path) {
+            let is_provided_for =
+                mention.guarded && !(raises(&mention.path) && is_only_looked_up(&module.tree, mention));
+            if is_provided_for || self.is_own(package) || self.has_own(&mention.path) {
                 continue;
             }
             let before = found.len();
@@ -363,6 +365,11 @@ fn why(releases: &'static Releases<'static>, has: Span, unsure: Option<Span>, as
     } else {
         None
     }
+}
+
+/// Whether a name that newer releases no longer have is still there in them, and raises.
+fn raises(path: &str) -> bool {
+    deprecated::of(path).is_some_and(|row| row.raises)
 }
 
 /// The releases that have a name, without those of which people wrote down that it raises there, or is gone.

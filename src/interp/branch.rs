@@ -4,7 +4,7 @@
 use super::{ArmEnd, Branch, Interp, Test, Tried, Uncalled, stmt::Flow};
 use crate::report::Confidence;
 use crate::syntax::*;
-use crate::trace::{Effect, Exit, Node, When};
+use crate::trace::{Effect, Exit, LoopId, Node, When};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -372,15 +372,52 @@ impl<'p> Interp<'p> {
         let tree = self.tree(self.file());
         match &tree.expr(test).kind {
             ExprKind::Compare { first, rest } => {
+                if let [(op, other)] = &**rest
+                    && let Some(when) = self.when_first(*first, *op, *other)
+                {
+                    return when;
+                }
                 let operands = std::iter::once(*first).chain(rest.iter().map(|(_, operand)| *operand));
                 operands.map(|operand| self.tag_of(operand)).fold(When::Unknown, stronger)
             }
-            ExprKind::Unary { operand, .. } => self.when_of(*operand),
+            ExprKind::Unary { op, operand } => match (op, self.when_of(*operand)) {
+                (UnaryOp::Not, When::First(id)) => When::Later(id),
+                (UnaryOp::Not, When::Later(id)) => When::First(id),
+                (_, When::First(_) | When::Later(_)) => When::Counter,
+                (_, other) => other,
+            },
             ExprKind::Bool { items, .. } => {
                 items.iter().map(|item| self.when_of(*item)).fold(When::Unknown, stronger)
             }
-            ExprKind::Name(_) | ExprKind::Binary { .. } | ExprKind::Attribute { .. } => self.tag_of(test),
+            ExprKind::Name(_) => match self.first_index_of(test) {
+                Some((0, id)) => When::Later(id),
+                _ => self.tag_of(test),
+            },
+            ExprKind::Binary { .. } | ExprKind::Attribute { .. } => self.tag_of(test),
             _ => When::Unknown,
+        }
+    }
+
+    fn first_index_of(&mut self, operand: ExprId) -> Option<(i64, LoopId)> {
+        let value = self.eval(operand);
+        self.first_index(&value)
+    }
+
+    /// `i == 0`, `epoch > 0`: a test that tells the first iteration of a loop from those after it.
+    fn when_first(&mut self, left: ExprId, op: CompareOp, right: ExprId) -> Option<When> {
+        let (index, bound, op) = match self.first_index_of(left) {
+            Some(index) => (index, self.eval(right), op),
+            None => (self.first_index_of(right)?, self.eval(left), turned(op)),
+        };
+        let ((first, id), bound) = (index, bound.as_known_int()?);
+        match op {
+            CompareOp::Eq if bound == first => Some(When::First(id)),
+            CompareOp::Less if bound == first.checked_add(1)? => Some(When::First(id)),
+            CompareOp::LessEq if bound == first => Some(When::First(id)),
+            CompareOp::NotEq if bound == first => Some(When::Later(id)),
+            CompareOp::Greater if bound == first => Some(When::Later(id)),
+            CompareOp::GreaterEq if bound == first.checked_add(1)? => Some(When::Later(id)),
+            _ => None,
         }
     }
 
@@ -393,10 +430,22 @@ impl<'p> Interp<'p> {
     }
 }
 
+/// The same comparison with its sides changed.
+fn turned(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Less => CompareOp::Greater,
+        CompareOp::LessEq => CompareOp::GreaterEq,
+        CompareOp::Greater => CompareOp::Less,
+        CompareOp::GreaterEq => CompareOp::LessEq,
+        other => other,
+    }
+}
+
+/// What of two tests decides; several together no longer tell the first iteration from the others.
 fn stronger(a: When, b: When) -> When {
     match (a, b) {
         (When::Phase, _) | (_, When::Phase) => When::Phase,
-        (When::Counter, _) | (_, When::Counter) => When::Counter,
-        (other, _) => other,
+        (When::Unknown, When::Unknown) => When::Unknown,
+        _ => When::Counter,
     }
 }

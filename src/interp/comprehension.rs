@@ -1,7 +1,13 @@
 //! Comprehensions and generator expressions: their clauses are loops and branches like any other, and what
 //! they gather is a container.
 
-use super::{Interp, call_path::Hop, expr::key_of, listing::rechosen, stmt::Flow};
+use super::{
+    Interp,
+    call_path::Hop,
+    expr::key_of,
+    listing::{doubted, rechosen},
+    stmt::Flow,
+};
 use crate::syntax::*;
 use crate::trace::Over;
 use crate::values::*;
@@ -106,7 +112,7 @@ impl<'p> Interp<'p> {
         let items = self.iterate(&iterable, place);
         gathered.given = gathered.given.take().or_else(|| items.len.from.clone());
         let rows = match items.exact {
-            None => self.told_apart(clause.target, &items.any, &clause.conditions),
+            None => self.told_apart(clause.target, &items.any, &clause.conditions, false),
             Some(_) => None,
         };
         if let Some(rows) = rows {
@@ -225,9 +231,7 @@ impl<'p> Interp<'p> {
                 continue;
             }
             if truths.contains(&None) {
-                let maybe = |one: &Parameter| Parameter { maybe: true, ..one.clone() };
-                let row = rechosen(&row, &|all| all.iter().map(maybe).collect());
-                self.assign(clause.target, row);
+                self.assign(clause.target, doubted(&row));
             }
             chosen = true;
             rest(self);

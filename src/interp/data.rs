@@ -1,12 +1,15 @@
 //! Datasets and loaders: how many samples there are, what one of them is, and the batches made of them.
 
 use super::{Call, Interp, Invocation, LoaderCall, streams::SAMPLES_IN_PART};
-use crate::apis::{Api, DatasetSpec, Literal, Slot};
+use crate::apis::{Api, DatasetSpec, Literal, ParamKind, Slot};
 use crate::report::Place;
 use crate::trace::Sight;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
+
+/// An instance of a framework's class that holds tensors and moves with them.
+const RECORD: Note = Note::new("record");
 
 /// The shape of a sample as it is read: of images the channels are last, and of grey ones there is no axis for them.
 fn as_read(spec: &DatasetSpec) -> Shape {
@@ -69,6 +72,10 @@ impl<'p> Interp<'p> {
     fn first_of_loader(&mut self, call: &Invocation, dataset: &Value, count: &Int) -> Value {
         let sample = self.sample(dataset, call.place);
         self.on_sample(&sample);
+        if sample.as_obj().is_some_and(|object| self.is_record(object)) {
+            // The loaders of such datasets collate in their own way, whatever they are told.
+            return sample;
+        }
         match &call.get("collate_fn") {
             Value::None => self.collated(&sample, count),
             Value::Unknown => Value::Unknown,
@@ -126,6 +133,9 @@ impl<'p> Interp<'p> {
     fn known_sample(&mut self, object: ObjId, place: Place) -> Value {
         let ClassRef::Api(class) = self.heap.get(object).class else { return Value::Unknown };
         let apis = self.apis;
+        if let Some(record) = self.record_of(class) {
+            return self.data_record(record, place);
+        }
         if let Some(api) = apis.get(class)
             && let Some(spec) = &api.dataset
         {
@@ -168,6 +178,57 @@ impl<'p> Interp<'p> {
             return if items.is_empty() { Value::Unknown } else { Value::tuple(items) };
         }
         Value::Unknown
+    }
+
+    /// The class of a dataset's samples, where they are records: as its own entry says, or that of a base.
+    fn record_of(&self, class: Ustr) -> Option<Ustr> {
+        let api = self.apis.get(class)?;
+        let own = api.dataset.as_ref().and_then(|spec| spec.record);
+        own.or_else(|| api.class.as_ref()?.is.iter().find_map(|base| self.record_of(*base)))
+    }
+
+    /// A record of tensors that lie on the CPU, as nobody has moved it yet; some of them it may lack.
+    fn data_record(&mut self, class: Ustr, place: Place) -> Value {
+        let Some(api) = self.apis.get(class) else { return Value::Unknown };
+        let part = Value::tensor(Tensor {
+            device: Device::Cpu,
+            graph: Graph::None,
+            source: Source::Data,
+            created: u32::MAX,
+            made: Some(place),
+            ..Tensor::default()
+        });
+        let held = api.params.iter().filter(|param| param.kind == ParamKind::Plain).map(|param| {
+            let may_lack = param.default.is_some();
+            (param.name, if may_lack { Value::Maybe(Rc::new(part.clone())) } else { part.clone() })
+        });
+        let attrs: Vec<(Ustr, Value)> = held.collect();
+        let object = self.alloc(place, ClassRef::Api(class), State::Plain);
+        attrs.into_iter().for_each(|(name, part)| self.heap.get_mut(object).set_attr(name, part));
+        self.heap.note(object, RECORD, Value::Bool(Some(true)));
+        Value::Obj(object)
+    }
+
+    /// What a loader gives in one iteration: a record is another one each time, wherever the last one was moved.
+    pub(super) fn this_batch(&mut self, any: Value, place: Place) -> Value {
+        match &any {
+            Value::Obj(object) => match self.heap.get(*object) {
+                Object { class: ClassRef::Api(class), .. } if self.is_record(*object) => {
+                    self.data_record(*class, place)
+                }
+                _ => any,
+            },
+            Value::Tuple(items) if items.iter().any(|item| matches!(item, Value::Obj(_))) => {
+                let items: Vec<Value> = items.to_vec();
+                Value::tuple(items.into_iter().map(|item| self.this_batch(item, place)).collect())
+            }
+            _ => any,
+        }
+    }
+
+    /// Whether an object holds tensors and moves with them.
+    pub(super) fn is_record(&self, object: ObjId) -> bool {
+        self.heap.noted(object, RECORD).is_some()
     }
 
     /// The label of a sample, as the dataset's own transform of labels makes it.
@@ -222,6 +283,7 @@ impl<'p> Interp<'p> {
                     let site = self.heap.get(*object).site;
                     self.dict(site, Entries { known, other: entries.other })
                 }
+                State::Plain if self.is_record(*object) => sample.clone(),
                 _ => Value::Unknown,
             },
             _ => Value::Unknown,

@@ -135,6 +135,9 @@ impl<'p> Interp<'p> {
     pub(super) fn place_parts(&mut self, value: &Value, device: Device) {
         self.for_each_part(value, |module| module.device = device);
         let Value::Obj(object) = value.bare() else { return };
+        if self.is_record(*object) {
+            self.place_tensors(*object, |_| device);
+        }
         for part in self.descendants(*object).iter() {
             self.place_tensors(part, |_| device);
             self.place_unseen(part);
@@ -223,7 +226,9 @@ impl<'p> Interp<'p> {
     fn place_tensors(&mut self, object: ObjId, to: impl Fn(Device) -> Device) {
         let here = self.heap.get(object);
         let along: Vec<usize> = (0..here.attrs.len())
-            .filter(|index| moves_along(here, here.attrs[*index].0, &here.attrs[*index].1))
+            .filter(|index| {
+                here.module().is_none() || moves_along(here, here.attrs[*index].0, &here.attrs[*index].1)
+            })
             .collect();
         for index in along {
             if let Some(moved) = on(&self.heap.get(object).attrs[index].1, &to) {

@@ -55,13 +55,31 @@ impl Interp<'_> {
 
     /// The index in one pass of a loop: what earlier passes left is another.
     pub(super) fn this_pass(&mut self, any: &Value) -> Value {
-        let Value::Int(num) = any else { return any.clone() };
+        let num = match any {
+            Value::Int(num) => num,
+            // The index that `enumerate` gives with each item.
+            Value::Tuple(items) => match &**items {
+                [index @ Value::Int(_), rest @ ..] => {
+                    let index = self.this_pass(index);
+                    return Value::tuple(std::iter::once(index).chain(rest.iter().cloned()).collect());
+                }
+                _ => return any.clone(),
+            },
+            _ => return any.clone(),
+        };
         let Some(nth) = num.nth else { return any.clone() };
         let over = self.active.last().map(|active| active.id);
         let count = Count { over, ..self.count(nth).clone() };
         self.counts.push(count);
         let nth = Some(Nth { count: self.counts.len() as u32 - 1, ..nth });
         Value::Int(Num { nth, ..num.clone() })
+    }
+
+    /// What an index is in the first iteration of the loop that it counts through, and that loop.
+    pub(super) fn first_index(&self, value: &Value) -> Option<(i64, LoopId)> {
+        let Value::Int(num) = value else { return None };
+        let nth = num.nth.filter(|_| num.tag == Tag::Counter)?;
+        Some((nth.plus, self.count(nth).over?))
     }
 
     /// What a comparison of an index with a bound gives, where it holds in every pass.

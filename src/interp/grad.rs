@@ -154,7 +154,10 @@ impl<'p> Interp<'p> {
             "grad" if matches!(value.bare(), Value::None) => {
                 self.event(
                     place,
-                    Effect::Clear { targets: params.owners.clone(), whole: params.whole },
+                    Effect::Clear {
+                        targets: params.owners.clone(),
+                        whole: params.whole && params.only.is_none(),
+                    },
                     Confidence::High,
                 );
             }
@@ -167,8 +170,10 @@ impl<'p> Interp<'p> {
                 if let Some(listed) = &params.only {
                     return self.freeze_listed(listed, params.whole, frozen);
                 }
-                let frozen = if params.whole { frozen } else { None };
-                self.for_each_part(&Value::Params(Rc::new(params.clone())), |module| module.freeze(frozen));
+                // Some of them, and any may be among these.
+                let frozen = frozen.filter(|_| params.whole);
+                let all = Value::Params(Rc::new(Params { whole: true, ..params.clone() }));
+                self.for_each_part(&all, |module| module.freeze(frozen));
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Containers: indexing, iterating, and what is kept in them over iterations.
 
-use super::{Call, ContainerWrite, Indexed, Interp, expr::key_of, python, transfer};
+use super::{Call, ContainerWrite, Indexed, Interp, expr::key_of, listing::some_of, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::{ExprId, ExprKind};
 use crate::trace::Effect;
@@ -146,7 +146,7 @@ impl<'p> Interp<'p> {
             Value::Obj(object) => self.object_item(*object, index, place),
             Value::Str(_) => Value::Str(None),
             Value::Params(params) => {
-                self.parameters_at(params, index).unwrap_or_else(|| self.parameter_of(params))
+                self.parameters_at(params, index).unwrap_or_else(|| some_of(Value::Params(params.clone())))
             }
             Value::Builtin(_) => python::index(self, container, index, place).unwrap_or_default(),
             _ => Value::Unknown,

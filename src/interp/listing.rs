@@ -199,21 +199,42 @@ impl<'p> Interp<'p> {
         Some(params.one(&Parameter { owner, name: Some(spec.name), path: None, maybe }))
     }
 
-    /// What a loop over parameters goes through, one by one, where its tests come out differently for them.
-    pub(super) fn told_apart(&mut self, target: ExprId, any: &Value, tests: &[ExprId]) -> Option<Vec<Value>> {
-        let params = params_within(any).filter(|_| !tests.is_empty())?.clone();
+    /// What a loop over parameters goes through, one by one, where its tests come out differently for them, or where
+    /// it may end before all have had their turn.
+    pub(super) fn told_apart(
+        &mut self,
+        target: ExprId,
+        any: &Value,
+        tests: &[ExprId],
+        breaks: bool,
+    ) -> Option<Vec<Value>> {
+        let params = params_within(any).filter(|_| breaks || !tests.is_empty())?.clone();
         let names = names_bound(self.tree(self.file()), target);
         let said = |test: &&ExprId| {
             let text = self.written(**test);
             names.iter().any(|name| text.contains(name.as_str()))
         };
-        let tests: Vec<ExprId> = tests.iter().filter(said).copied().collect();
-        if tests.is_empty() {
+        let about: Vec<ExprId> = tests.iter().filter(said).copied().collect();
+        if about.is_empty() && !breaks {
             return None;
         }
         let listed = self.listed_parameters(&params)?;
-        let rows: Vec<Value> = listed.iter().map(|parameter| row(any, parameter)).collect();
-        let tells = tests.iter().any(|test| {
+        let is_counted = !listed.iter().any(|parameter| parameter.path.is_none() || parameter.maybe);
+        if breaks && !is_counted {
+            return None;
+        }
+        let nth = |index: usize| i64::try_from(index).ok().filter(|_| is_counted);
+        let rows = listed.iter().enumerate().map(|(index, parameter)| row(any, parameter, nth(index)));
+        let mut rows: Vec<Value> = rows.collect();
+        if breaks {
+            for row in &mut rows {
+                if tests.iter().any(|test| self.tested(target, row, *test).is_none()) {
+                    *row = doubted(row);
+                }
+            }
+            return Some(rows);
+        }
+        let tells = about.iter().any(|test| {
             let mut truths = rows.iter().map(|row| self.tested(target, row, *test));
             let first = truths.next();
             first.is_some_and(|first| truths.any(|other| other != first))
@@ -291,7 +312,7 @@ fn flag(value: &Value) -> Option<bool> {
 }
 
 /// The parameters in an item of a loop, alone or in tuples with something else.
-fn params_within(item: &Value) -> Option<&Params> {
+pub(super) fn params_within(item: &Value) -> Option<&Params> {
     match item {
         Value::Params(params) => Some(params),
         Value::Tuple(items) => items.iter().find_map(params_within),
@@ -299,18 +320,38 @@ fn params_within(item: &Value) -> Option<&Params> {
     }
 }
 
-/// An item of a loop for one of the parameters in it.
-fn row(any: &Value, parameter: &Parameter) -> Value {
+/// An item of a loop for one of the parameters in it, and the index beside it where that is known.
+fn row(any: &Value, parameter: &Parameter, nth: Option<i64>) -> Value {
     match any {
+        Value::Int(Num { nth: Some(index), .. }) => {
+            nth.map_or_else(|| any.clone(), |nth| Value::int(index.plus.saturating_add(nth)))
+        }
         Value::Params(params) => Value::Params(Rc::new(params.one(parameter))),
         Value::Tuple(items) => match &**items {
             [Value::Str(None), Value::Params(params)] if params.named => {
                 let name = Value::Str(parameter.path.clone());
                 Value::tuple(vec![name, Value::Params(Rc::new(params.one(parameter)))])
             }
-            items => Value::tuple(items.iter().map(|item| row(item, parameter)).collect()),
+            items => Value::tuple(items.iter().map(|item| row(item, parameter, nth)).collect()),
         },
         other => other.clone(),
+    }
+}
+
+/// An item of a loop that may have ended before: it stands for its parameters on some paths only.
+pub(super) fn doubted(item: &Value) -> Value {
+    let maybe = |one: &Parameter| Parameter { maybe: true, ..one.clone() };
+    rechosen(item, &|all| all.iter().map(maybe).collect())
+}
+
+/// The same of an item that stands for all parameters at once: it is some of them, and nobody knows which.
+pub(super) fn some_of(item: Value) -> Value {
+    match item {
+        Value::Params(params) => {
+            Value::Params(Rc::new(Params { whole: false, stream: None, named: false, ..(*params).clone() }))
+        }
+        Value::Tuple(items) => Value::tuple(items.iter().cloned().map(some_of).collect()),
+        other => other,
     }
 }
 

@@ -1,7 +1,9 @@
 //! Loops: a body runs until what it leaves no longer changes what it starts with; a short sequence of
 //! known values is run value by value.
 
-use super::{DrawnByName, Interp, branch::Arm, call_path::Hop, elements, listing::Asked, stmt::Flow};
+use super::{
+    DrawnByName, Interp, branch::Arm, call_path::Hop, elements, listing, listing::Asked, stmt::Flow,
+};
 use crate::report::{Place, Span};
 use crate::syntax::*;
 use crate::trace::{Exit, LoopId, LoopInfo, Node, Over, When};
@@ -84,15 +86,21 @@ impl<'p> Interp<'p> {
                 }
             }
             exact => {
-                if exact.is_none()
-                    && let Some(flow) = self.unrolled_parameters(place, target, &iterable, &items.any, body)
-                {
-                    return if flow == Flow::Next { self.loop_otherwise(body, otherwise) } else { flow };
+                let mut any = items.any;
+                if exact.is_none() && listing::params_within(&any).is_some() {
+                    let asked = Asked::of(self.tree(self.file()), body);
+                    if let Some(flow) = self.unrolled_parameters(place, target, &iterable, &any, &asked, body)
+                    {
+                        return if flow == Flow::Next { self.loop_otherwise(body, otherwise) } else { flow };
+                    }
+                    if asked.breaks {
+                        any = listing::some_of(any);
+                    }
                 }
                 let count = exact.as_ref().map_or(items.len.int, |all| Int::Known(all.len() as i64));
                 let any = match exact {
                     Some(values) => self.heap.any_of(&Items::exact(values)).unwrap_or_default(),
-                    None => items.any,
+                    None => any,
                 };
                 let over = self.over(&iterable, &any);
                 let count = match over {
@@ -107,6 +115,7 @@ impl<'p> Interp<'p> {
                 let id = self.out.loops.len();
                 let mut run = |interp: &mut Interp<'p>| {
                     let any = interp.this_pass(&any);
+                    let any = interp.this_batch(any, place);
                     interp.assign(target, any);
                     interp.block(body)
                 };
@@ -131,10 +140,10 @@ impl<'p> Interp<'p> {
         target: ExprId,
         iterable: &Value,
         any: &Value,
+        asked: &Asked,
         body: &'p [StmtId],
     ) -> Option<Flow> {
-        let asked = Asked::of(self.tree(self.file()), body);
-        let rows = self.told_apart(target, any, &asked.tests)?;
+        let rows = self.told_apart(target, any, &asked.tests, asked.breaks)?;
         let flow = self.unrolled(place, target, rows, body);
         if asked.breaks {
             self.lose_track(iterable);
@@ -189,13 +198,16 @@ impl<'p> Interp<'p> {
     /// Runs the body for each of a few known values; breaks and continues stay inside.
     fn unrolled(&mut self, place: Place, target: ExprId, values: Vec<Value>, body: &'p [StmtId]) -> Flow {
         let path = self.path;
+        let mut may_have_ended = false;
         for (index, value) in values.into_iter().enumerate() {
+            let value = if may_have_ended { listing::doubted(&value) } else { value };
             self.path = path;
             self.enter_path(Hop::Nth(place, index as u32));
             self.assign(target, value);
             self.trace.push(Vec::new());
             let flow = self.block(body);
             let nodes = self.trace.pop().unwrap_or_default();
+            may_have_ended |= may_leave(&nodes);
             // An exit of one round ends that round: a call node would catch returns, so rounds with exits are branches.
             match flow {
                 Flow::Stop(Exit::Return | Exit::Raise) => {

@@ -23,7 +23,7 @@ impl<'p> Interp<'p> {
 
     /// One of some parameters, as a loop over them gives it.
     pub(super) fn parameter_of(&self, params: &Params) -> Value {
-        Value::Params(Rc::new(Params { whole: true, stream: None, named: false, ..params.clone() }))
+        Value::Params(Rc::new(Params { stream: None, named: false, ..params.clone() }))
     }
 
     /// A parameter of a layer as the tensor that it is, whose numbers and shape are not known.

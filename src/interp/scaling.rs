@@ -65,7 +65,8 @@ impl<'p> Interp<'p> {
 
 fn with_scale(value: &Value, scaled: Scaled) -> Value {
     match value.bare() {
-        Value::Tensor(tensor) => Value::tensor(Tensor { scaled, is_leaf: false, ..(**tensor).clone() }),
+        // Scaled, a loss that is a leaf has no more behind it than before.
+        Value::Tensor(tensor) => Value::tensor(Tensor { scaled, ..(**tensor).clone() }),
         Value::Tuple(items) => Value::tuple(items.iter().map(|item| with_scale(item, scaled)).collect()),
         // Whatever it is, it was multiplied.
         Value::Unknown => {

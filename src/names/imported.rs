@@ -287,7 +287,39 @@ fn assigned(tree: &Tree, roots: &FxHashMap<Ustr, String>) -> FxHashMap<Ustr, Vec
 /// Where absence is provided for: what stands behind `try`, what a check of versions or of attributes
 /// decides, and annotations. In order, and apart from each other.
 pub fn guards(tree: &Tree) -> Vec<Span> {
-    let asking = asking(tree);
+    guards_by(tree, &is_question)
+}
+
+/// Whether a name stands in the arm of `if hasattr(torch, "symeig"):`, and nothing else provides for its absence.
+pub fn is_only_looked_up(tree: &Tree, mention: &Mention) -> bool {
+    let (Some(last), Some(at)) = (mention.path.rsplit('.').next(), mention.parts.first()) else {
+        return false;
+    };
+    let looks_it_up = |test: ExprId| match &tree.expr(test).kind {
+        ExprKind::Call { callee, args } => {
+            let is_told =
+                |arg: &Arg| matches!(&tree.expr(arg.value).kind, ExprKind::Str(name) if **name == *last);
+            matches!(tree.expr(*callee).kind, ExprKind::Name(name) if looks_up(&name))
+                && args.iter().any(is_told)
+        }
+        _ => false,
+    };
+    let in_its_arm = tree.stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::If { arms, .. } => arms.iter().any(|(test, body)| {
+            looks_it_up(*test) && body.iter().any(|stmt| tree.stmt(*stmt).span.contains(*at))
+        }),
+        _ => false,
+    });
+    let others = guards_by(tree, &|name| is_question(name) && !looks_up(name));
+    in_its_arm && !others.iter().any(|span| span.contains(*at))
+}
+
+fn looks_up(name: &str) -> bool {
+    name == "hasattr"
+}
+
+fn guards_by(tree: &Tree, is_question: &dyn Fn(&str) -> bool) -> Vec<Span> {
+    let asking = asking(tree, is_question);
     let asks = |span: Span| {
         let first = asking.partition_point(|at| *at < span.start);
         asking.get(first).is_some_and(|at| *at < span.end)
@@ -351,7 +383,7 @@ fn annotations(tree: &Tree) -> Vec<Span> {
 }
 
 /// Where the file asks for an attribute, a version or what is installed, in order.
-fn asking(tree: &Tree) -> Vec<u32> {
+fn asking(tree: &Tree, is_question: &dyn Fn(&str) -> bool) -> Vec<u32> {
     // A file says the same names again and again.
     let mut known: FxHashMap<Ustr, bool> = FxHashMap::default();
     let mut asks = |name: Ustr| *known.entry(name).or_insert_with(|| is_question(&name));

@@ -12,7 +12,7 @@ mod set;
 mod uses;
 mod walk;
 
-pub use imported::{Mention, guards, mentions, qualified, spelled, uses_of_import};
+pub use imported::{Mention, guards, is_only_looked_up, mentions, qualified, spelled, uses_of_import};
 pub use imports::{Imports, Worth};
 pub use library::Library;
 pub use project::{Module, Project, Target};

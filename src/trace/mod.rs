@@ -58,6 +58,10 @@ pub enum When {
     Phase,
     /// A counter against a number: one arm first, the other later.
     Counter,
+    /// The first arm is taken in the first iteration of this loop, and the others in those after it.
+    First(LoopId),
+    /// The other way round.
+    Later(LoopId),
     /// The second arm is what a handler does.
     Exception,
 }

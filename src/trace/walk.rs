@@ -5,7 +5,7 @@
 use super::{Exit, LoopId, Node, When};
 use crate::report::Place;
 use crate::source::still_wanted;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use ustr::Ustr;
 
 #[cfg(test)]
@@ -75,7 +75,10 @@ const VISITS_A_LOOK: usize = 256;
 pub fn walk<P: Protocol>(protocol: &mut P, nodes: &[Node<P::Event>], start: P::State) -> bool {
     let fuel = MOST_VISITS * count(nodes);
     let once = protocol.first_round_only();
-    let mut walker = Walker { protocol, way: Way::default(), fixpoints: FxHashMap::default(), fuel };
+    let way = Way::default();
+    let (fixpoints, told_apart) = (FxHashMap::default(), FxHashSet::default());
+    let mut walker =
+        Walker { protocol, way, fixpoints, told_apart, rounds: Vec::new(), telling: false, fuel };
     if !once {
         walker.sequence(nodes, start.clone());
     }
@@ -132,6 +135,16 @@ struct Fixpoint<S> {
     head: S,
     /// The ends of an iteration from there.
     ends: Ends<S>,
+    /// Those of the first iteration, where a branch tells it from the others: the head is that of these.
+    first: Option<Ends<S>>,
+}
+
+/// Which iteration of a loop is walked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    Any,
+    First,
+    Later,
 }
 
 /// The states that a loop was entered in, and where each settles.
@@ -142,6 +155,12 @@ struct Walker<'w, P: Protocol> {
     way: Way,
     /// Of each loop, by the states that it was entered in.
     fixpoints: FxHashMap<*const Node<P::Event>, Entered<P::State>>,
+    /// Loops with a branch that tells their first iteration from the others.
+    told_apart: FxHashSet<LoopId>,
+    /// The iterations that are walked, one for each loop of the way.
+    rounds: Vec<Round>,
+    /// What only first iterations come to is told now.
+    telling: bool,
     /// Visits that are left until loops have settled.
     fuel: usize,
 }
@@ -208,7 +227,11 @@ impl<P: Protocol> Walker<'_, P> {
         ends: &mut Ends<P::State>,
     ) {
         let mut nexts = Vec::new();
-        for arm in arms {
+        let (taken, only_first) = self.taken(when, arms);
+        // What only the first iteration comes to is seen in that.
+        let settled = self.way.settled;
+        self.way.settled |= only_first;
+        for arm in taken {
             self.protocol.enter_arm(when);
             let inner = self.sequence(arm, state.clone());
             self.protocol.leave_arm(when);
@@ -216,11 +239,30 @@ impl<P: Protocol> Walker<'_, P> {
             ends.extend(inner.breaks, inner.continues);
             inner.returns.into_iter().for_each(|state| add(&mut ends.returns, state));
         }
-        ends.next = if nexts.len() == arms.len() {
+        self.way.settled = settled;
+        ends.next = if nexts.len() == taken.len() {
             self.protocol.branch(when, &state, nexts)
         } else {
             self.merge(nexts)
         };
+    }
+
+    /// The arms that an iteration may take, and whether it is the first, and these are taken in no other.
+    fn taken<'a, E>(&mut self, when: When, arms: &'a [Vec<E>]) -> (&'a [Vec<E>], bool) {
+        let (id, first) = match when {
+            When::First(id) => (id, true),
+            When::Later(id) => (id, false),
+            _ => return (arms, false),
+        };
+        let Some(at) = self.way.loops.iter().rposition(|one| *one == id) else { return (arms, false) };
+        self.told_apart.insert(id);
+        let [head, rest @ ..] = arms else { return (arms, false) };
+        let taken =
+            if (self.rounds[at] == Round::First) == first { std::slice::from_ref(head) } else { rest };
+        match self.rounds[at] {
+            Round::Any => (arms, false),
+            round => (taken, round == Round::First && self.telling),
+        }
     }
 
     /// The state behind a loop.
@@ -234,10 +276,27 @@ impl<P: Protocol> Walker<'_, P> {
     ) -> P::State {
         self.protocol.enter(&mut start, id);
         let (ends, skipped) = if self.protocol.first_round_only() {
-            (self.iteration(id, body, start.clone()), None)
+            (self.iteration(id, body, start.clone(), Round::Any), None)
         } else {
-            let Fixpoint { head, ends } = self.fixpoint(node, id, body, &start);
-            let ends = if self.way.settled { self.iteration(id, body, head.clone()) } else { ends };
+            let Fixpoint { head, mut ends, first } = self.fixpoint(node, id, body, &start);
+            if self.way.settled || self.telling {
+                let round = if first.is_some() { Round::Later } else { Round::Any };
+                if first.is_some() {
+                    let before = (self.way.settled, self.telling);
+                    (self.way.settled, self.telling) = (false, true);
+                    self.iteration(id, body, start.clone(), Round::First);
+                    (self.way.settled, self.telling) = before;
+                }
+                ends = self.iteration(id, body, head.clone(), round);
+            }
+            if let Some(first) = first {
+                if self.protocol.joins_entry(body) {
+                    add(&mut ends.continues, start.clone());
+                }
+                first.returns.into_iter().for_each(|state| add(&mut ends.returns, state));
+                ends.extend(first.breaks, first.continues);
+                first.next.into_iter().for_each(|state| add(&mut ends.continues, state));
+            }
             (ends, Some(head))
         };
         ends.returns.into_iter().for_each(|state| add(&mut around.returns, state));
@@ -247,9 +306,17 @@ impl<P: Protocol> Walker<'_, P> {
         state
     }
 
-    fn iteration(&mut self, id: LoopId, body: &[Node<P::Event>], head: P::State) -> Ends<P::State> {
+    fn iteration(
+        &mut self,
+        id: LoopId,
+        body: &[Node<P::Event>],
+        head: P::State,
+        round: Round,
+    ) -> Ends<P::State> {
         self.way.loops.push(id);
+        self.rounds.push(round);
         let ends = self.sequence(body, head);
+        self.rounds.pop();
         self.way.loops.pop();
         ends
     }
@@ -268,18 +335,26 @@ impl<P: Protocol> Walker<'_, P> {
         }
         let entered = known.len();
         self.burn(entered);
-        let settled = std::mem::replace(&mut self.way.settled, false);
+        let before = (self.way.settled, self.telling);
+        (self.way.settled, self.telling) = (false, false);
         let found = self.settle(id, body, start.clone());
-        self.way.settled = settled;
+        (self.way.settled, self.telling) = before;
         let known = self.fixpoints.entry(std::ptr::from_ref(node)).or_default();
         known.push((start.clone(), found.clone()));
         found
     }
 
     fn settle(&mut self, id: LoopId, body: &[Node<P::Event>], start: P::State) -> Fixpoint<P::State> {
-        let mut head = start;
-        for _ in 0..MOST_PASSES {
-            let ends = self.iteration(id, body, head.clone());
+        let (mut head, mut round, mut first) = (start, Round::Any, None);
+        for pass in 0..MOST_PASSES {
+            let mut ends = self.iteration(id, body, head.clone(), round);
+            if pass == 0 && self.told_apart.contains(&id) {
+                let ends_of_first = self.iteration(id, body, head.clone(), Round::First);
+                let round_of_first = ends_of_first.next.iter().chain(&ends_of_first.continues).cloned();
+                let Some(after) = self.merge(round_of_first) else { return Fixpoint { head, ends, first } };
+                (head, round, first) = (after, Round::Later, Some(ends_of_first));
+                ends = self.iteration(id, body, head.clone(), round);
+            }
             let round = ends.next.iter().chain(&ends.continues).cloned();
             let next = self.merge(round).map(|end| match self.protocol.joins_entry(body) {
                 true => self.protocol.join(&head, &end),
@@ -287,10 +362,10 @@ impl<P: Protocol> Walker<'_, P> {
             });
             match next {
                 Some(next) if next != head => head = next,
-                _ => return Fixpoint { head, ends },
+                _ => return Fixpoint { head, ends, first },
             }
         }
-        let ends = self.iteration(id, body, head.clone());
-        Fixpoint { head, ends }
+        let ends = self.iteration(id, body, head.clone(), round);
+        Fixpoint { head, ends, first }
     }
 }

@@ -91,6 +91,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("retained-graph", "CUDA out of memory"),
     ("reused-key", "jax random same numbers every call"),
     ("scaler-not-updated", "step() has already been called since the last update()"),
+    ("schedule-drives-replaced-optimizer", "learning rate scheduler has no effect"),
     ("scheduler-before-optimizer", "Detected call of `lr_scheduler.step()` before `optimizer.step()`"),
     ("scheduler-granularity", "call scheduler every epoch or every batch"),
     ("shape-mismatch", "mat1 and mat2 shapes cannot be multiplied"),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
+from agreement import JUDGED, NUMERIC, SAME
 from generate import generate
-from golden import marks
+from golden import RAISES, ROOT, marks
 from revealed import differences, said
 from runs import watched
 from shrink import is_bound, shrunk
+from watch.facts import ERRORS
 
 HEAD = """import torch
 import torch.nn.functional as F
@@ -31,6 +34,7 @@ SCRIPTS = {
     "retained-graph": "kept = []\nfor x, y in batches:\n    loss = F.cross_entropy(model(x), y)\n    kept.append(loss)\n    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()",
     "needless-retain-graph": "for x, y in batches:\n    optimizer.zero_grad()\n    F.cross_entropy(model(x), y).backward(retain_graph=True)\n    optimizer.step()",
     "clip-before-unscale": "scaler = torch.amp.GradScaler('cpu')\nfor x, y in batches:\n    optimizer.zero_grad()\n    scaler.scale(F.cross_entropy(model(x), y)).backward()\n    nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n    scaler.step(optimizer)\n    scaler.update()",
+    "schedule-outpaces-optimizer": "schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2)\nfor i, (x, y) in enumerate(batches * 2):\n    (F.cross_entropy(model(x), y) / 3).backward()\n    if i % 3 == 0:\n        optimizer.step()\n        optimizer.zero_grad()\n    schedule.step()",
     "device-mismatch": "model.cuda()\nmodel(batches[0][0])",
     "": "for x, y in batches:\n    optimizer.zero_grad()\n    F.cross_entropy(model(x), y).backward()\n    nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n    optimizer.step()",
 }
@@ -50,6 +54,16 @@ def test_the_oracle_sees_what_happens() -> None:
                 continue
             told = {fact["fact"] for fact in seen_of(body, cuda=cuda)["facts"]} - {"empty-step", "unwalked-training-forward"}
             assert told == ({rule} if rule else set()), (rule, cuda, told)
+
+
+def test_names_of_rules_are_rules() -> None:
+    rules = {page.stem for page in (ROOT / "rules").glob("*.md")}
+    named = JUDGED | NUMERIC | RAISES | set().union(*SAME.values())
+    assert named <= rules, named - rules
+    # What is said to be the same as a fact is said of a fact that somebody tells, or that an error stands for.
+    told = {fact for path in Path(__file__).parent.glob("watch/*.py") for fact in re.findall(r'"([a-z]+(?:-[a-z]+)+)"', path.read_text())}
+    foretold = {rule for _, rules in ERRORS for rule in rules}
+    assert set(SAME) <= told | foretold, set(SAME) - told - foretold
 
 
 def test_facts_say_their_lines() -> None:

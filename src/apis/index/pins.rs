@@ -208,14 +208,17 @@ impl Pins {
     }
 
     /// Whether a project may run with some release from this one on, listed or not; any may where it says nothing.
-    pub fn allow_since(&self, package: &str, (major, minor): (u64, u64)) -> bool {
+    pub fn allow_since(&self, package: &str, since: (u64, u64)) -> bool {
         let pins = self.counting(package);
-        let all = (0..=MAJORS).flat_map(|major| (0..=MINORS).map(move |minor| (major, minor)));
-        let numbers = all.filter(|release| *release >= (major, minor));
-        let mut releases =
-            numbers.flat_map(|(major, minor)| (0..=PATCHES).map(move |patch| [major, minor, patch]));
-        pins.is_empty()
-            || releases.any(|release| pins.iter().any(|pin| pin.wanted.contains(&Version::new(release))))
+        pins.is_empty() || allow_any(&pins, |release| release >= since)
+    }
+
+    /// Whether a project says that it runs with no release before this one.
+    pub fn need_since(&self, package: &str, since: (u64, u64)) -> bool {
+        let pins = self.counting(package);
+        !pins.is_empty()
+            && allow_any(&pins, |release| release >= since)
+            && !allow_any(&pins, |release| release < since)
     }
 
     pub fn is_silent(&self) -> bool {
@@ -300,6 +303,15 @@ impl Pins {
 fn numbers(python: &str) -> Option<(u64, u64)> {
     let (major, minor) = python.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Whether some release of these numbers, listed or not, is one that a place asks for.
+fn allow_any(pins: &[&Pin], wanted: impl Fn((u64, u64)) -> bool) -> bool {
+    let all = (0..=MAJORS).flat_map(|major| (0..=MINORS).map(move |minor| (major, minor)));
+    let numbers = all.filter(|release| wanted(*release));
+    let mut releases =
+        numbers.flat_map(|(major, minor)| (0..=PATCHES).map(move |patch| [major, minor, patch]));
+    releases.any(|release| pins.iter().any(|pin| pin.wanted.contains(&Version::new(release))))
 }
 
 #[cfg(test)]

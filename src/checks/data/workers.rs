@@ -13,6 +13,8 @@ pub(super) static CHECKER: Checker = Checker {
     on_effect: Some(effect),
     on_call: Some(drawn),
     on_api_result: Some(moved),
+    on_device_query: Some(|cx, ()| in_parent(cx)),
+    on_end: Some(|cx, ()| told_of_parent(cx)),
     ..Checker::SILENT
 };
 
@@ -33,6 +35,9 @@ pub(super) struct Work {
     pub initialised: bool,
 }
 
+/// The process from which workers are forked uses the GPU itself.
+pub(super) struct ParentOnGpu;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnGpu {
     Moved,
@@ -50,6 +55,8 @@ struct Workers {
     running: Vec<Worker>,
     /// The script starts processes in another way than as copies of its own.
     spawns: bool,
+    /// Where it uses the GPU itself, or asks for it.
+    parent_on_gpu: bool,
 }
 
 /// A worker whose work is being rehearsed.
@@ -130,8 +137,20 @@ fn moved(cx: &mut Interp<'_>, given: &ApiResult<'_>) {
     }
     let was_there = given.call.nth_tensor(0).is_some_and(|before| before.device.is_gpu());
     if !was_there {
+        in_parent(cx);
         let place = given.call.place;
         tell(cx, |worker| worker.work.on_gpu.push((place, OnGpu::Moved)));
+    }
+}
+
+/// Something uses the GPU, or asks for it: the script itself, where no worker does.
+fn in_parent(cx: &mut Interp<'_>) {
+    cx.remember(|workers: &mut Workers| workers.parent_on_gpu |= workers.running.is_empty());
+}
+
+fn told_of_parent(cx: &mut Interp<'_>) {
+    if cx.remember(|workers: &mut Workers| workers.parent_on_gpu) {
+        cx.observe(Place::default(), ParentOnGpu, Confidence::High);
     }
 }
 

@@ -2,6 +2,7 @@
 //! the rule that says what is wrong with it.
 
 use super::programs;
+use crate::apis::{RangeFunction, RangeSpec};
 use crate::facts::{Places, Script};
 use crate::interp::Offered;
 use crate::report::replay::{Program, Replay};
@@ -10,6 +11,7 @@ use crate::syntax::{Arg, ExprId, ExprKind, ImportNames, StmtKind, Tree};
 use crate::trace::{At, Sight};
 use crate::values::{End, Hazard, HazardKind, Interval, LostEpsilon, Tensor};
 use std::rc::Rc;
+use ustr::Ustr;
 
 /// Why an operation is unsafe, one for each rule that says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +49,8 @@ pub(super) struct UnsafeOperation {
     pub nearness: End,
     /// The value is finite at the pole; only the gradient is not.
     pub of_gradient: bool,
+    /// Its operand was clamped to these bounds just before.
+    pub clamped: bool,
     pub loss: Place,
     /// What can be run to see it.
     pub replay: Option<Program>,
@@ -72,6 +76,7 @@ impl UnsafeOperation {
             chosen: hazard.chosen,
             nearness: hazard.nearness,
             of_gradient: hazard.is_of_gradient(),
+            clamped: hazard.what.is_some_and(|what| is_clamp(script, what)),
             loss: at.place,
             replay: programs::of(script, loss, hazard),
         }
@@ -116,6 +121,12 @@ impl UnsafeOperation {
 }
 
 /// The operations that suffer from one fault, each once.
+/// Whether what an API gives is its operand, kept between two bounds.
+fn is_clamp(script: &Script, what: Ustr) -> bool {
+    let range = script.apis.get(what).and_then(|api| api.range.as_ref());
+    matches!(range, Some(RangeSpec::Of(apply)) if apply.verb == RangeFunction::Clamp)
+}
+
 pub(super) fn unsafe_operations(script: &Script, fault: Fault) -> Vec<UnsafeOperation> {
     let mut found = Vec::new();
     let mut seen = Places::default();

@@ -16,8 +16,14 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// Since this release `clamp` passes no gradient on at its bounds, not even an infinite one.
+const STOPS: (u64, u64) = (2, 15);
+
 fn check(script: &Script, out: &mut Findings) {
     for number in unsafe_operations(script, Fault::Arc) {
+        if number.of_gradient && number.clamped && script.pins.need_since("torch", STOPS) {
+            continue;
+        }
         let subject = number.subject("the operand");
         let (severity, message) = if number.of_gradient {
             (Severity::Warning, format!("{subject} can be 1 or -1, where the gradient is infinite"))

@@ -201,7 +201,10 @@ fn applied_after(script: &Script, timeline: &Timeline, events: &Events) -> Optio
     let within = || events.iter().filter(|event| event.is_in(innermost));
     let clear = within().find(|event| is_cleared(event))?;
     let used = |event: &OptimizerEvent| !event.is_backward() && !is_zeroed(event);
+    // Of the first iteration alone, or every so often, gradients are left in place for those after it.
+    let is_each_time = !clear.conditional || backward.conditional;
     if clear.loops != backward.loops
+        || !is_each_time
         || within().any(|event| used(event))
         || events.iter().any(|event| may_be_used(event))
     {

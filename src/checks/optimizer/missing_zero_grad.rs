@@ -32,6 +32,8 @@ struct UnclearedStep {
     in_an_arm: bool,
     /// A clearing in the same loop that does not reach this optimizer's parameters.
     other_clear: Option<Place>,
+    /// A clearing that only the first iteration comes to.
+    first_clear: Option<Place>,
 }
 
 fn check(script: &Script, out: &mut Findings) {
@@ -54,6 +56,16 @@ fn check(script: &Script, out: &mut Findings) {
                 format!("zeroes the gradients of other parameters than those in `{}`", step.optimizer),
             );
         }
+        let nothing_clears = match step.first_clear {
+            Some(clear) => {
+                finding = finding.because(clear, "zeroes the gradients in the first iteration only");
+                format!("no later iteration zeroes the gradients of `{}`", step.optimizer)
+            }
+            None if step.in_an_arm => {
+                format!("one branch of the loop zeroes the gradients of `{}`, another does not", step.optimizer)
+            }
+            None => format!("no path through {path} zeroes the gradients of `{}`", step.optimizer),
+        };
         let fix = clearing(script, &step, "zero_grad").map(|clearing| {
             let place = if clearing.before_backward { "before the backward pass" } else { "after the step" };
             Fix::safe(format!("insert `{}.zero_grad()` {place}", clearing.optimizer), clearing.edits)
@@ -62,13 +74,7 @@ fn check(script: &Script, out: &mut Findings) {
             finding
                 .fix(fix)
                 .replay(script.replay_of_order(step.at.place, Repair::Clear))
-                .note(match step.in_an_arm {
-                    true => format!(
-                        "one branch of the loop zeroes the gradients of `{}`, another does not",
-                        step.optimizer
-                    ),
-                    false => format!("no path through {path} zeroes the gradients of `{}`", step.optimizer),
-                })
+                .note(nothing_clears)
                 .help(format!("call `{}.zero_grad()` before the backward pass", step.optimizer)),
             &step.at,
         );
@@ -91,6 +97,11 @@ fn uncleared_steps(script: &Script) -> Vec<UnclearedStep> {
             if found.iter().any(|other| other.at.place == step.event.place) {
                 continue;
             }
+            // The step is surely not behind it: what is left are clearings on the way to the first one.
+            let first_clear = moments.iter().find(|moment| {
+                let must = matches!(moment.event.kind, Kind::Clear { certainty: Certainty::Must, .. });
+                must && moment.event.conditional && moment.event.is_in(iteration)
+            });
             let other_clear = moments.iter().find(|moment| moment.event.kind == Kind::ClearOther);
             let in_an_arm = !step.before.must_be(&[Gradients::Mixed]) && arms(iteration);
             let sure = if in_an_arm { Confidence::Medium } else { Confidence::High };
@@ -101,6 +112,7 @@ fn uncleared_steps(script: &Script) -> Vec<UnclearedStep> {
                 backward: backward.place,
                 backwards: backwards_in(iteration, &moments),
                 other_clear: other_clear.map(|moment| moment.event.place),
+                first_clear: first_clear.map(|moment| moment.event.place),
             });
         }
     }

@@ -12,6 +12,7 @@ mod optimizer_built_in_loop;
 mod parameters_replaced_after_optimizer;
 mod partial_accumulation_lost;
 mod repairs;
+mod schedule_drives_replaced_optimizer;
 mod scheduler_before_optimizer;
 mod scheduler_granularity;
 mod step_without_backward;
@@ -34,6 +35,7 @@ pub(super) static CONCERN: Concern = Concern {
         &optimizer_built_in_loop::RULE,
         &parameters_replaced_after_optimizer::RULE,
         &partial_accumulation_lost::RULE,
+        &schedule_drives_replaced_optimizer::RULE,
         &scheduler_before_optimizer::RULE,
         &scheduler_granularity::RULE,
         &step_without_backward::RULE,

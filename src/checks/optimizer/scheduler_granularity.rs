@@ -2,10 +2,12 @@
 
 use crate::apis::{Literal, Operand};
 use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::timeline::{Kind, OptimizerEvent, Parts, Whose, reached};
 use crate::facts::{Findings, Places, Script};
-use crate::report::{Place, Severity};
+use crate::report::{Confidence, Place, Severity};
 use crate::trace::{At, Effect, EntryPoint, LoopId, Over, Visit, visits};
 use crate::values::{ClassRef, Int, ObjId, State, Value};
+use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "scheduler-granularity",
@@ -42,6 +44,8 @@ enum Unit {
     Decays,
     /// Batches, and it steps in each epoch.
     Batches,
+    /// Steps of its optimizer, and it steps in each of so many micro-batches.
+    OptimizerSteps(i64),
 }
 
 /// The loops in which a schedule and its optimizer step.
@@ -52,18 +56,27 @@ struct Loops<'t> {
 
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = Places::default();
-    for entry in &script.rehearsal.entries {
-        for found in mismatches(script, entry) {
-            if seen.insert(found.at.place) {
-                report(script, &found, out);
-            }
+    let entries = script.rehearsal.entries.iter();
+    let all = entries.flat_map(|entry| mismatches(script, entry)).chain(in_micro_batches(script));
+    for found in all {
+        if seen.insert(found.at.place) {
+            report(script, &found, out);
         }
     }
 }
 
 fn report(script: &Script, found: &Mismatch, out: &mut Findings) {
     let name = &found.scheduler;
+    let mut steps = "the optimizer steps once per batch here".to_owned();
     let (message, made, help) = match found.unit {
+        Unit::OptimizerSteps(every) => {
+            steps = format!("the optimizer steps once per {every} micro-batches here");
+            (
+                &*format!("the learning rate changes {every} times per optimizer step: once per micro-batch"),
+                "its length is not that of the micro-batches",
+                format!("call `{name}.step()` right after the optimizer step"),
+            )
+        }
         Unit::Batches => (
             "the learning rate barely changes: this schedule counts batches but steps once per epoch",
             "its length is computed from the number of batches here",
@@ -83,7 +96,7 @@ fn report(script: &Script, found: &Mismatch, out: &mut Findings) {
     let finding = script
         .finding(RULE.id, RULE.severity, &found.at, message)
         .because(found.made, made)
-        .because(found.step, "the optimizer steps once per batch here")
+        .because(found.step, steps)
         .help(help);
     out.push(finding, &found.at);
 }
@@ -111,6 +124,60 @@ fn mismatches(script: &Script, entry: &EntryPoint) -> Vec<Mismatch> {
         });
     }
     found
+}
+
+/// Schedules that step in every micro-batch of an accumulation, and are not as long as the micro-batches are many.
+fn in_micro_batches(script: &Script) -> Vec<Mismatch> {
+    let mut found = Vec::new();
+    for timeline in script.timelines(Parts::Together) {
+        let events = reached(&timeline);
+        for schedule in &events {
+            let Kind::Schedule { scheduler, whose: Whose::Own } = schedule.kind else { continue };
+            if schedule.pace.is_some() || schedule.conditional || scheduler_is_elsewhere(&events, schedule) {
+                continue;
+            }
+            let Some((step, every)) = paced_step(&events, schedule) else { continue };
+            if !counts_steps(script, scheduler, schedule, every) {
+                continue;
+            }
+            found.push(Mismatch {
+                at: timeline.at(schedule, Confidence::Medium),
+                scheduler: script.name_or(scheduler, "scheduler"),
+                made: script.rehearsal.heap.get(scheduler).site,
+                step,
+                unit: Unit::OptimizerSteps(every),
+            });
+        }
+    }
+    found
+}
+
+/// Whether any schedule steps at another place, or another one at the same place.
+fn scheduler_is_elsewhere(events: &[Rc<OptimizerEvent>], here: &OptimizerEvent) -> bool {
+    let other = |event: &OptimizerEvent| event.kind != here.kind || event.place != here.place;
+    events.iter().any(|event| matches!(event.kind, Kind::Schedule { .. }) && other(event))
+}
+
+/// The only step beside a schedule, taken every so often, and how often: a backward pass comes each time.
+fn paced_step(events: &[Rc<OptimizerEvent>], schedule: &OptimizerEvent) -> Option<(Place, i64)> {
+    let beside = |event: &&Rc<OptimizerEvent>| event.loops == schedule.loops;
+    let mut steps = events.iter().filter(|event| matches!(event.kind, Kind::Step { .. }));
+    let step = steps.next().filter(beside)?;
+    let every = step.pace.as_ref()?.every.known().filter(|every| *every > 1)?;
+    let accumulates = events.iter().filter(beside).any(|event| event.is_backward() && event.pace.is_none());
+    (accumulates && steps.next().is_none()).then_some((step.place, every))
+}
+
+/// Whether the length of a schedule is given as a number, or counts the steps of an optimizer, and not micro-batches.
+fn counts_steps(script: &Script, scheduler: ObjId, schedule: &OptimizerEvent, every: i64) -> bool {
+    let Some(length) = script.length_of(scheduler) else { return false };
+    let count = |id: &LoopId| &script.rehearsal.loop_info(*id).count;
+    let [.., epochs, batches] = &*schedule.loops else { return length.known().is_some() };
+    let micro_batches = count(batches).mul(count(epochs));
+    if length.known().is_some() {
+        return !is_same(&length, count(batches)) && !is_same(&length, &micro_batches);
+    }
+    is_same(&length.mul(&Int::Known(every)), &micro_batches)
 }
 
 /// Whether a schedule steps in this loop only, and no other at the same place: one of several is chosen to fit.

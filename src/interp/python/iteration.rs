@@ -84,6 +84,7 @@ pub(super) fn items(interp: &mut Interp, call: &Call, position: usize) -> Items 
         Value::Obj(object) if interp.heap.get(*object).module().is_some() => {
             interp.iterate(&value, call.place)
         }
+        Value::Params(_) => interp.iterate(&value, call.place),
         _ => iterate(interp, &value, call.place),
     }
 }
@@ -181,7 +182,12 @@ fn enumerate(interp: &mut Interp, call: &Call) -> Value {
             let pairs = exact.into_iter().enumerate();
             Items::exact(pairs.map(|(at, item)| Value::tuple(vec![index(at), item])).collect())
         }
-        None => Items { exact: None, any: Value::tuple(vec![counter(), items.any]), len: items.len },
+        None => {
+            // The first iteration is another than those after it, and parameters may be told apart.
+            let nth = start.map(|start| interp.counted(Int::Unknown, start, call.place));
+            let index = Value::Int(Num { nth, tag: Tag::Counter, ..Num::default() });
+            Items { exact: None, any: Value::tuple(vec![index, items.any]), len: items.len }
+        }
     };
     make_over(interp, call, items)
 }

@@ -244,3 +244,26 @@ fn what_does_not_settle_is_cut_and_nothing_of_it_is_seen() {
     assert!(walk(&mut counting, &[set('a'), nested(1)], 0), "a short chain is followed to its end");
     assert_eq!(counting.seen, 4);
 }
+
+#[test]
+fn what_the_first_iteration_alone_comes_to_is_told_from_it() {
+    let once = |arms| branch(When::First(LoopId(0)), arms);
+    let body = || vec![added('b'), once(vec![vec![set('c')], vec![]]), added('d')];
+    let way = walked(
+        Spelling { back_edge_only: true, ..Spelling::default() },
+        vec![set('a'), looped(0, body()), set('e')],
+    );
+    assert_eq!(before(&way, 'c'), letters("ab"), "it comes in the first iteration, from what was before");
+    assert_eq!(before(&way, 'b'), letters("bcd"), "and later iterations from that one");
+    assert_eq!(before(&way, 'e'), letters("bcd"));
+
+    let later = branch(When::Later(LoopId(0)), vec![vec![set('c')], vec![added('d')]]);
+    let way = plainly(vec![set('a'), looped(0, vec![later]), set('e')]);
+    assert_eq!((before(&way, 'd'), before(&way, 'c')), (letters("a"), letters("acd")));
+    assert_eq!(before(&way, 'e'), letters("acd"), "the loop may have no iteration");
+
+    // The arm of an outer loop's first iteration, in an inner loop, is seen once as well.
+    let inner = looped(1, vec![once(vec![vec![set('c')], vec![]]), added('d')]);
+    let way = plainly(vec![set('a'), looped(0, vec![inner]), set('e')]);
+    assert_eq!(before(&way, 'c'), letters("acd"));
+}

@@ -41,7 +41,8 @@ ERRORS: list[tuple[str, tuple[str, ...]]] = [
     (r"all elements of input should be between 0 and 1", ("sigmoid-mismatch",)),
     (r"has no attribute|unexpected keyword argument", ("unknown-api", "removed-api", "misspelt-attribute")),
     (r"Expected !nested_tensorlist", ("misplaced-clipping",)),
-    (r"modified by an inplace operation", ("modified-in-place",)),
+    (r"modified by an inplace operation", ("modified-in-place", "inplace-between-backwards", "inplace-on-saved-tensor")),
+    (r"a leaf Variable that requires grad is being used in an in-place operation|view of a leaf", ("leaf-modified", "leaf-modified-in-place")),
 ]
 
 

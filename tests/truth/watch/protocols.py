@@ -78,5 +78,9 @@ class Protocols:
                 self.facts.say("scaler-not-updated", at, "several steps, and never an update")
         for scheduler, at in self.schedules.values():
             idle = not self.gradients.steps[id(scheduler.optimizer)]
-            if idle and self.gradients.steps_done and len(self.schedule_steps[id(scheduler)]) > 1:
+            done = self.schedule_steps[id(scheduler)]
+            if idle and self.gradients.steps_done and len(done) > 1:
                 self.facts.say("schedule-of-idle-optimizer", at, "drives an optimizer that never steps")
+            ahead = sum(one == two for one, two in zip(done, done[1:]))
+            if not idle and 2 * ahead > len(done):
+                self.facts.say("schedule-outpaces-optimizer", at, f"{ahead} of {len(done)} steps without one of its optimizer")
