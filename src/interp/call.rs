@@ -156,6 +156,7 @@ impl<'p> Interp<'p> {
             return self.made_of_tree(call).unwrap_or_default();
         }
         let value = self.call_value(&method, call);
+        self.note_own_step(&method, name, call.place);
         self.changed_in_place(receiver, name, &value, base);
         value
     }
