@@ -267,7 +267,8 @@ impl<'p> Interp<'p> {
         if let Value::Grad(owners) = receiver {
             return self.grad_method(&owners.clone(), &name, call);
         }
-        python::method(self, receiver, &name, call).unwrap_or_else(|| {
+        let of_number = self.backward_of_number(receiver, name, call);
+        of_number.or_else(|| python::method(self, receiver, &name, call)).unwrap_or_else(|| {
             self.havoc(call);
             Value::Unknown
         })
