@@ -263,6 +263,12 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// Whether it stands for a packed sequence, which is no tensor itself.
+    fn is_packed(&self, tensor: &Tensor) -> bool {
+        let made_by = tensor.what.and_then(|name| self.apis.get(name));
+        made_by.is_some_and(|api| api.transfer() == Some(Transfer::Packed))
+    }
+
     /// A tensor's attribute, from the tables.
     pub(super) fn tensor_attr(
         &mut self,
@@ -271,7 +277,10 @@ impl<'p> Interp<'p> {
         name: Ustr,
         place: Place,
     ) -> Value {
-        let role = if tensor.is_array { crate::apis::Role::Array } else { crate::apis::Role::Tensor };
+        let role = if tensor.is_array { Role::Array } else { Role::Tensor };
+        if name == "data" && self.is_packed(tensor) {
+            return Value::tensor(super::transfer::held_by_packed(tensor));
+        }
         if name == "grad" {
             return match &tensor.graph {
                 Graph::Live(nodes) => Value::Grad(Rc::new(nodes.leaves.clone())),

@@ -330,6 +330,21 @@ pub(crate) fn upsample(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// `padded-pair x`: the numbers that a packed sequence holds, and the lengths.
+/// `packed x`: what is packed says so, so that its `data` is told from that of a tensor.
+pub(crate) fn packed(_interp: &mut Interp, call: &Invocation) -> Value {
+    match call.nth(0) {
+        Value::Tensor(tensor) => Value::tensor(Tensor { what: Some(call.api.name), ..(*tensor).clone() }),
+        other => other,
+    }
+}
+
+/// What a packed sequence holds: the rows of all of it one after another.
+pub(crate) fn held_by_packed(packed: &Tensor) -> Tensor {
+    let shape = packed.shape.as_ref().filter(|shape| shape.len() >= 2);
+    let shape = shape.map(|shape| std::iter::once(Int::Unknown).chain(shape[2..].iter().cloned()).collect());
+    Tensor { what: None, ..packed.clone() }.with_shape(shape)
+}
+
 pub(crate) fn padded_pair(interp: &mut Interp, call: &Invocation) -> Value {
     let packed = first(interp, call);
     let padded = result(interp, call.place, &[&packed]);
