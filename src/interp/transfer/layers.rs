@@ -127,8 +127,9 @@ pub(crate) fn linear(interp: &mut Interp, call: &Invocation) -> Value {
     let fits = named(call, "in_features").is_none_or(|size| takes(&size, first(interp, call).last_size()));
     let last = Some(out.clone()).filter(|out| !out.is_unknown());
     match weighted(interp, call, |shape| dims::replace(shape, -1, out).filter(|_| fits)) {
+        // Whatever came in, what comes out is the layer's own.
         Value::Tensor(tensor) if tensor.shape.is_none() => {
-            Value::tensor(Tensor { last, ..(*tensor).clone() })
+            Value::tensor(Tensor { last, confidence: interp.trust, ..(*tensor).clone() })
         }
         other => other,
     }
@@ -329,7 +330,6 @@ pub(crate) fn upsample(interp: &mut Interp, call: &Invocation) -> Value {
     })
 }
 
-/// `padded-pair x`: the numbers that a packed sequence holds, and the lengths.
 /// `packed x`: what is packed says so, so that its `data` is told from that of a tensor.
 pub(crate) fn packed(_interp: &mut Interp, call: &Invocation) -> Value {
     match call.nth(0) {
@@ -345,6 +345,7 @@ pub(crate) fn held_by_packed(packed: &Tensor) -> Tensor {
     Tensor { what: None, ..packed.clone() }.with_shape(shape)
 }
 
+/// `padded-pair x`: the numbers that a packed sequence holds, and the lengths.
 pub(crate) fn padded_pair(interp: &mut Interp, call: &Invocation) -> Value {
     let packed = first(interp, call);
     let padded = result(interp, call.place, &[&packed]);
