@@ -7,7 +7,7 @@
 `tests/truth/originals.tsv` lists the scripts: repository, commit, the folder of it that is checked, and the file that is
 broken. Nothing is fetched: CHECKOUTS is a folder with `OWNER+NAME` for each repository, as of that commit. Each operator
 of `mutation_operators.py` breaks a script at up to `--places` places; every mutant is checked within a copy of its
-folder.
+folder. A notebook is broken as the script of its cells.
 
 A mutant is caught where a finding of the operator's rules is new, and is in the function that was broken (in a script:
 in the statement of the module), at most three lines from the place, or names a place there. It is caught elsewhere
@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -31,7 +32,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mutation_operators import OPERATORS, Script
+from mutation_operators import OPERATORS
+from mutation_script import Script
 from truth_reported import lines_of, moved, span, touches
 
 TABLE = Path(__file__).resolve().parent.parent / "tests" / "truth" / "originals.tsv"
@@ -113,8 +115,9 @@ def judge_all(options: argparse.Namespace, binary: Path, original: Original) -> 
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work) / "tree"
         shutil.copytree(source, folder, ignore=shutil.ignore_patterns(".git", "*.ipynb"), symlinks=True)
-        right = check(binary, folder)
+        original = as_script(original, source, folder)
         place, out = folder / original.path, []
+        right = check(binary, folder)
         before = place.read_text(encoding="utf-8")
         for mutant in mutants(options, original, before):
             place.write_text(mutant.text, encoding="utf-8")
@@ -122,6 +125,17 @@ def judge_all(options: argparse.Namespace, binary: Path, original: Original) -> 
     noise = [one for one in right if shown(one) and one["path"] == original.path]
     listed = "; ".join(sorted(f"{one['line']}: {one['rule']}" for one in noise))
     return [Mutant(original, "original", 0, before, "noisy" if noise else "silent", listed), *out]
+
+
+def as_script(original: Original, source: Path, folder: Path) -> Original:
+    """A notebook is broken as the script of its cells, which is written beside it."""
+    if not original.path.endswith(".ipynb"):
+        return original
+    cells = json.loads((source / original.path).read_text(encoding="utf-8"))["cells"]
+    lines = [line for cell in cells if cell["cell_type"] == "code" for line in "".join(cell["source"]).splitlines()]
+    script = replace(original, path=original.path.removesuffix(".ipynb") + ".py")
+    (folder / script.path).write_text("\n".join(re.sub(r"^(\s*)[%!].*", r"\1pass", line) for line in lines) + "\n", encoding="utf-8")
+    return script
 
 
 def mutants(options: argparse.Namespace, original: Original, text: str) -> list[Mutant]:
@@ -152,7 +166,7 @@ def judge(mutant: Mutant, place: Path, before: list[str], right: list[dict], wro
     new = [one for one in wrong if (one["path"], one["rule"], one["line"]) not in known]
     rules = next(rules for operator, rules in OPERATORS.items() if operator.__name__ == mutant.operator)
     expected = [one for one in new if one["rule"] in rules]
-    near = span(after, moved(before, after, mutant.line) or mutant.line)
+    near = span(after, min(moved(before, after, mutant.line) or mutant.line, len(after)))
     here = [one for one in expected if touches(path, near, one)]
     outcome = "miss"
     for name, found in (("hidden", expected), ("elsewhere", [*filter(shown, expected)]), ("caught", [*filter(shown, here)])):

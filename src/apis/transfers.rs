@@ -187,6 +187,7 @@ vocabulary! {
         "a module whose layers are unknown, that learns; its last one, if that is set, is `head`, which gets so many features, and it is in training mode; its first takes images of so many channels";
     OptionalReduce "optional-reduce" (X Dim [Keepdim])
         "a scalar; (values, indices) when dim is given; elementwise with dim when that is a tensor (max, min)";
+    Packed "packed" (X) [keeps_values converts] "x as a packed sequence, whose `data` is what it holds, in its graph";
     Pad "pad" (X Padding [Rank]) [reforms]
         "the trailing dimensions grow, innermost first; an integer pads all of `rank`";
     PaddedPair "padded-pair" (X) "what x packs, and int64 lengths";

@@ -27,7 +27,7 @@ impl<'p> Interp<'p> {
         let fitting: Vec<ObjId> = parts.iter().copied().filter(|part| self.takes(*part, call)).collect();
         let parts = if fitting.is_empty() { parts } else { &fitting };
         let mut outputs = Vec::with_capacity(parts.len());
-        let before = (parts.len() > 1).then(|| self.push_context(ContextKind::OneOfSeveral));
+        let before = (parts.len() > 1).then(|| self.push_context(self.one_of_several()));
         for part in parts {
             if !self.burn(1) {
                 break;
@@ -134,10 +134,14 @@ impl<'p> Interp<'p> {
         Value::Unknown
     }
 
+    fn one_of_several(&self) -> ContextKind {
+        ContextKind::OneOfSeveral { frames: self.frames.len() }
+    }
+
     fn each_on_its_way(&mut self, mut ways: Vec<Boxed<'_, 'p>>) {
         let mut arms: Vec<Arm<'_, 'p>> = ways.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
         let several = arms.len() > 1;
-        let before = several.then(|| self.push_context(ContextKind::OneOfSeveral));
+        let before = several.then(|| self.push_context(self.one_of_several()));
         self.branch(When::Unknown, &mut arms);
         before.into_iter().for_each(|before| self.pop_context(before));
     }

@@ -159,6 +159,7 @@ impl<'p> Interp<'p> {
             return self.made_of_tree(call).unwrap_or_default();
         }
         let value = self.call_value(&method, call);
+        self.note_own_step(&method, name, call.place);
         self.changed_in_place(receiver, name, &value, base);
         value
     }
@@ -275,7 +276,8 @@ impl<'p> Interp<'p> {
             inherited::build(self, *object, call);
             return Value::None;
         }
-        python::method(self, receiver, &name, call).unwrap_or_else(|| {
+        let of_number = self.backward_of_number(receiver, name, call);
+        of_number.or_else(|| python::method(self, receiver, &name, call)).unwrap_or_else(|| {
             self.havoc(call);
             Value::Unknown
         })

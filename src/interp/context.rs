@@ -114,8 +114,24 @@ impl<'p> Interp<'p> {
     /// An error is expected, or one of several models runs, which the script may choose by what it gives them.
     pub(crate) fn is_provided_for(&self) -> bool {
         let doubtful =
-            |context: &ContextKind| matches!(context, ContextKind::Failing | ContextKind::OneOfSeveral);
+            |context: &ContextKind| matches!(context, ContextKind::Failing | ContextKind::OneOfSeveral { .. });
         self.contexts().iter().any(doubtful)
+    }
+
+    /// The same of an operation on what was `made` somewhere: what one of several models computes of what it has
+    /// computed itself, in the same function or in one call of a stack, is its own, whichever is chosen.
+    pub(crate) fn is_provided_for_input(&self, made: Option<Place>, place: Place) -> bool {
+        let here = self.frames.len();
+        let in_stack = made == Some(place);
+        let function = self.frames.last().and_then(|frame| Some((frame.file, frame.function?)));
+        let in_function = made.zip(function).is_some_and(|(made, (file, function))| {
+            made.file == file && self.tree(file).function(function).span.contains(made.span)
+        });
+        self.contexts().iter().any(|context| match context {
+            ContextKind::Failing => true,
+            ContextKind::OneOfSeveral { frames } => !in_stack && !(in_function && here > *frames),
+            _ => false,
+        })
     }
 
     /// The autocast in force here, if there may be one.
@@ -140,7 +156,7 @@ impl<'p> Interp<'p> {
             | ContextKind::Replica
             | ContextKind::Traced
             | ContextKind::Failing
-            | ContextKind::OneOfSeveral
+            | ContextKind::OneOfSeveral { .. }
             | ContextKind::Recording => {
                 self.recorded |= kind == ContextKind::Recording;
                 self.contexts.push(kind);

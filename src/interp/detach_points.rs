@@ -33,9 +33,9 @@ impl<'p> Interp<'p> {
                 lost = lost.union(&nodes.leaves);
             }
         }
-        let of_unknown = || call.nth_tensor(0).is_some_and(|tensor| matches!(tensor.graph, Graph::Unknown));
-        // Of a graph that is not known nobody can say what is lost; that it is left behind is sure.
-        let surely = api.transfer() == Some(Transfer::Detach) && of_unknown();
+        let may_ask = || call.nth_tensor(0).is_some_and(|tensor| !matches!(tensor.graph, Graph::None));
+        // Of a graph that is not known, or perhaps there, nobody can say what is lost; that it is left behind is sure.
+        let surely = api.transfer() == Some(Transfer::Detach) && may_ask();
         if lost.is_empty() && !surely {
             value
         } else {

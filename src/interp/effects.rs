@@ -2,9 +2,9 @@
 //! what a parameter asks for, callbacks. The tables say which effects a call has.
 
 use super::{Call, Declared, Interp, Invocation, stmt::Flow, transfer};
-use crate::apis::{Api, Operand, Verb};
+use crate::apis::{Api, Operand, Role, Verb};
 use crate::report::{Confidence, Place};
-use crate::trace::{Effect, Over, ScalerAct};
+use crate::trace::{Effect, Node, Over, ScalerAct};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -182,6 +182,21 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A class of the project is the optimizer, and its own `step` was called. What it computes is not judged; that it
+    /// applies the gradients is what it is for. One that hands on to another optimizer has stepped there.
+    pub(super) fn note_own_step(&mut self, method: &Value, name: Ustr, place: Place) {
+        let Value::Bound(method) = method else { return };
+        let Some(object) = method.receiver.as_obj() else { return };
+        let is_own = matches!(method.method, Method::Closure(_))
+            && self.heap.get(object).optimizer().is_some()
+            && self.apis.method_does(Role::Optimizer, name, Verb::Step);
+        if !is_own || self.trace.last().and_then(|nodes| nodes.last()).is_some_and(steps) {
+            return;
+        }
+        let confidence = self.heap.get(object).confidence;
+        self.event(place, Effect::Step { optimizer: object, scaler: self.stepping }, confidence);
+    }
+
     /// From here on each step of an optimizer calls back.
     fn hook_step(&mut self, optimizer: &Value, hook: Value, when: &Value) {
         let Some(object) = optimizer.as_obj() else { return };
@@ -297,5 +312,15 @@ fn is_passed(operand: &Operand, call: &Invocation) -> bool {
     match operand {
         Operand::Param(name) => !matches!(call.get(name), Value::None),
         Operand::Literal(_) => false,
+    }
+}
+
+/// Whether any optimizer steps within a node.
+fn steps(node: &Node) -> bool {
+    match node {
+        Node::Event(event) => matches!(event.effect, Effect::Step { .. } | Effect::UnseenStep),
+        Node::Loop { body, .. } | Node::Call { body, .. } => body.iter().any(steps),
+        Node::Branch { arms, .. } => arms.iter().flatten().any(steps),
+        Node::Exit(_) => false,
     }
 }

@@ -1,6 +1,7 @@
 //! Graphs: backward, what is carried over iterations, singular operations, gradients of parameters.
 
 use super::{BackwardCall, Call, Interp, Invocation};
+use crate::apis::{Role, Transfer, Verb};
 use crate::report::{Confidence, Place};
 use crate::syntax::ExprId;
 use crate::trace::{Effect, Event, Node, Sight};
@@ -69,6 +70,22 @@ impl<'p> Interp<'p> {
                 );
             }
         }
+    }
+
+    /// `loss.item().backward()`: a number of the language has no such method, as it has no graph.
+    pub(super) fn backward_of_number(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Option<Value> {
+        let Value::Float(_) = receiver else { return None };
+        let class = self.apis.class_of(Role::Tensor)?;
+        let api = self.apis.method(class, name)?;
+        api.effects.iter().any(|effect| effect.verb == Verb::Backward).then_some(())?;
+        let point = DetachPoint { place: call.place, by: Some(Ustr::from(DetachPoint::NUMBER)), lost: ObjSet::default() };
+        let number = Tensor {
+            made: Some(call.place),
+            detach_points: Some(Rc::from([point])),
+            confidence: self.trust,
+            ..Tensor::default()
+        };
+        Some(self.call_api_method(api.name, &Value::tensor(Tensor { graph: Graph::None, ..number }), call))
     }
 
     /// A backward through a graph of which nothing is known.
@@ -251,6 +268,12 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// Whether it stands for a packed sequence, which is no tensor itself.
+    fn is_packed(&self, tensor: &Tensor) -> bool {
+        let made_by = tensor.what.and_then(|name| self.apis.get(name));
+        made_by.is_some_and(|api| api.transfer() == Some(Transfer::Packed))
+    }
+
     /// A tensor's attribute, from the tables.
     pub(super) fn tensor_attr(
         &mut self,
@@ -259,7 +282,10 @@ impl<'p> Interp<'p> {
         name: Ustr,
         place: Place,
     ) -> Value {
-        let role = if tensor.is_array { crate::apis::Role::Array } else { crate::apis::Role::Tensor };
+        let role = if tensor.is_array { Role::Array } else { Role::Tensor };
+        if name == "data" && self.is_packed(tensor) {
+            return Value::tensor(super::transfer::held_by_packed(tensor));
+        }
         if name == "grad" {
             return match &tensor.graph {
                 Graph::Live(nodes) => Value::Grad(Rc::new(nodes.leaves.clone())),

@@ -176,8 +176,9 @@ pub enum ContextKind {
     Recording,
     /// An error is expected.
     Failing,
-    /// One of several models or functions runs, of which the script chooses: perhaps by what it gives them.
-    OneOfSeveral,
+    /// One of several models or functions runs, of which the script chooses: perhaps by what it gives them. So many
+    /// calls were running where it was chosen.
+    OneOfSeveral { frames: usize },
     Autocast(Autocast),
 }
 

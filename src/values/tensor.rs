@@ -155,6 +155,11 @@ pub struct DetachPoint {
     pub lost: ObjSet,
 }
 
+impl DetachPoint {
+    /// What `by` says where a number of the language was made of the value.
+    pub const NUMBER: &str = "float";
+}
+
 #[derive(Clone, Debug)]
 pub struct Tensor {
     pub shape: Option<Shape>,

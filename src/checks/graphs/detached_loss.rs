@@ -4,6 +4,7 @@ use super::detached_losses;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, layers};
 use crate::report::Severity;
+use crate::values::DetachPoint;
 
 pub(super) static RULE: Rule = Rule {
     id: "detached-loss",
@@ -26,6 +27,7 @@ fn check(script: &Script, out: &mut Findings) {
         let mut finding = script.finding(RULE.id, RULE.severity, &loss.at, message);
         if let Some((place, by)) = loss.point {
             let label = match by {
+                Some(by) if by == DetachPoint::NUMBER => "a Python number has no graph".to_owned(),
                 Some(by) => {
                     format!(
                         "`{}` detaches the result from the graph",

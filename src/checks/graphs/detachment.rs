@@ -42,14 +42,15 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
         let beside =
             |step: &&Stepping| at.loops.last().map_or_else(|| alone(step), |id| step.loops.contains(id));
         let mut optimizers = stepping.iter().filter(beside);
-        let Some(first) = optimizers.next() else { continue };
+        let first = optimizers.next();
         // A leaf has nothing behind it, whatever an optimizer owns.
         let known = |step: &Stepping| {
-            loss.is_leaf
-                || was_just_detached(loss)
-                || step.optimizer.is_some_and(|optimizer| owns_only_known(script, optimizer))
+            loss.is_leaf || step.optimizer.is_some_and(|optimizer| owns_only_known(script, optimizer))
         };
-        if !known(first) || !optimizers.all(known) || !is_detached(loss) || !seen.insert(at.place) {
+        // What was just detached raises an error, whoever steps and wherever.
+        let raises = was_just_detached(loss);
+        let certain = raises || first.is_some_and(known) && optimizers.all(known);
+        if !certain || !is_detached(loss) || !seen.insert(at.place) {
             continue;
         }
         let point = loss.detach_points.as_ref().and_then(|detach_points| detach_points.first());
@@ -57,7 +58,7 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
         found.push(DetachedLoss {
             at: At { confidence: at.confidence.min(loss.confidence), ..at.clone() },
             point: point.map(|point| (point.place, point.by)).or(made),
-            optimizer: first.optimizer,
+            optimizer: first.and_then(|step| step.optimizer),
         });
     }
     found

@@ -49,7 +49,7 @@ fn check(script: &Script, out: &mut Findings) {
 }
 
 /// The labels and the output of a loss that gets one in the place of the other.
-fn swapped(loss: &Loss) -> Option<(&Tensor, &Tensor)> {
+pub(super) fn swapped(loss: &Loss) -> Option<(&Tensor, &Tensor)> {
     // Of a divergence either argument may learn, and the difference of two numbers has no order.
     if loss.spec.turned || matches!(loss.expects, Expects::Anything | Expects::LogDistribution) {
         return None;

@@ -1,12 +1,13 @@
-//! Targets that their loss cannot take.
+//! Targets that their loss cannot take, and indices in the place of its predictions.
 
 use super::broadcasting::known_shape;
-use super::taught::{TaughtLoss, taught_losses};
+use super::swapped_loss_arguments::swapped;
+use super::taught::{TaughtLoss, several_losses, taught_losses};
 use crate::apis::{Expects, Pairs};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
 use crate::report::{Fix, Place, Severity};
-use crate::trace::At;
+use crate::trace::{At, Loss, Sight};
 use crate::values::{DType, Int, Tensor};
 
 pub(super) static RULE: Rule = Rule {
@@ -70,6 +71,41 @@ fn check(script: &Script, out: &mut Findings) {
         let fix = fix.map(|edits| Fix::safe(format!("add `{cast}` to the targets"), edits));
         out.push(finding.fix(fix).note(note).help(help), &target.at);
     }
+    indexed_predictions(script, out);
+}
+
+/// Losses over classes that get the class that was predicted, and no scores.
+fn indexed_predictions(script: &Script, out: &mut Findings) {
+    let several = several_losses(script);
+    let mut seen = Places::default();
+    for (at, sight) in script.sightings() {
+        let Sight::Loss(loss) = sight else { continue };
+        let Some((input, dtype)) = indices(loss) else { continue };
+        if several.contains(&at.place) || !seen.insert(at.place) {
+            continue;
+        }
+        let at = At { confidence: at.confidence.min(input.confidence), ..at.clone() };
+        let message =
+            format!("the predictions of this loss are {}, but it expects floating point", dtype.name());
+        let mut finding = script.finding(RULE.id, RULE.severity, &at, message);
+        if let Some(made) = at.beside(input.made) {
+            finding = finding.because(made, "they are computed here");
+        }
+        out.push(
+            finding
+                .note("this raises an error; predicted class indices have no gradient either")
+                .help("pass the scores that the model outputs for each class"),
+            &at,
+        );
+    }
+}
+
+/// The input of a loss over classes that is made of integers, where it is not the targets that stand in its place.
+fn indices(loss: &Loss) -> Option<(&Tensor, DType)> {
+    loss.spec.classes?;
+    let input: &Tensor = loss.input.as_tensor()?;
+    let dtype = input.dtype.filter(|dtype| !dtype.is_float() && !input.is_array)?;
+    swapped(loss).is_none().then_some((input, dtype))
 }
 
 fn message(target: &WrongTarget, expected: &str) -> String {

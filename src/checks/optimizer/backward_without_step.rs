@@ -2,7 +2,8 @@
 
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::timeline::{
-    Certainty, Kind, OptimizerEvent, Parts, Timeline, Touched, each_effect, reached, whose, with_submodules,
+    Automaton, Certainty, Kind, LoopHead, Moment, OptimizerEvent, Parts, Timeline, Touched, each_effect, reached, run,
+    whose, with_submodules,
 };
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Fix, Place, Severity};
@@ -39,6 +40,8 @@ enum Unstepped {
     Named,
     /// The step lies behind the loop that clears the gradients of each iteration.
     Behind { step: Place, clear: Place },
+    /// The step is on another path only, and the next iteration clears.
+    Aside { step: Place, clear: Place },
 }
 
 type Events = [Rc<OptimizerEvent>];
@@ -53,6 +56,9 @@ fn check(script: &Script, out: &mut Findings) {
             }
             Unstepped::Behind { .. } => {
                 "only the last batch's gradients are applied; all others are discarded".to_owned()
+            }
+            Unstepped::Aside { .. } => {
+                format!("the gradients of this backward pass are discarded: no `{name}.step()` follows it")
             }
         };
         let mut finding = script.finding(RULE.id, RULE.severity, &lost.at, message);
@@ -71,6 +77,12 @@ fn check(script: &Script, out: &mut Findings) {
                     .because(clear, "the next iteration zeroes them")
                     .because(step, "steps only after the loop has finished");
                 format!("move `{name}.step()` into the loop")
+            }
+            Unstepped::Aside { step, clear } => {
+                finding = finding
+                    .because(step, "steps only on another path")
+                    .because(clear, "the next iteration zeroes them");
+                format!("call `{name}.step()` after this backward pass, too")
             }
         };
         let fix = script.called(lost.at.place).filter(|_| lost.why == Unstepped::Named);
@@ -97,7 +109,7 @@ fn unapplied_gradients(script: &Script) -> Vec<Unapplied> {
             let mut events = reached(&timeline);
             events.retain(|event| says_of_steps(event));
             let one = if stepped.iter().any(applies) {
-                applied_after(script, &timeline, &events)
+                applied_after(script, &timeline, &events).or_else(|| applied_aside(script, &timeline, &events))
             } else {
                 never_applied(script, &timeline, &events)
             };
@@ -218,6 +230,61 @@ fn applied_after(script: &Script, timeline: &Timeline, events: &Events) -> Optio
     let why = Unstepped::Behind { step: step.place, clear: clear.place };
     let after = position(backward.place) < position(step.place);
     after.then(|| unapplied(script, timeline, backward, backward, why))
+}
+
+/// Backward passes whose gradients no path has applied yet.
+struct Pending;
+
+impl Automaton for Pending {
+    type State = Vec<Place>;
+
+    const LOOP_HEAD: LoopHead = LoopHead::EntryOrBackEdge;
+
+    fn start() -> Vec<Place> {
+        Vec::new()
+    }
+
+    fn next(mut before: Vec<Place>, event: &OptimizerEvent) -> Vec<Place> {
+        if must_accumulate(event) && !before.contains(&event.place) {
+            before.push(event.place);
+        } else if is_zeroed(event) || matches!(event.kind, Kind::Step { .. }) {
+            before.clear();
+        }
+        before
+    }
+
+    fn join(a: &Vec<Place>, b: &Vec<Place>) -> Vec<Place> {
+        let mut both = a.clone();
+        both.extend(b.iter().filter(|place| !a.contains(place)));
+        both
+    }
+}
+
+/// One branch steps and another, which has a backward pass of its own, does not: on no path from there anything uses
+/// its gradients before they are cleared. Where several optimizers take turns, another may have used them.
+fn applied_aside(script: &Script, timeline: &Timeline, events: &Events) -> Option<Unapplied> {
+    let backwards = events.iter().filter(|event| must_accumulate(event)).count();
+    if backwards < 2 || script.steps_unseen() || !script.steps_alone(timeline.optimizer, timeline.entry) {
+        return None;
+    }
+    let moments: Vec<Moment<Vec<Place>>> = run::<Pending>(timeline);
+    let uses = |event: &OptimizerEvent| {
+        may_be_used(event) || matches!(event.kind, Kind::Step { .. } | Kind::Changed | Kind::Made(_))
+    };
+    let used = |place: &Place| moments.iter().any(|at| uses(&at.event) && at.before.contains(place));
+    moments.iter().filter(|moment| is_cleared(&moment.event)).find_map(|cleared| {
+        let place = cleared.before.iter().find(|place| !used(place))?;
+        let backward = events.iter().find(|event| must_accumulate(event) && event.place == *place)?;
+        let innermost = *backward.loops.last().filter(|_| cleared.event.loops == backward.loops)?;
+        let step = events.iter().find(|event| event.is_own_step() && event.is_in(innermost))?;
+        let named = moments.iter().find(|at| at.event.kind == Kind::NamedStep && at.before.contains(place));
+        let primary = named.map_or(&**backward, |named| &named.event);
+        let why = match named {
+            Some(_) => Unstepped::Named,
+            None => Unstepped::Aside { step: step.place, clear: cleared.event.place },
+        };
+        Some(unapplied(script, timeline, primary, backward, why))
+    })
 }
 
 fn unapplied(

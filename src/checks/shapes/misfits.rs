@@ -222,7 +222,12 @@ pub(super) fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: B
     let sure = tensors.into_iter().flatten().fold(sure, |sure, tensor| sure.min(tensor.confidence));
     let began = cx.remember(|all: &mut Forwards| all.0.first().copied());
     let doubtful = began.is_some_and(|arms| cx.undecided_arms() > arms);
-    if sure < Confidence::High || cx.is_provided_for() || doubtful || resizes(cx) {
+    let provided = match found.other {
+        // What meets there may be of two models, each of which is one of several.
+        Some(_) => cx.is_provided_for(),
+        None => cx.is_provided_for_input(found.input.made, place),
+    };
+    if sure < Confidence::High || provided || doubtful || resizes(cx) {
         return;
     }
     let Broken { fault, input, other, argument } = found;

@@ -235,6 +235,11 @@ impl Script<'_> {
         self.who_steps().by_entry[entry].cleared.contains(optimizer)
     }
 
+    /// Whether no other optimizer steps in an entry.
+    pub(crate) fn steps_alone(&self, optimizer: ObjId, entry: usize) -> bool {
+        self.who_steps().by_entry[entry].all.iter().all(|other| other == optimizer)
+    }
+
     /// Whether anything updates parameters, or may.
     pub(crate) fn steps_anywhere(&self) -> bool {
         self.steps_unseen() || self.who_steps().by_entry.iter().any(|stepping| !stepping.all.is_empty())

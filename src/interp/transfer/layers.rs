@@ -127,8 +127,9 @@ pub(crate) fn linear(interp: &mut Interp, call: &Invocation) -> Value {
     let fits = named(call, "in_features").is_none_or(|size| takes(&size, first(interp, call).last_size()));
     let last = Some(out.clone()).filter(|out| !out.is_unknown());
     match weighted(interp, call, |shape| dims::replace(shape, -1, out).filter(|_| fits)) {
+        // Whatever came in, what comes out is the layer's own.
         Value::Tensor(tensor) if tensor.shape.is_none() => {
-            Value::tensor(Tensor { last, ..(*tensor).clone() })
+            Value::tensor(Tensor { last, confidence: interp.trust, ..(*tensor).clone() })
         }
         other => other,
     }
@@ -327,6 +328,21 @@ pub(crate) fn upsample(interp: &mut Interp, call: &Invocation) -> Value {
         };
         Some(shape[..2].iter().cloned().chain(sizes).collect())
     })
+}
+
+/// `packed x`: what is packed says so, so that its `data` is told from that of a tensor.
+pub(crate) fn packed(_interp: &mut Interp, call: &Invocation) -> Value {
+    match call.nth(0) {
+        Value::Tensor(tensor) => Value::tensor(Tensor { what: Some(call.api.name), ..(*tensor).clone() }),
+        other => other,
+    }
+}
+
+/// What a packed sequence holds: the rows of all of it one after another.
+pub(crate) fn held_by_packed(packed: &Tensor) -> Tensor {
+    let shape = packed.shape.as_ref().filter(|shape| shape.len() >= 2);
+    let shape = shape.map(|shape| std::iter::once(Int::Unknown).chain(shape[2..].iter().cloned()).collect());
+    Tensor { what: None, ..packed.clone() }.with_shape(shape)
 }
 
 /// `padded-pair x`: the numbers that a packed sequence holds, and the lengths.

@@ -24,6 +24,7 @@ mod windows;
 pub use build::{device_named, device_of, dtype_of, ints_of};
 pub(super) use convert::tensor_type_device;
 pub use index::{Misplaced, index, misplaced_index, slice_len};
+pub(super) use layers::held_by_packed;
 pub use layers::{activation, activation_name, softmax_axis, softmax_axis_size};
 pub use ops::{binary, compare, invert, negate};
 pub use ranges::range;
@@ -184,6 +185,7 @@ functions! {
     OpaqueModule => |interp, call| interp.model_made_elsewhere(call),
     OptionalReduce => reduce::optional_reduce,
     Pad => layers::pad,
+    Packed => layers::packed,
     PaddedPair => layers::padded_pair,
     ParamGroups => |interp, call| interp.param_groups(call),
     Parameter => |interp, call| interp.parameter(call, &call.nth(1)),

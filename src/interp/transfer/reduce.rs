@@ -221,9 +221,14 @@ fn held_tensors(interp: &Interp, value: &Value, found: &mut Vec<Rc<Tensor>>, dep
 
 /// The shape of a loss that is not reduced: losses over classes have one number for all classes of a sample.
 fn loss_shape(input: &Tensor, target: &Tensor, expects: Option<&Expects>) -> Option<Shape> {
-    let (scores, labels) = (input.shape.as_ref()?, target.shape.as_ref()?);
     let over_classes = matches!(expects, Some(Expects::Logits | Expects::LogitsIf(_)));
     let by_index = over_classes || matches!(expects, Some(Expects::LogProbabilities));
+    let labels = target.shape.as_ref()?;
+    // Integers are the indices of classes, whatever the scores look like.
+    if by_index && input.shape.is_none() && target.dtype.is_some_and(|dtype| !dtype.is_float()) {
+        return Some(labels.clone());
+    }
+    let scores = input.shape.as_ref()?;
     if by_index && labels.len() + 1 == scores.len() {
         return Some(labels.clone());
     }

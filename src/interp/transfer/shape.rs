@@ -45,7 +45,13 @@ pub(crate) fn reshape(interp: &mut Interp, call: &Invocation) -> Value {
     }
     let wanted = ints_from(interp, call, 1).filter(|_| !sizes.is_empty());
     let shape = wanted.map(|wanted| dims::reshape(tensor.shape.as_deref(), &wanted).into());
-    Value::tensor(kept(interp, &tensor).with_shape(shape))
+    let made = kept(interp, &tensor);
+    // What nobody knew has the shape that is asked for.
+    let confidence = match tensor.shape {
+        None if shape.is_some() => interp.trust,
+        _ => made.confidence,
+    };
+    Value::tensor(Tensor { confidence, ..made.with_shape(shape) })
 }
 
 fn retyped(interp: &Interp, size: &Value) -> Option<DType> {
