@@ -94,7 +94,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         supposed: rehearsal.supposed.iter().copied().map(key).collect(),
         out_of_fuel: rehearsal.out_of_fuel,
         for_gpus: findings.for_gpus,
-        uses_gpu: rehearsal.uses_gpu || memmem::find(project.source(file).text.as_bytes(), b"cuda").is_some(),
+        uses_gpu: rehearsal.uses_gpu || crate::source::speaks_of_gpus(&project.source(file).text),
     }
 }
 

@@ -11,26 +11,47 @@ use rustc_hash::FxHashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The scripts of the project that import what was asked for, and were not asked for.
-pub(super) fn importers(
+/// What else of the project counts.
+#[derive(Default)]
+pub(super) struct Around {
+    /// The scripts that import what was asked for, and were not asked for.
+    pub importers: Vec<Asked>,
+    /// Something in the project speaks of GPUs.
+    pub on_gpus: bool,
+}
+
+pub(super) fn around(
     request: &Request,
     configs: &Arc<Configs>,
     imports: &Imports,
     asked: &[Asked],
     worth: Worth<'_>,
-) -> Vec<Asked> {
-    let Some(first) = asked.first().filter(|_| request.importers > 0) else { return Vec::new() };
-    let Some(root) = root(&request.cwd, imports, &first.path) else { return Vec::new() };
+) -> Around {
+    let Some(first) = asked.first().filter(|_| request.importers > 0) else { return Around::default() };
+    let Some(root) = root(&request.cwd, imports, &first.path) else { return Around::default() };
     if request.paths.iter().any(|path| root.starts_with(absolute_from(&request.cwd, path))) {
-        return Vec::new();
+        return Around::default();
     }
-    let Ok(around) = below(request, &root, configs) else { return Vec::new() };
+    let Ok(around) = below(request, &root, configs) else { return Around::default() };
     let of: Vec<PathBuf> = asked.iter().map(|file| file.path.clone()).collect();
     let files: Vec<PathBuf> = around.scripts.iter().map(|file| file.path.clone()).collect();
     let mut wanted = imports.importers(&files, &of, worth);
     wanted.truncate(request.importers);
     let wanted: FxHashSet<PathBuf> = wanted.into_iter().collect();
-    around.scripts.iter().filter(|file| wanted.contains(&file.path)).cloned().collect()
+    Around {
+        importers: around.scripts.iter().filter(|file| wanted.contains(&file.path)).cloned().collect(),
+        on_gpus: imports.speak_of_gpus(&near(request, &files), worth),
+    }
+}
+
+/// The files beside those that were asked for by name, and in the folder above, where the scripts of a package lie.
+/// What lies outside of a folder that was asked for is another matter.
+fn near(request: &Request, files: &[PathBuf]) -> Vec<PathBuf> {
+    let above = |path: &PathBuf| absolute_from(&request.cwd, path).parent()?.parent().map(Path::to_path_buf);
+    let named: Vec<PathBuf> =
+        request.paths.iter().filter(|path| path.extension().is_some()).filter_map(above).collect();
+    let is_near = |file: &&PathBuf| named.iter().any(|folder| file.starts_with(folder));
+    files.iter().filter(is_near).cloned().collect()
 }
 
 /// The scripts of the project, as they were found before where there is a memory and nothing came or went since.

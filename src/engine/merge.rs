@@ -17,6 +17,7 @@ pub(crate) fn merge(
     project: &Project,
     asked: &[Asked],
     reports: Vec<(FileId, FileReport)>,
+    on_gpus: bool,
 ) -> Outcome {
     let cwd = request.cwd.as_path();
     let incomplete: FxHashSet<FileId> =
@@ -34,7 +35,7 @@ pub(crate) fn merge(
     outcome.coverage = coverage(&reports, &wanted);
     let mut found = Vec::new();
     let used = offers::used(project, &reports);
-    for finding in distinct(reports, used) {
+    for finding in distinct(reports, used, on_gpus) {
         let file = finding.place.file;
         let Some(at) = wanted.find(file) else { continue };
         let comments = comments.entry(file).or_insert_with(|| Comments::of(project, file));
@@ -135,11 +136,15 @@ fn coverage(reports: &[(FileId, FileReport)], wanted: &Wanted<'_>) -> Coverage {
 }
 
 /// The same rule at the same place with the same words is one finding, the best founded of them.
-fn distinct(reports: Vec<(FileId, FileReport)>, mut rehearsed: FxHashSet<FunctionKey>) -> Vec<Diagnostic> {
+fn distinct(
+    reports: Vec<(FileId, FileReport)>,
+    mut rehearsed: FxHashSet<FunctionKey>,
+    on_gpus: bool,
+) -> Vec<Diagnostic> {
     rehearsed.extend(reports.iter().flat_map(|(_, report)| report.rehearsed.iter().copied()));
     let mut place_of: FxHashMap<(&'static str, Place, String), usize> = FxHashMap::default();
     let mut found: Vec<(Diagnostic, bool)> = Vec::new();
-    let on_gpus = reports.iter().any(|(_, report)| report.uses_gpu);
+    let on_gpus = on_gpus || reports.iter().any(|(_, report)| report.uses_gpu);
     let counting = |(_, report): (FileId, FileReport)| {
         let for_gpus = report.for_gpus;
         let counts = move |at: &u32| on_gpus || !for_gpus.contains(at);
@@ -226,7 +231,7 @@ mod tests {
     fn the_same_finding_of_two_entries_is_one_and_the_best_founded() {
         let guess = report(vec![(finding(Confidence::Low, 0), Some((FileId(0), 1)))], vec![]);
         let fact = report(vec![(finding(Confidence::High, 0), None)], vec![]);
-        let found = distinct(vec![(FileId(0), guess), (FileId(1), fact)], FxHashSet::default());
+        let found = distinct(vec![(FileId(0), guess), (FileId(1), fact)], FxHashSet::default(), false);
         assert_eq!(found, [finding(Confidence::High, 0)]);
     }
 
@@ -235,7 +240,7 @@ mod tests {
         let key = (FileId(0), 7);
         let guess = report(vec![(finding(Confidence::Medium, 0), Some(key))], vec![]);
         let other = report(vec![(finding(Confidence::Medium, 5), None)], vec![key]);
-        let found = distinct(vec![(FileId(0), guess), (FileId(1), other)], FxHashSet::default());
+        let found = distinct(vec![(FileId(0), guess), (FileId(1), other)], FxHashSet::default(), false);
         assert_eq!(found, [finding(Confidence::Medium, 5)]);
     }
 }

@@ -2,7 +2,7 @@
 //! order of the files whatever the threads do.
 
 use crate::engine::analysis::{self, Analyse, FileReport, Imports, Loaded, Project};
-use crate::engine::around;
+use crate::engine::around::{self, Around};
 use crate::engine::cache::Cache;
 use crate::engine::config::ConfigError;
 use crate::engine::configs::Configs;
@@ -90,7 +90,7 @@ pub fn check_with(
     let imports = imports(request, &project);
     let around = around(request, &configs, &imports, &asked)?;
     let mut jobs = jobs(&asked, true)?;
-    jobs.extend(self::jobs(&around, false)?);
+    jobs.extend(self::jobs(&around.importers, false)?);
     let pool = pool(request, jobs.len())?;
     let mut run = Run { request, project, counts: FileCounts::default(), problems: Vec::new() };
     let loaded = pool.install(|| jobs.par_iter().map(|job| load(request, &imports, job)).collect());
@@ -110,7 +110,7 @@ pub fn check_with(
         cache.save(&run.project);
     }
     let done = run.collect(&entries, reports);
-    Ok(run.outcome(&asked, done))
+    Ok(run.outcome(&asked, done, around.on_gpus))
 }
 
 /// Who imports whom, as it was read before where there is a memory.
@@ -121,16 +121,16 @@ fn imports(request: &Request, project: &Project) -> Arc<Imports> {
     }
 }
 
-/// Scripts that call what was asked for.
+/// Scripts that call what was asked for, and what the project says beside.
 fn around(
     request: &Request,
     configs: &Arc<Configs>,
     imports: &Imports,
     asked: &[Asked],
-) -> Result<Vec<Asked>, TableError> {
-    let Some(first) = asked.first() else { return Ok(Vec::new()) };
+) -> Result<Around, TableError> {
+    let Some(first) = asked.first() else { return Ok(Around::default()) };
     let settings = first.settings.ready()?;
-    Ok(around::importers(request, configs, imports, asked, &|text| settings.gate().is_worth(text)))
+    Ok(around::around(request, configs, imports, asked, &|text| settings.gate().is_worth(text)))
 }
 
 /// Why a rehearsal did not come to its end.
@@ -208,8 +208,8 @@ impl Run<'_> {
         self.problems.push(Problem { path: shown_path(&self.request.cwd, &file.path), message, fatal });
     }
 
-    fn outcome(self, asked: &[Asked], done: Vec<(FileId, FileReport)>) -> Outcome {
-        let mut outcome = merge::merge(self.request, &self.project, asked, done);
+    fn outcome(self, asked: &[Asked], done: Vec<(FileId, FileReport)>, on_gpus: bool) -> Outcome {
+        let mut outcome = merge::merge(self.request, &self.project, asked, done, on_gpus);
         (outcome.files, outcome.problems) = (self.counts, self.problems);
         outcome.unmatched = unmatched(&self.project, &self.request.overrides.values);
         if self.request.memory.is_some() {

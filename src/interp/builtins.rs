@@ -1,13 +1,29 @@
 //! The builtins of the language that need the interpreter: those that call back, ask for attributes or
 //! take tensors. What plain values suffice for is in `python`.
 
-use super::{Call, Interp, python};
+use super::{Call, Interp, inherited, python};
 use crate::apis::Role;
 use crate::report::Place;
 use crate::values::*;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
+    /// A method of a value of the language's own, or one that its class inherits.
+    pub(super) fn language_method(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Value {
+        if let Value::Grad(owners) = receiver {
+            return self.grad_method(&owners.clone(), &name, call);
+        }
+        if let (Value::Obj(object), "__init__") = (receiver, name.as_str()) {
+            inherited::build(self, *object, call);
+            return Value::None;
+        }
+        let of_number = self.backward_of_number(receiver, name, call);
+        of_number.or_else(|| python::method(self, receiver, &name, call)).unwrap_or_else(|| {
+            self.havoc(call);
+            Value::Unknown
+        })
+    }
+
     /// A builtin: those that need the interpreter itself, then the language's own.
     pub(super) fn call_builtin(&mut self, name: Ustr, call: &Call, _args: &[crate::syntax::Arg]) -> Value {
         if let Some(value) = self.made_function(&name, call) {

@@ -2,8 +2,8 @@
 //! have touched whatever it was given.
 
 use super::{
-    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, inherited,
-    modules::FORWARDS, python, records, stmt::Flow,
+    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, modules::FORWARDS, python,
+    records, stmt::Flow,
 };
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, FileId, Place};
@@ -266,21 +266,6 @@ impl<'p> Interp<'p> {
         }
         self.havoc(call);
         self.made_of_tree(call).unwrap_or_default()
-    }
-
-    pub(super) fn language_method(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Value {
-        if let Value::Grad(owners) = receiver {
-            return self.grad_method(&owners.clone(), &name, call);
-        }
-        if let (Value::Obj(object), "__init__") = (receiver, name.as_str()) {
-            inherited::build(self, *object, call);
-            return Value::None;
-        }
-        let of_number = self.backward_of_number(receiver, name, call);
-        of_number.or_else(|| python::method(self, receiver, &name, call)).unwrap_or_else(|| {
-            self.havoc(call);
-            Value::Unknown
-        })
     }
 
     /// Runs a function of the project on these arguments.

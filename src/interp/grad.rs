@@ -78,7 +78,11 @@ impl<'p> Interp<'p> {
         let class = self.apis.class_of(Role::Tensor)?;
         let api = self.apis.method(class, name)?;
         api.effects.iter().any(|effect| effect.verb == Verb::Backward).then_some(())?;
-        let point = DetachPoint { place: call.place, by: Some(Ustr::from(DetachPoint::NUMBER)), lost: ObjSet::default() };
+        let point = DetachPoint {
+            place: call.place,
+            by: Some(Ustr::from(DetachPoint::NUMBER)),
+            lost: ObjSet::default(),
+        };
         let number = Tensor {
             made: Some(call.place),
             detach_points: Some(Rc::from([point])),

@@ -3,7 +3,7 @@
 
 use super::lookup::{Found, Lookup};
 use super::{Library, Project};
-use crate::source::{ImportLine, SourceFile, Stamp, import_lines};
+use crate::source::{ImportLine, SourceFile, Stamp, import_lines, speaks_of_gpus};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ struct Known {
     /// Files of the project.
     targets: Vec<PathBuf>,
     is_worth: bool,
+    speaks_of_gpus: bool,
 }
 
 impl Imports {
@@ -89,6 +90,11 @@ impl Imports {
         found
     }
 
+    /// Whether any of `files` speaks of GPUs.
+    pub fn speak_of_gpus(&self, files: &[PathBuf], worth: Worth<'_>) -> bool {
+        files.par_iter().any(|file| self.known(file, worth).speaks_of_gpus)
+    }
+
     /// What a file on the disk imports, asked once for each version of it.
     fn known(&self, path: &Path, worth: Worth<'_>) -> Arc<Known> {
         let all = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,7 +104,9 @@ impl Imports {
         }
         let source = SourceFile::read(path).ok();
         let text = source.as_ref().map_or("", |source| &source.text);
-        let known = Arc::new(Known { stamp, targets: self.targets(path, text), is_worth: worth(text) });
+        let targets = self.targets(path, text);
+        let known = Known { stamp, targets, is_worth: worth(text), speaks_of_gpus: speaks_of_gpus(text) };
+        let known = Arc::new(known);
         all().insert(path.to_owned(), known.clone());
         known
     }

@@ -45,7 +45,7 @@ pub use prefilter::mentions_framework;
 pub use reads::{Reads, note_file, note_folder, recorded};
 pub use stamp::Stamp;
 pub use suppress::{Malformed, NamedRule, Seat, Suppressions, Unused, mentions_suppression};
-pub use text::{read_text, words};
+pub use text::{read_text, speaks_of_gpus, words};
 pub use write::{WriteError, rewrite};
 
 /// The most bytes of Python that are read, in a script or in all cells of a notebook.

@@ -2,6 +2,7 @@
 
 use super::read_regular;
 use super::reads::note_text;
+use memchr::memmem;
 use std::path::Path;
 
 /// Where a text has a word in it, not as part of another.
@@ -11,6 +12,11 @@ pub fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 
     text.match_indices(word).map(|(at, _)| at).filter(move |at| {
         !is_part(text[..*at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next())
     })
+}
+
+/// Whether a text puts something on a GPU, or asks for one.
+pub fn speaks_of_gpus(text: &str) -> bool {
+    memmem::find(text.as_bytes(), b"cuda").is_some()
 }
 
 /// Larger files are data, not configuration.

@@ -10,7 +10,7 @@ use crate::report::replay::{Demand, Replay};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
 use crate::syntax::{FnId, Function};
 use crate::trace::{At, Forward, LoopId, Over, Sight};
-use crate::values::{Heap, Mode, State, Value};
+use crate::values::{ClassRef, Heap, Mode, State, Value};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
@@ -268,6 +268,8 @@ fn is_live(heap: &Heap, value: &Value) -> bool {
     let any = |values: &[Value]| values.iter().any(is_live_itself);
     match value {
         Value::Obj(object) => match &heap.get(*object).state {
+            // What a distribution holds of the graph is asked of what it gives.
+            State::Plain if matches!(heap.get(*object).class, ClassRef::Api(_)) => false,
             State::List(items) => {
                 items.exact.as_ref().map_or_else(|| is_live_itself(&items.any), |all| any(all))
             }

@@ -2,8 +2,8 @@
 
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::timeline::{
-    Automaton, Certainty, Kind, LoopHead, Moment, OptimizerEvent, Parts, Timeline, Touched, each_effect, reached, run,
-    whose, with_submodules,
+    Automaton, Certainty, Kind, LoopHead, Moment, OptimizerEvent, Parts, Timeline, Touched, each_effect,
+    reached, run, whose, with_submodules,
 };
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Fix, Place, Severity};
@@ -109,7 +109,8 @@ fn unapplied_gradients(script: &Script) -> Vec<Unapplied> {
             let mut events = reached(&timeline);
             events.retain(|event| says_of_steps(event));
             let one = if stepped.iter().any(applies) {
-                applied_after(script, &timeline, &events).or_else(|| applied_aside(script, &timeline, &events))
+                applied_after(script, &timeline, &events)
+                    .or_else(|| applied_aside(script, &timeline, &events))
             } else {
                 never_applied(script, &timeline, &events)
             };

@@ -62,7 +62,10 @@ fn check(script: &Script, out: &mut Findings) {
                 format!("no later iteration zeroes the gradients of `{}`", step.optimizer)
             }
             None if step.in_an_arm => {
-                format!("one branch of the loop zeroes the gradients of `{}`, another does not", step.optimizer)
+                format!(
+                    "one branch of the loop zeroes the gradients of `{}`, another does not",
+                    step.optimizer
+                )
             }
             None => format!("no path through {path} zeroes the gradients of `{}`", step.optimizer),
         };

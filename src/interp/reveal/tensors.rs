@@ -82,7 +82,10 @@ impl Words<'_> {
         let mut text = String::new();
         for point in tensor.detach_points.iter().flat_map(|detach_points| detach_points.iter()) {
             let line = self.project.source(point.place.file).locate(point.place.span.start).line;
-            let _ = write!(text, ", cut from {} in line {line}", self.all_names(&point.lost));
+            let _ = match self.all_names(&point.lost) {
+                names if names.is_empty() => write!(text, ", cut in line {line}"),
+                names => write!(text, ", cut from {names} in line {line}"),
+            };
         }
         text
     }
