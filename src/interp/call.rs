@@ -337,6 +337,7 @@ impl<'p> Interp<'p> {
         if exhausted {
             // What it did not come to do may undo what it did: nothing of it counts.
             self.exhausted.insert(key);
+            self.note_cut(key);
             self.entered.remove(&key);
             self.out.called.forget(key, called);
             self.out.observations.truncate(seen);

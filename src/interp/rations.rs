@@ -5,6 +5,7 @@ use super::{Frame, Interp};
 use crate::report::FileId;
 use crate::trace::FnKey;
 use crate::values::Value;
+use rustc_hash::FxHashSet;
 
 /// A call into another file gets at least so much fuel, where there is so much.
 const LEAST_RATION: u32 = 10_000;
@@ -16,7 +17,22 @@ const FUEL_A_FORWARD: u32 = 5_000;
 /// Steps for one that trains: it builds the model that it trains, from a library.
 pub(super) const FUEL_A_TRAINING: u32 = 100_000;
 
+/// Functions whose call did not come to its end where no gradients were recorded.
+#[derive(Default)]
+struct CutWithoutGrad(FxHashSet<FnKey>);
+
 impl Interp<'_> {
+    /// A call was cut off. Rehearsed by itself, the function knows what it was not to record.
+    pub(super) fn note_cut(&mut self, key: FnKey) {
+        if self.grad == Some(false) {
+            self.remember(|cut: &mut CutWithoutGrad| cut.0.insert(key));
+        }
+    }
+
+    pub(super) fn was_cut_without_grad(&mut self, key: FnKey) -> bool {
+        self.remember(|cut: &mut CutWithoutGrad| cut.0.contains(&key))
+    }
+
     /// Sets aside the fuel that a call must leave to what comes after it. Gives the floor that was in force.
     /// A model that is too deep for its part counts as one that is not seen into, and the training around it goes on.
     pub(super) fn ration(&mut self, file: FileId, is_forward: bool) -> u32 {

@@ -321,7 +321,7 @@ impl<'p> Interp<'p> {
         self.seeded = Some(key);
         // A framework that owns the loop decides whether gradients are recorded in its hooks.
         let owned = receiver.as_ref().and_then(Value::as_obj).is_some_and(|object| self.is_owned(object));
-        if owned {
+        if owned || self.was_cut_without_grad(key) {
             self.grad = None;
         }
         if self.is_of_a_suite(key.file) {

@@ -158,10 +158,20 @@ fn is_unused(script: &Script, forward: &Forward) -> bool {
 /// Whether a model of which nobody here sets the mode is in training mode: new models are, so what a call made that
 /// nobody sees into, and so is what is trained as it was given.
 pub(super) fn is_as_built(script: &Script, forward: &Forward) -> bool {
-    let is_built = || script.rehearsal.heap.noted(forward.module, BUILT).is_some();
-    forward.mode == Mode::Unknown
-        && is_opaque(script, forward.module)
-        && (is_built() || is_trained(script, forward.module))
+    let is_built = script.rehearsal.heap.noted(forward.module, BUILT).is_some();
+    // Gradients go through what computes features for a loss, too, and no optimizer has it.
+    let is_new = match is_trained(script, forward.module) {
+        true => is_owned(script, forward.module),
+        false => is_built,
+    };
+    forward.mode == Mode::Unknown && is_opaque(script, forward.module) && is_new
+}
+
+/// Whether an optimizer was given the parameters of a model.
+fn is_owned(script: &Script, model: ObjId) -> bool {
+    let heap = &script.rehearsal.heap;
+    let owns = |id: ObjId| heap.get(id).optimizer().is_some_and(|state| state.owns.contains(model));
+    heap.optimizers().any(owns)
 }
 
 fn is_opaque(script: &Script, model: ObjId) -> bool {

@@ -90,8 +90,23 @@ fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
         return;
     };
     let Some(gathered) = cx.remember(|all: &mut Leaves| all.0.get(&made).copied()) else { return };
+    if !is_kept && is_of_callee(cx, target, gathered) {
+        return;
+    }
     let (written, place) = (cx.written(target), cx.expr_place(target));
     cx.observe_for_good(place, Rebound { written, gathered, is_kept }, Confidence::High);
+}
+
+/// Whether a variable is a parameter of the function that runs, which was called with the tensor: the caller's name
+/// stands for it as before.
+fn is_of_callee(cx: &Interp<'_>, target: ExprId, gathered: Place) -> bool {
+    let tree = cx.tree(cx.file());
+    let ExprKind::Name(name) = tree.expr(target).kind else { return false };
+    let Some(function) = cx.running().next_back().and_then(|frame| frame.function) else { return false };
+    let function = tree.function(function);
+    let is_parameter = function.params.iter().any(|param| param.name == name);
+    let is_here = gathered.file == cx.file() && function.span.contains(gathered.span);
+    is_parameter && !is_here
 }
 
 /// Whether an expression mentions a variable or an attribute.
