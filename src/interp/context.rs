@@ -113,8 +113,9 @@ impl<'p> Interp<'p> {
 
     /// An error is expected, or one of several models runs, which the script may choose by what it gives them.
     pub(crate) fn is_provided_for(&self) -> bool {
-        let doubtful =
-            |context: &ContextKind| matches!(context, ContextKind::Failing | ContextKind::OneOfSeveral { .. });
+        let doubtful = |context: &ContextKind| {
+            matches!(context, ContextKind::Failing | ContextKind::OneOfSeveral { .. })
+        };
         self.contexts().iter().any(doubtful)
     }
 

@@ -78,7 +78,11 @@ impl<'p> Interp<'p> {
         let class = self.apis.class_of(Role::Tensor)?;
         let api = self.apis.method(class, name)?;
         api.effects.iter().any(|effect| effect.verb == Verb::Backward).then_some(())?;
-        let point = DetachPoint { place: call.place, by: Some(Ustr::from(DetachPoint::NUMBER)), lost: ObjSet::default() };
+        let point = DetachPoint {
+            place: call.place,
+            by: Some(Ustr::from(DetachPoint::NUMBER)),
+            lost: ObjSet::default(),
+        };
         let number = Tensor {
             made: Some(call.place),
             detach_points: Some(Rc::from([point])),
@@ -264,7 +268,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether it stands for a packed sequence, which is no tensor itself.
-    fn is_packed(&self, tensor: &Tensor) -> bool {
+    pub(super) fn is_packed(&self, tensor: &Tensor) -> bool {
         let made_by = tensor.what.and_then(|name| self.apis.get(name));
         made_by.is_some_and(|api| api.transfer() == Some(Transfer::Packed))
     }

@@ -178,7 +178,9 @@ pub enum ContextKind {
     Failing,
     /// One of several models or functions runs, of which the script chooses: perhaps by what it gives them. So many
     /// calls were running where it was chosen.
-    OneOfSeveral { frames: usize },
+    OneOfSeveral {
+        frames: usize,
+    },
     Autocast(Autocast),
 }
 
