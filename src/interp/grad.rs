@@ -273,7 +273,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether it stands for a packed sequence, which is no tensor itself.
-    fn is_packed(&self, tensor: &Tensor) -> bool {
+    pub(super) fn is_packed(&self, tensor: &Tensor) -> bool {
         let made_by = tensor.what.and_then(|name| self.apis.get(name));
         made_by.is_some_and(|api| api.transfer() == Some(Transfer::Packed))
     }

@@ -163,7 +163,7 @@ impl DetachPoint {
 #[derive(Clone, Debug)]
 pub struct Tensor {
     pub shape: Option<Shape>,
-    /// The last size, where nothing else is known of the shape.
+    /// The last size, where nothing else is known of the shape, or a layer has made it whatever the others are.
     pub last: Option<Int>,
     /// It has an axis at least, where nothing is known of the shape: a batch, or what was joined along one.
     pub has_axis: bool,
@@ -311,9 +311,14 @@ impl Tensor {
 
     /// The value that is this tensor or the other.
     pub fn join(&self, other: &Tensor) -> Tensor {
+        let shape = join_shapes(&self.shape, &other.shape);
+        let last = match shape {
+            Some(_) => self.last.clone().filter(|last| other.last.as_ref() == Some(last)),
+            None => self.last_size().filter(|last| other.last_size().as_ref() == Some(last)),
+        };
         Tensor {
-            shape: join_shapes(&self.shape, &other.shape),
-            last: self.last_size().filter(|last| other.last_size().as_ref() == Some(last)),
+            shape,
+            last,
             has_axis: self.is_spread() && other.is_spread(),
             dtype: if self.dtype == other.dtype { self.dtype } else { None },
             cast: self.cast.filter(|_| self.cast == other.cast),

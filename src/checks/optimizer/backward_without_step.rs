@@ -233,30 +233,39 @@ fn applied_after(script: &Script, timeline: &Timeline, events: &Events) -> Optio
     after.then(|| unapplied(script, timeline, backward, backward, why))
 }
 
-/// Backward passes whose gradients no path has applied yet.
-struct Pending;
+/// Backward passes whose gradients no path has applied yet, and that no step came before since the last clear.
+#[derive(Clone, PartialEq, Default)]
+struct Pending {
+    backwards: Vec<Place>,
+    stepped: bool,
+}
 
 impl Automaton for Pending {
-    type State = Vec<Place>;
+    type State = Pending;
 
     const LOOP_HEAD: LoopHead = LoopHead::EntryOrBackEdge;
 
-    fn start() -> Vec<Place> {
-        Vec::new()
+    fn start() -> Pending {
+        Pending::default()
     }
 
-    fn next(mut before: Vec<Place>, event: &OptimizerEvent) -> Vec<Place> {
-        if must_accumulate(event) && !before.contains(&event.place) {
-            before.push(event.place);
-        } else if is_zeroed(event) || matches!(event.kind, Kind::Step { .. }) {
-            before.clear();
+    fn next(mut before: Pending, event: &OptimizerEvent) -> Pending {
+        if is_zeroed(event) {
+            return Pending::default();
+        }
+        if matches!(event.kind, Kind::Step { .. }) {
+            return Pending { stepped: true, ..Pending::default() };
+        }
+        if must_accumulate(event) && !before.stepped && !before.backwards.contains(&event.place) {
+            before.backwards.push(event.place);
         }
         before
     }
 
-    fn join(a: &Vec<Place>, b: &Vec<Place>) -> Vec<Place> {
+    fn join(a: &Pending, b: &Pending) -> Pending {
         let mut both = a.clone();
-        both.extend(b.iter().filter(|place| !a.contains(place)));
+        both.backwards.extend(b.backwards.iter().filter(|place| !a.backwards.contains(place)));
+        both.stepped |= b.stepped;
         both
     }
 }
@@ -268,17 +277,18 @@ fn applied_aside(script: &Script, timeline: &Timeline, events: &Events) -> Optio
     if backwards < 2 || script.steps_unseen() || !script.steps_alone(timeline.optimizer, timeline.entry) {
         return None;
     }
-    let moments: Vec<Moment<Vec<Place>>> = run::<Pending>(timeline);
+    let moments: Vec<Moment<Pending>> = run::<Pending>(timeline);
     let uses = |event: &OptimizerEvent| {
         may_be_used(event) || matches!(event.kind, Kind::Step { .. } | Kind::Changed | Kind::Made(_))
     };
-    let used = |place: &Place| moments.iter().any(|at| uses(&at.event) && at.before.contains(place));
+    let pends = |at: &Moment<Pending>, place: &Place| at.before.backwards.contains(place);
+    let used = |place: &Place| moments.iter().any(|at| uses(&at.event) && pends(at, place));
     moments.iter().filter(|moment| is_cleared(&moment.event)).find_map(|cleared| {
-        let place = cleared.before.iter().find(|place| !used(place))?;
+        let place = cleared.before.backwards.iter().find(|place| !used(place))?;
         let backward = events.iter().find(|event| must_accumulate(event) && event.place == *place)?;
         let innermost = *backward.loops.last().filter(|_| cleared.event.loops == backward.loops)?;
         let step = events.iter().find(|event| event.is_own_step() && event.is_in(innermost))?;
-        let named = moments.iter().find(|at| at.event.kind == Kind::NamedStep && at.before.contains(place));
+        let named = moments.iter().find(|at| at.event.kind == Kind::NamedStep && pends(at, place));
         let primary = named.map_or(&**backward, |named| &named.event);
         let why = match named {
             Some(_) => Unstepped::Named,

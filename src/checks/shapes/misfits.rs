@@ -11,7 +11,7 @@ use crate::interp::{
 };
 use crate::report::{Confidence, Place};
 use crate::syntax::{BinaryOp, ExprId};
-use crate::values::{ClassRef, Note, ObjId, Tensor, Value};
+use crate::values::{ClassRef, Int, Note, ObjId, Tensor, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -222,10 +222,9 @@ pub(super) fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: B
     let sure = tensors.into_iter().flatten().fold(sure, |sure, tensor| sure.min(tensor.confidence));
     let began = cx.remember(|all: &mut Forwards| all.0.first().copied());
     let doubtful = began.is_some_and(|arms| cx.undecided_arms() > arms);
-    let provided = match found.other {
-        // What meets there may be of two models, each of which is one of several.
-        Some(_) => cx.is_provided_for(),
-        None => cx.is_provided_for_input(found.input.made, place),
+    let provided = match found.fault {
+        Fault::Size { .. } if has_own_size(&found.input) => cx.is_provided_for_input(found.input.made, place),
+        _ => cx.is_provided_for(),
     };
     if sure < Confidence::High || provided || doubtful || resizes(cx) {
         return;
@@ -247,6 +246,13 @@ pub(super) fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: B
         stack: Cell::new(None),
     };
     cx.observe_for_good(place, misfit, confidence);
+}
+
+/// Whether a layer has made the last size what it is, whatever came in. Others depend on what a model is given, and
+/// of several models each is given what suits it.
+fn has_own_size(input: &Tensor) -> bool {
+    let own = |last: &Int| input.shape.as_ref().is_none_or(|shape| shape.last() == Some(last));
+    input.last.as_ref().is_some_and(own)
 }
 
 /// Whether the file that runs changes shapes in place, `target.data.resize_(…)`, which is not followed.

@@ -127,12 +127,18 @@ pub(crate) fn linear(interp: &mut Interp, call: &Invocation) -> Value {
     let fits = named(call, "in_features").is_none_or(|size| takes(&size, first(interp, call).last_size()));
     let last = Some(out.clone()).filter(|out| !out.is_unknown());
     match weighted(interp, call, |shape| dims::replace(shape, -1, out).filter(|_| fits)) {
-        // Whatever came in, what comes out is the layer's own.
-        Value::Tensor(tensor) if tensor.shape.is_none() => {
-            Value::tensor(Tensor { last, confidence: interp.trust, ..(*tensor).clone() })
+        // Whatever came in, the last size of what comes out is the layer's own.
+        Value::Tensor(tensor) => {
+            let confidence = if tensor.shape.is_none() { interp.trust } else { tensor.confidence };
+            Value::tensor(Tensor { last, confidence, ..(*tensor).clone() })
         }
         other => other,
     }
+}
+
+/// The last size, where nothing else is known of a shape.
+fn last_of(shape: Option<&Shape>, size: Int) -> Option<Int> {
+    Some(size).filter(|size| shape.is_none() && !size.is_unknown())
 }
 
 /// Whether a layer takes inputs of a last size; where it does not, the shape is not what we thought it was.
@@ -178,8 +184,9 @@ pub(crate) fn product_of(interp: &Interp, place: crate::report::Place, a: &Tenso
 /// `embedding x num_embeddings embedding_dim`
 pub(crate) fn embedding(interp: &mut Interp, call: &Invocation) -> Value {
     let (input, width) = (first(interp, call), int(call, Slot::EmbeddingDim).unwrap_or_default());
-    let shape = input.shape.as_ref().map(|shape| shape.iter().cloned().chain([width]).collect());
+    let shape = input.shape.as_ref().map(|shape| shape.iter().cloned().chain([width.clone()]).collect());
     Value::tensor(Tensor {
+        last: last_of(shape.as_ref(), width),
         shape,
         dtype: Some(DType::Float32),
         range: Some(Interval::REAL),
@@ -192,26 +199,27 @@ pub(crate) fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
     let input = first(interp, call);
     // What is projected to another size has two.
     let projected = named(call, "proj_size").is_some_and(|size| size.as_known_int() != Some(0));
+    let directions = match flag(param(call, Slot::Bidirectional)) {
+        Some(both) => Int::Known(if both { 2 } else { 1 }),
+        None => Int::Unknown,
+    };
+    let hidden = int(call, Slot::HiddenSize).filter(|_| !projected).unwrap_or_default();
     let shapes = input.shape.as_deref().filter(|_| !projected).and_then(|shape| {
-        let directions = match flag(param(call, Slot::Bidirectional)) {
-            Some(both) => Int::Known(if both { 2 } else { 1 }),
-            None => Int::Unknown,
-        };
         let layers = param(call, Slot::NumLayers)
             .map_or(Int::Known(1), |layers| layers.as_int().cloned().unwrap_or_default());
-        recurrent_shapes(
-            shape,
-            &int(call, Slot::HiddenSize).unwrap_or_default(),
-            &layers,
-            &directions,
-            flag(param(call, Slot::BatchFirst)),
-        )
+        recurrent_shapes(shape, &hidden, &layers, &directions, flag(param(call, Slot::BatchFirst)))
     });
     let (output, state) = shapes.unzip();
     let mut result = result(interp, call.place, &[&input]);
     result.graph = through_state(interp, call, &result.graph);
-    let of_shape = |shape: Option<Dims>| Value::tensor(result.clone().with_shape(shape.map(Rc::from)));
-    Value::tuple(vec![of_shape(output), state_of(call, of_shape(state))])
+    let of_shape = |shape: Option<Dims>, last: Int| {
+        let shape = shape.map(Shape::from);
+        Tensor { last: last_of(shape.as_ref(), last), ..result.clone().with_shape(shape) }
+    };
+    let (output, state) = (of_shape(output, hidden.mul(&directions)), of_shape(state, hidden));
+    // Of a packed sequence the output is packed, too.
+    let output = Tensor { what: input.what.filter(|_| interp.is_packed(&input)), ..output };
+    Value::tuple(vec![Value::tensor(output), state_of(call, Value::tensor(state))])
 }
 
 /// The state that a recurrent layer starts from is part of its graph.
@@ -348,7 +356,7 @@ pub(crate) fn held_by_packed(packed: &Tensor) -> Tensor {
 /// `padded-pair x`: the numbers that a packed sequence holds, and the lengths.
 pub(crate) fn padded_pair(interp: &mut Interp, call: &Invocation) -> Value {
     let packed = first(interp, call);
-    let padded = result(interp, call.place, &[&packed]);
+    let padded = Tensor { last: packed.last_size(), ..result(interp, call.place, &[&packed]) };
     let lengths = indices(interp, call.place, &packed, Some(Rc::from([Int::Unknown])));
     Value::tuple(vec![Value::tensor(padded), Value::tensor(lengths)])
 }
