@@ -9,6 +9,9 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// Lists in lists that a forward is given are looked into so deep.
+const DEEPEST: u32 = 2;
+
 impl<'p> Interp<'p> {
     /// The outermost module whose output is being computed.
     pub(crate) fn computing(&self) -> Option<ObjId> {
@@ -73,8 +76,11 @@ impl<'p> Interp<'p> {
                 let each = |item: &Value| self.given_to_forward(item, closure, receiver, None, inside);
                 Value::tuple(items.iter().map(each).collect())
             }
+            Value::Maybe(known) if !inside => {
+                Value::Maybe(Rc::new(self.given_to_forward(known, closure, receiver, None, inside)))
+            }
             Value::Obj(list) if !inside => {
-                self.made_outside(*list);
+                self.made_outside(*list, DEEPEST);
                 value.clone()
             }
             other => other.clone(),
@@ -82,20 +88,22 @@ impl<'p> Interp<'p> {
     }
 
     /// What a list holds that a forward is given was made outside of it.
-    fn made_outside(&mut self, list: ObjId) {
+    fn made_outside(&mut self, list: ObjId, depth: u32) {
+        let State::List(items) = &self.heap.get(list).state else { return };
+        let all = || items.exact.iter().flatten().chain([&items.any]);
+        let inner: Vec<ObjId> = all().filter_map(Value::as_obj).filter(|_| depth > 0).collect();
         let stays = |value: &Value| {
             let tensor = value.as_tensor();
             tensor.is_some_and(|tensor| matches!(tensor.device_origin, Some(DeviceOrigin::Default { .. })))
         };
-        let State::List(items) = &self.heap.get(list).state else { return };
-        if !items.exact.iter().flatten().chain([&items.any]).any(stays) {
-            return;
+        if all().any(stays) {
+            let mut items = items.clone();
+            let outside = |value: &Value| with_device_origin(value.clone(), None);
+            items.exact = items.exact.map(|all| all.iter().map(outside).collect());
+            items.any = outside(&items.any);
+            self.heap.get_mut(list).state = State::List(items);
         }
-        let mut items = items.clone();
-        let outside = |value: &Value| with_device_origin(value.clone(), None);
-        items.exact = items.exact.map(|all| all.iter().map(outside).collect());
-        items.any = outside(&items.any);
-        self.heap.get_mut(list).state = State::List(items);
+        inner.into_iter().for_each(|list| self.made_outside(list, depth - 1));
     }
 
     /// Forwards that nothing calls, of classes that make tensors.

@@ -3,7 +3,7 @@
 use crate::interp::{Call, Interp, collect_tensors};
 use crate::names::Subject;
 use crate::report::{Confidence, Place};
-use crate::syntax::{FnId, Function};
+use crate::syntax::{FnId, Function, Tree};
 use crate::values::{DType, Device, DeviceOrigin, Learned, ObjId, Source, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -114,7 +114,8 @@ fn strand_in_loss(
     (made, joined): (Place, bool),
 ) -> bool {
     let Some(loss) = cx.offered_loss() else { return false };
-    let class = class_around(cx, made).unwrap_or(loss);
+    // A decorator may have put another function around it.
+    let class = class_around(cx, made).or_else(|| function_around(cx, made)).unwrap_or(loss);
     if cx.is_off_gpu() {
         return true;
     }
@@ -131,9 +132,17 @@ fn strand_in_loss(
 /// The class whose body makes something: a method may be inherited by several.
 fn class_around(cx: &Interp<'_>, made: Place) -> Option<Rc<str>> {
     let tree = &cx.module(made.file).tree;
-    let inside = |function: &&Function| function.span.contains(made.span);
-    let function = tree.functions.iter().filter(inside).max_by_key(|function| function.span.start)?;
-    function.class.map(|class| Rc::from(tree.class(class).name.as_str()))
+    innermost(tree, made)?.class.map(|class| Rc::from(tree.class(class).name.as_str()))
+}
+
+fn function_around(cx: &Interp<'_>, made: Place) -> Option<Rc<str>> {
+    let function = innermost(&cx.module(made.file).tree, made)?;
+    (function.name != "<lambda>").then(|| Rc::from(function.name.as_str()))
+}
+
+fn innermost(tree: &Tree, place: Place) -> Option<&Function> {
+    let inside = |function: &&Function| function.span.contains(place.span);
+    tree.functions.iter().filter(inside).max_by_key(|function| function.span.start)
 }
 
 /// The running module that holds what was made at a place, and in which attribute.
