@@ -6,8 +6,9 @@ use super::Interp;
 use crate::apis::Role;
 use crate::names::Subject;
 use crate::report::Place;
-use crate::syntax::{ExprId, ExprKind};
+use crate::syntax::{CompareOp, Expr, ExprId, ExprKind, Stmt, StmtKind, Tree};
 use crate::values::Value;
+use std::rc::Rc;
 use ustr::Ustr;
 
 /// What is called, where nobody knows it: a loss.
@@ -26,6 +27,30 @@ pub(super) fn scaler(interp: &mut Interp, receiver: ExprId, method: Ustr) -> Opt
     let (subject, name) = bound_here(interp, receiver)?;
     let role = interp.role_by_use(interp.file(), subject).filter(|role| *role == Role::Scaler)?;
     Some(typed(interp, name, |interp, site| interp.of_role(role, site, name, Value::Unknown)))
+}
+
+/// A scaler that a file asks for, `if scaler is not None`, may not be there.
+pub(super) fn perhaps(tree: &Tree, role: Role, name: Ustr, made: Value) -> Value {
+    let is_it = |expr: ExprId| match tree.expr(expr).kind {
+        ExprKind::Name(known) | ExprKind::Attribute { name: known, .. } => known == name,
+        _ => false,
+    };
+    let is_none = |rest: &[(CompareOp, ExprId)]| match rest {
+        [(CompareOp::Is | CompareOp::IsNot, other)] => matches!(tree.expr(*other).kind, ExprKind::None),
+        _ => false,
+    };
+    let asks = |expr: &Expr| match &expr.kind {
+        ExprKind::Compare { first, rest } => is_none(rest) && is_it(*first),
+        _ => false,
+    };
+    let tests = |stmt: &Stmt| match &stmt.kind {
+        StmtKind::If { arms, .. } => arms.iter().any(|(test, _)| is_it(*test)),
+        _ => false,
+    };
+    match role == Role::Scaler && (tree.exprs.iter().any(asks) || tree.stmts.iter().any(tests)) {
+        true => Value::Maybe(Rc::new(made)),
+        false => made,
+    }
 }
 
 /// A variable of the function that runs, where it is bound to something unknown.
