@@ -223,7 +223,6 @@ impl<'p> Interp<'p> {
         let after = value.as_tensor();
         let range = after.and_then(|after| after.range);
         let relation = after.and_then(|after| after.relation.clone());
-        // `x.data.resize_(sizes)`
         let shape = after.map_or(tensor.shape.clone(), |after| after.shape.clone());
         self.assign(target, Value::tensor(Tensor { range, relation, shape, ..(*tensor).clone() }));
     }
@@ -271,8 +270,7 @@ impl<'p> Interp<'p> {
         if let Value::Grad(owners) = receiver {
             return self.grad_method(&owners.clone(), &name, call);
         }
-        if let (Value::Obj(object), "__init__") = (receiver, name.as_str()) {
-            inherited::build(self, *object, call);
+        if inherited::constructs(self, receiver, name, call) {
             return Value::None;
         }
         python::method(self, receiver, &name, call).unwrap_or_else(|| {
