@@ -13,8 +13,7 @@ impl<'p> Interp<'p> {
         if let Value::Grad(owners) = receiver {
             return self.grad_method(&owners.clone(), &name, call);
         }
-        if let (Value::Obj(object), "__init__") = (receiver, name.as_str()) {
-            inherited::build(self, *object, call);
+        if inherited::constructs(self, receiver, name, call) {
             return Value::None;
         }
         let of_number = self.backward_of_number(receiver, name, call);

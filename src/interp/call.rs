@@ -224,7 +224,6 @@ impl<'p> Interp<'p> {
         let after = value.as_tensor();
         let range = after.and_then(|after| after.range);
         let relation = after.and_then(|after| after.relation.clone());
-        // `x.data.resize_(sizes)`
         let shape = after.map_or(tensor.shape.clone(), |after| after.shape.clone());
         self.assign(target, Value::tensor(Tensor { range, relation, shape, ..(*tensor).clone() }));
     }

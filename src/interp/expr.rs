@@ -412,6 +412,11 @@ impl<'p> Interp<'p> {
         let place = self.expr_place(id);
         if let ExprKind::Attribute { base, name, .. } = tree.expr(callee).kind {
             let mut receiver = self.eval(base);
+            if receiver.is_unknown()
+                && let Some(scaler) = super::joined::scaler(self, base, name)
+            {
+                receiver = scaler;
+            }
             if name == "requires_grad_"
                 && let Some(params) = self.parameter_written(base)
             {
@@ -422,7 +427,12 @@ impl<'p> Interp<'p> {
             super::walked::shows_graph(self, id, &receiver, name);
             return value;
         }
-        let function = self.eval(callee);
+        let mut function = self.eval(callee);
+        if function.is_unknown()
+            && let Some(criterion) = super::joined::criterion(self, callee)
+        {
+            function = criterion;
+        }
         let call = self.arguments(place, args);
         if let Value::Builtin(name) = &function {
             return self.call_builtin(*name, &call, args);

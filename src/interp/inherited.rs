@@ -3,7 +3,17 @@
 
 use super::{Call, Interp, Invocation, class::Base};
 use crate::apis::{Api, Role, Transfer};
-use crate::values::{Learned, ModuleState, ObjId, State};
+use crate::values::{Learned, ModuleState, ObjId, State, Value};
+use ustr::Ustr;
+
+/// Whether a method is the constructor of a framework's class, which is done then.
+pub(super) fn constructs(interp: &mut Interp, receiver: &Value, method: Ustr, call: &Call) -> bool {
+    let object = receiver.as_obj().filter(|_| method == "__init__");
+    if let Some(object) = object {
+        build(interp, object, call);
+    }
+    object.is_some()
+}
 
 /// `super().__init__(…)` of a class that inherits from a layer, or an instance of one that has no constructor itself.
 pub(super) fn build(interp: &mut Interp, object: ObjId, call: &Call) {

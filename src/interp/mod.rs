@@ -41,6 +41,7 @@ mod inherited;
 pub mod invocation;
 mod items;
 mod iterators;
+mod joined;
 mod layered;
 mod listing;
 mod loops;

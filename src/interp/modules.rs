@@ -122,6 +122,7 @@ impl<'p> Interp<'p> {
         self.event(place, Effect::Forward { module: object, grad }, Confidence::High);
         let graph = self.graph_id(place);
         let output = mark_graph(&output, graph);
+        super::records::mark(self, &output, graph, super::records::MOST_HELD);
         let drawn =
             input.as_ref().and_then(|input| input.what).is_some_and(|what| self.apis.is_random(&what));
         let forward = Forward {

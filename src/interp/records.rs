@@ -1,8 +1,8 @@
 //! What a model gives that nobody sees into may be a dictionary or a record of tensors: its methods, as far as they
 //! are those of every mapping. Knows no framework.
 
-use super::{Call, Interp};
-use crate::values::{Device, Source, Tensor, Value};
+use super::{Call, Interp, modules::mark_graph};
+use crate::values::{ClassRef, Device, Source, State, Tensor, Value};
 use ustr::Ustr;
 
 /// `outputs.values()`, `losses.items()`, `outputs.get("loss")`, where a model made `outputs`.
@@ -18,6 +18,25 @@ pub(super) fn method(interp: &mut Interp, receiver: &Value, name: Ustr, call: &C
         "items" if is_plain => listed(interp, Value::tuple(vec![Value::Str(None), part])),
         "get" | "pop" if call.arg(0, "key")?.as_str().is_some() => Some(part),
         _ => None,
+    }
+}
+
+/// Objects stand in each other so deep.
+pub(super) const MOST_HELD: u32 = 4;
+
+/// Marks the tensors in an object of a framework that a model gives, such as a distribution.
+pub(super) fn mark(interp: &mut Interp, output: &Value, graph: u32, depth: u32) {
+    let Some(object) = output.as_obj().filter(|_| depth > 0) else { return };
+    let here = interp.heap.get(object);
+    if !matches!((&here.state, here.class), (State::Plain, ClassRef::Api(_))) {
+        return;
+    }
+    for (name, value) in here.attrs.clone() {
+        if value.as_tensor().is_some() {
+            interp.heap.get_mut(object).set_attr(name, mark_graph(&value, graph));
+        } else {
+            mark(interp, &value, graph, depth - 1);
+        }
     }
 }
 

@@ -407,7 +407,9 @@ impl<'p> Interp<'p> {
 
     /// A value known only by its role: of each name another one.
     pub(super) fn of_role(&mut self, role: Role, place: Place, name: Ustr, value: Value) -> Value {
-        python::aside(self, name.precomputed_hash(), |interp| interp.made_of_role(role, place, value))
+        let made =
+            python::aside(self, name.precomputed_hash(), |interp| interp.made_of_role(role, place, value));
+        super::joined::perhaps(self.tree(place.file), role, name, made)
     }
 
     /// Something unknown, as what it is taken for. What was moved or cast passes for a tensor; one that is called
