@@ -17,6 +17,7 @@ mod patch;
 mod patience;
 mod prefilter;
 mod reads;
+mod regular;
 mod stamp;
 mod suppress;
 mod text;
@@ -26,7 +27,6 @@ use crate::report::Span;
 use lines::LineIndex;
 use notebook::CellMap;
 use std::ffi::OsStr;
-use std::fs;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -214,16 +214,11 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
     read_regular(path, kind_or_script(path).limit())
 }
 
-/// The bytes of a file that is no pipe and no device, at most so many. Looks before it opens: opening a named pipe
-/// would wait for a writer for ever.
+/// The bytes of a file that is no pipe, no device and none of the kernel's, at most so many.
 pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
-    let metadata = fs::metadata(path).map_err(|error| ReadError::opening(path, error))?;
-    if !metadata.is_file() {
-        return Err(ReadError::irregular(metadata.file_type()));
-    }
-    check_size(metadata.len(), limit)?;
-    let file = fs::File::open(path).map_err(|error| ReadError::opening(path, error))?;
-    read_limited(file, metadata.len(), limit)
+    let (file, size) = regular::open(path)?;
+    check_size(size, limit)?;
+    read_limited(file, size, limit)
 }
 
 /// The size on disk is only a hint: the file may grow, and `/proc` says 0.

@@ -369,3 +369,31 @@ fn the_server_ends_with_the_process_that_it_serves() {
         std::thread::sleep(Duration::from_millis(100));
     }
 }
+
+/// What the kernel calls a regular file is none: reading its log waits for the next message.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_of_the_kernel_are_not_read() {
+    let names = [
+        "requirements.txt",
+        "pyproject.toml",
+        "environment.yml",
+        "trainlint.toml",
+        "linked.py",
+        "package/__init__.py",
+        ".gitignore",
+    ];
+    for (name, to) in names.iter().flat_map(|name| [(name, "/proc/kmsg"), (name, "/proc/version")]) {
+        let script = format!("import package\n{UNCLEARED}");
+        let project = Project::new().file("train.py", script).file("package/other.py", CLEAN);
+        symlink(to, project.path(name)).unwrap();
+        let ran = project.run(&["check", "--no-cache", "train.py"]);
+        let is_configuration = name.ends_with(".toml");
+        assert!(ran.code == 1 || is_configuration && ran.code == 2, "{name}: {ran:?}");
+        assert!(project.run(&["check", "--no-cache", "."]).code != 0, "{name}");
+    }
+    let project = Project::new();
+    symlink("/proc/version", project.path("linked.py")).unwrap();
+    let ran = project.run(&["check", "linked.py"]);
+    assert!(ran.code == 2 && ran.stderr.contains("is a file of the kernel"), "{ran:?}");
+}
