@@ -4,6 +4,7 @@
 use crate::engine::config::ConfigError;
 use crate::engine::configs::Configs;
 use crate::engine::disk;
+use crate::engine::ignored::Ignored;
 use crate::engine::settings::Settings;
 use crate::engine::suggest::nearest;
 use crate::source::{Stamp, absolute_from};
@@ -94,10 +95,14 @@ fn walk(root: &Path, configs: &Configs, files: &mut Vec<Asked>) -> Result<(), Co
 fn entries(root: &Path, base: Arc<Settings>) -> impl Iterator<Item = DirEntry> {
     // The walker wants a closure that lives as long as it pleases, so excludes of nested
     // configurations are applied to what it gives; those of the root prune the walk itself.
+    let ignored = Ignored::below(root);
     let walker = WalkBuilder::new(root)
-        .hidden(false)
-        .require_git(false)
-        .filter_entry(move |entry| entry.depth() == 0 || !base.exclude.matches(entry.path()))
+        .standard_filters(false)
+        .filter_entry(move |entry| {
+            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let path = entry.path();
+            entry.depth() == 0 || !(base.exclude.matches(path) || ignored.leaves_out(path, is_dir))
+        })
         .build();
     walker.flatten()
 }

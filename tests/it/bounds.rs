@@ -370,6 +370,25 @@ fn the_server_ends_with_the_process_that_it_serves() {
     }
 }
 
+#[test]
+fn what_says_what_is_ignored_may_be_anything() {
+    for name in [".gitignore", ".ignore", ".git/info/exclude"] {
+        let project = Project::new()
+            .file("train.py", UNCLEARED)
+            .file("below/other.py", CLEAN)
+            .file(".git/info/attributes", "");
+        pipe(&project, name);
+        assert_eq!(project.listed(&["."]), ["below/other.py", "train.py"], "{name}");
+        assert_eq!(project.listed(&["below"]), ["below/other.py"], "{name} of the folder above");
+        fs::remove_file(project.path(name)).unwrap();
+        symlink("/dev/zero", project.path(name)).unwrap();
+        assert_eq!(project.listed(&["."]), ["below/other.py", "train.py"], "{name}");
+        fs::remove_file(project.path(name)).unwrap();
+        fs::write(project.path(name), "below/\n").unwrap();
+        assert_eq!(project.listed(&["."]), ["train.py"], "{name}");
+    }
+}
+
 /// What the kernel calls a regular file is none: reading its log waits for the next message.
 #[cfg(target_os = "linux")]
 #[test]
