@@ -20,6 +20,7 @@ mod reads;
 mod regular;
 mod stamp;
 mod suppress;
+mod temporary;
 mod text;
 mod write;
 
@@ -45,6 +46,7 @@ pub use prefilter::mentions_framework;
 pub use reads::{Reads, note_file, note_folder, recorded};
 pub use stamp::Stamp;
 pub use suppress::{Malformed, NamedRule, Seat, Suppressions, Unused, mentions_suppression};
+pub use temporary::{is_temporary, sweep, temporary};
 pub use text::{read_text, words};
 pub use write::{WriteError, rewrite};
 

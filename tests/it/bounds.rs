@@ -416,3 +416,18 @@ fn files_of_the_kernel_are_not_read() {
     let ran = project.run(&["check", "linked.py"]);
     assert!(ran.code == 2 && ran.stderr.contains("is a file of the kernel"), "{ran:?}");
 }
+
+#[test]
+fn cleaning_leaves_what_somebody_else_put_beside_the_cache() {
+    let project = Project::new().file("pyproject.toml", "").file("train.py", CLEAN);
+    project.run(&["check"]);
+    for name in ["findings-notes.md", "findingsbackup", ".trainlint-tmp-notes.md"] {
+        fs::write(project.path(&format!(".trainlint_cache/{name}")), "mine").unwrap();
+    }
+    fs::write(project.path(".trainlint_cache/.trainlint-tmp-AbCdEf"), "left behind").unwrap();
+    assert_eq!(project.run(&["clean"]).code, 0);
+    let kept = fs::read_dir(project.path(".trainlint_cache")).unwrap();
+    let mut kept: Vec<_> = kept.map(|entry| entry.unwrap().file_name()).collect();
+    kept.sort();
+    assert_eq!(kept, [".trainlint-tmp-notes.md", "findings-notes.md", "findingsbackup"]);
+}
