@@ -53,6 +53,10 @@ pub(crate) fn write_cache(
     bytes: impl Fn(u64) -> Option<Vec<u8>>,
 ) {
     let write = || -> Option<()> {
+        // A link leads out of the project, and who follows it writes elsewhere.
+        if !is_named && folder.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+            return None;
+        }
         std::fs::create_dir_all(folder).ok()?;
         sweep(folder);
         for (name, text) in [(TAG_NAME, TAG), (IGNORE_NAME, "*\n")] {

@@ -418,6 +418,18 @@ fn files_of_the_kernel_are_not_read() {
 }
 
 #[test]
+fn a_cache_that_is_a_link_is_none() {
+    let outside = Project::new();
+    let project = Project::new().file("pyproject.toml", "").file("train.py", CLEAN);
+    symlink(outside.root(), project.path(".trainlint_cache")).unwrap();
+    project.run(&["check"]);
+    assert_eq!(fs::read_dir(outside.root()).unwrap().count(), 0);
+    // Who names a link means what it leads to.
+    project.run(&["check", "--cache-dir", ".trainlint_cache"]);
+    assert!(outside.path("findings").exists());
+}
+
+#[test]
 fn cleaning_leaves_what_somebody_else_put_beside_the_cache() {
     let project = Project::new().file("pyproject.toml", "").file("train.py", CLEAN);
     project.run(&["check"]);
