@@ -429,6 +429,31 @@ fn a_cache_that_is_a_link_is_none() {
     assert!(outside.path("findings").exists());
 }
 
+/// `git -c` takes the first `=` for the end of a name, so such a filter can't be turned off.
+#[test]
+fn a_filter_with_an_odd_name_starts_nothing() {
+    if !has_git() {
+        return;
+    }
+    let project = Project::new().file("train.py", UNCLEARED).file(".gitattributes", "*.py filter=a.b=c\n");
+    let git = |args: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]);
+        let output =
+            command.args(args).current_dir(project.root()).env("GIT_CONFIG_GLOBAL", "/dev/null").output();
+        assert!(output.unwrap().status.success(), "git {args:?}");
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message", "as it is"]);
+    git(&["config", "filter.a.b=c.clean", &format!("touch {}; cat", project.path("filtered").display())]);
+    fs::write(project.path("train.py"), project.text("train.py") + "# more\n").unwrap();
+    let mut command = project.command(&["check", "--diff-base", "HEAD"]);
+    let ran = Ran::of(command.env("PATH", std::env::var("PATH").unwrap_or_default()).output().unwrap());
+    assert!(!project.path("filtered").exists(), "a filter ran");
+    assert!(ran.code == 2 && ran.stderr.contains("`filter.a.b=c`"), "{ran:?}");
+}
+
 #[test]
 fn cleaning_leaves_what_somebody_else_put_beside_the_cache() {
     let project = Project::new().file("pyproject.toml", "").file("train.py", CLEAN);
