@@ -9,6 +9,7 @@ use crate::engine::{Outcome, Request, Unmatched};
 use crate::render::{self, Format, Look};
 use crate::report::Severity;
 use crate::source::{absolute_from, rewrite};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// What a run has done that was to fix findings.
@@ -124,16 +125,16 @@ pub(crate) fn refuse(refused: &[Refused], done: &str, output: &Output) {
     }
 }
 
-/// Whether all files could be written.
-pub(crate) fn write(files: &[Rewritten], request: &Request, output: &Output) -> bool {
+/// Writes the files; gives the names of those that could not be written.
+pub(crate) fn write<'a>(files: &'a [Rewritten], request: &Request, output: &Output) -> BTreeSet<&'a str> {
     let named = request.paths.iter().map(|path| absolute_from(&request.cwd, path));
     let within: Vec<PathBuf> = named.collect();
-    let mut all_written = true;
+    let mut unwritten = BTreeSet::new();
     for file in files {
         if let Err(error) = rewrite(&file.path, &within, &file.before, &file.after) {
             output.complain("error", &format!("{}: {error}", file.shown));
-            all_written = false;
+            unwritten.insert(file.shown.as_str());
         }
     }
-    all_written
+    unwritten
 }

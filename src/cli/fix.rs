@@ -8,7 +8,7 @@ use super::progress::Bar;
 use super::{CLEAN, FAILURE, FINDINGS};
 use crate::engine::analysis::analyse;
 use crate::engine::fix::{Repaired, Rewritten, fix};
-use crate::engine::{Outcome, Request};
+use crate::engine::{Outcome, Request, Silent, check};
 use crate::report::Applicability;
 use similar::TextDiff;
 
@@ -21,13 +21,31 @@ pub(crate) fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyho
     if args.diff {
         return show(&repaired, output);
     }
+    let all_written = request.stdin.is_some() || put(args, request, &mut repaired, output)?;
     let script = request.stdin.as_ref().map(|(_, script)| match repaired.files.first() {
         Some(file) => &*file.after,
         None => &**script,
     });
     let code = finish(args, &repaired.outcome, Some(&Fixed { findings: &repaired.fixed, script }), output)?;
-    let all_written = script.is_some() || write(&repaired.files, request, output);
     Ok(if all_written { code } else { FAILURE })
+}
+
+/// Puts the changes into the files; whether that went well. Of a file that was not written nothing is fixed, and what
+/// is wrong with it is found again.
+fn put(
+    args: &CheckArgs,
+    request: &Request,
+    repaired: &mut Repaired,
+    output: &Output,
+) -> anyhow::Result<bool> {
+    let unwritten = write(&repaired.files, request, output);
+    if unwritten.is_empty() {
+        return Ok(true);
+    }
+    repaired.fixed.retain(|(path, _)| !unwritten.contains(path.as_str()));
+    repaired.outcome = check(request, &Silent)?;
+    hide_known(args, request, &mut repaired.outcome, output)?;
+    Ok(false)
 }
 
 /// The diff, and the exit code that says whether there is one.

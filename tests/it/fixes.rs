@@ -264,3 +264,23 @@ fn bad_fixes_of_many_files_keep_no_other_from_being_repaired() {
     // Each file has attempts of its own.
     assert_eq!((repaired.files.len(), repaired.refused.len()), (100, 120));
 }
+
+#[cfg(unix)]
+#[test]
+fn what_was_not_written_counts_as_found_and_not_as_fixed() {
+    use std::os::unix::fs::PermissionsExt;
+    let locked = || {
+        let project = Project::new().file("free.py", UNCLEARED).file("locked.py", UNCLEARED);
+        let mode = std::fs::Permissions::from_mode(0o444);
+        std::fs::set_permissions(project.path("locked.py"), mode).unwrap();
+        project
+    };
+    let project = locked();
+    let ran = project.run(&["check", "--fix", "--output-format", "concise"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stdout.contains("locked.py:6") && !ran.stdout.contains("free.py:6"), "{ran:?}");
+    assert!(ran.stdout.ends_with("fixed 1 finding\n"), "{ran:?}");
+    assert!(project.text("free.py").starts_with(&cleared()) && project.text("locked.py") == UNCLEARED);
+    let ran = locked().run(&["check", "--add-ignore"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, "ignored 1 finding in 1 file\n"), "{ran:?}");
+}
