@@ -284,3 +284,22 @@ fn what_was_not_written_counts_as_found_and_not_as_fixed() {
     let ran = locked().run(&["check", "--add-ignore"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, "ignored 1 finding in 1 file\n"), "{ran:?}");
 }
+
+#[cfg(unix)]
+#[test]
+fn names_of_one_file_are_one_file() {
+    use std::os::unix::fs::symlink;
+    let project = Project::new().file("real.py", UNCLEARED).file("sub/a.py", UNCLEARED);
+    symlink("real.py", project.path("link.py")).unwrap();
+    symlink("sub", project.path("other")).unwrap();
+    let named = ["link.py", "real.py", "./real.py", "other", "sub"];
+    assert_eq!(project.listed(&named), ["real.py", "sub/a.py"]);
+    let ran = project.run(&[&["check", "--fix"], &named[..]].concat());
+    assert!(ran.code == 0 && ran.stdout.ends_with("fixed 2 findings\n"), "{ran:?}");
+    // Two links that lead to one file, which itself is not asked for.
+    let outside = Project::new().file("real.py", "import torch\n");
+    let project = Project::new();
+    symlink(outside.path("real.py"), project.path("b.py")).unwrap();
+    symlink(outside.path("real.py"), project.path("a.py")).unwrap();
+    assert_eq!(project.listed(&["."]), ["a.py"]);
+}
