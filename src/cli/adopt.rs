@@ -2,7 +2,7 @@
 
 use super::args::CheckArgs;
 use super::changes::Changes;
-use super::finish::{refuse, write};
+use super::finish::{refuse, tidy, write};
 use super::output::Output;
 use super::{CLEAN, FAILURE, FINDINGS};
 use crate::engine::baseline::Baseline;
@@ -62,6 +62,7 @@ pub(crate) fn add_ignores(
 ) -> anyhow::Result<u8> {
     let silenced = silence(outcome, Some(reason).filter(|reason| !reason.is_empty()));
     refuse(&silenced.refused, "ignored", output);
+    tidy(request)?;
     let unwritten = write(&silenced.files, request, output);
     let written = silenced.silenced.iter().filter(|(path, _)| !unwritten.contains(path.as_str()));
     let findings = plural(written.map(|(_, count)| count).sum(), "finding");

@@ -5,12 +5,12 @@ use super::args::CheckArgs;
 use super::output::Output;
 use super::{CLEAN, FAILURE, FINDINGS, reports};
 use crate::engine::fix::{Refused, Rewritten};
-use crate::engine::{Outcome, Request, Unmatched};
+use crate::engine::{self, Outcome, Request, Unmatched};
 use crate::render::{self, Format, Look};
 use crate::report::Severity;
-use crate::source::{absolute_from, rewrite};
+use crate::source::{absolute_from, rewrite, sweep};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a run has done that was to fix findings.
 pub(crate) struct Fixed<'a> {
@@ -137,4 +137,12 @@ pub(crate) fn write<'a>(files: &'a [Rewritten], request: &Request, output: &Outp
         }
     }
     unwritten
+}
+
+/// Takes away what a run that was killed left beside the files that this one is about.
+pub(crate) fn tidy(request: &Request) -> anyhow::Result<()> {
+    let files = engine::files(request)?;
+    let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.path.parent()).collect();
+    folders.into_iter().for_each(sweep);
+    Ok(())
 }

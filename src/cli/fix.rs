@@ -2,7 +2,7 @@
 
 use super::adopt::hide_known;
 use super::args::CheckArgs;
-use super::finish::{Fixed, complain, finish, refuse, write};
+use super::finish::{Fixed, complain, finish, refuse, tidy, write};
 use super::output::Output;
 use super::progress::Bar;
 use super::{CLEAN, FAILURE, FINDINGS};
@@ -38,6 +38,7 @@ fn put(
     repaired: &mut Repaired,
     output: &Output,
 ) -> anyhow::Result<bool> {
+    tidy(request)?;
     let unwritten = write(&repaired.files, request, output);
     if unwritten.is_empty() {
         return Ok(true);

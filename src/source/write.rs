@@ -1,10 +1,9 @@
 //! Files are replaced as a whole or not at all: a run that is broken off leaves the old file or the new one.
 
-use super::{lies_within, read_bytes};
+use super::{lies_within, read_bytes, temporary};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use thiserror::Error;
 
 /// Why a file was not written.
@@ -45,8 +44,7 @@ pub fn rewrite(path: &Path, within: &[PathBuf], before: &[u8], after: &[u8]) -> 
     }
     // Beside the file, since a rename can't leave the file system.
     let folder = path.parent().unwrap_or(Path::new("."));
-    sweep(folder);
-    let mut file = tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder)?;
+    let mut file = temporary(folder, false)?;
     file.write_all(after)?;
     keep_owner(&found, file.as_file())?;
     // After the owner: giving a file away takes some permissions from it.
@@ -54,23 +52,6 @@ pub fn rewrite(path: &Path, within: &[PathBuf], before: &[u8], after: &[u8]) -> 
     file.as_file().sync_all()?;
     file.persist(&path).map_err(|error| error.error)?;
     Ok(())
-}
-
-/// What a file is called while it is written. A run that is killed leaves it behind, and the next one that writes
-/// there takes it away.
-const PREFIX: &str = ".trainlint-tmp-";
-/// A file is written in less.
-const LEFT_BEHIND: Duration = Duration::from_secs(60 * 60);
-
-fn sweep(folder: &Path) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
-        let age = entry.metadata().ok().filter(fs::Metadata::is_file).and_then(|found| found.modified().ok());
-        if age.and_then(|written| written.elapsed().ok()).is_some_and(|age| age > LEFT_BEHIND) {
-            // Somebody else's is left alone by the system.
-            let _ = fs::remove_file(entry.path());
-        }
-    }
 }
 
 #[cfg(unix)]

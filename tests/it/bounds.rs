@@ -263,13 +263,18 @@ fn what_a_killed_run_left_behind_is_swept() {
     let project = Project::new()
         .file("train.py", UNCLEARED)
         .file(".trainlint-tmp-AbCdEf", "x")
-        .file(".trainlint-tmp-GhIjKl", "y");
-    let hours = std::time::Duration::from_secs(2 * 60 * 60);
-    let old = File::options().write(true).open(project.path(".trainlint-tmp-AbCdEf")).unwrap();
-    old.set_modified(std::time::SystemTime::now() - hours).unwrap();
+        .file("sub/clean.py", CLEAN)
+        .file("sub/.trainlint-tmp-AbCdEf", "x")
+        .file("sub/.trainlint-tmp-GhIjKl", "y")
+        .file("sub/.trainlint-tmp-notes.md", "z");
+    // As a run holds what it is at work on.
+    let held = File::open(project.path("sub/.trainlint-tmp-GhIjKl")).unwrap();
+    held.lock().unwrap();
     assert_eq!(project.run(&["check", "--fix"]).code, 0);
     assert!(!project.path(".trainlint-tmp-AbCdEf").exists());
-    assert!(project.path(".trainlint-tmp-GhIjKl").exists(), "another run may be at work on it");
+    assert!(!project.path("sub/.trainlint-tmp-AbCdEf").exists(), "nothing was to be fixed there");
+    assert!(project.path("sub/.trainlint-tmp-GhIjKl").exists(), "another run is at work on it");
+    assert!(project.path("sub/.trainlint-tmp-notes.md").exists(), "it is somebody else's");
 }
 
 #[test]
