@@ -3,6 +3,7 @@
 //! classifies a file is here; nothing here knows Python's grammar beyond its lines.
 #![allow(clippy::disallowed_methods, reason = "this module is the edge to the file system")]
 
+mod attributes;
 mod buffer;
 mod chunks;
 mod encoding;

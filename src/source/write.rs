@@ -1,6 +1,6 @@
 //! Files are replaced as a whole or not at all: a run that is broken off leaves the old file or the new one.
 
-use super::{lies_within, read_bytes, temporary};
+use super::{attributes, lies_within, read_bytes, temporary};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,11 +19,14 @@ pub enum WriteError {
     Foreign,
     #[error("was not written: it is a link that leads out of the checked folders")]
     Outside,
+    #[error("was not written: its attribute `{0}` would be lost")]
+    Attribute(String),
     #[error("can't be written: {0}")]
     Io(#[from] io::Error),
 }
 
-/// Replaces a file that still holds `before` by `after`. The permissions stay, and where the path is a symbolic
+/// Replaces a file that still holds `before` by `after`. The owner, the permissions and the
+/// attributes stay, and where the path is a symbolic
 /// link, what it leads to is replaced, if that lies in one of the folders or is named among them.
 pub fn rewrite(path: &Path, within: &[PathBuf], before: &[u8], after: &[u8]) -> Result<(), WriteError> {
     let path = fs::canonicalize(path)?;
@@ -47,6 +50,7 @@ pub fn rewrite(path: &Path, within: &[PathBuf], before: &[u8], after: &[u8]) -> 
     let mut file = temporary(folder, false)?;
     file.write_all(after)?;
     keep_owner(&found, file.as_file())?;
+    attributes::keep(&path, file.as_file())?;
     // After the owner: giving a file away takes some permissions from it.
     file.as_file().set_permissions(permissions)?;
     file.as_file().sync_all()?;

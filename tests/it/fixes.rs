@@ -303,3 +303,20 @@ fn names_of_one_file_are_one_file() {
     symlink(outside.path("real.py"), project.path("a.py")).unwrap();
     assert_eq!(project.listed(&["."]), ["a.py"]);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fixed_file_keeps_its_attributes() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    let project = Project::new().file("train.py", UNCLEARED);
+    let path = project.path("train.py");
+    // Not every file system has them.
+    if setxattr(&path, "user.note", b"kept", XattrFlags::empty()).is_err() {
+        return;
+    }
+    assert_eq!(project.run(&["check", "--fix"]).code, 0);
+    assert!(project.text("train.py").contains("zero_grad"));
+    let mut note = [0; 8];
+    let length = getxattr(&path, "user.note", &mut note[..]).unwrap();
+    assert_eq!(&note[..length], b"kept");
+}
