@@ -9,8 +9,9 @@ use super::{CLEAN, FAILURE, FINDINGS};
 use crate::engine::analysis::analyse;
 use crate::engine::fix::{Repaired, Rewritten, fix};
 use crate::engine::{Outcome, Request, Silent, check};
-use crate::report::Applicability;
+use crate::report::{Applicability, escaped_lines, steers};
 use similar::TextDiff;
+use std::fmt::Write;
 
 pub(crate) fn run(args: &CheckArgs, request: &Request, output: &Output) -> anyhow::Result<u8> {
     let least = if args.unsafe_fixes { Applicability::Unsafe } else { Applicability::Safe };
@@ -52,7 +53,13 @@ fn put(
 /// The diff, and the exit code that says whether there is one.
 fn show(repaired: &Repaired, output: &Output) -> anyhow::Result<u8> {
     let text: Vec<u8> = repaired.files.iter().flat_map(diff).collect();
-    output.out(&text)?;
+    match output.is_read_by_people {
+        true => {
+            output.out(escaped_lines(&String::from_utf8_lossy(&text).replace("\r\n", "\n")).as_bytes())?
+        }
+        // Whoever applies it needs each byte.
+        false => output.out(&text)?,
+    }
     Ok(code_of_diff(&repaired.outcome, !text.is_empty()))
 }
 
@@ -67,11 +74,40 @@ fn code_of_diff(outcome: &Outcome, differs: bool) -> u8 {
 /// Of the bytes of the files, so that it can be applied whatever their encoding is.
 fn diff(file: &Rewritten) -> Vec<u8> {
     let mut text = Vec::new();
-    let name = |side: &str| format!("{side}/{}", file.shown);
+    let name = |side: &str| quoted(format!("{side}/{}", file.shown));
     // Writing to a `Vec` does not fail.
     let _ = TextDiff::from_lines(&*file.before, &*file.after)
         .unified_diff()
         .header(&name("a"), &name("b"))
         .to_writer(&mut text);
     text
+}
+
+/// A name as `git` and `patch` write it where it would be more than a name.
+fn quoted(name: String) -> String {
+    if !name.contains(|c| steers(c) || matches!(c, '"' | '\\')) {
+        return name;
+    }
+    let mut text = String::from('"');
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            _ if steers(c) => {
+                // Writing to a string does not fail.
+                c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| {
+                    let _ = write!(text, "\\{byte:03o}");
+                });
+            }
+            _ => text.push(c),
+        }
+    }
+    text.push('"');
+    text
+}
+
+#[test]
+fn names_in_a_diff_are_quoted_as_git_quotes_them() {
+    assert_eq!(quoted("a/train.py".to_owned()), "a/train.py");
+    assert_eq!(quoted("a/é\u{1b}[2J\n\"b\".py".to_owned()), "\"a/é\\033[2J\\012\\\"b\\\".py\"");
+    assert_eq!(quoted("\u{202e}".to_owned()), "\"\\342\\200\\256\"");
 }
