@@ -106,7 +106,7 @@ impl Project {
         // Read without the lock; of two threads that read the same file the first one wins.
         let volume = match &self.library {
             Some(library) => library.open(&path),
-            None => SourceFile::read(&path).ok().map(|source| Volume::new(Arc::new(source))),
+            None => Volume::read(&path),
         };
         let mut ids = self.ids();
         if let Some(known) = ids.get(&path) {

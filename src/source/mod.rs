@@ -53,6 +53,9 @@ pub use write::{WriteError, rewrite};
 
 /// The most bytes of Python that are read, in a script or in all cells of a notebook.
 pub const SCRIPT_LIMIT: u64 = 16 << 20;
+/// The most bytes of Python that are parsed: of each, tree and rehearsal take about a hundred. Files of strangers that
+/// are larger are tables that a program wrote.
+pub const PARSED_LIMIT: u64 = 4 << 20;
 /// The most bytes of a notebook file; its outputs (pictures) may be far larger than its code.
 pub const NOTEBOOK_LIMIT: u64 = 64 << 20;
 
@@ -133,6 +136,11 @@ impl SourceFile {
             }
         };
         Ok(SourceFile { path: path.to_owned(), kind, text, lines: OnceLock::new(), cells })
+    }
+
+    /// Whether there is no more of it than may be parsed.
+    pub fn check_parsed(&self) -> Result<(), ReadError> {
+        check_size(self.text.len() as u64, PARSED_LIMIT)
     }
 
     /// The path with forward slashes, the same on every system.

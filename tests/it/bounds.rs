@@ -473,3 +473,23 @@ fn cleaning_leaves_what_somebody_else_put_beside_the_cache() {
     kept.sort();
     assert_eq!(kept, [".trainlint-tmp-notes.md", "findings-notes.md", "findingsbackup"]);
 }
+
+#[test]
+fn a_script_that_is_too_large_to_be_parsed_is_named() {
+    let table = "TABLE = [\n".to_owned() + &"    0.12345678,\n".repeat((4 << 20) / 16) + "]\n";
+    let large = format!("{UNCLEARED}{table}");
+    let project = Project::new()
+        .file("large.py", &large)
+        .file("data.py", &table)
+        .file("train.py", format!("from data import TABLE, OTHER\n{UNCLEARED}"));
+    let said = "large.py: has 5 MiB, and at most 4 MiB are analyzed; exclude it\n";
+    let ran = project.run(&["check", "--no-cache", "--output-format", "concise"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, &*format!("warning: {said}")), "{ran:?}");
+    // What only holds numbers, and what is imported and not known, is no reason to complain.
+    assert_eq!(ran.stdout.matches(".py:").count(), 1, "{ran:?}");
+    assert!(ran.stdout.contains("train.py:7"), "{ran:?}");
+    let ran = project.run(&["check", "--no-cache", "large.py"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (2, &*format!("error: {said}")), "{ran:?}");
+    let ran = project.run_with(&["check", "-"], &large);
+    assert!(ran.code == 2 && ran.stderr.contains("at most 4 MiB"), "{ran:?}");
+}
