@@ -121,6 +121,19 @@ impl Project {
         }
     }
 
+    /// Forgets what was parsed, of which there is far more than of text: for whoever goes on to other files. What is
+    /// asked for again is parsed again. Files that a library lends are its own.
+    pub fn set_aside(&mut self) {
+        if self.library.is_none() {
+            for id in 0..self.entries.count() {
+                if let Some(entry) = self.entries.get_mut(id) {
+                    entry.module = OnceLock::new();
+                    entry.volume = Volume::new(entry.volume.source.clone());
+                }
+            }
+        }
+    }
+
     fn insert(&self, ids: &mut FxHashMap<PathBuf, Option<FileId>>, path: PathBuf, volume: Volume) -> FileId {
         let entry = Entry { volume, path: path.clone(), module: OnceLock::new() };
         let id = FileId(self.entries.push(entry) as u32);
