@@ -98,6 +98,11 @@ impl Apis {
         })
     }
 
+    /// What the tables know as a name of a package. Remembers nothing: a script may ask for any name of any package.
+    pub fn exported(&self, package: Ustr, name: Ustr) -> Option<Ustr> {
+        Some(self.entry(self.find(&[package.as_str(), name.as_str()])?)?.name)
+    }
+
     fn method_place(&self, class: Ustr, method: Ustr) -> Option<Place> {
         memo::remembered(self.id, Question::Method(class, method), || {
             self.along(class, &mut |name| self.exact(&[name.as_str(), method.as_str()]))

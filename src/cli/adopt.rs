@@ -2,7 +2,7 @@
 
 use super::args::CheckArgs;
 use super::changes::Changes;
-use super::finish::{refuse, write};
+use super::finish::{refuse, tidy, write};
 use super::output::Output;
 use super::{CLEAN, FAILURE, FINDINGS};
 use crate::engine::baseline::Baseline;
@@ -62,11 +62,13 @@ pub(crate) fn add_ignores(
 ) -> anyhow::Result<u8> {
     let silenced = silence(outcome, Some(reason).filter(|reason| !reason.is_empty()));
     refuse(&silenced.refused, "ignored", output);
-    let all_written = write(&silenced.files, request, output);
-    let findings = plural(silenced.silenced, "finding");
-    let files = plural(silenced.files.len(), "file");
+    tidy(request)?;
+    let unwritten = write(&silenced.files, request, output);
+    let written = silenced.silenced.iter().filter(|(path, _)| !unwritten.contains(path.as_str()));
+    let findings = plural(written.map(|(_, count)| count).sum(), "finding");
+    let files = plural(silenced.files.len() - unwritten.len(), "file");
     output.out(format!("ignored {findings} in {files}\n").as_bytes())?;
-    Ok(match (all_written, silenced.refused.is_empty()) {
+    Ok(match (unwritten.is_empty(), silenced.refused.is_empty()) {
         (false, _) => FAILURE,
         (true, false) => FINDINGS,
         (true, true) => CLEAN,

@@ -5,11 +5,12 @@ use super::args::CheckArgs;
 use super::output::Output;
 use super::{CLEAN, FAILURE, FINDINGS, reports};
 use crate::engine::fix::{Refused, Rewritten};
-use crate::engine::{Outcome, Request, Unmatched};
+use crate::engine::{self, Outcome, Request, Unmatched};
 use crate::render::{self, Format, Look};
 use crate::report::Severity;
-use crate::source::{absolute_from, rewrite};
-use std::path::PathBuf;
+use crate::source::{absolute_from, rewrite, sweep};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// What a run has done that was to fix findings.
 pub(crate) struct Fixed<'a> {
@@ -124,16 +125,24 @@ pub(crate) fn refuse(refused: &[Refused], done: &str, output: &Output) {
     }
 }
 
-/// Whether all files could be written.
-pub(crate) fn write(files: &[Rewritten], request: &Request, output: &Output) -> bool {
+/// Writes the files; gives the names of those that could not be written.
+pub(crate) fn write<'a>(files: &'a [Rewritten], request: &Request, output: &Output) -> BTreeSet<&'a str> {
     let named = request.paths.iter().map(|path| absolute_from(&request.cwd, path));
     let within: Vec<PathBuf> = named.collect();
-    let mut all_written = true;
+    let mut unwritten = BTreeSet::new();
     for file in files {
         if let Err(error) = rewrite(&file.path, &within, &file.before, &file.after) {
             output.complain("error", &format!("{}: {error}", file.shown));
-            all_written = false;
+            unwritten.insert(file.shown.as_str());
         }
     }
-    all_written
+    unwritten
+}
+
+/// Takes away what a run that was killed left beside the files that this one is about.
+pub(crate) fn tidy(request: &Request) -> anyhow::Result<()> {
+    let files = engine::files(request)?;
+    let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.path.parent()).collect();
+    folders.into_iter().for_each(sweep);
+    Ok(())
 }

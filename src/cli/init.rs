@@ -5,6 +5,7 @@ use super::args::InitArgs;
 use super::changes::Repository;
 use super::output::Output;
 use crate::engine::config::parse_pyproject;
+use crate::source::read_regular;
 use anyhow::{Context, bail};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -37,9 +38,13 @@ pub(crate) fn run(args: &InitArgs, output: &Output) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
+/// No configuration is larger.
+const LARGEST: u64 = 16 << 20;
+
 /// A section at the end of a file that has none.
 fn extend(path: &Path, excluded: &BTreeSet<String>) -> anyhow::Result<()> {
-    let before = std::fs::read_to_string(path).with_context(|| cannot(path))?;
+    let before = read_regular(path, LARGEST).with_context(|| cannot(path))?;
+    let before = String::from_utf8(before).with_context(|| cannot(path))?;
     if parse_pyproject(path, &before)?.is_some() {
         bail!("{} has a section `[tool.trainlint]` already", path.display());
     }

@@ -12,6 +12,8 @@ pub(crate) struct Output {
     pub links: bool,
     /// Warnings are not for everybody.
     pub is_quiet: bool,
+    /// Results go to a terminal, and not to another program.
+    pub is_read_by_people: bool,
     color_errors: bool,
 }
 
@@ -27,6 +29,7 @@ impl Output {
             color,
             links: wants_links(|name| std::env::var(name).ok(), color && io::stdout().is_terminal()),
             is_quiet: false,
+            is_read_by_people: io::stdout().is_terminal(),
             color_errors: decide(io::stderr().is_terminal()),
         }
     }

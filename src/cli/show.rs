@@ -6,13 +6,13 @@ use crate::engine::selection::RuleSet;
 use crate::engine::settings::Settings;
 use crate::engine::{self, Request, shown_path};
 use crate::render;
-use crate::report::units;
+use crate::report::{escaped, escaped_path, units};
 use std::fmt::Write;
 
 pub(crate) fn files(request: &Request, output: &Output) -> anyhow::Result<u8> {
     let mut text = String::new();
     for file in engine::files(request)? {
-        text.push_str(&shown_path(&request.cwd, &file.path));
+        text.push_str(&escaped_path(&shown_path(&request.cwd, &file.path)));
         text.push('\n');
     }
     output.out(text.as_bytes())?;
@@ -28,7 +28,11 @@ pub(crate) fn settings(request: &Request, output: &Output) -> anyhow::Result<u8>
 fn describe(settings: &Settings, request: &Request) -> String {
     let mut text = String::new();
     let files: Vec<String> = settings.files.iter().map(|file| shown_path(&request.cwd, file)).collect();
-    let from = if files.is_empty() { "no configuration file".to_owned() } else { files.join(", ") };
+    let from = if files.is_empty() {
+        "no configuration file".to_owned()
+    } else {
+        escaped(&files.join(", ")).into_owned()
+    };
     let ignores = settings.per_file_ignores.iter().map(|(glob, rules)| (glob.glob().glob(), rules.ids()));
     // Writing to a string does not fail.
     let _ = writeln!(text, "# from {from}");

@@ -169,7 +169,7 @@ impl Gate {
         if is_excerpt && !told {
             Loaded::Skipped
         } else if told || is_script {
-            Loaded::Source(source)
+            source.check_parsed().map_or_else(Loaded::Unreadable, |()| Loaded::Source(source))
         } else {
             Loaded::Quiet
         }

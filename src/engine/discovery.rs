@@ -4,11 +4,12 @@
 use crate::engine::config::ConfigError;
 use crate::engine::configs::Configs;
 use crate::engine::disk;
+use crate::engine::ignored::Ignored;
 use crate::engine::settings::Settings;
 use crate::engine::suggest::nearest;
 use crate::source::{Stamp, absolute_from};
 use ignore::{DirEntry, WalkBuilder};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
@@ -53,7 +54,31 @@ pub fn discover(cwd: &Path, paths: &[PathBuf], configs: &Configs) -> Result<Vec<
     // Of the same file, the explicit mention comes first and stays.
     files.sort_by(|a, b| a.path.cmp(&b.path).then(b.explicit.cmp(&a.explicit)));
     files.dedup_by(|a, b| a.path == b.path);
-    Ok(files)
+    Ok(if paths.len() > 1 { once(files) } else { files })
+}
+
+/// A link and what it leads to are one file, and so are the names of a file by way of a folder and a link to it. The
+/// name that leads nowhere else stays, else the first.
+fn once(files: Vec<Asked>) -> Vec<Asked> {
+    let mut folders: FxHashMap<PathBuf, PathBuf> = FxHashMap::default();
+    let mut real = |path: &Path| match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) if !path.is_symlink() => {
+            folders.entry(folder.to_owned()).or_insert_with(|| disk::resolved(folder)).join(name)
+        }
+        _ => disk::resolved(path),
+    };
+    let mut named: Vec<(PathBuf, Asked)> = files.into_iter().map(|file| (real(&file.path), file)).collect();
+    named.sort_by_cached_key(|(real, file)| {
+        (real.clone(), file.path.is_symlink(), *real != file.path, file.path.clone())
+    });
+    named.dedup_by(|(real, other), (first, kept)| {
+        let is_same = real == first;
+        kept.explicit |= is_same && other.explicit;
+        is_same
+    });
+    let mut files: Vec<Asked> = named.into_iter().map(|(_, file)| file).collect();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files
 }
 
 fn missing(given: &Path, path: &Path) -> DiscoveryError {
@@ -76,16 +101,18 @@ fn walk(root: &Path, configs: &Configs, files: &mut Vec<Asked>) -> Result<(), Co
     if base.force_exclude && base.exclude.matches(root) {
         return Ok(());
     }
-    let (mut linked, first) = (Vec::new(), files.len());
+    let (mut linked, first): (Vec<Asked>, usize) = (Vec::new(), files.len());
     for entry in entries(root, base).filter(is_script) {
         let is_link = entry.path_is_symlink();
         let into = if is_link { &mut linked } else { &mut *files };
         into.extend(found(root, configs, entry)?);
     }
     if !linked.is_empty() {
-        // A link and what it leads to are one file.
-        let real: FxHashSet<PathBuf> = files[first..].iter().map(|file| disk::resolved(&file.path)).collect();
-        files.extend(linked.into_iter().filter(|link| !real.contains(&disk::resolved(&link.path))));
+        // A link and what it leads to are one file, and so are two links.
+        let mut real: FxHashSet<PathBuf> =
+            files[first..].iter().map(|file| disk::resolved(&file.path)).collect();
+        linked.sort_by(|a, b| a.path.cmp(&b.path));
+        files.extend(linked.into_iter().filter(|link| real.insert(disk::resolved(&link.path))));
     }
     Ok(())
 }
@@ -94,10 +121,14 @@ fn walk(root: &Path, configs: &Configs, files: &mut Vec<Asked>) -> Result<(), Co
 fn entries(root: &Path, base: Arc<Settings>) -> impl Iterator<Item = DirEntry> {
     // The walker wants a closure that lives as long as it pleases, so excludes of nested
     // configurations are applied to what it gives; those of the root prune the walk itself.
+    let ignored = Ignored::below(root);
     let walker = WalkBuilder::new(root)
-        .hidden(false)
-        .require_git(false)
-        .filter_entry(move |entry| entry.depth() == 0 || !base.exclude.matches(entry.path()))
+        .standard_filters(false)
+        .filter_entry(move |entry| {
+            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let path = entry.path();
+            entry.depth() == 0 || !(base.exclude.matches(path) || ignored.leaves_out(path, is_dir))
+        })
         .build();
     walker.flatten()
 }

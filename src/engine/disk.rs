@@ -2,7 +2,7 @@
 //! beside a path that does not exist. Scripts are read by `source`.
 #![allow(clippy::disallowed_methods, reason = "this module is the engine's edge to the file system")]
 
-use crate::source::{ReadError, read_regular};
+use crate::source::{ReadError, is_temporary, read_regular, sweep, temporary};
 use std::io::Write;
 use std::path::Path;
 use thiserror::Error;
@@ -53,17 +53,22 @@ pub(crate) fn write_cache(
     bytes: impl Fn(u64) -> Option<Vec<u8>>,
 ) {
     let write = || -> Option<()> {
+        // A link leads out of the project, and who follows it writes elsewhere.
+        if !is_named && folder.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+            return None;
+        }
         std::fs::create_dir_all(folder).ok()?;
+        sweep(folder);
         for (name, text) in [(TAG_NAME, TAG), (IGNORE_NAME, "*\n")] {
             // What is there already stays, be it a link to nowhere. Whole, since the seal is of when it was written.
             if folder.join(name).symlink_metadata().is_err() {
-                let mut file = temporary(store).tempfile_in(folder).ok()?;
+                let mut file = temporary(folder, true).ok()?;
                 file.write_all(text.as_bytes()).ok()?;
                 let _ = file.persist_noclobber(folder.join(name));
             }
         }
         let bytes = bytes(seal(folder, is_named)?)?;
-        let mut file = temporary(store).tempfile_in(folder).ok()?;
+        let mut file = temporary(folder, true).ok()?;
         file.write_all(&bytes).ok()?;
         file.persist(folder.join(store)).ok()?;
         Some(())
@@ -96,7 +101,7 @@ fn made(tag: &std::fs::Metadata) -> Option<String> {
 /// Removes what trainlint wrote into a cache, and the folder where nothing else is in it; whether it is gone.
 pub(crate) fn remove_cache(folder: &Path, name: &str) -> std::io::Result<bool> {
     for found in names_in(folder) {
-        if found == TAG_NAME || found == IGNORE_NAME || found.starts_with(name) {
+        if [TAG_NAME, IGNORE_NAME, name].contains(&&*found) || is_temporary(&found) {
             std::fs::remove_file(folder.join(found))?;
         }
     }
@@ -107,15 +112,6 @@ pub(crate) fn remove_cache(folder: &Path, name: &str) -> std::io::Result<bool> {
 pub(crate) fn is_cache(folder: &Path) -> bool {
     let tag = read_regular(&folder.join(TAG_NAME), LARGEST_TEXT).unwrap_or_default();
     String::from_utf8_lossy(&tag).contains("trainlint")
-}
-
-/// Readable for whoever may read the folder: several people may share a cache.
-fn temporary(name: &str) -> tempfile::Builder<'_, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(name);
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder
 }
 
 /// The names in a folder, sorted; none where it can't be read.

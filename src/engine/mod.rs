@@ -13,6 +13,7 @@ mod disk;
 pub mod doctor;
 pub mod fingerprint;
 pub mod fix;
+mod ignored;
 mod memory;
 mod merge;
 mod offers;

@@ -99,8 +99,8 @@ pub struct Since {
 pub fn reveal(request: &Request, question: &Question) -> Result<Answer, RevealError> {
     let path = absolute_from(&request.cwd, &question.path);
     let shown = shown_path(&request.cwd, &path);
-    let source =
-        SourceFile::read(&path).map_err(|error| RevealError::Unreadable { path: shown.clone(), error })?;
+    let source = SourceFile::read(&path).and_then(|source| source.check_parsed().map(|()| source));
+    let source = source.map_err(|error| RevealError::Unreadable { path: shown.clone(), error })?;
     let span = line_of(&source, question, &shown)?;
     let settings = settings_for(request)?.ready().map_err(RunError::from)?;
     let project = Project::new();

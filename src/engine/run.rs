@@ -97,20 +97,44 @@ pub fn check_with(
     let entries = run.admit(&jobs, loaded);
     let cache = open_cache(request);
     progress.start(entries.len());
-    let reports = pool.install(|| {
+    let mut reports = Vec::with_capacity(entries.len());
+    let mut left = &entries[..];
+    while !left.is_empty() {
+        let (batch, rest) = left.split_at(first_batch(&run.project, left));
         let one = |(id, job): &(FileId, &Job)| {
             let report = rehearse(request, cache.as_ref(), &run.project, *id, job, analyse);
             progress.step();
             report
         };
-        entries.par_iter().map(one).collect()
-    });
+        reports.extend(pool.install(|| batch.par_iter().map(one).collect::<Vec<_>>()));
+        left = rest;
+        if !left.is_empty() {
+            run.project.set_aside();
+        }
+    }
     progress.finish();
     if let Some(cache) = cache {
         cache.save(&run.project);
     }
     let done = run.collect(&entries, reports);
     Ok(run.outcome(&asked, done, around.on_gpus))
+}
+
+/// After so many bytes of scripts what they were parsed into is forgotten: a tree takes many times what its text does,
+/// and most of a large run's scripts have nothing to do with each other.
+const BATCH: usize = 16 << 20;
+
+/// How many files come first. They end with a folder, since the scripts of one import the same files.
+fn first_batch(project: &Project, entries: &[(FileId, &Job)]) -> usize {
+    let mut bytes = 0;
+    for (at, (id, job)) in entries.iter().enumerate() {
+        let is_new_folder = at > 0 && entries[at - 1].1.file.path.parent() != job.file.path.parent();
+        if bytes > 2 * BATCH || bytes > BATCH && is_new_folder {
+            return at;
+        }
+        bytes += project.source(*id).text.len();
+    }
+    entries.len()
 }
 
 /// Who imports whom, as it was read before where there is a memory.

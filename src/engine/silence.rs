@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub struct Silenced {
     /// The files that changed, by path.
     pub files: Vec<Rewritten>,
-    /// How many findings have a comment now.
-    pub silenced: usize,
+    /// How many findings of a file, as it is shown, have a comment now.
+    pub silenced: BTreeMap<String, usize>,
     pub refused: Vec<Refused>,
 }
 
@@ -59,7 +59,7 @@ impl Silenced {
             // Some lines of a notebook are not as they seem, and one of them is not to cost the others.
             match patched(&shown.source, &bytes, std::slice::from_ref(&change)) {
                 Ok(_) => {
-                    self.silenced += findings.len();
+                    *self.silenced.entry(shown.path.clone()).or_default() += findings.len();
                     changes.push(change);
                 }
                 Err(why) => findings.iter().for_each(|finding| self.refuse(shown, finding, &why)),

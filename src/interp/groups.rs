@@ -8,6 +8,8 @@ use ustr::Ustr;
 
 /// Groups are lists of parameters in dicts in lists.
 const DEEPEST: u32 = 4;
+/// So many groups of an optimizer are copied for one step.
+const GROUPS_A_STEP: usize = 32;
 
 impl<'p> Interp<'p> {
     pub(super) fn optimizer_state(&mut self, params: &Value) -> OptimizerState {
@@ -52,7 +54,7 @@ impl<'p> Interp<'p> {
         };
         let options = match state {
             Some(State::Dict(entries)) => entries.known.iter().filter_map(option).collect(),
-            _ => Vec::new(),
+            _ => Rc::default(),
         };
         ParamGroup { params, options }
     }
@@ -61,13 +63,13 @@ impl<'p> Interp<'p> {
     pub(super) fn fill_options(&self, state: &mut OptimizerState, call: &Invocation) {
         let Some(groups) = &state.groups else { return };
         let filled = groups.iter().map(|group| {
-            let mut options = group.options.clone();
+            let mut options = group.options.to_vec();
             for param in call.api.params.iter().skip(1) {
                 if options.iter().all(|(name, _)| *name != param.name) {
                     options.push((param.name, call.get(&param.name)));
                 }
             }
-            ParamGroup { params: group.params.clone(), options }
+            ParamGroup { params: group.params.clone(), options: options.into() }
         });
         state.groups = Some(filled.collect());
     }
@@ -80,6 +82,8 @@ impl<'p> Interp<'p> {
         let State::Optimizer(state) = self.heap.get(object).state.clone() else { return };
         let owns = state.owns.union(&more.params.owners);
         let others = state.others || more.params.others;
+        // Each is written down again.
+        self.burn((state.groups.as_ref().map_or(0, |groups| groups.len()) / GROUPS_A_STEP) as u32);
         let groups = state.groups.as_ref().map(|groups| {
             let inherited = self.defaults_of(object, groups, &more);
             let options = more.options.iter().cloned().chain(inherited).collect();
@@ -91,7 +95,7 @@ impl<'p> Interp<'p> {
 
     /// The options that a group which is added later takes from the optimizer's constructor.
     fn defaults_of(&self, optimizer: ObjId, groups: &[ParamGroup], more: &ParamGroup) -> Vec<(Ustr, Value)> {
-        let names = groups.first().into_iter().flat_map(|group| &group.options).map(|(name, _)| *name);
+        let names = groups.first().into_iter().flat_map(|group| group.options.iter()).map(|(name, _)| *name);
         let missing = names.filter(|name| more.options.iter().all(|(own, _)| own != name));
         missing.filter_map(|name| Some((name, self.heap.attr(optimizer, name)?.clone()))).collect()
     }

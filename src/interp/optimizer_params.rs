@@ -7,7 +7,11 @@ use crate::report::{Confidence, Place};
 use crate::syntax::{ExprId, ExprKind};
 use crate::trace::{Effect, Emptied};
 use crate::values::*;
+use std::rc::Rc;
 use ustr::Ustr;
+
+/// So many parts of what an optimizer gathers are written down for one step.
+const PARTS_A_STEP: usize = 64;
 
 impl<'p> Interp<'p> {
     /// The one that was made at the same place before, and that an optimizer has, is another.
@@ -21,9 +25,12 @@ impl<'p> Interp<'p> {
     pub(super) fn note_gathered(&mut self, optimizer: ObjId, remembers: bool, place: Place) {
         let Some(state) = self.heap.get(optimizer).optimizer() else { return };
         let owns = state.owns.clone();
-        let parts = owns.iter().fold(owns.clone(), |all, owner| all.union(&self.descendants(owner)));
+        let inner = owns.iter().flat_map(|owner| self.descendants(owner).iter().collect::<Vec<_>>());
+        let parts: ObjSet = owns.iter().chain(inner).collect();
+        // The trace keeps them all, each time.
+        self.burn((parts.len() / PARTS_A_STEP) as u32);
         self.optimized = self.optimized.union(&parts);
-        self.event(place, Effect::Gather { optimizer, parts, remembers }, Confidence::High);
+        self.event(place, Effect::Gather { optimizer, parts: Rc::new(parts), remembers }, Confidence::High);
     }
 
     /// Whether an optimizer keeps something from step to step.

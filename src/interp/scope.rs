@@ -14,6 +14,8 @@ use ustr::Ustr;
 /// So much text of another file is read for one step.
 const BYTES_A_STEP: usize = 16;
 
+/// Looking for a name behind a star is as much work as looking through so many items.
+const ITEMS_A_STAR: usize = 512;
 /// So many modules are looked into because of stars: packages of packages of stars have thousands.
 pub(super) const MOST_STARS: u32 = 64;
 
@@ -149,6 +151,7 @@ impl<'p> Interp<'p> {
             return None;
         }
         let mut found = None;
+        self.burn_over(module.names.stars.len() * ITEMS_A_STAR);
         for stmt in module.names.stars.iter().rev() {
             let StmtKind::ImportFrom { level, module: from, .. } = module.tree.stmt(*stmt).kind else {
                 continue;
@@ -158,10 +161,7 @@ impl<'p> Interp<'p> {
             self.frames.pop();
             found = match source {
                 Value::Module(source) => self.star_member(source, name),
-                Value::Api(package) => {
-                    let api = self.apis.member(package, name);
-                    self.apis.get(api).map(|_| Value::Api(api))
-                }
+                Value::Api(package) => self.apis.exported(package, name).map(Value::Api),
                 _ => None,
             };
             if found.is_some() {

@@ -29,6 +29,12 @@ impl Volume {
         Volume { source, parsed: Arc::default(), pieces: None }
     }
 
+    /// A file of the disk; one that is too large to be parsed is as one that is not there.
+    pub(crate) fn read(path: &Path) -> Option<Volume> {
+        let source = SourceFile::read(path).ok().filter(|source| source.check_parsed().is_ok())?;
+        Some(Volume::new(Arc::new(source)))
+    }
+
     /// Parses it the first time.
     pub(crate) fn parsed(&self) -> &Parsed {
         self.parsed.get_or_init(|| {
@@ -103,7 +109,7 @@ impl Library {
         if let Some(read) = lock(&self.read).get(path).filter(|read| read.stamp == stamp) {
             return read.volume.clone();
         }
-        let volume = SourceFile::read(path).ok().map(|source| Volume::new(Arc::new(source)));
+        let volume = Volume::read(path);
         lock(&self.read).insert(path.to_owned(), Read { stamp, volume: volume.clone() });
         volume
     }

@@ -106,7 +106,7 @@ impl Project {
         // Read without the lock; of two threads that read the same file the first one wins.
         let volume = match &self.library {
             Some(library) => library.open(&path),
-            None => SourceFile::read(&path).ok().map(|source| Volume::new(Arc::new(source))),
+            None => Volume::read(&path),
         };
         let mut ids = self.ids();
         if let Some(known) = ids.get(&path) {
@@ -117,6 +117,19 @@ impl Project {
             None => {
                 ids.insert(path, None);
                 None
+            }
+        }
+    }
+
+    /// Forgets what was parsed, of which there is far more than of text: for whoever goes on to other files. What is
+    /// asked for again is parsed again. Files that a library lends are its own.
+    pub fn set_aside(&mut self) {
+        if self.library.is_none() {
+            for id in 0..self.entries.count() {
+                if let Some(entry) = self.entries.get_mut(id) {
+                    entry.module = OnceLock::new();
+                    entry.volume = Volume::new(entry.volume.source.clone());
+                }
             }
         }
     }

@@ -365,3 +365,13 @@ fn a_text_that_was_given_stands_for_its_file() {
     assert_eq!(project.resolve(other, 0, Some(ustr("main"))), Target::File(id));
     assert!(project.module(id).names.bindings.contains_key(&ustr("new")));
 }
+
+#[test]
+fn what_is_set_aside_is_parsed_again() {
+    let mut project = Project::new();
+    let file = project.add(SourceFile::from_text(Path::new("/p/a.py"), "x = 1\n").unwrap());
+    let tree = std::sync::Arc::downgrade(&project.module(file).tree);
+    project.set_aside();
+    assert!(tree.upgrade().is_none());
+    assert_eq!(project.module(file).tree.body.len(), 1);
+}

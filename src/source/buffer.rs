@@ -1,7 +1,7 @@
 //! What an editor holds: text that is decoded already, and the cells of a notebook without the JSON around
 //! them; and where lines are in the way that editors count.
 
-use super::{Kind, ReadError, SCRIPT_LIMIT, SourceFile, check_size, encoding, kind_or_script, notebook};
+use super::{Kind, PARSED_LIMIT, ReadError, SourceFile, check_size, encoding, kind_or_script, notebook};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,7 @@ pub struct Before<'a> {
 impl SourceFile {
     /// The text of a script.
     pub fn from_text(path: &Path, text: &str) -> Result<SourceFile, ReadError> {
-        check_size(text.len() as u64, SCRIPT_LIMIT)?;
+        check_size(text.len() as u64, PARSED_LIMIT)?;
         let kind = match kind_or_script(path) {
             Kind::Notebook => Kind::Script,
             kind => kind,
@@ -33,7 +33,7 @@ impl SourceFile {
     /// The code cells of a notebook, each with its place among all cells, from 1.
     pub fn from_cells(path: &Path, cells: &[(u32, &str)]) -> Result<SourceFile, ReadError> {
         let (code, map) = notebook::join(cells);
-        check_size(code.len() as u64, SCRIPT_LIMIT)?;
+        check_size(code.len() as u64, PARSED_LIMIT)?;
         let (text, cells) = (Arc::from(code), Some(Box::new(map)));
         Ok(SourceFile { path: path.to_owned(), kind: Kind::Notebook, text, lines: OnceLock::new(), cells })
     }

@@ -18,7 +18,7 @@ pub enum ReadError {
     Directory,
     #[error("is {what} and not a regular file; pipe its contents in and name it `-`")]
     NotAFile { what: &'static str },
-    #[error("has {} MiB, and at most {} MiB are read; exclude it", size.div_ceil(1 << 20), limit >> 20)]
+    #[error("has {} MiB, and at most {} MiB are analyzed; exclude it", size.div_ceil(1 << 20), limit >> 20)]
     TooLarge { size: u64, limit: u64 },
     #[error(
         "line {line} declares the encoding `{name}`, which is unknown{}; save the file as UTF-8",

@@ -3,6 +3,7 @@
 //! classifies a file is here; nothing here knows Python's grammar beyond its lines.
 #![allow(clippy::disallowed_methods, reason = "this module is the edge to the file system")]
 
+mod attributes;
 mod buffer;
 mod chunks;
 mod encoding;
@@ -17,8 +18,10 @@ mod patch;
 mod patience;
 mod prefilter;
 mod reads;
+mod regular;
 mod stamp;
 mod suppress;
+mod temporary;
 mod text;
 mod write;
 
@@ -26,7 +29,6 @@ use crate::report::Span;
 use lines::LineIndex;
 use notebook::CellMap;
 use std::ffi::OsStr;
-use std::fs;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -45,11 +47,15 @@ pub use prefilter::mentions_framework;
 pub use reads::{Reads, note_file, note_folder, recorded};
 pub use stamp::Stamp;
 pub use suppress::{Malformed, NamedRule, Seat, Suppressions, Unused, mentions_suppression};
+pub use temporary::{is_temporary, sweep, temporary};
 pub use text::{read_text, speaks_of_gpus, words};
 pub use write::{WriteError, rewrite};
 
 /// The most bytes of Python that are read, in a script or in all cells of a notebook.
 pub const SCRIPT_LIMIT: u64 = 16 << 20;
+/// The most bytes of Python that are parsed: of each, tree and rehearsal take about a hundred. Files of strangers that
+/// are larger are tables that a program wrote.
+pub const PARSED_LIMIT: u64 = 4 << 20;
 /// The most bytes of a notebook file; its outputs (pictures) may be far larger than its code.
 pub const NOTEBOOK_LIMIT: u64 = 64 << 20;
 
@@ -130,6 +136,11 @@ impl SourceFile {
             }
         };
         Ok(SourceFile { path: path.to_owned(), kind, text, lines: OnceLock::new(), cells })
+    }
+
+    /// Whether there is no more of it than may be parsed.
+    pub fn check_parsed(&self) -> Result<(), ReadError> {
+        check_size(self.text.len() as u64, PARSED_LIMIT)
     }
 
     /// The path with forward slashes, the same on every system.
@@ -214,16 +225,11 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
     read_regular(path, kind_or_script(path).limit())
 }
 
-/// The bytes of a file that is no pipe and no device, at most so many. Looks before it opens: opening a named pipe
-/// would wait for a writer for ever.
+/// The bytes of a file that is no pipe, no device and none of the kernel's, at most so many.
 pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
-    let metadata = fs::metadata(path).map_err(|error| ReadError::opening(path, error))?;
-    if !metadata.is_file() {
-        return Err(ReadError::irregular(metadata.file_type()));
-    }
-    check_size(metadata.len(), limit)?;
-    let file = fs::File::open(path).map_err(|error| ReadError::opening(path, error))?;
-    read_limited(file, metadata.len(), limit)
+    let (file, size) = regular::open(path)?;
+    check_size(size, limit)?;
+    read_limited(file, size, limit)
 }
 
 /// The size on disk is only a hint: the file may grow, and `/proc` says 0.

@@ -11,7 +11,8 @@ use thiserror::Error;
 /// A limit on one piece of work; none by default.
 #[derive(Clone, Debug, Default)]
 pub struct Patience {
-    /// So long each file may take.
+    /// So long each file may keep a thread at work. Time in which others have the machine does not count: what is found
+    /// must not depend on them.
     pub per_file: Option<Duration>,
     /// When all of it has to be done.
     pub until: Option<Instant>,
@@ -32,6 +33,8 @@ pub enum Stopped {
 
 struct Watch {
     began: Instant,
+    /// What the thread had worked by then.
+    worked: Option<Duration>,
     patience: Patience,
 }
 
@@ -59,7 +62,8 @@ impl Patience {
         if self.is_endless() {
             return Ok(work());
         }
-        let outer = WATCH.replace(Some(Watch { began: Instant::now(), patience: self.clone() }));
+        let outer =
+            WATCH.replace(Some(Watch { began: Instant::now(), worked: worked(), patience: self.clone() }));
         let result = catch_unwind(AssertUnwindSafe(work));
         WATCH.set(outer);
         result.or_else(|payload| match payload.downcast::<Stopped>() {
@@ -71,9 +75,23 @@ impl Patience {
 
 impl Watch {
     fn stops(&self) -> Option<Stopped> {
-        let too_long = || self.patience.per_file.filter(|most| self.began.elapsed() > *most);
+        let too_long = || {
+            let passed = |most: &Duration| self.began.elapsed() > *most && self.took() >= *most;
+            self.patience.per_file.filter(passed)
+        };
         self.patience.left().err().or_else(|| too_long().map(Stopped::TooLong))
     }
+
+    fn took(&self) -> Duration {
+        let worked = worked().zip(self.worked).map(|(now, then)| now.saturating_sub(then));
+        worked.unwrap_or_else(|| self.began.elapsed())
+    }
+}
+
+/// How long this thread has had a processor, where the system says so: Linux does, in nanoseconds.
+fn worked() -> Option<Duration> {
+    let said = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    said.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
 
 /// Asked by what may go on for long, after so much work and at a place where nothing is half written: unwinds where
@@ -111,6 +129,17 @@ mod tests {
         assert_eq!(late.spend(for_ever), Err(Stopped::Late));
         let cancelled = Some(Arc::new(AtomicBool::new(true)));
         assert_eq!(Patience { cancelled, ..limit }.spend(for_ever), Err(Stopped::Cancelled));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn time_in_which_others_have_the_machine_does_not_count() {
+        let limit = Patience { per_file: Some(Duration::from_millis(20)), ..Patience::default() };
+        let waits = || {
+            std::thread::sleep(Duration::from_millis(100));
+            still_wanted(1);
+        };
+        assert_eq!(limit.spend(waits), Ok(()));
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! Files are replaced as a whole or not at all: a run that is broken off leaves the old file or the new one.
 
-use super::{lies_within, read_bytes};
+use super::{attributes, lies_within, read_bytes, temporary};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use thiserror::Error;
 
 /// Why a file was not written.
@@ -20,11 +19,14 @@ pub enum WriteError {
     Foreign,
     #[error("was not written: it is a link that leads out of the checked folders")]
     Outside,
+    #[error("was not written: its attribute `{0}` would be lost")]
+    Attribute(String),
     #[error("can't be written: {0}")]
     Io(#[from] io::Error),
 }
 
-/// Replaces a file that still holds `before` by `after`. The permissions stay, and where the path is a symbolic
+/// Replaces a file that still holds `before` by `after`. The owner, the permissions and the
+/// attributes stay, and where the path is a symbolic
 /// link, what it leads to is replaced, if that lies in one of the folders or is named among them.
 pub fn rewrite(path: &Path, within: &[PathBuf], before: &[u8], after: &[u8]) -> Result<(), WriteError> {
     let path = fs::canonicalize(path)?;
@@ -45,32 +47,15 @@ pub fn rewrite(path: &Path, within: &[PathBuf], before: &[u8], after: &[u8]) -> 
     }
     // Beside the file, since a rename can't leave the file system.
     let folder = path.parent().unwrap_or(Path::new("."));
-    sweep(folder);
-    let mut file = tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder)?;
+    let mut file = temporary(folder, false)?;
     file.write_all(after)?;
     keep_owner(&found, file.as_file())?;
+    attributes::keep(&path, file.as_file())?;
     // After the owner: giving a file away takes some permissions from it.
     file.as_file().set_permissions(permissions)?;
     file.as_file().sync_all()?;
     file.persist(&path).map_err(|error| error.error)?;
     Ok(())
-}
-
-/// What a file is called while it is written. A run that is killed leaves it behind, and the next one that writes
-/// there takes it away.
-const PREFIX: &str = ".trainlint-tmp-";
-/// A file is written in less.
-const LEFT_BEHIND: Duration = Duration::from_secs(60 * 60);
-
-fn sweep(folder: &Path) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
-        let age = entry.metadata().ok().filter(fs::Metadata::is_file).and_then(|found| found.modified().ok());
-        if age.and_then(|written| written.elapsed().ok()).is_some_and(|age| age > LEFT_BEHIND) {
-            // Somebody else's is left alone by the system.
-            let _ = fs::remove_file(entry.path());
-        }
-    }
 }
 
 #[cfg(unix)]

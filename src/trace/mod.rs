@@ -119,7 +119,7 @@ pub enum Effect {
     /// Free memory is looked for and handed back.
     Empty { what: Emptied },
     /// An optimizer gathered the parameters of all these, as they were then.
-    Gather { optimizer: ObjId, parts: ObjSet, remembers: bool },
+    Gather { optimizer: ObjId, parts: Rc<ObjSet>, remembers: bool },
     /// A part of a module was replaced, or added where its forward uses it.
     Replace { owner: ObjId, part: ObjId },
     /// Parameters got values from elsewhere.

@@ -43,7 +43,7 @@ pub struct Parameter {
 pub struct ParamGroup {
     pub params: Params,
     /// `lr`, `weight_decay` and their kin: as the group says, else as the constructor does.
-    pub options: Vec<(Ustr, Value)>,
+    pub options: Rc<[(Ustr, Value)]>,
 }
 
 impl PartialEq for ParamGroup {
@@ -51,7 +51,7 @@ impl PartialEq for ParamGroup {
         let same = |((a, x), (b, y)): (&(Ustr, Value), &(Ustr, Value))| a == b && x.same(y);
         self.params == other.params
             && self.options.len() == other.options.len()
-            && self.options.iter().zip(&other.options).all(same)
+            && self.options.iter().zip(other.options.iter()).all(same)
     }
 }
 

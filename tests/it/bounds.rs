@@ -263,13 +263,18 @@ fn what_a_killed_run_left_behind_is_swept() {
     let project = Project::new()
         .file("train.py", UNCLEARED)
         .file(".trainlint-tmp-AbCdEf", "x")
-        .file(".trainlint-tmp-GhIjKl", "y");
-    let hours = std::time::Duration::from_secs(2 * 60 * 60);
-    let old = File::options().write(true).open(project.path(".trainlint-tmp-AbCdEf")).unwrap();
-    old.set_modified(std::time::SystemTime::now() - hours).unwrap();
+        .file("sub/clean.py", CLEAN)
+        .file("sub/.trainlint-tmp-AbCdEf", "x")
+        .file("sub/.trainlint-tmp-GhIjKl", "y")
+        .file("sub/.trainlint-tmp-notes.md", "z");
+    // As a run holds what it is at work on.
+    let held = File::open(project.path("sub/.trainlint-tmp-GhIjKl")).unwrap();
+    held.lock().unwrap();
     assert_eq!(project.run(&["check", "--fix"]).code, 0);
     assert!(!project.path(".trainlint-tmp-AbCdEf").exists());
-    assert!(project.path(".trainlint-tmp-GhIjKl").exists(), "another run may be at work on it");
+    assert!(!project.path("sub/.trainlint-tmp-AbCdEf").exists(), "nothing was to be fixed there");
+    assert!(project.path("sub/.trainlint-tmp-GhIjKl").exists(), "another run is at work on it");
+    assert!(project.path("sub/.trainlint-tmp-notes.md").exists(), "it is somebody else's");
 }
 
 #[test]
@@ -368,4 +373,123 @@ fn the_server_ends_with_the_process_that_it_serves() {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
+}
+
+#[test]
+fn what_says_what_is_ignored_may_be_anything() {
+    for name in [".gitignore", ".ignore", ".git/info/exclude"] {
+        let project = Project::new()
+            .file("train.py", UNCLEARED)
+            .file("below/other.py", CLEAN)
+            .file(".git/info/attributes", "");
+        pipe(&project, name);
+        assert_eq!(project.listed(&["."]), ["below/other.py", "train.py"], "{name}");
+        assert_eq!(project.listed(&["below"]), ["below/other.py"], "{name} of the folder above");
+        fs::remove_file(project.path(name)).unwrap();
+        symlink("/dev/zero", project.path(name)).unwrap();
+        assert_eq!(project.listed(&["."]), ["below/other.py", "train.py"], "{name}");
+        fs::remove_file(project.path(name)).unwrap();
+        fs::write(project.path(name), "below/\n").unwrap();
+        assert_eq!(project.listed(&["."]), ["train.py"], "{name}");
+    }
+}
+
+/// What the kernel calls a regular file is none: reading its log waits for the next message.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_of_the_kernel_are_not_read() {
+    let names = [
+        "requirements.txt",
+        "pyproject.toml",
+        "environment.yml",
+        "trainlint.toml",
+        "linked.py",
+        "package/__init__.py",
+        ".gitignore",
+    ];
+    for (name, to) in names.iter().flat_map(|name| [(name, "/proc/kmsg"), (name, "/proc/version")]) {
+        let script = format!("import package\n{UNCLEARED}");
+        let project = Project::new().file("train.py", script).file("package/other.py", CLEAN);
+        symlink(to, project.path(name)).unwrap();
+        let ran = project.run(&["check", "--no-cache", "train.py"]);
+        let is_configuration = name.ends_with(".toml");
+        assert!(ran.code == 1 || is_configuration && ran.code == 2, "{name}: {ran:?}");
+        assert!(project.run(&["check", "--no-cache", "."]).code != 0, "{name}");
+    }
+    let project = Project::new();
+    symlink("/proc/version", project.path("linked.py")).unwrap();
+    let ran = project.run(&["check", "linked.py"]);
+    assert!(ran.code == 2 && ran.stderr.contains("is a file of the kernel"), "{ran:?}");
+}
+
+#[test]
+fn a_cache_that_is_a_link_is_none() {
+    let outside = Project::new();
+    let project = Project::new().file("pyproject.toml", "").file("train.py", CLEAN);
+    symlink(outside.root(), project.path(".trainlint_cache")).unwrap();
+    project.run(&["check"]);
+    assert_eq!(fs::read_dir(outside.root()).unwrap().count(), 0);
+    // Who names a link means what it leads to.
+    project.run(&["check", "--cache-dir", ".trainlint_cache"]);
+    assert!(outside.path("findings").exists());
+}
+
+/// `git -c` takes the first `=` for the end of a name, so such a filter can't be turned off.
+#[test]
+fn a_filter_with_an_odd_name_starts_nothing() {
+    if !has_git() {
+        return;
+    }
+    let project = Project::new().file("train.py", UNCLEARED).file(".gitattributes", "*.py filter=a.b=c\n");
+    let git = |args: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]);
+        let output =
+            command.args(args).current_dir(project.root()).env("GIT_CONFIG_GLOBAL", "/dev/null").output();
+        assert!(output.unwrap().status.success(), "git {args:?}");
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message", "as it is"]);
+    git(&["config", "filter.a.b=c.clean", &format!("touch {}; cat", project.path("filtered").display())]);
+    fs::write(project.path("train.py"), project.text("train.py") + "# more\n").unwrap();
+    let mut command = project.command(&["check", "--diff-base", "HEAD"]);
+    let ran = Ran::of(command.env("PATH", std::env::var("PATH").unwrap_or_default()).output().unwrap());
+    assert!(!project.path("filtered").exists(), "a filter ran");
+    assert!(ran.code == 2 && ran.stderr.contains("`filter.a.b=c`"), "{ran:?}");
+}
+
+#[test]
+fn cleaning_leaves_what_somebody_else_put_beside_the_cache() {
+    let project = Project::new().file("pyproject.toml", "").file("train.py", CLEAN);
+    project.run(&["check"]);
+    for name in ["findings-notes.md", "findingsbackup", ".trainlint-tmp-notes.md"] {
+        fs::write(project.path(&format!(".trainlint_cache/{name}")), "mine").unwrap();
+    }
+    fs::write(project.path(".trainlint_cache/.trainlint-tmp-AbCdEf"), "left behind").unwrap();
+    assert_eq!(project.run(&["clean"]).code, 0);
+    let kept = fs::read_dir(project.path(".trainlint_cache")).unwrap();
+    let mut kept: Vec<_> = kept.map(|entry| entry.unwrap().file_name()).collect();
+    kept.sort();
+    assert_eq!(kept, [".trainlint-tmp-notes.md", "findings-notes.md", "findingsbackup"]);
+}
+
+#[test]
+fn a_script_that_is_too_large_to_be_parsed_is_named() {
+    let table = "TABLE = [\n".to_owned() + &"    0.12345678,\n".repeat((4 << 20) / 16) + "]\n";
+    let large = format!("{UNCLEARED}{table}");
+    let project = Project::new()
+        .file("large.py", &large)
+        .file("data.py", &table)
+        .file("train.py", format!("from data import TABLE, OTHER\n{UNCLEARED}"));
+    let said = "large.py: has 5 MiB, and at most 4 MiB are analyzed; exclude it\n";
+    let ran = project.run(&["check", "--no-cache", "--output-format", "concise"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, &*format!("warning: {said}")), "{ran:?}");
+    // What only holds numbers, and what is imported and not known, is no reason to complain.
+    assert_eq!(ran.stdout.matches(".py:").count(), 1, "{ran:?}");
+    assert!(ran.stdout.contains("train.py:7"), "{ran:?}");
+    let ran = project.run(&["check", "--no-cache", "large.py"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (2, &*format!("error: {said}")), "{ran:?}");
+    let ran = project.run_with(&["check", "-"], &large);
+    assert!(ran.code == 2 && ran.stderr.contains("at most 4 MiB"), "{ran:?}");
 }

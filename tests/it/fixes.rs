@@ -264,3 +264,59 @@ fn bad_fixes_of_many_files_keep_no_other_from_being_repaired() {
     // Each file has attempts of its own.
     assert_eq!((repaired.files.len(), repaired.refused.len()), (100, 120));
 }
+
+#[cfg(unix)]
+#[test]
+fn what_was_not_written_counts_as_found_and_not_as_fixed() {
+    use std::os::unix::fs::PermissionsExt;
+    let locked = || {
+        let project = Project::new().file("free.py", UNCLEARED).file("locked.py", UNCLEARED);
+        let mode = std::fs::Permissions::from_mode(0o444);
+        std::fs::set_permissions(project.path("locked.py"), mode).unwrap();
+        project
+    };
+    let project = locked();
+    let ran = project.run(&["check", "--fix", "--output-format", "concise"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stdout.contains("locked.py:6") && !ran.stdout.contains("free.py:6"), "{ran:?}");
+    assert!(ran.stdout.ends_with("fixed 1 finding\n"), "{ran:?}");
+    assert!(project.text("free.py").starts_with(&cleared()) && project.text("locked.py") == UNCLEARED);
+    let ran = locked().run(&["check", "--add-ignore"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, "ignored 1 finding in 1 file\n"), "{ran:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn names_of_one_file_are_one_file() {
+    use std::os::unix::fs::symlink;
+    let project = Project::new().file("real.py", UNCLEARED).file("sub/a.py", UNCLEARED);
+    symlink("real.py", project.path("link.py")).unwrap();
+    symlink("sub", project.path("other")).unwrap();
+    let named = ["link.py", "real.py", "./real.py", "other", "sub"];
+    assert_eq!(project.listed(&named), ["real.py", "sub/a.py"]);
+    let ran = project.run(&[&["check", "--fix"], &named[..]].concat());
+    assert!(ran.code == 0 && ran.stdout.ends_with("fixed 2 findings\n"), "{ran:?}");
+    // Two links that lead to one file, which itself is not asked for.
+    let outside = Project::new().file("real.py", "import torch\n");
+    let project = Project::new();
+    symlink(outside.path("real.py"), project.path("b.py")).unwrap();
+    symlink(outside.path("real.py"), project.path("a.py")).unwrap();
+    assert_eq!(project.listed(&["."]), ["a.py"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fixed_file_keeps_its_attributes() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    let project = Project::new().file("train.py", UNCLEARED);
+    let path = project.path("train.py");
+    // Not every file system has them.
+    if setxattr(&path, "user.note", b"kept", XattrFlags::empty()).is_err() {
+        return;
+    }
+    assert_eq!(project.run(&["check", "--fix"]).code, 0);
+    assert!(project.text("train.py").contains("zero_grad"));
+    let mut note = [0; 8];
+    let length = getxattr(&path, "user.note", &mut note[..]).unwrap();
+    assert_eq!(&note[..length], b"kept");
+}

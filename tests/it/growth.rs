@@ -63,6 +63,8 @@ const KINDS: &[Kind] = kinds! {
     "training loops" => |n| format!("{TRAINED}{}", STEP.repeat(n));
     "training loops without clearing" => |n| format!("{TRAINED}{}", STEP.replace("    opt.zero_grad()\n", "").repeat(n));
     "trainings" => |n| with("", n, "model = nn.Linear(8, 4)\nopt# = torch.optim.SGD(model.parameters(), lr=0.1)\nfor x, y in loader:\n    opt#.zero_grad()\n    F.cross_entropy(model(x), y).backward()\n    opt#.step()\n", "");
+    "groups of an optimizer" => |n| with(TRAINED, n, "opt.add_param_group({'params': nn.Linear(2, 2).parameters()})\n", "for x, y in loader:\n    F.cross_entropy(model(x), y).backward()\n    opt.step()\n");
+    "optimizers of a stack" => |n| with(&format!("m = nn.Sequential({})\n", each(n, "nn.Linear(4, 4), ")), n, "o# = torch.optim.SGD(m.parameters(), lr=0.1)\n", "x.sum().backward()\n");
     "optimizers of one loop" => |n| with(&with("m = nn.Linear(8, 4)\n", n, "o# = torch.optim.SGD(m.parameters(), lr=0.1)\n", "for x, y in loader:\n    F.cross_entropy(m(x), y).backward()\n"), n, "    o#.step()\n", "");
     "training functions" => |n| each(n, "def train#(model, loader, opt):\n    for x, y in loader:\n        loss = F.cross_entropy(model(x), y)\n        loss.backward()\n        opt.step()\n");
     "clauses" => |n| format!("x = [1 {}]\n", each(n, "for i# in range(3) "));
@@ -90,6 +92,7 @@ const KINDS: &[Kind] = kinds! {
     "options" => |n| with(&with("import argparse\np = argparse.ArgumentParser()\n", n, "p.add_argument('--a#', default=#)\n", "a = p.parse_args()\n"), n, "if a.a#: v# = a.a#\n", "");
     "contexts" => |n| each(n, "with torch.no_grad():\n    x = torch.zeros(1)\n");
     "decorators" => |n| with("def d(f): return f\n", n, "@d\n", "def f(): pass\nf()\n");
+    "suppressions" => |n| each(n, "x# = 1  # trainlint: ignore[missing-zero-grad]\n");
     "brackets" => |n| format!("x = {}1{}\n", "[".repeat(n), "]".repeat(n));
 };
 

@@ -136,3 +136,43 @@ fn ten_thousand_findings_are_shown_at_once() {
     // A quadratic renderer takes minutes; a good one far less than this on any machine.
     assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
 }
+
+const SCRIPT: &str = "\
+import torch
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in torch.utils.data.DataLoader(data, batch_size=8, shuffle=True):
+    loss = torch.nn.functional.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+";
+
+#[cfg(unix)]
+#[test]
+fn what_is_shown_of_files_steers_no_terminal() {
+    let script =
+        format!("import torch\nx = \"\u{1b}[2J\u{202e}\"\ny = {{\"k\u{1b}[2J\": 1}}\nprint(x, y)\n{SCRIPT}");
+    let project = Project::new()
+        .file("a\u{1b}[2J\u{202e}b\nc.py", &script)
+        .file("::stop-commands::/train.py", &script)
+        .file("train.py", &script);
+    let runs: [&[&str]; 6] = [
+        &["check", "--show-files"],
+        &["check", "--show-settings"],
+        &["reveal", "train.py:2"],
+        &["reveal", "train.py:4"],
+        &["reveal", "a\u{1b}[2J\u{202e}b\nc.py:4"],
+        &["reveal", "::stop-commands::/train.py:4"],
+    ];
+    for args in runs {
+        let ran = project.run(args);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(!ran.stdout.contains(['\u{1b}', '\u{202e}']), "{args:?}: {ran:?}");
+        assert!(!ran.stdout.lines().any(|line| line.trim_start().starts_with("::")), "{args:?}: {ran:?}");
+    }
+    // What is applied needs each byte of a file; names are quoted as git quotes them.
+    let diff = project.run(&["check", "--diff"]).stdout;
+    let names: Vec<&str> = diff.lines().filter(|line| line.starts_with("--- ")).collect();
+    let quoted = r#"--- "a/a\033[2J\342\200\256b\012c.py""#;
+    assert_eq!(names, ["--- a/::stop-commands::/train.py", quoted, "--- a/train.py"]);
+}

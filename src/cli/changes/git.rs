@@ -46,27 +46,37 @@ impl Repository {
 
     /// [`Repository::command`] for what reads files of the working tree: filters that the repository itself sets up
     /// are programs of strangers, those of the user's own configuration are not.
-    fn unfiltered(&self, args: &[&str]) -> Command {
+    fn unfiltered(&self, args: &[&str]) -> anyhow::Result<Command> {
         let listed = ["config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\."];
         let listed = self.command(&listed).stdin(Stdio::null()).output();
-        let listed = listed.map(|output| output.stdout).unwrap_or_default();
-        let mut words = listed.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        let listed = listed.map_err(|error| anyhow!("git can't be started: {error}"))?;
+        // 1 says that there are none; 128, that there is no repository, of which git itself will complain.
+        if !matches!(listed.status.code(), Some(0 | 1 | 128)) {
+            bail!("git can't say which filters the repository has; version 2.26 or later is required");
+        }
+        let mut words = listed.stdout.split(|byte| *byte == 0).map(String::from_utf8_lossy);
         let mut off: Vec<String> = Vec::new();
         while let (Some(scope), Some(name)) = (words.next(), words.next()) {
             let strange = matches!(&*scope, "local" | "worktree" | "submodule");
             if let Some((filter, _)) = name.rsplit_once('.').filter(|_| strange) {
+                // On the command line a name ends with the first `=`: another filter would be turned off.
+                if filter.contains('=') {
+                    bail!(
+                        "the repository configures `{filter}`, a filter with `=` in its name, which can't be turned off"
+                    );
+                }
                 for (key, value) in [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")] {
                     off.extend(["-c".to_owned(), format!("{filter}.{key}={value}")]);
                 }
             }
         }
         let off: Vec<&str> = off.iter().map(String::as_str).collect();
-        self.command(&[&off, args].concat())
+        Ok(self.command(&[&off, args].concat()))
     }
 
     /// What git prints, or what it complains of.
     pub(crate) fn ask(&self, args: &[&str]) -> anyhow::Result<String> {
-        let output = self.unfiltered(args).stdin(Stdio::null()).output();
+        let output = self.unfiltered(args)?.stdin(Stdio::null()).output();
         let output = output.map_err(|error| anyhow!("git can't be started: {error}"))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);

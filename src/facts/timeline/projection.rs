@@ -218,7 +218,7 @@ impl OptimizerView<'_> {
             Effect::Read { objects } => Some(Kind::Read(self.reads(objects))),
             Effect::Gather { optimizer, parts, .. } => {
                 let own = *optimizer == self.optimizer;
-                Some(Kind::Gathered { own, parts: Rc::new(parts.clone()) })
+                Some(Kind::Gathered { own, parts: parts.clone() })
             }
             Effect::Replace { owner, part } => Some(Kind::Replaced { owner: *owner, part: *part }),
             _ => None,
