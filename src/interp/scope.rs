@@ -13,7 +13,6 @@ use ustr::Ustr;
 
 /// So much text of another file is read for one step.
 const BYTES_A_STEP: usize = 16;
-
 /// Looking for a name behind a star is as much work as looking through so many items.
 const ITEMS_A_STAR: usize = 512;
 /// So many modules are looked into because of stars: packages of packages of stars have thousands.
@@ -150,8 +149,8 @@ impl<'p> Interp<'p> {
         if !self.asked.insert((file, name)) {
             return None;
         }
-        let mut found = None;
         self.burn_over(module.names.stars.len() * ITEMS_A_STAR);
+        let mut found = None;
         for stmt in module.names.stars.iter().rev() {
             let StmtKind::ImportFrom { level, module: from, .. } = module.tree.stmt(*stmt).kind else {
                 continue;
@@ -407,8 +406,8 @@ impl<'p> Interp<'p> {
 
     /// A value known only by its role: of each name another one.
     pub(super) fn of_role(&mut self, role: Role, place: Place, name: Ustr, value: Value) -> Value {
-        let made =
-            python::aside(self, name.precomputed_hash(), |interp| interp.made_of_role(role, place, value));
+        let aside = name.precomputed_hash();
+        let made = python::aside(self, aside, |interp| interp.made_of_role(role, place, value));
         super::joined::perhaps(self.tree(place.file), role, name, made)
     }
 

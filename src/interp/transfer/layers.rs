@@ -6,6 +6,7 @@ use super::dims::{self, Dims};
 use super::windows::per_axis;
 use crate::apis::{Mark, Slot};
 use crate::interp::{Interp, Invocation};
+use crate::report::Confidence;
 use crate::values::*;
 use std::rc::Rc;
 
@@ -127,9 +128,8 @@ pub(crate) fn linear(interp: &mut Interp, call: &Invocation) -> Value {
     let fits = named(call, "in_features").is_none_or(|size| takes(&size, first(interp, call).last_size()));
     let last = Some(out.clone()).filter(|out| !out.is_unknown());
     match weighted(interp, call, |shape| dims::replace(shape, -1, out).filter(|_| fits)) {
-        // Whatever came in, the last size of what comes out is the layer's own.
         Value::Tensor(tensor) => {
-            let confidence = if tensor.shape.is_none() { interp.trust } else { tensor.confidence };
+            let confidence = sure_of_last(interp, &tensor, &tensor);
             Value::tensor(Tensor { last, confidence, ..(*tensor).clone() })
         }
         other => other,
@@ -185,13 +185,20 @@ pub(crate) fn product_of(interp: &Interp, place: crate::report::Place, a: &Tenso
 pub(crate) fn embedding(interp: &mut Interp, call: &Invocation) -> Value {
     let (input, width) = (first(interp, call), int(call, Slot::EmbeddingDim).unwrap_or_default());
     let shape = input.shape.as_ref().map(|shape| shape.iter().cloned().chain([width.clone()]).collect());
+    let made = result(interp, call.place, &[&input]);
     Value::tensor(Tensor {
         last: last_of(shape.as_ref(), width),
+        confidence: sure_of_last(interp, &input, &made),
         shape,
         dtype: Some(DType::Float32),
         range: Some(Interval::REAL),
-        ..result(interp, call.place, &[&input])
+        ..made
     })
+}
+
+/// Whatever came in, the last size of what comes out is the layer's own.
+fn sure_of_last(interp: &Interp, input: &Tensor, made: &Tensor) -> Confidence {
+    if input.shape.is_none() { interp.trust } else { made.confidence }
 }
 
 /// `recurrent x hidden_size num_layers batch_first bidirectional kind`: of an LSTM the state is two tensors.
@@ -212,6 +219,7 @@ pub(crate) fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
     let (output, state) = shapes.unzip();
     let mut result = result(interp, call.place, &[&input]);
     result.graph = through_state(interp, call, &result.graph);
+    result.confidence = sure_of_last(interp, &input, &result);
     let of_shape = |shape: Option<Dims>, last: Int| {
         let shape = shape.map(Shape::from);
         Tensor { last: last_of(shape.as_ref(), last), ..result.clone().with_shape(shape) }
