@@ -50,6 +50,7 @@ mod services;
 mod shape_faults;
 mod shapes;
 mod staleness;
+mod truth;
 mod versions;
 mod whole;
 mod words;

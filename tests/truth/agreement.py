@@ -15,7 +15,7 @@ JUDGED = {
     "broadcast-loss", "detached-loss", "graph-broken-in-forward", "retained-graph", "needless-retain-graph",
     "undetached-hidden-state", "missing-no-grad", "missing-eval-mode", "stuck-in-eval", "optimizer-built-in-loop",
     "frozen-in-optimizer", "non-scalar-backward", "missing-super-init", "dtype-mismatch", "wrong-target-dtype", "device-mismatch",
-    "step-without-backward", "inplace-between-backwards", "inplace-on-saved-tensor", "leaf-modified-in-place",
+    "step-without-backward", "inplace-between-backwards", "inplace-on-saved-tensor", "leaf-modified-in-place", "schedule-drives-replaced-optimizer",
 }
 
 NUMERIC = {
@@ -40,9 +40,9 @@ SAME: dict[str, set[str]] = {
     "misplaced-clipping": {"detached-loss", "misplaced-zero-grad", "step-without-backward"},
     "raw-backward": {"step-bypasses-scaler", "misplaced-zero-grad", "misplaced-clipping", "detached-loss", "step-without-backward", "misspelt-attribute"},
     "device-mismatch": {"unregistered-submodule", "cpu-tensor-in-forward"},
-    "scheduler-before-optimizer": {"backward-without-step", "scheduler-granularity"},
-    "schedule-of-idle-optimizer": {"backward-without-step", "scheduler-before-optimizer", "optimizer-built-in-loop"},
-    "schedule-outpaces-optimizer": {"scheduler-granularity", "scheduler-before-optimizer", "backward-without-step", "optimizer-built-in-loop"},
+    "scheduler-before-optimizer": {"backward-without-step", "scheduler-granularity", "schedule-drives-replaced-optimizer"},
+    "schedule-of-idle-optimizer": {"backward-without-step", "scheduler-before-optimizer", "optimizer-built-in-loop", "schedule-drives-replaced-optimizer"},
+    "schedule-outpaces-optimizer": {"scheduler-granularity", "schedule-drives-replaced-optimizer", "scheduler-before-optimizer", "backward-without-step", "optimizer-built-in-loop"},
     "stuck-in-eval": {"backward-without-step"},
     "modified-in-place": {"inplace-between-backwards", "inplace-on-saved-tensor"},
     "leaf-modified": {"leaf-modified-in-place"},

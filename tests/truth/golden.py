@@ -1,6 +1,7 @@
 """Runs the fixtures that fire and the examples of the pages under PyTorch, and writes down what was seen.
 
     python golden.py            writes tests/truth/seen.tsv
+    python golden.py --missing  the same, of what is not in it yet
     python golden.py --docs     writes docs/truth.md from it, without PyTorch
 
 Fixtures name data that they do not make, so data is guessed: a script counts as run with the guess under which what
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator
 
-from agreement import JUDGED, NUMERIC, SAME
+from agreement import JUDGED, NUMERIC, REMARKS, SAME
 from watch.facts import ERRORS, rules_of_error
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,8 +63,12 @@ def scripts() -> Iterator[Script]:
         yield Script(str(path.relative_to(ROOT)), text, tuple(marks(text)))
     for page in sorted((ROOT / "rules").glob("*.md")):
         blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
-        if blocks and list(marks(blocks[0])):
-            yield Script(f"rules/{page.name}", blocks[0], tuple(marks(blocks[0])))
+        expected = tuple(marks(blocks[0])) if blocks else ()
+        if expected:
+            yield Script(f"rules/{page.name}", blocks[0], expected)
+            rules = dict.fromkeys(rule for rule, _ in expected)
+            repaired = blocks[1:2] if "## Use instead" in page.read_text() else []
+            yield from (Script(f"rules/{page.name}{REPAIRED}", text, tuple((rule, 0) for rule in rules)) for text in repaired)
 
 
 def marks(text: str) -> Iterator[tuple[str, int]]:
@@ -220,6 +225,9 @@ def _run(script: Script, preamble: str) -> dict:
 def _score(script: Script, seen: dict) -> float:
     """How much of what is expected was seen; a run that got further is better."""
     found = sum(bool(_shown(rule, line, seen)) for rule, line in script.marks)
+    if script.name.endswith(REPAIRED):
+        # Of what is right the run counts that gets furthest without an error, whatever the data.
+        return (not seen["error"]) + min(seen["steps"], 9) / 1000
     return found / len(script.marks) + min(seen["steps"], 9) / 1000
 
 
@@ -236,10 +244,16 @@ def _shown(rule: str, line: int, seen: dict) -> str:
 
 # Rules that foretell an error.
 RAISES = {"unknown-api", "removed-api", "dtype-mismatch", "device-mismatch", "wrong-target-dtype", "backward-arity", "undersized-output", "misspelt-attribute",
-          "missing-super-init", "exhausted-parameters", "single-sample-statistics", "non-scalar-backward", "invalid-syntax", "cpu-tensor-in-forward"}
+          "missing-super-init", "exhausted-parameters", "single-sample-statistics", "non-scalar-backward", "invalid-syntax", "cpu-tensor-in-forward",
+          "leaf-modified-in-place", "shuffle-with-sampler", "mask-overflow", "unconvertible-tensor", "half-model-with-scaler", "deprecated-api",
+          "inplace-between-backwards", "inplace-on-saved-tensor", "bce-under-autocast", "array-for-tensor", "swapped-loss-arguments", "cuda-in-worker"}
+# Behind the name of a page whose repaired form was run: what the page speaks of must not happen there.
+REPAIRED = " (repaired)"
 
 
 def _row(script: Script, rule: str, line: int, seen: dict, release: str) -> Row:
+    if script.name.endswith(REPAIRED):
+        return _row_of_repaired(script, rule, seen, release)
     how = PATHS.sub("", " ".join(_shown(rule, line, seen).split()))[:140]
     error = PATHS.sub("", (seen["error"] or "").split("\n")[0])
     if how:
@@ -249,6 +263,19 @@ def _row(script: Script, rule: str, line: int, seen: dict, release: str) -> Row:
     if not seen["steps"] and not seen["backwards"]:
         return Row(script.name, rule, line, "", "nothing is called", release)
     return Row(script.name, rule, line, "", f"ran {seen['steps']} steps, not watched for" if rule not in _watched() else f"ran {seen['steps']} steps, not seen", release)
+
+
+def _row_of_repaired(script: Script, rule: str, seen: dict, release: str) -> Row:
+    """Right where neither `how` nor `why` is said."""
+    told = next((fact for fact in seen["facts"] if fact["fact"] in supported(rule) and fact["fact"] not in REMARKS), None)
+    if told and rule in JUDGED:
+        return Row(script.name, rule, 0, PATHS.sub("", f"{told['fact']}: {told['detail']}")[:140], "", release)
+    error = PATHS.sub("", (seen["error"] or "").split("\n")[0])
+    if error:
+        return Row(script.name, rule, 0, "", f"does not run: {error[:90]}", release)
+    if rule not in _watched():
+        return Row(script.name, rule, 0, "", f"ran {seen['steps']} steps, not watched for", release)
+    return Row(script.name, rule, 0, "", "" if seen["steps"] or seen["backwards"] else "nothing is called", release)
 
 
 def _watched() -> set[str]:
@@ -269,6 +296,8 @@ def read() -> list[Row]:
 def document(found: list[Row]) -> str:
     """`docs/truth.md`: of each rule, how often what it claims was seen, and how."""
     rules: dict[str, list[Row]] = defaultdict(list)
+    repaired = [row for row in found if row.script.endswith(REPAIRED)]
+    found = [row for row in found if not row.script.endswith(REPAIRED)]
     for row in found:
         rules[row.rule].append(row)
     releases = sorted({row.release for row in found if row.how})
@@ -280,22 +309,31 @@ def document(found: list[Row]) -> str:
         "Every fixture that fires, and the example of every page, was run under PyTorch with an oracle that watches gradients, graphs, modes, scalers and losses; a GPU is pretended,",
         "with real numbers. Of what the marks expect, this is what the runs showed.", "",
         f"torch {', '.join(releases)}: {seen} of {len(ran)} marks that ran far enough to be judged were seen happening; {len(found) - len(ran)} of {len(found)} marks did not run or are of rules that the oracle does not watch.", "",
-        "| rule | seen | not seen | did not run, or not watched | for instance |", "| --- | --- | --- | --- | --- |",
+        *_of_repairs(repaired), "",
+        "| rule | seen | not seen | did not run, or not watched | torch | for instance |", "| --- | --- | --- | --- | --- | --- |",
     ]
     for rule, several in sorted(rules.items()):
         hits = [row for row in several if row.how]
         misses = [row for row in several if not row.how and row.why.endswith("not seen")]
         example = f"{hits[0].how}".replace("|", "\\|") if hits else ""
-        lines.append(f"| {rule} | {len(hits)} | {len(misses)} | {len(several) - len(hits) - len(misses)} | {example} |")
+        lines.append(f"| {rule} | {len(hits)} | {len(misses)} | {len(several) - len(hits) - len(misses)} | {', '.join(sorted({row.release for row in hits}))} | {example} |")
     why = Counter(re.sub(r":.*|\d+", "", row.why).strip() for row in found if not row.how)
     lines += ["", "## Why not", "", "| why | marks |", "| --- | --- |", *(f"| {text} | {times} |" for text, times in why.most_common())]
     return "\n".join(lines) + "\n"
+
+
+def _of_repairs(repaired: list[Row]) -> Iterator[str]:
+    """How the repaired examples of the pages came out."""
+    ran = [row for row in repaired if row.how or not row.why]
+    clean = sum(not row.how for row in ran)
+    yield f"Of the repaired examples of the pages, {len(ran)} ran to their end; in {clean} of them nothing of what the page speaks of was seen."
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--docs", action="store_true", help="only write docs/truth.md")
     parser.add_argument("--again", metavar="WHY", help="run only scripts with marks that were not seen for this reason, such as `does not run`")
+    parser.add_argument("--missing", action="store_true", help="run only scripts whose marks are not in the table yet")
     parser.add_argument("--only", default="", help="scripts whose names contain this, to stdout")
     options = parser.parse_args()
     if not options.docs:
@@ -303,10 +341,14 @@ def main() -> None:
 
         release = torch.__version__.split("+")[0]
         found: list[Row] = []
-        before = read() if options.again else []
+        before = read() if options.again or options.missing else []
+        done: set[str] = set()
         for script in scripts():
+            done.add(script.name)
             known = [row for row in before if row.script == script.name]
-            if known and not any(re.search(options.again, row.why) for row in known):
+            same = {(row.rule, row.line) for row in known} == set(script.marks)
+            again = options.again and any(re.search(options.again, row.why) for row in known)
+            if known and same and not again:
                 found += known
                 continue
             if options.only not in script.name:
@@ -315,9 +357,11 @@ def main() -> None:
             if options.only:
                 print(*found[-len(script.marks):], sep="\n")
             else:
-                write(found)
+                # Whatever ends this early, what was seen before stays.
+                write(found + [row for row in before if row.script not in done])
         if options.only:
             return
+        write(found)
     (ROOT / "docs/truth.md").write_text(document(read()))
 
 
