@@ -55,7 +55,7 @@ fn show(repaired: &Repaired, output: &Output) -> anyhow::Result<u8> {
     let text: Vec<u8> = repaired.files.iter().flat_map(diff).collect();
     match output.is_read_by_people {
         true => {
-            output.out(escaped_lines(&String::from_utf8_lossy(&text).replace("\r\n", "\n")).as_bytes())?
+            output.out(escaped_lines(&String::from_utf8_lossy(&text).replace("\r\n", "\n")).as_bytes())?;
         }
         // Whoever applies it needs each byte.
         false => output.out(&text)?,

@@ -1,4 +1,5 @@
 use super::*;
+use std::fs;
 
 fn script(text: &[u8]) -> SourceFile {
     SourceFile::from_bytes(Path::new("a.py"), text).unwrap()
