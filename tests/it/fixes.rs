@@ -278,7 +278,7 @@ fn what_was_not_written_counts_as_found_and_not_as_fixed() {
     let project = locked();
     let ran = project.run(&["check", "--fix", "--output-format", "concise"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.stdout.contains("locked.py:7") && !ran.stdout.contains("free.py:7"), "{ran:?}");
+    assert!(ran.stdout.contains("locked.py:7") && !ran.stdout.contains("free.py"), "{ran:?}");
     assert!(ran.stdout.ends_with("fixed 1 finding\n"), "{ran:?}");
     assert!(project.text("free.py").starts_with(&cleared()), "{}", project.text("free.py"));
     assert!(project.text("locked.py").starts_with(UNCLEARED), "{}", project.text("locked.py"));
