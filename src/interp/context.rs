@@ -130,7 +130,7 @@ impl<'p> Interp<'p> {
         });
         self.contexts().iter().any(|context| match context {
             ContextKind::Failing => true,
-            ContextKind::OneOfSeveral { frames } => !in_stack && !(in_function && here > *frames),
+            ContextKind::OneOfSeveral { frames } => !(in_stack || in_function && here > *frames),
             _ => false,
         })
     }
