@@ -162,28 +162,13 @@ pub(super) fn has_usual_axes(call: &Invocation) -> bool {
 fn convolved(interp: &Interp, call: &Invocation, rank: usize, last: bool, window: Window) -> Value {
     let channels = int(call, Slot::OutChannels).unwrap_or_default();
     let usual = !last || has_usual_axes(call);
-    let value = weighted(interp, call, |shape| {
+    weighted(interp, call, |shape| {
         if !usual {
             return None;
         }
         let size = |axis: usize, size: &Int| window.positions(axis, size, false);
-        spatial(shape, rank, last, Some(channels.clone()), size)
-    });
-    if last { value } else { of_any_images(interp, call, rank, &channels, value) }
-}
-
-/// What a convolution gives of something unknown: a batch, as everybody passes one, in as many channels as the layer
-/// makes.
-fn of_any_images(interp: &Interp, call: &Invocation, rank: usize, channels: &Int, value: Value) -> Value {
-    match value {
-        Value::Tensor(tensor) if first(interp, call).shape.is_none() => {
-            let sides = std::iter::repeat_n(Int::Unknown, rank);
-            let shape = [Int::Unknown, channels.clone()].into_iter().chain(sides).collect();
-            let tensor = Tensor { confidence: interp.trust, ..(*tensor).clone() };
-            Value::tensor(tensor.with_shape(Some(shape)))
-        }
-        other => other,
-    }
+        spatial(shape, rank, last, Some(channels), size)
+    })
 }
 
 /// `conv-transpose x out_channels kernel_size stride padding output_padding dilation rank`
@@ -193,11 +178,10 @@ pub(crate) fn conv_transpose(interp: &mut Interp, call: &Invocation) -> Value {
     let window = window.dilated(interp, param(call, Slot::Dilation));
     let more = per_axis(interp, param(call, Slot::OutputPadding), rank, &vec![Int::Known(0); rank]);
     let channels = int(call, Slot::OutChannels).unwrap_or_default();
-    let value = weighted(interp, call, |shape| {
+    weighted(interp, call, |shape| {
         let size = |axis: usize, size: &Int| window.spread(axis, size, &more[axis]);
-        spatial(shape, rank, false, Some(channels.clone()), size)
-    });
-    of_any_images(interp, call, rank, &channels, value)
+        spatial(shape, rank, false, Some(channels), size)
+    })
 }
 
 /// `pool x kernel_size stride padding rank`; the stride is the kernel when it is left out.
