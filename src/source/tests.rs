@@ -145,7 +145,7 @@ fn a_huge_file_is_refused_before_it_is_read() {
     fs::File::create(&path).unwrap().set_len(1 << 30).unwrap();
     let error = SourceFile::read(&path).unwrap_err();
     assert_eq!(error, ReadError::TooLarge { size: 1 << 30, limit: SCRIPT_LIMIT });
-    assert_eq!(error.to_string(), "has 1024 MiB, and at most 16 MiB are read; exclude it");
+    assert_eq!(error.to_string(), "has 1024 MiB, and at most 16 MiB are analyzed; exclude it");
     let growing = read_limited(std::io::repeat(b'x'), 0, 1000).unwrap_err();
     assert_eq!(growing, ReadError::TooLarge { size: 1001, limit: 1000 });
     let bytes = vec![b'x'; SCRIPT_LIMIT as usize + 1];

@@ -80,7 +80,10 @@ fn meet_weights(cx: &mut Interp<'_>, applied: &AppliedLayer<'_>) {
 fn refuses(cx: &Interp<'_>, asks: Asks, gets: DType, weights: DType) -> bool {
     let differs = gets != weights && gets != DType::Complex64;
     // Autocast leaves doubles and whole numbers as they are.
-    let cast = cx.autocast().is_some() && gets.is_float() && gets != DType::Float64;
+    // Who calls what makes halves itself may have autocast on.
+    let is_half = matches!(gets, DType::Float16 | DType::BFloat16);
+    let may_cast = cx.autocast().is_some() || is_half && cx.seeded.is_some();
+    let cast = may_cast && gets.is_float() && gets != DType::Float64;
     match asks {
         Asks::Same => differs && !cast,
         Asks::Floats => differs && (gets == DType::Float64 || weights == DType::Float64),

@@ -3,6 +3,7 @@
 use super::broadcasting::known_shape;
 use super::swapped_loss_arguments::swapped;
 use super::taught::{TaughtLoss, several_losses, taught_losses};
+use crate::apis::changed;
 use crate::apis::{Expects, Pairs};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
@@ -143,7 +144,7 @@ fn wrong_targets(script: &Script) -> Vec<WrongTarget> {
         let is_cast = matches!(fault, TargetFault::WholeNumbers | TargetFault::Wider)
             && loss.spec.pairs == Some(Pairs::Broadcast)
             && script.pins.need_since("torch", CASTS);
-        if is_cast {
+        if is_cast || is_float_where_required(script, target) {
             continue;
         }
         if seen.insert(loss.at.place) {
@@ -157,6 +158,20 @@ fn wrong_targets(script: &Script) -> Vec<WrongTarget> {
         }
     }
     found
+}
+
+/// Whether what made the targets took them for numbers of the default dtype in all releases that the project asks for:
+/// `torch.full(size, 1)` before it inferred integers.
+fn is_float_where_required(script: &Script, target: &Tensor) -> bool {
+    let Some(what) = target.what else { return false };
+    let framework = what.split('.').next().unwrap_or_default();
+    changed::of(&what).filter(|row| row.whole.is_some()).any(|row| {
+        let parts = row
+            .since
+            .split_once('.')
+            .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        parts.is_some_and(|since| !script.pins.allow_since(framework, since))
+    })
 }
 
 impl TaughtLoss<'_> {

@@ -254,7 +254,8 @@ pub(crate) fn compare(interp: &mut Interp, call: &Invocation) -> Value {
     if let [one, other] = values.as_slice() {
         interp.on_tensor_compare(&TensorCompare { left: one, right: other, place: call.place });
     }
-    let selects = word(call, "selects") && values.get(1).is_some_and(is_number);
+    let selects = word(call, "selects")
+        && values.get(1).is_some_and(|number| is_number(number) && number.as_num() != Some(0.0));
     Value::tensor(Tensor { selects, ..mask(interp, call.place, &values) })
 }
 

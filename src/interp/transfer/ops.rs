@@ -40,6 +40,9 @@ pub fn binary(
     note_trial(interp, op, left, right);
     let values = [left.clone(), right.clone()];
     let mut result = of_all(interp, place, &values);
+    // What one mask leaves out another may hold.
+    let both_select = || [left, right].iter().all(|side| side.as_tensor().is_some_and(|mask| mask.selects));
+    result.selects &= !matches!(op, BinaryOp::Add | BinaryOp::Or) || both_select();
     if op == BinaryOp::Div && result.dtype.is_some_and(|dtype| !dtype.is_float()) {
         result.dtype = Some(default_float(result.is_array));
     }
@@ -123,8 +126,9 @@ pub fn compare(
     let relation = relation.or(mask.relation.clone());
     let selects = match op {
         CompareOp::Eq => is_number(left) || is_number(right),
-        CompareOp::Greater | CompareOp::GreaterEq => is_number(right),
-        CompareOp::Less | CompareOp::LessEq => is_number(left),
+        // What is above zero is what is not padding, as often as what is there to be found.
+        CompareOp::Greater | CompareOp::GreaterEq => is_number(right) && right.as_num() != Some(0.0),
+        CompareOp::Less | CompareOp::LessEq => is_number(left) && left.as_num() != Some(0.0),
         _ => false,
     };
     Some(Value::tensor(Tensor { relation, selects, ..mask }))
