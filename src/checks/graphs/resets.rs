@@ -28,6 +28,11 @@ pub(super) struct Reset {
 }
 
 impl Reset {
+    /// The container was emptied, whatever it is called.
+    pub(super) fn is_emptying(&self) -> bool {
+        matches!(self.holder, Holder::Container(_))
+    }
+
     /// Of the loops around what is gathered, those that hold the reset, too: nothing of it outlives their
     /// iterations for long.
     pub(super) fn bounds(&self, at: &At, holders: &[Holder], gathered: &At) -> usize {

@@ -99,12 +99,11 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
             continue;
         }
         let is_walked = shown || nodes.leaves.iter().any(|leaf| script.rehearsal.walked.contains(leaf));
-        // Activations take room until the reset; what a backward leaves of a few iterations does not.
-        let outlives = if is_walked {
-            carried.outlives.max(reset_within(script, at, carried))
-        } else {
-            carried.outlives
-        };
+        // Activations take room until the reset, if that is not in every iteration; what a backward leaves of a few
+        // iterations does not.
+        let reset = reset_within(script, at, carried);
+        let counts = is_walked || reset == at.loops.len() && is_emptied_each_time(script, at, carried);
+        let outlives = if counts { carried.outlives.max(reset) } else { carried.outlives };
         let outlived: Vec<LoopId> = at.loops[outlives.min(at.loops.len())..]
             .iter()
             .copied()
@@ -145,6 +144,13 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
 fn reset_within(script: &Script, at: &At, carried: &Carried) -> usize {
     let resets = script.observed::<Reset>();
     resets.map(|(place, reset)| reset.bounds(place, &carried.holders, at)).max().unwrap_or(0)
+}
+
+/// Whether the container itself is emptied in each iteration: `self.features.clear()` at its head.
+fn is_emptied_each_time(script: &Script, at: &At, carried: &Carried) -> bool {
+    script.observed::<Reset>().any(|(place, reset)| {
+        reset.is_emptying() && place.loops == at.loops && reset.bounds(place, &carried.holders, at) > 0
+    })
 }
 
 /// The time steps of a batch: they are counted, and what holds them is made for each batch.
