@@ -12,11 +12,10 @@ use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Source, Te
 
 /// How sure it is that a forward evaluates, in a mode that nobody chose for it.
 pub(super) fn evaluation(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
-    let evaluates = match is_trained(script, forward.module) {
-        true => evaluates(script, at, forward),
+    match is_trained(script, forward.module) {
+        true => evaluates(script, at, forward).filter(|_| !was_put_there(script, at, forward.module)),
         false => infers(script, at, forward),
-    };
-    evaluates.filter(|_| !was_put_there(script, at, forward.module))
+    }
 }
 
 /// The modes in which the script evaluates models with layers that mind, for replays.
@@ -201,7 +200,7 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     // Between functions that nothing calls, anything may be done to the model.
     let since = since(script, at, forward.module)?;
     let chosen = since.in_parts && is_opaque(script, forward.module);
-    (since.restored && !chosen).then_some(Confidence::Medium)
+    (since.restored && !since.on_purpose && !chosen).then_some(Confidence::Medium)
 }
 
 /// Whether a prediction goes into a loss, or is compared with labels, beside a forward: in a loop of its own, too,
