@@ -126,22 +126,29 @@ fn a_cache_writes_through_no_link_and_takes_only_its_own_away() {
     assert!(!outside.path("findings").exists(), "a cache was written through a link");
 }
 
+fn git(project: &Project, args: &[&str]) {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]);
+    let output =
+        command.args(args).current_dir(project.root()).env("GIT_CONFIG_GLOBAL", "/dev/null").output();
+    assert!(output.unwrap().status.success(), "git {args:?}");
+}
+
+/// Makes a repository of a project, with all of it committed.
+fn commit(project: &Project) {
+    git(project, &["init", "--quiet"]);
+    git(project, &["add", "--all"]);
+    git(project, &["commit", "--quiet", "--message", "as it is"]);
+}
+
 #[test]
 fn git_starts_nothing_that_the_repository_names() {
     if !has_git() {
         return;
     }
     let project = Project::new().file("train.py", UNCLEARED).file(".gitattributes", "*.py filter=own\n");
-    let git = |args: &[&str]| {
-        let mut command = Command::new("git");
-        command.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]);
-        let output =
-            command.args(args).current_dir(project.root()).env("GIT_CONFIG_GLOBAL", "/dev/null").output();
-        assert!(output.unwrap().status.success(), "git {args:?}");
-    };
-    git(&["init", "--quiet"]);
-    git(&["add", "--all"]);
-    git(&["commit", "--quiet", "--message", "as it is"]);
+    let git = |args: &[&str]| git(&project, args);
+    commit(&project);
     let mark = |name: &str| format!("touch {}; cat", project.path(name).display());
     let program = project.path("program");
     fs::write(&program, format!("#!/bin/sh\n{}\n", mark("started"))).unwrap();
@@ -441,16 +448,8 @@ fn a_filter_with_an_odd_name_starts_nothing() {
         return;
     }
     let project = Project::new().file("train.py", UNCLEARED).file(".gitattributes", "*.py filter=a.b=c\n");
-    let git = |args: &[&str]| {
-        let mut command = Command::new("git");
-        command.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]);
-        let output =
-            command.args(args).current_dir(project.root()).env("GIT_CONFIG_GLOBAL", "/dev/null").output();
-        assert!(output.unwrap().status.success(), "git {args:?}");
-    };
-    git(&["init", "--quiet"]);
-    git(&["add", "--all"]);
-    git(&["commit", "--quiet", "--message", "as it is"]);
+    let git = |args: &[&str]| git(&project, args);
+    commit(&project);
     git(&["config", "filter.a.b=c.clean", &format!("touch {}; cat", project.path("filtered").display())]);
     fs::write(project.path("train.py"), project.text("train.py") + "# more\n").unwrap();
     let mut command = project.command(&["check", "--diff-base", "HEAD"]);
