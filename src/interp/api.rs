@@ -1,5 +1,6 @@
 //! Calls of the frameworks: what the tables say of them is done to the heap and written into the trace.
 
+use super::reach::Leaving;
 use super::{ApiResult, Call, Instance, Interp, Invocation, LossCall, MethodResult, python, transfer};
 use crate::apis::{Api, Context, Expects, Mark, RangeFunction, Role, Slot, Transfer};
 use crate::report::{Confidence, Place};
@@ -107,9 +108,9 @@ impl<'p> Interp<'p> {
     /// calls, has switched gradients off.
     fn unless_recorded(&mut self, api: &Api, call: &Invocation) {
         if self.seeded.is_some() && api.transfer() == Some(Transfer::Numpy) {
-            let before = std::mem::replace(&mut self.returning, true);
+            let before = std::mem::replace(&mut self.leaving, Leaving::Returned);
             call.nth_tensor(0).iter().for_each(|tensor| self.let_go(tensor));
-            self.returning = before;
+            self.leaving = before;
         }
     }
 

@@ -75,12 +75,14 @@ impl<'p> Interp<'p> {
         let floor = std::mem::replace(&mut self.floor, least);
         let (exhausted, called) = (self.exhausted.clone(), self.out.called.clone());
         let (consumed, walked) = (self.out.consumed.clone(), self.out.walked.clone());
+        let handed_over = self.out.handed_over.clone();
         self.heap.begin();
         let seen = self.quietly(run);
         self.heap.rollback();
         let came_to_its_end = !self.is_out_of_fuel();
         (self.exhausted, self.out.called) = (exhausted, called);
         (self.out.consumed, self.out.walked) = (consumed, walked);
+        self.out.handed_over = handed_over;
         self.floor = floor;
         came_to_its_end.then_some(seen)
     }

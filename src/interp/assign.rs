@@ -163,7 +163,9 @@ impl<'p> Interp<'p> {
                 let index = self.eval(*index);
                 let place = self.expr_place(target);
                 self.note_hidden_part(&container, *base, &value, place);
-                self.set_item(*base, &container, &index, value, place);
+                if !super::walked::written_by_name(self, *base, &container, &index, &value) {
+                    self.set_item(*base, &container, &index, value, place);
+                }
             }
             ExprKind::Tuple(targets) | ExprKind::List(targets) => {
                 self.unpack(targets, &value, self.expr_place(target));

@@ -1,7 +1,7 @@
 //! Batches of a dataset that nobody knows: what a loader's own collation makes of samples are tensors, and
 //! how the loop takes a batch apart says how many.
 
-use super::{Interp, roles::loss_of};
+use super::{Interp, walked::loss_of};
 use crate::apis::Role;
 use crate::names::{Module, Subject};
 use crate::report::{Confidence, Place};

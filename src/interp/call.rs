@@ -177,10 +177,17 @@ impl<'p> Interp<'p> {
             return None;
         }
         let output = self.opaque_output(object, &module, call);
+        // What a backward pass goes through has a graph; of anything else it may be a number or a name.
+        let sure = if super::walked::is_gone_back_through(self, call.place) {
+            Confidence::Medium
+        } else {
+            Confidence::Low
+        };
         Some(match output {
             Value::Tensor(tensor) => {
                 let graph = tensor.graph.unsure();
-                Value::tensor(Tensor { graph, confidence: Confidence::Low, ..(*tensor).clone() })
+                let confidence = tensor.confidence.min(sure);
+                Value::tensor(Tensor { graph, confidence, ..(*tensor).clone() })
             }
             other => other,
         })

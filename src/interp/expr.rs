@@ -47,7 +47,10 @@ impl<'p> Interp<'p> {
                 }
                 value
             }
-            ExprKind::Call { callee, args } => self.call_expr(id, *callee, args),
+            ExprKind::Call { callee, args } => {
+                let value = self.call_expr(id, *callee, args);
+                super::walked::record_of(self, id, value)
+            }
             ExprKind::Subscript { base, index } => self.subscript(id, *base, *index),
             ExprKind::Slice { lower, upper, step } => self.slice(*lower, *upper, *step),
             ExprKind::Int(value) => Value::int(*value),

@@ -1,5 +1,6 @@
 //! Graphs: backward, what is carried over iterations, singular operations, gradients of parameters.
 
+use super::reach::Leaving;
 use super::{BackwardCall, Call, Interp, Invocation};
 use crate::apis::{Role, Transfer, Verb};
 use crate::report::{Confidence, Place};
@@ -123,7 +124,11 @@ impl<'p> Interp<'p> {
     fn follow_away(&mut self, tensor: &Tensor) {
         if let Graph::Live(nodes) = &tensor.graph {
             self.out.reached.extend(nodes.leaves.iter());
-            let left = if self.returning { &mut self.out.returned } else { &mut self.out.consumed };
+            let left = match self.leaving {
+                Leaving::Used => &mut self.out.consumed,
+                Leaving::HandedOver => &mut self.out.handed_over,
+                Leaving::Returned => &mut self.out.returned,
+            };
             left.extend(nodes.carried.iter().copied());
         }
     }

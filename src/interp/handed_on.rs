@@ -78,6 +78,7 @@ impl Interp<'_> {
             return Vec::new();
         }
         let mut takers: Vec<Taker> = self.keeper(file, function, name).into_iter().collect();
+        takers.extend(self.kept_by_base(file, function, name));
         takers.extend(self.callees(file, subject, name));
         takers
     }
@@ -95,6 +96,19 @@ impl Interp<'_> {
         let (subject, written) = keepers.min_by_key(|(_, written)| written.0)?;
         let place = Place::new(file, module.tree.expr(written).span);
         Some(Taker { file, subject, because: ("the attribute that keeps it is one", place) })
+    }
+
+    /// `super().__init__(config, model)`, where the class uses `self.model`: the base keeps it under its name.
+    fn kept_by_base(&self, file: FileId, function: FnId, name: Ustr) -> Option<Taker> {
+        let module = self.module(file);
+        let relations = module.relations();
+        let class = module.tree.function(function).class?;
+        let mut given = relations.given(Subject::Local(Some(function), name));
+        let act = given.find(|act| act.method.is_some_and(|method| method == "__init__"))?;
+        let subject = Subject::Own(class, name);
+        let used = relations.acts_of(subject).chain(relations.calls_of(subject)).next().is_some();
+        let place = Place::new(file, module.tree.expr(act.call).span);
+        used.then_some(Taker { file, subject, because: ("the class uses it as one", place) })
     }
 
     /// `train(model, loader)`

@@ -208,8 +208,8 @@ pub struct Interp<'p> {
     endings: Vec<(CallPath, Place)>,
     /// Objects from here on were made since a function began to be rehearsed without its callers.
     pub(crate) seeded_from: u32,
-    /// What is let go of goes to a caller that we do not see.
-    returning: bool,
+    /// How what is let go of leaves.
+    leaving: reach::Leaving,
     /// Bytes that the layers of the running forward gave, and that its graph keeps.
     kept: u64,
     fuel: u32,

@@ -5,16 +5,27 @@ use crate::report::Confidence;
 use crate::trace::Effect;
 use crate::values::*;
 
+/// How graphs leave what is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leaving {
+    Used,
+    /// To a function that nobody sees: it may go back through them, but not through what was freed before.
+    HandedOver,
+    Returned,
+}
+
 impl Interp<'_> {
     /// A call that is not understood: it may have done anything to the training state it can reach.
     pub(super) fn havoc(&mut self, call: &Call) {
         self.spoil_arguments(call);
         let mut touched = ObjSet::default();
         let values: Vec<Value> = call.values().cloned().collect();
+        let before = std::mem::replace(&mut self.leaving, Leaving::HandedOver);
         for value in &values {
             self.lose_track(value);
             self.reach(value, &mut touched, 3);
         }
+        self.leaving = before;
         for object in touched.iter() {
             self.on_escape(object);
             self.leave_places_open(&Value::Obj(object));

@@ -1,11 +1,12 @@
 //! What something is that nobody here makes: solved from what its file does with it, and from how that stands to
 //! what is done with others. The call that is missing must not be the only evidence that counts.
 
+use super::walked::loss_of;
 use super::{Interp, modules::FORWARDS};
 use crate::apis::{Role, Verb};
 use crate::names::{Act, LoopIndex, Origin, Relations, Subject, subject_of};
 use crate::report::{Confidence, FileId, Place};
-use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, FnId, Tree};
+use crate::syntax::{Arg, ExprId, ExprKind, FnId, Tree};
 use crate::trace::{Assumption, FnKey};
 use crate::values::{State, Value};
 use rustc_hash::FxHashMap;
@@ -29,14 +30,14 @@ pub(super) struct Roles {
 }
 
 /// The backward passes of a file.
-struct Losses {
-    backwards: Vec<Backward>,
+pub(super) struct Losses {
+    pub backwards: Vec<Backward>,
 }
 
-struct Backward {
-    act: Act,
+pub(super) struct Backward {
+    pub act: Act,
     /// The calls that the loss may come from, at any distance from it.
-    origins: Vec<Origin>,
+    pub origins: Vec<Origin>,
 }
 
 /// Whether nothing but a method's name says what a value is: models are moved and cast as tensors are.
@@ -119,7 +120,7 @@ impl Interp<'_> {
         }
     }
 
-    fn losses(&mut self, file: FileId) -> Rc<Losses> {
+    pub(super) fn losses(&mut self, file: FileId) -> Rc<Losses> {
         if let Some(known) = self.roles.files.get(&file) {
             return known.clone();
         }
@@ -164,28 +165,6 @@ fn in_words(role: Role) -> &'static str {
         Role::Scheduler => "a learning rate scheduler",
         _ => "an optimizer",
     }
-}
-
-/// What a backward pass starts from: `loss.backward()`, `scaler.scale(loss).backward()`, `engine.backward(loss)`.
-pub(super) fn loss_of(tree: &Tree, act: &Act) -> Walked {
-    let ExprKind::Call { callee, args } = &tree.expr(act.call).kind else { return Walked::default() };
-    let ExprKind::Attribute { base, .. } = tree.expr(*callee).kind else { return Walked::default() };
-    let told = || args.iter().filter(|arg| arg.kind == ArgKind::Positional).map(|arg| arg.value);
-    let mut values = Vec::new();
-    if let ExprKind::Call { args, .. } = &tree.expr(base).kind {
-        values.extend(args.iter().map(|arg| arg.value));
-    }
-    values.extend(told());
-    Walked { receiver: Some(base), values, is_told: told().next().is_some() }
-}
-
-/// What may be the loss of a backward pass.
-#[derive(Default)]
-pub(super) struct Walked {
-    receiver: Option<ExprId>,
-    /// What its call, or that of the backward pass, is given.
-    values: Vec<ExprId>,
-    pub is_told: bool,
 }
 
 struct Solver<'s, 'p> {
@@ -364,7 +343,7 @@ impl<'p> Solver<'_, 'p> {
         let forwards = relations.acts_of(self.subject).filter(computes);
         let calls: Vec<&Act> = relations.calls_of(self.subject).chain(forwards).take(MOST_CALLS).collect();
         if calls.is_empty() {
-            return None;
+            return self.asked_for_loss();
         }
         if let Some(call) = calls.iter().find(|call| self.gives_loss(call)) {
             return self.of_loss(call);
@@ -373,9 +352,26 @@ impl<'p> Solver<'_, 'p> {
         self.taken(Role::Module, Confidence::High, "a loss is computed from its output", call.call)
     }
 
+    /// `loss = model.compute_loss(batch)`: what is called a model, and gives the loss by a method of its own.
+    fn asked_for_loss(&self) -> Option<Taken> {
+        let mut acts = self.relations().acts_of(self.subject).filter(|_| self.is_called(Role::Module));
+        let call = acts.find(|act| self.gives_loss(act))?;
+        self.taken(Role::Module, Confidence::Medium, "a method of it gives the loss", call.call)
+    }
+
     /// Whether a backward pass, or a sum of losses, starts from what a call gives.
     fn gives_loss(&self, call: &Act) -> bool {
-        let first = |origin: &Origin| origin.call == call.call && origin.item.is_none_or(|item| item == 0);
+        // `loss * schedule(step)`: one factor is the loss, and the other is made of nothing that was computed.
+        let computes = || {
+            let named = self.interp.apis.role_by_name(&self.name());
+            matches!(named, Some(Role::Module | Role::Criterion))
+                || self.args(call).iter().any(|arg| self.comes_from_call(arg.value, call.function))
+        };
+        let first = |origin: &Origin| {
+            origin.call == call.call
+                && origin.item.is_none_or(|item| item == 0)
+                && (!origin.scaled || computes())
+        };
         let walked = self.losses.backwards.iter().any(|backward| backward.origins.iter().any(first));
         walked || self.added(call.function).iter().any(first)
     }

@@ -1,6 +1,7 @@
 //! The rehearsal of one file: its body as a script, then every function that nothing called.
 
 use super::rations::FUEL_A_TRAINING;
+use super::reach::Leaving;
 use super::{Call, CallPath, CallPaths, Hooks, Interp, Passed, Settings, modules::FORWARDS};
 use crate::apis::Apis;
 use crate::names::Project;
@@ -96,7 +97,7 @@ impl<'p> Interp<'p> {
             optimized: ObjSet::default(),
             endings: Vec::new(),
             seeded_from: 0,
-            returning: false,
+            leaving: Leaving::Used,
             kept: 0,
             fuel: settings.fuel.unwrap_or(FUEL + FUEL_OF_THE_SCRIPT),
             looked: 0,
@@ -384,9 +385,9 @@ impl<'p> Interp<'p> {
         }
         // Whoever calls it may walk the graph of what it returns.
         let mut reached = ObjSet::default();
-        self.returning = true;
+        self.leaving = Leaving::Returned;
         self.reach(&result, &mut reached, 3);
-        self.returning = false;
+        self.leaving = Leaving::Used;
         self.keep_held_parts();
         let mut nodes = self.trace.pop().unwrap_or_default();
         if owned {

@@ -2,8 +2,13 @@
 //! framework.
 
 use super::Interp;
+use super::roles::Backward;
+use crate::apis::Role;
+use crate::names::{Act, Origin};
+use crate::report::{Confidence, Place};
 use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Tree};
-use crate::values::{Graph, Tensor, Value};
+use crate::values::{Entries, Graph, Key, Source, Tensor, Value};
+use std::rc::Rc;
 use ustr::Ustr;
 
 /// `loss.backward()`, `scaler.scale(loss).backward()`, `engine.backward(loss)`, where nobody knows who made the loss:
@@ -18,6 +23,79 @@ pub(super) fn shows_graph(interp: &mut Interp, call: ExprId, receiver: &Value, m
         let graph = Graph::of_others(interp.epoch);
         interp.assign(loss, Value::tensor(Tensor { graph, ..(*tensor).clone() }));
     }
+}
+
+/// What a call gave that nobody sees into, where a backward pass starts from an entry of it:
+/// `output = engine.step(batch); output["loss"].backward()`.
+pub(super) fn record_of(interp: &mut Interp, call: ExprId, value: Value) -> Value {
+    if !value.is_unknown() {
+        return value;
+    }
+    let file = interp.file();
+    let losses = interp.losses(file);
+    let tree = interp.tree(file);
+    // What a method of tensors gives is known, and a name may be used again after the backward pass.
+    let is_loss = |backward: &&Backward| {
+        let relations = interp.module(file).relations();
+        relations.act(call).is_some_and(|made| {
+            let of_tensor = made.method.is_some_and(|method| interp.is_tensor_method(method));
+            let before = tree.expr(call).span.start < tree.expr(backward.act.call).span.start;
+            let within = relations.is_inside(made.within, backward.act.within);
+            made.function == backward.act.function && before && within && !of_tensor
+        })
+    };
+    let is_whole = |origin: &&Origin| origin.call == call && !origin.among && origin.item.is_none();
+    let mut origins = losses.backwards.iter().filter(is_loss).flat_map(|backward| &backward.origins);
+    let Some(key) = origins.find(is_whole).and_then(|origin| origin.key) else { return value };
+    let place = interp.expr_place(call);
+    let loss = Value::tensor(Tensor {
+        graph: Graph::of_others(interp.epoch),
+        confidence: Confidence::Medium,
+        source: Source::Output,
+        made: Some(place),
+        created: interp.epoch,
+        ..Tensor::default()
+    });
+    record(interp, place, Rc::from(key.as_str()), loss)
+}
+
+/// `output["loss"] = output["loss"].detach()`: what a model gave was no tensor, but a record.
+pub(super) fn written_by_name(
+    interp: &mut Interp,
+    base: ExprId,
+    of: &Value,
+    index: &Value,
+    value: &Value,
+) -> bool {
+    let (Value::Tensor(_), Value::Str(Some(key))) = (of.bare(), index.bare()) else { return false };
+    let place = interp.expr_place(base);
+    let record = record(interp, place, key.clone(), value.clone());
+    interp.assign(base, record);
+    true
+}
+
+/// A dictionary of which one entry is known.
+fn record(interp: &mut Interp, place: Place, key: Rc<str>, value: Value) -> Value {
+    let mut entries = Entries { other: Some(Value::Unknown), ..Entries::default() };
+    entries.set(Key::Str(key), value);
+    interp.dict(place, entries)
+}
+
+impl Interp<'_> {
+    fn is_tensor_method(&self, name: Ustr) -> bool {
+        let class = self.apis.class_of(Role::Tensor);
+        class.is_some_and(|class| self.apis.method(class, name).is_some())
+    }
+}
+
+/// Whether a backward pass of its file starts from what the call at this place gives.
+pub(super) fn is_gone_back_through(interp: &mut Interp, call: Place) -> bool {
+    let losses = interp.losses(call.file);
+    let tree = interp.tree(call.file);
+    let is_it = |origin: &Origin| {
+        tree.expr(origin.call).span == call.span && origin.item.is_none_or(|item| item == 0)
+    };
+    losses.backwards.iter().any(|backward| backward.origins.iter().any(is_it))
 }
 
 /// The variable or attribute that a backward pass starts from: its receiver, what the call that gave the receiver
@@ -45,4 +123,26 @@ fn is_named(tree: &Tree, expr: ExprId) -> bool {
         ExprKind::Attribute { base, .. } => matches!(tree.expr(base).kind, ExprKind::Name(_)),
         _ => false,
     }
+}
+
+/// What a backward pass starts from: `loss.backward()`, `scaler.scale(loss).backward()`, `engine.backward(loss)`.
+pub(super) fn loss_of(tree: &Tree, act: &Act) -> Walked {
+    let ExprKind::Call { callee, args } = &tree.expr(act.call).kind else { return Walked::default() };
+    let ExprKind::Attribute { base, .. } = tree.expr(*callee).kind else { return Walked::default() };
+    let told = || args.iter().filter(|arg| arg.kind == ArgKind::Positional).map(|arg| arg.value);
+    let mut values = Vec::new();
+    if let ExprKind::Call { args, .. } = &tree.expr(base).kind {
+        values.extend(args.iter().map(|arg| arg.value));
+    }
+    values.extend(told());
+    Walked { receiver: Some(base), values, is_told: told().next().is_some() }
+}
+
+/// What may be the loss of a backward pass.
+#[derive(Default)]
+pub(super) struct Walked {
+    pub receiver: Option<ExprId>,
+    /// What its call, or that of the backward pass, is given.
+    pub values: Vec<ExprId>,
+    pub is_told: bool,
 }

@@ -336,8 +336,10 @@ pub struct Rehearsal {
     pub entries: Vec<EntryPoint>,
     pub loops: Vec<LoopInfo>,
     pub observations: Vec<Observation>,
-    /// Ids of carried graphs that a backward walked, or that left for where we cannot see.
+    /// Ids of carried graphs that a backward went through, or may have.
     pub consumed: rustc_hash::FxHashSet<u32>,
+    /// Graphs that functions got hold of that are not seen: they may go back through them.
+    pub handed_over: rustc_hash::FxHashSet<u32>,
     /// Those of them that a backward went through.
     pub backpropagated: rustc_hash::FxHashSet<u32>,
     /// Ids of graphs that a function rehearsed without its callers returned: they may walk them.
@@ -390,6 +392,11 @@ impl Rehearsal {
     /// All that was seen of one type, in the order of the rehearsal.
     pub fn observed<T: std::any::Any>(&self) -> impl Iterator<Item = (&At, &T)> {
         self.observations.iter().filter_map(|seen| Some((&seen.at, seen.get()?)))
+    }
+
+    /// Whether somebody goes back through a graph, or may, but for the callers of the function that made it.
+    pub fn is_used(&self, graph: &u32) -> bool {
+        self.consumed.contains(graph) || self.handed_over.contains(graph)
     }
 
     pub fn loop_info(&self, id: LoopId) -> &LoopInfo {

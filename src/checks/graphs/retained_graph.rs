@@ -118,9 +118,11 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
         if is_walked && is_of_few_rounds(script, at, &outlived) {
             continue;
         }
-        // What was walked in its own iteration is of no more use to a caller.
+        // What was walked in its own iteration is of no more use to a caller, or to whoever else gets it.
         let spent = is_walked && at.loops.last().is_some_and(|own| script.trains_in(*own));
-        if script.rehearsal.returned.contains(&carried.id) && !spent {
+        let left = script.rehearsal.returned.contains(&carried.id)
+            || script.rehearsal.handed_over.contains(&carried.id);
+        if left && !spent {
             continue;
         }
         found.push(RetainedGraph {

@@ -151,7 +151,7 @@ fn is_beside_evaluated(script: &Script, at: &At) -> bool {
 /// Whether nobody here goes back through the graph of a forward, or gives it to others.
 fn is_unused(script: &Script, forward: &Forward) -> bool {
     let (graph, rehearsal) = (&forward.graph, &script.rehearsal);
-    !rehearsal.consumed.contains(graph) && !rehearsal.returned.contains(graph)
+    !rehearsal.is_used(graph) && !rehearsal.returned.contains(graph)
 }
 
 /// Whether a model of which nobody here sets the mode is in training mode: new models are, so what a call made that
@@ -160,7 +160,7 @@ pub(super) fn is_as_built(script: &Script, forward: &Forward) -> bool {
     let is_built = script.rehearsal.heap.noted(forward.module, BUILT).is_some();
     // Gradients go through what computes features for a loss, too, and no optimizer has it.
     let is_new = match is_trained(script, forward.module) {
-        true => is_owned(script, forward.module),
+        true => is_owned(script, forward.module) || is_all_that_learns(script, forward.module),
         false => is_built,
     };
     forward.mode == Mode::Unknown && is_opaque(script, forward.module) && is_new
@@ -171,6 +171,14 @@ fn is_owned(script: &Script, model: ObjId) -> bool {
     let heap = &script.rehearsal.heap;
     let owns = |id: ObjId| heap.get(id).optimizer().is_some_and(|state| state.owns.contains(model));
     heap.optimizers().any(owns)
+}
+
+/// Whether gradients reach nothing but a model and its parts: whatever an optimizer of the caller owns, it is that.
+fn is_all_that_learns(script: &Script, model: ObjId) -> bool {
+    let heap = &script.rehearsal.heap;
+    let parts = descendants(heap, model);
+    let mut walked = script.rehearsal.walked.iter();
+    walked.all(|leaf| parts.contains(leaf) || descendants(heap, leaf).contains(model))
 }
 
 fn is_opaque(script: &Script, model: ObjId) -> bool {

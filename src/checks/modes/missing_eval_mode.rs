@@ -35,10 +35,8 @@ struct EvaluatedInTraining {
 fn check(script: &Script, out: &mut Findings) {
     for forward in evaluated_in_training(script) {
         let note = match forward.layer_is_model {
-            true => {
-                "pretrained models contain dropout or batch norm, which behave differently in training mode"
-                    .to_owned()
-            }
+            true => "nobody sets its mode: dropout and batch norm, if it has them, behave as in training"
+                .to_owned(),
             false => format!(
                 "its `{}` behaves as in training: outputs are noisy or depend on the batch",
                 forward.layer

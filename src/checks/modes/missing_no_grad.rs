@@ -136,7 +136,7 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
                 let mut at = doubted_in_tests(at);
                 at.confidence = evaluates.map_or(at.confidence, |sure| at.confidence.min(sure));
                 // Code that is not seen got hold of the output: a metric, most likely.
-                if script.rehearsal.consumed.contains(graph) {
+                if script.rehearsal.is_used(graph) {
                     at.confidence = at.confidence.min(Confidence::Medium);
                 }
                 let in_evaluation = forward.mode == Mode::Eval;

@@ -78,7 +78,7 @@ fn is_idle_within(script: &Script, file: FileId, span: Span) -> bool {
     let inside = |place: &Place| place.file == file && span.contains(place.span);
     let used = |forward: &Forward| {
         let graph = &forward.graph;
-        let walked = script.rehearsal.consumed.contains(graph) || script.rehearsal.returned.contains(graph);
+        let walked = script.rehearsal.is_used(graph) || script.rehearsal.returned.contains(graph);
         forward.grad != Some(false) && (walked || forward.mode != Mode::Eval && forward.learns)
     };
     !script.sightings().any(|(at, sight)| match sight {

@@ -10,7 +10,8 @@ use crate::report::Span;
 use crate::syntax::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use trail::Trail;
+pub use trail::Origin;
+use trail::{Trail, Way};
 use ustr::Ustr;
 
 /// Longer chains of bindings are not followed.
@@ -62,14 +63,6 @@ struct Bound {
     function: Option<FnId>,
     /// Which item of the value, where it is unpacked.
     item: Option<usize>,
-}
-
-/// A call that a value may come from, by arithmetic, indexing and methods of what it gave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Origin {
-    pub call: ExprId,
-    /// Which item of what it gave, where that is unpacked.
-    pub item: Option<usize>,
 }
 
 /// A loop, and the one around it.
@@ -223,7 +216,10 @@ impl Relations {
     pub fn origins(&self, tree: &Tree, names: &Names, value: ExprId, function: Option<FnId>) -> Vec<Origin> {
         let mut trail =
             Trail { relations: self, tree, names, seen: Vec::new(), found: Vec::new(), left: MOST_LOOKED_AT };
-        trail.follow(value, function, None, DEEPEST);
+        trail.follow(
+            value,
+            Way { function, item: None, key: None, among: false, scaled: false, depth: DEEPEST },
+        );
         trail.found
     }
 }

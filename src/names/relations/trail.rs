@@ -1,8 +1,23 @@
 //! From a value back to the calls that it comes from, through bindings and arithmetic.
 
-use super::{MOST_SOURCES, Origin, Relations, Subject, subject_of};
+use super::{MOST_SOURCES, Relations, Subject, subject_of};
 use crate::names::Names;
 use crate::syntax::*;
+use ustr::Ustr;
+
+/// A call that a value may come from, by arithmetic, indexing and methods of what it gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub call: ExprId,
+    /// Which item of what it gave, where that is unpacked.
+    pub item: Option<usize>,
+    /// Which entry of what it gave, `output["loss"]`.
+    pub key: Option<Ustr>,
+    /// The value is computed of others, too, or of some other part of it.
+    pub among: bool,
+    /// The value is it times something.
+    pub scaled: bool,
+}
 
 /// From a value back to the calls that it comes from.
 pub(super) struct Trail<'a> {
@@ -15,87 +30,113 @@ pub(super) struct Trail<'a> {
     pub left: u32,
 }
 
+/// How a value stands to the one that is looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    pub function: Option<FnId>,
+    /// Which item of it that is.
+    pub item: Option<usize>,
+    /// Which entry of it that is.
+    pub key: Option<Ustr>,
+    /// That is computed of others, too.
+    pub among: bool,
+    /// That is it times something.
+    pub scaled: bool,
+    pub depth: usize,
+}
+
+impl Way {
+    fn among(self) -> Way {
+        Way { among: true, ..self }
+    }
+
+    fn further(self) -> Way {
+        Way { depth: self.depth - 1, ..self }
+    }
+}
+
 impl Trail<'_> {
-    pub(super) fn follow(
-        &mut self,
-        value: ExprId,
-        function: Option<FnId>,
-        item: Option<usize>,
-        depth: usize,
-    ) {
+    pub(super) fn follow(&mut self, value: ExprId, way: Way) {
+        let Way { item, key, among, scaled, depth, .. } = way;
         if depth == 0 || self.left == 0 || self.found.len() >= MOST_SOURCES {
             return;
         }
         self.left -= 1;
         let tree = self.tree;
         match &tree.expr(value).kind {
-            ExprKind::Name(_) | ExprKind::Attribute { .. } => self.named(value, function, item, depth),
+            ExprKind::Name(_) | ExprKind::Attribute { .. } => self.named(value, way),
             ExprKind::Call { callee, .. } => {
-                let origin = Origin { call: value, item };
+                let origin = Origin { call: value, item, key, among, scaled };
                 if !self.found.contains(&origin) {
                     self.found.push(origin);
                 }
                 // A method of a value gives something of it.
                 if let ExprKind::Attribute { base, .. } = tree.expr(*callee).kind {
-                    self.follow(base, function, item, depth);
+                    self.follow(base, way.among());
                 }
             }
-            ExprKind::Binary { left, right, .. } => {
-                self.follow(*left, function, item, depth);
-                self.follow(*right, function, item, depth);
+            ExprKind::Binary { op, left, right } => {
+                let is_sum = matches!(op, BinaryOp::Add | BinaryOp::Sub);
+                let way = Way { scaled: scaled || !is_sum, ..way.among() };
+                self.follow(*left, way);
+                self.follow(*right, way);
             }
             ExprKind::Conditional { then, otherwise, .. } => {
-                self.follow(*then, function, item, depth);
-                self.follow(*otherwise, function, item, depth);
+                self.follow(*then, way);
+                self.follow(*otherwise, way);
             }
             ExprKind::Subscript { base, index } => {
-                let index = match tree.expr(*index).kind {
-                    ExprKind::Int(at) => usize::try_from(at).ok().or(item),
-                    _ => item,
+                let of = match &tree.expr(*index).kind {
+                    ExprKind::Int(at) => Way { item: usize::try_from(*at).ok().or(item), ..way },
+                    ExprKind::Str(text) if key.is_none() && item.is_none() => {
+                        Way { key: Some(Ustr::from(text)), ..way }
+                    }
+                    _ => way.among(),
                 };
-                self.follow(*base, function, index, depth);
-                self.put_into(*base, function, item, depth);
+                self.follow(*base, of);
+                self.put_into(*base, way);
             }
             ExprKind::Unary { operand: inner, .. }
             | ExprKind::Walrus { value: inner, .. }
             | ExprKind::Await(inner)
-            | ExprKind::Starred(inner) => self.follow(*inner, function, item, depth),
+            | ExprKind::Starred(inner) => self.follow(*inner, way),
             ExprKind::Tuple(items) => match item.and_then(|item| items.get(item)) {
-                Some(one) => self.follow(*one, function, None, depth),
-                None => items.iter().for_each(|one| self.follow(*one, function, None, depth)),
+                Some(one) => self.follow(*one, Way { item: None, ..way }),
+                None => items.iter().for_each(|one| self.follow(*one, Way { item: None, ..way.among() })),
             },
             _ => {}
         }
     }
 
     /// What a list got by and by, `history.append(loss)`.
-    fn put_into(&mut self, list: ExprId, function: Option<FnId>, item: Option<usize>, depth: usize) {
-        let Some(list) = subject_of(self.tree, self.names, list, function) else { return };
+    fn put_into(&mut self, list: ExprId, way: Way) {
+        let Some(list) = subject_of(self.tree, self.names, list, way.function) else { return };
         let relations = self.relations;
         for act in relations.acts_of(list).filter(|act| act.method.is_some_and(|name| name == "append")) {
             if let ExprKind::Call { args, .. } = &self.tree.expr(act.call).kind
                 && let [added] = &args[..]
             {
-                self.follow(added.value, act.function, item, depth - 1);
+                self.follow(added.value, Way { function: act.function, ..way.further() });
             }
         }
     }
 
-    fn named(&mut self, value: ExprId, function: Option<FnId>, item: Option<usize>, depth: usize) {
-        let subject = subject_of(self.tree, self.names, value, function);
+    fn named(&mut self, value: ExprId, way: Way) {
+        let subject = subject_of(self.tree, self.names, value, way.function);
         let bound = subject.and_then(|subject| self.relations.bound.get(&subject));
         match (subject, bound) {
             (Some(subject), Some(bound)) if !self.seen.contains(&subject) => {
                 self.seen.push(subject);
                 for bound in bound {
-                    self.follow(bound.value, bound.function, bound.item.or(item), depth - 1);
+                    let item = bound.item.or(way.item);
+                    self.follow(bound.value, Way { function: bound.function, item, ..way.further() });
                 }
                 self.seen.pop();
             }
             // `output.logits`
             (None | Some(Subject::Part(..)), None) => {
                 if let ExprKind::Attribute { base, .. } = self.tree.expr(value).kind {
-                    self.follow(base, function, item, depth);
+                    self.follow(base, way.among());
                 }
             }
             _ => {}
