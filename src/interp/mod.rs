@@ -10,6 +10,7 @@ mod aside;
 mod assign;
 mod attributes;
 mod batches;
+pub(crate) mod beside_inputs;
 mod branch;
 mod builtins;
 mod call;

@@ -1,5 +1,6 @@
 //! The rehearsal of one file: its body as a script, then every function that nothing called.
 
+use super::beside_inputs;
 use super::rations::FUEL_A_TRAINING;
 use super::reach::Leaving;
 use super::{Call, CallPath, CallPaths, Hooks, Interp, Passed, Settings, modules::FORWARDS};
@@ -191,7 +192,8 @@ impl<'p> Interp<'p> {
         outer.into_iter().chain(inner).collect()
     }
 
-    /// Forwards that make tensors and that nothing called: last, so that they take no fuel from anything else.
+    /// Forwards and functions that make tensors and that nothing called: last, so that they take no fuel from anything
+    /// else.
     fn making_forwards(&mut self, file: FileId) {
         let tree = self.tree(file);
         let entered: FxHashSet<FnKey> = self.out.entries.iter().filter_map(|entry| entry.function).collect();
@@ -205,7 +207,11 @@ impl<'p> Interp<'p> {
             let function = FnId(index as u32);
             let key = FnKey { file, function };
             let ran = self.out.called.contains(&key) || entered.contains(&key);
-            if definition.parent.is_none() && !ran && self.is_making_forward(file, definition, &imported) {
+            let makes = definition.parent.is_none()
+                && !ran
+                && (self.is_making_forward(file, definition, &imported)
+                    || beside_inputs::is_making_function(self, file, function, definition));
+            if makes {
                 match uses_gpu {
                     true => self.on_a_ration(key, |interp| interp.seed(key, definition)),
                     false => self.on_a_small_ration(|interp| interp.seed(key, definition)),
@@ -343,6 +349,7 @@ impl<'p> Interp<'p> {
                 value = Value::Obj(model);
             }
             value = self.as_prediction(key, param, value);
+            value = beside_inputs::given_anywhere(self, key, closure, param, value);
             if receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name)) {
                 value = self.as_hooks_are_called(closure, param, value);
             }

@@ -1,6 +1,6 @@
 //! A tensor that a forward makes on the CPU, whatever device the model is on.
 
-use super::stranded::Stranded;
+use super::stranded::{By, Stranded};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
 use crate::facts::{Findings, Places, Script};
@@ -28,12 +28,14 @@ fn check(script: &Script, out: &mut Findings) {
         let trust = trust_in_gpu(script, stranded);
         if seen.insert(stranded.made) {
             let confidence = met.confidence.min(trust.unwrap_or(Confidence::Medium));
-            let at = At { place: stranded.made, calls: Rc::from([]), confidence, ..met.clone() };
+            // Callers that are seen may have everything on the CPU, as tests have: that says nothing of others.
+            let seeded = met.seeded.filter(|_| stranded.by != By::Function);
+            let at = At { place: stranded.made, calls: Rc::from([]), confidence, seeded, ..met.clone() };
             let finding = reported(script, &at, met.place, stranded);
             match trust {
                 Some(_) => out.push(finding, &at),
                 // Whoever makes an instance decides.
-                None if at.seeded.is_some() => out.push_where_gpus_are_used(finding, &at),
+                None if met.seeded.is_some() => out.push_where_gpus_are_used(finding, &at),
                 None => {}
             }
         }
@@ -47,7 +49,7 @@ fn reported(script: &Script, at: &At, met: Place, stranded: &Stranded) -> Diagno
             format!("`self.{name}` stays on the CPU when `{class}` is moved to the GPU"),
             format!("register it with `self.register_buffer(\"{name}\", ...)`: buffers move with the module"),
         ),
-        None if stranded.of_loss => (
+        None if stranded.by != By::Forward => (
             format!(
                 "this tensor is always created on the CPU, even when the inputs of `{class}` are on the GPU"
             ),
@@ -58,9 +60,14 @@ fn reported(script: &Script, at: &At, met: Place, stranded: &Stranded) -> Diagno
             "create it on the input's device: pass `device=x.device`".to_owned(),
         ),
     };
+    // Callers of a function may have everything on the CPU.
+    let (severity, met_by) = match stranded.by {
+        By::Function => (Severity::Warning, "combined with what the function is given here"),
+        _ => (RULE.severity, "combined with the model's tensors here"),
+    };
     let finding = script
-        .finding(RULE.id, RULE.severity, at, message)
-        .because(met, "combined with the model's tensors here")
+        .finding(RULE.id, severity, at, message)
+        .because(met, met_by)
         .note("on the GPU, this raises an error such as `Expected all tensors to be on the same device`")
         .help(help);
     let fix = made_beside(script, at.place).filter(|_| stranded.attribute.is_none());

@@ -56,6 +56,12 @@ fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
             finding = finding.because(made, format!("on {}", side.device.describe()));
         }
     }
+    // What was not moved was handed over by the caller: that is where it can be.
+    if let Some((site, name)) = at.calls.last()
+        && !finding.places().any(|known| known == *site)
+    {
+        finding = finding.because(*site, format!("`{name}` is called here"));
+    }
     // A module stayed where its input is not.
     let help = match meeting.in_forward && !one.device.is_gpu() {
         true => "move the model too: call `model.to(device)` before creating the optimizer",

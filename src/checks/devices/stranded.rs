@@ -1,5 +1,6 @@
 //! Tensors that a forward makes where nobody said a device: they are on the CPU, and the model may not be.
 
+use crate::interp::beside_inputs::library_function;
 use crate::interp::{Call, Interp, collect_tensors};
 use crate::names::Subject;
 use crate::report::{Confidence, Place};
@@ -22,8 +23,17 @@ pub(super) struct Stranded {
     pub device: Device,
     /// A framework places the model.
     pub placed: bool,
-    /// It is a loss that nothing calls: its inputs are where the model is.
-    pub of_loss: bool,
+    pub by: By,
+}
+
+/// Who makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    Forward,
+    /// A loss that nothing calls: its inputs are where the model is.
+    Loss,
+    /// A function that nothing calls: its inputs are where its callers have them.
+    Function,
 }
 
 /// Tensors that meet in an operation, of which one may have been left on the CPU by a forward; whether
@@ -71,7 +81,9 @@ pub(super) fn may_be_left(tensor: &Tensor) -> bool {
 
 fn strand(cx: &mut Interp<'_>, stray: &Tensor, sure: Confidence, place: Place) -> bool {
     let Some(DeviceOrigin::Default { made, joined, .. }) = stray.device_origin else { return false };
-    let Some(outer) = cx.computing() else { return strand_in_loss(cx, stray, sure, place, (made, joined)) };
+    let Some(outer) = cx.computing() else {
+        return strand_without_model(cx, stray, sure, place, (made, joined));
+    };
     let device = cx.device_of_module(outer);
     // `if x.is_cuda: … else: …` has another tensor for the GPU, and what it does here is for the CPU.
     if cx.is_off_gpu() {
@@ -92,7 +104,7 @@ fn strand(cx: &mut Interp<'_>, stray: &Tensor, sure: Confidence, place: Place) -
     let class = holder.map(|holder| cx.class_name(holder)).or_else(|| class_around(cx, made));
     let class = class.unwrap_or_else(|| cx.class_name(inner.unwrap_or(outer)));
     let confidence = stray.confidence.min(sure).min(cx.heap.get(outer).confidence);
-    let stranded = Stranded { made, attribute, class, device, placed, of_loss: false };
+    let stranded = Stranded { made, attribute, class, device, placed, by: By::Forward };
     cx.observe(place, stranded, confidence);
     true
 }
@@ -105,17 +117,19 @@ pub(super) fn strand_joined(cx: &mut Interp<'_>, part: &Tensor, made: Place, pla
     strand(cx, &stray, Confidence::Medium, place)
 }
 
-/// The same in a loss that is no module, and that nothing calls.
-fn strand_in_loss(
+/// The same in a loss that is no module, or in a function, that nothing calls.
+fn strand_without_model(
     cx: &mut Interp<'_>,
     stray: &Tensor,
     sure: Confidence,
     place: Place,
     (made, joined): (Place, bool),
 ) -> bool {
-    let Some(loss) = cx.offered_loss() else { return false };
+    let loss = cx.offered_loss().map(|loss| (loss, By::Loss));
+    let maker = loss.or_else(|| library_function(cx).map(|function| (function, By::Function)));
+    let Some((name, by)) = maker else { return false };
     // A decorator may have put another function around it.
-    let class = class_around(cx, made).or_else(|| function_around(cx, made)).unwrap_or(loss);
+    let class = class_around(cx, made).or_else(|| function_around(cx, made)).unwrap_or(name);
     if cx.is_off_gpu() {
         return true;
     }
@@ -124,7 +138,7 @@ fn strand_in_loss(
     }
     let confidence = stray.confidence.min(sure).min(Confidence::Medium);
     let device = Device::Unknown;
-    let stranded = Stranded { made, attribute: None, class, device, placed: false, of_loss: true };
+    let stranded = Stranded { made, attribute: None, class, device, placed: false, by };
     cx.observe(place, stranded, confidence);
     true
 }
