@@ -119,13 +119,15 @@ fn is_trained(script: &Script, module: ObjId) -> bool {
 /// How sure it is that a forward evaluates: nothing is learned from it, and its output is scored, or it
 /// goes through data that no training goes through.
 fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
+    let innermost = at.loops.last();
+    let apart = innermost.is_some_and(|id| !script.trains_in(*id));
     let confidence = match forward.grad {
         Some(false) => Confidence::High,
         Some(true) if is_unused(script, forward) => Confidence::Medium,
+        // Where the loop goes back through other graphs, what is logged is not gone back through as well.
+        Some(true) if !apart && is_left_to_others(script, forward) => Confidence::Medium,
         _ => return None,
     };
-    let innermost = at.loops.last();
-    let apart = innermost.is_some_and(|id| !script.trains_in(*id));
     let of_data = !forward.input.as_ref().is_some_and(|input| input.learned || input.is_leaf);
     let own_data = innermost.is_some_and(|id| match script.rehearsal.loop_info(*id).over {
         Over::Loader(loader) => !script.feeds_training(loader),
@@ -136,7 +138,9 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
     let of_evaluation = own_data || is_beside_evaluated(script, at);
     let goes_on = of_evaluation && scored && confidence == Confidence::High;
     let in_loop = apart && (of_data && (own_data || scored) || goes_on);
-    let by_itself = confidence == Confidence::High && of_data && scored && is_by_itself(script, at);
+    // A function that validates within a training loop: the loop goes back through other graphs.
+    let in_function = confidence == Confidence::High || !at.calls.is_empty();
+    let by_itself = in_function && of_data && scored && is_by_itself(script, at);
     (in_loop || by_itself).then_some(confidence)
 }
 
@@ -152,6 +156,12 @@ fn is_beside_evaluated(script: &Script, at: &At) -> bool {
 fn is_unused(script: &Script, forward: &Forward) -> bool {
     let (graph, rehearsal) = (&forward.graph, &script.rehearsal);
     !rehearsal.is_used(graph) && !rehearsal.returned.contains(graph)
+}
+
+/// Whether nobody but functions that are not seen could go back through the graph of a forward.
+fn is_left_to_others(script: &Script, forward: &Forward) -> bool {
+    let (graph, rehearsal) = (&forward.graph, &script.rehearsal);
+    !rehearsal.consumed.contains(graph) && !rehearsal.returned.contains(graph)
 }
 
 /// Whether a model of which nobody here sets the mode is in training mode: new models are, so what a call made that
