@@ -4,7 +4,7 @@ use super::Script;
 use crate::report::{Place, units};
 use crate::trace::{Effect, LoopId, Node, Over, Sight};
 use crate::values::{Int, ObjId, Tensor, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use ustr::Ustr;
 
 /// Fewer rows are a batch or a table, not a dataset.
@@ -47,8 +47,22 @@ impl Script<'_> {
                 let loops = if by_line { &mut descents.searched } else { &mut descents.backward };
                 loops.extend(at.loops.iter());
             }
+            for (at, _) in self.sightings().filter(|(_, sight)| matches!(sight, Sight::Forward(_))) {
+                descents.forwards.extend(at.loops.iter());
+                descents.ways.add(&at.calls);
+            }
             descents
         })
+    }
+
+    /// Whether a model runs in a loop.
+    pub(crate) fn runs_models_in(&self, id: LoopId) -> bool {
+        self.descents().forwards.contains(&id)
+    }
+
+    /// Whether what is called at a place, on this way, runs a model.
+    pub(crate) fn runs_models_at(&self, calls: &[(Place, Ustr)], site: Place) -> bool {
+        self.descents().ways.lead(calls, site)
     }
 
     /// Whether the script trains anything.
@@ -88,6 +102,33 @@ pub struct Descents {
     backward: FxHashSet<LoopId>,
     /// With one of a closure that an optimizer runs.
     searched: FxHashSet<LoopId>,
+    /// Where models run.
+    forwards: FxHashSet<LoopId>,
+    ways: Ways,
+}
+
+/// Ways of calls, found by how they begin.
+#[derive(Default)]
+struct Ways {
+    /// What a step leads to from where others led; each has a number, and they begin at zero.
+    steps: FxHashMap<(u32, Place, Ustr), u32>,
+    sites: FxHashSet<(u32, Place)>,
+}
+
+impl Ways {
+    fn add(&mut self, calls: &[(Place, Ustr)]) {
+        calls.iter().fold(0, |here, (site, name)| {
+            self.sites.insert((here, *site));
+            let next = self.steps.len() as u32 + 1;
+            *self.steps.entry((here, *site, *name)).or_insert(next)
+        });
+    }
+
+    fn lead(&self, calls: &[(Place, Ustr)], site: Place) -> bool {
+        let here =
+            calls.iter().try_fold(0, |here, (site, name)| self.steps.get(&(here, *site, *name)).copied());
+        here.is_some_and(|here| self.sites.contains(&(here, site)))
+    }
 }
 
 /// Where optimizers step.

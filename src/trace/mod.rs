@@ -336,6 +336,8 @@ pub struct Rehearsal {
     pub entries: Vec<EntryPoint>,
     pub loops: Vec<LoopInfo>,
     pub observations: Vec<Observation>,
+    /// Where those of each type are, once a rule asks.
+    pub by_type: observation::ByType,
     /// Ids of carried graphs that a backward went through, or may have.
     pub consumed: rustc_hash::FxHashSet<u32>,
     /// Graphs that functions got hold of that are not seen: they may go back through them.
@@ -391,7 +393,10 @@ pub struct EntryPoint {
 impl Rehearsal {
     /// All that was seen of one type, in the order of the rehearsal.
     pub fn observed<T: std::any::Any>(&self) -> impl Iterator<Item = (&At, &T)> {
-        self.observations.iter().filter_map(|seen| Some((&seen.at, seen.get()?)))
+        let found = self.by_type.of::<T>(&self.observations).iter();
+        found
+            .filter_map(|at| self.observations.get(*at as usize))
+            .filter_map(|seen| Some((&seen.at, seen.get()?)))
     }
 
     /// Whether somebody goes back through a graph, or may, but for the callers of the function that made it.

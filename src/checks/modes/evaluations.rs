@@ -7,8 +7,9 @@ use crate::facts::Script;
 use crate::interp::BUILT;
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, replay};
-use crate::trace::{At, Effect, Event, Forward, LoopId, Over, Protocol, Sight, Way, walk};
+use crate::trace::{At, Effect, Event, Forward, Over, Protocol, Sight, Way, walk};
 use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Source, Tensor};
+use std::cell::LazyCell;
 
 /// How sure it is that a forward evaluates, in a mode that nobody chose for it.
 pub(super) fn evaluation(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
@@ -133,15 +134,15 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
         Over::Loader(loader) => !script.feeds_training(loader),
         Over::Other | Over::Counter => false,
     });
-    let scored = is_scored(script, at, |input| !matches!(input.graph, Graph::Live(_)));
+    let scored = LazyCell::new(|| is_scored(script, at, |input| !matches!(input.graph, Graph::Live(_))));
     // What an evaluation of several models computes with one of them goes into the next.
-    let of_evaluation = own_data || is_beside_evaluated(script, at);
-    let goes_on = of_evaluation && scored && confidence == Confidence::High;
-    let in_loop = apart && (of_data && (own_data || scored) || goes_on);
+    let of_evaluation = || own_data || is_beside_evaluated(script, at);
+    let goes_on = || confidence == Confidence::High && *scored && of_evaluation();
+    let in_loop = apart && (of_data && (own_data || *scored) || goes_on());
     // A function that validates within a training loop: the loop goes back through other graphs.
     let in_function = confidence == Confidence::High || !at.calls.is_empty();
-    let by_itself = in_function && of_data && scored && is_by_itself(script, at);
-    (in_loop || by_itself).then_some(confidence)
+    let by_itself = || in_function && of_data && *scored && is_by_itself(script, at);
+    (in_loop || by_itself()).then_some(confidence)
 }
 
 /// Whether another model runs beside a forward that was put into evaluation mode.
@@ -224,12 +225,14 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
 /// Whether a prediction goes into a loss, or is compared with labels, beside a forward: in a loop of its own, too,
 /// and in the forward itself where it computes the loss. `of` tells which predictions count.
 fn is_scored(script: &Script, at: &At, of: impl Fn(&Tensor) -> bool) -> bool {
+    // What is scored in a loop that runs a model itself, or by a helper that does, is that model's.
     let beside = |other: &At| {
         let extra = other.loops.strip_prefix(&*at.loops);
-        let follows = extra.is_some_and(|loops| loops.first().is_none_or(|id| !has_forward(script, *id)));
-        let helper = other.calls.strip_prefix(&*at.calls).map(<[_]>::first);
-        let by_helper = helper.is_some_and(|call| call.is_none_or(|call| !runs_model(script, at, call.0)));
-        follows && by_helper && other.seeded == at.seeded
+        let follows = extra.is_some_and(|loops| loops.first().is_none_or(|id| !script.runs_models_in(*id)));
+        let helper = || other.calls.strip_prefix(&*at.calls).map(<[_]>::first);
+        let runs_models = |call: &(Place, _)| script.runs_models_at(&at.calls, call.0);
+        let by_helper = || helper().is_some_and(|call| call.is_none_or(|call| !runs_models(call)));
+        other.seeded == at.seeded && follows && by_helper()
     };
     let inside = |other: &At| {
         let extra = other.calls.strip_prefix(&*at.calls);
@@ -245,19 +248,6 @@ fn is_scored(script: &Script, at: &At, of: impl Fn(&Tensor) -> bool) -> bool {
     };
     script.observed::<Scored>().any(|(other, _)| beside(other))
         || script.sightings().any(|(other, sight)| is_loss(sight) && (beside(other) || inside(other)))
-}
-
-/// Whether a loop runs a model itself: what is scored there is its own.
-fn has_forward(script: &Script, id: LoopId) -> bool {
-    script.sightings().any(|(at, sight)| matches!(sight, Sight::Forward(_)) && at.loops.contains(&id))
-}
-
-/// Whether what is called at this place beside a forward runs a model itself.
-fn runs_model(script: &Script, at: &At, site: Place) -> bool {
-    script.sightings().any(|(other, sight)| {
-        let inner = other.calls.strip_prefix(&*at.calls).and_then(<[_]>::first);
-        matches!(sight, Sight::Forward(_)) && inner.is_some_and(|(call, _)| *call == site)
-    })
 }
 
 /// Whether no backward runs in the same iteration of the same function.
