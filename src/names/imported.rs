@@ -29,7 +29,7 @@ pub fn mentions(tree: &Tree, names: &Names) -> Vec<Mention> {
     let guards = guards(tree);
     let roots = roots(tree, names);
     let mut found = imports(tree);
-    found.extend(chains(tree, &roots));
+    found.extend(chains(tree, roots));
     found.retain(|mention| mention.level == 0);
     for mention in &mut found {
         let at = mention.parts.first().map_or(0, |span| span.start);
@@ -42,16 +42,17 @@ pub fn mentions(tree: &Tree, names: &Names) -> Vec<Mention> {
 
 /// What an expression says in full, if it surely is a name of another package, or something of one.
 pub fn qualified(tree: &Tree, names: &Names, expr: ExprId) -> Option<String> {
-    let (root, attributes, _) = chain(tree, expr)?;
-    let start = roots(tree, names).remove(&root).filter(|start| !start.starts_with('.'))?;
-    Some(attributes.iter().fold(start, |path, attribute| format!("{path}.{attribute}")))
+    let root = root_of(tree, expr)?;
+    let start = roots(tree, names).get(&root).filter(|start| !start.starts_with('.'))?;
+    let (_, attributes, _) = chain(tree, expr)?;
+    Some(attributes.iter().fold(start.clone(), |path, attribute| format!("{path}.{attribute}")))
 }
 
 /// Where a name is used that an import of this path binds, and nothing else; `None` where it may mean something else.
 pub fn uses_of_import(tree: &Tree, names: &Names, path: &str) -> Option<Vec<ExprId>> {
-    let mut bound = roots(tree, names).into_iter().filter(|(_, root)| root == path);
+    let mut bound = roots(tree, names).iter().filter(|(_, root)| *root == path);
     let (name, _) = bound.next().filter(|_| bound.next().is_none())?;
-    let is_it = |expr: &Expr| matches!(expr.kind, ExprKind::Name(other) if other == name);
+    let is_it = |expr: &Expr| matches!(expr.kind, ExprKind::Name(other) if other == *name);
     let uses = tree.exprs.iter().enumerate().filter(|(_, expr)| is_it(expr));
     Some(uses.map(|(at, _)| ExprId(at as u32)).collect())
 }
@@ -62,18 +63,25 @@ pub fn spelled(tree: &Tree, names: &Names, path: &str) -> Option<String> {
         let binding = names.bindings.get(name)?;
         binding.iter().all(|stmt| tree.body.contains(stmt)).then_some(())
     };
-    let roots = roots(tree, names).into_iter();
+    let roots = roots(tree, names).iter();
     let fitting = roots.filter_map(|(name, root)| {
-        let rest = path.strip_prefix(&*root)?;
+        let rest = path.strip_prefix(root.as_str())?;
         let fits = !root.starts_with('.') && (rest.is_empty() || rest.starts_with('.'));
-        at_top(&name).filter(|()| fits)?;
+        at_top(name).filter(|()| fits)?;
         Some((root.len(), std::cmp::Reverse(name.len()), format!("{name}{rest}")))
     });
     fitting.max().map(|(_, _, said)| said)
 }
 
 /// Names that one import binds and nothing else in the file, and what they mean.
-fn roots(tree: &Tree, names: &Names) -> FxHashMap<Ustr, String> {
+pub(super) type Roots = FxHashMap<Ustr, String>;
+
+/// Looked for once for each file: several rules ask of each expression what it says.
+fn roots<'t>(tree: &Tree, names: &'t Names) -> &'t Roots {
+    names.roots.get_or_init(|| find_roots(tree, names))
+}
+
+fn find_roots(tree: &Tree, names: &Names) -> Roots {
     let mut bound: FxHashMap<Ustr, Vec<String>> = FxHashMap::default();
     let mut tops: FxHashSet<Ustr> = FxHashSet::default();
     for stmt in &tree.stmts {
@@ -209,8 +217,8 @@ fn chains(tree: &Tree, roots: &FxHashMap<Ustr, String>) -> Vec<Mention> {
         if inner.contains(&id) {
             continue;
         }
+        let Some(start) = root_of(tree, id).and_then(|root| roots.get(&root)) else { continue };
         let Some((root, attributes, parts)) = chain(tree, id) else { continue };
-        let Some(start) = roots.get(&root) else { continue };
         let path = attributes.iter().fold(start.clone(), |path, attribute| format!("{path}.{attribute}"));
         // What the file puts there itself is there.
         if start.starts_with('.') || is_given(&given, root, &attributes) {
@@ -242,6 +250,17 @@ fn keywords(args: &[Arg]) -> Vec<(Ustr, Span)> {
         _ => None,
     };
     args.iter().filter_map(named).collect()
+}
+
+/// The name that `a.b.c` begins with.
+fn root_of(tree: &Tree, mut id: ExprId) -> Option<Ustr> {
+    loop {
+        match &tree.expr(id).kind {
+            ExprKind::Attribute { base, .. } => id = *base,
+            ExprKind::Name(name) => return Some(*name),
+            _ => return None,
+        }
+    }
 }
 
 /// `a.b.c` as its name, its attributes, and their places; of a bare name the name's own.

@@ -24,6 +24,7 @@ pub use uses::{Used, Uses};
 use crate::syntax::{ClassId, FnId, StmtId, Tree};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::sync::OnceLock;
 use ustr::Ustr;
 
 /// The names of one file.
@@ -46,6 +47,8 @@ pub struct Names {
     /// What `__all__` lists; `None` without one, or when it is computed.
     pub dunder_all: Option<Box<[Ustr]>>,
     pub uses: Uses,
+    /// What imports alone bind, once somebody asks.
+    roots: OnceLock<imported::Roots>,
 }
 
 /// The names of one function or lambda.

@@ -95,7 +95,7 @@ fn nan(script: &Script, draft: Draft<'_>, expr: ExprId) -> Option<Nan> {
         }
         ExprKind::Attribute { .. } | ExprKind::Name(_) => {
             let might_be = draft.written(expr).to_lowercase().ends_with("nan");
-            let name = draft.qualified(expr).filter(|_| might_be)?;
+            let name = if might_be { draft.qualified(expr) } else { None }?;
             script.apis.is_nan(Ustr::from(&name)).then_some(Nan::Constant)
         }
         _ => None,
