@@ -9,6 +9,7 @@ use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{ExprId, StmtId};
 use crate::trace::{At, Node, Observation};
 use crate::values::*;
+use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 
@@ -180,16 +181,11 @@ events! {
 /// What checkers remember over a whole rehearsal, whatever path is taken: one value of each type, which only
 /// the checker that declares the type can name. What has to fork with the paths is a [`FlowState`].
 #[derive(Default)]
-pub(crate) struct Memories(Vec<(TypeId, Box<dyn Any>)>);
+pub(crate) struct Memories(FxHashMap<TypeId, Box<dyn Any>>);
 
 impl Memories {
     fn of<M: Any + Default>(&mut self) -> Option<&mut M> {
-        let known = self.0.iter().position(|(kind, _)| *kind == TypeId::of::<M>());
-        let at = known.unwrap_or_else(|| {
-            self.0.push((TypeId::of::<M>(), Box::new(M::default())));
-            self.0.len() - 1
-        });
-        self.0[at].1.downcast_mut()
+        self.0.entry(TypeId::of::<M>()).or_insert_with(|| Box::new(M::default())).downcast_mut()
     }
 }
 
