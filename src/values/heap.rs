@@ -90,7 +90,17 @@ impl Heap {
 
     /// Puts a fresh object in the place of an old one (the same site, the next iteration).
     pub fn replace(&mut self, id: ObjId, object: Object) {
-        *self.get_mut(id) = object;
+        self.put(id, Rc::new(object));
+    }
+
+    /// The same for one that others hold, too. The old one is not copied, as where a part of it is written.
+    pub(super) fn put(&mut self, id: ObjId, object: Rc<Object>) {
+        let before = std::mem::replace(&mut self.objects[id.0 as usize], object);
+        if let Some(journal) = self.journals.last_mut()
+            && (id.0 as usize) < journal.len
+        {
+            journal.before.entry(id).or_insert(before);
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -129,7 +139,7 @@ impl Heap {
     /// Takes the writes since `begin` back and hands them over.
     pub fn rollback(&mut self) -> Writes {
         let Some(journal) = self.journals.pop() else { return Writes::default() };
-        let mut objects = FxHashMap::default();
+        let mut objects = FxHashMap::with_capacity_and_hasher(journal.before.len(), Default::default());
         for (id, before) in journal.before {
             let after = std::mem::replace(&mut self.objects[id.0 as usize], before);
             objects.insert(id, after);
@@ -142,8 +152,7 @@ impl Heap {
     /// Makes the writes of a run that was taken back.
     pub fn apply(&mut self, writes: Writes) {
         for (id, object) in writes.objects {
-            self.get_mut(id);
-            self.objects[id.0 as usize] = object;
+            self.put(id, object);
         }
         if let Some(states) = writes.states {
             self.states = states;
@@ -160,8 +169,7 @@ impl Heap {
             let a = first.objects.remove(&id).unwrap_or_else(|| before.clone());
             let b = second.objects.remove(&id).unwrap_or(before);
             let joined = self.join_objects(&a, &b);
-            self.get_mut(id);
-            self.objects[id.0 as usize] = joined;
+            self.put(id, joined);
         }
         let of = |writes: Writes, here: &FlowStates| writes.states.unwrap_or_else(|| here.clone());
         self.states = of(first, &self.states).join(&of(second, &self.states));

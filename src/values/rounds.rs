@@ -36,8 +36,7 @@ impl Heap {
             }
             let same = same_object(&joined, &here);
             if again || !same {
-                self.get_mut(id);
-                self.objects[id.0 as usize] = joined;
+                self.put(id, joined);
             }
             changed |= !again && !same;
         }
