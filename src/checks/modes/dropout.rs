@@ -2,9 +2,10 @@
 
 use crate::apis::{Operand, Verb};
 use crate::interp::{Checker, Declared, Interp, Running};
-use crate::report::Place;
+use crate::report::{FileId, Place};
 use crate::syntax::{ExprId, ExprKind};
 use crate::values::*;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -30,6 +31,8 @@ struct Watch {
     layers: Vec<ObjId>,
     /// The running frames in which a condition asked which mode the model is in.
     asked: Vec<u32>,
+    /// What was found of conditions: loops come to the same ones again and again.
+    known: FxHashMap<(FileId, ExprId), bool>,
 }
 
 fn begin_layer(cx: &mut Interp<'_>, layer: ObjId) {
@@ -105,7 +108,14 @@ fn asks_since(cx: &mut Interp<'_>, forward: Running) -> bool {
 
 /// What follows in this call depends on a condition that asks which mode the model is in.
 fn tested(cx: &mut Interp<'_>, test: ExprId) {
-    if !asks_mode(cx, test) {
+    let key = (cx.file(), test);
+    let known = cx.remember(|watch: &mut Watch| watch.known.get(&key).copied());
+    let asks = known.unwrap_or_else(|| {
+        let asks = asks_mode(cx, test);
+        cx.remember(|watch: &mut Watch| watch.known.insert(key, asks));
+        asks
+    });
+    if !asks {
         return;
     }
     let running: Vec<u32> = cx.running().map(|frame| frame.serial).collect();

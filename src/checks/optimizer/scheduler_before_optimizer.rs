@@ -74,10 +74,11 @@ impl Automaton for FirstIteration {
 }
 
 fn check(script: &Script, out: &mut Findings) {
-    if !script.pins.allow_since("torch", ORDER_CHANGED) {
+    let found = early_schedules(script);
+    if found.is_empty() || !script.pins.allow_since("torch", ORDER_CHANGED) {
         return;
     }
-    for early in early_schedules(script) {
+    for early in found {
         let name = &early.scheduler;
         let fix = schedule_moved(script, &early);
         let title = format!("move `{name}.step()` after the optimizer step");
