@@ -36,7 +36,7 @@ impl<'p> Interp<'p> {
 
     /// `with tqdm(total=100) as bar:`: what is of no framework leaves gradients as they are, unless it is given a model.
     fn is_of_no_framework(&mut self, context: ExprId) -> bool {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let ExprKind::Call { callee, ref args } = tree.expr(context).kind else { return false };
         let is_model = |interp: &mut Self, arg: &Arg| {
             let value = interp.quietly(|interp| interp.eval(arg.value));

@@ -37,7 +37,7 @@ impl<'p> Interp<'p> {
 
     /// Whether two expressions are the same name or attribute path.
     pub(crate) fn same_target(&self, a: ExprId, b: ExprId) -> bool {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         match (&tree.expr(a).kind, &tree.expr(b).kind) {
             (ExprKind::Name(x), ExprKind::Name(y)) => x == y,
             (ExprKind::Attribute { base: x, name: n, .. }, ExprKind::Attribute { base: y, name: m, .. }) => {
@@ -79,7 +79,7 @@ impl<'p> Interp<'p> {
     }
 
     fn operands(&self, expr: ExprId, wanted: BinaryOp) -> Option<(ExprId, ExprId)> {
-        match &self.tree(self.file()).expr(expr).kind {
+        match &self.here().expr(expr).kind {
             ExprKind::Binary { op, left, right } if *op == wanted => Some((*left, *right)),
             _ => None,
         }
@@ -115,7 +115,7 @@ impl<'p> Interp<'p> {
     }
 
     pub(super) fn delete(&mut self, target: ExprId) {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         match tree.expr(target).kind {
             ExprKind::Name(name) => self.set_name(name, Value::Unknown),
             ExprKind::Attribute { base, name, .. } => {
@@ -136,7 +136,7 @@ impl<'p> Interp<'p> {
         if self.probe.is_some() {
             self.probe_target(target, &value);
         }
-        let tree = self.tree(self.file());
+        let tree = self.here();
         match &tree.expr(target).kind {
             ExprKind::Name(name) => self.set_name(*name, value),
             ExprKind::Attribute { base, name, .. } => {
@@ -193,7 +193,7 @@ impl<'p> Interp<'p> {
 
     fn unpack(&mut self, targets: &'p [ExprId], value: &Value, place: Place) {
         let items = self.iterate(value, place);
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let starred =
             targets.iter().position(|target| matches!(tree.expr(*target).kind, ExprKind::Starred(_)));
         match (items.exact, starred) {

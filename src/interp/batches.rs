@@ -56,7 +56,7 @@ impl<'p> Interp<'p> {
     }
 
     fn takes_apart(&self, target: ExprId) -> bool {
-        matches!(self.tree(self.file()).expr(target).kind, ExprKind::Tuple(_) | ExprKind::List(_))
+        matches!(self.here().expr(target).kind, ExprKind::Tuple(_) | ExprKind::List(_))
     }
 
     /// `batch["label"]`, of a batch of which the same loop moves another item.
@@ -91,8 +91,7 @@ impl<'p> Interp<'p> {
 
     /// Whether a variable is what a loop gives, and nothing else, as a whole and in its items.
     fn is_item(&self, written: ExprId) -> bool {
-        let (ExprKind::Name(name), Some(frame)) =
-            (&self.tree(self.file()).expr(written).kind, self.frames.last())
+        let (ExprKind::Name(name), Some(frame)) = (&self.here().expr(written).kind, self.frames.last())
         else {
             return false;
         };
@@ -122,7 +121,7 @@ impl<'p> Interp<'p> {
 
     /// Whether something of a batch is moved: then the loader gives what is on the CPU, all of it.
     fn moves_part_of(&self, target: ExprId) -> bool {
-        match &self.tree(self.file()).expr(target).kind {
+        match &self.here().expr(target).kind {
             ExprKind::Name(name) => self.is_moved(target, *name),
             ExprKind::Tuple(targets) | ExprKind::List(targets) => {
                 targets.iter().any(|target| self.moves_part_of(*target))
@@ -150,7 +149,7 @@ impl<'p> Interp<'p> {
     }
 
     fn collated_on(&mut self, device: Device, target: ExprId, batch: Value) -> Value {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         match (&tree.expr(target).kind, &batch) {
             (ExprKind::Tuple(targets) | ExprKind::List(targets), Value::Tuple(items))
                 if targets.len() == items.len() =>
@@ -177,7 +176,7 @@ impl<'p> Interp<'p> {
 
     /// One part of a sample, collated: a tensor, if that is how it is used.
     fn collated_part(&mut self, device: Device, target: ExprId) -> Value {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let ExprKind::Name(name) = tree.expr(target).kind else {
             return self.collated_on(device, target, Value::Unknown);
         };

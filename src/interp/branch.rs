@@ -97,7 +97,7 @@ impl<'p> Interp<'p> {
             let (began, questions) = (self.moment(), self.device_questions());
             let value = self.eval(*test);
             let asks = self.device_questions() > questions;
-            let kind = &self.tree(self.file()).expr(*test).kind;
+            let kind = &self.here().expr(*test).kind;
             let is_flag = matches!(kind, ExprKind::Attribute { .. } | ExprKind::Call { .. });
             self.on_test(&Test { expr: *test, value: &value, began });
             self.asked_truth(*test, &value);
@@ -123,7 +123,7 @@ impl<'p> Interp<'p> {
 
     /// `if kind == "a": … elif kind == "b": …`: who tells cases apart by their names means to name all that there are.
     fn names_all_cases(&self, arms: &'p [(ExprId, Block)]) -> bool {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let mut subjects = arms.iter().map(|(test, _)| match &tree.expr(*test).kind {
             ExprKind::Compare { first, rest } => match &**rest {
                 [(CompareOp::Eq, name)] if matches!(tree.expr(*name).kind, ExprKind::Str(_)) => Some(*first),
@@ -193,7 +193,7 @@ impl<'p> Interp<'p> {
 
     /// What a counter, or its phase, is compared with in a test.
     pub(crate) fn pace_of(&mut self, test: ExprId) -> Option<ExprId> {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         match &tree.expr(test).kind {
             ExprKind::Compare { first, rest } => {
                 let counts = |interp: &mut Self| interp.tag_of(*first) == When::Counter;
@@ -341,7 +341,7 @@ impl<'p> Interp<'p> {
     }
 
     fn only_imports(&self, body: &[StmtId]) -> bool {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         body.iter()
             .any(|stmt| matches!(tree.stmt(*stmt).kind, StmtKind::Import(_) | StmtKind::ImportFrom { .. }))
     }
@@ -369,7 +369,7 @@ impl<'p> Interp<'p> {
 
     /// What decides a test whose outcome is not known.
     fn when_of(&mut self, test: ExprId) -> When {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         match &tree.expr(test).kind {
             ExprKind::Compare { first, rest } => {
                 if let [(op, other)] = &**rest

@@ -199,7 +199,7 @@ impl<'p> Interp<'p> {
         if self.resizes(before, name, base) || !name.ends_with('_') || name.ends_with("__") {
             return;
         }
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let is_name = matches!(tree.expr(base).kind, ExprKind::Name(_));
         let asks = |tensor: &Tensor| tensor.graph.is_live();
         match value {
@@ -215,7 +215,7 @@ impl<'p> Interp<'p> {
 
     /// The numbers of a tensor were changed in place, under its own name or as `x.data` and `x.detach()`.
     fn with_other_numbers(&mut self, base: ExprId, value: &Value) {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let target = match tree.expr(base).kind {
             ExprKind::Attribute { base, name, .. } if name == "data" => base,
             ExprKind::Call { callee, .. } => match tree.expr(callee).kind {
@@ -421,6 +421,7 @@ impl<'p> Interp<'p> {
         self.frames.push(Frame {
             env,
             file,
+            tree: self.tree(file),
             function,
             returned: None,
             exits: Vec::new(),
@@ -495,7 +496,7 @@ impl<'p> Interp<'p> {
 
     /// Whether an expression statement ends the program.
     pub(super) fn never_returns(&self, expr: ExprId) -> bool {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let ExprKind::Call { callee, .. } = tree.expr(expr).kind else { return false };
         match &tree.expr(callee).kind {
             ExprKind::Name(name) => matches!(name.as_str(), "exit" | "quit"),

@@ -64,7 +64,7 @@ impl<'p> Interp<'p> {
 
     /// What the names of the targets stand for in the frame around.
     fn bound_before(&self, comprehension: &'p Comprehension) -> Vec<(Ustr, Value)> {
-        let (Some(frame), tree) = (self.frames.last(), self.tree(self.file())) else { return Vec::new() };
+        let (Some(frame), tree) = (self.frames.last(), self.here()) else { return Vec::new() };
         let mut names = Vec::new();
         let mut open: Vec<ExprId> = comprehension.clauses.iter().map(|clause| clause.target).collect();
         while let Some(target) = open.pop() {

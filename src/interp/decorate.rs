@@ -9,7 +9,7 @@ use ustr::Ustr;
 
 impl<'p> Interp<'p> {
     pub(super) fn define(&mut self, function: FnId) {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let definition = tree.function(function);
         let closure = self.closure(function);
         let decorated = self.decorated(closure, &definition.decorators);

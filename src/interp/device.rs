@@ -174,7 +174,7 @@ impl<'p> Interp<'p> {
         if let (Value::Tensor(before), Value::Tensor(data)) = (before, data) {
             return self.holds_other_data(holder, before, data);
         }
-        let ExprKind::Attribute { base, .. } = self.tree(self.file()).expr(holder).kind else { return };
+        let ExprKind::Attribute { base, .. } = self.here().expr(holder).kind else { return };
         let layer = self.quietly(|interp| interp.eval(base));
         if before.is_unknown() {
             self.for_each_part(&layer, |module| {
@@ -208,8 +208,7 @@ impl<'p> Interp<'p> {
         if before.device == data.device && before.dtype == data.dtype && before.shape == data.shape {
             return;
         }
-        if !matches!(self.tree(self.file()).expr(holder).kind, ExprKind::Name(_) | ExprKind::Attribute { .. })
-        {
+        if !matches!(self.here().expr(holder).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
             return;
         }
         let held = Tensor {

@@ -24,7 +24,7 @@ impl<'p> Interp<'p> {
         if !self.burn(1) {
             return Value::Unknown;
         }
-        let tree = self.tree(self.file());
+        let tree = self.here();
         match &tree.expr(id).kind {
             ExprKind::Name(name) => self.lookup(*name),
             ExprKind::Attribute { base, name, .. } => {
@@ -141,7 +141,7 @@ impl<'p> Interp<'p> {
 
     /// The values of a display, or what any of them is when a starred part is not known one by one.
     fn items(&mut self, items: &'p [ExprId]) -> Result<Vec<Value>, Value> {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let mut values = Vec::with_capacity(items.len());
         let mut exact = true;
         for item in items {
@@ -411,7 +411,7 @@ impl<'p> Interp<'p> {
     }
 
     fn call_expr(&mut self, id: ExprId, callee: ExprId, args: &'p [Arg]) -> Value {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let place = self.expr_place(id);
         if let ExprKind::Attribute { base, name, .. } = tree.expr(callee).kind {
             let mut receiver = self.eval(base);

@@ -195,8 +195,7 @@ impl Interp<'_> {
             return result;
         }
         let result = self.replaced_in_place(receiver, result);
-        if matches!(self.tree(self.file()).expr(base).kind, ExprKind::Name(_)) && result.as_tensor().is_some()
-        {
+        if matches!(self.here().expr(base).kind, ExprKind::Name(_)) && result.as_tensor().is_some() {
             self.assign(base, result.clone());
         }
         result

@@ -43,7 +43,7 @@ impl Interp<'_> {
 
     /// Whether a value comes of a call, and not of one of the target's own methods: `model = model.cuda()`.
     pub(super) fn is_call_of_another(&self, value: ExprId, target: ExprId) -> bool {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let ExprKind::Call { callee, .. } = tree.expr(value).kind else { return false };
         let is_plain = matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. });
         match tree.expr(callee).kind {

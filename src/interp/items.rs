@@ -105,7 +105,7 @@ impl<'p> Interp<'p> {
 
     /// `container[index]`; `module.__dict__[name]` is the attribute of that name.
     pub(super) fn subscript(&mut self, id: ExprId, base: ExprId, index: ExprId) -> Value {
-        let holder = match self.tree(self.file()).expr(base).kind {
+        let holder = match self.here().expr(base).kind {
             ExprKind::Attribute { base, name, .. } if name == "__dict__" => Some(base),
             _ => None,
         };

@@ -171,7 +171,7 @@ impl<'p> Interp<'p> {
 
     /// The parameter of a layer that an expression names: `model.head.weight`.
     pub(super) fn parameter_written(&mut self, expr: ExprId) -> Option<Params> {
-        let ExprKind::Attribute { base, name, .. } = self.tree(self.file()).expr(expr).kind else {
+        let ExprKind::Attribute { base, name, .. } = self.here().expr(expr).kind else {
             return None;
         };
         let owner = self.eval(base).as_obj()?;
@@ -209,7 +209,7 @@ impl<'p> Interp<'p> {
         breaks: bool,
     ) -> Option<Vec<Value>> {
         let params = params_within(any).filter(|_| breaks || !tests.is_empty())?.clone();
-        let names = names_bound(self.tree(self.file()), target);
+        let names = names_bound(self.here(), target);
         let said = |test: &&ExprId| {
             let text = self.written(**test);
             names.iter().any(|name| text.contains(name.as_str()))

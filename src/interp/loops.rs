@@ -59,7 +59,7 @@ impl<'p> Interp<'p> {
 
     /// The `else` of a loop runs where no `break` has ended it.
     fn loop_otherwise(&mut self, body: &'p [StmtId], otherwise: &'p [StmtId]) -> Flow {
-        if otherwise.is_empty() || !breaks(self.tree(self.file()), body) {
+        if otherwise.is_empty() || !breaks(self.here(), body) {
             return self.block(otherwise);
         }
         let mut ended = |interp: &mut Interp<'p>| interp.block(otherwise);
@@ -88,7 +88,7 @@ impl<'p> Interp<'p> {
             exact => {
                 let mut any = items.any;
                 if exact.is_none() && listing::params_within(&any).is_some() {
-                    let asked = Asked::of(self.tree(self.file()), body);
+                    let asked = Asked::of(self.here(), body);
                     if let Some(flow) = self.unrolled_parameters(place, target, &iterable, &any, &asked, body)
                     {
                         return if flow == Flow::Next { self.loop_otherwise(body, otherwise) } else { flow };

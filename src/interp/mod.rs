@@ -239,6 +239,8 @@ pub struct Interp<'p> {
 struct Frame<'p> {
     env: ObjId,
     file: FileId,
+    /// Of the file: each expression asks for it.
+    tree: &'p Tree,
     function: Option<FnId>,
     /// Values returned so far, and what the heap was at those returns.
     returned: Option<Value>,
@@ -301,6 +303,11 @@ impl<'p> Interp<'p> {
         &self.project.module(file).tree
     }
 
+    /// The tree of the running frame's file.
+    fn here(&self) -> &'p Tree {
+        self.frames.last().map_or_else(|| self.tree(FileId(0)), |frame| frame.tree)
+    }
+
     /// The file of the running frame.
     pub fn file(&self) -> FileId {
         self.frames.last().map_or(FileId(0), |frame| frame.file)
@@ -341,8 +348,7 @@ impl<'p> Interp<'p> {
     }
 
     pub fn expr_place(&self, expr: ExprId) -> Place {
-        let file = self.file();
-        Place::new(file, self.tree(file).expr(expr).span)
+        Place::new(self.file(), self.here().expr(expr).span)
     }
 
     /// A fresh symbol for a size without a number.

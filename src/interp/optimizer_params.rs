@@ -63,7 +63,7 @@ impl<'p> Interp<'p> {
             return;
         }
         let Some(part) = self.part(value).filter(|part| self.learns(*part) == Some(true)) else { return };
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let mut outer = base;
         while let ExprKind::Attribute { base, .. } | ExprKind::Subscript { base, .. } = tree.expr(outer).kind
         {

@@ -10,7 +10,7 @@ use ustr::Ustr;
 impl<'p> Interp<'p> {
     /// Takes over what a test says of the names in it, on the way where it is true or false.
     pub(super) fn refine(&mut self, test: ExprId, holds: bool) {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         match &tree.expr(test).kind {
             ExprKind::Unary { op: UnaryOp::Not, operand } => self.refine(*operand, !holds),
             ExprKind::Bool { and, items } if *and == holds => {
@@ -42,7 +42,7 @@ impl<'p> Interp<'p> {
     }
 
     fn refine_none(&mut self, target: ExprId, is_none: bool) {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         if !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
             return;
         }
@@ -58,7 +58,7 @@ impl<'p> Interp<'p> {
 
     /// The arguments of a call of one of Python's own functions.
     fn args_of_builtin(&self, name: &str, call: ExprId) -> Option<&'p [Arg]> {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let ExprKind::Call { callee, args } = &tree.expr(call).kind else { return None };
         matches!(tree.expr(*callee).kind, ExprKind::Name(said) if said == name).then_some(&**args)
     }
@@ -84,7 +84,7 @@ impl<'p> Interp<'p> {
 
     /// `hasattr(x, "name")` of what has no such name as far as we know: it is something else there.
     fn refine_having(&mut self, target: ExprId, name: ExprId, holds: bool) {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         if !holds || !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
             return;
         }
@@ -106,14 +106,14 @@ impl<'p> Interp<'p> {
 
     /// `if torch.isnan(loss).any()`: the script looks after the value itself.
     fn refine_checked(&mut self, callee: ExprId, args: &'p [Arg]) {
-        if let ExprKind::Attribute { base, .. } = self.tree(self.file()).expr(callee).kind {
+        if let ExprKind::Attribute { base, .. } = self.here().expr(callee).kind {
             self.refine_checked_operand(base);
         }
         args.iter().for_each(|arg| self.refine_checked_operand(arg.value));
     }
 
     fn refine_checked_operand(&mut self, operand: ExprId) {
-        match &self.tree(self.file()).expr(operand).kind {
+        match &self.here().expr(operand).kind {
             ExprKind::Call { callee, args } => self.refine_checked(*callee, args),
             // `if (x == 0).any()`
             ExprKind::Compare { first, rest } => self.refine_numbers(*first, rest),
@@ -122,7 +122,7 @@ impl<'p> Interp<'p> {
     }
 
     fn refine_tensor(&mut self, target: ExprId, change: impl Fn(Tensor) -> Tensor) {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let target = self.asked_about(target);
         if !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
             return;
@@ -136,7 +136,7 @@ impl<'p> Interp<'p> {
 
     /// What a chain of methods asks about: `x` of `x.sum().item() > 0`.
     fn asked_about(&self, mut target: ExprId) -> ExprId {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         while let ExprKind::Call { callee, .. } = tree.expr(target).kind
             && let ExprKind::Attribute { base, .. } = tree.expr(callee).kind
         {

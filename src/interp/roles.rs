@@ -27,6 +27,8 @@ pub(crate) struct Taken {
 pub(super) struct Roles {
     files: FxHashMap<FileId, Rc<Losses>>,
     taken: FxHashMap<(FileId, Subject), Option<Taken>>,
+    /// Whether functions of a file speak of what training is about.
+    of_training: FxHashMap<FileId, bool>,
 }
 
 /// The backward passes of a file.
@@ -85,12 +87,17 @@ impl Interp<'_> {
         if self.apis.role_by_name(&subject.name()) == Some(Role::Device) {
             return self.taken_for_device(file, subject);
         }
-        if !of_module && !self.module(file).names.speaks_of(self.apis.protocol_words()) {
+        if !of_module && !self.speaks_of_training(file) {
             return None;
         }
         let losses = self.losses(file);
         let solver = Solver { interp: self, file, subject, losses: &losses };
         solver.optimizer().or_else(|| solver.scheduler()).or_else(|| solver.called())
+    }
+
+    fn speaks_of_training(&mut self, file: FileId) -> bool {
+        let speaks = || self.project.module(file).names.speaks_of(self.apis.protocol_words());
+        *self.roles.of_training.entry(file).or_insert_with(speaks)
     }
 
     /// Whether an environment may be told this: a closure, a model or an optimizer is no action.
@@ -124,8 +131,7 @@ impl Interp<'_> {
         if let Some(known) = self.roles.files.get(&file) {
             return known.clone();
         }
-        let module = self.module(file);
-        let relations = module.relations();
+        let (module, relations) = (self.module(file), self.module(file).relations());
         let mut backwards = Vec::new();
         for act in relations.acts_where(|method| self.walks_back(method)) {
             let walked = loss_of(&module.tree, act);

@@ -494,7 +494,7 @@ impl<'p> Interp<'p> {
 
     /// Gives a number the name under which the script set it.
     pub(super) fn named(&mut self, target: ExprId, written: ExprId, value: Value) -> Value {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let (ExprKind::Name(name) | ExprKind::Attribute { name, .. }) = &tree.expr(target).kind else {
             return value;
         };
@@ -529,7 +529,7 @@ impl<'p> Interp<'p> {
     }
 
     fn annotation_class(&mut self, annotation: ExprId) -> Option<Value> {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         match &tree.expr(annotation).kind {
             ExprKind::Name(_) | ExprKind::Attribute { .. } => Some(self.eval(annotation)),
             ExprKind::Str(text) => Some(self.lookup(Ustr::from(text))),

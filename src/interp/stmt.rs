@@ -27,7 +27,7 @@ impl<'p> Interp<'p> {
     }
 
     pub(super) fn stmt(&mut self, id: StmtId) -> Flow {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let stmt = tree.stmt(id);
         if self.probe.is_some() && self.probe_statement(id) {
             return Flow::Next;

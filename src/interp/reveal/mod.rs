@@ -135,7 +135,7 @@ impl<'p> Interp<'p> {
 
     /// A statement that asks: its values are told, and nothing else happens.
     fn reveal_call(&mut self, expr: ExprId) -> bool {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let ExprKind::Call { callee, args } = &tree.expr(expr).kind else { return false };
         if !matches!(tree.expr(*callee).kind, ExprKind::Name(name) if name == ASKING) {
             return false;
@@ -151,7 +151,7 @@ impl<'p> Interp<'p> {
     #[cold]
     pub(super) fn probe_expression(&mut self, id: ExprId, value: &Value) {
         self.note_cause(id, value);
-        let tree = self.tree(self.file());
+        let tree = self.here();
         if self.is_on_line(tree, id) && is_telling(&tree.expr(id).kind, value) {
             self.show(id, value, false);
         }
@@ -160,7 +160,7 @@ impl<'p> Interp<'p> {
     /// A target is given a value, and somebody listens.
     #[cold]
     pub(super) fn probe_target(&mut self, target: ExprId, value: &Value) {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let kind = &tree.expr(target).kind;
         self.note_target(kind, value);
         let is_place =

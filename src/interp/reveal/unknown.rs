@@ -114,7 +114,7 @@ impl<'p> Interp<'p> {
     }
 
     fn cause_of(&mut self, id: ExprId, place: Place) -> Arc<Cause> {
-        let tree = self.tree(self.file());
+        let tree = self.here();
         let expr = tree.expr(id);
         if let ExprKind::Name(name) = expr.kind {
             return self.cause_of_name(name, place);
