@@ -21,7 +21,7 @@ pub use set::NameSet;
 pub(crate) use uses::class_of_self;
 pub use uses::{Used, Uses};
 
-use crate::syntax::{ClassId, FnId, StmtId, Tree};
+use crate::syntax::{ClassId, ExprId, FnId, StmtId, Tree};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
@@ -49,6 +49,8 @@ pub struct Names {
     pub uses: Uses,
     /// What imports alone bind, once somebody asks.
     roots: OnceLock<imported::Roots>,
+    /// All expressions by their places, once somebody looks for one.
+    by_place: OnceLock<Box<[ExprId]>>,
 }
 
 /// The names of one function or lambda.

@@ -5,7 +5,7 @@
 use super::library::{Library, Parsed, Volume};
 use super::lookup::{Found, Lookup};
 use super::{Names, Origin, Relations};
-use crate::report::FileId;
+use crate::report::{FileId, Span};
 use crate::source::{SourceFile, absolute, note_file, note_folder};
 use crate::syntax::{ExprId, FnId, Tree};
 use rustc_hash::FxHashMap;
@@ -24,6 +24,18 @@ pub struct Module {
 }
 
 impl Module {
+    /// The outermost expression that is written at a span.
+    pub fn expr_at(&self, span: Span) -> Option<ExprId> {
+        let key = |id: &ExprId| (self.tree.expr(*id).span.start, self.tree.expr(*id).span.end);
+        let sorted = self.names.by_place.get_or_init(|| {
+            let mut all: Vec<ExprId> = (0..self.tree.exprs.len() as u32).map(ExprId).collect();
+            all.sort_unstable_by_key(|id| (key(id), id.0));
+            all.into_boxed_slice()
+        });
+        let after = sorted.partition_point(|id| key(id) <= (span.start, span.end));
+        sorted[..after].last().copied().filter(|id| self.tree.expr(*id).span == span)
+    }
+
     /// How its variables stand to each other, found out when it is first asked for.
     pub fn relations(&self) -> &Relations {
         self.relations.get_or_init(|| Relations::of(&self.tree, &self.names))

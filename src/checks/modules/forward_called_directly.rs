@@ -35,8 +35,9 @@ fn called(cx: &mut Interp<'_>, forward: &ForwardCall<'_>) {
 }
 
 fn named_forward(cx: &Interp<'_>, place: Place) -> Option<Span> {
-    let tree = cx.tree(place.file);
-    let ExprKind::Call { callee, .. } = tree.expr(tree.expr_at(place.span)?).kind else { return None };
+    let module = cx.module(place.file);
+    let tree = &module.tree;
+    let ExprKind::Call { callee, .. } = tree.expr(module.expr_at(place.span)?).kind else { return None };
     match tree.expr(callee).kind {
         ExprKind::Attribute { base, name, name_span } if name == "forward" => {
             Some(Span::new(tree.expr(base).span.end, name_span.end))

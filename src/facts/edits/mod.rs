@@ -84,8 +84,7 @@ impl<'a> Draft<'a> {
 
     /// The outermost expression that covers exactly this span.
     pub(crate) fn expr_at(&self, span: Span) -> Option<ExprId> {
-        let exprs = &self.module.tree.exprs;
-        exprs.iter().rposition(|expr| expr.span == span).map(|at| ExprId(at as u32))
+        self.module.expr_at(span)
     }
 
     /// The innermost function around a place; `None` for the module's body.
