@@ -6,6 +6,7 @@ use crate::report::{Confidence, Place, Span};
 use crate::syntax::*;
 use crate::trace::Over;
 use crate::values::*;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -30,7 +31,11 @@ pub(super) struct DroppedResult {
 
 /// What was called since the last statement that is an expression.
 #[derive(Default)]
-struct Called(Vec<Pure>);
+struct Called {
+    all: Vec<Pure>,
+    /// Where those that are methods were called.
+    methods: FxHashSet<Place>,
+}
 
 /// A method or a function that does nothing but give a new tensor.
 struct Pure {
@@ -78,8 +83,9 @@ fn is_counted(cx: &Interp<'_>, place: Place) -> bool {
 
 fn note(cx: &mut Interp<'_>, pure: Pure) {
     cx.remember(|called: &mut Called| {
-        if !called.0.iter().any(|known| known.place == pure.place && known.is_method) {
-            called.0.push(pure);
+        if !called.methods.contains(&pure.place) {
+            called.methods.extend(pure.is_method.then_some(pure.place));
+            called.all.push(pure);
         }
     });
 }
@@ -97,7 +103,7 @@ fn is_surely_a_tensor(cx: &Interp<'_>, tensor: &Tensor) -> bool {
 /// A statement's expression, or the parts of a tuple that is one.
 fn evaluated(cx: &mut Interp<'_>, statement: &ExpressionStatement<'_>) {
     let called: Called = cx.recall();
-    if called.0.is_empty() {
+    if called.all.is_empty() {
         return;
     }
     let span = cx.expr_place(statement.expr).span;
@@ -113,7 +119,7 @@ fn evaluated(cx: &mut Interp<'_>, statement: &ExpressionStatement<'_>) {
 
 fn dropped(cx: &mut Interp<'_>, expr: ExprId, value: &Value, statement: Span, called: &Called) {
     let place = cx.expr_place(expr);
-    let Some(pure) = called.0.iter().rev().find(|pure| pure.place == place) else { return };
+    let Some(pure) = called.all.iter().rev().find(|pure| pure.place == place) else { return };
     let tree = cx.tree(cx.file());
     let ExprKind::Call { callee, ref args } = tree.expr(expr).kind else { return };
     let base = match (pure.is_method, &tree.expr(callee).kind) {

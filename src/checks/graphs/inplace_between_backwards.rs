@@ -8,6 +8,7 @@ use crate::interp::{BackwardCall, Checker, Declared, Interp};
 use crate::report::{Confidence, Place, Severity};
 use crate::trace::{At, Effect, GraphPart, visits};
 use crate::values::{FlowState, Int, ObjId, ObjSet};
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
@@ -42,8 +43,12 @@ struct Weights {
 
 impl FlowState for Weights {
     fn join(&self, other: &Weights) -> Weights {
-        let both = |entry: &&(u32, Place)| other.changed.iter().any(|(id, _)| *id == entry.0);
         let graded = self.graded.iter().filter(|layer| other.graded.contains(*layer)).collect();
+        if Rc::ptr_eq(&self.changed, &other.changed) {
+            return Weights { graded, changed: self.changed.clone() };
+        }
+        let others: FxHashSet<u32> = other.changed.iter().map(|(id, _)| *id).collect();
+        let both = |entry: &&(u32, Place)| others.contains(&entry.0);
         Weights { graded, changed: Rc::new(self.changed.iter().filter(both).copied().collect()) }
     }
 }
@@ -77,9 +82,9 @@ fn stepped(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     let place = declared.call.place;
     let changed: Vec<(u32, Place)> =
         latest.filter(|(_, part)| changes(part)).map(|(id, _)| (id as u32, place)).collect();
+    let new: FxHashSet<u32> = changed.iter().map(|(id, _)| *id).collect();
     cx.heap.update(|weights: &mut Weights| {
-        let older =
-            weights.changed.iter().filter(|(id, _)| !changed.iter().any(|(new, _)| new == id)).copied();
+        let older = weights.changed.iter().filter(|(id, _)| !new.contains(id)).copied();
         weights.changed =
             Rc::new(older.filter(|(id, _)| *id as usize >= first).chain(changed.clone()).collect());
     });
