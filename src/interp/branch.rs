@@ -6,6 +6,7 @@ use crate::report::Confidence;
 use crate::syntax::*;
 use crate::trace::{Effect, Exit, LoopId, Node, When};
 use crate::values::*;
+use std::rc::Rc;
 use ustr::Ustr;
 
 /// So many names and items that the arms of a branch leave are joined for one step.
@@ -158,19 +159,25 @@ impl<'p> Interp<'p> {
 
     /// Runs arms of which any may be the one that is taken.
     fn either_arm(&mut self, open: Vec<OpenArm<'p>>, when: When) -> Flow {
-        let tests: Vec<ExprId> = open.iter().filter_map(|arm| arm.test).collect();
+        let tests: Rc<[ExprId]> = open.iter().filter_map(|arm| arm.test).collect();
         let mut closures: Vec<Boxed<'p, 'p>> = Vec::new();
         for (index, arm) in open.into_iter().enumerate() {
-            let before: Vec<ExprId> = tests.iter().take(index).copied().collect();
+            let tests = tests.clone();
             closures.push(Box::new(move |interp| {
-                before.iter().for_each(|test| interp.refine(*test, false));
+                // What the tests before it say is work for each of them; without fuel nothing is said any more.
+                for test in tests.iter().take(index) {
+                    if interp.is_out_of_fuel() {
+                        break;
+                    }
+                    interp.refine(*test, false);
+                }
                 if let Some(test) = arm.test {
                     interp.refine(test, true);
                 }
                 interp.arm(arm)
             }));
         }
-        if let (When::Phase | When::Counter, [test, ..]) = (when, tests.as_slice()) {
+        if let (When::Phase | When::Counter, [test, ..]) = (when, &*tests) {
             self.note_pace(*test, when);
         }
         let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();

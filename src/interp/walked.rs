@@ -45,8 +45,12 @@ pub(super) fn record_of(interp: &mut Interp, call: ExprId, value: Value) -> Valu
         })
     };
     let is_whole = |origin: &&Origin| origin.call == call && !origin.among && origin.item.is_none();
-    let mut origins = losses.backwards.iter().filter(is_loss).flat_map(|backward| &backward.origins);
-    let Some(key) = origins.find(is_whole).and_then(|origin| origin.key) else { return value };
+    // Few calls are what a backward pass starts from: the others are told from them first.
+    let mut wholes = losses.backwards.iter().filter_map(|backward| {
+        let whole = backward.origins.iter().find(is_whole)?;
+        is_loss(&backward).then_some(whole)
+    });
+    let Some(key) = wholes.next().and_then(|origin| origin.key) else { return value };
     let place = interp.expr_place(call);
     let loss = Value::tensor(Tensor {
         graph: Graph::of_others(interp.epoch),
