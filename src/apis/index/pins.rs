@@ -8,12 +8,23 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Answers that were given before. What was asked says nothing of what is required, and the cache tells settings apart by
+/// how they are written.
+#[derive(Clone, Default)]
+struct Remembered(Arc<Mutex<FxHashMap<String, Option<Span>>>>);
+
+impl std::fmt::Debug for Remembered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("..")
+    }
+}
+
 /// What a project says of the releases of its packages.
 #[derive(Clone, Debug, Default)]
 pub struct Pins {
     wanted: FxHashMap<&'static str, Vec<Pin>>,
     /// What that comes to of each package, once it was asked for: all scripts of a folder ask the same.
-    chosen: Arc<Mutex<FxHashMap<String, Option<Span>>>>,
+    chosen: Remembered,
     /// One of the packages is named, if only to say that any release will do.
     names_some: bool,
     /// The folder that speaks for the project, where one does.
@@ -170,7 +181,7 @@ impl Pins {
         let others = self.wanted.iter().filter(|(name, _)| !own.wanted.contains_key(*name));
         let others: Vec<_> = others.map(|(name, pins)| (*name, pins.clone())).collect();
         own.wanted.extend(others);
-        own.chosen = Arc::default();
+        own.chosen = Remembered::default();
         own.names_some |= self.names_some;
         own.root = own.root.or_else(|| self.root.clone());
         own
@@ -204,7 +215,7 @@ impl Pins {
         let name = name.to_ascii_lowercase();
         let is_caret = wanted.starts_with('^');
         let pin = Pin { wanted: specifiers, is_caret, text: format!("{name}{local}"), origin };
-        self.chosen = Arc::default();
+        self.chosen = Remembered::default();
         let known = self.wanted.entry(package).or_default();
         if !known.iter().any(|other| other.wanted == pin.wanted && other.origin.is_weak == pin.origin.is_weak)
         {
@@ -296,7 +307,7 @@ impl Pins {
             let named: Vec<Version> = specifiers.map(|specifier| specifier.version().clone()).collect();
             index.releases.chosen(&named, |version| pins.iter().any(|pin| pin.wanted.contains(version)))
         };
-        let mut known = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.chosen.0.lock().unwrap_or_else(PoisonError::into_inner);
         let span = known.get(package).copied().unwrap_or_else(|| {
             let span = choose();
             known.insert(package.to_owned(), span);
