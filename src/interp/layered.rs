@@ -35,9 +35,11 @@ impl<'p> Interp<'p> {
             self.path = path;
             value = self.marked_at(child, call.place, value, began);
         }
-        // Any number of layers keep the shape that one keeps.
-        let keeps = value.as_tensor().zip(given.as_tensor()).is_some_and(|(a, b)| a.shape == b.shape);
-        if (repeats && !keeps) || open { shapeless(&value) } else { value }
+        match () {
+            () if open => shapeless(&value),
+            () if repeats => any_number_of(call, value),
+            () => value,
+        }
     }
 
     /// What a stacked layer made of its input, it made where it was put into the stack.
@@ -411,6 +413,13 @@ fn with_layers(value: &Value, layers: &Rc<ObjSet>) -> Value {
         Value::Tuple(items) => Value::tuple(items.iter().map(|item| with_layers(item, layers)).collect()),
         _ => value.clone(),
     }
+}
+
+/// What any number of layers give of which one gives this: they keep the shape that one keeps.
+pub(super) fn any_number_of(call: &Call, value: Value) -> Value {
+    let given = call.arg(0, "input").and_then(Value::as_tensor);
+    let keeps = value.as_tensor().zip(given).is_some_and(|(a, b)| a.shape == b.shape);
+    if keeps { value } else { shapeless(&value) }
 }
 
 /// The same numbers, in a shape that is not known.

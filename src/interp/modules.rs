@@ -1,5 +1,6 @@
 //! Modules: what their calls do and give, their mode, and what lies inside them.
 
+use super::layered::any_number_of;
 use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall};
 use super::{class::Base, parameters::is_parameter};
 use crate::apis::{Api, Mark, Transfer};
@@ -179,7 +180,8 @@ impl<'p> Interp<'p> {
     fn layer(&mut self, object: ObjId, call: &Call) -> Value {
         let module = self.heap.get(object).module().cloned().unwrap_or_default();
         if let Some(inner) = self.wrapped(object).filter(|_| module.weights == Learned::Nothing) {
-            return self.call_module(inner, call);
+            let value = self.call_module(inner, call);
+            return if module.repeats { any_number_of(call, value) } else { value };
         }
         self.on_layer(&LayerCall { layer: object, call });
         let api = self.layer_api(object);

@@ -2,7 +2,7 @@
 //! of its instances.
 
 use super::{Interp, class::Base};
-use crate::apis::Role;
+use crate::apis::{Api, Role, Transfer};
 use crate::report::{FileId, Place, Span};
 use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, StmtKind, Tree};
 use crate::trace::FnKey;
@@ -62,8 +62,13 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// `add_module(name, part)` under a name that is not known.
+    /// `add_module(name, part)` under a name that is not known: nobody knows how many a loop puts into a stack.
     pub(super) fn register_unnamed(&mut self, module: ObjId, part: &Value) {
+        let stacks = self.layer_api(module).and_then(Api::transfer) == Some(Transfer::Sequential);
+        let in_loop = self.in_loop();
+        if let State::Module(state) = &mut self.heap.get_mut(module).state {
+            state.repeats |= stacks && in_loop;
+        }
         let Some(part) = part.as_obj() else { return };
         if let State::Module(state) = &mut self.heap.get_mut(module).state
             && !state.parts.contains(&part)

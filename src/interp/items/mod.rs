@@ -1,5 +1,10 @@
 //! Containers: indexing, iterating, and what is kept in them over iterations.
 
+mod slices;
+
+use slices::sliced;
+pub(super) use slices::{position, slice_bounds};
+
 use super::{Call, ContainerWrite, Indexed, Interp, expr::key_of, listing::some_of, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::{ExprId, ExprKind};
@@ -155,10 +160,7 @@ impl<'p> Interp<'p> {
 
     fn sequence_item(&mut self, items: &[Value], index: &Value) -> Value {
         match index.bare() {
-            Value::Slice(_) => match slice_bounds(index, items.len()) {
-                Some(range) => Value::tuple(items[range].to_vec()),
-                None => Value::Unknown,
-            },
+            Value::Slice(_) => sliced(index, items).map_or(Value::Unknown, Value::tuple),
             _ => match index.as_known_int().and_then(|at| position(at, items.len())) {
                 Some(at) => items[at].clone(),
                 None => self.heap.any_of(&Items::exact(items.to_vec())).unwrap_or_default(),
@@ -177,8 +179,8 @@ impl<'p> Interp<'p> {
         }
         match self.heap.get(object).state.clone() {
             State::List(items) => match (&items.exact, index.bare()) {
-                (Some(exact), Value::Slice(_)) => match slice_bounds(index, exact.len()) {
-                    Some(range) => self.list(place, exact[range].to_vec()),
+                (Some(exact), Value::Slice(_)) => match sliced(index, exact) {
+                    Some(taken) => self.list(place, taken),
                     None => {
                         let any = self.heap.any_of(&items).unwrap_or_default();
                         self.list_of(place, any)
@@ -460,41 +462,5 @@ fn is_mask(index: &Value) -> bool {
         Value::Tensor(tensor) => tensor.source == Source::Mask || tensor.dtype == Some(DType::Bool),
         Value::Tuple(items) => items.iter().any(is_mask),
         _ => false,
-    }
-}
-
-/// The positions a slice with known bounds and no step takes.
-pub(super) fn slice_bounds(slice: &Value, len: usize) -> Option<std::ops::Range<usize>> {
-    let Value::Slice(parts) = slice else { return None };
-    let bound = |value: &Value, missing: usize| match value.bare() {
-        Value::None => Some(missing),
-        other => {
-            let at = other.as_known_int()?;
-            let at = if at < 0 { at + len as i64 } else { at };
-            Some(at.clamp(0, len as i64) as usize)
-        }
-    };
-    if !matches!(parts.2, Value::None) {
-        return None;
-    }
-    let (start, end) = (bound(&parts.0, 0)?, bound(&parts.1, len)?);
-    Some(start..end.max(start))
-}
-
-/// A Python index as a position.
-pub(super) fn position(index: i64, len: usize) -> Option<usize> {
-    let at = if index < 0 { index + len as i64 } else { index };
-    usize::try_from(at).ok().filter(|at| *at < len)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::position;
-
-    #[test]
-    fn negative_indices_count_from_the_end() {
-        assert_eq!(position(-1, 3), Some(2));
-        assert_eq!(position(3, 3), None);
-        assert_eq!(position(-4, 3), None);
     }
 }
