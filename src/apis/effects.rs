@@ -65,7 +65,10 @@ vocabulary! {
     Unscale "unscale" (Scaler Optimizer) "the gradients of an optimizer are divided by the scale, in place";
     Update "update" (Optimizer Variables) "gradients are applied to these, in whichever replica";
     UpdateScale "update-scale" (Scaler) "the scaler chooses its next scale";
+    Validate "validate" (X Y) "the framework scores a model that trains with x by y";
     Walk "walk" (Loss [Gradient RetainGraph CreateGraph]) "walks the graph, accumulates into nothing";
+    WatchBackward "watch-backward" ([Flag])
+        "backward passes look for the operation that made a nan, where the flag is on";
     WorkerInfo "worker-info" () "the caller learns which worker of a loader it is";
     Zero "zero" (X) "the numbers of a tensor become zero, in place; clears where x is a gradient";
 }

@@ -97,6 +97,8 @@ impl<'p> Interp<'p> {
                 | Verb::SetEpoch
                 | Verb::StartMethod
                 | Verb::Update
+                | Verb::Validate
+                | Verb::WatchBackward
                 | Verb::WorkerInfo => {}
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),
             }

@@ -12,6 +12,8 @@ mod processes;
 mod reused_key;
 mod shared_worker_seed;
 mod shuffle_with_sampler;
+mod tf_data_order;
+mod train_data_as_test_data;
 mod unshuffled_training_data;
 mod workers;
 
@@ -28,6 +30,8 @@ pub(super) static CONCERN: Concern = Concern {
         &reused_key::RULE,
         &shared_worker_seed::RULE,
         &shuffle_with_sampler::RULE,
+        &tf_data_order::RULE,
+        &train_data_as_test_data::RULE,
         &unshuffled_training_data::RULE,
     ],
     checkers: &[
@@ -36,6 +40,8 @@ pub(super) static CONCERN: Concern = Concern {
         &processes::CHECKER,
         &reused_key::CHECKER,
         &shuffle_with_sampler::CHECKER,
+        &tf_data_order::CHECKER,
+        &train_data_as_test_data::CHECKER,
         &workers::CHECKER,
     ],
 };

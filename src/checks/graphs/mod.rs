@@ -1,6 +1,7 @@
 //! Computation graphs: what backpropagates where, what is detached, and what is kept alive for too long.
 
 mod checkpoint_without_reentrant_choice;
+mod debugging_left_on;
 mod detached_loss;
 mod detachment;
 mod dropped;
@@ -25,6 +26,7 @@ pub(super) use detachment::{broken_graphs, detached_losses};
 pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &checkpoint_without_reentrant_choice::RULE,
+        &debugging_left_on::RULE,
         &detached_loss::RULE,
         &dropped_result::RULE,
         &graph_broken_in_forward::RULE,
@@ -40,6 +42,7 @@ pub(super) static CONCERN: Concern = Concern {
     ],
     checkers: &[
         &checkpoint_without_reentrant_choice::CHECKER,
+        &debugging_left_on::CHECKER,
         &dropped::CHECKER,
         &inplace_between_backwards::CHECKER,
         &inplace_on_saved_tensor::CHECKER,

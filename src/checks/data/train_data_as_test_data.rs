@@ -1,0 +1,177 @@
+//! Scores on the very data that a model was trained on, which say nothing of other data.
+
+use super::loaders::sample_order;
+use crate::apis::{Literal, Verb};
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::interp::{Checker, Declared, Interp};
+use crate::report::{Confidence, Place, Severity};
+use crate::syntax::{ExprKind, StmtKind};
+use crate::trace::{At, Over, Sight};
+use crate::values::{ClassRef, ObjId, Value};
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
+use ustr::Ustr;
+
+pub(super) static RULE: Rule = Rule {
+    id: "train-data-as-test-data",
+    summary: "a model is validated or tested on the data that it was trained on",
+    group: Group::Data,
+    severity: Severity::Warning,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("train-data-as-test-data"),
+    check,
+};
+
+pub(super) static CHECKER: Checker = Checker { on_effect: Some(declared), ..Checker::SILENT };
+
+const MESSAGE: &str = "this score says nothing about new data: the model was trained on the same samples";
+const NOTE: &str = "overfitting stays invisible: the score rises as the model learns the samples by heart";
+
+/// A framework scores a model by the data that it trains with.
+struct ScoredByTraining;
+
+fn declared(cx: &mut Interp<'_>, declared: &Declared<'_>) {
+    if declared.verb() != Verb::Validate {
+        return;
+    }
+    let call = declared.call;
+    // Weights may leave out other samples here than there: the nodes of one graph have masks.
+    if call.is_given("sample_weight") {
+        return;
+    }
+    let Some(given) = call.place_of("validation_data") else { return };
+    let held_out = declared.arg(1);
+    let parts = match held_out.bare() {
+        Value::Tuple(parts) => parts.to_vec(),
+        other => vec![other.clone()],
+    };
+    let pairs = [("x", declared.arg(0)), ("y", call.get("y"))];
+    let is_same = |(at, (name, data)): (usize, &(&str, Value))| {
+        let other = parts.get(at).cloned().unwrap_or(Value::None);
+        is_one(data, &other) || call.place_of(name).is_some_and(|place| is_same_name(cx, place, given, at))
+    };
+    if parts.len() < 3 && pairs.iter().enumerate().all(is_same) {
+        cx.observe(given, ScoredByTraining, Confidence::High);
+    }
+}
+
+fn is_one(one: &Value, other: &Value) -> bool {
+    match (one.bare(), other.bare()) {
+        (Value::None, Value::None) => true,
+        (Value::Obj(one), Value::Obj(other)) => one == other,
+        (Value::Tensor(one), Value::Tensor(other)) => Rc::ptr_eq(one, other),
+        _ => false,
+    }
+}
+
+/// Whether an argument is the name that stands at this position of another argument of the same call.
+fn is_same_name(cx: &Interp<'_>, one: Place, other: Place, at: usize) -> bool {
+    let tree = cx.tree(one.file);
+    let kind = |place: Place| tree.expr_at(place.span).map(|id| &tree.expr(id).kind);
+    let (Some(ExprKind::Name(one)), Some(other)) = (kind(one), kind(other)) else { return false };
+    let part = match other {
+        ExprKind::Tuple(parts) | ExprKind::List(parts) if parts.len() < 3 => {
+            parts.get(at).map(|id| &tree.expr(*id).kind)
+        }
+        name => Some(name).filter(|_| at == 0),
+    };
+    matches!(part, Some(ExprKind::Name(name)) if name == one)
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, _) in script.observed_once::<ScoredByTraining>() {
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, MESSAGE)
+            .note(NOTE)
+            .help("validate on samples that are kept out of training, or pass `validation_split=0.1`");
+        out.push(finding, at);
+    }
+    let mut seen: FxHashSet<Place> = FxHashSet::default();
+    for test in
+        loaders(script).filter(|loader| is_called_test(script, loader) && evaluates(script, loader.id))
+    {
+        let trained = loaders(script).find(|other| {
+            script.feeds_training(other.id) && is_same_data(script, other.dataset, test.dataset)
+        });
+        let Some(trained) = trained.filter(|_| seen.insert(test.at.place)) else { continue };
+        let at = At { confidence: test.at.confidence.min(Confidence::Medium), ..test.at.clone() };
+        let mut finding = script.finding(RULE.id, RULE.severity, &at, MESSAGE);
+        if let Some(place) = at.beside(Some(trained.at.place)) {
+            finding = finding.because(place, "trained on the same dataset here");
+        }
+        let help = match flag_of(script, test.dataset) {
+            Some(flag) => format!("give the test loader a dataset of its own: `{flag}=False`"),
+            None => "give the test loader samples that are kept out of training: `random_split`".to_owned(),
+        };
+        out.push(finding.note(NOTE).help(help), &at);
+    }
+}
+
+/// A loader that goes through all of its dataset.
+struct Whole<'s> {
+    at: &'s At,
+    id: ObjId,
+    dataset: ObjId,
+}
+
+fn loaders<'s>(script: &'s Script<'s>) -> impl Iterator<Item = Whole<'s>> {
+    script.sightings().filter_map(move |(at, sight)| {
+        let Sight::Loader { loader, dataset, .. } = sight else { return None };
+        let whole = sample_order(script, *loader).is_some_and(|order| order.unsampled);
+        Some(Whole { at, id: *loader, dataset: dataset.as_obj()? }).filter(|_| whole)
+    })
+}
+
+/// Whether the script goes through a loader, and trains with it nowhere.
+fn evaluates(script: &Script, loader: ObjId) -> bool {
+    let over = |id| matches!(script.rehearsal.loop_info(id).over, Over::Loader(over) if over == loader);
+    !script.feeds_training(loader) && script.loops().any(over)
+}
+
+/// Whether two datasets hold the same samples: they are one, or of one class of a framework that was asked twice for
+/// the part to train with.
+fn is_same_data(script: &Script, one: ObjId, other: ObjId) -> bool {
+    let heap = &script.rehearsal.heap;
+    let (a, b) = (heap.get(one), heap.get(other));
+    let is_api = matches!(a.class, ClassRef::Api(_));
+    if one == other {
+        return true;
+    }
+    let root = Ustr::from("root");
+    let is_elsewhere = a.attr(root).and_then(Value::as_str) != b.attr(root).and_then(Value::as_str);
+    let is_cut = |id: ObjId| CUT.iter().any(|name| heap.get(id).attr(Ustr::from(name)).is_some());
+    is_api
+        && a.class == b.class
+        && flag_of(script, one).is_some()
+        && flag_of(script, other).is_some()
+        && !is_elsewhere
+        && !is_cut(one)
+        && !is_cut(other)
+}
+
+/// What a script writes to keep some samples of a dataset only.
+const CUT: [&str; 5] = ["samples", "imgs", "data", "targets", "indices"];
+
+/// The flag by which a framework's dataset was told to hold what is to be trained with.
+fn flag_of(script: &Script, dataset: ObjId) -> Option<Ustr> {
+    let object = script.rehearsal.heap.get(dataset);
+    let ClassRef::Api(class) = object.class else { return None };
+    let spec = script.apis.get(class)?.dataset.as_ref()?;
+    let by = spec.by?;
+    let is_flag = spec.samples.iter().any(|(value, _)| matches!(value, Some(Literal::Bool(true))));
+    let given = object.attr(by).filter(|given| !matches!(given, Value::Given(_)))?;
+    (is_flag && by == "train" && given.as_bool() == Some(true)).then_some(by)
+}
+
+/// Whether the script takes what a loader gives for other data than those to train with: it says so by the loader's
+/// name, and a score of the training itself is named so.
+fn is_called_test(script: &Script, loader: &Whole) -> bool {
+    let draft = script.draft(loader.at.place.file);
+    let Some(stmt) = draft.statement_at(loader.at.place.span) else { return false };
+    let StmtKind::Assign { targets, .. } = &draft.statement(stmt).kind else { return false };
+    let name = targets.first().map_or("", |target| draft.written(*target)).to_ascii_lowercase();
+    let is = |word: &str| name.contains(word);
+    !is("train") && !is("fit") && (is("test") || is("valid") || is("val_") || is("_val"))
+}
