@@ -3,7 +3,8 @@
 use super::meetings::Meeting;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
-use crate::report::Severity;
+use crate::report::{Place, Severity};
+use crate::syntax::{ExprKind, Function};
 use crate::trace::At;
 use std::rc::Rc;
 
@@ -48,6 +49,7 @@ fn check(script: &Script, out: &mut Findings) {
 
 fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
     let (one, other) = (&meeting.one, &meeting.other);
+    let behind = if one.device.is_gpu() { other } else { one };
     let (here, there) = (one.device.describe(), other.device.describe());
     let message = format!("{} is on {here}, but {} is on {there}", one.what, other.what);
     let mut finding = script.finding(RULE.id, RULE.severity, at, message);
@@ -57,7 +59,9 @@ fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
         }
     }
     // What was not moved was handed over by the caller: that is where it can be.
+    let handed_over = !within_function(script, at.place, behind.made);
     if let Some((site, name)) = at.calls.last()
+        && handed_over
         && !finding.places().any(|known| known == *site)
     {
         finding = finding.because(*site, format!("`{name}` is called here"));
@@ -76,4 +80,29 @@ fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
             .help(help),
         at,
     );
+}
+
+/// Whether something was made in the function in which it is used.
+fn within_function(script: &Script, used: Place, made: Option<Place>) -> bool {
+    let functions = script.project.module(used.file).tree.functions.iter();
+    let around = functions.filter(|function| function.span.contains(used.span));
+    let innermost = around.max_by_key(|function| function.span.start);
+    let Some((function, made)) = innermost.zip(made) else { return false };
+    made.file == used.file && function.span.contains(made.span) && !is_of_parameter(script, function, made)
+}
+
+/// Whether a value is a parameter, or what its methods give.
+fn is_of_parameter(script: &Script, function: &Function, made: Place) -> bool {
+    let module = script.project.module(made.file);
+    let mut at = module.expr_at(made.span);
+    while let Some(id) = at {
+        at = match module.tree.expr(id).kind {
+            ExprKind::Call { callee: inner, .. }
+            | ExprKind::Attribute { base: inner, .. }
+            | ExprKind::Subscript { base: inner, .. } => Some(inner),
+            ExprKind::Name(name) => return function.params.iter().any(|param| param.name == name),
+            _ => None,
+        };
+    }
+    function.params.iter().any(|param| param.span == made.span)
 }
