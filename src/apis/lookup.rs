@@ -84,10 +84,14 @@ impl Apis {
         self.entry(self.method_place(class, method)?)
     }
 
+    /// A method or property that whatever has a role has.
+    pub fn method_of(&self, role: Role, name: Ustr) -> Option<&Api> {
+        self.method(self.class_of(role)?, name)
+    }
+
     /// Whether a method of this name has an effect, where what has a role has it.
     pub fn method_does(&self, role: Role, name: Ustr, verb: Verb) -> bool {
-        let api = self.class_of(role).and_then(|class| self.method(class, name));
-        api.is_some_and(|api| api.effects.iter().any(|effect| effect.verb == verb))
+        self.method_of(role, name).is_some_and(|api| api.effects.iter().any(|effect| effect.verb == verb))
     }
 
     /// What `package.name` is called in the tables; the name as it is where they do not know it.

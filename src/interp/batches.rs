@@ -48,9 +48,8 @@ impl<'p> Interp<'p> {
         if !is_moved || relations.bindings(subject).next().is_some() {
             return None;
         }
-        let class = self.apis.class_of(Role::Tensor)?;
         let used = module.names.uses.of_local(Some(function), name);
-        let fits = used.iter().all(|attribute| self.apis.method(class, *attribute).is_some());
+        let fits = used.iter().all(|attribute| self.apis.method_of(Role::Tensor, *attribute).is_some());
         let made = Some(Place::new(scope.file, param.span));
         fits.then(|| Value::tensor(Tensor { made, ..collated(Device::Cpu) }))
     }
@@ -180,9 +179,8 @@ impl<'p> Interp<'p> {
         let ExprKind::Name(name) = tree.expr(target).kind else {
             return self.collated_on(device, target, Value::Unknown);
         };
-        let Some(class) = self.apis.class_of(Role::Tensor) else { return Value::Unknown };
         let used = self.attributes_used(name);
-        let fits = used.iter().all(|attribute| self.apis.method(class, *attribute).is_some());
+        let fits = used.iter().all(|attribute| self.apis.method_of(Role::Tensor, *attribute).is_some());
         let made = (device == Device::Cpu).then(|| self.expr_place(target));
         if fits { Value::tensor(Tensor { made, ..collated(device) }) } else { Value::Unknown }
     }

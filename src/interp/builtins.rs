@@ -75,8 +75,7 @@ impl<'p> Interp<'p> {
     fn surely_has(&self, call: &Call) -> bool {
         let name = call.arg(1, "").and_then(Value::as_str).map(Ustr::from);
         let is_tensor = matches!(call.arg(0, ""), Some(Value::Tensor(_)));
-        let class = self.apis.class_of(Role::Tensor).filter(|_| is_tensor);
-        class.zip(name).is_some_and(|(class, name)| self.apis.method(class, name).is_some())
+        is_tensor && name.is_some_and(|name| self.apis.method_of(Role::Tensor, name).is_some())
     }
 
     fn getattr_builtin(&mut self, call: &Call) -> Value {

@@ -248,9 +248,8 @@ impl<'p> Interp<'p> {
 
     /// A method of something unknown: a name that only tensors have says that it is one.
     fn method_of_unknown(&mut self, name: Ustr, call: &Call, _base: ExprId) -> Value {
-        let Some(class) = self.apis.class_of(Role::Tensor) else { return Value::Unknown };
         if self.apis.is_tensor_method(name)
-            && let Some(api) = self.apis.method(class, name)
+            && let Some(api) = self.apis.method_of(Role::Tensor, name)
         {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
             return self.call_api_method(api.name, &tensor, call);

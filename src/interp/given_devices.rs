@@ -42,8 +42,7 @@ impl Interp<'_> {
 
     /// Whether a method of tensors puts them on a device.
     pub(super) fn puts(&self, method: Ustr) -> bool {
-        let class = self.apis.class_of(Role::Tensor);
-        let transfer = class.and_then(|class| self.apis.method(class, method)).and_then(Api::transfer);
+        let transfer = self.apis.method_of(Role::Tensor, method).and_then(Api::transfer);
         matches!(transfer, Some(Transfer::Place | Transfer::To))
     }
 }

@@ -76,8 +76,7 @@ impl<'p> Interp<'p> {
     /// `loss.item().backward()`: a number of the language has no such method, as it has no graph.
     pub(super) fn backward_of_number(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Option<Value> {
         let Value::Float(_) = receiver else { return None };
-        let class = self.apis.class_of(Role::Tensor)?;
-        let api = self.apis.method(class, name)?;
+        let api = self.apis.method_of(Role::Tensor, name)?;
         api.effects.iter().any(|effect| effect.verb == Verb::Backward).then_some(())?;
         let point = DetachPoint {
             place: call.place,

@@ -55,8 +55,7 @@ impl Interp<'_> {
     /// `net.cuda().eval()`, where nothing is known of `net`: what was moved is no tensor, but a model.
     pub(super) fn moved_model(&mut self, receiver: &Value, name: Ustr, place: Place) -> Option<Value> {
         let tensor = receiver.as_tensor().filter(|_| is_guessed(receiver))?;
-        let has =
-            |role| self.apis.class_of(role).is_some_and(|class| self.apis.method(class, name).is_some());
+        let has = |role| self.apis.method_of(role, name).is_some();
         (has(Role::Module) && !has(Role::Tensor))
             .then(|| Value::Obj(self.opaque_module(place, tensor.device)))
     }
@@ -169,10 +168,7 @@ impl Interp<'_> {
     /// What the uses of a variable say of it. `config.eval.cuda` is a section of a configuration: methods have no
     /// attributes that anybody asks for.
     pub(super) fn role_of_local(&self, uses: &Uses, scope: Option<FnId>, name: Ustr) -> Option<Role> {
-        let is_method = |attribute: Ustr| {
-            let class = self.apis.class_of(Role::Module);
-            class.is_some_and(|class| self.apis.method(class, attribute).is_some())
-        };
+        let is_method = |attribute: Ustr| self.apis.method_of(Role::Module, attribute).is_some();
         let counts = |attribute: &Ustr| !uses.looks_into(scope, name, *attribute) || !is_method(*attribute);
         let used: Vec<Ustr> = uses.of_local(scope, name).iter().copied().filter(counts).collect();
         self.apis.role_by_use(&used, uses.called_local(scope, name))
@@ -195,9 +191,8 @@ impl Interp<'_> {
         let (file, function) = (closure.file, closure.function);
         let uses = &self.module(file).names.uses;
         let used = uses.of_local(Some(function), name);
-        let Some(class) = self.apis.class_of(Role::Tensor) else { return false };
         if uses.called_local(Some(function), name)
-            || !used.iter().all(|used| self.apis.method(class, *used).is_some())
+            || !used.iter().all(|used| self.apis.method_of(Role::Tensor, *used).is_some())
         {
             return false;
         }

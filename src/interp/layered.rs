@@ -35,10 +35,12 @@ impl<'p> Interp<'p> {
             self.path = path;
             value = self.marked_at(child, call.place, value, began);
         }
-        match () {
-            () if open => shapeless(&value),
-            () if repeats => any_number_of(call, value),
-            () => value,
+        if open {
+            shapeless(&value)
+        } else if repeats {
+            any_number_of(call, value)
+        } else {
+            value
         }
     }
 

@@ -27,7 +27,7 @@ impl<'p> Interp<'p> {
 
     /// A method that sets the mode of something unknown: it may be any module.
     pub(super) fn mode_of_unknown(&mut self, method: Ustr, place: Place) {
-        let api = self.apis.class_of(Role::Module).and_then(|class| self.apis.method(class, method));
+        let api = self.apis.method_of(Role::Module, method);
         let sets = api.is_some_and(|api| {
             api.effects.iter().any(|effect| matches!(effect.verb, Verb::Train | Verb::Eval))
         });

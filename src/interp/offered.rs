@@ -120,10 +120,7 @@ impl<'p> Interp<'p> {
         }
         let uses = &self.module(key.file).names.uses;
         let scope = Some(key.function);
-        let is_data = |name: &ustr::Ustr| {
-            let class = self.apis.class_of(Role::Tensor);
-            class.is_some_and(|class| self.apis.method(class, *name).is_some())
-        };
+        let is_data = |name: &ustr::Ustr| self.apis.method_of(Role::Tensor, *name).is_some();
         let (used, called) = (uses.of_local(scope, param.name), uses.called_local(scope, param.name));
         let place = Place::new(key.file, param.span);
         // What has several methods of tensors is one, and a method is misspelt that no tensor has.
@@ -154,8 +151,7 @@ impl<'p> Interp<'p> {
 
     /// Whether a method of tensors is called so but for one letter too many, or two that changed places.
     fn is_nearly_method(&self, name: ustr::Ustr) -> bool {
-        let Some(class) = self.apis.class_of(Role::Tensor) else { return false };
-        let is_method = |name: &str| self.apis.method(class, ustr::Ustr::from(name)).is_some();
+        let is_method = |name: &str| self.apis.method_of(Role::Tensor, ustr::Ustr::from(name)).is_some();
         let at = |index: usize| (&name.as_str()[..index], &name.as_str()[index..]);
         name.is_ascii()
             && name.len() > SHORTEST_MISSPELT

@@ -373,11 +373,8 @@ impl<'p> Solver<'_, 'p> {
             matches!(named, Some(Role::Module | Role::Criterion))
                 || self.args(call).iter().any(|arg| self.comes_from_call(arg.value, call.function))
         };
-        let first = |origin: &Origin| {
-            origin.call == call.call
-                && origin.item.is_none_or(|item| item == 0)
-                && (!origin.scaled || computes())
-        };
+        let first =
+            |origin: &Origin| origin.call == call.call && origin.is_first() && (!origin.scaled || computes());
         let walked = self.losses.backwards.iter().any(|backward| backward.origins.iter().any(first));
         walked || self.added(call.function).iter().any(first)
     }

@@ -337,6 +337,7 @@ impl<'p> Interp<'p> {
         self.seeded_from = self.heap.len() as u32;
         let mut call = Call::new(place);
         let skip = usize::from(receiver.is_some() && !closure.wrap.is_static);
+        let makes = beside_inputs::is_making_function(self, key.file, key.function, definition);
         for param in definition.params.iter().skip(skip) {
             if matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar) {
                 call.open = true;
@@ -349,7 +350,9 @@ impl<'p> Interp<'p> {
                 value = Value::Obj(model);
             }
             value = self.as_prediction(key, param, value);
-            value = beside_inputs::given_anywhere(self, key, closure, param, value);
+            if makes {
+                value = beside_inputs::given_anywhere(self, closure, param, value);
+            }
             if receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name)) {
                 value = self.as_hooks_are_called(closure, param, value);
             }

@@ -398,8 +398,7 @@ impl<'p> Interp<'p> {
 
     /// Whether optimizers have a method and modules have not, or an attribute.
     fn is_of_optimizers_alone(&self, attribute: Ustr) -> bool {
-        let has =
-            |role| self.apis.class_of(role).is_some_and(|class| self.apis.method(class, attribute).is_some());
+        let has = |role| self.apis.method_of(role, attribute).is_some();
         !has(Role::Module)
             && (has(Role::Optimizer) || self.apis.role_by_use(&[attribute], false) == Some(Role::Optimizer))
     }

@@ -66,15 +66,9 @@ impl<'p> Interp<'p> {
     pub(super) fn register_unnamed(&mut self, module: ObjId, part: &Value) {
         let stacks = self.layer_api(module).and_then(Api::transfer) == Some(Transfer::Sequential);
         let in_loop = self.in_loop();
-        if let State::Module(state) = &mut self.heap.get_mut(module).state {
-            state.repeats |= stacks && in_loop;
-        }
-        let Some(part) = part.as_obj() else { return };
-        if let State::Module(state) = &mut self.heap.get_mut(module).state
-            && !state.parts.contains(&part)
-        {
-            state.parts.push(part);
-        }
+        let State::Module(state) = &mut self.heap.get_mut(module).state else { return };
+        state.repeats |= stacks && in_loop;
+        state.parts.extend(part.as_obj().filter(|part| !state.parts.contains(part)));
     }
 }
 

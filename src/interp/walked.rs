@@ -38,7 +38,8 @@ pub(super) fn record_of(interp: &mut Interp, call: ExprId, value: Value) -> Valu
     let is_loss = |backward: &&Backward| {
         let relations = interp.module(file).relations();
         relations.act(call).is_some_and(|made| {
-            let of_tensor = made.method.is_some_and(|method| interp.is_tensor_method(method));
+            let of_tensor =
+                made.method.is_some_and(|method| interp.apis.method_of(Role::Tensor, method).is_some());
             let before = tree.expr(call).span.start < tree.expr(backward.act.call).span.start;
             let within = relations.is_inside(made.within, backward.act.within);
             made.function == backward.act.function && before && within && !of_tensor
@@ -85,20 +86,11 @@ fn record(interp: &mut Interp, place: Place, key: Rc<str>, value: Value) -> Valu
     interp.dict(place, entries)
 }
 
-impl Interp<'_> {
-    fn is_tensor_method(&self, name: Ustr) -> bool {
-        let class = self.apis.class_of(Role::Tensor);
-        class.is_some_and(|class| self.apis.method(class, name).is_some())
-    }
-}
-
 /// Whether a backward pass of its file starts from what the call at this place gives.
 pub(super) fn is_gone_back_through(interp: &mut Interp, call: Place) -> bool {
     let losses = interp.losses(call.file);
     let tree = interp.tree(call.file);
-    let is_it = |origin: &Origin| {
-        tree.expr(origin.call).span == call.span && origin.item.is_none_or(|item| item == 0)
-    };
+    let is_it = |origin: &Origin| tree.expr(origin.call).span == call.span && origin.is_first();
     losses.backwards.iter().any(|backward| backward.origins.iter().any(is_it))
 }
 

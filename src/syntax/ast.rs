@@ -54,12 +54,6 @@ impl Tree {
         }
     }
 
-    /// The outermost expression that is written at a span.
-    pub fn expr_at(&self, span: Span) -> Option<ExprId> {
-        let at = self.exprs.iter().rposition(|expr| expr.span == span)?;
-        Some(ExprId(at as u32))
-    }
-
     /// The call of exactly this expression.
     pub fn call_of(&self, callee: ExprId) -> Option<ExprId> {
         let is_it = |expr: &Expr| matches!(expr.kind, ExprKind::Call { callee: own, .. } if own == callee);

@@ -134,8 +134,9 @@ type Ends = (Option<Rc<str>>, Option<Rc<str>>);
 
 /// The ends of the slice of rows that an expression takes.
 fn slice_at(cx: &Interp<'_>, place: Place) -> Option<Ends> {
-    let tree = cx.tree(place.file);
-    let ExprKind::Subscript { index, .. } = tree.expr(tree.expr_at(place.span)?).kind else { return None };
+    let module = cx.module(place.file);
+    let tree = &module.tree;
+    let ExprKind::Subscript { index, .. } = tree.expr(module.expr_at(place.span)?).kind else { return None };
     let rows = match &tree.expr(index).kind {
         ExprKind::Tuple(axes) => *axes.first()?,
         _ => index,

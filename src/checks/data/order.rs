@@ -128,15 +128,15 @@ fn orders_itself(cx: &Interp<'_>, dataset: &Value) -> bool {
     if let Some(object) = dataset.as_obj().filter(|object| is_of_framework(cx, *object)) {
         // Indices that are drawn elsewhere in the script reorder no dataset that it did not write:
         // they would stand in a subset or a sampler, which are seen.
-        let is_written = REORDERED.iter().any(|attr| cx.heap.attr(object, Ustr::from(attr)).is_some());
+        let is_written = REWRITTEN.iter().any(|attr| cx.heap.attr(object, Ustr::from(attr)).is_some());
         return is_written || own.any(|file| cx.module(file).source.text.contains("shuffle("));
     }
     own.chain(dataset_class(cx, dataset).map(|(file, _)| file))
         .any(|file| cx.apis.shuffles(&cx.module(file).source.text))
 }
 
-/// What a script writes to put a framework's dataset into another order.
-const REORDERED: [&str; 5] = ["samples", "imgs", "data", "targets", "indices"];
+/// What a script writes to put a framework's dataset into another order, or to keep some of its samples only.
+pub(super) const REWRITTEN: [&str; 5] = ["samples", "imgs", "data", "targets", "indices"];
 
 /// Whether a dataset is of a class that no file of the project defines.
 fn is_of_framework(cx: &Interp<'_>, dataset: ObjId) -> bool {

@@ -70,8 +70,9 @@ fn drawn(cx: &mut Interp<'_>, declared: &Declared<'_>) {
 
 /// `split(self.state.rng)`: a state is replaced as a whole, by methods that may give it another key.
 fn is_held_by_object(cx: &Interp<'_>, call: Place) -> bool {
-    let tree = cx.tree(call.file);
-    let written = tree.expr_at(call.span).map(|expr| &tree.expr(expr).kind);
+    let module = cx.module(call.file);
+    let tree = &module.tree;
+    let written = module.expr_at(call.span).map(|expr| &tree.expr(expr).kind);
     let Some(ExprKind::Call { args, .. }) = written else { return false };
     let held = |expr: ExprId| match tree.expr(expr).kind {
         ExprKind::Attribute { base, .. } => Some(base),

@@ -7,6 +7,7 @@ use crate::interp::{ApiResult, Checker, Interp};
 use crate::report::{Confidence, Place, Severity};
 use crate::trace::Sight;
 use crate::values::{Note, ObjId, Value};
+use rustc_hash::FxHashMap;
 
 pub(super) static RULE: Rule = Rule {
     id: "tf-data-order",
@@ -26,7 +27,7 @@ const IN_ORDER: Note = Note::new("in order before batching");
 
 /// Streams of batches of samples that nobody has shuffled.
 #[derive(Default)]
-struct Batched(Vec<(ObjId, Place)>);
+struct Batched(FxHashMap<ObjId, Place>);
 
 /// Batches are put into another order.
 struct ShuffledBatches {
@@ -49,7 +50,7 @@ fn made(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
             // What is shuffled before is shuffled enough, and batches of batches are made of parts of samples.
             let in_order = cx.heap.noted(source, IN_ORDER).and_then(Value::as_bool) == Some(true);
             cx.remember(|batched: &mut Batched| {
-                batched.0.retain(|(known, _)| *known != stream);
+                batched.0.remove(&stream);
                 batched.0.extend(in_order.then_some((stream, place)));
             });
         }
@@ -60,17 +61,15 @@ fn made(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
                 cx.heap.note(stream, IN_ORDER, held);
             }
             cx.remember(|batched: &mut Batched| {
-                let known = batched.0.iter().find(|(known, _)| *known == source).map(|(_, place)| *place);
-                batched.0.retain(|(known, _)| *known != stream);
+                let known = batched.0.get(&source).copied();
+                batched.0.remove(&stream);
                 batched.0.extend(known.map(|place| (stream, place)));
             });
         }
         Transfer::DatasetShuffled => {
             let Some(stream) = source() else { return };
             cx.heap.note(stream, IN_ORDER, Value::Bool(Some(false)));
-            let batched = cx.remember(|batched: &mut Batched| {
-                batched.0.iter().find(|(known, _)| *known == stream).map(|(_, place)| *place)
-            });
+            let batched = cx.remember(|batched: &mut Batched| batched.0.get(&stream).copied());
             if let Some(batched) = batched {
                 cx.observe(result.call.place, ShuffledBatches { stream, batched }, Confidence::High);
             }

@@ -1,6 +1,7 @@
 //! Scores on the very data that a model was trained on, which say nothing of other data.
 
 use super::loaders::sample_order;
+use super::order::REWRITTEN;
 use crate::apis::{Literal, Verb};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
@@ -67,8 +68,9 @@ fn is_one(one: &Value, other: &Value) -> bool {
 
 /// Whether an argument is the name that stands at this position of another argument of the same call.
 fn is_same_name(cx: &Interp<'_>, one: Place, other: Place, at: usize) -> bool {
-    let tree = cx.tree(one.file);
-    let kind = |place: Place| tree.expr_at(place.span).map(|id| &tree.expr(id).kind);
+    let module = cx.module(one.file);
+    let tree = &module.tree;
+    let kind = |place: Place| module.expr_at(place.span).map(|id| &tree.expr(id).kind);
     let (Some(ExprKind::Name(one)), Some(other)) = (kind(one), kind(other)) else { return false };
     let part = match other {
         ExprKind::Tuple(parts) | ExprKind::List(parts) if parts.len() < 3 => {
@@ -140,7 +142,7 @@ fn is_same_data(script: &Script, one: ObjId, other: ObjId) -> bool {
     }
     let root = Ustr::from("root");
     let is_elsewhere = a.attr(root).and_then(Value::as_str) != b.attr(root).and_then(Value::as_str);
-    let is_cut = |id: ObjId| CUT.iter().any(|name| heap.get(id).attr(Ustr::from(name)).is_some());
+    let is_cut = |id: ObjId| REWRITTEN.iter().any(|name| heap.get(id).attr(Ustr::from(name)).is_some());
     is_api
         && a.class == b.class
         && flag_of(script, one).is_some()
@@ -149,9 +151,6 @@ fn is_same_data(script: &Script, one: ObjId, other: ObjId) -> bool {
         && !is_cut(one)
         && !is_cut(other)
 }
-
-/// What a script writes to keep some samples of a dataset only.
-const CUT: [&str; 5] = ["samples", "imgs", "data", "targets", "indices"];
 
 /// The flag by which a framework's dataset was told to hold what is to be trained with.
 fn flag_of(script: &Script, dataset: ObjId) -> Option<Ustr> {

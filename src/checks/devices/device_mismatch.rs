@@ -1,6 +1,7 @@
 //! Operands of one operation on two devices.
 
 use super::meetings::Meeting;
+use super::stranded::innermost;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
 use crate::report::{Place, Severity};
@@ -29,9 +30,8 @@ fn check(script: &Script, out: &mut Findings) {
         |meeting: &Meeting| !meeting.by_index || script.pins.allow_since("torch", NO_INDEX_ELSEWHERE);
     let counts = |(_, meeting): &(&At, &Meeting)| !meeting.excused.get() && raises(meeting);
     for (at, meeting) in script.observed::<Meeting>().filter(counts) {
-        let (one, other) = (&meeting.one, &meeting.other);
         // What stays behind fails at its first use; the uses after it on the same way say nothing new.
-        let behind = if one.device.is_gpu() { other } else { one };
+        let behind = meeting.behind();
         let again = behind.made.is_some_and(|made| {
             left.iter().any(|(known, loops, calls)| {
                 *known == made && Rc::eq(loops, &at.loops) && Rc::eq(calls, &at.calls)
@@ -49,7 +49,6 @@ fn check(script: &Script, out: &mut Findings) {
 
 fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
     let (one, other) = (&meeting.one, &meeting.other);
-    let behind = if one.device.is_gpu() { other } else { one };
     let (here, there) = (one.device.describe(), other.device.describe());
     let message = format!("{} is on {here}, but {} is on {there}", one.what, other.what);
     let mut finding = script.finding(RULE.id, RULE.severity, at, message);
@@ -59,7 +58,7 @@ fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
         }
     }
     // What was not moved was handed over by the caller: that is where it can be.
-    let handed_over = !within_function(script, at.place, behind.made);
+    let handed_over = !within_function(script, at.place, meeting.behind().made);
     if let Some((site, name)) = at.calls.last()
         && handed_over
         && !finding.places().any(|known| known == *site)
@@ -84,10 +83,8 @@ fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
 
 /// Whether something was made in the function in which it is used.
 fn within_function(script: &Script, used: Place, made: Option<Place>) -> bool {
-    let functions = script.project.module(used.file).tree.functions.iter();
-    let around = functions.filter(|function| function.span.contains(used.span));
-    let innermost = around.max_by_key(|function| function.span.start);
-    let Some((function, made)) = innermost.zip(made) else { return false };
+    let around = innermost(&script.project.module(used.file).tree, used);
+    let Some((function, made)) = around.zip(made) else { return false };
     made.file == used.file && function.span.contains(made.span) && !is_of_parameter(script, function, made)
 }
 

@@ -42,6 +42,11 @@ impl Meeting {
     pub(super) fn of(one: Side, other: Side, operation: &'static str) -> Meeting {
         Meeting { one, other, operation, in_forward: false, by_index: false, excused: Cell::new(false) }
     }
+
+    /// The side that nobody moved.
+    pub(super) fn behind(&self) -> &Side {
+        if self.one.device.is_gpu() { &self.other } else { &self.one }
+    }
 }
 
 /// What an operand is called that chooses from the other.

@@ -154,7 +154,8 @@ fn function_around(cx: &Interp<'_>, made: Place) -> Option<Rc<str>> {
     (function.name != "<lambda>").then(|| Rc::from(function.name.as_str()))
 }
 
-fn innermost(tree: &Tree, place: Place) -> Option<&Function> {
+/// The function that a place stands in.
+pub(super) fn innermost(tree: &Tree, place: Place) -> Option<&Function> {
     let inside = |function: &&Function| function.span.contains(place.span);
     tree.functions.iter().filter(inside).max_by_key(|function| function.span.start)
 }

@@ -2,7 +2,7 @@
 
 use crate::apis::Verb;
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::edits::Draft;
+use crate::facts::edits::{Draft, Line};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Declared, Interp};
 use crate::report::{Confidence, Fix, Place, Severity};
@@ -83,7 +83,7 @@ fn is_always(script: &Script, at: &At) -> bool {
 }
 
 /// The line of a call that is a statement of its own.
-fn line_of<'a>(draft: Draft<'a>, place: Place) -> Option<crate::facts::edits::Line<'a>> {
+fn line_of<'a>(draft: Draft<'a>, place: Place) -> Option<Line<'a>> {
     let stmt = draft.statement_at(place.span)?;
     let StmtKind::Expr(_) = draft.statement(stmt).kind else { return None };
     draft.line(stmt)

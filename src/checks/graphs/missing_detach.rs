@@ -149,8 +149,8 @@ fn compared(cx: &mut Interp<'_>, loss: &LossCall<'_>) {
 fn places_in(cx: &mut Interp<'_>, arguments: [Place; 2]) -> [Option<Place>; 2] {
     let all: Bootstraps = cx.recall();
     let found = arguments.map(|argument| {
-        let tree = cx.tree(argument.file);
-        let bootstrap = all.of(tree, argument.file, tree.expr_at(argument.span)?)?;
+        let module = cx.module(argument.file);
+        let bootstrap = all.of(&module.tree, argument.file, module.expr_at(argument.span)?)?;
         bootstrap.added.then_some(bootstrap.taken)
     });
     cx.remember(|known: &mut Bootstraps| *known = all);

@@ -109,11 +109,9 @@ fn was_put_there(script: &Script, at: &At, model: ObjId) -> bool {
 /// Whether gradients of the script's optimizers reach a model.
 fn is_trained(script: &Script, module: ObjId) -> bool {
     let heap = &script.rehearsal.heap;
-    let parts = descendants(heap, module);
-    let walked = script.rehearsal.walked.iter();
-    let reached = walked
-        .filter(|leaf| heap.get(*leaf).module().is_some())
-        .any(|leaf| parts.contains(leaf) || descendants(heap, leaf).contains(module));
+    let within = within(script, module);
+    let mut walked = script.rehearsal.walked.iter().filter(|leaf| heap.get(*leaf).module().is_some());
+    let reached = walked.any(within);
     reached && script.rehearsal.entries.iter().any(|entry| steps(&entry.nodes))
 }
 
@@ -155,8 +153,7 @@ fn is_beside_evaluated(script: &Script, at: &At) -> bool {
 
 /// Whether nobody here goes back through the graph of a forward, or gives it to others.
 fn is_unused(script: &Script, forward: &Forward) -> bool {
-    let (graph, rehearsal) = (&forward.graph, &script.rehearsal);
-    !rehearsal.is_used(graph) && !rehearsal.returned.contains(graph)
+    is_left_to_others(script, forward) && !script.rehearsal.handed_over.contains(&forward.graph)
 }
 
 /// Whether nobody but functions that are not seen could go back through the graph of a forward.
@@ -186,10 +183,14 @@ fn is_owned(script: &Script, model: ObjId) -> bool {
 
 /// Whether gradients reach nothing but a model and its parts: whatever an optimizer of the caller owns, it is that.
 fn is_all_that_learns(script: &Script, model: ObjId) -> bool {
+    script.rehearsal.walked.iter().all(within(script, model))
+}
+
+/// Whether something is a part of a model, or holds it.
+fn within<'s>(script: &'s Script, model: ObjId) -> impl Fn(ObjId) -> bool + 's {
     let heap = &script.rehearsal.heap;
     let parts = descendants(heap, model);
-    let mut walked = script.rehearsal.walked.iter();
-    walked.all(|leaf| parts.contains(leaf) || descendants(heap, leaf).contains(model))
+    move |leaf| parts.contains(leaf) || descendants(heap, leaf).contains(model)
 }
 
 fn is_opaque(script: &Script, model: ObjId) -> bool {

@@ -61,7 +61,7 @@ fn written(script: &Script, hazard: &Hazard) -> Option<String> {
 fn multiplied_with_itself(script: &Script, place: Place) -> Option<String> {
     let module = script.project.module(place.file);
     let ExprKind::Binary { op: BinaryOp::MatMul, left, right } =
-        module.tree.expr(module.tree.expr_at(place.span)?).kind
+        module.tree.expr(module.expr_at(place.span)?).kind
     else {
         return None;
     };

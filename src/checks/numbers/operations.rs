@@ -167,7 +167,7 @@ fn is_told_enough(hazard: &Hazard, offered: &Offered) -> bool {
 /// The operand of an operation: the base, the first argument or the receiver.
 pub(super) fn operand(script: &Script, hazard: &Hazard) -> Option<Place> {
     let module = script.project.module(hazard.place.file);
-    let whole = module.tree.expr_at(hazard.place.span)?;
+    let whole = module.expr_at(hazard.place.span)?;
     let is_number = |id: ExprId| matches!(module.tree.expr(id).kind, ExprKind::Int(_) | ExprKind::Float(_));
     let operand = match &module.tree.expr(whole).kind {
         // A division is shown where its denominator stands.

@@ -19,6 +19,13 @@ pub struct Origin {
     pub scaled: bool,
 }
 
+impl Origin {
+    /// It is all that the call gave, or the first of several.
+    pub fn is_first(&self) -> bool {
+        self.item.is_none_or(|item| item == 0)
+    }
+}
+
 /// From a value back to the calls that it comes from.
 pub(super) struct Trail<'a> {
     pub relations: &'a Relations,
