@@ -20,6 +20,7 @@ impl<'p> Interp<'p> {
             let assignment = Assignment { target: *target, value, began, result };
             self.on_assign(&assignment);
             let named = self.named(*target, value, assignment.result.into_inner());
+            let named = super::device_origins::part_of_input(self, *target, value, named);
             let is_built = is_guessed(&named) && self.is_call_of_another(value, *target);
             self.assign(*target, named);
             if is_built {

@@ -4,7 +4,8 @@
 use super::{Call, Interp};
 use crate::apis::Role;
 use crate::report::{Confidence, FileId};
-use crate::syntax::{Function, StmtKind};
+use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, StmtKind, Tree};
+use crate::trace::FnKey;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -106,15 +107,23 @@ impl<'p> Interp<'p> {
         inner.into_iter().for_each(|list| self.made_outside(list, depth - 1));
     }
 
-    /// Forwards that nothing calls, of classes that make tensors.
-    pub(super) fn is_making_forward(
+    /// Methods that nothing calls, of modules that make tensors: the forward, and others that make one themselves.
+    pub(super) fn is_making_method(
         &mut self,
         file: FileId,
+        function: FnId,
         definition: &Function,
         imported: &[Ustr],
     ) -> bool {
-        let Some(class) = definition.class.filter(|_| definition.name == "forward") else { return false };
+        let Some(class) = definition.class.filter(|_| !definition.name.starts_with("__")) else {
+            return false;
+        };
         let module = self.module(file);
+        let makes = |word: &Ustr| module.names.scope(function).mentions.contains(*word);
+        if definition.name != "forward" {
+            let ran = self.entered.contains(&FnKey { file, function });
+            return !ran && self.apis.makers().iter().any(makes) && self.is_of_module(file, class);
+        }
         let words = self.apis.making_words();
         let functions = || module.tree.functions.iter().enumerate();
         let mentions = |index: usize, word: Ustr| module.names.scopes[index].mentions.contains(word);
@@ -128,12 +137,31 @@ impl<'p> Interp<'p> {
             function.class == Some(class)
                 && (making(index) || helpers.iter().any(|helper| mentions(index, *helper)))
         });
-        let found = self.class_object(file, class).filter(|_| makes);
+        makes && self.is_of_module(file, class)
+    }
+
+    fn is_of_module(&mut self, file: FileId, class: ClassId) -> bool {
+        let found = self.class_object(file, class);
         found.is_some_and(|object| self.role_of(ClassRef::Project(object)) == Some(Role::Module))
     }
 }
 
 impl Interp<'_> {
+    /// The functions that run around the outermost method of a module.
+    pub(crate) fn callers_of_module(&self) -> impl Iterator<Item = (FileId, FnId)> {
+        let is_module = |object: ObjId| self.heap.get(object).module().is_some();
+        let outside = self
+            .frames
+            .iter()
+            .take_while(move |frame| !frame.receiver.as_ref().and_then(Value::as_obj).is_some_and(is_module));
+        outside.filter_map(|frame| Some((frame.file, frame.function?)))
+    }
+
+    /// Whether a constructor runs, or anything that one calls.
+    pub(crate) fn in_constructor(&self) -> bool {
+        self.frames.iter().any(|frame| frame.site.is_some_and(|(_, name)| name == "__init__"))
+    }
+
     /// Functions of other files of the project that make tensors, by the names that forwards of a file call them by.
     pub(super) fn imported_makers(&mut self, file: FileId) -> Vec<Ustr> {
         let module = self.module(file);
@@ -158,6 +186,60 @@ impl Interp<'_> {
         });
         said
     }
+}
+
+/// What a forward takes out of what it is given, `x, lengths = batch` or `x = data.x`: by how it goes on with it, a
+/// tensor that is where the model is.
+pub(super) fn part_of_input(cx: &mut Interp, target: ExprId, value: ExprId, taken: Value) -> Value {
+    let Some((file, function)) = cx.frames.last().and_then(|frame| {
+        let forward = frame.site.is_some_and(|(_, name)| super::modules::FORWARDS.contains(&name.as_str()));
+        Some((frame.file, frame.function.filter(|_| forward)?))
+    }) else {
+        return taken;
+    };
+    let tree = cx.tree(file);
+    if !taken.is_unknown() || !is_part_of_parameter(tree, function, value) || cx.computing().is_none() {
+        return taken;
+    }
+    let Some(env) = cx.modules.get(&file).map(|module| module.env) else { return taken };
+    let closure = Closure { file, function, env, defaults: Vec::new(), class: None, wrap: Wrap::default() };
+    let receiver = cx.frames.last().and_then(|frame| frame.receiver.as_ref()?.as_obj());
+    let mut part = |target: ExprId| match tree.expr(target).kind {
+        ExprKind::Name(name) if cx.is_taken_for_tensor(&closure, receiver, name) => {
+            tensor_of_input(cx, target)
+        }
+        _ => Value::Unknown,
+    };
+    match &tree.expr(target).kind {
+        ExprKind::Tuple(targets) | ExprKind::List(targets) => {
+            let parts: Vec<Value> = targets.iter().map(|target| part(*target)).collect();
+            if parts.iter().all(Value::is_unknown) { taken } else { Value::tuple(parts) }
+        }
+        _ => part(target),
+    }
+}
+
+/// `batch`, `batch.x`, `batch["x"]` or `batch[0]` of a parameter `batch`, but for the object itself.
+fn is_part_of_parameter(tree: &Tree, function: FnId, mut value: ExprId) -> bool {
+    loop {
+        value = match tree.expr(value).kind {
+            ExprKind::Attribute { base, .. } | ExprKind::Subscript { base, .. } => base,
+            ExprKind::Name(name) => {
+                return tree.function(function).params.iter().skip(1).any(|param| param.name == name);
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// A tensor of a forward's input.
+fn tensor_of_input(cx: &Interp, made: ExprId) -> Value {
+    Value::tensor(Tensor {
+        device_origin: Some(DeviceOrigin::Module),
+        confidence: Confidence::Medium,
+        made: Some(cx.expr_place(made)),
+        ..Tensor::default()
+    })
 }
 
 pub(super) fn with_device_origin(value: Value, device_origin: Option<DeviceOrigin>) -> Value {

@@ -41,7 +41,7 @@ impl Interp<'_> {
     }
 
     /// Whether a method of tensors puts them on a device.
-    pub(super) fn puts(&self, method: Ustr) -> bool {
+    pub(crate) fn puts(&self, method: Ustr) -> bool {
         let transfer = self.apis.method_of(Role::Tensor, method).and_then(Api::transfer);
         matches!(transfer, Some(Transfer::Place | Transfer::To))
     }

@@ -44,7 +44,7 @@ impl<'p> Interp<'p> {
         self.templates(file);
         self.on_file_end(file);
         self.unconstructed(file);
-        self.making_forwards(file);
+        self.making_methods(file);
         self.on_end(());
     }
 
@@ -192,9 +192,9 @@ impl<'p> Interp<'p> {
         outer.into_iter().chain(inner).collect()
     }
 
-    /// Forwards and functions that make tensors and that nothing called: last, so that they take no fuel from anything
-    /// else.
-    fn making_forwards(&mut self, file: FileId) {
+    /// Methods of modules and functions that make tensors and that nothing called: last, so that they take no fuel from
+    /// anything else.
+    fn making_methods(&mut self, file: FileId) {
         let tree = self.tree(file);
         let entered: FxHashSet<FnKey> = self.out.entries.iter().filter_map(|entry| entry.function).collect();
         let imported = self.imported_makers(file);
@@ -209,7 +209,7 @@ impl<'p> Interp<'p> {
             let ran = self.out.called.contains(&key) || entered.contains(&key);
             let makes = definition.parent.is_none()
                 && !ran
-                && (self.is_making_forward(file, definition, &imported)
+                && (self.is_making_method(file, function, definition, &imported)
                     || beside_inputs::is_making_function(self, file, function, definition));
             if makes {
                 match uses_gpu {

@@ -261,7 +261,8 @@ fn meeting_operands(cx: &Interp<'_>, call: &Invocation<'_>) -> Vec<Rc<Tensor>> {
 
 /// The operands of a framework's operation that needs them on one device.
 fn meet_operands(cx: &mut Interp<'_>, call: &Invocation<'_>) {
-    if cx.apis.is_copying(call.api.name) {
+    // What is told a device brings its operands there.
+    if cx.apis.is_copying(call.api.name) || call.is_given("device") {
         return;
     }
     let operands = meeting_operands(cx, call);

@@ -50,7 +50,7 @@ pub(super) fn note_stranded(cx: &mut Interp<'_>, tensors: &[Rc<Tensor>], place: 
     let Some(other) = tensors.iter().find(at_home) else { return false };
     let doubtful = may_be_left(other);
     let sure = if doubtful { Confidence::Medium } else { other.confidence };
-    strand(cx, stray, sure, place)
+    strand(cx, stray, Some(other), sure, place)
 }
 
 /// Whole numbers that a forward is given may be lengths.
@@ -67,7 +67,7 @@ pub(super) fn note_stranded_input(cx: &mut Interp<'_>, layer: ObjId, device: Dev
     let mut inputs = Vec::new();
     call.values().for_each(|value| collect_tensors(value, &mut inputs));
     let Some(stray) = inputs.iter().find(|tensor| tensor.on_default_device()) else { return false };
-    strand(cx, stray, Confidence::High, call.place)
+    strand(cx, stray, None, Confidence::High, call.place)
 }
 
 /// What a forward is given is where the model is as a rule; lengths, which are compared with positions,
@@ -79,9 +79,15 @@ pub(super) fn may_be_left(tensor: &Tensor) -> bool {
         && tensor.source != Source::Parameter
 }
 
-fn strand(cx: &mut Interp<'_>, stray: &Tensor, sure: Confidence, place: Place) -> bool {
+fn strand(
+    cx: &mut Interp<'_>,
+    stray: &Tensor,
+    other: Option<&Tensor>,
+    sure: Confidence,
+    place: Place,
+) -> bool {
     let Some(DeviceOrigin::Default { made, joined, .. }) = stray.device_origin else { return false };
-    let Some(outer) = cx.computing() else {
+    let Some(outer) = cx.computing().or_else(|| computing_by_method(cx, made, other?)) else {
         return strand_without_model(cx, stray, sure, place, (made, joined));
     };
     let device = cx.device_of_module(outer);
@@ -109,12 +115,22 @@ fn strand(cx: &mut Interp<'_>, stray: &Tensor, sure: Confidence, place: Place) -
     true
 }
 
+/// The module one of whose methods runs, other than a forward, where it goes on with what its layers gave or with its
+/// parameters. What a constructor calls runs before anybody can move the module, and what the method was given is no
+/// matter of its own.
+fn computing_by_method(cx: &Interp<'_>, made: Place, other: &Tensor) -> Option<ObjId> {
+    let computed = other.learned && !other.is_leaf && !other.is_given_to_loss();
+    let outer = cx.running_modules().next().filter(|_| computed && !cx.in_constructor())?;
+    let around = innermost_id(&cx.module(made.file).tree, made)?;
+    (!cx.callers_of_module().any(|caller| caller == (made.file, around))).then_some(outer)
+}
+
 /// Some of what is joined in one tensor is on the CPU.
 pub(super) fn strand_joined(cx: &mut Interp<'_>, part: &Tensor, made: Place, place: Place) -> bool {
     // Of one way of a branch as of the other: both are in it.
     let origin = DeviceOrigin::Default { made, whole: true, joined: false };
     let stray = Tensor { device_origin: Some(origin), ..part.clone() };
-    strand(cx, &stray, Confidence::Medium, place)
+    strand(cx, &stray, None, Confidence::Medium, place)
 }
 
 /// The same in a loss that is no module, or in a function, that nothing calls.
@@ -156,8 +172,27 @@ fn function_around(cx: &Interp<'_>, made: Place) -> Option<Rc<str>> {
 
 /// The function that a place stands in.
 pub(super) fn innermost(tree: &Tree, place: Place) -> Option<&Function> {
-    let inside = |function: &&Function| function.span.contains(place.span);
-    tree.functions.iter().filter(inside).max_by_key(|function| function.span.start)
+    innermost_id(tree, place).map(|function| tree.function(function))
+}
+
+fn innermost_id(tree: &Tree, place: Place) -> Option<FnId> {
+    let inside = |(_, function): &(usize, &Function)| function.span.contains(place.span);
+    let around = tree.functions.iter().enumerate().filter(inside);
+    around.max_by_key(|(_, function)| function.span.start).map(|(index, _)| FnId(index as u32))
+}
+
+/// Whether the function that makes something puts it on a device on some way: `if self.gpu: mask = mask.cuda()`.
+fn is_moved_there(cx: &Interp<'_>, made: Place) -> bool {
+    let module = cx.module(made.file);
+    let Some(function) = innermost_id(&module.tree, made) else { return false };
+    let relations = module.relations();
+    let is_it = |subject: Subject| {
+        let mut bindings = relations.bindings(subject);
+        bindings.any(|(value, _)| module.tree.expr(value).span.contains(made.span))
+    };
+    let mut moves =
+        relations.acts_where(|method| cx.puts(method)).filter(|act| act.function == Some(function));
+    moves.any(|act| act.receiver.is_some_and(is_it))
 }
 
 /// The running module that holds what was made at a place, and in which attribute.
@@ -187,7 +222,8 @@ fn stays_where_made(cx: &Interp<'_>, made: Place, attribute: Option<Ustr>) -> bo
     let functions = || module.tree.functions.iter().enumerate();
     let Some(attribute) = attribute else {
         let inside = |function: &Function| function.span.contains(made.span);
-        return !functions().any(|(_, function)| function.name == "__init__" && inside(function));
+        let built = functions().any(|(_, function)| function.name == "__init__" && inside(function));
+        return !built && !is_moved_there(cx, made);
     };
     let running = cx.running_functions(made.file);
     let moves = |index: usize| {

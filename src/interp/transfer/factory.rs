@@ -18,7 +18,9 @@ pub(super) enum Holder {
 /// `factory size dtype device requires_grad`, or a quoted dtype as the default.
 pub(crate) fn factory(interp: &mut Interp, call: &Invocation) -> Value {
     let shape = given_shape(interp, call);
-    Value::tensor(made(interp, call, None, Holder::Framework).with_shape(shape))
+    // Whatever size nobody knows is one, as a rule: a number is not asked for by a size.
+    let has_axis = shape.is_none() && given(call, Slot::Size).is_some();
+    Value::tensor(Tensor { has_axis, ..made(interp, call, None, Holder::Framework).with_shape(shape) })
 }
 
 /// `array-factory size dtype`
@@ -163,6 +165,7 @@ pub(super) fn made(interp: &Interp, call: &Invocation, model: Option<&Tensor>, h
         device,
         device_origin: device_origin.or_else(|| {
             model
+                .filter(|_| named(call, "device").is_none())
                 .and_then(|model| model.device_origin)
                 .filter(|device_origin| *device_origin != DeviceOrigin::Module)
         }),
