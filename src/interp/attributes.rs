@@ -2,8 +2,8 @@
 //! bound methods; and writing and deleting them.
 
 use super::{
-    AttributeWrite, Call, Interp, SuperCall, Uncalled, class::Base, modules::FORWARDS, python,
-    roles::is_guessed, transfer,
+    AttributeWrite, Call, Interp, Uncalled, class::Base, modules::FORWARDS, python, roles::is_guessed,
+    transfer,
 };
 use crate::names::Subject;
 use crate::report::{Confidence, Place};
@@ -278,14 +278,13 @@ impl<'p> Interp<'p> {
     }
 
     /// `super()` in a method: the instance, past the class that defines the method, or that is `named`.
-    pub(super) fn super_value(&mut self, named: Option<Value>, place: Place) -> Value {
+    pub(super) fn super_value(&mut self, named: Option<Value>) -> Value {
         let Some(frame) = self.frames.iter().rev().find(|frame| frame.function.is_some()) else {
             return Value::Unknown;
         };
         match (frame.receiver.as_ref().and_then(Value::as_obj), frame.class) {
             (Some(instance), Some(after)) => {
                 let Some(Value::Obj(class)) = named else { return Value::Super { instance, after } };
-                self.on_super(&SuperCall { instance, class, place });
                 let lineage = self.lineage(self.heap.get(instance).class);
                 let is_own = lineage.contains(&Base::Project(class));
                 Value::Super { instance, after: if is_own { class } else { after } }

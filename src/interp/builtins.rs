@@ -36,7 +36,7 @@ impl<'p> Interp<'p> {
     fn builtin(&mut self, name: Ustr, call: &Call) -> Value {
         let first = call.arg(0, "");
         match name.as_str() {
-            "super" => self.super_value(first.cloned(), call.place),
+            "super" => self.super_value(first.cloned()),
             "object.__init__" => Value::None,
             "isinstance" => match (first, call.arg(1, "")) {
                 (Some(value), Some(class)) => Value::Bool(self.is_instance(&value.clone(), &class.clone())),

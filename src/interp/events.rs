@@ -17,13 +17,6 @@ pub struct Constructed {
     pub constructor: Place,
 }
 
-/// `super(Class, self)`
-pub struct SuperCall {
-    pub instance: ObjId,
-    pub class: ObjId,
-    pub place: Place,
-}
-
 /// A call that was not followed to its end.
 pub struct Abandoned<'e> {
     pub receiver: Option<&'e Value>,

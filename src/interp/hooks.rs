@@ -60,8 +60,6 @@ events! {
     on_constructed(&Constructed);
     /// The constructor of a base class that is not of the project runs, or something that may call it.
     on_base_constructed(Option<ObjId>);
-    /// A method asks for what comes after a class that it names.
-    on_super(&SuperCall);
     /// An object was handed to code that is not seen.
     on_escape(ObjId);
     /// A call of the project's code ran out of fuel: what it did was taken back.

@@ -85,8 +85,8 @@ pub use events::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, Augment, BackwardCall, Branch,
     Compare, Constructed, ContainerWrite, Declared, DrawnByName, ElementRead, ElementWrite, Exhausted,
     ExpressionStatement, FitCall, ForwardCall, FunctionApplied, Indexed, Instance, LayerCall, LoaderCall,
-    LossCall, MethodResult, Operation, OperationResult, Operator, Return, StackedLayer, SuperCall,
-    TensorCompare, Test, TracePoint, Tried, Uncalled, UnknownMethod, Update,
+    LossCall, MethodResult, Operation, OperationResult, Operator, Return, StackedLayer, TensorCompare, Test,
+    TracePoint, Tried, Uncalled, UnknownMethod, Update,
 };
 pub(crate) use handed_on::BUILT;
 pub use hooks::{Checker, Hooks};

@@ -442,7 +442,7 @@ impl<'p> Interp<'p> {
     }
 
     /// What a class of a file is bound to, once its statement has run.
-    pub(super) fn class_object(&self, file: FileId, class: ClassId) -> Option<ObjId> {
+    pub(crate) fn class_object(&self, file: FileId, class: ClassId) -> Option<ObjId> {
         let env = self.module_names(file)?;
         self.heap.attr(env, self.tree(file).class(class).name)?.as_obj()
     }

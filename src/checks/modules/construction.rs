@@ -2,7 +2,7 @@
 //! before anything is assigned that needs it.
 
 use super::registration;
-use crate::interp::{Abandoned, AttributeWrite, Base, Checker, Constructed, Interp, SuperCall, is_parameter};
+use crate::interp::{Abandoned, AttributeWrite, Base, Checker, Constructed, Interp, is_parameter};
 use crate::report::{Confidence, Place};
 use crate::syntax::{ExprKind, FunctionBody, StmtKind};
 use crate::values::*;
@@ -14,7 +14,6 @@ pub(super) static CHECKER: Checker = Checker {
     on_construct: Some(begin),
     on_constructed: Some(end),
     on_base_constructed: Some(base_constructed),
-    on_super: Some(asked_for_base),
     on_escape: Some(|cx, object| mark_ready(cx, Some(object))),
     on_abandoned: Some(abandoned),
     on_always_raised: Some(refused),
@@ -29,12 +28,6 @@ pub(super) struct UnreadyModule {
     pub class: Rc<str>,
     /// The attribute that is assigned too early; `None` where the framework's constructor never runs.
     pub attribute: Option<Ustr>,
-}
-
-/// `super(Other, self)` of an instance that is no `Other`.
-pub(super) struct ForeignSuper {
-    pub class: Rc<str>,
-    pub named: Rc<str>,
 }
 
 /// What is known of constructors so far.
@@ -109,24 +102,6 @@ fn abandoned(cx: &mut Interp<'_>, call: &Abandoned<'_>) {
 
 fn base_constructed(cx: &mut Interp<'_>, object: Option<ObjId>) {
     mark_ready(cx, object);
-}
-
-/// A class that is none of the instance's own was named: copied from another one.
-fn asked_for_base(cx: &mut Interp<'_>, asked: &SuperCall) {
-    let own = cx.heap.get(asked.instance).class;
-    let is_one = |object| !cx.heap.is_merged(object);
-    let ClassRef::Project(class) = own else { return };
-    let is_foreign = matches!(cx.heap.get(asked.class).state, State::Class(_))
-        && [asked.instance, asked.class, class].into_iter().all(is_one)
-        && cx.heap.get(asked.instance).module().is_some()
-        && !cx.has_unseen_base(own)
-        && !cx.lineage(own).contains(&Base::Project(asked.class));
-    if is_foreign {
-        let foreign =
-            ForeignSuper { class: cx.class_name(asked.instance), named: cx.name_of_class(asked.class) };
-        let confidence = cx.heap.get(asked.instance).confidence;
-        cx.observe(asked.place, foreign, confidence);
-    }
 }
 
 fn mark_ready(cx: &mut Interp<'_>, object: Option<ObjId>) {

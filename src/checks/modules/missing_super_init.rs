@@ -1,6 +1,7 @@
 //! A module whose constructor leaves out the constructor of the framework.
 
-use super::construction::{ForeignSuper, UnreadyModule};
+use super::construction::UnreadyModule;
+use super::foreign_super::ForeignSuper;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
 use crate::facts::{Findings, Script, walked};
@@ -55,7 +56,7 @@ fn check(script: &Script, out: &mut Findings) {
                 .note(
                     "Python raises `TypeError: super(type, obj): obj must be an instance or subtype of type`",
                 )
-                .help(format!("call `super().__init__()`, or name `{class}`")),
+                .help(format!("call `super()` without arguments, or name `{class}`")),
             at,
         );
     }

@@ -1,6 +1,7 @@
 //! Modules: how they are constructed, and what they register.
 
 mod construction;
+mod foreign_super;
 mod forward_called_directly;
 mod made_in_forward;
 mod missing_super_init;
@@ -32,6 +33,7 @@ pub(super) static CONCERN: Concern = Concern {
     ],
     checkers: &[
         &construction::CHECKER,
+        &foreign_super::CHECKER,
         &forward_called_directly::CHECKER,
         &made_in_forward::CHECKER,
         &parameter_lost_by_transfer::CHECKER,

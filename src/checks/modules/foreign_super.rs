@@ -1,0 +1,78 @@
+//! `super(Other, self)` in a class that does not inherit from `Other`: what is left of a method that was copied.
+
+use crate::interp::{Base, Checker, Interp};
+use crate::report::{Confidence, FileId, Place, Span};
+use crate::syntax::{Expr, ExprKind, Tree};
+use crate::values::{ClassRef, ObjId, State};
+use std::rc::Rc;
+use ustr::Ustr;
+
+pub(super) static CHECKER: Checker = Checker { on_file_end: Some(read), ..Checker::SILENT };
+
+/// An instance is asked for what comes after a class that it is not of.
+pub(super) struct ForeignSuper {
+    pub class: Rc<str>,
+    pub named: Rc<str>,
+}
+
+/// Methods that nobody calls are read, too: whatever else happens in them, this call raises.
+fn read(cx: &mut Interp<'_>, file: FileId) {
+    let tree = &cx.module(file).tree;
+    let calls = calls_of_super(tree);
+    if calls.is_empty() {
+        return;
+    }
+    for method in &tree.functions {
+        let (Some(class), Some(own)) = (method.class, method.params.first()) else { continue };
+        let from = calls.partition_point(|call| call.span.start < method.span.start);
+        let inside = calls[from..].iter().take_while(|call| call.span.end <= method.span.end);
+        for call in inside.filter(|call| call.instance == own.name) {
+            let class = cx.class_object(file, class).filter(|class| is_foreign(cx, file, *class, call.class));
+            if let Some(class) = class {
+                let (class, named) = (cx.name_of_class(class), Rc::from(call.class.as_str()));
+                let place = Place::new(file, call.span);
+                cx.observe(place, ForeignSuper { class, named }, Confidence::High);
+            }
+        }
+    }
+}
+
+/// `super(class, instance)`, both by their names.
+struct SuperCall {
+    span: Span,
+    class: Ustr,
+    instance: Ustr,
+}
+
+/// All of a file, in its order.
+fn calls_of_super(tree: &Tree) -> Vec<SuperCall> {
+    let name = |id| match tree.expr(id).kind {
+        ExprKind::Name(name) => Some(name),
+        _ => None,
+    };
+    let called = |expr: &Expr| {
+        let ExprKind::Call { callee, args } = &expr.kind else { return None };
+        let [class, instance] = &args[..] else { return None };
+        name(*callee).filter(|callee| *callee == "super")?;
+        Some(SuperCall { span: expr.span, class: name(class.value)?, instance: name(instance.value)? })
+    };
+    let mut calls: Vec<SuperCall> = tree.exprs.iter().filter_map(called).collect();
+    calls.sort_unstable_by_key(|call| call.span.start);
+    calls
+}
+
+/// Whether a name stands for a class that another one does not inherit from, and none that inherits from it.
+fn is_foreign(cx: &Interp<'_>, file: FileId, class: ObjId, named: Ustr) -> bool {
+    let own = ClassRef::Project(class);
+    let other =
+        cx.module_names(file).and_then(|env| cx.heap.attr(env, named)).and_then(|value| value.as_obj());
+    let Some(other) = other else { return false };
+    let is_one = |object| matches!(cx.heap.get(object).state, State::Class(_)) && !cx.heap.is_merged(object);
+    let inherits = |class: ClassRef, base: ObjId| cx.lineage(class).contains(&Base::Project(base));
+    if ![class, other].into_iter().all(is_one) || cx.has_unseen_base(own) || inherits(own, other) {
+        return false;
+    }
+    // A class of both makes of a mixin what it asks for.
+    let all = (0..cx.heap.len() as u32).map(ObjId).filter(|object| is_one(*object)).map(ClassRef::Project);
+    !all.into_iter().any(|heir| inherits(heir, class) && inherits(heir, other))
+}
