@@ -33,6 +33,8 @@ vocabulary! {
     Exhaust "exhaust" (Iterator) "goes through an iterator to its end";
     FindDevices "find-devices" () "the framework looks which GPUs it sees, and keeps to these from here on";
     Fit "fit" (Model [Data BatchSize]) "the framework runs the whole loop";
+    FixAlgorithms "fix-algorithms" ([Flag])
+        "operations give the same numbers in each run, where the flag is on";
     GradMode "grad-mode" (Flag) "sets whether gradients are recorded, from here on";
     Move "move" (X Device) "goes to a device, in place (a module)";
     Observe "observe" (Receiver X) "a transformer learns from all rows of x what it does to each of them";
@@ -61,6 +63,8 @@ vocabulary! {
     Train "train" (Module [Flag]) "sets the mode to training, or as the flag says";
     TrainBatch "train-batch" (Model [Data]) "the framework takes one step";
     Trainable "trainable" (X Flag) "from the next compilation on its parts learn, or do not";
+    TryAlgorithms "try-algorithms" ([Flag])
+        "the fastest algorithm is found by trial in each run, where the flag is on";
     Unknown "unknown" (X) "may do anything to x";
     Unscale "unscale" (Scaler Optimizer) "the gradients of an optimizer are divided by the scale, in place";
     Update "update" (Optimizer Variables) "gradients are applied to these, in whichever replica";

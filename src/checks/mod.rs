@@ -15,6 +15,7 @@ mod modules;
 mod names;
 mod numbers;
 mod optimizer;
+mod reproducibility;
 mod scaler;
 mod shapes;
 
@@ -143,6 +144,7 @@ static CONCERNS: &[&Concern] = &[
     &names::CONCERN,
     &numbers::CONCERN,
     &optimizer::CONCERN,
+    &reproducibility::CONCERN,
     &scaler::CONCERN,
     &shapes::CONCERN,
 ];

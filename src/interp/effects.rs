@@ -86,6 +86,7 @@ impl<'p> Interp<'p> {
                 | Verb::Draw
                 | Verb::Drop
                 | Verb::FindDevices
+                | Verb::FixAlgorithms
                 | Verb::Observe
                 | Verb::Recompute
                 | Verb::RefuseAutocast
@@ -96,6 +97,7 @@ impl<'p> Interp<'p> {
                 | Verb::Seed
                 | Verb::SetEpoch
                 | Verb::StartMethod
+                | Verb::TryAlgorithms
                 | Verb::Update
                 | Verb::Validate
                 | Verb::WatchBackward

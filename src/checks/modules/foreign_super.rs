@@ -3,7 +3,7 @@
 use crate::interp::{Base, Checker, Interp};
 use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::{Expr, ExprKind, Tree};
-use crate::values::{ClassRef, ObjId, State};
+use crate::values::{ClassRef, ObjId, State, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -64,8 +64,7 @@ fn calls_of_super(tree: &Tree) -> Vec<SuperCall> {
 /// Whether a name stands for a class that another one does not inherit from, and none that inherits from it.
 fn is_foreign(cx: &Interp<'_>, file: FileId, class: ObjId, named: Ustr) -> bool {
     let own = ClassRef::Project(class);
-    let other =
-        cx.module_names(file).and_then(|env| cx.heap.attr(env, named)).and_then(|value| value.as_obj());
+    let other = cx.module_names(file).and_then(|env| cx.heap.attr(env, named)).and_then(Value::as_obj);
     let Some(other) = other else { return false };
     let is_one = |object| matches!(cx.heap.get(object).state, State::Class(_)) && !cx.heap.is_merged(object);
     let inherits = |class: ClassRef, base: ObjId| cx.lineage(class).contains(&Base::Project(base));

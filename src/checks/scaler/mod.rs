@@ -1,5 +1,6 @@
 //! The life of a gradient scaler: scale, unscale, step, update.
 
+mod backward_under_autocast;
 mod clip_before_unscale;
 mod half_model_with_scaler;
 mod half_precision_without_scaler;
@@ -13,11 +14,16 @@ pub(super) use scaled_gradients::{Gradients, ScalingRun, ask_scaling, reads_scal
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[
+        &backward_under_autocast::RULE,
         &clip_before_unscale::RULE,
         &half_model_with_scaler::RULE,
         &half_precision_without_scaler::RULE,
         &scaler_not_updated::RULE,
         &step_bypasses_scaler::RULE,
     ],
-    checkers: &[&half_model_with_scaler::CHECKER, &half_precision_without_scaler::CHECKER],
+    checkers: &[
+        &backward_under_autocast::CHECKER,
+        &half_model_with_scaler::CHECKER,
+        &half_precision_without_scaler::CHECKER,
+    ],
 };
