@@ -385,6 +385,23 @@ impl<'p> Interp<'p> {
         self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) })
     }
 
+    /// What a module or optimizer gives to be saved: of a module, its tensors, where they are and without their graph.
+    pub(super) fn state_dict(&mut self, call: &Invocation) -> Value {
+        let module = call.nth(0).as_obj().filter(|object| self.heap.get(*object).module().is_some());
+        let tensor = module.map(|module| {
+            Value::tensor(Tensor {
+                graph: Graph::None,
+                device: self.device_of_module(module),
+                device_origin: Some(DeviceOrigin::Module),
+                confidence: Confidence::Medium,
+                ..Tensor::default()
+            })
+        });
+        let kept = call.is_given("keep_vars");
+        let other = Some(tensor.filter(|_| !kept).unwrap_or_default());
+        self.dict(call.place, Entries { known: Vec::new(), other })
+    }
+
     /// Gradients as values; the entry's effects say that the graph is walked.
     pub(super) fn gradients(&mut self, call: &Invocation) -> Value {
         let Some(tensor) = call.nth_tensor(0) else { return Value::Unknown };

@@ -364,7 +364,7 @@ impl<'p> Interp<'p> {
             }
             Value::Maybe(inner) => self.set_attr(&inner.clone(), name, value, place),
             Value::Api(_) => {
-                self.on_attribute_write(&AttributeWrite { receiver, name, value: &value, place })
+                self.on_attribute_write(&AttributeWrite { receiver, name, value: &value, place });
             }
             _ if name == "grad" => self.set_grad(receiver, &value, place),
             Value::Unknown if name == "requires_grad" => self.doubt_handed_out(),

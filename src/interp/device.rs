@@ -116,6 +116,9 @@ impl<'p> Interp<'p> {
                 None => device = Some(transfer::device_of(self, &arg)),
             }
         }
+        if call.is_given("device") && call.get("device").is_unknown() {
+            device = device.or(Some(Device::Unknown));
+        }
         if device.is_none_or(|device| device == Device::Unknown) {
             device = own_gpu(call).or(device);
         }

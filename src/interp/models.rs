@@ -205,9 +205,17 @@ impl<'p> Interp<'p> {
         self.run_own_step(&model, &data, call);
         let kept = self.kept_of_batch(&model, &data, &batch_size, call.place);
         let labels = self.labels_of(&data, call);
+        self.handed_back(&model);
         let sight =
             Sight::Fit { batch_size, batch_place, length, data, kept, loss: loss.map(Rc::new), labels };
         self.see(call.place, sight, crate::report::Confidence::High);
+    }
+
+    /// Who owns the loop moves the model to where it trains, and may move it back when it is done.
+    fn handed_back(&mut self, model: &Value) {
+        if model.as_obj().is_some_and(|object| self.is_owned(object)) {
+            self.place_parts(model, Device::Unknown);
+        }
     }
 
     /// What a model is to give for these samples, beside them or in each batch.
@@ -416,6 +424,10 @@ impl Interp<'_> {
             && let [input, target, ..] = &items[..]
         {
             return (input.clone(), target.clone());
+        }
+        // Batches without targets, which a stream has made already.
+        if let Some((batch @ Value::Tensor(_), _)) = self.stream_parts(data) {
+            return (batch, Value::None);
         }
         (self.first_batch(data, place), self.first_batch(targets, place))
     }

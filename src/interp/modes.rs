@@ -21,7 +21,7 @@ impl<'p> Interp<'p> {
     }
 
     pub(super) fn set_mode(&mut self, target: &Value, mode: Mode, place: Place) {
-        self.for_each_part(target, |module| module.mode = mode);
+        self.for_each_part(target, |module| (module.mode, module.mode_set) = (mode, true));
         self.event(place, Effect::Mode { module: target.as_obj(), mode }, Confidence::High);
     }
 
@@ -61,9 +61,13 @@ impl<'p> Interp<'p> {
         {
             module.mode_dependent = true;
         }
-        // In training nobody may have said otherwise yet, and both ways are worth a look.
-        let mode = call.nth(0).as_obj().and_then(|object| Some(self.heap.get(object).module()?.mode));
-        Value::Bool((mode == Some(Mode::Eval)).then_some(false))
+        let asked = call.nth(0).as_obj().and_then(|object| self.heap.get(object).module());
+        Value::Bool(match asked.map(|module| (module.mode, module.mode_set)) {
+            Some((Mode::Eval, _)) => Some(false),
+            Some((Mode::Train, true)) => Some(true),
+            // Nobody may have said otherwise yet, and both ways are worth a look.
+            _ => None,
+        })
     }
 
     /// A part of a module whose output depends on its mode, and that is in training; its class.

@@ -362,7 +362,9 @@ impl<'p> Interp<'p> {
     /// What a model that we do not see into gives: something with a graph, of any shape.
     pub(super) fn opaque_output(&mut self, object: ObjId, module: &ModuleState, call: &Call) -> Value {
         let mut input = Graph::None;
-        let mut device = module.device;
+        // What wraps a model is where the model is, which may have moved since.
+        let wraps = module.weights == Learned::Nothing;
+        let mut device = if wraps { self.device_of_module(object) } else { module.device };
         for tensor in call.values().filter_map(Value::as_tensor) {
             input = input.union(&tensor.graph);
             // What takes an input on the GPU is there; one on the CPU it may scatter itself.

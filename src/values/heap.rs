@@ -221,6 +221,7 @@ impl Heap {
             (State::Dict(a), State::Dict(b)) => State::Dict(self.join_entries(a, b)),
             (State::Module(a), State::Module(b)) => State::Module(ModuleState {
                 mode: if a.mode == b.mode { a.mode } else { Mode::Unknown },
+                mode_set: a.mode_set && b.mode_set,
                 mode_dependent: a.mode_dependent || b.mode_dependent,
                 recurrent: a.recurrent || b.recurrent,
                 open: a.open || b.open,

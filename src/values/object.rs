@@ -191,6 +191,8 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModuleState {
     pub mode: Mode,
+    /// The script set the mode: it is not only the one that modules are made in.
+    pub mode_set: bool,
     /// Its own output depends on the mode.
     pub mode_dependent: bool,
     pub device: Device,
@@ -255,6 +257,7 @@ impl Default for ModuleState {
     fn default() -> ModuleState {
         ModuleState {
             mode: Mode::Train,
+            mode_set: false,
             mode_dependent: false,
             device: Device::Cpu,
             dtype: None,

@@ -11,7 +11,7 @@ use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "contradictory-determinism",
-    summary: "deterministic cuDNN is asked for, and its benchmark is left on",
+    summary: "`cudnn.benchmark` is on beside deterministic operations",
     group: Group::Reproducibility,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -93,7 +93,7 @@ fn check(script: &Script, out: &mut Findings) {
             "runs differ in spite of deterministic operations: `cudnn.benchmark` picks algorithms by timing";
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .because(seen.fixed, "deterministic operations are asked for here")
+            .because(seen.fixed, "deterministic operations are requested here")
             .note("each run times several convolution algorithms and takes the fastest, and their rounding differs")
             .help("set `torch.backends.cudnn.benchmark = False`, or leave both out for speed");
         let fix = off(script, at.place).map(|edit| Fix::guess("switch the benchmark off", vec![edit]));

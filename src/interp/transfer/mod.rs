@@ -224,7 +224,7 @@ functions! {
     Squeeze => shape::squeeze,
     Stack => shape::stack,
     StackedLayers => |interp, call| interp.stacked_layers(call),
-    StateDict => |interp, call| interp.unknown_dict(call),
+    StateDict => |interp, call| interp.state_dict(call),
     Str => |_, _| Value::Str(None),
     SumOf => elementwise::sum_of,
     SymbolicInput => |interp, call| interp.symbolic_input(call),

@@ -149,8 +149,9 @@ fn parts(interp: &Interp, value: &Value) -> Option<Parts> {
         // The rows of a tensor.
         None => {
             let tensor = value.as_tensor()?;
-            let row =
-                tensor.shape.as_deref().and_then(|shape| dims::reduce(shape, &[0], false)).map(Rc::from);
+            // Numbers cannot be joined: what a column of a table holds is arrays then.
+            let rows = tensor.shape.as_deref().filter(|shape| shape.len() > 1);
+            let row = rows.and_then(|shape| dims::reduce(shape, &[0], false)).map(Rc::from);
             let len = tensor.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default();
             Some(Parts::Any(Rc::new((**tensor).clone().with_shape(row)), len))
         }
