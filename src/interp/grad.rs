@@ -95,6 +95,9 @@ impl<'p> Interp<'p> {
     /// A backward through a graph of which nothing is known.
     fn unknown_backward(&mut self) {
         self.out.unknown_backward = true;
+        // Of what was handed to functions that are not seen, it may come.
+        let handed_over = std::mem::take(&mut self.out.handed_over);
+        self.out.consumed.extend(handed_over);
         self.on_unknown_backward(());
     }
 

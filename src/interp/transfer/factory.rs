@@ -20,7 +20,9 @@ pub(crate) fn factory(interp: &mut Interp, call: &Invocation) -> Value {
     let shape = given_shape(interp, call);
     // Whatever size nobody knows is one, as a rule: a number is not asked for by a size.
     let has_axis = shape.is_none() && given(call, Slot::Size).is_some();
-    Value::tensor(Tensor { has_axis, ..made(interp, call, None, Holder::Framework).with_shape(shape) })
+    let what = Some(call.api.name);
+    let new = made(interp, call, None, Holder::Framework).with_shape(shape);
+    Value::tensor(Tensor { has_axis, what, ..new })
 }
 
 /// `array-factory size dtype`
