@@ -1,7 +1,7 @@
 //! Classes: inheritance, instances, dataclasses, `isinstance`.
 
 use super::{Call, Constructed, Instance, Interp, Passed, given_devices::is_cpu, python};
-use crate::apis::Role;
+use crate::apis::{Api, Role, Transfer};
 use crate::report::Place;
 use crate::syntax::*;
 use crate::values::*;
@@ -328,7 +328,11 @@ impl<'p> Interp<'p> {
             Value::Unknown | Value::Maybe(_) | Value::Given(_) => return None,
             Value::Obj(object) => *object,
             Value::Tensor(_) => match class {
-                Value::Api(name) => return (self.apis.role(*name) == Some(Role::Tensor)).then_some(true),
+                // Since they were one, every tensor is a `Variable`.
+                Value::Api(name) => {
+                    let variable = self.apis.get(*name).and_then(Api::transfer) == Some(Transfer::Variable);
+                    return (variable || self.apis.role(*name) == Some(Role::Tensor)).then_some(true);
+                }
                 Value::Builtin(_) => return Some(false),
                 _ => return None,
             },
