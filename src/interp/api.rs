@@ -307,8 +307,15 @@ impl<'p> Interp<'p> {
                 children.extend(items);
             }
         }
-        for (index, child) in children.into_iter().enumerate() {
-            self.heap.get_mut(object).set_attr(Ustr::from(&index.to_string()), child);
+        let is_number = |name: &Ustr| name.bytes().all(|byte| byte.is_ascii_digit());
+        let replaces = self.heap.get(object).attrs.iter().any(|(name, _)| is_number(name));
+        let children = children.into_iter().enumerate();
+        let mut children = children.map(|(index, child)| (Ustr::from(&index.to_string()), child));
+        let held = self.heap.get_mut(object);
+        match replaces {
+            true => children.for_each(|(name, child)| held.set_attr(name, child)),
+            // None of them is there yet, so none is looked for.
+            false => held.attrs.extend(&mut children),
         }
     }
 

@@ -282,7 +282,11 @@ impl<'p> Interp<'p> {
             self.havoc(call);
             return Value::Unknown;
         }
-        if self.depth >= DEEPEST || recursive >= RECURSION || self.exhausted.contains(&key) || !self.burn(4) {
+        if self.depth >= DEEPEST
+            || recursive >= RECURSION
+            || self.exhausted.contains(&key)
+            || !self.affords(closure)
+        {
             self.havoc_with(call, receiver);
             return Value::Unknown;
         }

@@ -10,6 +10,9 @@ use crate::values::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+/// Of yielded values with more calls of layers behind them, nothing is known.
+const MOST_YIELDED: usize = 256;
+
 impl<'p> Interp<'p> {
     pub(crate) fn eval(&mut self, id: ExprId) -> Value {
         let value = self.evaluated(id);
@@ -122,8 +125,10 @@ impl<'p> Interp<'p> {
 
     pub(super) fn yield_value(&mut self, value: Value) {
         let Some(before) = self.frames.last_mut().map(|frame| frame.yielded.take()) else { return };
+        let parts = |value: &Value| value.as_tensor().map_or(0, |tensor| tensor.graph.parts().len());
         let joined = match before {
             None => value,
+            Some(other) if parts(&other) > MOST_YIELDED => Value::Unknown,
             Some(other) => self.heap.join(&other, &value),
         };
         let loader = self.active.last().and_then(|active| match self.out.loop_info(active.id).over {

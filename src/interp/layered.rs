@@ -11,6 +11,15 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// A layer that is added is looked for so often among those that are there.
+const LOOKS_AT_A_LAYER: usize = 2;
+
+/// A container has fewer attributes than this that are no children.
+const FEW_OTHERS: usize = 16;
+
+/// So many layers behind a symbolic value are one step of what is computed of it.
+const LAYERS_A_STEP: usize = 32;
+
 /// The attribute under which a model keeps a layer that we do not see.
 const UNSEEN: &str = "some layer";
 
@@ -28,6 +37,9 @@ impl<'p> Interp<'p> {
             if child.as_tensor().is_some() {
                 // A symbolic input in front says what shape comes.
                 continue;
+            }
+            if self.is_out_of_fuel() {
+                return Value::Unknown;
             }
             let path = self.enter_path(Hop::Nth(call.place, index as u32));
             let began = self.trace_point();
@@ -83,6 +95,39 @@ impl<'p> Interp<'p> {
         (is_container && (!children.is_empty() || here.attr(Ustr::from("0")).is_some())).then_some(children)
     }
 
+    /// `model.add(layer)`
+    pub(super) fn add_layer(&mut self, model: &Value, layer: &Value) {
+        let Some(object) = model.as_obj() else { return };
+        let held = self.heap.get(object).attrs.len();
+        // It is looked for among all that are there, and put behind them.
+        self.burn_over(held * LOOKS_AT_A_LAYER);
+        let count = self.numbered_children(object);
+        let count =
+            count.unwrap_or_else(|| self.indexed_children(object).map_or(0, |children| children.len()));
+        let name = if self.in_loop() { "*".to_owned() } else { count.to_string() };
+        let name = Ustr::from(&name);
+        let layer = match self.heap.attr(object, name).cloned() {
+            // Each pass adds one, and not all are of a kind.
+            Some(before) => self.heap.join(&before, layer),
+            None => layer.clone(),
+        };
+        self.heap.get_mut(object).set_attr(name, layer);
+    }
+
+    /// How many children a container has, where they stand behind all else that it has, and each has its own number.
+    fn numbered_children(&self, object: ObjId) -> Option<usize> {
+        let here = self.heap.get(object);
+        let attrs = &here.attrs;
+        self.role_of(here.class).filter(|role| *role == Role::Module)?;
+        let count = attrs.last()?.0.parse::<usize>().ok()? + 1;
+        let first = attrs.len().checked_sub(count)?;
+        let is_module =
+            |value: &Value| value.as_obj().is_some_and(|part| self.heap.get(part).module().is_some());
+        let others = &attrs[..first];
+        let alone = first < FEW_OTHERS && attrs[first].0 == "0";
+        (alone && !others.iter().any(|(name, value)| name == "*" || is_module(value))).then_some(count)
+    }
+
     /// Any of the parts of a container that a loop has filled.
     pub(super) fn any_child(&mut self, object: ObjId) -> Option<Value> {
         let here = self.heap.get(object);
@@ -119,7 +164,7 @@ impl<'p> Interp<'p> {
 
     /// What comes out of a layer came through it, and through all that its inputs came through.
     pub(super) fn come_through<'v>(
-        &self,
+        &mut self,
         layer: Option<ObjId>,
         inputs: impl Iterator<Item = &'v Value>,
         output: Value,
@@ -133,6 +178,8 @@ impl<'p> Interp<'p> {
         if let Some(layer) = layer {
             layers.insert(layer);
         }
+        // Each result keeps them all.
+        self.burn((layers.len() / LAYERS_A_STEP) as u32);
         let output = match output {
             Value::Unknown if layer.is_some() => Value::tensor(Tensor::default()),
             known => known,

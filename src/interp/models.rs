@@ -136,20 +136,6 @@ impl<'p> Interp<'p> {
         Value::tensor(Tensor { mark: mark.map(|mark| (mark, place)), range, ..(**tensor).clone() })
     }
 
-    /// `model.add(layer)`
-    pub(super) fn add_layer(&mut self, model: &Value, layer: &Value) {
-        let Some(object) = model.as_obj() else { return };
-        let count = self.indexed_children(object).map_or(0, |children| children.len());
-        let name = if self.in_loop() { "*".to_owned() } else { count.to_string() };
-        let name = Ustr::from(&name);
-        let layer = match self.heap.attr(object, name).cloned() {
-            // Each pass adds one, and not all are of a kind.
-            Some(before) => self.heap.join(&before, layer),
-            None => layer.clone(),
-        };
-        self.heap.get_mut(object).set_attr(name, layer);
-    }
-
     /// `model.compile(optimizer, loss)`; `losses` is the module where a loss given by its name is.
     pub(super) fn compile(&mut self, call: &Invocation, operands: &[Operand]) {
         let arg = |index: usize| operands.get(index).map_or(Value::None, |operand| call.value_of(operand));

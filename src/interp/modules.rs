@@ -246,9 +246,6 @@ impl<'p> Interp<'p> {
             Some(_) => Invocation::bind(target, call),
             None => Invocation::bind_to(target, &class.call_params, call),
         };
-        for (name, value) in self.heap.get(object).attrs.clone() {
-            invocation.fill(name, value);
-        }
         let transfer = target.transfer();
         if transfer == Some(Transfer::ModelOutput) {
             return None;
@@ -260,6 +257,9 @@ impl<'p> Interp<'p> {
                 return None;
             }
             return Some(self.sequence(object, call));
+        }
+        for (name, value) in self.heap.get(object).attrs.clone() {
+            invocation.fill(name, value);
         }
         if let Some(transfer) = transfer {
             self.on_layer_applied(&AppliedLayer { layer: object, transfer, call: &invocation });
@@ -504,6 +504,7 @@ pub fn descendants(heap: &Heap, object: ObjId) -> ObjSet {
         // Older ones first: they go to the end of the set.
         open[first..].reverse();
     }
+    crate::source::looked_through(found.len() + containers.len());
     found
 }
 

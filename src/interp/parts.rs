@@ -5,8 +5,12 @@ use super::{Call, Interp, Invocation};
 use crate::report::{Confidence, Place};
 use crate::trace::{BackwardPass, GraphPart, GraphRetained, GraphUsedAgain};
 use crate::values::*;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use ustr::Ustr;
+
+/// So many parts of a graph are one step of the backward pass that goes through them.
+const PARTS_A_STEP: usize = 32;
 
 /// The call of a module, and what its layers record meanwhile.
 pub(super) struct Recording {
@@ -83,10 +87,10 @@ impl<'p> Interp<'p> {
 
     /// The parts of a graph that count, with those inside them.
     fn parts_within(&self, graph: &Graph, counts: impl Fn(&Part) -> bool) -> Vec<u32> {
-        let mut found = Vec::new();
+        let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
         let mut open: Vec<Part> = graph.parts().iter().filter(&counts).collect();
         while let Some(part) = open.pop() {
-            if !found.contains(&part.id) {
+            if seen.insert(part.id) {
                 found.push(part.id);
                 open.extend(self.out.parts[part.id as usize].inner.iter().filter(|part| counts(part)));
             }
@@ -112,6 +116,8 @@ impl<'p> Interp<'p> {
         let walk = self.out.backward_passes.len() as u32;
         self.out.backward_passes.push(BackwardPass { place, retains, others: nodes.others && !nodes.own });
         let all = self.parts_within(&tensor.graph, |_| true);
+        // Each remembers the pass.
+        self.burn((all.len() / PARTS_A_STEP) as u32);
         let fresh = self
             .active
             .last()

@@ -4,7 +4,7 @@ use super::modules::FORWARDS;
 use super::{Frame, Interp};
 use crate::report::FileId;
 use crate::trace::FnKey;
-use crate::values::Value;
+use crate::values::{Closure, Value};
 use rustc_hash::FxHashSet;
 
 /// A call into another file gets at least so much fuel, where there is so much.
@@ -16,6 +16,11 @@ const FUEL_A_FUNCTION: u32 = 30_000;
 const FUEL_A_FORWARD: u32 = 5_000;
 /// Steps for one that trains: it builds the model that it trains, from a library.
 pub(super) const FUEL_A_TRAINING: u32 = 100_000;
+
+/// A call of a function of the project.
+const FUEL_A_CALL: u32 = 4;
+/// So many parameters are passed by for a step.
+const LOOKS_A_STEP: usize = 256;
 
 /// Functions whose call did not come to its end where no gradients were recorded.
 #[derive(Default)]
@@ -31,6 +36,12 @@ impl Interp<'_> {
 
     pub(super) fn was_cut_without_grad(&mut self, key: FnKey) -> bool {
         self.remember(|cut: &mut CutWithoutGrad| cut.0.contains(&key))
+    }
+
+    /// Takes the fuel that the call itself costs: a parameter is looked for among those before it.
+    pub(super) fn affords(&mut self, closure: &Closure) -> bool {
+        let parameters = self.tree(closure.file).function(closure.function).params.len();
+        self.burn(FUEL_A_CALL + (parameters * parameters / LOOKS_A_STEP) as u32)
     }
 
     /// Sets aside the fuel that a call must leave to what comes after it. Gives the floor that was in force.

@@ -14,7 +14,7 @@ use ustr::Ustr;
 /// So much text of another file is read for one step.
 const BYTES_A_STEP: usize = 16;
 /// Looking for a name behind a star is as much work as looking through so many items.
-const ITEMS_A_STAR: usize = 512;
+const ITEMS_A_STAR: usize = 2048;
 /// So many modules are looked into because of stars: packages of packages of stars have thousands.
 pub(super) const MOST_STARS: u32 = 64;
 

@@ -42,7 +42,7 @@ pub use imports::{ImportLine, import_lines};
 pub use listing::{absolute, absolute_from, holds_project, lies_within, list_dir};
 pub use logical::{after_token, bare_code, logical_lines};
 pub use patch::PatchError;
-pub use patience::{Patience, Stopped, still_wanted, work_done};
+pub use patience::{Patience, Stopped, counted, looked_through, rationed, still_wanted, work_done};
 pub use prefilter::mentions_framework;
 pub use reads::{Reads, note_file, note_folder, recorded};
 pub use stamp::Stamp;

@@ -42,7 +42,12 @@ thread_local! {
     /// Steps of rehearsals, visits of walks and the like, of all that this thread ever did.
     static WORK: Cell<u64> = const { Cell::new(0) };
     static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
+    /// Until when the piece of work that is rationed may go on.
+    static RATION: Cell<u64> = const { Cell::new(u64::MAX) };
 }
+
+/// What unwinds where a ration is used up.
+struct UsedUp;
 
 impl Patience {
     fn is_endless(&self) -> bool {
@@ -98,10 +103,49 @@ fn worked() -> Option<Duration> {
 /// time is over.
 pub fn still_wanted(work: usize) {
     WORK.set(WORK.get() + work as u64);
+    if WORK.get() > RATION.get() {
+        resume_unwind(Box::new(UsedUp));
+    }
     let stopped = WATCH.with_borrow(|watch| watch.as_ref().and_then(Watch::stops));
     if let Some(stopped) = stopped {
         // Not a panic: no hook hears of it.
         resume_unwind(Box::new(stopped));
+    }
+}
+
+/// Does what may take so much work at most; `None` where that was not enough. A count and not a time: the same text ends
+/// at the same place on every machine.
+pub fn rationed<T>(work: u64, piece: impl FnOnce() -> T) -> Option<T> {
+    let outer = RATION.get();
+    RATION.set(outer.min(WORK.get() + work));
+    let result = catch_unwind(AssertUnwindSafe(piece));
+    RATION.set(outer);
+    match result {
+        Ok(done) => Some(done),
+        Err(payload) if payload.is::<UsedUp>() => None,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+/// So many items are looked through at a time, and counted as so much work.
+const ITEMS_A_LOOK: usize = 64;
+const WORK_A_LOOK: usize = 4;
+
+/// Goes through items, and counts them as work: whoever looks through all there is for each of many is found out.
+pub fn counted<I: Iterator>(items: I) -> impl Iterator<Item = I::Item> {
+    let mut looked = 0;
+    items.inspect(move |_| {
+        looked += 1;
+        if looked % ITEMS_A_LOOK == 0 {
+            still_wanted(WORK_A_LOOK);
+        }
+    })
+}
+
+/// The same of items that were gone through at once.
+pub fn looked_through(items: usize) {
+    if items >= ITEMS_A_LOOK {
+        still_wanted(items / ITEMS_A_LOOK * WORK_A_LOOK);
     }
 }
 
@@ -129,6 +173,19 @@ mod tests {
         assert_eq!(late.spend(for_ever), Err(Stopped::Late));
         let cancelled = Some(Arc::new(AtomicBool::new(true)));
         assert_eq!(Patience { cancelled, ..limit }.spend(for_ever), Err(Stopped::Cancelled));
+    }
+
+    #[test]
+    fn a_ration_ends_at_the_same_count_and_not_what_comes_after() {
+        let begins = work_done();
+        assert_eq!(rationed(10, for_ever), None::<()>);
+        assert_eq!(work_done() - begins, 11);
+        assert_eq!(rationed(40, || counted(0..640).count()), Some(640));
+        assert_eq!(rationed(39, || counted(0..640).count()), None);
+        let begins = work_done();
+        assert_eq!(rationed(10, || rationed(100, for_ever)), Some(None::<()>));
+        assert_eq!(work_done() - begins, 11);
+        still_wanted(1000);
     }
 
     #[cfg(target_os = "linux")]

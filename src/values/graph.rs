@@ -7,6 +7,9 @@ use std::rc::Rc;
 /// Of a graph of more modules than this, nothing is known.
 const MOST_LEAVES: usize = 1024;
 
+/// The same of so many parts, and of so many places where it was carried over an iteration.
+const MOST_PARTS: usize = 2048;
+
 /// What autograd would find behind a tensor.
 #[derive(Clone, Debug, Default)]
 pub enum Graph {
@@ -38,6 +41,10 @@ pub struct Nodes {
 }
 
 impl Nodes {
+    fn is_large(&self) -> bool {
+        self.parts.len().max(self.carried.len()) > MOST_PARTS
+    }
+
     /// The module or parameter that a backward would reach, where it is one.
     pub fn only_leaf(&self) -> Option<ObjId> {
         self.leaves.iter().next().filter(|_| self.leaves.len() == 1)
@@ -138,6 +145,7 @@ impl Graph {
             (Graph::Live(a), Graph::Live(b)) if a.leaves.len() + b.leaves.len() > MOST_LEAVES => {
                 if a.leaves == b.leaves { self.clone() } else { Graph::Unknown }
             }
+            (Graph::Live(a), Graph::Live(b)) if a.is_large() || b.is_large() => Graph::Unknown,
             (Graph::Live(a), Graph::Live(b)) => Graph::Live(Rc::new(Nodes {
                 leaves: a.leaves.union(&b.leaves),
                 others: a.others || b.others,

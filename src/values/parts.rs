@@ -25,6 +25,10 @@ impl Parts {
         self.0.iter().flat_map(|parts| parts.iter().copied())
     }
 
+    pub fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |parts| parts.len())
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }

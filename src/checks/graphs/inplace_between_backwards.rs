@@ -93,6 +93,7 @@ fn stepped(cx: &mut Interp<'_>, declared: &Declared<'_>) {
 fn walked(cx: &mut Interp<'_>, backward: &BackwardCall<'_>) {
     let weights = cx.heap.state::<Weights>().cloned().unwrap_or_default();
     let parts = if weights.changed.is_empty() { Vec::new() } else { cx.sure_parts(&backward.loss.graph) };
+    let parts: FxHashSet<u32> = parts.into_iter().collect();
     let since = cx.loop_since();
     let is_of_this_pass = |id: &u32| cx.out.parts[*id as usize].epoch >= since && !is_freed(cx, *id);
     let outdated: Vec<(u32, Place)> =
@@ -114,8 +115,11 @@ fn walked_older(cx: &mut Interp<'_>, backward: &BackwardCall<'_>) {
     }
     let parts = cx.sure_parts(&backward.loss.graph);
     let older = parts.iter().map(|id| &cx.out.parts[*id as usize]).filter(|part| part.epoch < since);
-    let layers: Vec<(ObjId, Place)> =
-        older.filter(|part| !part.hidden).filter_map(|part| Some((part.layer?, part.place))).collect();
+    let layers: Vec<(ObjId, Place)> = older
+        .filter(|part| !part.hidden)
+        .filter_map(|part| Some((part.layer?, part.place)))
+        .take(LATEST)
+        .collect();
     if layers.len() >= LAYERS {
         cx.observe(backward.call.place, Older(layers), backward.loss.confidence);
     }
@@ -153,7 +157,8 @@ fn in_second_iterations<'a>(script: &Script<'a>) -> Vec<(&'a At, Outdated)> {
 
 /// Modules and all layers below them.
 fn with_layers(cx: &Interp<'_>, modules: &ObjSet) -> ObjSet {
-    modules.iter().fold(modules.clone(), |all, module| all.union(&cx.descendants(module)))
+    let within = |module: ObjId| cx.descendants(module).iter().collect::<Vec<_>>();
+    modules.iter().chain(modules.iter().flat_map(within)).collect()
 }
 
 /// Whether an earlier backward has walked it and let it go: that is another error.

@@ -9,9 +9,10 @@ use crate::interp::{
     AttributeWrite, Checker, ForwardCall, Indexed, Interp, Invocation, LossCall, Operation, Operator,
     StackedLayer, Tried,
 };
-use crate::report::{Confidence, Place};
+use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{BinaryOp, ExprId};
 use crate::values::{ClassRef, Int, Note, ObjId, Tensor, Value};
+use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -256,10 +257,20 @@ fn has_own_size(input: &Tensor) -> bool {
 }
 
 /// Whether the file that runs changes shapes in place, `target.data.resize_(…)`, which is not followed.
-fn resizes(cx: &Interp<'_>) -> bool {
-    let text = &cx.module(cx.file()).source.text;
-    RESIZING.iter().any(|word| text.contains(word))
+fn resizes(cx: &mut Interp<'_>) -> bool {
+    let file = cx.file();
+    if let Some(known) = cx.remember(|resizing: &mut Resizing| resizing.0.get(&file).copied()) {
+        return known;
+    }
+    let text = &cx.module(file).source.text;
+    let resizes = RESIZING.iter().any(|word| text.contains(word));
+    cx.remember(|resizing: &mut Resizing| resizing.0.insert(file, resizes));
+    resizes
 }
+
+/// Files that were looked through for it.
+#[derive(Default)]
+struct Resizing(FxHashMap<FileId, bool>);
 
 /// Methods that change the shape of a tensor in place.
 const RESIZING: [&str; 2] = ["resize_", "resize_as_"];
