@@ -22,6 +22,7 @@ mod shapes;
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Hooks};
 use crate::report::Severity;
+use crate::source::rationed;
 use std::sync::LazyLock;
 
 /// One kind of mistake.
@@ -46,6 +47,23 @@ pub struct Rule {
 impl std::fmt::Debug for Rule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Rule").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// So much work is a rule given for one script. A rehearsal ends by its fuel; who asks all that it left behind about all
+/// of it again would take the square of that.
+const RATION: u64 = 1 << 22;
+
+impl Rule {
+    /// Adds what it finds in a script; false where its ration was not enough, and it says nothing.
+    pub fn ask(&self, script: &Script, out: &mut Findings) -> bool {
+        let (all, for_gpus) = (out.all.len(), out.for_gpus.len());
+        let done = rationed(RATION, || (self.check)(script, out)).is_some();
+        if !done {
+            out.all.truncate(all);
+            out.for_gpus.truncate(for_gpus);
+        }
+        done
     }
 }
 

@@ -72,13 +72,15 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         used: OnceCell::new(),
         descents: OnceCell::new(),
         valid: OnceCell::new(),
+        statements: Default::default(),
         timelines: Default::default(),
         names: OnceCell::new(),
     };
     let mut findings = Findings::default();
+    let mut unasked = false;
     for rule in checks::all() {
         still_wanted(1);
-        (rule.check)(&script, &mut findings);
+        unasked |= !rule.ask(&script, &mut findings);
     }
     script.say_assumptions(&mut findings);
     let key = |key: crate::trace::FnKey| (key.file, key.function.0);
@@ -92,7 +94,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         followed,
         rehearsed: rehearsal.called.iter().copied().map(key).collect(),
         supposed: rehearsal.supposed.iter().copied().map(key).collect(),
-        out_of_fuel: rehearsal.out_of_fuel,
+        out_of_fuel: rehearsal.out_of_fuel || unasked,
         for_gpus: findings.for_gpus,
         uses_gpu: rehearsal.uses_gpu || crate::source::speaks_of_gpus(&project.source(file).text),
     }

@@ -1,9 +1,10 @@
 //! Where the data of a training run is, and what it trains.
 
 use super::Script;
+use crate::interp::modules::descendants;
 use crate::report::{Place, units};
 use crate::trace::{Effect, LoopId, Node, Over, Sight};
-use crate::values::{Int, ObjId, Tensor, Value};
+use crate::values::{Heap, Int, ObjId, ObjSet, Tensor, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ustr::Ustr;
 
@@ -39,7 +40,7 @@ impl Script<'_> {
         backward.contains(&id) || (descents.steps.loops.contains(&id) && !searched.contains(&id))
     }
 
-    fn descents(&self) -> &Descents {
+    pub(super) fn descents(&self) -> &Descents {
         self.descents.get_or_init(|| {
             let mut descents = Descents { steps: self.steps(), ..Descents::default() };
             for (at, _) in self.sightings().filter(|(_, sight)| matches!(sight, Sight::Backward { .. })) {
@@ -51,8 +52,28 @@ impl Script<'_> {
                 descents.forwards.extend(at.loops.iter());
                 descents.ways.add(&at.calls);
             }
+            let is_pass = |sight: &Sight| {
+                matches!(
+                    sight,
+                    Sight::Walked { .. } | Sight::Backward { .. } | Sight::BlindBackward | Sight::BlindWalk
+                )
+            };
+            descents.passes = self.rehearsal.positions(is_pass).collect();
+            descents.losses =
+                self.rehearsal.positions(|sight: &Sight| matches!(sight, Sight::Loss(_))).collect();
+            let heap = &self.rehearsal.heap;
+            let walked = self.rehearsal.walked.iter().filter(|leaf| heap.get(*leaf).module().is_some());
+            descents.walked = walked.collect();
+            descents.within_walked = all_within(heap, &descents.walked);
             descents
         })
+    }
+
+    /// Whether gradients reach a model, a part of it, or what it is a part of.
+    pub(crate) fn gradients_reach(&self, model: ObjId) -> bool {
+        let descents = self.descents();
+        let parts = || descendants(&self.rehearsal.heap, model);
+        descents.within_walked.contains(model) || parts().iter().any(|part| descents.walked.contains(part))
     }
 
     /// Whether a model runs in a loop.
@@ -69,6 +90,11 @@ impl Script<'_> {
     pub(crate) fn trains(&self) -> bool {
         let trains = |sight: &Sight| matches!(sight, Sight::Backward { .. } | Sight::Fit { .. });
         self.sightings().any(|(_, sight)| trains(sight)) || !self.descents().steps.places.is_empty()
+    }
+
+    /// Whether an optimizer that is known steps anywhere.
+    pub(crate) fn is_stepped(&self) -> bool {
+        !self.descents().steps.places.is_empty()
     }
 
     fn steps(&self) -> Steps {
@@ -94,7 +120,13 @@ impl Script<'_> {
     }
 }
 
-/// In which loops something is trained.
+/// Objects, and the modules inside them.
+pub(super) fn all_within(heap: &Heap, objects: &ObjSet) -> ObjSet {
+    let within = |object: ObjId| descendants(heap, object).iter().collect::<Vec<_>>();
+    objects.iter().chain(objects.iter().flat_map(within)).collect()
+}
+
+/// In which loops something is trained, and what.
 #[derive(Default)]
 pub struct Descents {
     steps: Steps,
@@ -105,6 +137,14 @@ pub struct Descents {
     /// Where models run.
     forwards: FxHashSet<LoopId>,
     ways: Ways,
+    /// Backward passes, and what may be one, by their places in the list of all that was seen.
+    pub(super) passes: Vec<u32>,
+    /// Losses, in the same way.
+    pub(super) losses: Vec<u32>,
+    /// Modules that gradients of the script's optimizers reach.
+    walked: ObjSet,
+    /// Those, and what is inside them.
+    within_walked: ObjSet,
 }
 
 /// Ways of calls, found by how they begin.

@@ -19,7 +19,7 @@ impl Script<'_> {
 
     /// Whether a backward runs in a loop.
     pub(crate) fn trains_in(&self, id: LoopId) -> bool {
-        self.sightings().any(|(at, sight)| matches!(sight, Sight::Backward { .. }) && at.loops.contains(&id))
+        self.passes().any(|(at, sight)| matches!(sight, Sight::Backward { .. }) && at.loops.contains(&id))
     }
 
     /// Whether a loop goes over parts of what one optimizer step is made of: it has backward passes, and nothing in

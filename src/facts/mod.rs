@@ -36,8 +36,9 @@ pub use uses::{Use, uses};
 
 use crate::apis::{Apis, index::Pins};
 use crate::names::Project;
-use crate::report::{Applicability, Confidence, Diagnostic, FileId, Place, Severity};
-use crate::source::import_lines;
+use crate::report::{Applicability, Confidence, Diagnostic, FileId, Place, Severity, Span};
+use crate::source::{counted, import_lines};
+use crate::syntax::{Stmt, StmtKind};
 use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
@@ -69,6 +70,8 @@ pub struct Script<'a> {
     pub descents: OnceCell<Descents>,
     /// Whether a Python of today takes the file, if a rule asks.
     pub valid: OnceCell<bool>,
+    /// Expressions that are statements of their own, by file, as far as they were asked for.
+    pub statements: RefCell<FxHashMap<FileId, FxHashSet<Span>>>,
     /// Of the optimizers, as far as they were asked for.
     pub timelines: timeline::Timelines,
     /// What objects are called, made when the first is asked for.
@@ -145,7 +148,7 @@ impl<'a> Script<'a> {
 
     /// All that was seen of one type, in the order of the rehearsal.
     pub fn observed<T: std::any::Any>(&self) -> impl Iterator<Item = (&'a At, &'a T)> + use<'a, T> {
-        self.rehearsal.observed()
+        counted(self.rehearsal.observed())
     }
 
     /// What was seen of one type and counts, each place once.
@@ -170,8 +173,30 @@ impl<'a> Script<'a> {
             .any(|line| line.level == 0 && line.module.split('.').next() == Some(package))
     }
 
-    pub(crate) fn sightings(&self) -> impl Iterator<Item = (&'a At, &'a Sight)> {
-        self.rehearsal.observed()
+    /// Whether nobody wants what an expression gives: it is a statement.
+    pub(crate) fn is_statement(&self, place: Place) -> bool {
+        let tree = &self.project.module(place.file).tree;
+        let of = |stmt: &Stmt| match stmt.kind {
+            StmtKind::Expr(expr) => Some(tree.expr(expr).span),
+            _ => None,
+        };
+        let mut known = self.statements.borrow_mut();
+        let spans = known.entry(place.file).or_insert_with(|| tree.stmts.iter().filter_map(of).collect());
+        spans.contains(&place.span)
+    }
+
+    pub(crate) fn sightings(&self) -> impl Iterator<Item = (&'a At, &'a Sight)> + use<'a> {
+        self.observed()
+    }
+
+    /// Backward passes, and what may be one: who asks of each forward what goes on around it has to look at no other.
+    pub(crate) fn passes(&self) -> impl Iterator<Item = (&'a At, &'a Sight)> {
+        counted(self.rehearsal.observed_at(&self.descents().passes))
+    }
+
+    /// The same of losses.
+    pub(crate) fn losses(&self) -> impl Iterator<Item = (&'a At, &'a Sight)> {
+        counted(self.rehearsal.observed_at(&self.descents().losses))
     }
 }
 

@@ -1,11 +1,13 @@
 //! Layers that nobody trains: a backward pass gives their parameters gradients, and no optimizer of the
 //! script was given them.
 
-use super::{Script, walked};
+use super::{Script, data::all_within, walked};
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
-use crate::trace::{At, Effect, EntryPoint, Visit, visits};
-use crate::values::{ClassRef, Learned, ObjId, ObjSet, OptimizerState};
+use crate::source::counted;
+use crate::trace::{At, Effect, EntryPoint, GraphPart, Visit, visits};
+use crate::values::{ClassRef, Learned, ObjId, ObjSet, OptimizerState, ParamGroup};
+use rustc_hash::FxHashSet;
 
 /// What an optimizer misses of a model that it trains.
 pub struct Untrained {
@@ -30,8 +32,12 @@ impl Script<'_> {
         let Some(spared) = self.spared(acts.iter().flat_map(|(_, acts)| acts)) else { return Vec::new() };
         let mut missed = ObjSet::default();
         let mut found = Vec::new();
+        let reaching = self.passes_that_reach_other_layers(&spared);
         for (entry, acts) in &acts {
             for backward in acts.iter().filter(|act| matches!(act.event.effect, Effect::Backward { .. })) {
+                if !reaching.contains(&backward.event.place) {
+                    continue;
+                }
                 let reached = self.layers_reached(backward.event.place);
                 let rest: ObjSet = reached
                     .iter()
@@ -91,11 +97,12 @@ impl Script<'_> {
 
     /// What optimizers have, and what the script does something else with; `None` where that may be anything.
     fn spared<'v>(&self, acts: impl Iterator<Item = &'v Visit<'v>>) -> Option<ObjSet> {
-        let mut spared = ObjSet::default();
+        let (mut spared, mut optimizers) = (Vec::new(), FxHashSet::default());
         for act in acts {
             match &act.event.effect {
-                Effect::Gather { optimizer, .. } => {
-                    spared = spared.union(&self.given_to(self.optimizer_known(*optimizer)?));
+                // What it has in the end, once for all groups that were added one by one.
+                Effect::Gather { optimizer, .. } if optimizers.insert(*optimizer) => {
+                    spared.extend(self.given_to(self.optimizer_known(*optimizer)?).iter());
                 }
                 Effect::Step { optimizer, .. } => {
                     self.optimizer_known(*optimizer)?;
@@ -104,17 +111,17 @@ impl Script<'_> {
                 | Effect::Read { objects }
                 | Effect::WriteGradients { objects, .. }
                 | Effect::Restore { objects } => {
-                    spared = spared.union(&self.with_inner(objects));
+                    spared.extend(self.with_inner(objects).iter());
                 }
                 Effect::UnseenStep => return None,
                 _ => {}
             }
         }
-        Some(spared)
+        Some(spared.into_iter().collect())
     }
 
     fn with_inner(&self, objects: &ObjSet) -> ObjSet {
-        objects.iter().fold(objects.clone(), |all, one| all.union(&descendants(&self.rehearsal.heap, one)))
+        all_within(&self.rehearsal.heap, objects)
     }
 
     fn optimizer_known(&self, optimizer: ObjId) -> Option<&OptimizerState> {
@@ -124,17 +131,27 @@ impl Script<'_> {
     /// The owners of what an optimizer may have been given.
     fn given_to(&self, state: &OptimizerState) -> ObjSet {
         let Some(groups) = &state.groups else { return self.with_inner(&state.owns) };
-        groups.iter().fold(ObjSet::default(), |all, group| match &group.params.only {
-            Some(only) => all.union(&only.iter().map(|parameter| parameter.owner).collect()),
-            None => all.union(&self.with_inner(&group.params.owners)),
-        })
+        let of_group = |group: &ParamGroup| match &group.params.only {
+            Some(only) => only.iter().map(|parameter| parameter.owner).collect::<Vec<_>>(),
+            None => self.with_inner(&group.params.owners).iter().collect(),
+        };
+        counted(groups.iter()).flat_map(of_group).collect()
+    }
+
+    /// Backward passes that give gradients to layers which are not among these.
+    fn passes_that_reach_other_layers(&self, spared: &ObjSet) -> FxHashSet<Place> {
+        let walks = &self.rehearsal.backward_passes;
+        let is_other = |part: &&GraphPart| part.layer.is_some_and(|layer| !spared.contains(layer));
+        let others = counted(self.rehearsal.parts.iter()).filter(is_other);
+        others.flat_map(|part| counted(part.walks.iter())).map(|walk| walks[*walk as usize].place).collect()
     }
 
     /// The layers that a backward pass gives gradients.
     fn layers_reached(&self, backward: Place) -> ObjSet {
         let walks = &self.rehearsal.backward_passes;
         let reached = |walk: &u32| walks[*walk as usize].place == backward;
-        let parts = self.rehearsal.parts.iter().filter(|part| part.walks.iter().any(reached));
+        let parts =
+            counted(self.rehearsal.parts.iter()).filter(|part| counted(part.walks.iter()).any(reached));
         parts.filter_map(|part| part.layer).collect()
     }
 
@@ -160,12 +177,12 @@ impl Script<'_> {
         // A model that is not seen into is in the graph as a whole.
         let Effect::Backward { leaves, .. } = &backward.event.effect else { return None };
         let steps = |optimizer: ObjId| {
-            acts.iter().any(|act| {
+            counted(acts.iter()).any(|act| {
                 matches!(act.event.effect, Effect::Step { optimizer: other, .. } if other == optimizer)
                     && act.innermost() == Some(round)
             })
         };
-        acts.iter().find(|act| match &act.event.effect {
+        counted(acts.iter()).find(|act| match &act.event.effect {
             Effect::Gather { optimizer, .. } => {
                 let state = self.optimizer_known(*optimizer);
                 let given = state.map(|state| self.given_to(state)).unwrap_or_default();
@@ -188,8 +205,8 @@ impl Script<'_> {
         if reached.is_empty() || reached.iter().any(|layer| spared.contains(layer)) {
             return None;
         }
-        let own = acts.iter().position(|act| std::ptr::eq(act.event, backward.event))?;
-        let next = acts[own + 1..].iter().find_map(|act| match act.event.effect {
+        let own = counted(acts.iter()).position(|act| std::ptr::eq(act.event, backward.event))?;
+        let next = counted(acts[own + 1..].iter()).find_map(|act| match act.event.effect {
             Effect::Step { optimizer, .. } if act.innermost() == Some(round) => Some(Some(optimizer)),
             Effect::Backward { .. } => Some(None),
             _ => None,
@@ -208,7 +225,7 @@ impl Script<'_> {
         if given.is_empty() || since.into_iter().any(runs) {
             return None;
         }
-        acts.iter()
+        counted(acts.iter())
             .find(|act| matches!(act.event.effect, Effect::Gather { optimizer, .. } if optimizer == next))
     }
 

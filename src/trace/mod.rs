@@ -393,10 +393,22 @@ pub struct EntryPoint {
 impl Rehearsal {
     /// All that was seen of one type, in the order of the rehearsal.
     pub fn observed<T: std::any::Any>(&self) -> impl Iterator<Item = (&At, &T)> {
-        let found = self.by_type.of::<T>(&self.observations).iter();
-        found
-            .filter_map(|at| self.observations.get(*at as usize))
-            .filter_map(|seen| Some((&seen.at, seen.get()?)))
+        self.observed_at(self.by_type.of::<T>(&self.observations))
+    }
+
+    /// Where those of one type are in the list of all that count.
+    pub fn positions<T: std::any::Any>(&self, counts: impl Fn(&T) -> bool) -> impl Iterator<Item = u32> {
+        let found = self.by_type.of::<T>(&self.observations).iter().copied();
+        found.filter(move |at| self.observations[*at as usize].get().is_some_and(&counts))
+    }
+
+    /// Those of one type among these.
+    pub fn observed_at<'o, T: std::any::Any>(
+        &'o self,
+        positions: &[u32],
+    ) -> impl Iterator<Item = (&'o At, &'o T)> {
+        let found = positions.iter().filter_map(|at| self.observations.get(*at as usize));
+        found.filter_map(|seen| Some((&seen.at, seen.get()?)))
     }
 
     /// Whether somebody goes back through a graph, or may, but for the callers of the function that made it.

@@ -38,6 +38,7 @@ fn replays(project: &Project, of: impl Fn(&Script) -> Vec<Replay> + Sync) -> Vec
             used: OnceCell::new(),
             descents: OnceCell::new(),
             valid: OnceCell::new(),
+            statements: Default::default(),
             timelines: Default::default(),
             names: OnceCell::new(),
         };

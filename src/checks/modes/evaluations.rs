@@ -2,7 +2,6 @@
 
 use super::scores::Scored;
 use super::stretches::is_dropped;
-use super::turns::steps;
 use crate::facts::Script;
 use crate::interp::BUILT;
 use crate::interp::modules::descendants;
@@ -108,11 +107,7 @@ fn was_put_there(script: &Script, at: &At, model: ObjId) -> bool {
 
 /// Whether gradients of the script's optimizers reach a model.
 fn is_trained(script: &Script, module: ObjId) -> bool {
-    let heap = &script.rehearsal.heap;
-    let within = within(script, module);
-    let mut walked = script.rehearsal.walked.iter().filter(|leaf| heap.get(*leaf).module().is_some());
-    let reached = walked.any(within);
-    reached && script.rehearsal.entries.iter().any(|entry| steps(&entry.nodes))
+    script.is_stepped() && script.gradients_reach(module)
 }
 
 /// How sure it is that a forward evaluates: nothing is learned from it, and its output is scored, or it
@@ -167,11 +162,11 @@ fn is_left_to_others(script: &Script, forward: &Forward) -> bool {
 pub(super) fn is_as_built(script: &Script, forward: &Forward) -> bool {
     let is_built = script.rehearsal.heap.noted(forward.module, BUILT).is_some();
     // Gradients go through what computes features for a loss, too, and no optimizer has it.
-    let is_new = match is_trained(script, forward.module) {
+    let is_new = || match is_trained(script, forward.module) {
         true => is_owned(script, forward.module) || is_all_that_learns(script, forward.module),
         false => is_built,
     };
-    forward.mode == Mode::Unknown && is_opaque(script, forward.module) && is_new
+    forward.mode == Mode::Unknown && is_opaque(script, forward.module) && is_new()
 }
 
 /// Whether an optimizer was given the parameters of a model.
@@ -204,9 +199,8 @@ pub(super) fn is_scoring(script: &Script, at: &At, forward: &Forward) -> bool {
 
 /// How sure it is that a script which trains nothing runs a model that was trained elsewhere.
 fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
-    let entries = &script.rehearsal.entries;
-    let trains = script.sightings().any(|(_, sight)| matches!(sight, Sight::Backward { .. }))
-        || entries.iter().any(|entry| steps(&entry.nodes));
+    let trains =
+        script.passes().any(|(_, sight)| matches!(sight, Sight::Backward { .. })) || script.is_stepped();
     // Numbers drawn for a generator may be meant to be normalised among themselves.
     // What one whole model gives goes into the next; parts of a model are judged with it.
     let follows = forward.grad == Some(false) && is_opaque(script, forward.module);
@@ -248,12 +242,12 @@ fn is_scored(script: &Script, at: &At, of: impl Fn(&Tensor) -> bool) -> bool {
         _ => false,
     };
     script.observed::<Scored>().any(|(other, _)| beside(other))
-        || script.sightings().any(|(other, sight)| is_loss(sight) && (beside(other) || inside(other)))
+        || script.losses().any(|(other, sight)| is_loss(sight) && (beside(other) || inside(other)))
 }
 
 /// Whether no backward runs in the same iteration of the same function.
 fn is_by_itself(script: &Script, at: &At) -> bool {
-    !script.sightings().any(|(other, sight)| {
+    !script.passes().any(|(other, sight)| {
         matches!(sight, Sight::Backward { .. })
             && other.calls == at.calls
             && other.seeded == at.seeded

@@ -8,6 +8,7 @@ use crate::facts::{Findings, Script, doubted_in_tests};
 use crate::interp::modules::FORWARDS;
 use crate::report::replay::{Demand, Replay};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
+use crate::source::counted;
 use crate::syntax::{FnId, Function};
 use crate::trace::{At, Forward, LoopId, Over, Sight};
 use crate::values::{ClassRef, Heap, Mode, State, Value};
@@ -40,6 +41,9 @@ struct IdleGraph {
 
 /// What a volatile input said before is said by a context since this release.
 const NO_MORE_VOLATILE: (u64, u64) = (0, 4);
+
+/// One fix wraps so many forwards at most.
+const MOST_WRAPPED: usize = 100;
 
 /// Where gradients are switched off.
 struct Unrecorded {
@@ -105,30 +109,36 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
         let graph = &forward.graph;
         let walked = script.rehearsal.backpropagated.contains(graph);
         let unused = !walked && !script.rehearsal.returned.contains(graph);
+        if !records || !unused {
+            continue;
+        }
         // A graph that is recorded once is worth a word where it was the evaluation of what the script trains.
-        let matters = !at.loops.is_empty() || is_scoring(script, at, forward);
+        let matters = || !at.loops.is_empty() || is_scoring(script, at, forward);
         // Without `eval()` it is what becomes of the output that says so.
         let by_use = || evaluation(script, at, forward).filter(|_| !at.loops.is_empty());
         let evaluates = match forward.mode {
             Mode::Eval => Some(Confidence::High),
-            _ if records && unused => by_use(),
-            _ => None,
+            _ => by_use(),
         };
-        let idle = evaluates.is_some() && records && unused && matters;
+        if evaluates.is_none() || !matters() {
+            continue;
+        }
         let heeded = forward.volatile.is_some() && !script.pins.allow_since("torch", NO_MORE_VOLATILE);
-        let excused =
-            heeded || may_walk_in(script, at) || differentiates(script, at) || is_dropped(script, at);
+        if heeded || may_walk_in(script, at) || differentiates(script, at) || is_dropped(script, at) {
+            continue;
+        }
         let (inner, at) = (at.place, &called_by_evaluation(script, at));
         // The layer itself is named beside the call that leads to it.
         let lifted = (inner != at.place).then_some(inner);
-        if !idle || excused || !seen.insert(at.place) {
+        if !seen.insert(at.place) {
             continue;
         }
         // One context around them helps all forwards of a function, or of a loop that evaluates.
         let is_with = |known: &&mut IdleGraph| {
             known.at.calls == at.calls && same_loop(&known.at, at) || same_evaluation(script, &known.at, at)
         };
-        match found.iter_mut().find(is_with) {
+        let known = counted(found.iter_mut()).find(is_with);
+        match known {
             Some(known) => known.others.extend([at.place].into_iter().chain(lifted)),
             None => {
                 let (module, kept) = (forward.name.clone(), forward.kept);
@@ -223,13 +233,13 @@ fn is_part_of_forward(script: &Script, place: Place) -> bool {
 fn may_walk_in(script: &Script, forward: &At) -> bool {
     let Some(own) = forward.loops.last() else { return false };
     let blind = |sight: &Sight| matches!(sight, Sight::BlindBackward | Sight::BlindWalk);
-    script.sightings().any(|(at, sight)| blind(sight) && at.loops.contains(own))
+    script.passes().any(|(at, sight)| blind(sight) && at.loops.contains(own))
 }
 
 /// Whether a forward, or the function around it, takes gradients itself: it adapts its weights, and does not run
 /// without them.
 fn differentiates(script: &Script, forward: &At) -> bool {
-    script.sightings().any(|(at, sight)| {
+    script.passes().any(|(at, sight)| {
         let beside = (&at.calls, at.seeded) == (&forward.calls, forward.seeded);
         if matches!(sight, Sight::Walked { .. }) && beside && is_in_function(script, at.place, forward.place)
         {
@@ -303,6 +313,10 @@ fn unrecorded<'a>(script: &Script<'a>, idle: &IdleGraph) -> Option<Unrecorded> {
     if let Some(at) = function_to_decorate(script, place, draft) {
         edits.push(draft.insert(at.start, format!("{}@{said}()\n", at.indent)));
         return Some(Unrecorded { by_decorator: true, said, edits });
+    }
+    // Each is looked for in all of the file.
+    if idle.others.len() > MOST_WRAPPED {
+        return None;
     }
     let mut stretches: Vec<Line<'a>> = Vec::new();
     for place in idle.others.iter().chain([&place]).filter(|other| other.file == place.file) {

@@ -151,9 +151,5 @@ fn hints_at_training(word: &str) -> bool {
 
 /// Whether nobody wants what a forward gives: its graph is gone with the statement, as where a model is warmed up.
 pub(super) fn is_dropped(script: &Script, forward: &At) -> bool {
-    let draft = script.draft(forward.place.file);
-    draft.statement_at(forward.place.span).is_some_and(|statement| match draft.statement(statement).kind {
-        StmtKind::Expr(expr) => draft.expr(expr).span == forward.place.span,
-        _ => false,
-    })
+    script.is_statement(forward.place)
 }

@@ -323,7 +323,7 @@ fn trained_models(nodes: &[Node], found: &mut ObjSet) {
 }
 
 /// Whether an optimizer steps in a sequence.
-pub(super) fn steps(nodes: &[Node]) -> bool {
+fn steps(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| match node {
         Node::Event(event) => matches!(event.effect, Effect::Step { .. }),
         Node::Loop { body, .. } | Node::Call { body, .. } => steps(body),

@@ -5,10 +5,11 @@ use super::misfits::{Misfit, Subject};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
 use crate::names::guards;
-use crate::report::{Diagnostic, Fix, Place, Severity, Span, units};
+use crate::report::{Diagnostic, FileId, Fix, Place, Severity, Span, units};
 use crate::syntax::{Expr, ExprId, ExprKind, StmtKind, Tree};
 use crate::trace::At;
 use crate::values::{Int, Shape, Tensor};
+use rustc_hash::FxHashMap;
 use std::fmt::Write as _;
 
 pub(super) static RULE: Rule = Rule {
@@ -24,9 +25,10 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = Places::default();
+    let mut guarded = Guarded::default();
     for (at, misfit) in script.observed::<Misfit>() {
         let asked = || misfit.undecided && is_asked_about(script, at.place);
-        if misfit.excused.get() || is_guarded(script, at.place) || asked() || !seen.insert(at.place) {
+        if misfit.excused.get() || guarded.holds(script, at.place) || asked() || !seen.insert(at.place) {
             continue;
         }
         let words = Words { script, misfit };
@@ -40,9 +42,19 @@ fn check(script: &Script, out: &mut Findings) {
     }
 }
 
-/// A check of versions, or of what there is, decides whether it runs.
-fn is_guarded(script: &Script, place: Place) -> bool {
-    guards(&script.project.module(place.file).tree).iter().any(|guard| guard.contains(place.span))
+/// What checks of versions, or of what there is, decide about, by file.
+#[derive(Default)]
+struct Guarded(FxHashMap<FileId, Vec<Span>>);
+
+impl Guarded {
+    /// Whether one decides whether a place runs.
+    fn holds(&mut self, script: &Script, place: Place) -> bool {
+        let spans =
+            self.0.entry(place.file).or_insert_with(|| guards(&script.project.module(place.file).tree));
+        // They are apart from each other: it is the last that begins before.
+        let next = spans.partition_point(|guard| guard.start <= place.span.start);
+        spans[..next].last().is_some_and(|guard| guard.contains(place.span))
+    }
 }
 
 /// A misfit in words.

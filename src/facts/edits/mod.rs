@@ -12,6 +12,7 @@ pub(crate) use lines::Line;
 use super::Script;
 use crate::names::{Module, Names};
 use crate::report::{Edit, FileId, Place, Span};
+use crate::source::counted;
 use crate::syntax::{Arg, ClassId, Expr, ExprId, ExprKind, FnId, Function, Stmt, StmtId, StmtKind, Tree};
 use ustr::Ustr;
 
@@ -89,7 +90,7 @@ impl<'a> Draft<'a> {
 
     /// The innermost function around a place; `None` for the module's body.
     pub(crate) fn function_around(&self, span: Span) -> Option<FnId> {
-        let functions = self.module.tree.functions.iter().enumerate();
+        let functions = counted(self.module.tree.functions.iter()).enumerate();
         let around = functions.filter(|(_, function)| {
             let is_lambda = function.name.as_str() == "<lambda>";
             function.span.contains(span) && !is_lambda
@@ -141,7 +142,7 @@ impl<'a> Draft<'a> {
 
     /// The statements around a place, outermost first; the last is the one that it is part of.
     pub(crate) fn statements_around(&self, span: Span) -> Vec<StmtId> {
-        let stmts = self.module.tree.stmts.iter().enumerate();
+        let stmts = counted(self.module.tree.stmts.iter()).enumerate();
         let mut around: Vec<StmtId> =
             stmts.filter(|(_, stmt)| stmt.span.contains(span)).map(|(at, _)| StmtId(at as u32)).collect();
         let span_of = |id: &StmtId| self.module.tree.stmt(*id).span;
@@ -159,11 +160,11 @@ impl<'a> Draft<'a> {
     }
 
     pub(crate) fn exprs_within(&self, span: Span) -> impl Iterator<Item = &'a Expr> {
-        self.module.tree.exprs.iter().filter(move |expr| span.contains(expr.span))
+        counted(self.module.tree.exprs.iter()).filter(move |expr| span.contains(expr.span))
     }
 
     pub(crate) fn statements_within(&self, span: Span) -> impl Iterator<Item = &'a StmtKind> {
-        let stmts = self.module.tree.stmts.iter().filter(move |stmt| span.contains(stmt.span));
+        let stmts = counted(self.module.tree.stmts.iter()).filter(move |stmt| span.contains(stmt.span));
         stmts.map(|stmt| &stmt.kind)
     }
 
