@@ -3,7 +3,7 @@
 
 use super::{Call, Interp, Invocation};
 use crate::report::{Confidence, Place};
-use crate::trace::{BackwardPass, GraphPart, GraphRetained, GraphUsedAgain};
+use crate::trace::{BackwardPass, GraphFreed, GraphPart, GraphRetained, GraphUsedAgain};
 use crate::values::*;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -36,7 +36,9 @@ impl<'p> Interp<'p> {
     fn new_part(&mut self, place: Place, hidden: bool, inner: Vec<Part>) -> u32 {
         let id = self.out.parts.len() as u32;
         let (epoch, inner) = (self.epoch, inner.into());
-        let part = GraphPart { place, epoch, hidden, layer: None, inner, walks: Vec::new(), escaped: false };
+        let within = self.active.last().map(|active| active.id);
+        let (layer, walks) = (None, Vec::new());
+        let part = GraphPart { place, epoch, within, hidden, layer, inner, walks, escaped: false };
         self.out.parts.push(part);
         self.unwalked(|unwalked| unwalked.insert(id));
         id
@@ -113,6 +115,7 @@ impl<'p> Interp<'p> {
     pub(super) fn walk_parts(&mut self, tensor: &Tensor, place: Place, retains: Option<bool>) {
         let Graph::Live(nodes) = &tensor.graph else { return };
         self.note_walked_again(nodes, place, tensor.confidence);
+        self.note_freed(nodes, place, tensor.confidence);
         let walk = self.out.backward_passes.len() as u32;
         self.out.backward_passes.push(BackwardPass { place, retains, others: nodes.others && !nodes.own });
         let all = self.parts_within(&tensor.graph, |_| true);
@@ -150,6 +153,37 @@ impl<'p> Interp<'p> {
         self.observe(place, again, confidence);
     }
 
+    /// Some of this graph was recorded in this iteration, and another backward has freed it on every way to this point.
+    fn note_freed(&mut self, nodes: &Nodes, place: Place, confidence: Confidence) {
+        let since = self.active.last().map_or(0, |active| active.since);
+        let runs = |id| self.active.iter().any(|active| active.id == id);
+        let freed = |part: Part| {
+            let info = &self.out.parts[part.id as usize];
+            // Of a loop that has ended one part may stand for that of each iteration.
+            let of_this = info.epoch >= since && info.within.is_none_or(runs);
+            let walks = || self.walks_of(part.id).map(|walk| &self.out.backward_passes[walk as usize]);
+            if !part.sure
+                || !of_this
+                || !self.is_walked(part.id)
+                || walks().any(|walk| walk.retains != Some(false))
+            {
+                return None;
+            }
+            let other = walks().filter(|walk| walk.place != place).last()?;
+            Some((GraphFreed { recorded: info.place, freed: other.place }, info.hidden))
+        };
+        let Some((freed, hidden)) = nodes.parts.iter().find_map(freed) else { return };
+        self.observe(place, freed, if hidden { Confidence::Low } else { confidence });
+    }
+
+    /// The backward passes that went through a part, or through what is surely inside of it.
+    fn walks_of(&self, id: u32) -> impl Iterator<Item = u32> {
+        let part = &self.out.parts[id as usize];
+        let inner = part.inner.iter().filter(|inner| inner.sure);
+        let inner = inner.flat_map(|inner| self.out.parts[inner.id as usize].walks.iter());
+        part.walks.iter().chain(inner).copied()
+    }
+
     /// Cut off in place: whoever holds the value holds no graph any more.
     pub(super) fn detach_in_place(&mut self, value: &Value) {
         match value.bare() {
@@ -182,7 +216,12 @@ impl<'p> Interp<'p> {
         if create != Some(false) {
             return None;
         }
-        match retain.or_else(|| by_name("retain_graph")) {
+        // The older name is the same flag.
+        match retain
+            .or_else(|| by_name("retain_graph"))
+            .filter(|value| !matches!(value, Value::None))
+            .or_else(|| by_name("retain_variables"))
+        {
             None | Some(Value::None) => Some(false),
             Some(value) => self.truth(&value),
         }

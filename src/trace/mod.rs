@@ -252,6 +252,14 @@ pub struct GraphUsedAgain {
     pub kept: bool,
 }
 
+/// A backward comes to what another one has freed in the same iteration.
+pub struct GraphFreed {
+    /// Where that was recorded.
+    pub recorded: Place,
+    /// The backward that freed it.
+    pub freed: Place,
+}
+
 /// A backward is told to retain its graph, all of which was recorded in the same iteration.
 pub struct GraphRetained;
 
@@ -308,6 +316,8 @@ pub struct GraphPart {
     pub place: Place,
     /// The pass of a loop in which it was recorded.
     pub epoch: u32,
+    /// The innermost loop in which it was recorded.
+    pub within: Option<LoopId>,
     /// We do not see what the layer does.
     pub hidden: bool,
     /// The layer, where it is one that is seen and in training mode.

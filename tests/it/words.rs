@@ -14,6 +14,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("array-for-tensor", "must be Tensor, not numpy.ndarray"),
     ("backward-arity", "returned an incorrect number of gradients"),
     ("backward-mismatches-forward", "Jacobian mismatch for output 0 with respect to input 0"),
+    ("backward-through-freed-graph", "backward through the graph a second time"),
     ("backward-under-autocast", "backward inside autocast"),
     ("backward-without-step", "forgot optimizer.step()"),
     ("bce-under-autocast", "binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast"),

@@ -1,5 +1,6 @@
 //! Computation graphs: what backpropagates where, what is detached, and what is kept alive for too long.
 
+mod backward_through_freed_graph;
 mod checkpoint_without_reentrant_choice;
 mod debugging_left_on;
 mod detached_loss;
@@ -25,6 +26,7 @@ pub(super) use detachment::{broken_graphs, detached_losses};
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[
+        &backward_through_freed_graph::RULE,
         &checkpoint_without_reentrant_choice::RULE,
         &debugging_left_on::RULE,
         &detached_loss::RULE,

@@ -26,7 +26,7 @@ class Facts:
 # What PyTorch says when it stops, and the rules that foresee it. Where several could, the first is named and the
 # others are as good.
 ERRORS: list[tuple[str, tuple[str, ...]]] = [
-    (r"backward through the graph a second time", ("undetached-hidden-state", "needless-retain-graph", "retained-graph")),
+    (r"backward through the graph a second time", ("undetached-hidden-state", "needless-retain-graph", "retained-graph", "backward-through-freed-graph")),
     (r"grad can be implicitly created only for scalar", ("non-scalar-backward",)),
     (r"does not require grad and does not have a grad_fn", ("detached-loss", "graph-broken-in-forward")),
     (r"before Module.__init__\(\) call|super\(.*__init__", ("missing-super-init",)),
