@@ -6,7 +6,8 @@ use crate::facts::Script;
 use crate::interp::BUILT;
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, replay};
-use crate::trace::{At, Effect, Event, Forward, Over, Protocol, Sight, Way, walk};
+use crate::syntax::ExprKind;
+use crate::trace::{At, Effect, Event, Forward, LoopId, Over, Protocol, Sight, Way, walk};
 use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Source, Tensor};
 use std::cell::LazyCell;
 
@@ -114,7 +115,8 @@ fn is_trained(script: &Script, module: ObjId) -> bool {
 /// goes through data that no training goes through.
 fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     let innermost = at.loops.last();
-    let apart = innermost.is_some_and(|id| !script.trains_in(*id));
+    let apart =
+        innermost.is_some_and(|id| !script.trains_in(*id) || is_beside_training(script, at, forward, *id));
     let confidence = match forward.grad {
         Some(false) => Confidence::High,
         Some(true) if is_unused(script, forward) => Confidence::Medium,
@@ -136,6 +138,34 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
     let in_function = confidence == Confidence::High || !at.calls.is_empty();
     let by_itself = || in_function && of_data && *scored && is_by_itself(script, at);
     (in_loop || by_itself()).then_some(confidence)
+}
+
+/// Whether a loop of epochs trains in a loop of its own, and runs the model on data from before both. What a loop of
+/// tasks adapts to is new in each iteration, and so is what it is scored on.
+fn is_beside_training(script: &Script, at: &At, forward: &Forward, id: LoopId) -> bool {
+    let is_here = |sight: &Sight, other: &At| {
+        matches!(sight, Sight::Backward { .. }) && other.loops.last() == Some(&id)
+    };
+    if script.passes().any(|(other, sight)| is_here(sight, other)) {
+        return false;
+    }
+    match &forward.input {
+        Some(input) => input.created < script.rehearsal.loop_info(id).first,
+        None => is_of_parameter(script, at, id).unwrap_or(false),
+    }
+}
+
+/// Whether a forward is given a parameter of the function that holds the loop.
+fn is_of_parameter(script: &Script, at: &At, id: LoopId) -> Option<bool> {
+    let draft = script.draft(at.place.file);
+    let around = draft.function_around(at.place.span)?;
+    let function = script.project.module(at.place.file).tree.function(around);
+    let repeated = script.rehearsal.loop_info(id).place;
+    let ExprKind::Name(name) = draft.expr(draft.call_at(at.place.span)?.args.first()?.value).kind else {
+        return None;
+    };
+    let given = function.params.iter().any(|param| param.name == name);
+    Some(given && repeated.file == at.place.file && function.span.contains(repeated.span))
 }
 
 /// Whether another model runs beside a forward that was put into evaluation mode.
