@@ -1,11 +1,14 @@
 //! Functions of a library that compute with tensors of their callers. One that asks a tensor where it is, or beside
 //! models of which kind, is written for any of them: what it makes itself has to be where its inputs are.
 
-use super::{Interp, device_origins::with_device_origin};
+use super::{
+    Interp,
+    device_origins::{where_the_model_is, with_device_origin},
+};
 use crate::apis::Role;
-use crate::report::{Confidence, FileId, Place};
+use crate::report::{FileId, Place};
 use crate::syntax::{FnId, Function, Param};
-use crate::values::{Closure, Device, DeviceOrigin, Tensor, Value};
+use crate::values::{Closure, Device, DeviceOrigin, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -45,12 +48,9 @@ pub(crate) fn library_function(cx: &Interp) -> Option<Rc<str>> {
 /// A parameter of such a function that is a tensor: it is where the caller has it.
 pub(super) fn given_anywhere(cx: &mut Interp, closure: &Closure, param: &Param, value: Value) -> Value {
     match value.bare() {
-        Value::Unknown if cx.is_taken_for_tensor(closure, None, param.name) => Value::tensor(Tensor {
-            device_origin: Some(DeviceOrigin::Module),
-            confidence: Confidence::Medium,
-            made: Some(Place::new(closure.file, param.span)),
-            ..Tensor::default()
-        }),
+        Value::Unknown if cx.is_taken_for_tensor(closure, None, param.name) => {
+            where_the_model_is(Some(Place::new(closure.file, param.span)))
+        }
         Value::Tensor(tensor) if tensor.device == Device::Unknown && tensor.device_origin.is_none() => {
             with_device_origin(value, Some(DeviceOrigin::Module))
         }

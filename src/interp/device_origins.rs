@@ -3,7 +3,7 @@
 
 use super::{Call, Interp};
 use crate::apis::Role;
-use crate::report::{Confidence, FileId};
+use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, StmtKind, Tree};
 use crate::trace::FnKey;
 use crate::values::*;
@@ -59,12 +59,7 @@ impl<'p> Interp<'p> {
     ) -> Value {
         match value {
             Value::Unknown if name.is_some_and(|name| self.is_taken_for_tensor(closure, receiver, name)) => {
-                let confidence = Confidence::Medium;
-                Value::tensor(Tensor {
-                    device_origin: Some(DeviceOrigin::Module),
-                    confidence,
-                    ..Tensor::default()
-                })
+                where_the_model_is(None)
             }
             Value::Tensor(tensor) if !inside && !tensor.is_array => {
                 let device_origin = match tensor.device_origin {
@@ -206,7 +201,7 @@ pub(super) fn part_of_input(cx: &mut Interp, target: ExprId, value: ExprId, take
     let receiver = cx.frames.last().and_then(|frame| frame.receiver.as_ref()?.as_obj());
     let mut part = |target: ExprId| match tree.expr(target).kind {
         ExprKind::Name(name) if cx.is_taken_for_tensor(&closure, receiver, name) => {
-            tensor_of_input(cx, target)
+            where_the_model_is(Some(cx.expr_place(target)))
         }
         _ => Value::Unknown,
     };
@@ -232,12 +227,12 @@ fn is_part_of_parameter(tree: &Tree, function: FnId, mut value: ExprId) -> bool 
     }
 }
 
-/// A tensor of a forward's input.
-fn tensor_of_input(cx: &Interp, made: ExprId) -> Value {
+/// What is taken for a tensor of an input, and came with it.
+pub(super) fn where_the_model_is(made: Option<Place>) -> Value {
     Value::tensor(Tensor {
         device_origin: Some(DeviceOrigin::Module),
         confidence: Confidence::Medium,
-        made: Some(cx.expr_place(made)),
+        made,
         ..Tensor::default()
     })
 }

@@ -28,8 +28,7 @@ fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
 }
 
 fn unknown_method(cx: &mut Interp<'_>, method: &UnknownMethod) {
-    let api = cx.apis.method_of(Role::Sampler, method.name);
-    if api.is_some_and(|api| api.effects.iter().any(|effect| effect.verb == Verb::SetEpoch)) {
+    if cx.apis.method_does(Role::Sampler, method.name, Verb::SetEpoch) {
         cx.observe(method.place, EpochSet, Confidence::High);
     }
 }
