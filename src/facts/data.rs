@@ -121,7 +121,7 @@ impl Script<'_> {
 }
 
 /// Objects, and the modules inside them.
-pub(super) fn all_within(heap: &Heap, objects: &ObjSet) -> ObjSet {
+pub(crate) fn all_within(heap: &Heap, objects: &ObjSet) -> ObjSet {
     let within = |object: ObjId| descendants(heap, object).iter().collect::<Vec<_>>();
     objects.iter().chain(objects.iter().flat_map(within)).collect()
 }

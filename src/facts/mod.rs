@@ -24,7 +24,7 @@ mod uses;
 pub use apis::{Asked, MissingName, NamesFound, Why};
 pub use changed::Changed;
 pub use data::Descents;
-pub(crate) use data::FEW_ROWS;
+pub(crate) use data::{FEW_ROWS, all_within};
 pub use deprecated::{Deprecated, Fate};
 pub use made::RebuiltOptimizer;
 pub(crate) use memory::doubted_in_tests;

@@ -1,7 +1,7 @@
 //! Layers that nobody trains: a backward pass gives their parameters gradients, and no optimizer of the
 //! script was given them.
 
-use super::{Script, data::all_within, walked};
+use super::{Script, all_within, walked};
 use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
 use crate::source::counted;

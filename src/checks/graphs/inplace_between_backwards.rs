@@ -2,7 +2,7 @@
 
 use crate::apis::Verb;
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
+use crate::facts::{Findings, Script, all_within};
 use crate::interp::modules::descendants;
 use crate::interp::{BackwardCall, Checker, Declared, Interp};
 use crate::report::{Confidence, Place, Severity};
@@ -73,7 +73,7 @@ fn stepped(cx: &mut Interp<'_>, declared: &Declared<'_>) {
         return;
     };
     let Some(weights) = cx.heap.state::<Weights>().cloned() else { return };
-    let stepped = with_layers(cx, &owned);
+    let stepped = all_within(&cx.heap, &owned);
     let changes = |part: &GraphPart| {
         part.layer.is_some_and(|layer| stepped.contains(layer) && weights.graded.contains(layer))
     };
@@ -103,7 +103,7 @@ fn walked(cx: &mut Interp<'_>, backward: &BackwardCall<'_>) {
         cx.observe(backward.call.place, Outdated { step: *step, forward }, backward.loss.confidence);
     }
     walked_older(cx, backward);
-    let leaves = with_layers(cx, backward.leaves);
+    let leaves = all_within(&cx.heap, backward.leaves);
     cx.heap.update(|weights: &mut Weights| weights.graded = weights.graded.union(&leaves));
 }
 
@@ -153,12 +153,6 @@ fn in_second_iterations<'a>(script: &Script<'a>) -> Vec<(&'a At, Outdated)> {
         })
     });
     found.collect()
-}
-
-/// Modules and all layers below them.
-fn with_layers(cx: &Interp<'_>, modules: &ObjSet) -> ObjSet {
-    let within = |module: ObjId| cx.descendants(module).iter().collect::<Vec<_>>();
-    modules.iter().chain(modules.iter().flat_map(within)).collect()
 }
 
 /// Whether an earlier backward has walked it and let it go: that is another error.
