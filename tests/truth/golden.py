@@ -3,6 +3,7 @@
     python golden.py            writes tests/truth/seen.tsv
     python golden.py --missing  the same, of what is not in it yet
     python golden.py --docs     writes docs/truth.md from it, without PyTorch
+    python golden.py --gpu      writes tests/truth/seen_on_gpu.tsv: what names CUDA, on a GPU and not on a pretended one
 
 Fixtures name data that they do not make, so data is guessed: a script counts as run with the guess under which what
 its marks expect is seen, else with the one that gets furthest.
@@ -13,11 +14,14 @@ from __future__ import annotations
 import argparse
 import ast
 import builtins
+import functools
 import itertools
+import os
 import re
 import sys
 import tempfile
 from collections import Counter, defaultdict
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator
@@ -27,6 +31,7 @@ from watch.facts import ERRORS, rules_of_error
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEN = Path(__file__).resolve().parent / "seen.tsv"
+SEEN_ON_GPU = Path(__file__).resolve().parent / "seen_on_gpu.tsv"
 OTHERS = re.compile(r"\b(tensorflow|keras|jax|flax|optax|haiku|lightning|pytorch_lightning|transformers|accelerate|deepspeed|fastai|ignite|torchvision|torchaudio|numba|triton|cupy|catalyst|timm|datasets|tqdm|ray|wandb|monai)\b")
 # Where PyTorch is installed is nobody's business.
 PATHS = re.compile(r" ?[(']?/[\w./-]+[)']?")
@@ -189,7 +194,7 @@ def supported(rule: str) -> set[str]:
     return named | {rules[0] for _, rules in ERRORS if rule in rules}
 
 
-def rows(script: Script, release: str) -> list[Row]:
+def rows(script: Script, release: str, gpu: bool = False) -> list[Row]:
     if OTHERS.search(script.text):
         return [Row(script.name, rule, line, "", "needs another framework", release) for rule, line in script.marks]
     try:
@@ -200,7 +205,7 @@ def rows(script: Script, release: str) -> list[Row]:
     best: dict = {}
     why = "what it needs cannot be guessed"
     for number, preamble in enumerate(guesses(script)):
-        seen = _run(script, preamble)
+        seen = _run(script, preamble, gpu)
         score = _score(script, seen)
         if not best or score > best["score"]:
             best = {**seen, "score": score}
@@ -213,13 +218,14 @@ def rows(script: Script, release: str) -> list[Row]:
     return [_row(script, rule, line, best, release) for rule, line in script.marks]
 
 
-def _run(script: Script, preamble: str) -> dict:
+def _run(script: Script, preamble: str, gpu: bool) -> dict:
     from runs import watched
 
     with tempfile.TemporaryDirectory(prefix="golden") as folder:
         path = Path(folder) / "train.py"
         path.write_text(script.text)
-        return watched(path, cuda=True, seconds=8, preamble=preamble)
+        # A process takes seconds to open a GPU.
+        return watched(path, cuda=not gpu, seconds=30 if gpu else 8, preamble=preamble, gpu=gpu)
 
 
 def _score(script: Script, seen: dict) -> float:
@@ -282,14 +288,27 @@ def _watched() -> set[str]:
     return JUDGED | NUMERIC | RAISES - {"misspelt-attribute"}
 
 
-def write(found: list[Row]) -> None:
+def on_gpu() -> None:
+    """Writes what was seen of the scripts that name CUDA, run on the GPU of the machine, several at once."""
+    import torch
+
+    release = torch.__version__.split("+")[0]
+    naming = [script for script in scripts() if "cuda" in script.text]
+    found: list[Row] = []
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for several in pool.map(functools.partial(rows, release=release, gpu=True), naming):
+            found += several
+            write(found, SEEN_ON_GPU)
+
+
+def write(found: list[Row], path: Path = SEEN) -> None:
     lines = ["# script\trule\tline\tseen\twhy not\ttorch; written by golden.py"]
     lines += ["\t".join([row.script, row.rule, str(row.line), row.how, row.why, row.release]) for row in found]
-    SEEN.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n")
 
 
-def read() -> list[Row]:
-    parts = [line.split("\t") for line in SEEN.read_text().splitlines() if not line.startswith("#")]
+def read(path: Path = SEEN) -> list[Row]:
+    parts = [line.split("\t") for line in path.read_text().splitlines() if not line.startswith("#")]
     return [Row(script, rule, int(line), how, why, release) for script, rule, line, how, why, release in parts]
 
 
@@ -319,7 +338,26 @@ def document(found: list[Row]) -> str:
         lines.append(f"| {rule} | {len(hits)} | {len(misses)} | {len(several) - len(hits) - len(misses)} | {', '.join(sorted({row.release for row in hits}))} | {example} |")
     why = Counter(re.sub(r":.*|\d+", "", row.why).strip() for row in found if not row.how)
     lines += ["", "## Why not", "", "| why | marks |", "| --- | --- |", *(f"| {text} | {times} |" for text, times in why.most_common())]
+    if SEEN_ON_GPU.exists():
+        lines += ["", *_of_gpu(found, [row for row in read(SEEN_ON_GPU) if not row.script.endswith(REPAIRED)])]
     return "\n".join(lines) + "\n"
+
+
+def _of_gpu(pretended: list[Row], real: list[Row]) -> Iterator[str]:
+    """What a real GPU showed of the scripts that name CUDA, beside the pretended one."""
+    key = lambda row: (row.script, row.rule, row.line)  # noqa: E731
+    there = {key(row): row for row in real}
+    both = [(row, there[key(row)]) for row in pretended if key(row) in there]
+    seen = [(row, on) for row, on in both if row.how and on.how]
+    lost = [(row, on) for row, on in both if row.how and not on.how]
+    won = [on for row, on in both if on.how and not row.how]
+    yield "## On a GPU"
+    yield ""
+    yield (f"The scripts that name CUDA were run on a GPU, too (`golden.py --gpu`, torch {', '.join(sorted({row.release for row in real}))}): "
+           f"{len(seen) + len(won)} marks were seen happening. Of {len(seen) + len(lost)} that the pretended GPU had shown it showed {len(seen)}, and {len(won)} that the pretended one had not.")
+    if lost:
+        yield ""
+        yield "Not seen there: " + "; ".join(f"{row.script}:{row.line} ({row.rule}; {on.why})" for row, on in lost) + "."
 
 
 def _of_repairs(repaired: list[Row]) -> Iterator[str]:
@@ -335,8 +373,11 @@ def main() -> None:
     parser.add_argument("--again", metavar="WHY", help="run only scripts with marks that were not seen for this reason, such as `does not run`")
     parser.add_argument("--missing", action="store_true", help="run only scripts whose marks are not in the table yet")
     parser.add_argument("--only", default="", help="scripts whose names contain this, to stdout")
+    parser.add_argument("--gpu", action="store_true", help="run what names CUDA on the GPU of this machine")
     options = parser.parse_args()
-    if not options.docs:
+    if options.gpu:
+        on_gpu()
+    elif not options.docs:
         import torch
 
         release = torch.__version__.split("+")[0]

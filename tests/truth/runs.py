@@ -16,14 +16,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @functools.cache
-def warm_up() -> None:
-    """Loads, before the first fork, what PyTorch loads when it is first used: a second or more."""
+def warm_up(trains: bool) -> None:
+    """Loads, before the first fork, what PyTorch loads when it is first used: a second or more. A process that has
+    trained cannot use a GPU in those that it forks."""
     import torch
     import torch._dynamo
     import torch.distributions
     import torch.utils.data
 
     torch.set_num_threads(1)
+    if not trains:
+        return
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout(), torch.nn.BatchNorm1d(2))
     for kind in (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD, torch.optim.RMSprop, torch.optim.Adagrad):
         optimizer = kind(model.parameters(), lr=0.1)
@@ -33,9 +36,9 @@ def warm_up() -> None:
     torch.set_grad_enabled(True)
 
 
-def watched(script: Path, values: bool = False, cuda: bool = False, seconds: float = 20, preamble: str = "") -> dict[str, Any]:
-    """What was seen of one script; `error` says so when the run itself was lost."""
-    warm_up()
+def watched(script: Path, values: bool = False, cuda: bool = False, seconds: float = 20, preamble: str = "", gpu: bool = False) -> dict[str, Any]:
+    """What was seen of one script, on a true GPU if asked; `error` says so when the run itself was lost."""
+    warm_up(not gpu)
     from watch.run import run
 
     with tempfile.NamedTemporaryFile("r", suffix=".json") as out:
