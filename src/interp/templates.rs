@@ -96,12 +96,8 @@ impl Interp<'_> {
     /// A parameter without an argument: by annotation, default, use, and last by name.
     pub(super) fn seeded_param(&mut self, closure: &Closure, param: &Param) -> Value {
         let value = self.seeded_value(closure, param);
-        let (scope, name) = (Some(closure.function), param.name);
-        let is_left_out =
-            closure.defaults.iter().any(|(known, value)| *known == name && matches!(value, Value::None));
-        let mut bindings = self.module(closure.file).relations().bindings(Subject::Local(scope, name));
-        // `if criterion is None: criterion = nn.BCELoss()`: a caller may leave it out.
-        if is_left_out && bindings.next().is_some() && matches!(value, Value::Obj(_)) {
+        // `if criterion is None: criterion = nn.BCELoss()`.
+        if closure.may_be_left_out(param.name) && !value.is_unknown() {
             return Value::Maybe(Rc::new(value));
         }
         value

@@ -146,6 +146,13 @@ pub struct Closure {
     pub wrap: Wrap,
 }
 
+impl Closure {
+    /// Whether callers may leave a parameter out, and it is `None` then.
+    pub fn may_be_left_out(&self, param: Ustr) -> bool {
+        self.defaults.iter().any(|(name, default)| *name == param && matches!(default, Value::None))
+    }
+}
+
 /// What decorators do to a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Wrap {
