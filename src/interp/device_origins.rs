@@ -60,8 +60,7 @@ impl<'p> Interp<'p> {
         match value {
             Value::Unknown if name.is_some_and(|name| self.is_taken_for_tensor(closure, receiver, name)) => {
                 let tensor = where_the_model_is(None);
-                let may_lack = name.is_some_and(|name| closure.may_be_left_out(name));
-                if may_lack { Value::Maybe(Rc::new(tensor)) } else { tensor }
+                name.map_or(tensor.clone(), |name| closure.as_passed(name, tensor))
             }
             Value::Tensor(tensor) if !inside && !tensor.is_array => {
                 let device_origin = match tensor.device_origin {

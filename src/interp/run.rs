@@ -349,7 +349,7 @@ impl<'p> Interp<'p> {
                 self.heap.get_mut(model).confidence = Confidence::Medium;
                 value = Value::Obj(model);
             }
-            value = self.as_prediction(key, param, value);
+            value = closure.as_passed(param.name, self.as_prediction(key, param, value));
             if makes {
                 value = beside_inputs::given_anywhere(self, closure, param, value);
             }

@@ -96,11 +96,7 @@ impl Interp<'_> {
     /// A parameter without an argument: by annotation, default, use, and last by name.
     pub(super) fn seeded_param(&mut self, closure: &Closure, param: &Param) -> Value {
         let value = self.seeded_value(closure, param);
-        // `if criterion is None: criterion = nn.BCELoss()`.
-        if closure.may_be_left_out(param.name) && !value.is_unknown() {
-            return Value::Maybe(Rc::new(value));
-        }
-        value
+        closure.as_passed(param.name, value)
     }
 
     fn seeded_value(&mut self, closure: &Closure, param: &Param) -> Value {

@@ -151,6 +151,15 @@ impl Closure {
     pub fn may_be_left_out(&self, param: Ustr) -> bool {
         self.defaults.iter().any(|(name, default)| *name == param && matches!(default, Value::None))
     }
+
+    /// What a parameter is given, or nothing where callers may leave it out: `if criterion is None: criterion = …`.
+    pub fn as_passed(&self, param: Ustr, value: Value) -> Value {
+        match value {
+            Value::Unknown | Value::None | Value::Maybe(_) => value,
+            known if self.may_be_left_out(param) => Value::Maybe(Rc::new(known)),
+            known => known,
+        }
+    }
 }
 
 /// What decorators do to a function.
