@@ -343,6 +343,7 @@ impl<'p> Interp<'p> {
                 if name == "weight" || name == "bias" {
                     self.given_other_weights(*object, &value);
                 }
+                self.collates_otherwise(*object, &name);
                 self.on_attribute_write(&AttributeWrite { receiver, name, value: &value, place });
                 self.heap.get_mut(*object).set_attr(name, value);
             }

@@ -30,6 +30,13 @@ impl<'p> Interp<'p> {
 
     /// A loader: what its batches look like, and how large they are.
     pub(super) fn loader(&mut self, api: &Api, call: &Invocation) -> Value {
+        let object = self.alloc(call.place, ClassRef::Api(api.name), State::Plain);
+        self.load(object, api, call);
+        Value::Obj(object)
+    }
+
+    /// Makes a loader of an object: one of the framework's, or of a class that inherits from it.
+    pub(super) fn load(&mut self, object: ObjId, api: &Api, call: &Invocation) {
         let dataset = call.get("dataset");
         // Who draws whole batches says how large they are.
         let batch_size = match call.get("batch_sampler").bare() {
@@ -58,14 +65,22 @@ impl<'p> Interp<'p> {
             sample_order,
             managed: false,
         };
-        let object = self.alloc(call.place, ClassRef::Api(api.name), State::Loader(Rc::new(state)));
+        self.heap.get_mut(object).state = State::Loader(Rc::new(state));
         self.keep_arguments(object, api, call);
         self.on_loader(object);
         let confidence = self.heap.get(object).confidence;
         let batch_place = call.place_of("batch_size").unwrap_or(call.place);
         let sight = Sight::Loader { loader: object, dataset, length, length_place, batch_size, batch_place };
         self.see(call.place, sight, confidence);
-        Value::Obj(object)
+    }
+
+    /// A loader is given another function that makes its batches.
+    pub(super) fn collates_otherwise(&mut self, object: ObjId, attribute: &str) {
+        if attribute == "collate_fn"
+            && let State::Loader(state) = &mut self.heap.get_mut(object).state
+        {
+            Rc::make_mut(state).batch = Value::Unknown;
+        }
     }
 
     /// What a loader hands out, as its workers make it.

@@ -1,5 +1,5 @@
-//! What the constructor of a framework's layer registers where a class of the project inherits from the layer: its
-//! weights, the layers in it, and arguments as attributes. Knows no framework by name.
+//! What the constructor of a framework's class makes where a class of the project inherits from it: of a layer its
+//! weights, the layers in it, and arguments as attributes; of a loader its batches. Knows no framework by name.
 
 use super::{Call, Interp, Invocation, class::Base};
 use crate::apis::{Api, Role, Transfer};
@@ -17,6 +17,10 @@ pub(super) fn constructs(interp: &mut Interp, receiver: &Value, method: Ustr, ca
 
 /// `super().__init__(…)` of a class that inherits from a layer, or an instance of one that has no constructor itself.
 pub(super) fn build(interp: &mut Interp, object: ObjId, call: &Call) {
+    if let Some(api) = loader(interp, object) {
+        interp.load(object, api, &Invocation::bind(api, call));
+        return;
+    }
     let Some(api) = layer(interp, object) else { return };
     let invocation = Invocation::bind(api, call);
     let own = interp.weights(api, &invocation);
@@ -43,15 +47,32 @@ pub(super) fn build(interp: &mut Interp, object: ObjId, call: &Call) {
     interp.settle_properties(object, &invocation);
 }
 
-/// The framework's class that comes first among the bases, if it is one of layers.
-fn layer<'p>(interp: &Interp<'p>, object: ObjId) -> Option<&'p Api> {
+/// The framework's class that comes first among the bases.
+fn inherited<'p>(interp: &Interp<'p>, object: ObjId) -> Option<&'p Api> {
     let apis = interp.apis;
     let mut bases = interp.lineage(interp.heap.get(object).class).into_iter();
-    let first = bases.find_map(|base| match base {
+    bases.find_map(|base| match base {
         Base::Api(name) => Some(apis.class(name)),
         Base::Unknown => Some(None),
         Base::Project(_) => None,
-    })??;
+    })?
+}
+
+/// That class, if it is one of loaders and the project leaves it to it what they give.
+fn loader<'p>(interp: &mut Interp<'p>, object: ObjId) -> Option<&'p Api> {
+    let first = inherited(interp, object)?;
+    let is_loader = interp.apis.role(first.name) == Some(Role::Loader)
+        && matches!(interp.heap.get(object).state, State::Plain);
+    let own = |interp: &mut Interp, method: &str| {
+        matches!(interp.find_attr(object, Ustr::from(method)), Some(Value::Function(_)))
+    };
+    (is_loader && !own(interp, "__iter__")).then_some(first)
+}
+
+/// That class, if it is one of layers.
+fn layer<'p>(interp: &Interp<'p>, object: ObjId) -> Option<&'p Api> {
+    let apis = interp.apis;
+    let first = inherited(interp, object)?;
     let is_layer =
         apis.role(first.name) == Some(Role::Module) && apis.class_of(Role::Module) != Some(first.name);
     Some(first).filter(|api| is_layer && api.class.as_ref().is_some_and(|class| class.makes.is_none()))

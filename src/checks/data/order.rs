@@ -140,20 +140,26 @@ pub(super) const REWRITTEN: [&str; 5] = ["samples", "imgs", "data", "targets", "
 
 /// Whether a dataset is of a class that no file of the project defines.
 fn is_of_framework(cx: &Interp<'_>, dataset: ObjId) -> bool {
-    let known = |base: &Base| matches!(base, Base::Api(_));
+    let lineage = cx.lineage(cx.heap.get(dataset).class);
     cx.heap.attr(dataset, Ustr::from("tensors")).is_none()
-        && cx.lineage(cx.heap.get(dataset).class).iter().all(known)
+        && !lineage.is_empty()
+        && lineage.iter().all(|base| matches!(base, Base::Api(_)))
 }
 
-/// Whether each process makes a dataset of its own: the call that makes it, or its class, speaks of ranks.
+/// Whether each process makes a dataset of its own: the call that makes it, or its class, speaks of ranks. Of what is
+/// no dataset of a class, and of what nobody knows, each file that leads up to the loader may do so.
 fn is_shared_by_hand(cx: &Interp<'_>, dataset: &Value, call: &Invocation<'_>) -> bool {
-    let Some(object) = dataset.as_obj() else {
-        let words = call.place_of("dataset").map_or("", |place| cx.words(place));
-        return cx.apis.mentions_rank(words) || cx.apis.mentions_rank(&cx.module(cx.file()).source.text);
-    };
     let class = dataset_class(cx, dataset);
-    cx.apis.mentions_rank(cx.words(cx.heap.get(object).site))
-        || class.is_some_and(|(file, span)| cx.apis.mentions_rank(cx.words(Place::new(file, span))))
+    if let Some(object) = dataset.as_obj()
+        && (class.is_some() || is_of_framework(cx, object))
+    {
+        return cx.apis.mentions_rank(cx.words(cx.heap.get(object).site))
+            || class.is_some_and(|(file, span)| cx.apis.mentions_rank(cx.words(Place::new(file, span))));
+    }
+    let words = call.place_of("dataset").map_or("", |place| cx.words(place));
+    let mut files = cx.running().map(|frame| frame.file);
+    let mentions = |file: FileId| cx.apis.mentions_rank(&cx.module(file).source.text);
+    cx.apis.mentions_rank(words) || files.any(mentions)
 }
 
 fn dataset_class(cx: &Interp<'_>, dataset: &Value) -> Option<(FileId, Span)> {

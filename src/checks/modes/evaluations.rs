@@ -227,17 +227,22 @@ pub(super) fn is_scoring(script: &Script, at: &At, forward: &Forward) -> bool {
     is_trained(script, forward.module) && is_scored(script, at, |_| true)
 }
 
-/// How sure it is that a script which trains nothing runs a model that was trained elsewhere.
+/// How sure it is that a script runs a model that was trained elsewhere, and does not train it: nothing at all, or
+/// something else, on what this one gives.
 fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     let trains =
         script.passes().any(|(_, sight)| matches!(sight, Sight::Backward { .. })) || script.is_stepped();
+    // A teacher beside its student may be in training mode on purpose.
+    let gives_features = forward.grad == Some(false)
+        && !at.loops.is_empty()
+        && !at.loops.iter().any(|id| script.trains_in(*id));
     // Numbers drawn for a generator may be meant to be normalised among themselves.
     // What one whole model gives goes into the next; parts of a model are judged with it.
     let follows = forward.grad == Some(false) && is_opaque(script, forward.module);
     let is_of_another =
         |input: &Tensor| input.is_leaf || input.source == Source::Constant || input.learned && !follows;
     let of_data = !forward.drawn && !forward.input.as_deref().is_some_and(is_of_another);
-    let sure = (forward.grad == Some(false) || is_unused(script, forward)) && of_data && !trains;
+    let sure = (forward.grad == Some(false) || is_unused(script, forward)) && of_data && (!trains || gives_features);
     if !sure || is_dropped(script, at) {
         return None;
     }

@@ -9,7 +9,9 @@ impl<'t> Lowering<'t> {
     /// Lowers the expression that the cursor is on.
     pub(super) fn expr(&mut self, mut kind: Kind, mut node: Node<'t>) -> ExprId {
         let mut levels = 0;
-        while matches!(kind, Kind::Parenthesized | Kind::Type | Kind::AsPatternTarget) {
+        while matches!(kind, Kind::Parenthesized | Kind::Type | Kind::AsPatternTarget)
+            || kind == Kind::TuplePattern && is_in_parentheses(node)
+        {
             let Some(child) = self.down() else { break };
             levels += 1;
             (kind, node) = child;
@@ -371,4 +373,9 @@ impl<'t> Lowering<'t> {
         let lowered = &mut self.tree.exprs[value.0 as usize].kind;
         std::mem::replace(lowered, ExprKind::Missing)
     }
+}
+
+/// `for i, (data) in enumerate(loader)`: to the grammar a tuple, to Python a name in parentheses.
+fn is_in_parentheses(pattern: Node) -> bool {
+    pattern.child_count() == 3
 }
