@@ -359,11 +359,19 @@ impl Heap {
             (Value::Device(x), Value::Device(y)) => Value::Device(x.choice(*y)),
             (Value::Obj(x), Value::Obj(y)) => match self.merge(*x, *y) {
                 Some(either) => Value::Obj(either),
+                None if self.goes_through(*x, b) => a.clone(),
+                None if self.goes_through(*y, a) => b.clone(),
                 None if !self.is_class(*x) && !self.is_class(*y) => Value::Unknown,
                 None => self.join_callables(a, b),
             },
             _ => self.join_callables(a, b),
         }
+    }
+
+    /// Whether an object gives what another one gives, such as a progress bar: `if rank == 0: loader = tqdm(loader)`.
+    fn goes_through(&self, wrapper: ObjId, iterable: &Value) -> bool {
+        let inner = self.attr(wrapper, Ustr::from("iterable"));
+        inner.is_some_and(|inner| inner.same(iterable))
     }
 
     fn join_tensors(&self, x: &super::Tensor, y: &super::Tensor) -> Value {
