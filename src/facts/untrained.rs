@@ -30,10 +30,16 @@ impl Script<'_> {
             return Vec::new();
         }
         let Some(spared) = self.spared(acts.iter().flat_map(|(_, acts)| acts)) else { return Vec::new() };
+        // A function that nobody calls may train what the file itself built.
+        let is_gather = |act: &&Visit| matches!(act.event.effect, Effect::Gather { .. });
+        let gathers: Vec<(&EntryPoint, &Visit)> = acts
+            .iter()
+            .flat_map(|(entry, acts)| acts.iter().filter(is_gather).map(|act| (*entry, act)))
+            .collect();
         let mut missed = ObjSet::default();
         let mut found = Vec::new();
         let reaching = self.passes_that_reach_other_layers(&spared);
-        for (entry, acts) in &acts {
+        for (_, acts) in &acts {
             for backward in acts.iter().filter(|act| matches!(act.event.effect, Effect::Backward { .. })) {
                 if !reaching.contains(&backward.event.place) {
                     continue;
@@ -47,11 +53,11 @@ impl Script<'_> {
                 if rest.is_empty() {
                     continue;
                 }
-                let gather = self.beside(backward, acts, &reached);
-                let Some(gather) = gather.or_else(|| self.stepping_next(backward, acts, &reached, &spared))
-                else {
-                    continue;
-                };
+                let optimizer = self
+                    .beside(backward, acts, &gathers, &reached)
+                    .or_else(|| self.stepping_next(backward, acts, &reached, &spared));
+                let gather = optimizer.and_then(|optimizer| gathering(&gathers, optimizer));
+                let Some((entry, gather)) = gather else { continue };
                 missed = missed.union(&rest);
                 found.extend(self.missing(entry, gather, backward, &rest));
             }
@@ -166,48 +172,50 @@ impl Script<'_> {
         })
     }
 
-    /// Where the optimizer was built that steps in the same loop for some of what was reached.
-    fn beside<'v, 't>(
+    /// The optimizer that steps in the same loop for some of what was reached.
+    fn beside(
         &self,
         backward: &Visit,
-        acts: &'v [Visit<'t>],
+        acts: &[Visit],
+        gathers: &[(&EntryPoint, &Visit)],
         reached: &ObjSet,
-    ) -> Option<&'v Visit<'t>> {
-        let round = backward.innermost()?;
+    ) -> Option<ObjId> {
+        let round = backward.innermost();
         // A model that is not seen into is in the graph as a whole.
         let Effect::Backward { leaves, .. } = &backward.event.effect else { return None };
         let steps = |optimizer: ObjId| {
             counted(acts.iter()).any(|act| {
                 matches!(act.event.effect, Effect::Step { optimizer: other, .. } if other == optimizer)
-                    && act.innermost() == Some(round)
+                    && act.innermost() == round
             })
         };
-        counted(acts.iter()).find(|act| match &act.event.effect {
+        counted(gathers.iter()).find_map(|(_, act)| match &act.event.effect {
             Effect::Gather { optimizer, .. } => {
                 let state = self.optimizer_known(*optimizer);
                 let given = state.map(|state| self.given_to(state)).unwrap_or_default();
-                reached.iter().chain(leaves.iter()).any(|layer| given.contains(layer)) && steps(*optimizer)
+                let has_some = reached.iter().chain(leaves.iter()).any(|layer| given.contains(layer));
+                (has_some && steps(*optimizer)).then_some(*optimizer)
             }
-            _ => false,
+            _ => None,
         })
     }
 
-    /// Where the optimizer was built that steps next, in the same iteration, with nothing of what was reached, where no
-    /// other has any of it: it was given another model.
-    fn stepping_next<'v, 't>(
+    /// The optimizer that steps next, in the same iteration, with nothing of what was reached, where no other has any
+    /// of it: it was given another model.
+    fn stepping_next(
         &self,
         backward: &Visit,
-        acts: &'v [Visit<'t>],
+        acts: &[Visit],
         reached: &ObjSet,
         spared: &ObjSet,
-    ) -> Option<&'v Visit<'t>> {
-        let round = backward.innermost()?;
+    ) -> Option<ObjId> {
+        let round = backward.innermost();
         if reached.is_empty() || reached.iter().any(|layer| spared.contains(layer)) {
             return None;
         }
         let own = counted(acts.iter()).position(|act| std::ptr::eq(act.event, backward.event))?;
         let next = counted(acts[own + 1..].iter()).find_map(|act| match act.event.effect {
-            Effect::Step { optimizer, .. } if act.innermost() == Some(round) => Some(Some(optimizer)),
+            Effect::Step { optimizer, .. } if act.innermost() == round => Some(Some(optimizer)),
             Effect::Backward { .. } => Some(None),
             _ => None,
         })??;
@@ -222,11 +230,8 @@ impl Script<'_> {
             _ => false,
         };
         // What it was given may be in the loss on a way that is not followed.
-        if given.is_empty() || since.into_iter().any(runs) {
-            return None;
-        }
-        counted(acts.iter())
-            .find(|act| matches!(act.event.effect, Effect::Gather { optimizer, .. } if optimizer == next))
+        let is_other = !given.is_empty() && !since.into_iter().any(runs);
+        is_other.then_some(next)
     }
 
     /// The outermost modules all of whose layers are among these.
@@ -249,6 +254,16 @@ impl Script<'_> {
         });
         whole.iter().filter(|object| !inner.contains(*object)).collect()
     }
+}
+
+/// Where an optimizer was built.
+fn gathering<'v, 't>(
+    gathers: &[(&'v EntryPoint, &'v Visit<'t>)],
+    optimizer: ObjId,
+) -> Option<(&'v EntryPoint, &'v Visit<'t>)> {
+    counted(gathers.iter()).copied().find(
+        |(_, act)| matches!(act.event.effect, Effect::Gather { optimizer: other, .. } if other == optimizer),
+    )
 }
 
 fn matters(effect: &Effect) -> bool {
