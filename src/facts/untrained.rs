@@ -221,9 +221,11 @@ impl Script<'_> {
         })??;
         let given = self.given_to(self.optimizer_known(next)?);
         let is_step = |act: &&Visit| matches!(act.event.effect, Effect::Step { .. });
+        let all_known = matches!(backward.event.effect, Effect::Backward { others: false, .. });
         let since = acts[..own].iter().rev().take_while(|act| !is_step(act));
+        let since = since.filter(|act| !all_known || act.innermost() == round);
         let runs = |act: &Visit| match act.event.effect {
-            Effect::Forward { module, .. } => {
+            Effect::Forward { module, grad } if grad != Some(false) => {
                 given.contains(module)
                     || self.with_inner(&ObjSet::one(module)).iter().any(|part| given.contains(part))
             }

@@ -65,6 +65,16 @@ impl<'p> Interp<'p> {
         self.remember(|questions: &mut DeviceQuestions| std::mem::replace(&mut questions.off_gpu, off))
     }
 
+    /// How many ways of branches are running of which nobody knows whether they are taken.
+    pub(crate) fn undecided_arms(&self) -> usize {
+        self.arms
+    }
+
+    /// Each iteration of the innermost loop comes here: no branch of it decides.
+    pub(crate) fn in_each_iteration(&self) -> bool {
+        self.active.last().is_some_and(|active| active.arms == self.arms)
+    }
+
     pub(super) fn if_statement(&mut self, arms: &'p [(ExprId, Block)], otherwise: &'p [StmtId]) -> Flow {
         let began = self.moment();
         let (open, when) = self.open_arms(arms, otherwise);

@@ -5,10 +5,10 @@ use super::{
     Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, modules::FORWARDS, python,
     records, stmt::Flow,
 };
-use crate::apis::{Role, Verb};
+use crate::apis::Role;
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::*;
-use crate::trace::{Effect, Exit, FnKey, Node};
+use crate::trace::{Exit, FnKey, Node};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -124,7 +124,7 @@ impl<'p> Interp<'p> {
 
     fn result_of_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
         if let Value::Unknown = receiver {
-            return self.method_of_unknown(name, call, base);
+            return self.method_of_unknown(name, call);
         }
         if let Some(model) = self.moved_model(receiver, name, call.place) {
             return self.result_of_method(&model, name, call, base);
@@ -244,33 +244,6 @@ impl<'p> Interp<'p> {
                 && class.is_some_and(|class| self.is_api(here.class, class))
                 && !self.lineage(here.class).contains(&super::class::Base::Unknown)
         })
-    }
-
-    /// A method of something unknown: a name that only tensors have says that it is one.
-    fn method_of_unknown(&mut self, name: Ustr, call: &Call, _base: ExprId) -> Value {
-        if self.apis.is_tensor_method(name)
-            && let Some(api) = self.apis.method_of(Role::Tensor, name)
-        {
-            let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
-            return self.call_api_method(api.name, &tensor, call);
-        }
-        self.mode_of_unknown(name, call.place);
-        self.on_unknown_method(&UnknownMethod { name, place: call.place });
-        // An environment that steps is told an action.
-        let acts = call.values().any(|value| self.may_be_action(value));
-        if !acts && self.apis.method_does(Role::Optimizer, name, Verb::Step) {
-            self.event(call.place, Effect::UnseenStep, Confidence::High);
-        }
-        if [Role::Optimizer, Role::Module]
-            .into_iter()
-            .any(|role| self.apis.method_does(role, name, Verb::Clear))
-        {
-            // Something is cleared, and it may be anything.
-            let effect = Effect::Clear { targets: ObjSet::default(), whole: false };
-            self.event(call.place, effect, Confidence::High);
-        }
-        self.havoc(call);
-        self.made_of_tree(call).unwrap_or_default()
     }
 
     /// Runs a function of the project on these arguments.

@@ -448,16 +448,6 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// How many ways of branches are running of which nobody knows whether they are taken.
-    pub(crate) fn undecided_arms(&self) -> usize {
-        self.arms
-    }
-
-    /// Each iteration of the innermost loop comes here: no branch of it decides.
-    pub(crate) fn in_each_iteration(&self) -> bool {
-        self.active.last().is_some_and(|active| active.arms == self.arms)
-    }
-
     /// Whether the running call, or the script itself, has no fuel left: what it did so far proves nothing.
     pub(crate) fn is_out_of_fuel(&self) -> bool {
         self.fuel <= self.floor

@@ -1,9 +1,12 @@
-//! What a call that is not understood gets hold of: the training state within reach of its arguments.
+//! What a call that is not understood gets hold of: the training state within reach of its arguments. And what the
+//! name of a method says where nobody knows what it is a method of.
 
-use super::{Call, Interp};
+use super::{Call, Interp, UnknownMethod};
+use crate::apis::{Role, Verb};
 use crate::report::Confidence;
 use crate::trace::Effect;
 use crate::values::*;
+use ustr::Ustr;
 
 /// How graphs leave what is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,5 +102,45 @@ impl Interp<'_> {
 impl Object {
     fn state_is_frame(&self) -> bool {
         matches!(self.state, State::Frame)
+    }
+}
+
+impl Interp<'_> {
+    /// A method of something unknown: a name that only tensors have says that it is one.
+    pub(super) fn method_of_unknown(&mut self, name: Ustr, call: &Call) -> Value {
+        if self.apis.is_tensor_method(name)
+            && let Some(api) = self.apis.method_of(Role::Tensor, name)
+        {
+            let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
+            return self.call_api_method(api.name, &tensor, call);
+        }
+        self.mode_of_unknown(name, call.place);
+        self.on_unknown_method(&UnknownMethod { name, place: call.place });
+        // An environment that steps is told an action.
+        let acts = call.values().any(|value| self.may_be_action(value));
+        if !acts && self.apis.method_does(Role::Optimizer, name, Verb::Step) {
+            self.event(call.place, Effect::UnseenStep, Confidence::High);
+        }
+        if [Role::Optimizer, Role::Module]
+            .into_iter()
+            .any(|role| self.apis.method_does(role, name, Verb::Clear))
+        {
+            // Something is cleared, and it may be anything.
+            let effect = Effect::Clear { targets: ObjSet::default(), whole: false };
+            self.event(call.place, effect, Confidence::High);
+        }
+        self.havoc(call);
+        self.made_of_tree(call).unwrap_or_default()
+    }
+
+    /// Whether an environment may be told this: a closure, a model or an optimizer is no action.
+    fn may_be_action(&self, value: &Value) -> bool {
+        match value {
+            Value::Function(_) | Value::Bound(_) => false,
+            Value::Obj(object) => {
+                !matches!(self.heap.get(*object).state, State::Module(_) | State::Optimizer(_))
+            }
+            _ => true,
+        }
     }
 }

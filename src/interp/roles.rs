@@ -8,7 +8,7 @@ use crate::names::{Act, LoopIndex, Origin, Relations, Subject, subject_of};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{Arg, ExprId, ExprKind, FnId, Tree};
 use crate::trace::{Assumption, FnKey};
-use crate::values::{State, Value};
+use crate::values::Value;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -98,17 +98,6 @@ impl Interp<'_> {
     fn speaks_of_training(&mut self, file: FileId) -> bool {
         let speaks = || self.project.module(file).names.speaks_of(self.apis.protocol_words());
         *self.roles.of_training.entry(file).or_insert_with(speaks)
-    }
-
-    /// Whether an environment may be told this: a closure, a model or an optimizer is no action.
-    pub(super) fn may_be_action(&self, value: &Value) -> bool {
-        match value {
-            Value::Function(_) | Value::Bound(_) => false,
-            Value::Obj(object) => {
-                !matches!(self.heap.get(*object).state, State::Module(_) | State::Optimizer(_))
-            }
-            _ => true,
-        }
     }
 
     /// Puts down what is taken for granted, once.
@@ -218,10 +207,9 @@ impl<'p> Solver<'_, 'p> {
     /// It steps, told nothing, where something goes backward; or a scaler steps it.
     fn optimizer(&self) -> Option<Taken> {
         let relations = self.relations();
-        let scales = |act: &Act| [Verb::Step, Verb::Unscale].map(|verb| self.does(act, Role::Scaler, verb));
         let through = relations
             .given(self.subject)
-            .find(|act| scales(act).contains(&true) && !self.interp.calls_own_method(self.file, act));
+            .find(|act| self.is_of_scaler(act) && !self.interp.calls_own_method(self.file, act));
         if let Some(act) = through {
             return self.taken(Role::Optimizer, Confidence::High, "a scaler steps it", act.call);
         }
@@ -232,6 +220,18 @@ impl<'p> Solver<'_, 'p> {
         let told = steps.iter().any(|step| self.is_told(step));
         let first = steps.iter().find(|step| self.applies(step)).filter(|_| !told)?;
         self.taken(Role::Optimizer, Confidence::High, "it steps after a backward pass", first.call)
+    }
+
+    /// Environments are stepped with something, too, and never choose a scale.
+    fn is_of_scaler(&self, act: &Act) -> bool {
+        let apis = self.interp.apis;
+        let scales = |receiver: Subject| {
+            let named = apis.role_by_name(&receiver.name()) == Some(Role::Scaler);
+            let mut acts = self.relations().acts_of(receiver);
+            named || acts.any(|act| self.does(act, Role::Scaler, Verb::UpdateScale))
+        };
+        self.does(act, Role::Scaler, Verb::Unscale)
+            || self.does(act, Role::Scaler, Verb::Step) && act.receiver.is_none_or(scales)
     }
 
     fn steps(&self) -> impl Iterator<Item = &'p Act> {

@@ -3,11 +3,18 @@
 
 use super::{ClassRef, Heap, ModuleState, ObjId, ObjSet, State, Value};
 use std::rc::Rc;
+use ustr::Ustr;
 
 /// More classes or functions than these are not followed one by one.
 const MOST_CALLABLES: usize = 8;
 
 impl Heap {
+    /// Whether an object gives what another one gives, such as a progress bar: `if rank == 0: loader = tqdm(loader)`.
+    pub(super) fn goes_through(&self, wrapper: ObjId, iterable: &Value) -> bool {
+        let inner = self.attr(wrapper, Ustr::from("iterable"));
+        inner.is_some_and(|inner| inner.same(iterable))
+    }
+
     pub(super) fn have_classes(&self, ids: &ObjSet) -> bool {
         ids.iter().all(|id| self.get(id).class != ClassRef::Builtin)
     }

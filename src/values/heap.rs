@@ -368,12 +368,6 @@ impl Heap {
         }
     }
 
-    /// Whether an object gives what another one gives, such as a progress bar: `if rank == 0: loader = tqdm(loader)`.
-    fn goes_through(&self, wrapper: ObjId, iterable: &Value) -> bool {
-        let inner = self.attr(wrapper, Ustr::from("iterable"));
-        inner.is_some_and(|inner| inner.same(iterable))
-    }
-
     fn join_tensors(&self, x: &super::Tensor, y: &super::Tensor) -> Value {
         let mut joined = x.join(y);
         if self.at_head {
