@@ -57,6 +57,16 @@ impl Apis {
         self.shared.sharing.iter().any(|word| text.contains(word.as_str()))
     }
 
+    /// Whether a text says that a model may be spread over several GPUs, and brings its inputs there itself.
+    pub fn scatters(&self, text: &str) -> bool {
+        self.shared.scattering.iter().any(|word| text.contains(word.as_str()))
+    }
+
+    /// Whether a part of a batch is called as the samples are that a model is given.
+    pub fn is_input(&self, name: &str) -> bool {
+        self.shared.inputs.iter().any(|word| word == name)
+    }
+
     /// Whether a text draws random numbers.
     pub fn draws(&self, text: &str) -> bool {
         self.shared.drawing.iter().any(|word| text.contains(word.as_str()))

@@ -73,6 +73,8 @@ impl<'a> Reader<'a> {
             "pretrained" => self.table.shared.pretrained = self.words(value)?,
             "testing" => self.table.shared.testing = self.words(value)?,
             "suites" => self.table.shared.suites = self.words(value)?,
+            "scattering" => self.table.shared.scattering = self.words(value)?,
+            "inputs" => self.table.shared.inputs = self.words(value)?,
             "sharing" => self.table.shared.sharing = self.words(value)?,
             "random" => self.table.shared.random = self.words(value)?,
             "tensor_methods" => self.table.shared.tensor_methods = self.words(value)?,

@@ -24,6 +24,9 @@ pub(crate) struct Shared {
     /// Texts that say that a script orders its samples itself, that it gives each process a part of them.
     pub shuffling: Vec<Ustr>,
     pub sharing: Vec<Ustr>,
+    /// Texts that say that a model brings its inputs to its GPUs itself; names of such inputs.
+    pub scattering: Vec<Ustr>,
+    pub inputs: Vec<Ustr>,
     /// Parts of names of what computes losses, in lower case; names of operations with a pole.
     pub losses: Vec<Ustr>,
     /// What Keras calls the labels that it gives to a loss.
@@ -80,6 +83,8 @@ impl Shared {
         self.shuffling.extend(other.shuffling);
         self.losses.extend(other.losses);
         self.labels.extend(other.labels);
+        self.scattering.extend(other.scattering);
+        self.inputs.extend(other.inputs);
         self.poles.extend(other.poles);
         self.criteria.extend(other.criteria);
         self.sharing.extend(other.sharing);

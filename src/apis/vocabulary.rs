@@ -143,6 +143,8 @@ pub(crate) const FILE_KEYS: &[&str] = &[
     "poles",
     "shuffling",
     "sharing",
+    "scattering",
+    "inputs",
     "learning",
     "pretrained",
     "testing",

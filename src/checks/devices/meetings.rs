@@ -13,6 +13,7 @@ use crate::trace::{At, Observation, Sight};
 use crate::values::{Device, Learned, ObjId, Source, State, Tensor, Value};
 use std::cell::Cell;
 use std::rc::Rc;
+use ustr::Ustr;
 
 pub(super) static CHECKER: Checker = Checker {
     on_layer: Some(meet_layer),
@@ -91,6 +92,9 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     let (object, call) = (called.layer, called.call);
     meet_in_stand_in(cx, object, call);
     let Some(device) = cx.own_device(object) else { return };
+    if device == Device::Unknown && meet_rest_of_batch(cx, object, call) {
+        return;
+    }
     if note_stranded_input(cx, object, device, call) || device == Device::Unknown {
         return;
     }
@@ -117,7 +121,7 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
         return;
     }
     let Some(input) = inputs.iter().find(apart).cloned() else { return };
-    if cx.is_just(object, Role::Module) && is_part_of_batch(&input) {
+    if cx.is_just(object, Role::Module) && is_part_of_batch(&input) && !is_left_behind(cx, &input) {
         return;
     }
     let confidence = here.confidence.min(input.confidence);
@@ -180,6 +184,45 @@ fn is_part_of_batch(tensor: &Tensor) -> bool {
         && tensor.device == Device::Cpu
         && tensor.shape.is_none()
         && tensor.made.is_some()
+}
+
+/// A model of which nobody knows where it is, and that is given nothing but what stayed on the CPU of a batch.
+fn meet_rest_of_batch(cx: &mut Interp<'_>, model: ObjId, call: &Call) -> bool {
+    let here = cx.heap.get(model);
+    let is_bare = here.module().is_some_and(|module| !module.managed && !module.scatters);
+    if !is_bare || !cx.is_just(model, Role::Module) {
+        return false;
+    }
+    let confidence = here.confidence;
+    let mut inputs = Vec::new();
+    call.values().for_each(|value| collect_tensors(value, &mut inputs));
+    let leads = call.values().next().is_some_and(|first| first.as_tensor().is_some());
+    let Some(input) = inputs.first().filter(|_| leads && inputs.iter().all(|input| is_part_of_batch(input)))
+    else {
+        return false;
+    };
+    if !is_left_behind(cx, input) {
+        return false;
+    }
+    let one = Side { device: Device::Accelerator, what: Rc::from("the rest of its batch"), made: None };
+    let other = Side { device: input.device, what: Rc::from("the input of this model"), made: input.made };
+    let at = cx.at(call.place, confidence.min(input.confidence));
+    cx.observe_at(at, Meeting { in_forward: true, ..Meeting::of(one, other, "the forward pass") });
+    true
+}
+
+/// Whether a part of a batch, of which another part is moved, is a tensor for sure, and no model here fetches its
+/// inputs itself.
+fn is_left_behind(cx: &Interp<'_>, part: &Tensor) -> bool {
+    let Some(made) = part.made else { return false };
+    let words = cx.words(made);
+    let name = words.rsplit(['[', '.']).next().unwrap_or(words);
+    let name = name.trim_matches(|mark| matches!(mark, '"' | '\'' | ']'));
+    let of_file = cx.running().filter(|frame| frame.file == made.file).last();
+    let function = of_file.and_then(|frame| frame.function);
+    let uses = &cx.module(made.file).names.uses;
+    let is_tensor = cx.apis.is_input(name) || !uses.of_local(function, Ustr::from(name)).is_empty();
+    is_tensor && !cx.running().any(|frame| cx.apis.scatters(&cx.module(frame.file).source.text))
 }
 
 /// What is only taken for a loss, of an output and a target.

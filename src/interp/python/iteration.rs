@@ -63,6 +63,16 @@ fn object_items(interp: &mut Interp, id: ObjId) -> Items {
     }
 }
 
+/// Whether an object has its items in itself.
+fn holds_items(interp: &Interp, id: ObjId) -> bool {
+    let object = interp.heap.get(id);
+    match &object.state {
+        State::List(_) | State::Dict(_) | State::Loader(_) => true,
+        State::Plain => object.attr(ustr("_fields")).is_some(),
+        _ => false,
+    }
+}
+
 /// A tensor goes through its first dimension.
 fn rows(tensor: &Tensor) -> Items {
     let shape = tensor.shape.as_ref();
@@ -79,11 +89,9 @@ fn one_of(params: &Params) -> Value {
 /// The items of an argument.
 pub(super) fn items(interp: &mut Interp, call: &Call, position: usize) -> Items {
     let value = call.positional.get(position).map(|passed| passed.value.clone()).unwrap_or_default();
-    // Modules and loaders are iterated by the interpreter, which knows them.
+    // Modules, progress bars and objects of classes are iterated by the interpreter, which knows them.
     match &value {
-        Value::Obj(object) if interp.heap.get(*object).module().is_some() => {
-            interp.iterate(&value, call.place)
-        }
+        Value::Obj(object) if !holds_items(interp, *object) => interp.iterate(&value, call.place),
         Value::Params(_) => interp.iterate(&value, call.place),
         _ => iterate(interp, &value, call.place),
     }
