@@ -180,6 +180,11 @@ impl Apis {
         self.lists(class, method, |spec| &spec.walks)
     }
 
+    /// Whether an attribute of a subclass says, by being false, that it goes back through its losses itself.
+    pub fn walks_while(&self, class: Ustr, attribute: Ustr) -> bool {
+        self.lists(class, attribute, |spec| &spec.walks_while)
+    }
+
     /// Whether a class, or one that it inherits from, has a method in one of its lists.
     fn lists(&self, class: Ustr, method: Ustr, list: impl Fn(&ClassSpec) -> &[Ustr]) -> bool {
         let listed = |name| list(self.class(name)?.class.as_ref()?).contains(&method).then_some(());

@@ -253,6 +253,8 @@ pub struct ClassSpec {
     pub owns: Box<[Ustr]>,
     /// Methods of a subclass that give a loss, which the framework walks.
     pub walks: Box<[Ustr]>,
+    /// Attributes that are false where a subclass goes back through its losses itself.
+    pub walks_while: Box<[Ustr]>,
     /// Methods of a subclass that the framework calls for each batch of each epoch.
     pub each_batch: Box<[Ustr]>,
     /// Those that it calls when each epoch ends.

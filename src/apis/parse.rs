@@ -250,6 +250,8 @@ impl<'a> Reader<'a> {
             })
             .collect::<Result<_, _>>()?;
         class.walks = self.terms(keys.get("walks"))?.into_iter().map(|term| ustr(term.text)).collect();
+        class.walks_while =
+            self.terms(keys.get("walks_while"))?.into_iter().map(|term| ustr(term.text)).collect();
         class.each_batch =
             self.terms(keys.get("each_batch"))?.into_iter().map(|term| ustr(term.text)).collect();
         class.epoch_end =

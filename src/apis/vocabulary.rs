@@ -117,6 +117,7 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "saves_result",
     "source",
     "walks",
+    "walks_while",
     "each_batch",
     "epoch_end",
 ];

@@ -229,9 +229,13 @@ impl<'p> Interp<'p> {
 
     /// Whether the framework walks what a method gives.
     pub(super) fn gives_loss(&self, receiver: &Value, method: Ustr) -> bool {
-        let class = receiver.as_obj().map(|object| self.heap.get(object).class);
-        class.into_iter().flat_map(|class| self.lineage(class)).any(|base| match base {
-            Base::Api(name) => self.apis.walks(name, method),
+        let Some(object) = receiver.as_obj().map(|object| self.heap.get(object)) else { return false };
+        let refuses = |class: Ustr| {
+            let mut set = object.attrs.iter().filter(|(_, value)| matches!(value, Value::Bool(Some(false))));
+            set.any(|(name, _)| self.apis.walks_while(class, *name))
+        };
+        self.lineage(object.class).into_iter().any(|base| match base {
+            Base::Api(name) => self.apis.walks(name, method) && !refuses(name),
             _ => false,
         })
     }

@@ -263,7 +263,9 @@ impl<'p> Interp<'p> {
         let Some(class) = definition.class else { return false };
         self.class_object(file, class).is_some_and(|object| {
             let class = ClassRef::Project(object);
-            self.is_owned_class(class) || (definition.name == "forward" && self.is_function_class(class))
+            // The constructor ran for the instance, and would make its layers once more.
+            self.is_owned_class(class) && definition.name != "__init__"
+                || definition.name == "forward" && self.is_function_class(class)
         })
     }
 
@@ -328,7 +330,9 @@ impl<'p> Interp<'p> {
         self.seeded = Some(key);
         // A framework that owns the loop decides whether gradients are recorded in its hooks.
         let owned = receiver.as_ref().and_then(Value::as_obj).is_some_and(|object| self.is_owned(object));
-        if owned || self.was_cut_without_grad(key) {
+        let gives_loss =
+            receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name));
+        if owned && !gives_loss || self.was_cut_without_grad(key) {
             self.grad = None;
         }
         if self.is_of_a_suite(key.file) {
@@ -353,7 +357,7 @@ impl<'p> Interp<'p> {
             if makes {
                 value = beside_inputs::given_anywhere(self, closure, param, value);
             }
-            if receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name)) {
+            if gives_loss {
                 value = self.as_hooks_are_called(closure, param, value);
             }
             let place = Place::new(closure.file, param.span);
@@ -383,7 +387,7 @@ impl<'p> Interp<'p> {
             Some(result) => result,
             None => self.inline(closure, receiver.as_ref(), &call),
         };
-        if receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name)) {
+        if gives_loss {
             self.note_returned_loss(&result, place);
         }
         if !self.is_of_a_suite(key.file) {

@@ -38,11 +38,17 @@ fn check(script: &Script, out: &mut Findings) {
             };
             finding = finding.because(place, label);
         }
+        let help = match loss.returned {
+            true => "return the loss as computed from the model's output, without detaching it",
+            false => {
+                "call `backward()` on the loss as computed from the model's output, without detaching it"
+            }
+        };
         out.push(
             finding
                 .note("the model does not learn, or `backward()` raises an error such as `element 0 of tensors does not require grad and does not have a grad_fn`")
                 .replay(script.replay_of_layers(layers::DETACHED))
-                .help("call `backward()` on the loss as computed from the model's output, without detaching it"),
+                .help(help),
             &loss.at,
         );
     }

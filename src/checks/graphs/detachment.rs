@@ -14,6 +14,8 @@ pub(in crate::checks) struct DetachedLoss {
     pub point: Option<(Place, Option<Ustr>)>,
     /// `None` where what steps is not known.
     pub optimizer: Option<ObjId>,
+    /// A method returns it, and the framework calls `backward()`.
+    pub returned: bool,
 }
 
 pub(in crate::checks) struct BrokenGraph {
@@ -34,7 +36,7 @@ struct Stepping {
 pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
     let stepping = stepping(script);
     let mut seen = Places::default();
-    let mut found = Vec::new();
+    let mut found = returned_losses(script);
     for (at, sight) in script.sightings() {
         let Sight::Backward { loss, .. } = sight else { continue };
         // What only wakes autograd up, before any loop, is nobody's loss.
@@ -59,7 +61,28 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
             at: At { confidence: at.confidence.min(loss.confidence), ..at.clone() },
             point: point.map(|point| (point.place, point.by)).or(made),
             optimizer: first.and_then(|step| step.optimizer),
+            returned: false,
         });
+    }
+    found
+}
+
+/// `return loss.detach()` where the framework goes back through what a method returns.
+fn returned_losses(script: &Script) -> Vec<DetachedLoss> {
+    let mut seen = Places::default();
+    let mut found = Vec::new();
+    for (at, sight) in script.sightings() {
+        let Sight::Walked { loss } = sight else { continue };
+        let point = loss.detach_points.iter().flat_map(|points| points.iter()).last();
+        let Some(point) = point.filter(|_| was_just_detached(loss) && is_detached(loss)) else { continue };
+        if seen.insert(point.place) {
+            found.push(DetachedLoss {
+                at: At { place: point.place, confidence: at.confidence.min(loss.confidence), ..at.clone() },
+                point: Some((point.place, point.by)),
+                optimizer: None,
+                returned: true,
+            });
+        }
     }
     found
 }
