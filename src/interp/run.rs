@@ -394,8 +394,8 @@ impl<'p> Interp<'p> {
             self.note_offered(key, &result);
         }
         // Whoever calls one of its methods may have called others before, in any order.
-        if let Some(receiver) = receiver {
-            self.leave_places_open(&receiver);
+        if let Some(receiver) = &receiver {
+            self.leave_places_open(receiver);
         }
         // Whoever calls it may walk the graph of what it returns.
         let mut reached = ObjSet::default();
@@ -404,7 +404,8 @@ impl<'p> Interp<'p> {
         self.leaving = Leaving::Used;
         self.keep_held_parts();
         let mut nodes = self.trace.pop().unwrap_or_default();
-        if owned {
+        let is_repeated = owned || receiver.as_ref().is_some_and(|receiver| self.steps_own(key, receiver, &nodes));
+        if is_repeated && definition.name != "__init__" {
             nodes = self.called_each_round(nodes, place);
         }
         self.out.out_of_fuel |= self.exhausted.contains(&key);

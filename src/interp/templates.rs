@@ -1,13 +1,14 @@
 //! Methods that a class inherits and that call what it overrides: the loop is in the base class, the step in the
 //! class. Each is rehearsed with an instance of the class, where nothing calls the overriding method. And what
-//! parameters are given where nothing calls a function: by annotation, default, use, and last by name.
+//! parameters are given where nothing calls a function: by annotation, default, use, and last by name; and which methods
+//! are called for each batch, whoever calls them.
 
 use super::{Interp, class::Base, given_devices::is_cpu};
-use crate::apis::Role;
+use crate::apis::{Role, Verb};
 use crate::names::Subject;
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{ClassId, FnId, Param};
-use crate::trace::FnKey;
+use crate::trace::{Effect, FnKey, Node, Visit, visits};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -152,5 +153,46 @@ impl Interp<'_> {
             Value::Float(_) | Value::Str(_) => Value::Given(Rc::new(Given { value, origin })),
             other => other,
         }
+    }
+}
+
+impl Interp<'_> {
+    /// A method that goes back and steps an optimizer which its object made, in no loop: it is called for each batch,
+    /// and hardly anybody else clears what only the object has.
+    pub(super) fn steps_own(&self, key: FnKey, receiver: &Value, nodes: &[Node]) -> bool {
+        let Some(object) = receiver.as_obj().filter(|object| !self.clears_elsewhere(key, *object)) else {
+            return false;
+        };
+        let is_own = |optimizer: ObjId| {
+            let made = self.heap.get(optimizer).optimizer().is_some_and(|state| !state.others && !state.managed);
+            let held = self.heap.get(object).attrs.iter().any(|(_, value)| value.as_obj() == Some(optimizer));
+            made && held && optimizer.0 > object.0
+        };
+        let visits = visits(nodes, |effect| matches!(effect, Effect::Step { .. } | Effect::Backward { .. }));
+        let goes_back = |visit: &Visit| matches!(visit.event.effect, Effect::Backward { .. });
+        let steps = |visit: &Visit| match visit.event.effect {
+            Effect::Step { optimizer, .. } => is_own(optimizer),
+            _ => true,
+        };
+        visits.iter().any(goes_back)
+            && visits.len() > visits.iter().filter(|visit| goes_back(visit)).count()
+            && visits.iter().all(|visit| visit.loops.is_empty() && steps(visit))
+    }
+
+    /// Whether another method of an object, or one that nobody sees, may clear gradients.
+    fn clears_elsewhere(&self, key: FnKey, object: ObjId) -> bool {
+        self.lineage(self.heap.get(object).class).into_iter().any(|base| {
+            let Base::Project(class) = base else { return base == Base::Unknown };
+            let State::Class(state) = &self.heap.get(class).state else { return true };
+            let names = &self.module(state.file).names;
+            let mut methods = self.tree(state.file).functions.iter().enumerate();
+            methods.any(|(index, method)| {
+                let own = FnKey { file: state.file, function: FnId(index as u32) };
+                let mut mentions = names.scopes[index].mentions.iter();
+                method.class == Some(state.class)
+                    && own != key
+                    && mentions.any(|name| self.apis.method_does(Role::Optimizer, name, Verb::Clear))
+            })
+        })
     }
 }

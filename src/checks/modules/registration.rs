@@ -60,7 +60,7 @@ fn unregistered_in(
         let Some(site) = site.or_else(|| parts.first().map(|part| cx.heap.get(*part).site)) else {
             continue;
         };
-        if !parts.iter().all(here) || seen.contains(&site) || registers_itself(cx, object, *name) {
+        if !parts.iter().all(here) || seen.contains(&site) || registers_itself(cx, object, *name, &parts) {
             continue;
         }
         let known = registered.get_or_insert_with(|| registered_parts(&cx.heap));
@@ -156,18 +156,25 @@ fn is_learnt(cx: &Interp<'_>, part: ObjId) -> bool {
 }
 
 /// A class that says itself what its parts are, in a way that is not followed, or whose methods other
-/// than the constructor never look at the attribute.
-fn registers_itself(cx: &mut Interp<'_>, object: ObjId, attribute: Ustr) -> bool {
+/// than the constructor never look at the attribute. Layers of which nobody knows how large they are may be those of a
+/// model that nobody sees into, which has them.
+fn registers_itself(cx: &mut Interp<'_>, object: ObjId, attribute: Ustr, parts: &[ObjId]) -> bool {
     if construction::registers_any_attribute(cx, object)
         || OWN_WAYS.iter().any(|name| cx.is_of_project(object, name) || has_own(cx, object, name))
     {
         return true;
     }
+    let is_sized = |part: &ObjId| {
+        cx.heap.get(*part).module().is_some_and(|module| matches!(module.weights, Learned::Own(Some(_))))
+    };
+    let all_sized = parts.iter().all(is_sized);
     let opaque = cx.heap.get(object).attrs.iter().any(|(_, value)| {
         let Some(part) = value.as_obj() else { return false };
         let here = cx.heap.get(part);
         matches!(here.class, ClassRef::Api(_))
-            && here.module().is_some_and(|module| module.weights == Learned::Opaque)
+            && here.module().is_some_and(|module| {
+                module.weights == Learned::Opaque && (module.open || module.repeats || !all_sized)
+            })
     });
     let mut used = false;
     for base in cx.lineage(cx.heap.get(object).class) {
