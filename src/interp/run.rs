@@ -330,8 +330,7 @@ impl<'p> Interp<'p> {
         self.seeded = Some(key);
         // A framework that owns the loop decides whether gradients are recorded in its hooks.
         let owned = receiver.as_ref().and_then(Value::as_obj).is_some_and(|object| self.is_owned(object));
-        let gives_loss =
-            receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name));
+        let gives_loss = receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name));
         if owned && !gives_loss || self.was_cut_without_grad(key) {
             self.grad = None;
         }
@@ -404,7 +403,8 @@ impl<'p> Interp<'p> {
         self.leaving = Leaving::Used;
         self.keep_held_parts();
         let mut nodes = self.trace.pop().unwrap_or_default();
-        let is_repeated = owned || receiver.as_ref().is_some_and(|receiver| self.steps_own(key, receiver, &nodes));
+        let is_repeated =
+            owned || receiver.as_ref().is_some_and(|receiver| self.steps_own(key, receiver, &nodes));
         if is_repeated && definition.name != "__init__" {
             nodes = self.called_each_round(nodes, place);
         }

@@ -164,7 +164,8 @@ impl Interp<'_> {
             return false;
         };
         let is_own = |optimizer: ObjId| {
-            let made = self.heap.get(optimizer).optimizer().is_some_and(|state| !state.others && !state.managed);
+            let made =
+                self.heap.get(optimizer).optimizer().is_some_and(|state| !state.others && !state.managed);
             let held = self.heap.get(object).attrs.iter().any(|(_, value)| value.as_obj() == Some(optimizer));
             made && held && optimizer.0 > object.0
         };

@@ -17,11 +17,8 @@ const LARGEST_CIRCLE: usize = 56;
 const MOST_LINES: usize = 500;
 
 /// Files that are longer, and by how much at most.
-const LONGER: [(&str, usize); 3] = [
-    ("src/interp/modules.rs", 528),
-    ("src/interp/scope.rs", 557),
-    ("src/syntax/faults/statements.rs", 710),
-];
+const LONGER: [(&str, usize); 3] =
+    [("src/interp/modules.rs", 528), ("src/interp/scope.rs", 557), ("src/syntax/faults/statements.rs", 710)];
 
 /// Who asks another room, and which: two rules are about what a scaler does to an optimizer, and a layer that a forward
 /// makes is one mistake, of which the room of the modules speaks and that of the optimizers does not.

@@ -218,7 +218,7 @@ fn is_left_behind(cx: &Interp<'_>, part: &Tensor) -> bool {
     let words = cx.words(made);
     let name = words.rsplit(['[', '.']).next().unwrap_or(words);
     let name = name.trim_matches(|mark| matches!(mark, '"' | '\'' | ']'));
-    let of_file = cx.running().filter(|frame| frame.file == made.file).last();
+    let of_file = cx.running().rfind(|frame| frame.file == made.file);
     let function = of_file.and_then(|frame| frame.function);
     let uses = &cx.module(made.file).names.uses;
     let is_tensor = cx.apis.is_input(name) || !uses.of_local(function, Ustr::from(name)).is_empty();

@@ -242,7 +242,8 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     let is_of_another =
         |input: &Tensor| input.is_leaf || input.source == Source::Constant || input.learned && !follows;
     let of_data = !forward.drawn && !forward.input.as_deref().is_some_and(is_of_another);
-    let sure = (forward.grad == Some(false) || is_unused(script, forward)) && of_data && (!trains || gives_features);
+    let sure =
+        (forward.grad == Some(false) || is_unused(script, forward)) && of_data && (!trains || gives_features);
     if !sure || is_dropped(script, at) {
         return None;
     }
