@@ -21,13 +21,15 @@ fn here(memory: &Memory, measured: Measured) -> String {
     let room = measured.total.saturating_sub(measured.context);
     let verdict =
         if memory.demand.least > room { "does not fit" } else { "fits, if nothing else is in its memory," };
+    // Both are differences of what is free: nothing, where another process gave memory back meanwhile.
+    let told =
+        |what: &str, size: u64| if size == 0 { String::new() } else { format!("; {what} {}", bytes(size)) };
+    let context = told("a CUDA context takes", measured.context);
+    let granule = told("the allocation granularity is", measured.granule);
     format!(
-        "the GPU of this machine has {} (measured: {} free; a CUDA context takes {}, allocation granularity is {}): the minimum \
-         {verdict} there",
+        "the GPU of this machine has {} (measured: {} free{context}{granule}): the minimum {verdict} there",
         bytes(measured.total),
-        bytes(measured.free),
-        bytes(measured.context),
-        bytes(measured.granule)
+        bytes(measured.free)
     )
 }
 

@@ -86,6 +86,11 @@ impl Driver {
         Driver { folder, kernels }
     }
 
+    /// The compiler beside it. A true one that is installed would be found first.
+    fn compiler(&self) -> String {
+        self.folder.path().join("libnvrtc.so.13").display().to_string()
+    }
+
     /// Runs trainlint with this driver and a fault.
     fn run(&self, project: &Project, args: &[&str], fault: &str) -> Ran {
         Ran::of(self.command(project, args, fault).output().unwrap())
@@ -155,7 +160,7 @@ fn a_plan_runs_on_the_device_as_on_the_cpu() {
     let memory = there.results["items"][1]["facts"].to_string();
     assert!(
         memory.contains(
-            "the GPU of this machine has 8 GiB (measured: 7.7 GiB free; a CUDA context takes 300 MiB, allocation granularity is 2 MiB)"
+            "the GPU of this machine has 8 GiB (measured: 7.7 GiB free; a CUDA context takes 300 MiB; the allocation granularity is 2 MiB)"
         ),
         "{memory}"
     );
@@ -329,7 +334,8 @@ fn last_item() -> Project {
 #[test]
 fn with_a_compiler_graphs_become_kernels_of_their_own() {
     let Some(driver) = driver() else { return };
-    let args = [REPLAY.as_slice(), &["--fused"]].concat();
+    let compiler = driver.compiler();
+    let args = [REPLAY.as_slice(), &["--fused", "--nvrtc", &compiler]].concat();
     let ran = driver.run(&last_item(), &args, "");
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
     let results: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -345,7 +351,8 @@ fn with_a_compiler_graphs_become_kernels_of_their_own() {
 #[test]
 fn what_the_compiler_refuses_is_interpreted_and_told() {
     let Some(driver) = driver() else { return };
-    let args = [REPLAY.as_slice(), &["--fused"]].concat();
+    let compiler = driver.compiler();
+    let args = [REPLAY.as_slice(), &["--fused", "--nvrtc", &compiler]].concat();
     let project = project();
     let mut command = driver.command(&project, &args, "");
     let ran = Ran::of(command.env("FAKE_NVRTC_LOG", "1").output().unwrap());
