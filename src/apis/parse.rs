@@ -249,13 +249,11 @@ impl<'a> Reader<'a> {
                 false => Err(self.input.unknown(term.offset, "part", term.text, OWNED.iter().copied())),
             })
             .collect::<Result<_, _>>()?;
-        class.walks = self.terms(keys.get("walks"))?.into_iter().map(|term| ustr(term.text)).collect();
-        class.walks_while =
-            self.terms(keys.get("walks_while"))?.into_iter().map(|term| ustr(term.text)).collect();
-        class.each_batch =
-            self.terms(keys.get("each_batch"))?.into_iter().map(|term| ustr(term.text)).collect();
-        class.epoch_end =
-            self.terms(keys.get("epoch_end"))?.into_iter().map(|term| ustr(term.text)).collect();
+        let words = |key: &str| keys.get(key).map_or(Ok(Vec::new()), |value| self.words(value));
+        class.walks = words("walks")?.into();
+        class.walks_while = words("walks_while")?.into();
+        class.each_batch = words("each_batch")?.into();
+        class.epoch_end = words("epoch_end")?.into();
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
         class.parameters = self
             .terms(keys.get("parameters"))?

@@ -21,6 +21,13 @@ pub struct Untrained {
     pub backward: Place,
 }
 
+/// Where an optimizer was given its parameters.
+struct Gathering<'v, 't> {
+    optimizer: ObjId,
+    entry: &'v EntryPoint,
+    visit: &'v Visit<'t>,
+}
+
 impl Script<'_> {
     pub fn untrained(&self) -> Vec<Untrained> {
         let rehearsal = self.rehearsal;
@@ -31,10 +38,12 @@ impl Script<'_> {
         }
         let Some(spared) = self.spared(acts.iter().flat_map(|(_, acts)| acts)) else { return Vec::new() };
         // A function that nobody calls may train what the file itself built.
-        let is_gather = |act: &&Visit| matches!(act.event.effect, Effect::Gather { .. });
-        let gathers: Vec<(&EntryPoint, &Visit)> = acts
-            .iter()
-            .flat_map(|(entry, acts)| acts.iter().filter(is_gather).map(|act| (*entry, act)))
+        let all = acts.iter().flat_map(|(entry, acts)| acts.iter().map(|act| (*entry, act)));
+        let gatherings: Vec<Gathering> = all
+            .filter_map(|(entry, visit)| match visit.event.effect {
+                Effect::Gather { optimizer, .. } => Some(Gathering { optimizer, entry, visit }),
+                _ => None,
+            })
             .collect();
         let mut missed = ObjSet::default();
         let mut found = Vec::new();
@@ -53,26 +62,22 @@ impl Script<'_> {
                 if rest.is_empty() {
                     continue;
                 }
-                let optimizer = self
-                    .beside(backward, acts, &gathers, &reached)
-                    .or_else(|| self.stepping_next(backward, acts, &reached, &spared));
-                let gather = optimizer.and_then(|optimizer| gathering(&gathers, optimizer));
-                let Some((entry, gather)) = gather else { continue };
+                let own =
+                    |gathering: &&Gathering| self.is_beside(gathering.optimizer, backward, acts, &reached);
+                let gathering = counted(gatherings.iter()).find(own).or_else(|| {
+                    let next = self.stepping_next(backward, acts, &reached, &spared)?;
+                    counted(gatherings.iter()).find(|gathering| gathering.optimizer == next)
+                });
+                let Some(gathering) = gathering else { continue };
                 missed = missed.union(&rest);
-                found.extend(self.missing(entry, gather, backward, &rest));
+                found.extend(self.missing(gathering, backward, &rest));
             }
         }
         found
     }
 
-    fn missing(
-        &self,
-        entry: &EntryPoint,
-        gather: &Visit,
-        backward: &Visit,
-        rest: &ObjSet,
-    ) -> Option<Untrained> {
-        let Effect::Gather { optimizer, .. } = gather.event.effect else { return None };
+    fn missing(&self, gathering: &Gathering, backward: &Visit, rest: &ObjSet) -> Option<Untrained> {
+        let Gathering { optimizer, entry, visit: gather } = *gathering;
         let whole = self.whole_parts(rest);
         let confidence = |object: ObjId| self.rehearsal.heap.get(object).confidence;
         let sure = rest.iter().map(confidence).fold(backward.event.confidence, Confidence::min);
@@ -172,32 +177,18 @@ impl Script<'_> {
         })
     }
 
-    /// The optimizer that steps in the same loop for some of what was reached.
-    fn beside(
-        &self,
-        backward: &Visit,
-        acts: &[Visit],
-        gathers: &[(&EntryPoint, &Visit)],
-        reached: &ObjSet,
-    ) -> Option<ObjId> {
-        let round = backward.innermost();
+    /// Whether an optimizer steps in the same loop for some of what was reached.
+    fn is_beside(&self, optimizer: ObjId, backward: &Visit, acts: &[Visit], reached: &ObjSet) -> bool {
         // A model that is not seen into is in the graph as a whole.
-        let Effect::Backward { leaves, .. } = &backward.event.effect else { return None };
-        let steps = |optimizer: ObjId| {
-            counted(acts.iter()).any(|act| {
-                matches!(act.event.effect, Effect::Step { optimizer: other, .. } if other == optimizer)
-                    && act.innermost() == round
-            })
+        let Effect::Backward { leaves, .. } = &backward.event.effect else { return false };
+        let given = self.optimizer_known(optimizer).map(|state| self.given_to(state)).unwrap_or_default();
+        let round = backward.innermost();
+        let steps = |act: &Visit| {
+            matches!(act.event.effect, Effect::Step { optimizer: other, .. } if other == optimizer)
+                && act.innermost() == round
         };
-        counted(gathers.iter()).find_map(|(_, act)| match &act.event.effect {
-            Effect::Gather { optimizer, .. } => {
-                let state = self.optimizer_known(*optimizer);
-                let given = state.map(|state| self.given_to(state)).unwrap_or_default();
-                let has_some = reached.iter().chain(leaves.iter()).any(|layer| given.contains(layer));
-                (has_some && steps(*optimizer)).then_some(*optimizer)
-            }
-            _ => None,
-        })
+        reached.iter().chain(leaves.iter()).any(|layer| given.contains(layer))
+            && counted(acts.iter()).any(steps)
     }
 
     /// The optimizer that steps next, in the same iteration, with nothing of what was reached, where no other has any
@@ -256,16 +247,6 @@ impl Script<'_> {
         });
         whole.iter().filter(|object| !inner.contains(*object)).collect()
     }
-}
-
-/// Where an optimizer was built.
-fn gathering<'v, 't>(
-    gathers: &[(&'v EntryPoint, &'v Visit<'t>)],
-    optimizer: ObjId,
-) -> Option<(&'v EntryPoint, &'v Visit<'t>)> {
-    counted(gathers.iter()).copied().find(
-        |(_, act)| matches!(act.event.effect, Effect::Gather { optimizer: other, .. } if other == optimizer),
-    )
 }
 
 fn matters(effect: &Effect) -> bool {

@@ -331,6 +331,13 @@ pub(super) fn moves_along(object: &Object, name: Ustr, value: &Value) -> bool {
     of_framework || module.buffers.contains(&name) || tensor.is_parameter()
 }
 
+/// The tensors that a call is given, alone or in tuples.
+pub(crate) fn given_tensors(call: &Call) -> Vec<Rc<Tensor>> {
+    let mut all = Vec::new();
+    call.values().for_each(|value| collect_tensors(value, &mut all));
+    all
+}
+
 pub(crate) fn collect_tensors(value: &Value, all: &mut Vec<Rc<Tensor>>) {
     match value {
         Value::Tensor(tensor) => all.push(tensor.clone()),

@@ -57,11 +57,12 @@ impl<'p> Interp<'p> {
         name: Option<Ustr>,
         inside: bool,
     ) -> Value {
+        if let (Value::Unknown, Some(name)) = (value, name)
+            && self.is_taken_for_tensor(closure, receiver, name)
+        {
+            return closure.as_passed(name, where_the_model_is(None));
+        }
         match value {
-            Value::Unknown if name.is_some_and(|name| self.is_taken_for_tensor(closure, receiver, name)) => {
-                let tensor = where_the_model_is(None);
-                name.map_or(tensor.clone(), |name| closure.as_passed(name, tensor))
-            }
             Value::Tensor(tensor) if !inside && !tensor.is_array => {
                 let device_origin = match tensor.device_origin {
                     Some(DeviceOrigin::Default { .. }) => None,

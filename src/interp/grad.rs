@@ -323,9 +323,10 @@ impl<'p> Interp<'p> {
             None => {
                 let is_joined = tensor.has_axis && tensor.source == Source::Output;
                 // A box list has a `resize`, too, that takes two numbers of which nothing is known.
-                let sizes = tensor.shape.iter().flat_map(|shape| shape.iter());
-                let is_shaped = tensor.shape.as_ref().is_some_and(|shape| shape.is_empty())
-                    || sizes.clone().any(|size| !size.is_unknown());
+                let is_shaped = tensor
+                    .shape
+                    .as_ref()
+                    .is_some_and(|shape| shape.is_empty() || shape.iter().any(|size| !size.is_unknown()));
                 let is_sure = !tensor.is_array && (is_shaped || tensor.last.is_some() || is_joined);
                 for class in apis.classes_of(role).iter().filter(|_| is_sure) {
                     self.see(place, Sight::UnknownAttribute { class: *class, name }, tensor.confidence);

@@ -63,10 +63,7 @@ fn loader<'p>(interp: &mut Interp<'p>, object: ObjId) -> Option<&'p Api> {
     let first = inherited(interp, object)?;
     let is_loader = interp.apis.role(first.name) == Some(Role::Loader)
         && matches!(interp.heap.get(object).state, State::Plain);
-    let own = |interp: &mut Interp, method: &str| {
-        matches!(interp.find_attr(object, Ustr::from(method)), Some(Value::Function(_)))
-    };
-    (is_loader && !own(interp, "__iter__")).then_some(first)
+    (is_loader && !interp.is_of_project(object, "__iter__")).then_some(first)
 }
 
 /// That class, if it is one of layers.

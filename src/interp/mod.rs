@@ -78,8 +78,8 @@ mod walked;
 
 use call_path::{CallPath, CallPaths};
 pub(crate) use class::Base;
-pub(crate) use device::collect_tensors;
 use device::own_gpu;
+pub(crate) use device::{collect_tensors, given_tensors};
 pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use events::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, Augment, BackwardCall, Branch,

@@ -403,9 +403,8 @@ impl<'p> Interp<'p> {
         self.leaving = Leaving::Used;
         self.keep_held_parts();
         let mut nodes = self.trace.pop().unwrap_or_default();
-        let is_repeated =
-            owned || receiver.as_ref().is_some_and(|receiver| self.steps_own(key, receiver, &nodes));
-        if is_repeated && definition.name != "__init__" {
+        let steps_own = |receiver: &Value| self.steps_own(key, receiver, &nodes);
+        if definition.name != "__init__" && (owned || receiver.as_ref().is_some_and(steps_own)) {
             nodes = self.called_each_round(nodes, place);
         }
         self.out.out_of_fuel |= self.exhausted.contains(&key);

@@ -7,7 +7,7 @@ use super::{Interp, class::Base, given_devices::is_cpu};
 use crate::apis::{Role, Verb};
 use crate::names::Subject;
 use crate::report::{Confidence, FileId, Place};
-use crate::syntax::{ClassId, FnId, Param};
+use crate::syntax::{ClassId, FnId, Function, Param};
 use crate::trace::{Effect, FnKey, Node, Visit, visits};
 use crate::values::*;
 use std::rc::Rc;
@@ -38,11 +38,17 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// The methods that a class defines itself.
+    fn own_methods(&self, file: FileId, class: ClassId) -> impl Iterator<Item = (FnId, &'p Function)> {
+        let functions = (0..).map(FnId).zip(&self.tree(file).functions);
+        functions.filter(move |(_, function)| function.class == Some(class))
+    }
+
     /// The methods of a class that matter, and that nothing calls.
     fn waiting_methods(&self, file: FileId, class: ClassId, mattering: &[bool]) -> Vec<(Ustr, FnKey)> {
-        let functions = self.tree(file).functions.iter().enumerate();
-        let own = functions.filter(|(index, function)| mattering[*index] && function.class == Some(class));
-        own.map(|(index, function)| (function.name, FnKey { file, function: FnId(index as u32) }))
+        self.own_methods(file, class)
+            .filter(|(function, _)| mattering[function.0 as usize])
+            .map(|(function, definition)| (definition.name, FnKey { file, function }))
             .filter(|(name, key)| !name.starts_with("__") && !self.out.called.contains(key))
             .collect()
     }
@@ -70,13 +76,11 @@ impl<'p> Interp<'p> {
 
     fn methods_that_mention(&self, state: &ClassState, own: &[(Ustr, FnKey)]) -> Vec<Ustr> {
         let names = &self.module(state.file).names;
-        let functions = self.tree(state.file).functions.iter().enumerate();
-        let mentions = |index: usize| {
-            own.iter().any(|(name, _)| names.scope(FnId(index as u32)).mentions.contains(*name))
-        };
-        functions
-            .filter(|(index, function)| function.class == Some(state.class) && mentions(*index))
-            .map(|(_, function)| function.name)
+        let mentions =
+            |function: FnId| own.iter().any(|(name, _)| names.scope(function).mentions.contains(*name));
+        self.own_methods(state.file, state.class)
+            .filter(|(function, _)| mentions(*function))
+            .map(|(_, definition)| definition.name)
             .filter(|name| !name.starts_with("__"))
             .collect()
     }
@@ -160,9 +164,7 @@ impl Interp<'_> {
     /// A method that goes back and steps an optimizer which its object made, in no loop: it is called for each batch,
     /// and hardly anybody else clears what only the object has.
     pub(super) fn steps_own(&self, key: FnKey, receiver: &Value, nodes: &[Node]) -> bool {
-        let Some(object) = receiver.as_obj().filter(|object| !self.clears_elsewhere(key, *object)) else {
-            return false;
-        };
+        let Some(object) = receiver.as_obj() else { return false };
         let is_own = |optimizer: ObjId| {
             let made =
                 self.heap.get(optimizer).optimizer().is_some_and(|state| !state.others && !state.managed);
@@ -170,14 +172,17 @@ impl Interp<'_> {
             made && held && optimizer.0 > object.0
         };
         let visits = visits(nodes, |effect| matches!(effect, Effect::Step { .. } | Effect::Backward { .. }));
-        let goes_back = |visit: &Visit| matches!(visit.event.effect, Effect::Backward { .. });
-        let steps = |visit: &Visit| match visit.event.effect {
-            Effect::Step { optimizer, .. } => is_own(optimizer),
-            _ => true,
+        let optimizer = |visit: &Visit| match visit.event.effect {
+            Effect::Step { optimizer, .. } => Some(optimizer),
+            _ => None,
         };
-        visits.iter().any(goes_back)
-            && visits.len() > visits.iter().filter(|visit| goes_back(visit)).count()
-            && visits.iter().all(|visit| visit.loops.is_empty() && steps(visit))
+        let steps: Vec<ObjId> = visits.iter().filter_map(optimizer).collect();
+        let (goes_back, steps_at_all) = (steps.len() < visits.len(), !steps.is_empty());
+        goes_back
+            && steps_at_all
+            && visits.iter().all(|visit| visit.loops.is_empty())
+            && steps.into_iter().all(is_own)
+            && !self.clears_elsewhere(key, object)
     }
 
     /// Whether another method of an object, or one that nobody sees, may clear gradients.
@@ -186,12 +191,9 @@ impl Interp<'_> {
             let Base::Project(class) = base else { return base == Base::Unknown };
             let State::Class(state) = &self.heap.get(class).state else { return true };
             let names = &self.module(state.file).names;
-            let mut methods = self.tree(state.file).functions.iter().enumerate();
-            methods.any(|(index, method)| {
-                let own = FnKey { file: state.file, function: FnId(index as u32) };
-                let mut mentions = names.scopes[index].mentions.iter();
-                method.class == Some(state.class)
-                    && own != key
+            self.own_methods(state.file, state.class).any(|(function, _)| {
+                let mut mentions = names.scope(function).mentions.iter();
+                FnKey { file: state.file, function } != key
                     && mentions.any(|name| self.apis.method_does(Role::Optimizer, name, Verb::Clear))
             })
         })

@@ -147,16 +147,12 @@ pub struct Closure {
 }
 
 impl Closure {
-    /// Whether callers may leave a parameter out, and it is `None` then.
-    pub fn may_be_left_out(&self, param: Ustr) -> bool {
-        self.defaults.iter().any(|(name, default)| *name == param && matches!(default, Value::None))
-    }
-
     /// What a parameter is given, or nothing where callers may leave it out: `if criterion is None: criterion = …`.
     pub fn as_passed(&self, param: Ustr, value: Value) -> Value {
+        let is_nothing = |(name, default): &(Ustr, Value)| *name == param && matches!(default, Value::None);
         match value {
             Value::Unknown | Value::None | Value::Maybe(_) => value,
-            known if self.may_be_left_out(param) => Value::Maybe(Rc::new(known)),
+            known if self.defaults.iter().any(is_nothing) => Value::Maybe(Rc::new(known)),
             known => known,
         }
     }

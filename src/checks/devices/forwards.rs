@@ -1,7 +1,7 @@
 //! Calls of modules from outside of any forward, while they run: what went wrong inside is told once, and what the
 //! whole model was called with is at fault outside.
 
-use crate::interp::{Checker, ForwardCall, Interp, collect_tensors};
+use crate::interp::{Checker, ForwardCall, Interp, given_tensors};
 use crate::report::Confidence;
 use crate::trace::At;
 use crate::values::{Device, ObjId, Tensor, Value};
@@ -28,8 +28,7 @@ pub(super) struct OpenForward {
 pub(super) struct Forwards(pub Vec<OpenForward>);
 
 fn open(cx: &mut Interp<'_>, forward: &ForwardCall<'_>) {
-    let mut given = Vec::new();
-    forward.call.values().for_each(|value| collect_tensors(value, &mut given));
+    let given = given_tensors(forward.call);
     let at = cx.at(forward.call.place, Confidence::High);
     let open = OpenForward { module: forward.module, at, given, failed: false, mistyped: false };
     cx.remember(|all: &mut Forwards| all.0.push(open));

@@ -6,7 +6,7 @@ use super::stranded::{may_be_left, note_stranded, note_stranded_input};
 use crate::apis::{Need, Role, Transfer};
 use crate::interp::{
     Branch, Call, Checker, Indexed, Interp, Invocation, LayerCall, LossCall, Operation, Operator, TracePoint,
-    collect_tensors,
+    collect_tensors, given_tensors,
 };
 use crate::report::Place;
 use crate::trace::{At, Observation, Sight};
@@ -106,8 +106,7 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     if here.module().is_some_and(|module| module.managed || module.scatters) {
         return;
     }
-    let mut inputs = Vec::new();
-    call.values().for_each(|value| collect_tensors(value, &mut inputs));
+    let inputs = given_tensors(call);
     let apart = |tensor: &&Rc<Tensor>| {
         tensor.device != Device::Unknown
             && device.differs(tensor.device)
@@ -194,8 +193,7 @@ fn meet_rest_of_batch(cx: &mut Interp<'_>, model: ObjId, call: &Call) -> bool {
         return false;
     }
     let confidence = here.confidence;
-    let mut inputs = Vec::new();
-    call.values().for_each(|value| collect_tensors(value, &mut inputs));
+    let inputs = given_tensors(call);
     let leads = call.values().next().is_some_and(|first| first.as_tensor().is_some());
     let Some(input) = inputs.first().filter(|_| leads && inputs.iter().all(|input| is_part_of_batch(input)))
     else {

@@ -1,7 +1,7 @@
 //! Tensors that a forward makes where nobody said a device: they are on the CPU, and the model may not be.
 
 use crate::interp::beside_inputs::library_function;
-use crate::interp::{Call, Interp, collect_tensors};
+use crate::interp::{Call, Interp, given_tensors};
 use crate::names::Subject;
 use crate::report::{Confidence, Place};
 use crate::syntax::{FnId, Function, Tree};
@@ -64,8 +64,7 @@ pub(super) fn note_stranded_input(cx: &mut Interp<'_>, layer: ObjId, device: Dev
     if device == Device::Cpu || module.scatters || module.weights == Learned::Opaque {
         return false;
     }
-    let mut inputs = Vec::new();
-    call.values().for_each(|value| collect_tensors(value, &mut inputs));
+    let inputs = given_tensors(call);
     let Some(stray) = inputs.iter().find(|tensor| tensor.on_default_device()) else { return false };
     strand(cx, stray, None, Confidence::High, call.place)
 }

@@ -50,7 +50,7 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
             loss.is_leaf || step.optimizer.is_some_and(|optimizer| owns_only_known(script, optimizer))
         };
         // What was just detached raises an error, whoever steps and wherever.
-        let raises = was_just_detached(loss);
+        let raises = just_detached(loss).is_some();
         let certain = raises || first.is_some_and(known) && optimizers.all(known);
         if !certain || !is_detached(loss) || !seen.insert(at.place) {
             continue;
@@ -73,8 +73,7 @@ fn returned_losses(script: &Script) -> Vec<DetachedLoss> {
     let mut found = Vec::new();
     for (at, sight) in script.sightings() {
         let Sight::Walked { loss } = sight else { continue };
-        let point = loss.detach_points.iter().flat_map(|points| points.iter()).last();
-        let Some(point) = point.filter(|_| was_just_detached(loss) && is_detached(loss)) else { continue };
+        let Some(point) = just_detached(loss).filter(|_| is_detached(loss)) else { continue };
         if seen.insert(point.place) {
             found.push(DetachedLoss {
                 at: At { place: point.place, confidence: at.confidence.min(loss.confidence), ..at.clone() },
@@ -88,9 +87,9 @@ fn returned_losses(script: &Script) -> Vec<DetachedLoss> {
 }
 
 /// `loss.detach().backward()`: whatever was behind it.
-fn was_just_detached(loss: &Tensor) -> bool {
-    let points = loss.detach_points.iter().flat_map(|points| points.iter());
-    points.into_iter().any(|point| Some(point.place) == loss.made && point.by.is_some())
+fn just_detached(loss: &Tensor) -> Option<&DetachPoint> {
+    let mut points = loss.detach_points.iter().flat_map(|points| points.iter());
+    points.find(|point| Some(point.place) == loss.made && point.by.is_some())
 }
 
 /// Parameters whose only way to a loss was detached.

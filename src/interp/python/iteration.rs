@@ -41,36 +41,27 @@ pub fn iterate(interp: &mut Interp, value: &Value, _place: Place) -> Items {
         Value::Str(_) => Items::any(Value::Str(None)),
         Value::Tensor(tensor) => rows(tensor),
         Value::Params(params) => Items::any(one_of(params)),
-        Value::Obj(id) => object_items(interp, *id),
+        Value::Obj(id) => held_items(interp, *id).unwrap_or_else(|| Items::any(Value::Unknown)),
         _ => Items::any(Value::Unknown),
     }
 }
 
-fn object_items(interp: &mut Interp, id: ObjId) -> Items {
+/// The items of an object that has them in itself.
+fn held_items(interp: &mut Interp, id: ObjId) -> Option<Items> {
     let object = interp.heap.get(id);
-    match &object.state {
+    Some(match &object.state {
         State::List(items) => items.clone(),
         State::Dict(_) => dicts::keys(interp, id),
         State::Loader(loader) => Items::any(loader.batch.clone()),
-        State::Plain => match object.attr(ustr("_fields")) {
-            Some(Value::Tuple(fields)) => {
+        State::Plain => match object.attr(ustr("_fields"))? {
+            Value::Tuple(fields) => {
                 let names = fields.iter().filter_map(Value::as_str);
                 Items::exact(names.filter_map(|name| object.attr(ustr(name)).cloned()).collect())
             }
             _ => Items::any(Value::Unknown),
         },
-        _ => Items::any(Value::Unknown),
-    }
-}
-
-/// Whether an object has its items in itself.
-fn holds_items(interp: &Interp, id: ObjId) -> bool {
-    let object = interp.heap.get(id);
-    match &object.state {
-        State::List(_) | State::Dict(_) | State::Loader(_) => true,
-        State::Plain => object.attr(ustr("_fields")).is_some(),
-        _ => false,
-    }
+        _ => return None,
+    })
 }
 
 /// A tensor goes through its first dimension.
@@ -91,7 +82,9 @@ pub(super) fn items(interp: &mut Interp, call: &Call, position: usize) -> Items 
     let value = call.positional.get(position).map(|passed| passed.value.clone()).unwrap_or_default();
     // Modules, progress bars and objects of classes are iterated by the interpreter, which knows them.
     match &value {
-        Value::Obj(object) if !holds_items(interp, *object) => interp.iterate(&value, call.place),
+        Value::Obj(object) => {
+            held_items(interp, *object).unwrap_or_else(|| interp.iterate(&value, call.place))
+        }
         Value::Params(_) => interp.iterate(&value, call.place),
         _ => iterate(interp, &value, call.place),
     }
