@@ -31,7 +31,7 @@ vocabulary! {
     Expm1 "expm1" (X) "exp(x) - 1";
     Filled "filled" (X Mask Value) "of x where the mask does not hold, else of the value";
     FloorAt "floor-at" (X Low) [clamps keeps_integers] "max(x, low)";
-    Largest "largest" (X) "of x, some of which it is, and none is larger";
+    Largest "largest" (X) [keeps_integers] "of x, some of which it is, and none is larger";
     Leaky "leaky" (X Slope) "below zero the slope times x";
     Log "log" (X) [widens replayed] "natural logarithm";
     Log10 "log10" (X) "logarithm to the base 10";
@@ -59,6 +59,7 @@ vocabulary! {
     Scattered "scattered" (X Src [Value]) "of x and of what was put into it";
     Share "share" (X) "a softmax or sigmoid of x: rounding reaches zero and one where x is large";
     Sin "sin" (X) [replayed] "sine";
+    Smallest "smallest" (X) [keeps_integers] "of x, some of which it is, and none is smaller";
     Sqrt "sqrt" (X) [replayed] "square root";
     Square "square" (X) [keeps_integers replayed] "x * x";
     Sub "sub" (X Y) [replayed] "x - y";

@@ -54,10 +54,12 @@ vocabulary! {
     Bunch "bunch" (N Features Dtype ReturnXY) "a small set with `data` and `target`, or both as a pair";
     CallResult "call-result" (F [Args]) "what calling f with these gives";
     Cast "cast" (X Dtype) [keeps_layout reforms converts] "the same numbers in another dtype";
-    Cat "cat" (Tensors Dim) [meets combines] "joined along a dimension";
+    Cat "cat" (Tensors Dim [Word]) [meets combines]
+        "joined along a dimension; one tensor is all there is where 'whole' is quoted, else its rows are joined";
     Children "children" (Receiver) "the submodules";
     Chosen "chosen" (X Size) "a numpy array of numbers that x holds, or of integers below it";
     Chunk "chunk" (X N Dim) "a tuple of n parts";
+    Cloned "cloned" (X) [keeps_values converts] "the same numbers in memory of their own, which are no leaf";
     ClosureResult "closure-result" (Closure) "what the closure gives, else None";
     Compare "compare" (X [Y Word]) [meets elementwise]
         "a bool tensor, broadcast, no graph; with 'selects' a count of what passes may be zero";
@@ -182,6 +184,7 @@ vocabulary! {
     Numpy "numpy" (X) "a numpy array, no graph";
     OnGpu "on-gpu" ([Word])
         "as `bool`, of a question for the device that decides what a script computes where";
+    OnGpuAs "on-gpu-as" (X) "whether x is on a GPU";
     OneHot "one-hot" (X NumClasses [Word]) "a dimension more, in the place of a last one of one where 'column' is quoted; int64 unless a dtype is quoted";
     OpaqueModule "opaque-module" ([Class Head Features Channels])
         "a module whose layers are unknown, that learns; its last one, if that is set, is `head`, which gets so many features, and it is in training mode; its first takes images of so many channels";

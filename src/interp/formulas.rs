@@ -82,7 +82,9 @@ impl Interp<'_> {
         let formula = match self.function_of(api, call) {
             Some(formula) => Some(formula),
             // Copies are told from the same by this verb alone, and what is taken for a copy is not changed with it.
-            None if transfer == Transfer::Same => Some(self.formula_of(call.nth(0).as_tensor()?)?.copied()),
+            None if matches!(transfer, Transfer::Same | Transfer::Cloned) => {
+                Some(self.formula_of(call.nth(0).as_tensor()?)?.copied())
+            }
             None if transfer == Transfer::Itself && !keeps_numbers(api) => Some(Formula::other()),
             None if matches!(transfer, Transfer::Cast | Transfer::To) && changes_numbers(call, dtype) => {
                 let operand = self.formula_of(call.nth(0).as_tensor()?)?;

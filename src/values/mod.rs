@@ -34,7 +34,7 @@ pub use parameter::{ParamGroup, Parameter, Params};
 pub use parts::{Part, Parts, Unwalked};
 pub use range::{End, Interval, Length};
 pub use recipe::{Ingredient, Recipe};
-pub use relation::Relation;
+pub use relation::{Extreme, Relation};
 pub use tensor::{DType, DetachPoint, Scaled, Shape, Source, Tensor};
 
 use crate::report::{FileId, Place};

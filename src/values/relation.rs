@@ -17,8 +17,8 @@ pub enum Relation {
     JudgedBy(Rc<Tensor>),
     /// Two tensors were subtracted, which may be equal.
     Difference,
-    /// The largest numbers of another tensor.
-    Largest(Rc<Tensor>),
+    /// The largest or the smallest numbers of another tensor.
+    Extreme(Extreme, Rc<Tensor>),
     /// Where the largest numbers of another tensor are.
     PlaceOfLargest(Rc<Tensor>),
     /// A moment of another tensor's numbers.
@@ -33,6 +33,13 @@ pub enum Relation {
     Tree,
     /// A guard of its numbers was lost to rounding.
     LostEpsilon(LostEpsilon),
+}
+
+/// Which numbers of all are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extreme {
+    Largest,
+    Smallest,
 }
 
 /// Squares and means of numbers, as far as a variance is made of them.
@@ -126,9 +133,24 @@ fn is_made_of(tensor: &Rc<Tensor>, given: &Rc<Tensor>) -> bool {
 }
 
 impl Tensor {
-    /// Whether a tensor is another's largest numbers.
-    pub fn is_largest_of(&self, other: &Rc<Tensor>) -> bool {
-        matches!(self.relation.as_deref(), Some(Relation::Largest(of)) if is_same(of, other))
+    /// What is left where another tensor is subtracted, for one of them is the other's largest or smallest numbers, or
+    /// they are both of a third.
+    pub fn less_its_extreme(self: &Rc<Tensor>, other: &Rc<Tensor>) -> Option<Interval> {
+        let above = Interval::REAL.relu();
+        match (self.extreme(), other.extreme()) {
+            (_, Some((Extreme::Largest, of))) if is_same(of, self) => Some(above.neg()),
+            (_, Some((Extreme::Smallest, of))) if is_same(of, self) => Some(above),
+            (Some((Extreme::Largest, a)), Some((Extreme::Smallest, b))) if is_same(a, b) => Some(above),
+            (Some((Extreme::Smallest, a)), Some((Extreme::Largest, b))) if is_same(a, b) => Some(above.neg()),
+            _ => None,
+        }
+    }
+
+    fn extreme(&self) -> Option<(Extreme, &Rc<Tensor>)> {
+        match self.relation.as_deref() {
+            Some(Relation::Extreme(extreme, of)) => Some((*extreme, of)),
+            _ => None,
+        }
     }
 
     /// Whether this is the mean of the squares of what the other is the square of the mean of.
@@ -146,7 +168,7 @@ impl Tensor {
     pub fn picked_from(&self, other: &Rc<Tensor>) -> Option<Rc<Relation>> {
         match self.relation.as_deref() {
             Some(Relation::PlaceOfLargest(of)) if is_same(of, other) => {
-                Some(Rc::new(Relation::Largest(other.clone())))
+                Some(Rc::new(Relation::Extreme(Extreme::Largest, other.clone())))
             }
             _ => None,
         }

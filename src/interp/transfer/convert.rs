@@ -39,6 +39,15 @@ pub(crate) fn truth_of_device(interp: &mut Interp, call: &Invocation) -> Value {
     }
 }
 
+/// `x.is_cuda`: what is computed on either way follows the tensor.
+pub(crate) fn is_on_gpu(interp: &mut Interp, call: &Invocation) -> Value {
+    match (first(interp, call).device, truth_of_device(interp, call)) {
+        (Device::Cpu, _) => Value::Bool(Some(false)),
+        (Device::Cuda(_), Value::Bool(None)) => Value::Bool(Some(true)),
+        (_, either) => either,
+    }
+}
+
 /// `tolist`: a number, or a list of what the rows become.
 pub(crate) fn to_list(interp: &mut Interp, call: &Invocation) -> Value {
     match first(interp, call).rank() {

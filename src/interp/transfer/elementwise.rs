@@ -38,6 +38,17 @@ pub(crate) fn same(_interp: &mut Interp, call: &Invocation) -> Value {
     call.nth(0)
 }
 
+/// The same numbers in memory of their own: what is done to them in place is not done to a leaf.
+pub(crate) fn cloned(interp: &mut Interp, call: &Invocation) -> Value {
+    match call.nth(0) {
+        Value::Tensor(tensor) if tensor.is_leaf && tensor.graph.is_live() => {
+            let recipe = tensor.recipe.clone();
+            Value::tensor(Tensor { recipe, ..kept(interp, &tensor) })
+        }
+        other => other,
+    }
+}
+
 /// Whether integers stay integers: an operation that stretches numbers makes floats of them.
 fn keeps_integers(range: Option<RangeFunction>) -> bool {
     range.is_some_and(RangeFunction::keeps_integers)

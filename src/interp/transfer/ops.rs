@@ -60,8 +60,11 @@ pub fn binary(
         result.cast = None;
     }
     result.range = match (left.as_tensor(), right.as_tensor()) {
-        (Some(all), Some(most)) if op == BinaryOp::Sub && most.is_largest_of(all) => {
-            Some(Interval::REAL.relu().neg())
+        (Some(minuend), Some(subtrahend))
+            if op == BinaryOp::Sub
+                && let Some(range) = minuend.less_its_extreme(subtrahend) =>
+        {
+            Some(range)
         }
         // But for rounding.
         (Some(squares), Some(square)) if op == BinaryOp::Sub && squares.makes_variance_with(square) => {

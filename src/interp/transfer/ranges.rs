@@ -134,6 +134,7 @@ functions! {
     Scattered => scattered,
     Share => share,
     Sin => |_| Some(Interval::closed(-1.0, 1.0)),
+    Smallest => |x| x.interval(0),
     Sqrt => |x| Some(x.interval(0)?.sqrt()),
     Square => |x| x.sizes(Interval::square),
     Sub => |x| with_any(x.interval(0), x.interval(1), Interval::sub),

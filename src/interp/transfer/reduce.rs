@@ -45,15 +45,18 @@ pub(crate) fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
         None => tensor.dtype.filter(|dtype| dtype.is_float() || *dtype == DType::Int64),
     };
     let mark = tensor.mark.filter(|(mark, _)| *mark == Mark::Raw && averages(call));
-    let relation = largest(call, &tensor);
+    let relation = extreme(call, &tensor);
     Value::tensor(Tensor { shape, dtype, mark, relation, ..result(interp, call.place, &[&tensor]) })
 }
 
-/// Of a maximum, whose it is.
-fn largest(call: &Invocation, of: &Rc<Tensor>) -> Option<Rc<Relation>> {
-    let is_maximum =
-        matches!(call.api.range_function(), Some(RangeFunction::Largest | RangeFunction::OptionalMax));
-    is_maximum.then(|| Rc::new(Relation::Largest(of.clone())))
+/// Of a maximum or a minimum, whose it is.
+fn extreme(call: &Invocation, of: &Rc<Tensor>) -> Option<Rc<Relation>> {
+    let extreme = match call.api.range_function()? {
+        RangeFunction::Largest | RangeFunction::OptionalMax => Extreme::Largest,
+        RangeFunction::Smallest | RangeFunction::OptionalMin => Extreme::Smallest,
+        _ => return None,
+    };
+    Some(Rc::new(Relation::Extreme(extreme, of.clone())))
 }
 
 /// What sums or averages any numbers gives any number.
@@ -74,10 +77,11 @@ pub(crate) fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
         &axes(interp, call, Slot::Dim),
         flag(given(call, Slot::Keepdim)),
     );
-    let relation = largest(call, &tensor);
+    let relation = extreme(call, &tensor);
     let values = Tensor { shape, range: tensor.range, relation, ..result(interp, call.place, &[&tensor]) };
     let positions = Relation::PlaceOfLargest(tensor.clone());
-    let relation = values.relation.is_some().then(|| Rc::new(positions));
+    let is_largest = matches!(values.relation.as_deref(), Some(Relation::Extreme(Extreme::Largest, _)));
+    let relation = is_largest.then(|| Rc::new(positions));
     let positions = indices(interp, call.place, &tensor, values.shape.clone());
     Value::tuple(vec![Value::tensor(values), Value::tensor(Tensor { relation, ..positions })])
 }
@@ -99,7 +103,7 @@ pub(crate) fn optional_reduce(interp: &mut Interp, call: &Invocation) -> Value {
     match axes(interp, call, Slot::Dim) {
         Axes::All => {
             let shape = Some(Rc::from([]));
-            let relation = largest(call, &tensor);
+            let relation = extreme(call, &tensor);
             Value::tensor(Tensor {
                 shape,
                 range: tensor.range,
