@@ -72,8 +72,7 @@ impl<'p> Interp<'p> {
             }));
         }
         self.each_on_its_way(closures);
-        let values = values.into_iter().flatten().collect();
-        self.heap.any_of(&Items::exact(values)).unwrap_or_default()
+        self.whichever(values.into_iter().flatten().collect())
     }
 
     /// Whatever of several classes and functions it is that is called: of those that can be called so, each on a
@@ -96,8 +95,21 @@ impl<'p> Interp<'p> {
             }));
         }
         self.each_on_its_way(closures);
-        let values = values.into_iter().flatten().collect();
-        self.heap.any_of(&Items::exact(values)).unwrap_or_default()
+        self.whichever(values.into_iter().flatten().collect())
+    }
+
+    /// What one of several gave. What the others make unknown may have gone wherever that goes.
+    fn whichever(&mut self, values: Vec<Value>) -> Value {
+        let given = Items::exact(values);
+        let joined = self.heap.any_of(&given).unwrap_or_default();
+        let is_lost = match &joined {
+            Value::Tuple(items) => items.iter().any(Value::is_unknown),
+            other => other.is_unknown(),
+        };
+        if is_lost {
+            given.exact.iter().flatten().for_each(|value| self.hand_over(value));
+        }
+        joined
     }
 
     fn makes_module(&self, callee: &Value) -> bool {

@@ -404,7 +404,7 @@ impl<'p> Interp<'p> {
             let function = self.tree(closure.file).function(closure.function);
             for param in function.params.iter().skip(1) {
                 let starred = matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar);
-                if starred || param.default.is_some() && !chooses_device(&closure, param) {
+                if starred || param.default.is_some() && !is_chosen_by_callers(&closure, param) {
                     continue;
                 }
                 let value = self.seeded_param(&closure, param);
@@ -413,15 +413,19 @@ impl<'p> Interp<'p> {
         }
         let value = self.instantiate(class, &call);
         self.leave_places_open(&value);
+        self.leave_numbers_open(&value);
         value
     }
 }
 
-/// `tensor=torch.FloatTensor`, `device="cpu"`: the caller passes the class of its device, or the device.
-fn chooses_device(closure: &Closure, param: &Param) -> bool {
+/// `tensor=torch.FloatTensor`, `device="cpu"`, `use_cuda=False`: the caller passes the class of its device, the device,
+/// or a flag.
+fn is_chosen_by_callers(closure: &Closure, param: &Param) -> bool {
     let own = closure.defaults.iter().find(|(name, _)| *name == param.name);
     own.is_some_and(|(_, value)| {
-        is_cpu(value) || matches!(value, Value::Api(name) if name.ends_with("Tensor"))
+        is_cpu(value)
+            || matches!(value, Value::Bool(_))
+            || matches!(value, Value::Api(name) if name.ends_with("Tensor"))
     })
 }
 

@@ -21,7 +21,10 @@ impl<'p> Interp<'p> {
     }
 
     pub(super) fn set_mode(&mut self, target: &Value, mode: Mode, place: Place) {
-        self.for_each_part(target, |module| (module.mode, module.mode_set) = (mode, true));
+        self.for_each_part(target, |module| {
+            module.mode = mode;
+            (module.mode_set, module.mode_may_be_set) = (true, true);
+        });
         self.event(place, Effect::Mode { module: target.as_obj(), mode }, Confidence::High);
     }
 

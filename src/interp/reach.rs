@@ -39,6 +39,13 @@ impl Interp<'_> {
         }
     }
 
+    /// Graphs within reach of a value may be walked by somebody that is not seen.
+    pub(super) fn hand_over(&mut self, value: &Value) {
+        let before = std::mem::replace(&mut self.leaving, Leaving::HandedOver);
+        self.reach(value, &mut ObjSet::default(), 0);
+        self.leaving = before;
+    }
+
     /// Optimizers and modules within reach of a value; graphs in reach may be walked from now on.
     pub(super) fn reach(&mut self, value: &Value, found: &mut ObjSet, depth: u32) {
         match value {

@@ -354,7 +354,8 @@ impl<'p> Solver<'_, 'p> {
         if let Some(call) = calls.iter().find(|call| self.gives_loss(call)) {
             return self.of_loss(call);
         }
-        let call = calls.iter().find(|call| self.is_scored(call))?;
+        let call =
+            calls.iter().find(|call| self.is_scored(call) && !relations.gives_back(self.tree(), call))?;
         self.taken(Role::Module, Confidence::High, "a loss is computed from its output", call.call)
     }
 

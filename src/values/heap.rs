@@ -222,6 +222,7 @@ impl Heap {
             (State::Module(a), State::Module(b)) => State::Module(ModuleState {
                 mode: if a.mode == b.mode { a.mode } else { Mode::Unknown },
                 mode_set: a.mode_set && b.mode_set,
+                mode_may_be_set: a.mode_may_be_set || b.mode_may_be_set,
                 mode_dependent: a.mode_dependent || b.mode_dependent,
                 recurrent: a.recurrent || b.recurrent,
                 open: a.open || b.open,

@@ -193,6 +193,8 @@ pub struct ModuleState {
     pub mode: Mode,
     /// The script set the mode: it is not only the one that modules are made in.
     pub mode_set: bool,
+    /// The same on one way at least.
+    pub mode_may_be_set: bool,
     /// Its own output depends on the mode.
     pub mode_dependent: bool,
     pub device: Device,
@@ -258,6 +260,7 @@ impl Default for ModuleState {
         ModuleState {
             mode: Mode::Train,
             mode_set: false,
+            mode_may_be_set: false,
             mode_dependent: false,
             device: Device::Cpu,
             dtype: None,

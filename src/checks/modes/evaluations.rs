@@ -82,7 +82,11 @@ impl Protocol for Since<'_, '_> {
                     |module: &ObjId| heap.noted(*module, BUILT).is_some() || !is_opaque(self.script, *module);
                 self.in_parts |= !module.as_ref().is_some_and(is_other);
             }
-            Effect::Restore { objects } if objects.iter().any(is_own) => *state |= RESTORED,
+            Effect::Restore { objects }
+                if objects.iter().any(is_own) && !is_copy(self.script, event.place) =>
+            {
+                *state |= RESTORED;
+            }
             Effect::Backward { .. } | Effect::Step { .. } => *state = loaded | TRAINED,
             Effect::Forward { .. } if self.is_it(event, way) => {
                 self.on_purpose |= *state & !RESTORED == PUT;
@@ -91,6 +95,18 @@ impl Protocol for Since<'_, '_> {
             _ => {}
         }
     }
+}
+
+/// `target.load_state_dict(net.state_dict())` loads nothing that was trained before.
+fn is_copy(script: &Script, place: Place) -> bool {
+    let draft = script.draft(place.file);
+    let given = draft.call_at(place.span).and_then(|call| call.args.first());
+    given.is_some_and(|given| match draft.expr(given.value).kind {
+        ExprKind::Call { callee, .. } => {
+            matches!(draft.expr(callee).kind, ExprKind::Attribute { name, .. } if name == "state_dict")
+        }
+        _ => false,
+    })
 }
 
 /// What was done to a model before an evaluation; `None` where that does not settle.
@@ -196,7 +212,9 @@ pub(super) fn is_as_built(script: &Script, forward: &Forward) -> bool {
         true => is_owned(script, forward.module) || is_all_that_learns(script, forward.module),
         false => is_built,
     };
-    forward.mode == Mode::Unknown && is_opaque(script, forward.module) && is_new()
+    let state = script.rehearsal.heap.get(forward.module).module();
+    let is_unset = state.is_some_and(|module| module.weights == Learned::Opaque && !module.mode_may_be_set);
+    forward.mode == Mode::Unknown && is_unset && is_new()
 }
 
 /// Whether an optimizer was given the parameters of a model.

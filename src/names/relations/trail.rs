@@ -1,6 +1,6 @@
 //! From a value back to the calls that it comes from, through bindings and arithmetic.
 
-use super::{MOST_SOURCES, Relations, Subject, subject_of};
+use super::{Act, MOST_SOURCES, Relations, Subject, subject_of};
 use crate::names::Names;
 use crate::syntax::*;
 use ustr::Ustr;
@@ -148,5 +148,19 @@ impl Trail<'_> {
             }
             _ => {}
         }
+    }
+}
+
+impl Relations {
+    /// `data, target = prepare(data, target)`: what is prepared so is not predicted.
+    pub fn gives_back(&self, tree: &Tree, act: &Act) -> bool {
+        let ExprKind::Call { args, .. } = &tree.expr(act.call).kind else { return false };
+        let is_bound_again = |arg: &&Arg| match tree.expr(arg.value).kind {
+            ExprKind::Name(name) => {
+                self.bindings(Subject::Local(act.function, name)).any(|(value, _)| value == act.call)
+            }
+            _ => false,
+        };
+        args.iter().filter(is_bound_again).count() > 1
     }
 }
