@@ -367,6 +367,7 @@ fn guards_by(tree: &Tree, is_question: &dyn Fn(&str) -> bool) -> Vec<Span> {
         }
     }
     found.extend(annotations(tree));
+    found.extend(broken(tree));
     found.sort_by_key(|span| span.start);
     found.dedup_by(|next, last| {
         let overlaps = next.start <= last.end;
@@ -386,6 +387,13 @@ fn left_by<'t>(tree: &'t Tree, kind: &StmtKind) -> Option<&'t Function> {
     let end = ends.next()?.span.end;
     let around = tree.functions.iter().filter(|one| one.span.start < end && end <= one.span.end);
     around.min_by_key(|one| one.span.end - one.span.start)
+}
+
+/// Lines that the parser had to guess at: what is an argument of what is a guess, too.
+fn broken(tree: &Tree) -> impl Iterator<Item = Span> {
+    let meets = |line: &Span, error: &Span| line.start < error.end && error.start < line.end;
+    let is_guessed = move |line: &&Span| tree.errors.iter().any(|error| meets(line, error));
+    tree.lines.iter().filter(is_guessed).copied()
 }
 
 /// Annotations, which may never be evaluated.
@@ -421,10 +429,10 @@ fn asking(tree: &Tree, is_question: &dyn Fn(&str) -> bool) -> Vec<u32> {
     found
 }
 
-/// `hasattr`, `__version__`, `HAS_FOO`, `is_foo_available`.
+/// `hasattr`, `__version__`, `HAS_FOO`, `is_foo_available`, `K.backend()`.
 fn is_question(name: &str) -> bool {
     const PARTS: [&str; 8] =
         ["hasattr", "getattr", "version", "available", "has_", "_has", "compat", "support"];
     let name = name.to_ascii_lowercase();
-    PARTS.iter().any(|part| name.contains(part))
+    name == "backend" || PARTS.iter().any(|part| name.contains(part))
 }

@@ -113,10 +113,12 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
             && !tensor.is_array
             && tensor.rank() != Some(0)
     };
-    // A model that is not seen into may want its lengths on the CPU, whatever else it is given.
+    // A model that is not seen into may want its lengths on the CPU, whatever else it is given, and moves its inputs
+    // where it is told to.
     let hidden = here.module().is_some_and(|module| module.weights == Learned::Opaque);
     let leads = call.values().next().is_some_and(|first| !first.is_unknown());
-    if hidden && !(leads && inputs.iter().all(|input| apart(&input))) {
+    let told = call.keywords.iter().any(|(name, _)| *name == "device");
+    if hidden && (told || !(leads && inputs.iter().all(|input| apart(&input)))) {
         return;
     }
     let Some(input) = inputs.iter().find(apart).cloned() else { return };

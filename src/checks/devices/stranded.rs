@@ -101,6 +101,7 @@ fn strand(
     let (holder, attribute) = held_as(cx, made).unzip();
     if cx.seeded.is_some() && !stays_where_made(cx, made, attribute)
         || attribute.is_some_and(|attribute| is_made_again(cx, made, attribute))
+        || moves_itself(cx, made)
     {
         return false;
     }
@@ -213,6 +214,14 @@ fn is_made_again(cx: &Interp<'_>, made: Place, attribute: Ustr) -> bool {
     owners.map(|class| Subject::Own(class, attribute)).any(|own| {
         module.relations().binders(own).any(|function| function.is_some_and(|at| !is_constructor(at)))
     })
+}
+
+/// Whether the class around a place has a method of its own that moves its instances.
+fn moves_itself(cx: &Interp<'_>, made: Place) -> bool {
+    let tree = &cx.module(made.file).tree;
+    let class = innermost(tree, made).and_then(|function| function.class);
+    let moves = |function: &Function| function.class == class && MOVING.contains(&function.name.as_str());
+    class.is_some() && tree.functions.iter().any(moves)
 }
 
 /// Of an instance that the script does not make itself: nothing in the file moves what it holds.

@@ -3,7 +3,7 @@
 use super::scaled_gradients::{Gradients, ScalerUse, ScalingRun, ask_scaling};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
-use crate::facts::timeline::{Kind, Whose};
+use crate::facts::timeline::{Certainty, Kind, OptimizerEvent, Whose};
 use crate::facts::{Findings, Repair, Script, WrittenStep};
 use crate::report::{Edit, Fix, Place, Severity};
 use crate::trace::{At, Effect, ScalerAct};
@@ -100,7 +100,13 @@ fn stale(run: &ScalingRun, index: usize) -> Option<(Stale, ObjId)> {
             (again && !updated).then_some((Stale::Never, scaler))
         }
         Kind::Update { scaler } if gradients.may_be(&[Gradients::Held]) => {
-            Some((Stale::EveryMicroBatch, scaler))
+            // What the last batches of an earlier training left waits for no step.
+            let adds = |event: &OptimizerEvent| {
+                matches!(event.kind, Kind::Backward { certainty: Certainty::Must, .. })
+            };
+            let within = |event: &OptimizerEvent| event.loops.starts_with(&moment.event.loops);
+            let goes_on = run.events().any(|event| adds(event) && within(event));
+            goes_on.then_some((Stale::EveryMicroBatch, scaler))
         }
         Kind::Update { scaler } if gradients.must_be(&[Gradients::Scaled]) => {
             let through = Kind::Step { whose: Whose::Own, scaler: Some(scaler) };
