@@ -54,7 +54,10 @@ impl<'p> Interp<'p> {
             call.open = true;
             return;
         };
-        call.open |= entries.other.is_some();
+        if let Some(other) = entries.other {
+            call.open = true;
+            call.each = Some(Rc::new(Items::any(other)));
+        }
         for (key, value) in entries.known {
             if let Key::Str(name) = key {
                 call.keywords.push((Ustr::from(&name), Passed { value, place: passed.place }));

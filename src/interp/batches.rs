@@ -77,18 +77,31 @@ impl<'p> Interp<'p> {
         let module = self.module(frame.file);
         let tree = &module.tree;
         let ExprKind::Name(name) = tree.expr(batch).kind else { return false };
+        let is_part = |item: ExprId| match tree.expr(item).kind {
+            ExprKind::Subscript { base, .. } => {
+                matches!(tree.expr(base).kind, ExprKind::Name(known) if known == name)
+            }
+            _ => false,
+        };
+        // `x = batch["x"]`, and later `x.to(device)`.
+        let is_bound_to_part = |item: ExprId| match tree.expr(item).kind {
+            ExprKind::Name(part) => {
+                let mut bindings = module.relations().bindings(Subject::Local(frame.function, part));
+                bindings.any(|(value, _)| is_part(value))
+            }
+            _ => false,
+        };
         let is_item = |call: ExprId| {
             let ExprKind::Call { callee, .. } = tree.expr(call).kind else { return false };
             let ExprKind::Attribute { base: item, .. } = tree.expr(callee).kind else { return false };
-            let ExprKind::Subscript { base, .. } = tree.expr(item).kind else { return false };
-            matches!(tree.expr(base).kind, ExprKind::Name(known) if known == name)
+            is_part(item) || is_bound_to_part(item)
         };
         let acts = module.relations().acts_where(|method| self.puts(method));
         let calls = acts.filter(|act| act.function == frame.function).map(|act| act.call);
         moves_beside(module, batch, calls.filter(|call| is_item(*call)))
     }
 
-    /// Whether a variable is what a loop gives, and nothing else, as a whole and in its items.
+    /// Whether a variable is what a loop gives, and nothing else there, as a whole and in its items.
     fn is_item(&self, written: ExprId) -> bool {
         let (ExprKind::Name(name), Some(frame)) = (&self.here().expr(written).kind, self.frames.last())
         else {
@@ -97,8 +110,11 @@ impl<'p> Interp<'p> {
         let module = self.module(frame.file);
         let relations = module.relations();
         let subject = Subject::Local(frame.function, *name);
+        let around = relations.innermost_loop(module.tree.expr(written).span);
+        let is_here =
+            |value: ExprId| around.is_none_or(|around| around.contains(module.tree.expr(value).span));
         relations.is_item(subject)
-            && relations.bindings(subject).next().is_none()
+            && !relations.bindings(subject).any(|(value, _)| is_here(value))
             && !relations.is_rewritten(*name)
     }
 

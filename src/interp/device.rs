@@ -331,10 +331,11 @@ pub(super) fn moves_along(object: &Object, name: Ustr, value: &Value) -> bool {
     of_framework || module.buffers.contains(&name) || tensor.is_parameter()
 }
 
-/// The tensors that a call is given, alone or in tuples.
+/// The tensors that a call is given, alone, in tuples, or as one of `*items` and `**items`.
 pub(crate) fn given_tensors(call: &Call) -> Vec<Rc<Tensor>> {
     let mut all = Vec::new();
-    call.values().for_each(|value| collect_tensors(value, &mut all));
+    let each = call.each.as_ref().map(|items| &items.any);
+    call.values().chain(each).for_each(|value| collect_tensors(value, &mut all));
     all
 }
 

@@ -34,7 +34,7 @@ pub struct Call {
     pub keywords: Vec<(Ustr, Passed)>,
     /// `*items` or `**items` that are not known one by one: any further parameter may be given.
     pub open: bool,
-    /// What each of such `*items` is, and how many there are.
+    /// What each of such items is, and how many there are.
     pub each: Option<Rc<Items>>,
 }
 

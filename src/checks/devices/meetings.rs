@@ -116,7 +116,7 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     // A model that is not seen into may want its lengths on the CPU, whatever else it is given, and moves its inputs
     // where it is told to.
     let hidden = here.module().is_some_and(|module| module.weights == Learned::Opaque);
-    let leads = call.values().next().is_some_and(|first| !first.is_unknown());
+    let leads = call.values().next().map_or(call.each.is_some(), |first| !first.is_unknown());
     let told = call.keywords.iter().any(|(name, _)| *name == "device");
     if hidden && (told || !(leads && inputs.iter().all(|input| apart(&input)))) {
         return;

@@ -7,7 +7,7 @@ use crate::facts::timeline::{
 };
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Fix, Place, Severity};
-use crate::trace::{At, Effect, EntryPoint, LoopId, Over};
+use crate::trace::{At, Effect, EntryPoint, FnKey, LoopId, Over};
 use crate::values::{ClassRef, ObjId, ObjSet};
 use std::rc::Rc;
 
@@ -179,13 +179,34 @@ fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Optio
         |id: &LoopId| matches!(script.rehearsal.loop_info(*id).over, Over::Loader(_) | Over::Counter);
     let nothing_steps = script.stepping_optimizers().is_empty() && timeline.seeded.is_none();
     let forgotten = |event: &OptimizerEvent| nothing_steps && event.loops.iter().any(trains);
-    let backward = events.iter().find(|event| {
-        must_accumulate(event) && (named.is_some() || event.loops.iter().any(cleared) || forgotten(event))
-    })?;
-    backward.loops.first()?;
+    // One update, by whoever calls it again and again: the optimizer is there, is cleared, and steps nowhere.
+    let is_update = |event: &OptimizerEvent| {
+        event.loops.is_empty() && is_cleared_before(events, event) && is_of_its_own(script, timeline)
+    };
+    let in_loop = |event: &OptimizerEvent| {
+        let told = named.is_some() || event.loops.iter().any(cleared) || forgotten(event);
+        told && !event.loops.is_empty()
+    };
+    let backward =
+        events.iter().find(|event| must_accumulate(event) && (in_loop(event) || is_update(event)))?;
     let primary = named.unwrap_or(backward);
     let why = if named.is_some() { Unstepped::Named } else { Unstepped::Never };
     Some(unapplied(script, timeline, primary, backward, why))
+}
+
+/// Whether the optimizer is cleared in front of a backward, in the same call.
+fn is_cleared_before(events: &Events, backward: &OptimizerEvent) -> bool {
+    let before = events.iter().take_while(|event| event.place != backward.place);
+    before.into_iter().any(|event| is_cleared(event) && is_zeroed(event) && event.calls == backward.calls)
+}
+
+/// Whether no class that is not seen has the method that goes back: it may step for it.
+fn is_of_its_own(script: &Script, timeline: &Timeline) -> bool {
+    let inherits = |key: FnKey| {
+        let tree = &script.project.module(key.file).tree;
+        tree.function(key.function).class.is_some_and(|class| !tree.class(class).bases.is_empty())
+    };
+    is_made(script, timeline.optimizer) && !timeline.seeded.is_some_and(inherits)
 }
 
 /// Whether a step that we do not see may be this optimizer's, or one of which we do not know what it owns.
@@ -200,11 +221,12 @@ fn may_step_elsewhere(script: &Script, timeline: &Timeline) -> bool {
 
 /// Whether the script is seen to make both of them, of a framework's classes: neither stands for the other.
 fn made_apart(script: &Script, other: ObjId, timeline: &Timeline) -> bool {
-    let made = |object: ObjId| {
-        let object = script.rehearsal.heap.get(object);
-        object.confidence == Confidence::High && matches!(object.class, ClassRef::Api(_))
-    };
-    made(other) && made(timeline.optimizer)
+    is_made(script, other) && is_made(script, timeline.optimizer)
+}
+
+fn is_made(script: &Script, object: ObjId) -> bool {
+    let object = script.rehearsal.heap.get(object);
+    object.confidence == Confidence::High && matches!(object.class, ClassRef::Api(_))
 }
 
 /// Each iteration clears what the one before has left, and the step comes after all of them.

@@ -101,9 +101,9 @@ fn applied(before: Gradients) -> Gradients {
     }
 }
 
-/// Accumulated on every path, and not applied on any.
+/// Accumulated on every path since the last step, if there was one.
 pub(super) fn is_unused(states: Powerset<Gradients>) -> bool {
-    states.must_be(&[Fresh, Lost])
+    states.must_be(&[Fresh, Lost, Mixed])
 }
 
 /// Where gradients are added in an iteration.

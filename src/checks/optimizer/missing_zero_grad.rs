@@ -148,7 +148,7 @@ fn uncleared<'m>(
 /// Whether gradients may be cleared, or be of use otherwise.
 fn may_clear(event: &OptimizerEvent) -> bool {
     match &event.kind {
-        Kind::Clear { .. } | Kind::Made(Certainty::May) | Kind::Read(Certainty::Must) => true,
+        Kind::Clear { .. } | Kind::Made(Certainty::May) => true,
         // What a counter decides leaves the iterations between as they are.
         Kind::Touched(touched) => touched.gradients && !event.conditional,
         _ => false,
