@@ -27,6 +27,8 @@ pub(super) struct DroppedResult {
     pub function: Option<Rc<str>>,
     /// What it was called on.
     pub receiver: Rc<str>,
+    /// Nothing of its kind ever changes in place.
+    pub immutable: bool,
 }
 
 /// What was called since the last statement that is an expression.
@@ -144,7 +146,7 @@ fn dropped(cx: &mut Interp<'_>, expr: ExprId, value: &Value, statement: Span, ca
         return;
     }
     let function = (!pure.is_method).then(|| cx.written(callee));
-    cx.observe(place, DroppedResult { method: pure.name, function, receiver }, confidence);
+    cx.observe(place, DroppedResult { method: pure.name, function, receiver, immutable: false }, confidence);
 }
 
 /// A line of a notebook outside of functions and loops: it may be there to show that nothing changes.

@@ -27,7 +27,10 @@ fn check(script: &Script, out: &mut Findings) {
             format!("`{receiver}` is unchanged: `{called}` is not in-place, and its result is discarded");
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .note("modules are moved and cast in place; for a tensor the method returns a new one")
+            .note(match dropped.immutable {
+                true => "arrays and states of JAX never change: what updates one returns a new one",
+                false => "modules are moved and cast in place; for a tensor the method returns a new one",
+            })
             .help(format!("assign the result: `{receiver} = {again}`"));
         let title = format!("assign the result to `{receiver}`");
         let fix = script.assigned_back(at.place).filter(|_| dropped.function.is_none());

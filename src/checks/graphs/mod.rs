@@ -8,6 +8,7 @@ mod detachment;
 mod dropped;
 mod dropped_result;
 mod graph_broken_in_forward;
+mod immutable;
 mod inplace_between_backwards;
 mod inplace_on_saved_tensor;
 mod leaf_modified_in_place;
@@ -46,6 +47,7 @@ pub(super) static CONCERN: Concern = Concern {
         &checkpoint_without_reentrant_choice::CHECKER,
         &debugging_left_on::CHECKER,
         &dropped::CHECKER,
+        &immutable::CHECKER,
         &inplace_between_backwards::CHECKER,
         &inplace_on_saved_tensor::CHECKER,
         &leaf_modified_in_place::CHECKER,

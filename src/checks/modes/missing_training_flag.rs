@@ -4,7 +4,7 @@ use crate::apis::Verb;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::modules::descendants;
-use crate::interp::{Call, Checker, Declared, ForwardCall, Interp, LayerCall};
+use crate::interp::{Call, Checker, Declared, ForwardCall, Interp, LayerCall, Passed};
 use crate::report::{Confidence, Fix, Place, Severity};
 use crate::trace::At;
 use crate::values::{ClassRef, ContextKind, ObjId, ObjSet, Value};
@@ -97,17 +97,25 @@ fn layered(cx: &mut Interp<'_>, layer: &LayerCall<'_>) {
     };
     let Some((class, parameter)) = parts.iter().find_map(|part| learns_of_it(&part)) else { return };
     // A stack hands on what it gets by name, and a flag of a call is the second at most.
-    let by_name = layer.call.keywords.iter().find(|(name, _)| *name == parameter);
-    let by_place = layer.call.positional.get(1).map(|passed| passed.value.bare());
-    if by_name.is_some_and(|(_, passed)| !matches!(passed.value, Value::None))
-        || matches!(by_place, Some(Value::Bool(_)))
-    {
+    let by_name = layer.call.keywords.iter().find(|(name, _)| *name == parameter).map(|(_, passed)| passed);
+    let by_place =
+        layer.call.positional.get(1).filter(|passed| matches!(passed.value.bare(), Value::Bool(_)));
+    let given = by_name.filter(|passed| !matches!(passed.value, Value::None)).or(by_place);
+    if given.is_some_and(|passed| !is_handed_on(cx, passed)) {
         running.told = true;
     } else {
         running.idle = running.idle.or(Some(class));
     }
     let running = *running;
     cx.remember(|forwards: &mut Forwards| forwards.running = Some(running));
+}
+
+/// `training=training`, which is `False` where the forward itself was not told.
+fn is_handed_on(cx: &Interp<'_>, passed: &Passed) -> bool {
+    let is_off = matches!(passed.value.bare(), Value::Bool(Some(false)));
+    let words = cx.words(passed.place);
+    let value = words.rsplit('=').next().unwrap_or(words).trim();
+    is_off && value != "False" && value.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
 fn left(cx: &mut Interp<'_>, _output: &RefCell<Value>) {
