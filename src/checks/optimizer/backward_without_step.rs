@@ -181,7 +181,7 @@ fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Optio
     let forgotten = |event: &OptimizerEvent| nothing_steps && event.loops.iter().any(trains);
     // One update, by whoever calls it again and again: the optimizer is there, is cleared, and steps nowhere.
     let is_update = |event: &OptimizerEvent| {
-        event.loops.is_empty() && is_cleared_before(events, event) && is_of_its_own(script, timeline)
+        event.loops.is_empty() && is_cleared_before(events, event) && is_of_its_own(script, timeline, event)
     };
     let in_loop = |event: &OptimizerEvent| {
         let told = named.is_some() || event.loops.iter().any(cleared) || forgotten(event);
@@ -200,13 +200,14 @@ fn is_cleared_before(events: &Events, backward: &OptimizerEvent) -> bool {
     before.into_iter().any(|event| is_cleared(event) && is_zeroed(event) && event.calls == backward.calls)
 }
 
-/// Whether no class that is not seen has the method that goes back: it may step for it.
-fn is_of_its_own(script: &Script, timeline: &Timeline) -> bool {
+/// Whether no class that is not seen has the method that goes back, and no line is broken: they may step for it.
+fn is_of_its_own(script: &Script, timeline: &Timeline, backward: &OptimizerEvent) -> bool {
+    let is_whole = script.project.module(backward.place.file).tree.errors.is_empty();
     let inherits = |key: FnKey| {
         let tree = &script.project.module(key.file).tree;
         tree.function(key.function).class.is_some_and(|class| !tree.class(class).bases.is_empty())
     };
-    is_made(script, timeline.optimizer) && !timeline.seeded.is_some_and(inherits)
+    is_whole && is_made(script, timeline.optimizer) && !timeline.seeded.is_some_and(inherits)
 }
 
 /// Whether a step that we do not see may be this optimizer's, or one of which we do not know what it owns.
