@@ -391,8 +391,10 @@ fn left_by<'t>(tree: &'t Tree, kind: &StmtKind) -> Option<&'t Function> {
 
 /// Lines that the parser had to guess at: what is an argument of what is a guess, too.
 fn broken(tree: &Tree) -> impl Iterator<Item = Span> {
-    let meets = |line: &Span, error: &Span| line.start < error.end && error.start < line.end;
-    let is_guessed = move |line: &&Span| tree.errors.iter().any(|error| meets(line, error));
+    let is_guessed = |line: &&Span| {
+        let before = tree.errors.partition_point(|error| error.end <= line.start);
+        tree.errors.get(before).is_some_and(|error| error.start < line.end)
+    };
     tree.lines.iter().filter(is_guessed).copied()
 }
 

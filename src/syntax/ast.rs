@@ -42,6 +42,15 @@ impl Tree {
         &self.exprs[id.0 as usize]
     }
 
+    /// `x` of `x.at[i]`, as arrays of JAX are updated.
+    pub fn updated_at(&self, item: ExprId) -> Option<ExprId> {
+        let ExprKind::Subscript { base: at, .. } = self.expr(item).kind else { return None };
+        match self.expr(at).kind {
+            ExprKind::Attribute { base, name, .. } if name == "at" => Some(base),
+            _ => None,
+        }
+    }
+
     /// Whether an item of a display is spread; the grammar puts the star of `*x[0]` and of `*x.rows()` to the `x`.
     pub fn is_starred(&self, mut item: ExprId) -> bool {
         loop {

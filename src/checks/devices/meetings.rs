@@ -117,7 +117,7 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     // where it is told to.
     let hidden = here.module().is_some_and(|module| module.weights == Learned::Opaque);
     let leads = call.values().next().map_or(call.each.is_some(), |first| !first.is_unknown());
-    let told = call.keywords.iter().any(|(name, _)| *name == "device");
+    let told = call.keyword("device").is_some();
     if hidden && (told || !(leads && inputs.iter().all(|input| apart(&input)))) {
         return;
     }

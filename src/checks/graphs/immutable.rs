@@ -41,12 +41,11 @@ fn updated(cx: &Interp<'_>, base: ExprId, method: Ustr, args: &[Arg]) -> Option<
     if method == "apply_gradients" && args.iter().any(gives_grads) {
         return Some(base);
     }
-    let ExprKind::Subscript { base: at, .. } = tree.expr(base).kind else { return None };
-    let ExprKind::Attribute { base: of, name, .. } = tree.expr(at).kind else { return None };
+    let of = tree.updated_at(base).filter(|_| UPDATES.contains(&method.as_str()))?;
     // A cell of a table, `frame.at[row, column]`, may be a set.
     let text = &cx.module(cx.file()).source.text;
     let is_jax = ["import jax", "from jax"].iter().any(|import| text.contains(import));
-    (name == "at" && is_jax && UPDATES.contains(&method.as_str())).then_some(of)
+    is_jax.then_some(of)
 }
 
 /// Nothing but the function itself is evaluated once more: to read `param.grad` is an event.

@@ -97,7 +97,7 @@ fn layered(cx: &mut Interp<'_>, layer: &LayerCall<'_>) {
     };
     let Some((class, parameter)) = parts.iter().find_map(|part| learns_of_it(&part)) else { return };
     // A stack hands on what it gets by name, and a flag of a call is the second at most.
-    let by_name = layer.call.keywords.iter().find(|(name, _)| *name == parameter).map(|(_, passed)| passed);
+    let by_name = layer.call.keyword(&parameter);
     let by_place =
         layer.call.positional.get(1).filter(|passed| matches!(passed.value.bare(), Value::Bool(_)));
     let given = by_name.filter(|passed| !matches!(passed.value, Value::None)).or(by_place);

@@ -121,14 +121,7 @@ impl<'a> Script<'a> {
         let line = draft.line_at(place.span).filter(|line| line.code == place.span)?;
         let (receiver, _) = draft.receiver(draft.call_at(place.span)?)?;
         // `x.at[i].set(v)` is a whole array.
-        let whole = |at: ExprId| match draft.expr(at).kind {
-            ExprKind::Attribute { base, name, .. } if name == "at" => Some(base),
-            _ => None,
-        };
-        let receiver = match draft.expr(receiver).kind {
-            ExprKind::Subscript { base, .. } => whole(base).unwrap_or(receiver),
-            _ => receiver,
-        };
+        let receiver = self.project.module(place.file).tree.updated_at(receiver).unwrap_or(receiver);
         let receiver = match &draft.expr(receiver).kind {
             ExprKind::Name(name) => draft.is_own(place.span, *name).then_some(receiver)?,
             _ => receiver,
