@@ -148,6 +148,7 @@ impl<'p> Interp<'p> {
         }
         if let Some(found) = self.find_attr(object, name) {
             let receiver = Value::Obj(object);
+            let found = self.while_frozen(found);
             return self.bind(&receiver, &found, name, place);
         }
         match &self.heap.get(object).state {

@@ -407,7 +407,10 @@ impl<'p> Interp<'p> {
                 if starred || param.default.is_some() && !is_chosen_by_callers(&closure, param) {
                     continue;
                 }
-                let value = self.seeded_param(&closure, param);
+                let value = match number_by_default(&closure, param) {
+                    Some(number) => self.unsure(number, place, param.name),
+                    None => self.seeded_param(&closure, param),
+                };
                 call.keywords.push((param.name, Passed { value, place }));
             }
         }
@@ -424,9 +427,15 @@ fn is_chosen_by_callers(closure: &Closure, param: &Param) -> bool {
     let own = closure.defaults.iter().find(|(name, _)| *name == param.name);
     own.is_some_and(|(_, value)| {
         is_cpu(value)
-            || matches!(value, Value::Bool(_))
+            || matches!(value, Value::Bool(_) | Value::Int(_))
             || matches!(value, Value::Api(name) if name.ends_with("Tensor"))
     })
+}
+
+/// `kernel_size=1`: likely, but whoever builds one of it may pass another number.
+fn number_by_default(closure: &Closure, param: &Param) -> Option<Value> {
+    let own = closure.defaults.iter().find(|(name, _)| *name == param.name);
+    own.map(|(_, value)| value.clone()).filter(|value| matches!(value, Value::Int(_)))
 }
 
 /// `isinstance` of a plain value and a class of the language.

@@ -177,6 +177,9 @@ impl<'p> Interp<'p> {
         if let (Value::Tensor(before), Value::Tensor(data)) = (before, data) {
             return self.holds_other_data(holder, before, data);
         }
+        if let (Value::Params(_), Value::Tensor(data)) = (before.bare(), data.bare()) {
+            return self.refilled(before, data);
+        }
         let ExprKind::Attribute { base, .. } = self.here().expr(holder).kind else { return };
         let layer = self.quietly(|interp| interp.eval(base));
         if before.is_unknown() {
@@ -188,6 +191,16 @@ impl<'p> Interp<'p> {
         if let Some(layer) = layer.as_obj() {
             self.given_other_weights(layer, data);
         }
+    }
+
+    /// `for p in model.parameters(): p.data = ...`: whichever of them it is, what is known of the rest is not known of it.
+    fn refilled(&mut self, params: &Value, data: &Tensor) {
+        self.for_each_part(params, |module| {
+            module.dtype = module.dtype.filter(|dtype| data.dtype.is_none_or(|other| other == *dtype));
+            if data.device != Device::Unknown && data.device != module.device {
+                module.device = Device::Unknown;
+            }
+        });
     }
 
     /// The weights of a layer are of the dtype of what took their place; those of another layer are trained with it.

@@ -286,7 +286,7 @@ impl<'p> Interp<'p> {
                 let params = params.clone();
                 self.set_params_attr(&params, Ustr::from("requires_grad"), flag, place);
             }
-            Value::Obj(_) => self.for_each_part(target, |module| module.freeze(frozen)),
+            Value::Obj(_) => self.freeze_parts(target, frozen),
             _ => {}
         }
     }

@@ -201,7 +201,7 @@ impl<'p> Interp<'p> {
                 // Some of them, and any may be among these.
                 let frozen = frozen.filter(|_| params.whole);
                 let all = Value::Params(Rc::new(Params { whole: true, ..params.clone() }));
-                self.for_each_part(&all, |module| module.freeze(frozen));
+                self.freeze_parts(&all, frozen);
             }
             _ => {}
         }

@@ -111,7 +111,7 @@ impl<'p> Interp<'p> {
             Some([group]) => {
                 let only = group.params.only.clone();
                 let group = self.group_dict(&Params { only, ..together }, &group.options, 0, call.place);
-                self.list_of(call.place, group)
+                self.list(call.place, vec![group])
             }
             Some(groups) => {
                 let dict = |(nth, group): (usize, &ParamGroup)| {

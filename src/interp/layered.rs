@@ -405,7 +405,7 @@ impl<'p> Interp<'p> {
             module.is_some_and(|module| module.frozen != frozen || frozen.is_none())
         };
         let objects: ObjSet = parts.iter().filter(|part| changes(*part)).collect();
-        self.for_each_part(target, |module| module.freeze(frozen));
+        self.freeze_parts(target, frozen);
         if !objects.is_empty() {
             self.event(place, Effect::Trainable { objects, learns }, Confidence::High);
         }

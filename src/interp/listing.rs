@@ -175,7 +175,16 @@ impl<'p> Interp<'p> {
             return None;
         };
         let owner = self.eval(base).as_obj()?;
-        self.parameter_of_layer(owner, name)
+        self.parameter_of_layer(owner, name).or_else(|| self.own_parameter(owner, name))
+    }
+
+    /// `self.token`, where that is an `nn.Parameter`.
+    fn own_parameter(&self, owner: ObjId, name: Ustr) -> Option<Params> {
+        let held = self.heap.get(owner).attr(name).filter(|value| is_parameter(value))?;
+        let owners = held.as_tensor()?.graph.leaves().clone();
+        let params = Params { owners: owners.clone(), whole: true, ..Params::default() };
+        let owner = owners.iter().next()?;
+        Some(params.one(&Parameter { owner, name: None, path: None, maybe: false }))
     }
 
     /// `layer.weight`, unless the script has put something else there. `bias` is also what its constructor was told.

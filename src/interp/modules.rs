@@ -445,19 +445,21 @@ impl<'p> Interp<'p> {
         if doubt { None } else { Some(false) }
     }
 
+    /// A module and all modules inside it, or those that parameters belong to.
+    pub(super) fn parts_of(&self, value: &Value) -> ObjSet {
+        match value.bare() {
+            Value::Obj(object) => self.descendants(*object),
+            Value::Params(params) if params.whole => {
+                params.owners.iter().fold(ObjSet::default(), |all, owner| all.union(&self.descendants(owner)))
+            }
+            Value::Params(params) => params.owners.clone(),
+            _ => ObjSet::default(),
+        }
+    }
+
     /// Does something to the state of a module and of all modules inside.
     pub(super) fn for_each_part(&mut self, value: &Value, change: impl Fn(&mut ModuleState)) {
-        let mut parts = ObjSet::default();
-        match value.bare() {
-            Value::Obj(object) => parts = self.descendants(*object),
-            Value::Params(params) => {
-                for owner in params.owners.iter() {
-                    parts =
-                        parts.union(&if params.whole { self.descendants(owner) } else { ObjSet::one(owner) });
-                }
-            }
-            _ => {}
-        }
+        let parts = self.parts_of(value);
         self.burn_over(parts.len());
         for part in parts.iter() {
             if let State::Module(_) = self.heap.get(part).state

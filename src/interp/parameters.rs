@@ -222,6 +222,37 @@ fn named(value: Value) -> Value {
     }
 }
 
+impl Interp<'_> {
+    /// Sets `requires_grad` of all parameters inside a module, or of the owners of parameters; `None` where nobody knows.
+    pub(super) fn freeze_parts(&mut self, target: &Value, frozen: Option<bool>) {
+        let mut leaves = ObjSet::default();
+        for part in self.parts_of(target).iter() {
+            for (_, value) in self.heap.get(part).attrs.iter().filter(|(_, value)| is_parameter(value)) {
+                leaves =
+                    value.as_tensor().map_or(leaves.clone(), |tensor| leaves.union(&tensor.graph.leaves()));
+            }
+        }
+        self.for_each_part(target, |module| module.freeze(frozen));
+        for leaf in leaves.iter() {
+            if let State::Module(module) = &mut self.heap.get_mut(leaf).state {
+                module.freeze(frozen);
+            }
+        }
+    }
+
+    /// A parameter that is read from its module: no graph begins at it while `requires_grad` is off.
+    pub(super) fn while_frozen(&self, value: Value) -> Value {
+        let Some(tensor) = value.as_tensor().filter(|_| is_parameter(&value)) else { return value };
+        let leaves = tensor.graph.leaves();
+        let graph = match leaves.iter().find_map(|leaf| self.heap.get(leaf).module()).map(|own| own.frozen) {
+            Some(Some(true)) => Graph::None,
+            Some(None) => Graph::Unknown,
+            _ => return value,
+        };
+        Value::tensor(Tensor { graph, ..(**tensor).clone() })
+    }
+}
+
 /// A tensor that asks for gradients and belongs to a module by being its attribute.
 pub(crate) fn is_parameter(value: &Value) -> bool {
     value.as_tensor().is_some_and(|tensor| tensor.graph.is_live() && tensor.is_parameter())

@@ -188,7 +188,7 @@ impl Interp<'_> {
     }
 
     /// A default: likely, but the caller decides.
-    fn unsure(&mut self, value: Value, place: Place, name: Ustr) -> Value {
+    pub(super) fn unsure(&mut self, value: Value, place: Place, name: Ustr) -> Value {
         let origin = Rc::new(Origin { place, name: Rc::from(name.as_str()), given: true });
         match value {
             Value::Int(num) => Value::Int(num.set_at(&origin)),

@@ -32,8 +32,12 @@ fn called(cx: &mut Interp<'_>, loader: &LoaderCall<'_>) {
     let call = loader.call;
     if let Some(excluded) = excluded(cx, call, loader.dataset) {
         // `sampler = DistributedSampler(data) if distributed else None` raises where it is one.
-        let perhaps = matches!(call.get(excluded.chooser), Value::Maybe(_) | Value::Given(_));
-        let confidence = if perhaps { Confidence::Medium } else { Confidence::High };
+        let perhaps = |argument: &str| matches!(call.get(argument), Value::Maybe(_) | Value::Given(_));
+        // Where either may be `None`, whatever sets the one may leave out the other.
+        if perhaps(excluded.chooser) && perhaps(excluded.other) {
+            return;
+        }
+        let confidence = if perhaps(excluded.chooser) { Confidence::Medium } else { Confidence::High };
         cx.observe(call.place, excluded, confidence);
     }
 }

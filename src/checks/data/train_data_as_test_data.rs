@@ -6,10 +6,11 @@ use crate::apis::{Literal, Verb};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Declared, Interp};
+use crate::names::Subject;
 use crate::report::{Confidence, Place, Severity};
-use crate::syntax::{ExprKind, StmtKind};
+use crate::syntax::{ExprKind, FnId, StmtKind};
 use crate::trace::{At, Over, Sight};
-use crate::values::{ClassRef, ObjId, Value};
+use crate::values::{ClassRef, ObjId, State, Value};
 use rustc_hash::FxHashSet;
 use ustr::Ustr;
 
@@ -94,7 +95,9 @@ fn check(script: &Script, out: &mut Findings) {
         loaders(script).filter(|loader| is_called_test(script, loader) && evaluates(script, loader.id))
     {
         let trained = loaders(script).find(|other| {
-            script.feeds_training(other.id) && is_same_data(script, other.dataset, test.dataset)
+            script.feeds_training(other.id)
+                && is_same_data(script, other.dataset, test.dataset)
+                && !is_switched(script, &test)
         });
         let Some(trained) = trained.filter(|_| seen.insert(test.at.place)) else { continue };
         let at = At { confidence: test.at.confidence.min(Confidence::Medium), ..test.at.clone() };
@@ -150,6 +153,27 @@ fn is_same_data(script: &Script, one: ObjId, other: ObjId) -> bool {
         && !is_elsewhere
         && !is_cut(one)
         && !is_cut(other)
+}
+
+/// `dataset.test()`: whether the file of a loader calls a method of its dataset that sets what the dataset is from
+/// then on.
+fn is_switched(script: &Script, loader: &Whole) -> bool {
+    let heap = &script.rehearsal.heap;
+    let dataset = heap.get(loader.dataset);
+    let ClassRef::Project(class) = dataset.class else { return false };
+    let State::Class(state) = &heap.get(class).state else { return false };
+    let (home, here) = (script.project.module(state.file), script.project.module(loader.at.place.file));
+    let methods = home.tree.functions.iter().zip(0..).filter(|(function, _)| {
+        function.class == Some(state.class)
+            && !function.name.starts_with("__")
+            && here.relations().acts_named(function.name).next().is_some()
+    });
+    let sets = |method: FnId| {
+        dataset.attrs.iter().any(|(name, _)| {
+            home.relations().binders(Subject::Own(state.class, *name)).any(|binder| binder == Some(method))
+        })
+    };
+    methods.into_iter().any(|(_, method)| sets(FnId(method)))
 }
 
 /// The flag by which a framework's dataset was told to hold what is to be trained with.

@@ -20,10 +20,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for loss in detached_losses(script) {
         let of = loss.optimizer.map(|optimizer| format!(" of `{}`", script.optimizer_name(optimizer)));
-        let message = format!(
-            "no parameter{} gets a gradient: the loss is detached from the graph",
-            of.unwrap_or_default()
-        );
+        let why = if loss.frozen { "all of them are frozen" } else { "the loss is detached from the graph" };
+        let message = format!("no parameter{} gets a gradient: {why}", of.unwrap_or_default());
         let mut finding = script.finding(RULE.id, RULE.severity, &loss.at, message);
         if let Some((place, by)) = loss.point {
             let label = match by {
@@ -39,6 +37,7 @@ fn check(script: &Script, out: &mut Findings) {
             finding = finding.because(place, label);
         }
         let help = match loss.returned {
+            _ if loss.frozen => "set `requires_grad_(True)` on the layers to train before the loop",
             true => "return the loss as computed from the model's output, without detaching it",
             false => {
                 "call `backward()` on the loss as computed from the model's output, without detaching it"

@@ -16,6 +16,8 @@ pub(in crate::checks) struct DetachedLoss {
     pub optimizer: Option<ObjId>,
     /// A method returns it, and the framework calls `backward()`.
     pub returned: bool,
+    /// It has no graph as all that the optimizer has is frozen.
+    pub frozen: bool,
 }
 
 pub(in crate::checks) struct BrokenGraph {
@@ -51,8 +53,12 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
         };
         // What was just detached raises an error, whoever steps and wherever.
         let raises = just_detached(loss).is_some();
+        let mut others = optimizers.clone();
         let certain = raises || first.is_some_and(known) && optimizers.all(known);
-        if !certain || !is_detached(loss) || !seen.insert(at.place) {
+        let still =
+            |step: &Stepping| step.optimizer.is_some_and(|optimizer| trains_nothing(script, optimizer));
+        let frozen = matches!(loss.graph, Graph::None) && first.is_some_and(still) && others.all(still);
+        if !(certain && is_detached(loss) || frozen) || !seen.insert(at.place) {
             continue;
         }
         let point = loss.detach_points.as_ref().and_then(|detach_points| detach_points.first());
@@ -62,6 +68,7 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
             point: point.map(|point| (point.place, point.by)).or(made),
             optimizer: first.and_then(|step| step.optimizer),
             returned: false,
+            frozen,
         });
     }
     found
@@ -80,6 +87,7 @@ fn returned_losses(script: &Script) -> Vec<DetachedLoss> {
                 point: Some((point.place, point.by)),
                 optimizer: None,
                 returned: true,
+                frozen: false,
             });
         }
     }
@@ -172,6 +180,15 @@ fn owns_only_known(script: &Script, optimizer: ObjId) -> bool {
         &script.rehearsal.heap.get(optimizer).state,
         State::Optimizer(OptimizerState { owns, others: false, .. }) if !owns.is_empty()
     )
+}
+
+/// All that an optimizer owns is known to us, and frozen.
+fn trains_nothing(script: &Script, optimizer: ObjId) -> bool {
+    let heap = &script.rehearsal.heap;
+    let State::Optimizer(state) = &heap.get(optimizer).state else { return false };
+    let is_frozen = |part: ObjId| heap.get(part).module().is_some_and(|module| module.frozen == Some(true));
+    owns_only_known(script, optimizer)
+        && state.owns.iter().all(|owner| descendants(heap, owner).iter().all(is_frozen))
 }
 
 fn stepping(script: &Script) -> Vec<Stepping> {
