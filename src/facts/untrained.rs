@@ -33,7 +33,7 @@ impl Script<'_> {
         let rehearsal = self.rehearsal;
         let acts: Vec<(&EntryPoint, Vec<Visit>)> =
             rehearsal.entries.iter().map(|entry| (entry, visits(&entry.nodes, matters))).collect();
-        if rehearsal.out_of_fuel || rehearsal.blind_backward || rehearsal.unknown_backward {
+        if rehearsal.out_of_fuel || rehearsal.blind_backward || !rehearsal.unknown_backwards.is_empty() {
             return Vec::new();
         }
         let Some(spared) = self.spared(acts.iter().flat_map(|(_, acts)| acts)) else { return Vec::new() };
@@ -109,6 +109,11 @@ impl Script<'_> {
     /// What optimizers have, and what the script does something else with; `None` where that may be anything.
     fn spared<'v>(&self, acts: impl Iterator<Item = &'v Visit<'v>>) -> Option<ObjSet> {
         let (mut spared, mut optimizers) = (Vec::new(), FxHashSet::default());
+        // An instance that stands for those of callers has its optimizer from before the rehearsal.
+        for state in self.rehearsal.heap.optimizers().filter_map(|optimizer| self.optimizer_known(optimizer))
+        {
+            spared.extend(self.given_to(state).iter());
+        }
         for act in acts {
             match &act.event.effect {
                 // What it has in the end, once for all groups that were added one by one.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::apis::Role;
 use crate::syntax::*;
-use crate::trace::When;
+use crate::trace::{FnKey, When};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -65,6 +65,7 @@ impl<'p> Interp<'p> {
     ) -> Value {
         let mut values: Vec<Option<Value>> = vec![None; receivers.len()];
         let mut closures: Vec<Boxed<'_, 'p>> = Vec::new();
+        let fresh: Vec<FnKey> = receivers.iter().filter_map(|one| self.uncalled_method(*one, name)).collect();
         for (receiver, value) in receivers.iter().zip(&mut values) {
             closures.push(Box::new(move |interp| {
                 *value = Some(interp.call_method(&Value::Obj(*receiver), name, call, base));
@@ -72,7 +73,22 @@ impl<'p> Interp<'p> {
             }));
         }
         self.each_on_its_way(closures);
+        // One of several ways says little of what is lost or left: each is judged by itself, too.
+        if receivers.len() > 1 {
+            for method in fresh {
+                self.out.called.forget(method, usize::MAX);
+                self.entered.remove(&method);
+            }
+        }
         self.whichever(values.into_iter().flatten().collect())
+    }
+
+    /// The method of an instance that nothing has called so far.
+    fn uncalled_method(&mut self, instance: ObjId, name: Ustr) -> Option<FnKey> {
+        let Some(Value::Function(closure)) = self.find_attr(instance, name) else { return None };
+        let key = FnKey { file: closure.file, function: closure.function };
+        let is_fresh = !self.out.called.contains(&key) && !self.entered.contains(&key);
+        is_fresh.then_some(key)
     }
 
     /// Whatever of several classes and functions it is that is called: of those that can be called so, each on a

@@ -1,11 +1,12 @@
 //! Calls: the project's own functions are inlined, classes make instances, and what is not understood may
 //! have touched whatever it was given.
 
+use super::roles::is_guessed;
 use super::{
     Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, modules::FORWARDS, python,
     records, stmt::Flow,
 };
-use crate::apis::Role;
+use crate::apis::{Role, Verb};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::*;
 use crate::trace::{Exit, FnKey, Node};
@@ -123,6 +124,10 @@ impl<'p> Interp<'p> {
     }
 
     fn result_of_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
+        let goes_back = || self.apis.method_does(Role::Tensor, name, Verb::Backward);
+        if is_guessed(receiver) && goes_back() && self.is_taken_out(base) {
+            return self.backward_of_number(&Value::Float(None), name, call).unwrap_or_default();
+        }
         if let Value::Unknown = receiver {
             return self.method_of_unknown(name, call);
         }

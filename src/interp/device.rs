@@ -2,6 +2,7 @@
 
 use super::{Call, Interp, Invocation, transfer};
 use crate::apis::Literal;
+use crate::names::Subject;
 use crate::syntax::{ExprId, ExprKind};
 use crate::values::*;
 use std::rc::Rc;
@@ -267,6 +268,7 @@ impl<'p> Interp<'p> {
             {
                 module.device = open(module.device);
             }
+            let settled = self.settles_places(object);
             for index in 0..self.heap.get(object).attrs.len() {
                 let (_, value) = &self.heap.get(object).attrs[index];
                 match value.bare() {
@@ -275,6 +277,7 @@ impl<'p> Interp<'p> {
                             self.heap.get_mut(object).attrs[index].1 = opened;
                         }
                     }
+                    Value::Obj(child) if settled.contains(&index) => found.insert(*child),
                     Value::Obj(child)
                         if !matches!(self.heap.get(*child).state, State::Class(_) | State::Frame) =>
                     {
@@ -285,6 +288,40 @@ impl<'p> Interp<'p> {
             }
             next.extend(self.listed(object).into_iter().map(|child| (child, depth + 1)));
         }
+    }
+
+    /// Whether a model is where the instance that is at work has left it.
+    pub(crate) fn is_settled(&self, model: ObjId) -> bool {
+        let mut at_work = self.frames.iter().filter_map(|frame| frame.receiver.as_ref()?.as_obj());
+        at_work.any(|object| {
+            let attrs = &self.heap.get(object).attrs;
+            self.settles_places(object).into_iter().any(|index| attrs[index].1.as_obj() == Some(model))
+        })
+    }
+
+    /// The models that an instance made, which are where it has left them: it knows the device that it works on, so
+    /// nobody else moves them, and its own methods do not.
+    fn settles_places(&self, object: ObjId) -> Vec<usize> {
+        let here = self.heap.get(object);
+        let knows = |value: &Value| matches!(value, Value::Device(device) if device.is_gpu());
+        let ClassRef::Project(class) = here.class else { return Vec::new() };
+        if here.module().is_some() || !here.attrs.iter().any(|(_, value)| knows(value)) {
+            return Vec::new();
+        }
+        let State::Class(state) = &self.heap.get(class).state else { return Vec::new() };
+        let relations = self.module(state.file).relations();
+        let is_moved = |name: Ustr| {
+            relations
+                .acts_of(Subject::Own(state.class, name))
+                .any(|act| act.method.is_some_and(|it| self.puts(it)))
+        };
+        let is_own = |value: &Value| {
+            let child = value.as_obj().map(|child| (child, self.heap.get(child)));
+            child.is_some_and(|(child, held)| held.module().is_some() && child.0 > object.0)
+        };
+        let settled =
+            here.attrs.iter().enumerate().filter(|(_, (name, value))| is_own(value) && !is_moved(*name));
+        settled.map(|(index, _)| index).collect()
     }
 
     fn listed(&self, object: ObjId) -> Vec<ObjId> {

@@ -2,7 +2,7 @@
 
 use super::{Interp, roles::Taken};
 use crate::apis::{Api, Role, Transfer};
-use crate::names::Subject;
+use crate::names::{Subject, class_of_self};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{ExprId, ExprKind, FnId, Param, Tree};
 use crate::values::{Device, Value};
@@ -21,15 +21,16 @@ impl Interp<'_> {
         };
         let is_given = |(value, function): (ExprId, Option<FnId>)| match module.tree.expr(value).kind {
             ExprKind::Name(name) => is_parameter(function, name),
-            _ => false,
+            _ => self.is_chosen_elsewhere(file, function, value),
+        };
+        let is_bound_so = || {
+            let mut bindings = module.relations().bindings(subject).peekable();
+            bindings.peek().is_some() && bindings.all(is_given)
         };
         let comes_from_outside = match subject {
-            Subject::Local(function, name) => is_parameter(function, name),
-            Subject::Own(..) => {
-                let mut bindings = module.relations().bindings(subject).peekable();
-                bindings.peek().is_some() && bindings.all(is_given)
-            }
-            Subject::Part(..) => false,
+            Subject::Local(function, name) => is_parameter(function, name) || is_bound_so(),
+            Subject::Own(..) => is_bound_so(),
+            Subject::Part(function, holder, name) => self.is_configuration(file, function, holder, name),
         };
         if !comes_from_outside {
             return None;
@@ -38,6 +39,61 @@ impl Interp<'_> {
             module.relations().given(subject).find(|act| act.method.is_some_and(|name| self.puts(name)))?;
         let because = ("tensors are moved to it", Place::new(file, module.tree.expr(put.call).span));
         Some(Taken { role: Role::Device, confidence: Confidence::Medium, because })
+    }
+
+    /// `get_device()`, `args.device`: a device that a function which is not seen chooses, or that a configuration says.
+    fn is_chosen_elsewhere(&self, file: FileId, function: Option<FnId>, value: ExprId) -> bool {
+        let module = self.module(file);
+        let tree = &module.tree;
+        match &tree.expr(value).kind {
+            ExprKind::Call { callee, .. } => match tree.expr(*callee).kind {
+                // `x.get_device()` is where that tensor is.
+                ExprKind::Attribute { name, .. } => self.apis.method_of(Role::Tensor, name).is_none(),
+                ExprKind::Name(_) => true,
+                _ => false,
+            },
+            ExprKind::Attribute { base, name, .. } => match tree.expr(*base).kind {
+                ExprKind::Name(holder) => {
+                    let owner = module.names.owner(tree, function, holder);
+                    self.is_configuration(file, owner, holder, *name)
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// `args.device` of something that is asked for other settings, too.
+    fn is_configuration(&self, file: FileId, function: Option<FnId>, holder: Ustr, device: Ustr) -> bool {
+        self.are_settings(self.module(file).names.uses.of_local(function, holder), device)
+    }
+
+    /// `self.args.device`, where `self.args` is such a configuration.
+    pub(super) fn is_set_in_own_configuration(
+        &self,
+        file: FileId,
+        function: Option<FnId>,
+        of: ExprId,
+        device: Ustr,
+    ) -> bool {
+        if self.apis.role_by_name(&device) != Some(Role::Device) {
+            return false;
+        }
+        let module = self.module(file);
+        let ExprKind::Attribute { base, name, .. } = module.tree.expr(of).kind else { return false };
+        let ExprKind::Name(own) = module.tree.expr(base).kind else { return false };
+        let class = function.and_then(|function| class_of_self(&module.tree, function, own));
+        class.is_some_and(|class| self.are_settings(module.names.uses.of_self(class, name), device))
+    }
+
+    /// Whether something is asked for more than a device, and for nothing that a tensor or a model has.
+    fn are_settings(&self, asked: &[Ustr], device: Ustr) -> bool {
+        let mut others = asked.iter().filter(|name| **name != device).peekable();
+        let has = |name: Ustr| {
+            let roles = [Role::Tensor, Role::Module, Role::Optimizer];
+            roles.into_iter().any(|role| self.apis.method_of(role, name).is_some())
+        };
+        others.peek().is_some() && !others.any(|name| has(*name))
     }
 
     /// Whether a method of tensors puts them on a device.

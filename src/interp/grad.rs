@@ -2,9 +2,10 @@
 
 use super::reach::Leaving;
 use super::{BackwardCall, Call, Interp, Invocation};
-use crate::apis::{Role, Transfer, Verb};
+use crate::apis::{Api, Role, Transfer, Verb};
+use crate::names::Subject;
 use crate::report::{Confidence, Place};
-use crate::syntax::ExprId;
+use crate::syntax::{ExprId, ExprKind};
 use crate::trace::{Effect, Event, Node, Sight};
 use crate::values::*;
 use std::rc::Rc;
@@ -45,7 +46,7 @@ impl<'p> Interp<'p> {
                 self.note_backpropagated(tensor);
                 self.walk_parts(tensor, place, retains);
                 if matches!(tensor.graph, Graph::Unknown) {
-                    self.unknown_backward();
+                    self.unknown_backward(place);
                     self.walk_blindly(place);
                 }
                 self.out.walked = self.out.walked.union(&leaves);
@@ -62,7 +63,7 @@ impl<'p> Interp<'p> {
             _ => {
                 let mut reached = ObjSet::default();
                 self.reach(loss, &mut reached, 2);
-                self.unknown_backward();
+                self.unknown_backward(place);
                 self.walk_blindly(place);
                 self.event(
                     place,
@@ -70,6 +71,26 @@ impl<'p> Interp<'p> {
                     Confidence::High,
                 );
             }
+        }
+    }
+
+    /// Whether an expression is what `.item()` gives, whatever that is asked of.
+    pub(super) fn is_taken_out(&self, expr: ExprId) -> bool {
+        let (tree, module) = (self.here(), self.module(self.file()));
+        let gives = |call: ExprId| {
+            let ExprKind::Call { callee, .. } = tree.expr(call).kind else { return false };
+            let ExprKind::Attribute { name, .. } = tree.expr(callee).kind else { return false };
+            let api = self.apis.method_of(Role::Tensor, name);
+            api.and_then(Api::transfer) == Some(Transfer::Item)
+        };
+        match tree.expr(expr).kind {
+            ExprKind::Name(name) => {
+                let function = self.frames.last().and_then(|frame| frame.function);
+                let owner = module.names.owner(tree, function, name);
+                let mut bound = module.relations().bindings(Subject::Local(owner, name)).peekable();
+                bound.peek().is_some() && bound.all(|(value, _)| gives(value))
+            }
+            _ => gives(expr),
         }
     }
 
@@ -93,8 +114,8 @@ impl<'p> Interp<'p> {
     }
 
     /// A backward through a graph of which nothing is known.
-    fn unknown_backward(&mut self) {
-        self.out.unknown_backward = true;
+    fn unknown_backward(&mut self, place: Place) {
+        self.out.unknown_backwards.insert(place);
         // Of what was handed to functions that are not seen, it may come.
         let handed_over = std::mem::take(&mut self.out.handed_over);
         self.out.consumed.extend(handed_over);

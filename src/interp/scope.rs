@@ -383,9 +383,13 @@ impl<'p> Interp<'p> {
         let used = uses.of_local(scope.function, name);
         let place = self.heap.get(env).site;
         let Some(role) = self.role_of_local(uses, scope.function, name) else {
-            // Which device a caller has passed that is not known, its name does not say.
             let taken = self.taken_as(scope.file, Subject::Local(scope.function, name), place, value.clone());
-            let is_said = !matches!(taken, Value::Device(_) | Value::Unknown);
+            // Which device a caller has passed that is not known, its name does not say.
+            let is_passed = || {
+                let params = scope.function.map(|function| &self.tree(scope.file).function(function).params);
+                params.is_some_and(|params| params.iter().any(|param| param.name == name))
+            };
+            let is_said = !taken.is_unknown() && !(matches!(taken, Value::Device(_)) && is_passed());
             return if is_said { taken } else { self.part_of_given_batch(scope, name).unwrap_or(value) };
         };
         // A parameter of another framework is cleared as well; an optimizer steps, or is called one.
@@ -429,7 +433,10 @@ impl<'p> Interp<'p> {
         let Some(frame) = self.frames.last() else { return Value::Unknown };
         let (file, function, env) = (frame.file, frame.function, frame.env);
         let module = self.module(file);
-        let ExprKind::Name(holder) = module.tree.expr(of).kind else { return Value::Unknown };
+        let ExprKind::Name(holder) = module.tree.expr(of).kind else {
+            let is_set = self.is_set_in_own_configuration(file, function, of, name);
+            return if is_set { Value::Device(Device::Accelerator) } else { Value::Unknown };
+        };
         let owner = module.names.owner(&module.tree, function, holder);
         let (subject, site) = (Subject::Part(owner, holder, name), self.heap.get(env).site);
         // The holder is told from others of the same attribute.

@@ -70,9 +70,9 @@ pub(super) struct Roots {
     /// Folders further up, up to the root of the project, and its `lib`: scripts of a subfolder put them on the path
     /// as they run, or are run with them on it. A module is looked for there last, and a bare folder never.
     above: Box<[PathBuf]>,
-    /// The directory itself, when it is a package: its modules are found last, though Python
-    /// would not, for such files are often run as scripts.
-    package: Option<PathBuf>,
+    /// The directory itself and the outermost around it, when they are packages: their modules are found last, though
+    /// Python would not, for such files are often run as scripts, or from a root that has an `__init__.py` by habit.
+    packages: Vec<PathBuf>,
     /// The first directory upwards that is no package.
     pub top: PathBuf,
 }
@@ -161,7 +161,7 @@ impl Lookup {
     pub(crate) fn plain(&self, dir: &Path, dotted: &str) -> Option<Found> {
         let roots = self.roots(dir);
         let top = dotted.split('.').next().unwrap_or(dotted);
-        let own = roots.package.iter().filter(|_| STANDARD.binary_search(&top).is_err());
+        let own = roots.packages.iter().filter(|_| STANDARD.binary_search(&top).is_err());
         let mut folder = None;
         for root in roots.paths.iter().chain(own) {
             match self.below(root, dotted) {
@@ -260,8 +260,9 @@ impl Lookup {
             seen.push(path.clone());
             new && self.listing(path).is_some()
         });
-        let package = (top != dir).then(|| dir.to_path_buf());
-        Roots { paths: paths.into_boxed_slice(), above: above.into_boxed_slice(), package, top }
+        let mut around = dir.ancestors().take_while(|at| **at != top);
+        let packages = around.next().into_iter().chain(around.last()).map(Path::to_path_buf).collect();
+        Roots { paths: paths.into_boxed_slice(), above: above.into_boxed_slice(), packages, top }
     }
 }
 

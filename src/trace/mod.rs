@@ -365,8 +365,8 @@ pub struct Rehearsal {
     /// What layers recorded, in the order of the rehearsal.
     pub parts: Vec<GraphPart>,
     pub backward_passes: Vec<BackwardPass>,
-    /// A graph was walked of which nothing is known.
-    pub unknown_backward: bool,
+    /// Where graphs were walked of which nothing is known.
+    pub unknown_backwards: rustc_hash::FxHashSet<Place>,
     pub heap: Heap,
     /// Names of the symbols in sizes.
     pub symbols: Vec<Rc<str>>,

@@ -99,7 +99,8 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
         return;
     }
     // Who calls a method that nothing here calls has put its object where it is wanted.
-    if cx.seeded.is_some() && device == Device::Cpu && object.0 < cx.seeded_from {
+    let is_handed = cx.seeded.is_some() && object.0 < cx.seeded_from && !cx.is_settled(object);
+    if is_handed && device == Device::Cpu {
         return;
     }
     let here = cx.heap.get(object);

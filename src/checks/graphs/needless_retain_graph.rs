@@ -3,7 +3,7 @@
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::replay::{Demand, Replay};
-use crate::report::{Fix, Place, Severity};
+use crate::report::{FileId, Fix, Place, Severity};
 use crate::trace::{At, BackwardPass, GraphRetained};
 
 pub(super) static RULE: Rule = Rule {
@@ -40,11 +40,16 @@ fn check(script: &Script, out: &mut Findings) {
 
 /// Backward passes in a loop that keep a graph which no other goes through.
 fn graphs_kept_in_vain<'a>(script: &Script<'a>) -> Vec<&'a At> {
-    // A graph of which we know nothing may be any of these.
-    if script.rehearsal.unknown_backward || script.rehearsal.out_of_fuel {
+    if script.rehearsal.out_of_fuel {
         return Vec::new();
     }
-    let retained = script.observed_once_where(|at, _: &GraphRetained| !at.loops.is_empty());
+    // A graph of which we know nothing may be any of those that its file makes.
+    let mut unknown: Vec<FileId> =
+        script.rehearsal.unknown_backwards.iter().map(|place| place.file).collect();
+    unknown.dedup();
+    let retained = script.observed_once_where(|at, _: &GraphRetained| {
+        !at.loops.is_empty() && !unknown.contains(&at.place.file)
+    });
     retained.map(|(at, _)| at).filter(|at| !is_walked_later(script, at.place)).collect()
 }
 

@@ -6,9 +6,10 @@ use crate::facts::timeline::{
     reached, run, whose, with_submodules,
 };
 use crate::facts::{Findings, Script};
-use crate::report::{Confidence, Fix, Place, Severity};
+use crate::report::{Confidence, FileId, Fix, Place, Severity};
+use crate::syntax::{ArgKind, ClassId};
 use crate::trace::{At, Effect, EntryPoint, FnKey, LoopId, Over};
-use crate::values::{ClassRef, ObjId, ObjSet};
+use crate::values::{ClassRef, ObjId, ObjSet, State, Value};
 use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
@@ -205,9 +206,29 @@ fn is_of_its_own(script: &Script, timeline: &Timeline, backward: &OptimizerEvent
     let is_whole = script.project.module(backward.place.file).tree.errors.is_empty();
     let inherits = |key: FnKey| {
         let tree = &script.project.module(key.file).tree;
-        tree.function(key.function).class.is_some_and(|class| !tree.class(class).bases.is_empty())
+        tree.function(key.function).class.is_some_and(|class| !has_seen_bases(script, key.file, class))
     };
     is_whole && is_made(script, timeline.optimizer) && !timeline.seeded.is_some_and(inherits)
+}
+
+/// Whether all that a class inherits from are classes of the project.
+fn has_seen_bases(script: &Script, file: FileId, class: ClassId) -> bool {
+    let tree = &script.project.module(file).tree;
+    if tree.class(class).bases.iter().all(|base| matches!(base.kind, ArgKind::Keyword(_))) {
+        return true;
+    }
+    let heap = &script.rehearsal.heap;
+    let classes = (0..heap.len() as u32).map(|object| &heap.get(ObjId(object)).state);
+    let mut made = classes.filter_map(|state| match state {
+        State::Class(state) if (state.file, state.class) == (file, class) => Some(state),
+        _ => None,
+    });
+    let is_seen = |base: &Value| match (base, base.as_obj().map(|base| &heap.get(base).state)) {
+        (_, Some(State::Class(base))) => has_seen_bases(script, base.file, base.class),
+        (Value::Builtin(_), None) => true,
+        _ => false,
+    };
+    made.next().is_some_and(|state| state.bases.iter().all(is_seen))
 }
 
 /// Whether a step that we do not see may be this optimizer's, or one of which we do not know what it owns.

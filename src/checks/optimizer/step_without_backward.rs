@@ -35,7 +35,7 @@ fn check(script: &Script, out: &mut Findings) {
         || detaches(script)
         || rehearsal.out_of_fuel
         || rehearsal.blind_backward
-        || rehearsal.unknown_backward
+        || !rehearsal.unknown_backwards.is_empty()
     {
         return;
     }
