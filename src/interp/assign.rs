@@ -1,7 +1,7 @@
-//! Assignments: targets of every form, unpacking, annotations, deletion.
+//! Assignments: targets of every form, unpacking, deletion.
 //! A number that gets a name remembers the name and the place.
 
-use super::{Assignment, Augment, Interp, Update, roles::is_guessed};
+use super::{Assignment, Augment, Interp, Update, python, roles::is_guessed};
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
@@ -27,6 +27,30 @@ impl<'p> Interp<'p> {
                 self.note_built(*target);
             }
         }
+    }
+
+    /// Gives a number the name under which the script set it.
+    fn named(&mut self, target: ExprId, written: ExprId, value: Value) -> Value {
+        let tree = self.here();
+        let (ExprKind::Name(name) | ExprKind::Attribute { name, .. }) = &tree.expr(target).kind else {
+            return value;
+        };
+        if let Some(text) = self.stated(name) {
+            return text;
+        }
+        let Value::Int(num) = &value else { return value };
+        let literal = matches!(tree.expr(written).kind, ExprKind::Int(_) | ExprKind::Binary { .. });
+        if num.from.is_some() || num.tag != Tag::None || !literal || num.int.known().is_none() {
+            return value;
+        }
+        let origin = Origin { place: self.expr_place(written), name: Rc::from(name.as_str()), given: false };
+        Value::Int(Num { from: Some(Rc::new(origin)), ..num.clone() })
+    }
+
+    /// `--set name=value`, for a name of the script itself.
+    fn stated(&self, name: &str) -> Option<Value> {
+        let (_, text) = self.settings.values.iter().find(|(known, _)| known == name)?;
+        Some(python::parse_scalar(text))
     }
 
     /// What a name or item becomes of what it was.

@@ -2,7 +2,7 @@
 
 use super::layered::any_number_of;
 use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall};
-use super::{class::Base, parameters::is_parameter};
+use super::{class::Base, parts::mark_graph};
 use crate::apis::{Api, Mark, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
@@ -429,22 +429,6 @@ impl<'p> Interp<'p> {
         descendants(&self.heap, object)
     }
 
-    /// Whether any parameter inside a module asks for gradients.
-    pub(crate) fn learns(&self, object: ObjId) -> Option<bool> {
-        let mut doubt = false;
-        for part in self.descendants(object).iter() {
-            let Some(module) = self.heap.get(part).module() else { continue };
-            let own = self.heap.get(part).attrs.iter().any(|(_, value)| is_parameter(value));
-            match (module.weights, module.frozen) {
-                (_, Some(true)) => {}
-                (Learned::Nothing, _) if !own => {}
-                (Learned::Opaque, None) | (_, Some(false)) => return Some(true),
-                _ => doubt = true,
-            }
-        }
-        if doubt { None } else { Some(false) }
-    }
-
     /// A module and all modules inside it, or those that parameters belong to.
     pub(super) fn parts_of(&self, value: &Value) -> ObjSet {
         match value.bare() {
@@ -508,23 +492,4 @@ pub fn descendants(heap: &Heap, object: ObjId) -> ObjSet {
     }
     crate::source::looked_through(found.len() + containers.len());
     found
-}
-
-/// Adds an id to the graph of a value, so that we learn whether a backward walks it.
-pub(crate) fn mark_graph(value: &Value, id: u32) -> Value {
-    match value {
-        Value::Tensor(tensor) => match &tensor.graph {
-            Graph::Live(nodes) => {
-                let mut carried: Vec<u32> = nodes.carried.to_vec();
-                if let Err(at) = carried.binary_search(&id) {
-                    carried.insert(at, id);
-                }
-                let nodes = Nodes { carried: carried.into(), ..(**nodes).clone() };
-                Value::tensor(Tensor { graph: Graph::Live(Rc::new(nodes)), ..(**tensor).clone() })
-            }
-            _ => value.clone(),
-        },
-        Value::Tuple(items) => Value::tuple(items.iter().map(|item| mark_graph(item, id)).collect()),
-        _ => value.clone(),
-    }
 }

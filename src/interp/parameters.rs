@@ -223,6 +223,22 @@ fn named(value: Value) -> Value {
 }
 
 impl Interp<'_> {
+    /// Whether any parameter inside a module asks for gradients.
+    pub(crate) fn learns(&self, object: ObjId) -> Option<bool> {
+        let mut doubt = false;
+        for part in self.descendants(object).iter() {
+            let Some(module) = self.heap.get(part).module() else { continue };
+            let own = self.heap.get(part).attrs.iter().any(|(_, value)| is_parameter(value));
+            match (module.weights, module.frozen) {
+                (_, Some(true)) => {}
+                (Learned::Nothing, _) if !own => {}
+                (Learned::Opaque, None) | (_, Some(false)) => return Some(true),
+                _ => doubt = true,
+            }
+        }
+        if doubt { None } else { Some(false) }
+    }
+
     /// Sets `requires_grad` of all parameters inside a module, or of the owners of parameters; `None` where nobody knows.
     pub(super) fn freeze_parts(&mut self, target: &Value, frozen: Option<bool>) {
         let mut leaves = ObjSet::default();

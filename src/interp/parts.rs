@@ -247,3 +247,22 @@ fn tensors_in(value: &Value, found: &mut Vec<Rc<Tensor>>) {
         _ => {}
     }
 }
+
+/// Adds an id to the graph of a value, so that we learn whether a backward walks it.
+pub(crate) fn mark_graph(value: &Value, id: u32) -> Value {
+    match value {
+        Value::Tensor(tensor) => match &tensor.graph {
+            Graph::Live(nodes) => {
+                let mut carried: Vec<u32> = nodes.carried.to_vec();
+                if let Err(at) = carried.binary_search(&id) {
+                    carried.insert(at, id);
+                }
+                let nodes = Nodes { carried: carried.into(), ..(**nodes).clone() };
+                Value::tensor(Tensor { graph: Graph::Live(Rc::new(nodes)), ..(**tensor).clone() })
+            }
+            _ => value.clone(),
+        },
+        Value::Tuple(items) => Value::tuple(items.iter().map(|item| mark_graph(item, id)).collect()),
+        _ => value.clone(),
+    }
+}

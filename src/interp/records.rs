@@ -1,7 +1,7 @@
 //! What a model gives that nobody sees into may be a dictionary or a record of tensors: its methods, as far as they
 //! are those of every mapping. Knows no framework.
 
-use super::{Call, Interp, modules::mark_graph};
+use super::{Call, Interp, parts::mark_graph};
 use crate::values::{ClassRef, Device, Source, State, Tensor, Value};
 use ustr::Ustr;
 

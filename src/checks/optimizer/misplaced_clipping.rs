@@ -1,9 +1,9 @@
 //! Clipping where there is nothing to clip, or nothing any more.
 
 use super::repairs::in_one_function;
-use crate::checks::scaler::{Gradients, ScalingRun, ask_scaling};
+use crate::checks::scaler::{Gradients, ScalingRun, ScalingState, ask_scaling};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::timeline::{Certainty, Kind, OptimizerEvent, Whose};
+use crate::facts::timeline::{Certainty, Kind, Moment, OptimizerEvent, Whose};
 use crate::facts::{Findings, Repair, Script};
 use crate::report::{Edit, Fix, Place, Severity};
 use crate::syntax::StmtId;
@@ -76,6 +76,14 @@ fn idle_clipping(run: &ScalingRun, index: usize) -> Option<(bool, &OptimizerEven
     let step =
         |event: &&OptimizerEvent| matches!(event.kind, Kind::Step { whose: Whose::Own, .. }) && here(event);
     let first = run.events().position(backward)?;
+    // What was cleared just before was not clipped too early, and its clearing is what is misplaced.
+    let is_clear = |moment: &Moment<ScalingState>| {
+        let must = matches!(moment.event.kind, Kind::Clear { certainty: Certainty::Must, .. });
+        must && !moment.before.gradients.may_be(&[Gradients::Clean, Gradients::Applied, Gradients::Foreign])
+    };
+    if first < index && run.moments[first..index].iter().any(is_clear) {
+        return None;
+    }
     let stepped = run.split(first).1.find(step)?;
     let before = run.split(index).0.rev().find(step).filter(|_| first < index);
     Some((before.is_some(), &run.moments[first].event, before.unwrap_or(stepped)))

@@ -10,7 +10,7 @@ mod step_bypasses_scaler;
 
 use crate::checks::Concern;
 
-pub(super) use scaled_gradients::{Gradients, ScalingRun, ask_scaling, reads_scale};
+pub(super) use scaled_gradients::{Gradients, ScalingRun, ScalingState, ask_scaling, reads_scale};
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[

@@ -21,6 +21,7 @@ mod strings;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod truth;
 
 pub(super) use containers::clear;
 pub use containers::{contains, index, is_bounded, store};
