@@ -16,7 +16,7 @@ impl Apis {
         self.shared.losses.iter().any(|word| name.contains(word.as_str()))
     }
 
-    /// Whether a parameter of a loss is where a framework puts the labels.
+    /// Whether a parameter of a loss is given the labels.
     pub fn takes_labels(&self, parameter: Ustr) -> bool {
         self.shared.labels.contains(&parameter)
     }

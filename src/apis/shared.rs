@@ -29,7 +29,7 @@ pub(crate) struct Shared {
     pub inputs: Vec<Ustr>,
     /// Parts of names of what computes losses, in lower case; names of operations with a pole.
     pub losses: Vec<Ustr>,
-    /// What Keras calls the labels that it gives to a loss.
+    /// What the labels are called that a loss is given.
     pub labels: Vec<Ustr>,
     pub poles: Vec<Ustr>,
     /// Classes of losses that say what they expect.

@@ -114,7 +114,9 @@ impl<'p> Interp<'p> {
     fn put_into_list(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Option<Value> {
         let object = receiver.as_obj()?;
         let puts = matches!(name.as_str(), "append" | "extend" | "insert" | "appendleft" | "add");
-        if !self.in_loop() || !puts || !matches!(self.heap.get(object).state, State::List(_)) {
+        // What nothing here calls is called again and again, as if in a loop.
+        let repeats = self.in_loop() || self.seeded.is_some();
+        if !repeats || !puts || !matches!(self.heap.get(object).state, State::List(_)) {
             return None;
         }
         let mut call = call.clone();

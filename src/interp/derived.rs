@@ -5,7 +5,7 @@
 use super::{Call, Interp, Invocation, class::Base};
 use crate::apis::{Api, Slot, Transfer};
 use crate::report::{Confidence, Place};
-use crate::syntax::Param;
+use crate::syntax::{Function, FunctionBody, Param, StmtKind};
 use crate::trace::Sight;
 use crate::values::*;
 use std::rc::Rc;
@@ -243,8 +243,14 @@ impl<'p> Interp<'p> {
     /// A parameter of a hook: the framework gives what its name says, and leaves flags as they are.
     pub(super) fn as_hooks_are_called(&mut self, closure: &Closure, param: &Param, value: Value) -> Value {
         if let Some(object) = value.as_obj() {
+            let is_placed = closure.class.is_some_and(|class| self.is_owned_class(ClassRef::Project(class)));
             let given = self.heap.get_mut(object);
             given.confidence = given.confidence.max(Confidence::Medium);
+            if let State::Module(module) = &mut given.state
+                && is_placed
+            {
+                module.device = Device::Accelerator;
+            }
         }
         let default = closure.defaults.iter().find(|(name, _)| *name == param.name);
         match default {
@@ -254,7 +260,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The loss that a hook returns: alone, first of several, or by its name.
-    pub(super) fn note_returned_loss(&mut self, returned: &Value, place: Place) {
+    pub(super) fn note_returned_loss(&mut self, returned: &Value, hook: &Function, place: Place) {
         let loss = match returned.bare() {
             Value::Tuple(items) => items.first().cloned().unwrap_or_default(),
             Value::Obj(object) => match &self.heap.get(*object).state {
@@ -263,7 +269,23 @@ impl<'p> Interp<'p> {
             },
             other => other.clone(),
         };
+        // What is computed and a number of the language came out of `loss.item()`.
+        if let Value::Float(None) = loss {
+            let at = self.returned_last(hook, place);
+            let number = self.number_as_loss(at);
+            return self.note_walked(&number, at);
+        }
         self.note_walked(&loss, place);
+    }
+
+    /// What a hook returns at its end.
+    fn returned_last(&self, hook: &Function, place: Place) -> Place {
+        let tree = self.tree(place.file);
+        let FunctionBody::Block(body) = &hook.body else { return place };
+        match body.last().map(|last| &tree.stmt(*last).kind) {
+            Some(StmtKind::Return(Some(value))) => Place::new(place.file, tree.expr(*value).span),
+            _ => place,
+        }
     }
 
     /// What a model makes that nobody sees, of parameters that it is given.

@@ -290,12 +290,14 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// Whether a model is where the instance that is at work has left it.
+    /// Whether a model, or one that it is a part of, is where the instance that is at work has left it.
     pub(crate) fn is_settled(&self, model: ObjId) -> bool {
         let mut at_work = self.frames.iter().filter_map(|frame| frame.receiver.as_ref()?.as_obj());
         at_work.any(|object| {
             let attrs = &self.heap.get(object).attrs;
-            self.settles_places(object).into_iter().any(|index| attrs[index].1.as_obj() == Some(model))
+            let mut settled =
+                self.settles_places(object).into_iter().filter_map(|index| attrs[index].1.as_obj());
+            settled.any(|whole| self.descendants(whole).contains(model))
         })
     }
 

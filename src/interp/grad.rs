@@ -99,18 +99,21 @@ impl<'p> Interp<'p> {
         let Value::Float(_) = receiver else { return None };
         let api = self.apis.method_of(Role::Tensor, name)?;
         api.effects.iter().any(|effect| effect.verb == Verb::Backward).then_some(())?;
-        let point = DetachPoint {
-            place: call.place,
-            by: Some(Ustr::from(DetachPoint::NUMBER)),
-            lost: ObjSet::default(),
-        };
-        let number = Tensor {
-            made: Some(call.place),
+        let number = self.number_as_loss(call.place);
+        Some(self.call_api_method(api.name, &number, call))
+    }
+
+    /// What `loss.item()` gave, as the loss without a graph that it is where one is needed.
+    pub(super) fn number_as_loss(&self, place: Place) -> Value {
+        let by = Some(Ustr::from(DetachPoint::NUMBER));
+        let point = DetachPoint { place, by, lost: ObjSet::default() };
+        Value::tensor(Tensor {
+            graph: Graph::None,
+            made: Some(place),
             detach_points: Some(Rc::from([point])),
             confidence: self.trust,
             ..Tensor::default()
-        };
-        Some(self.call_api_method(api.name, &Value::tensor(Tensor { graph: Graph::None, ..number }), call))
+        })
     }
 
     /// A backward through a graph of which nothing is known.

@@ -238,3 +238,11 @@ pub fn literal(literal: &Literal) -> Value {
         Literal::Str(value) => Value::str(value.as_str()),
     }
 }
+
+/// Whether a layer takes so many arguments: what its constructor is told, its call is not told again.
+pub(super) fn takes(layer: &Api, function: &Api, call: &Call) -> bool {
+    let is_told = |name: Ustr| layer.params.iter().any(|own| own.name == name);
+    let given = call.positional.len();
+    let of_call = || function.params.iter().filter(|param| !is_told(param.name)).count();
+    given <= 2 || function.params.len() < given || given <= of_call()
+}

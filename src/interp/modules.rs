@@ -1,7 +1,7 @@
 //! Modules: what their calls do and give, their mode, and what lies inside them.
 
 use super::layered::any_number_of;
-use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall};
+use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall, invocation};
 use super::{class::Base, parts::mark_graph};
 use crate::apis::{Api, Mark, Transfer};
 use crate::report::{Confidence, Place};
@@ -243,6 +243,8 @@ impl<'p> Interp<'p> {
             None => api,
         };
         let mut invocation = match class.call {
+            // A layer that can't be called so is not the one of several that is.
+            Some(_) if !invocation::takes(api, target, call) => return Some(Value::Unknown),
             Some(_) => Invocation::bind(target, call),
             None => Invocation::bind_to(target, &class.call_params, call),
         };
@@ -372,8 +374,7 @@ impl<'p> Interp<'p> {
                 device = tensor.device;
             }
         }
-        // It may cut what it is given off from its graph.
-        let graph = self.graph_through(object, module, &input.unsure(), &mut None, call.place);
+        let graph = self.graph_through(object, module, &input, &mut None, call.place);
         let head = self.head(object);
         let shape = head.and_then(|_| self.features_of(object, call));
         let known = if shape.is_some() { Confidence::High } else { Confidence::Medium };

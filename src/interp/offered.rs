@@ -35,6 +35,10 @@ pub(super) struct Trial {
     complement: bool,
     /// They were multiplied by their own logarithm.
     weighted: bool,
+    /// Labels were multiplied by their logarithm.
+    labelled: bool,
+    /// Labels were taken from one.
+    binary: bool,
 }
 
 impl Trial {
@@ -43,7 +47,8 @@ impl Trial {
         let mut hazards = losses.iter().flat_map(|loss| loss.hazards.iter().flat_map(|all| all.iter()));
         hazards.find(|hazard| is_log_of_one(hazard))?;
         let complement = self.complement.then_some("the loss takes its log, and one minus it");
-        complement.or(self.weighted.then_some("the loss weights its log by it"))
+        let weighted = self.weighted.then_some("the loss weights its log by it");
+        complement.or(weighted).or(self.labelled.then_some("the loss weights its log by the labels"))
     }
 }
 
@@ -52,27 +57,47 @@ type Aside<'a, 'p> = &'a mut dyn FnMut(&mut Interp<'p>, &Call) -> Option<Vec<Rc<
 
 /// What an operation does with numbers between zero and one.
 pub(super) fn note_trial(interp: &mut Interp, op: BinaryOp, left: &Value, right: &Value) {
-    let complement = op == BinaryOp::Sub && left.as_num() == Some(1.0) && is_probability(right);
-    let weighted = op == BinaryOp::Mul && (is_log_of(left, right) || is_log_of(right, left));
-    if complement || weighted {
+    let from_one = op == BinaryOp::Sub && left.as_num() == Some(1.0);
+    let either = |is: fn(&Value, &Value) -> bool| op == BinaryOp::Mul && (is(left, right) || is(right, left));
+    let seen = Trial {
+        complement: from_one && is_probability(right),
+        weighted: either(is_log_of),
+        labelled: either(|log, label| is_label(label) && logged(log).is_some()),
+        binary: from_one && is_label(right),
+    };
+    if seen.complement || seen.weighted || seen.labelled || seen.binary {
         interp.remember(|trial: &mut Trial| {
-            trial.complement |= complement;
-            trial.weighted |= weighted;
+            trial.complement |= seen.complement;
+            trial.weighted |= seen.weighted;
+            trial.labelled |= seen.labelled;
+            trial.binary |= seen.binary;
         });
     }
 }
 
 fn is_probability(value: &Value) -> bool {
-    let in_unit = |range: Interval| range.low == 0.0 && range.high == 1.0;
-    value.as_tensor().is_some_and(|tensor| tensor.learned && tensor.range.is_some_and(in_unit))
+    value.as_tensor().is_some_and(|tensor| tensor.learned && tensor.range.is_some_and(is_unit))
+}
+
+fn is_label(value: &Value) -> bool {
+    let is_given = |tensor: &Tensor| tensor.source == Source::Data && !tensor.learned;
+    value.as_tensor().is_some_and(|tensor| is_given(tensor) && tensor.range.is_some_and(is_unit))
+}
+
+fn is_unit(range: Interval) -> bool {
+    range.low == 0.0 && range.high == 1.0
 }
 
 /// Whether one is the logarithm of the other.
 fn is_log_of(log: &Value, of: &Value) -> bool {
-    let (Some(log), Some(of)) = (log.as_tensor(), of.as_tensor()) else { return false };
-    let is_its = |hazard: &Hazard| is_log_of_one(hazard) && hazard.made_at == of.made;
+    of.as_tensor().is_some_and(|of| logged(log).is_some_and(|made| made == of.made))
+}
+
+/// Where the number between zero and one was made whose logarithm a value is.
+fn logged(log: &Value) -> Option<Option<Place>> {
+    let log = log.as_tensor()?;
     let last = log.hazards.iter().flat_map(|all| all.iter()).find(|hazard| log.made == Some(hazard.place));
-    last.is_some_and(is_its)
+    last.filter(|hazard| is_log_of_one(hazard)).map(|hazard| hazard.made_at)
 }
 
 impl<'p> Interp<'p> {
@@ -224,6 +249,32 @@ impl<'p> Interp<'p> {
             .collect()
     }
 
+    /// A call of a loss in which its labels are zero, one, or between them.
+    fn with_labels(&self, call: &Call) -> Call {
+        let mut labelled = call.clone();
+        for (name, passed) in &mut labelled.keywords {
+            if self.apis.takes_labels(*name)
+                && let Some(label) = as_label(&passed.value)
+            {
+                passed.value = label;
+            }
+        }
+        labelled
+    }
+
+    /// Gives the labels of a loss their range where it takes them from one: so it does with labels of two classes.
+    fn suppose_labels(&mut self, key: FnKey, call: &mut Call, run: Aside<'_, 'p>) {
+        let trial = self.with_labels(call);
+        if call.keywords.iter().all(|(name, _)| !self.apis.takes_labels(*name)) {
+            return;
+        }
+        self.recall::<Trial>();
+        if run(self, &trial).is_some() && self.recall::<Trial>().binary {
+            *call = trial;
+            self.out.supposed.push(key);
+        }
+    }
+
     /// Gives those parameters of a loss that it takes for probabilities their range; `run` runs it aside.
     pub(super) fn suppose_probabilities(&mut self, key: FnKey, call: &mut Call, run: Aside<'_, 'p>) {
         let definition = self.tree(key.file).function(key.function);
@@ -233,11 +284,12 @@ impl<'p> Interp<'p> {
         if !has_pole || definition.name.starts_with('_') || !self.is_loss(key, definition) {
             return;
         }
+        self.suppose_labels(key, call, run);
         let as_given = call.clone();
         for (index, (name, passed)) in call.keywords.iter_mut().enumerate() {
             let supposed = as_probability(&passed.value).filter(|_| !self.apis.takes_labels(*name));
             let Some(supposed) = supposed else { continue };
-            let mut trial = as_given.clone();
+            let mut trial = self.with_labels(&as_given);
             trial.keywords[index].1.value = supposed.clone();
             self.recall::<Trial>();
             let Some(losses) = run(self, &trial) else { continue };
@@ -254,6 +306,18 @@ impl<'p> Interp<'p> {
 /// The logarithm of a probability, of which nothing keeps it from zero.
 fn is_log_of_one(hazard: &Hazard) -> bool {
     hazard.kind == HazardKind::Log && hazard.range.low == 0.0 && hazard.range.high == 1.0
+}
+
+/// Something of which no more is known, as the labels of two classes.
+fn as_label(value: &Value) -> Option<Value> {
+    let tensor = value.as_tensor().filter(|tensor| tensor.range.is_none())?;
+    Some(Value::tensor(Tensor {
+        range: Some(Interval::closed(0.0, 1.0)),
+        learned: false,
+        source: Source::Data,
+        graph: Graph::None,
+        ..(**tensor).clone()
+    }))
 }
 
 /// What a model made, of which no more is known, as a probability: a sigmoid or softmax that saturates reaches the ends.

@@ -25,7 +25,7 @@ pub(super) struct Recording {
 impl<'p> Interp<'p> {
     /// A call of a layer records a part of a graph; `hidden` where we do not see what the layer does.
     pub(super) fn record(&mut self, layer: ObjId, place: Place, hidden: bool) -> u32 {
-        let id = self.new_part(place, hidden, Vec::new());
+        let id = self.new_part(place, hidden.then_some(layer), Vec::new());
         let in_training = |module: &ModuleState| module.mode == Mode::Train && !hidden;
         if self.heap.get(layer).module().is_some_and(in_training) {
             self.out.parts[id as usize].layer = Some(layer);
@@ -33,7 +33,7 @@ impl<'p> Interp<'p> {
         id
     }
 
-    fn new_part(&mut self, place: Place, hidden: bool, inner: Vec<Part>) -> u32 {
+    fn new_part(&mut self, place: Place, hidden: Option<ObjId>, inner: Vec<Part>) -> u32 {
         let id = self.out.parts.len() as u32;
         let (epoch, inner) = (self.epoch, inner.into());
         let within = self.active.last().map(|active| active.id);
@@ -61,8 +61,8 @@ impl<'p> Interp<'p> {
         let id = match inside.as_slice() {
             [one] => one.id,
             // Of parameters that are used without a layer nothing is told apart.
-            [] => *call.whole.get_or_insert_with(|| self.new_part(call.place, false, Vec::new())),
-            _ => self.new_part(call.place, false, inside),
+            [] => *call.whole.get_or_insert_with(|| self.new_part(call.place, None, Vec::new())),
+            _ => self.new_part(call.place, None, inside),
         };
         graph.with_parts(outside.into_iter().chain([Part { id, sure }]).collect(), call.bare)
     }
@@ -148,7 +148,7 @@ impl<'p> Interp<'p> {
         let part = self.out.parts[old as usize].clone();
         let walks = &self.out.backward_passes;
         let kept = part.walks.iter().all(|walk| walks[*walk as usize].retains == Some(true));
-        let confidence = if part.hidden { Confidence::Low } else { confidence };
+        let confidence = if part.hidden.is_some() { Confidence::Low } else { confidence };
         let again = GraphUsedAgain { recorded: part.place, kept: kept && !part.walks.is_empty() };
         self.observe(place, again, confidence);
     }
@@ -173,7 +173,16 @@ impl<'p> Interp<'p> {
             Some((GraphFreed { recorded: info.place, freed: other.place }, info.hidden))
         };
         let Some((freed, hidden)) = nodes.parts.iter().find_map(freed) else { return };
-        self.observe(place, freed, if hidden { Confidence::Low } else { confidence });
+        let sure = hidden.map_or(Confidence::High, |layer| self.sure_to_save(layer));
+        self.observe(place, freed, confidence.min(sure));
+    }
+
+    /// How sure it is that a layer that we do not see into saves something for its backward pass: one that an optimizer
+    /// trains computes with its parameters.
+    fn sure_to_save(&self, layer: ObjId) -> Confidence {
+        let trains = |state: &OptimizerState| state.owns.contains(layer);
+        let mut all = self.heap.optimizers().filter_map(|optimizer| self.heap.get(optimizer).optimizer());
+        if all.any(trains) { Confidence::Medium } else { Confidence::Low }
     }
 
     /// The backward passes that went through a part, or through what is surely inside of it.

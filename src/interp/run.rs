@@ -387,7 +387,7 @@ impl<'p> Interp<'p> {
             None => self.inline(closure, receiver.as_ref(), &call),
         };
         if gives_loss {
-            self.note_returned_loss(&result, place);
+            self.note_returned_loss(&result, definition, place);
         }
         if !self.is_of_a_suite(key.file) {
             self.note_offered(key, &result);
@@ -439,7 +439,7 @@ impl<'p> Interp<'p> {
         self.is_owned_class(self.heap.get(object).class)
     }
 
-    fn is_owned_class(&self, class: ClassRef) -> bool {
+    pub(super) fn is_owned_class(&self, class: ClassRef) -> bool {
         self.lineage(class).into_iter().any(|base| match base {
             super::class::Base::Api(name) => self.apis.owns(name).iter().any(|part| part == "loop"),
             _ => false,

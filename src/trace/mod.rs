@@ -318,8 +318,8 @@ pub struct GraphPart {
     pub epoch: u32,
     /// The innermost loop in which it was recorded.
     pub within: Option<LoopId>,
-    /// We do not see what the layer does.
-    pub hidden: bool,
+    /// The layer, where we do not see what it does.
+    pub hidden: Option<ObjId>,
     /// The layer, where it is one that is seen and in training mode.
     pub layer: Option<ObjId>,
     pub inner: Rc<[Part]>,

@@ -116,7 +116,7 @@ fn walked_older(cx: &mut Interp<'_>, backward: &BackwardCall<'_>) {
     let parts = cx.sure_parts(&backward.loss.graph);
     let older = parts.iter().map(|id| &cx.out.parts[*id as usize]).filter(|part| part.epoch < since);
     let layers: Vec<(ObjId, Place)> = older
-        .filter(|part| !part.hidden)
+        .filter(|part| part.hidden.is_none())
         .filter_map(|part| Some((part.layer?, part.place)))
         .take(LATEST)
         .collect();

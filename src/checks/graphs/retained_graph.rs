@@ -9,8 +9,8 @@ use crate::facts::{Findings, Script};
 use crate::report::replay::{self, Demand, Replay};
 use crate::report::{Confidence, Edit, Fix, Place, Severity};
 use crate::syntax::{BinaryOp, Expr, ExprId, ExprKind, StmtKind};
-use crate::trace::{At, LoopId, Over};
-use crate::values::Graph;
+use crate::trace::{At, LoopId, Over, Sight};
+use crate::values::{Graph, Tensor};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
@@ -86,11 +86,28 @@ struct RetainedGraph {
     steps: Option<u64>,
 }
 
+impl RetainedGraph {
+    fn of(at: At, carried: &Carried, is_walked: bool) -> RetainedGraph {
+        RetainedGraph {
+            at,
+            into: carried.into.clone(),
+            by: carried.by,
+            container: carried.into_place,
+            is_tensor: carried.bare,
+            is_walked,
+            kept: 0,
+            steps: None,
+        }
+    }
+}
+
 fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
     let mut found = Vec::new();
     let mut seen = FxHashSet::default();
     for (at, carried) in script.observed::<Carried>() {
-        if script.rehearsal.consumed.contains(&carried.id) || !seen.insert(at.place) {
+        // What one call keeps goes out of sight with its object.
+        let is_used = !carried.by_call && script.rehearsal.consumed.contains(&carried.id);
+        if is_used || !seen.insert(at.place) {
             continue;
         }
         let Graph::Live(nodes) = &carried.value.graph else { continue };
@@ -99,6 +116,12 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
             continue;
         }
         let is_walked = shown || nodes.leaves.iter().any(|leaf| script.rehearsal.walked.contains(leaf));
+        if carried.by_call {
+            if trains_in_call(script, at, &carried.value) {
+                found.push(RetainedGraph::of(at.clone(), carried, true));
+            }
+            continue;
+        }
         // Activations take room until the reset, if that is not in every iteration; what a backward leaves of a few
         // iterations does not.
         let reset = reset_within(script, at, carried);
@@ -125,21 +148,25 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
         if left && !spent {
             continue;
         }
-        found.push(RetainedGraph {
-            at: if over_batches { doubted_in_tests(at) } else { doubted_uncalled(at) },
-            into: carried.into.clone(),
-            by: carried.by,
-            container: carried.into_place,
-            is_tensor: carried.bare,
-            is_walked,
-            kept: script.kept_around(at),
-            steps: at
-                .loops
-                .last()
-                .and_then(|round| u64::try_from(script.rehearsal.loop_info(*round).count.known()?).ok()),
-        });
+        let at = if over_batches { doubted_in_tests(at) } else { doubted_uncalled(at) };
+        let (last, kept) = (at.loops.last().copied(), script.kept_around(&at));
+        let count = last.and_then(|round| script.rehearsal.loop_info(round).count.known());
+        let steps = count.and_then(|count| u64::try_from(count).ok());
+        found.push(RetainedGraph { kept, steps, ..RetainedGraph::of(at, carried, is_walked) });
     }
     found
+}
+
+/// Whether the call of a method that nothing here calls goes back through what it keeps.
+fn trains_in_call(script: &Script, at: &At, kept: &Tensor) -> bool {
+    let is_of_kept = |loss: &Tensor| {
+        let (parts, own) = (loss.graph.parts(), kept.graph.parts());
+        parts.iter().any(|part| own.iter().any(|own| own.id == part.id))
+    };
+    script.passes().any(|(other, sight)| {
+        let (Sight::Backward { loss, .. } | Sight::Walked { loss }) = sight else { return false };
+        other.seeded == at.seeded && other.loops.is_empty() && is_of_kept(loss)
+    })
 }
 
 /// So many of the loops around hold a place where what is gathered starts anew.

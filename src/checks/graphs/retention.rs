@@ -3,13 +3,18 @@
 use super::resets::{Holder, holder_of};
 use crate::apis::{Api, Transfer};
 use crate::interp::{Assignment, Checker, ContainerWrite, Interp, Update, is_bounded, mark_graph};
+use crate::names::subject_of;
 use crate::report::Place;
 use crate::syntax::*;
 use crate::values::*;
 use std::rc::Rc;
+use ustr::Ustr;
 
 /// Containers inside what is kept are looked into so deep.
 const DEEPEST: u32 = 2;
+
+/// Methods of containers that take nothing out of them.
+const ADDING: [&str; 6] = ["append", "copy", "count", "extend", "index", "insert"];
 
 pub(super) static CHECKER: Checker = Checker {
     on_update: Some(on_update),
@@ -33,6 +38,8 @@ pub(super) struct Carried {
     pub value: Rc<Tensor>,
     /// What is kept is the tensor itself, and not something that holds it.
     pub bare: bool,
+    /// No loop is around it: an object keeps it that lives longer than a call of its method, which nothing here calls.
+    pub by_call: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +112,8 @@ fn carried_sum(cx: &mut Interp<'_>, target: ExprId, before: &Value, result: &Val
     let into = cx.written(target);
     let holders = holder_of(cx, target).into_iter().collect();
     let (value, by) = (sum.clone(), Carry::Sum);
-    let carried = Carried { id, into, holders, into_place: None, by, outlives, value, bare: true };
+    let (into_place, bare, by_call) = (None, true, false);
+    let carried = Carried { id, into, holders, into_place, by, outlives, value, bare, by_call };
     cx.observe(place, carried, confidence);
     mark_graph(result, id)
 }
@@ -171,7 +179,8 @@ fn on_container_write(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) {
 fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     let ContainerWrite { container, into, place, .. } = *write;
     let value = &*write.value.borrow();
-    if !cx.in_loop() || cx.grad != Some(true) {
+    let by_call = keeps_over_calls(cx, into);
+    if !cx.in_loop() && by_call.is_none() || cx.grad != Some(true) {
         return None;
     }
     // What a forward gathers under a name of its own is gone when it has computed its output of it.
@@ -181,11 +190,11 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     }
     let here = cx.heap.get(container);
     let site = here.site;
-    let outlives = cx.outlived(here.epoch)?;
+    let outlives = cx.outlived(here.epoch).or(by_call)?;
     let tensor = live_within(cx, value, DEEPEST)?;
     let id = cx.graph_id(place);
     follow(cx, id, &tensor.graph);
-    if is_read_elsewhere(cx, into) || is_anothers(cx, container, into) {
+    if by_call.is_none() && is_read_elsewhere(cx, into) || is_anothers(cx, container, into) {
         cx.out.consumed.insert(id);
     }
     let holders = holder_of(cx, into).into_iter().chain([Holder::Container(container)]).collect();
@@ -193,11 +202,9 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     let confidence = tensor.confidence;
     let bare = matches!(value.bare(), Value::Tensor(_));
     let (into_place, by) = (Some(site), Carry::Append);
-    cx.observe(
-        place,
-        Carried { id, into, holders, into_place, by, outlives, value: tensor, bare },
-        confidence,
-    );
+    let by_call = by_call.is_some();
+    let carried = Carried { id, into, holders, into_place, by, outlives, value: tensor, bare, by_call };
+    cx.observe(place, carried, confidence);
     Some(mark_within(cx, value, id, DEEPEST))
 }
 
@@ -220,6 +227,29 @@ fn is_read_elsewhere(cx: &mut Interp<'_>, target: ExprId) -> bool {
             || tree.functions.get(index).is_some_and(|function| function.name == "__init__");
         !running && scope.mentions.contains(name)
     })
+}
+
+/// `self.losses`, in a method that nothing here calls and that runs no loop around this: whoever trains calls it for each
+/// batch. How many of the loops around are outlived: none is there.
+fn keeps_over_calls(cx: &mut Interp<'_>, into: ExprId) -> Option<usize> {
+    let ExprKind::Attribute { base, .. } = cx.tree(cx.file()).expr(into).kind else { return None };
+    let own = cx.seeded.is_some() && !cx.in_loop() && !cx.in_constructor() && !cx.in_forward();
+    let object = cx.eval(base).as_obj().filter(|_| own)?;
+    (object.0 < cx.seeded_from && !starts_anew(cx, into)).then_some(0)
+}
+
+/// Whether a method other than the constructor binds an attribute, or takes something out of what it holds.
+fn starts_anew(cx: &Interp<'_>, attribute: ExprId) -> bool {
+    let module = cx.module(cx.file());
+    let here = cx.running().next_back().and_then(|frame| frame.function);
+    let Some(own) = subject_of(&module.tree, &module.names, attribute, here) else { return true };
+    let is_other = |function: Option<FnId>| {
+        function.is_none_or(|function| module.tree.function(function).name != "__init__")
+    };
+    let relations = module.relations();
+    let adds = |method: Ustr| ADDING.contains(&method.as_str());
+    relations.binders(own).any(is_other)
+        || relations.acts_of(own).any(|act| act.method.is_none_or(|method| !adds(method)))
 }
 
 /// A container that a function rehearsed without its callers was given.
