@@ -6,7 +6,7 @@ vocabulary! {
     /// A verb of the training protocol, sorted by name.
     Verb "effect"
     classes {}
-    AddLayer "add-layer" (Model Layer) "a model grows by a layer";
+    AddLayer "add-layer" (Model Layer [Index]) "a model grows by a layer, at its end or before another";
     AddParams "add-params" (Optimizer Group) "an optimizer owns more parameters";
     Backward "backward" (Loss [Gradient RetainGraph CreateGraph])
         "walks the graph and accumulates into its parameters";

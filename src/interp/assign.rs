@@ -60,6 +60,15 @@ impl<'p> Interp<'p> {
         update.result.into_inner()
     }
 
+    /// `array.resize(…)` gives the array itself another shape.
+    pub(super) fn resizes(&mut self, before: &Tensor, name: Ustr, base: ExprId) -> bool {
+        let resizes = before.is_array && name == "resize";
+        if resizes {
+            self.assign(base, Value::tensor(before.clone().with_shape(None)));
+        }
+        resizes
+    }
+
     /// Whether two expressions are the same name or attribute path.
     pub(crate) fn same_target(&self, a: ExprId, b: ExprId) -> bool {
         let tree = self.here();

@@ -13,6 +13,16 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
+    /// Any of the parts of a container that a loop has filled.
+    pub(super) fn any_child(&mut self, object: ObjId) -> Option<Value> {
+        let here = self.heap.get(object);
+        let any = here.attr(Ustr::from("*"))?.clone();
+        let numbered = here.attrs.iter().filter(|(name, _)| name.parse::<usize>().is_ok());
+        let mut all: Vec<Value> = numbered.map(|(_, value)| value.clone()).collect();
+        all.push(any);
+        self.heap.any_of(&Items::exact(all))
+    }
+
     /// Whether something only records what its methods are told: a writer of logs, a run of an experiment.
     pub(super) fn is_recorder(&self, receiver: &Value) -> bool {
         let class = receiver.as_obj().map(|object| self.heap.get(object).class);

@@ -239,10 +239,16 @@ pub fn literal(literal: &Literal) -> Value {
     }
 }
 
-/// Whether a layer takes so many arguments: what its constructor is told, its call is not told again.
-pub(super) fn takes(layer: &Api, function: &Api, call: &Call) -> bool {
+/// The call of a layer as that of the function that computes it. What its constructor is told, its call is not told
+/// again: a layer that can't take so many arguments is another one of several, and of its call nothing is known.
+pub(super) fn of_layer<'a>(layer: &Api, function: &'a Api, call: &Call) -> Invocation<'a> {
     let is_told = |name: Ustr| layer.params.iter().any(|own| own.name == name);
     let given = call.positional.len();
-    let of_call = || function.params.iter().filter(|param| !is_told(param.name)).count();
-    given <= 2 || function.params.len() < given || given <= of_call()
+    let takes = || function.params.iter().filter(|param| !is_told(param.name)).count();
+    if given <= 2 || function.params.len() < given || given <= takes() {
+        return Invocation::bind(function, call);
+    }
+    let mut taken = Call { open: true, ..call.clone() };
+    taken.positional.truncate(takes());
+    Invocation::bind(function, &taken)
 }

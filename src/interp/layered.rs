@@ -5,7 +5,6 @@ use super::events::TracePoint;
 use super::{Call, Interp, Invocation, StackedLayer, call_path::Hop, class::Base};
 use crate::apis::{Api, Operand, Role, Slot, Transfer};
 use crate::report::{Confidence, Place};
-use crate::syntax::ExprId;
 use crate::trace::Effect;
 use crate::values::*;
 use std::rc::Rc;
@@ -95,8 +94,8 @@ impl<'p> Interp<'p> {
         (is_container && (!children.is_empty() || here.attr(Ustr::from("0")).is_some())).then_some(children)
     }
 
-    /// `model.add(layer)`
-    pub(super) fn add_layer(&mut self, model: &Value, layer: &Value) {
+    /// `model.add(layer)`, `layers.insert(index, layer)`
+    pub(super) fn add_layer(&mut self, model: &Value, layer: &Value, before: Option<&Value>) {
         let Some(object) = model.as_obj() else { return };
         let held = self.heap.get(object).attrs.len();
         // It is looked for among all that are there, and put behind them.
@@ -104,6 +103,10 @@ impl<'p> Interp<'p> {
         let count = self.numbered_children(object);
         let count =
             count.unwrap_or_else(|| self.indexed_children(object).map_or(0, |children| children.len()));
+        if let Some(before) = before {
+            let at = before.as_known_int().and_then(|at| usize::try_from(at).ok());
+            return self.insert_layer(object, layer.clone(), at.map(|at| (at, count)));
+        }
         let name = if self.in_loop() { "*".to_owned() } else { count.to_string() };
         let name = Ustr::from(&name);
         let layer = match self.heap.attr(object, name).cloned() {
@@ -112,6 +115,24 @@ impl<'p> Interp<'p> {
             None => layer.clone(),
         };
         self.heap.get_mut(object).set_attr(name, layer);
+    }
+
+    /// Puts a layer before the one at an index, of so many: of others nobody knows any more which is where.
+    fn insert_layer(&mut self, object: ObjId, layer: Value, place: Option<(usize, usize)>) {
+        let numbered = |index: usize| Ustr::from(&index.to_string());
+        let is_numbered = self.heap.attr(object, Ustr::from("*")).is_none() && !self.in_loop();
+        let Some((at, count)) = place.filter(|(at, count)| at <= count && is_numbered) else {
+            let any = self.any_child(object).map_or(layer.clone(), |any| self.heap.join(&any, &layer));
+            return self.heap.get_mut(object).set_attr(Ustr::from("*"), any);
+        };
+        self.burn_over(count);
+        let here = self.heap.get_mut(object);
+        for index in (at..count).rev() {
+            if let Some(moved) = here.attr(numbered(index)).cloned() {
+                here.set_attr(numbered(index + 1), moved);
+            }
+        }
+        here.set_attr(numbered(at), layer);
     }
 
     /// How many children a container has, where they stand behind all else that it has, and each has its own number.
@@ -126,25 +147,6 @@ impl<'p> Interp<'p> {
         let others = &attrs[..first];
         let alone = first < FEW_OTHERS && attrs[first].0 == "0";
         (alone && !others.iter().any(|(name, value)| name == "*" || is_module(value))).then_some(count)
-    }
-
-    /// Any of the parts of a container that a loop has filled.
-    pub(super) fn any_child(&mut self, object: ObjId) -> Option<Value> {
-        let here = self.heap.get(object);
-        let any = here.attr(Ustr::from("*"))?.clone();
-        let numbered = here.attrs.iter().filter(|(name, _)| name.parse::<usize>().is_ok());
-        let mut all: Vec<Value> = numbered.map(|(_, value)| value.clone()).collect();
-        all.push(any);
-        self.heap.any_of(&Items::exact(all))
-    }
-
-    /// `array.resize(…)` gives the array itself another shape.
-    pub(super) fn resizes(&mut self, before: &Tensor, name: Ustr, base: ExprId) -> bool {
-        let resizes = before.is_array && name == "resize";
-        if resizes {
-            self.assign(base, Value::tensor(before.clone().with_shape(None)));
-        }
-        resizes
     }
 
     /// A class of the project that says itself what calling it does may give its forward other shapes.

@@ -243,9 +243,7 @@ impl<'p> Interp<'p> {
             None => api,
         };
         let mut invocation = match class.call {
-            // A layer that can't be called so is not the one of several that is.
-            Some(_) if !invocation::takes(api, target, call) => return Some(Value::Unknown),
-            Some(_) => Invocation::bind(target, call),
+            Some(_) => invocation::of_layer(api, target, call),
             None => Invocation::bind_to(target, &class.call_params, call),
         };
         let transfer = target.transfer();

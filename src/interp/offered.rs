@@ -39,6 +39,8 @@ pub(super) struct Trial {
     labelled: bool,
     /// Labels were taken from one.
     binary: bool,
+    /// Where the parameter stands that is tried.
+    tried: Option<Place>,
 }
 
 impl Trial {
@@ -64,12 +66,14 @@ pub(super) fn note_trial(interp: &mut Interp, op: BinaryOp, left: &Value, right:
         weighted: either(is_log_of),
         labelled: either(|log, label| is_label(label) && logged(log).is_some()),
         binary: from_one && is_label(right),
+        tried: None,
     };
+    let log = if is_label(left) { right } else { left };
     if seen.complement || seen.weighted || seen.labelled || seen.binary {
         interp.remember(|trial: &mut Trial| {
             trial.complement |= seen.complement;
             trial.weighted |= seen.weighted;
-            trial.labelled |= seen.labelled;
+            trial.labelled |= seen.labelled && is_just_log(log) && logged(log) == Some(trial.tried);
             trial.binary |= seen.binary;
         });
     }
@@ -90,7 +94,12 @@ fn is_unit(range: Interval) -> bool {
 
 /// Whether one is the logarithm of the other.
 fn is_log_of(log: &Value, of: &Value) -> bool {
-    of.as_tensor().is_some_and(|of| logged(log).is_some_and(|made| made == of.made))
+    is_probability(of) && of.as_tensor().is_some_and(|of| logged(log).is_some_and(|made| made == of.made))
+}
+
+/// Whether a logarithm is what a function has just given, and no sum of it and others.
+fn is_just_log(log: &Value) -> bool {
+    log.as_tensor().is_some_and(|tensor| tensor.what.is_some())
 }
 
 /// Where the number between zero and one was made whose logarithm a value is.
@@ -291,7 +300,9 @@ impl<'p> Interp<'p> {
             let Some(supposed) = supposed else { continue };
             let mut trial = self.with_labels(&as_given);
             trial.keywords[index].1.value = supposed.clone();
+            let tried = supposed.as_tensor().and_then(|tensor| tensor.made);
             self.recall::<Trial>();
+            self.remember(|trial: &mut Trial| trial.tried = tried);
             let Some(losses) = run(self, &trial) else { continue };
             let Some(reason) = self.recall::<Trial>().bears_out(&losses) else { continue };
             passed.value = supposed;

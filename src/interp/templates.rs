@@ -5,9 +5,9 @@
 
 use super::{Interp, class::Base, given_devices::is_cpu};
 use crate::apis::{Role, Verb};
-use crate::names::Subject;
+use crate::names::{Act, Subject};
 use crate::report::{Confidence, FileId, Place};
-use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, Param};
+use crate::syntax::{BinaryOp, ClassId, ExprId, ExprKind, FnId, Function, Param, Tree};
 use crate::trace::{Effect, FnKey, Node, Visit, visits};
 use crate::values::*;
 use std::rc::Rc;
@@ -174,6 +174,11 @@ impl Interp<'_> {
         if !value.is_unknown() {
             return value;
         }
+        if self.is_counted_to(closure, param.name) {
+            let origin = Rc::new(Origin { place, name: Rc::from(param.name.as_str()), given: true });
+            let int = Int::symbol(self.symbol(&param.name));
+            return Value::Int(Num { int, from: Some(origin), ..Num::default() });
+        }
         let uses = &self.module(closure.file).names.uses;
         let scope = Some(closure.function);
         // `d_model` is as often the width of one.
@@ -198,7 +203,29 @@ impl Interp<'_> {
     }
 }
 
+/// Whether an expression is a name, or a sum with it.
+fn is_sum_of(tree: &Tree, expr: ExprId, name: Ustr) -> bool {
+    match tree.expr(expr).kind {
+        ExprKind::Name(other) => other == name,
+        ExprKind::Binary { op: BinaryOp::Add | BinaryOp::Sub, left, right } => {
+            is_sum_of(tree, left, name) || is_sum_of(tree, right, name)
+        }
+        _ => false,
+    }
+}
+
 impl Interp<'_> {
+    /// `range(epochs)`, `range(1, epochs + 1)`: what is counted to is a number.
+    fn is_counted_to(&self, closure: &Closure, name: Ustr) -> bool {
+        let module = self.module(closure.file);
+        let range = Subject::Local(None, Ustr::from("range"));
+        let here = |act: &&Act| act.function == Some(closure.function);
+        module.relations().calls_of(range).filter(here).any(|act| match &module.tree.expr(act.call).kind {
+            ExprKind::Call { args, .. } => args.iter().any(|arg| is_sum_of(&module.tree, arg.value, name)),
+            _ => false,
+        })
+    }
+
     /// A method that goes back and steps an optimizer which its object made, in no loop: it is called for each batch,
     /// and hardly anybody else clears what only the object has.
     pub(super) fn steps_own(&self, key: FnKey, receiver: &Value, nodes: &[Node]) -> bool {

@@ -10,6 +10,7 @@ use trainlint::checks::all;
 /// What people type into a search engine, or what the framework prints, for each rule. Messages are those of the
 /// frameworks' sources.
 const SEARCHED: &[(&str, &str)] = &[
+    ("aliased-state-dict", "best_model_state = model.state_dict()"),
     ("always-on-dropout", "dropout active during evaluation"),
     ("array-for-tensor", "must be Tensor, not numpy.ndarray"),
     ("backward-arity", "returned an incorrect number of gradients"),

@@ -141,10 +141,12 @@ fn adds_loss(draft: Draft<'_>, call: &Expr, step: &Function) -> bool {
     let ExprKind::Call { args, .. } = &call.kind else { return false };
     let [added] = &args[..] else { return false };
     let ExprKind::Name(loss) = draft.expr(added.value).kind else { return false };
+    let is_loss = |value: ExprId| matches!(draft.expr(value).kind, ExprKind::Name(name) if name == loss);
     let returns = |kind: &StmtKind| match kind {
-        StmtKind::Return(Some(value)) => {
-            matches!(draft.expr(*value).kind, ExprKind::Name(name) if name == loss)
-        }
+        StmtKind::Return(Some(value)) => match &draft.expr(*value).kind {
+            ExprKind::Dict(items) => items.iter().any(|(_, item)| is_loss(*item)),
+            _ => is_loss(*value),
+        },
         _ => false,
     };
     draft.statements_within(step.span).any(returns)

@@ -171,7 +171,7 @@ fn meet(cx: &mut Interp<'_>, operation: &Operation<'_>) {
 fn meet_target(cx: &mut Interp<'_>, loss: &LossCall<'_>) {
     let (Some(a), Some(b)) = (loss.input.as_tensor(), loss.target.as_tensor()) else { return };
     let apart = loss.call.api.loss.as_ref().is_some_and(|spec| spec.apart);
-    if !apart && !cx.apis.is_copying(loss.call.api.name) {
+    if !apart && !loss.call.open && !cx.apis.is_copying(loss.call.api.name) {
         let place = loss.call.place;
         if !note_stranded(cx, &[a.clone(), b.clone()], place) {
             meet_whole(cx, a, b, place, ["the input of this loss", "its target"]);

@@ -1,5 +1,6 @@
 //! Modules: how they are constructed, and what they register.
 
+mod aliased_state_dict;
 mod construction;
 mod foreign_super;
 mod forward_called_directly;
@@ -26,6 +27,7 @@ pub(super) fn is_made_in_forward(script: &Script, place: Place) -> bool {
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[
+        &aliased_state_dict::RULE,
         &forward_called_directly::RULE,
         &missing_super_init::RULE,
         &parameter_lost_by_transfer::RULE,

@@ -198,7 +198,13 @@ fn mistaken(script: &Script, scheduler: ObjId, loops: &Loops) -> Option<Unit> {
         // It steps beside its optimizer.
         Some([]) => {
             let [.., epochs, batches] = **inner else { return None };
-            let is_loader = matches!(script.rehearsal.loop_info(batches).over, Over::Loader(_));
+            let over = |id: LoopId| &script.rehearsal.loop_info(id).over;
+            // What is gone through in each of so many epochs, and is not counted, are batches.
+            let is_loader = match over(batches) {
+                Over::Loader(_) => true,
+                Over::Other => matches!(over(epochs), Over::Counter),
+                Over::Counter => false,
+            };
             (is_loader && loops.schedule.always).then_some(())?;
             return script.counts_epochs(scheduler, &length, count(epochs), count(batches));
         }

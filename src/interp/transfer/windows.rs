@@ -162,13 +162,26 @@ pub(super) fn has_usual_axes(call: &Invocation) -> bool {
 fn convolved(interp: &Interp, call: &Invocation, rank: usize, last: bool, window: Window) -> Value {
     let channels = int(call, Slot::OutChannels).unwrap_or_default();
     let usual = !last || has_usual_axes(call);
-    weighted(interp, call, |shape| {
+    let value = weighted(interp, call, |shape| {
         if !usual {
             return None;
         }
         let size = |axis: usize, size: &Int| window.positions(axis, size, false);
-        spatial(shape, rank, last, Some(channels), size)
-    })
+        spatial(shape, rank, last, Some(channels.clone()), size)
+    });
+    if last { value } else { of_batch(interp, call, rank, channels, value) }
+}
+
+/// What a convolution gives of something that nobody knows: as many channels as it has, of a batch. It takes a single
+/// sample as well, which models are not given as a rule.
+fn of_batch(interp: &Interp, call: &Invocation, rank: usize, channels: Int, value: Value) -> Value {
+    let Some(output) = value.as_tensor().filter(|_| first(interp, call).shape.is_none()) else {
+        return value;
+    };
+    let spaces = std::iter::repeat_n(Int::Unknown, rank);
+    let shape: Dims = [Int::Unknown, channels].into_iter().chain(spaces).collect();
+    let confidence = interp.trust;
+    Value::tensor(Tensor { shape: Some(shape.into()), confidence, ..(**output).clone() })
 }
 
 /// `conv-transpose x out_channels kernel_size stride padding output_padding dilation rank`
@@ -178,10 +191,11 @@ pub(crate) fn conv_transpose(interp: &mut Interp, call: &Invocation) -> Value {
     let window = window.dilated(interp, param(call, Slot::Dilation));
     let more = per_axis(interp, param(call, Slot::OutputPadding), rank, &vec![Int::Known(0); rank]);
     let channels = int(call, Slot::OutChannels).unwrap_or_default();
-    weighted(interp, call, |shape| {
+    let value = weighted(interp, call, |shape| {
         let size = |axis: usize, size: &Int| window.spread(axis, size, &more[axis]);
-        spatial(shape, rank, false, Some(channels), size)
-    })
+        spatial(shape, rank, false, Some(channels.clone()), size)
+    });
+    of_batch(interp, call, rank, channels, value)
 }
 
 /// `pool x kernel_size stride padding rank`; the stride is the kernel when it is left out.
