@@ -71,12 +71,7 @@ fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
         false => "move both to the same device",
     };
     out.push(
-        finding
-            .note(format!(
-                "{} raises an error such as `Expected all tensors to be on the same device`",
-                meeting.operation
-            ))
-            .help(help),
+        finding.note(format!("{} raises an error such as `{}`", meeting.operation, meeting.error)).help(help),
         at,
     );
 }

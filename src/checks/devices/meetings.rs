@@ -2,8 +2,8 @@
 //! placed is unknown.
 
 use super::forwards::Forwards;
-use super::stranded::{may_be_left, note_stranded, note_stranded_input};
-use crate::apis::{Need, Role, Transfer};
+use super::stranded::{innermost, may_be_left, note_stranded, note_stranded_input};
+use crate::apis::{Need, Role, Transfer, Verb};
 use crate::interp::{
     Branch, Call, Checker, Indexed, Interp, Invocation, LayerCall, LossCall, Operation, Operator, TracePoint,
     collect_tensors, given_tensors,
@@ -17,6 +17,7 @@ use ustr::Ustr;
 
 pub(super) static CHECKER: Checker = Checker {
     on_layer: Some(meet_layer),
+    on_arguments: Some(meet_wrapper),
     on_call: Some(meet_operands),
     on_operation: Some(meet),
     on_loss: Some(meet_target),
@@ -31,6 +32,8 @@ pub(super) struct Meeting {
     pub one: Side,
     pub other: Side,
     pub operation: &'static str,
+    /// The error that it raises.
+    pub error: &'static str,
     /// One of them is the weights of a module.
     pub in_forward: bool,
     /// One of them chooses from the other.
@@ -41,7 +44,8 @@ pub(super) struct Meeting {
 
 impl Meeting {
     pub(super) fn of(one: Side, other: Side, operation: &'static str) -> Meeting {
-        Meeting { one, other, operation, in_forward: false, by_index: false, excused: Cell::new(false) }
+        let (in_forward, by_index, excused) = (false, false, Cell::new(false));
+        Meeting { one, other, operation, error: TOGETHER, in_forward, by_index, excused }
     }
 
     /// The side that nobody moved.
@@ -49,6 +53,10 @@ impl Meeting {
         if self.one.device.is_gpu() { &self.other } else { &self.one }
     }
 }
+
+const TOGETHER: &str = "Expected all tensors to be on the same device";
+const WRAPPED: &str =
+    "device_ids and output_device arguments only work with single-device/multiple-device GPU modules";
 
 /// What an operand is called that chooses from the other.
 const INDEX: &str = "the index";
@@ -135,6 +143,30 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     let at = At { confidence: confidence.min(at.confidence), ..at };
     cx.observe_at(at, meeting);
     cx.remember(|all: &mut Forwards| all.0.iter_mut().for_each(|open| open.failed = true));
+}
+
+/// `DistributedDataParallel(model, device_ids=[rank])`, of a model that is not there yet.
+fn meet_wrapper(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let replicates = call.api.effects.iter().any(|effect| effect.verb == Verb::Replicate);
+    if !replicates || !matches!(call.get("device_ids").bare(), Value::Obj(_) | Value::Tuple(_)) {
+        return;
+    }
+    let Some(model) = call.get("module").as_obj() else { return };
+    let (class, made) = (cx.class_name(model), cx.heap.get(model).site);
+    // Who calls a function may have moved what the function did not make.
+    let tree = &cx.module(call.place.file).tree;
+    let around = |place: Place| innermost(tree, place).map(|function| function.span);
+    let is_own = made.file == call.place.file && around(made) == around(call.place);
+    let is_handed = cx.seeded.is_some() && !is_own && !cx.is_settled(model);
+    if cx.device_of_module(model) != Device::Cpu || is_handed {
+        return;
+    }
+    let one = Side { device: Device::Cpu, what: Rc::from(format!("`{class}`")), made: Some(made) };
+    let what = Rc::from("the copy that `device_ids` asks for");
+    let other = Side { device: Device::Accelerator, what, made: None };
+    let at = cx.at(call.place, cx.heap.get(model).confidence);
+    let meeting = Meeting::of(one, other, "`DistributedDataParallel`");
+    cx.observe_at(at, Meeting { error: WRAPPED, in_forward: true, ..meeting });
 }
 
 /// What the whole model was called with, and not what its forward made, is at fault outside.

@@ -5,7 +5,7 @@ use super::gradients::{GradientCycle, GradientMoment, Gradients, backwards_in, c
 use super::repairs::leading_backward;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
-use crate::facts::timeline::{Certainty, Kind, OptimizerEvent, Parts, run};
+use crate::facts::timeline::{Certainty, Kind, OptimizerEvent, Pace, Parts, run};
 use crate::facts::{Findings, Repair, Script, WrittenStep};
 use crate::report::{Confidence, Edit, Fix, Place, Severity};
 use crate::trace::{At, LoopId};
@@ -34,6 +34,8 @@ struct UnclearedStep {
     other_clear: Option<Place>,
     /// A clearing that only the first iteration comes to.
     first_clear: Option<Place>,
+    /// The clearings come every so many iterations, and the step in each.
+    paced_clear: Option<Place>,
 }
 
 fn check(script: &Script, out: &mut Findings) {
@@ -61,6 +63,10 @@ fn check(script: &Script, out: &mut Findings) {
                 finding = finding.because(clear, "zeroes the gradients in the first iteration only");
                 format!("no later iteration zeroes the gradients of `{}`", step.optimizer)
             }
+            None if let Some(clear) = step.paced_clear => {
+                finding = finding.because(clear, "zeroes the gradients every so many iterations only");
+                format!("the iterations between do not zero the gradients of `{}`", step.optimizer)
+            }
             None if step.in_an_arm => {
                 format!(
                     "one branch of the loop zeroes the gradients of `{}`, another does not",
@@ -69,7 +75,10 @@ fn check(script: &Script, out: &mut Findings) {
             }
             None => format!("no path through {path} zeroes the gradients of `{}`", step.optimizer),
         };
-        let fix = clearing(script, &step, "zero_grad").map(|clearing| {
+        // Whether the step comes too often, or the clearing too rarely, is for the author to say.
+        let is_paced = step.paced_clear.is_some();
+        let clearing = clearing(script, &step, "zero_grad").filter(|_| !is_paced);
+        let fix = clearing.map(|clearing| {
             let place = if clearing.before_backward { "before the backward pass" } else { "after the step" };
             Fix::safe(format!("insert `{}.zero_grad()` {place}", clearing.optimizer), clearing.edits)
         });
@@ -78,7 +87,13 @@ fn check(script: &Script, out: &mut Findings) {
                 .fix(fix)
                 .replay(script.replay_of_order(step.at.place, Repair::Clear))
                 .note(nothing_clears)
-                .help(format!("call `{}.zero_grad()` before the backward pass", step.optimizer)),
+                .help(match is_paced {
+                    true => format!(
+                        "call `{0}.zero_grad()` in each iteration, or `{0}.step()` as rarely",
+                        step.optimizer
+                    ),
+                    false => format!("call `{}.zero_grad()` before the backward pass", step.optimizer),
+                }),
             &step.at,
         );
     }
@@ -105,6 +120,7 @@ fn uncleared_steps(script: &Script) -> Vec<UnclearedStep> {
                 let must = matches!(moment.event.kind, Kind::Clear { certainty: Certainty::Must, .. });
                 must && moment.event.conditional && moment.event.is_in(iteration)
             });
+            let paced_clear = paced_clear(&step.event, iteration, &moments);
             let other_clear = moments.iter().find(|moment| moment.event.kind == Kind::ClearOther);
             let in_an_arm = !step.before.must_be(&[Gradients::Mixed]) && arms(iteration);
             let sure = if in_an_arm { Confidence::Medium } else { Confidence::High };
@@ -115,7 +131,8 @@ fn uncleared_steps(script: &Script) -> Vec<UnclearedStep> {
                 backward: backward.place,
                 backwards: backwards_in(iteration, &moments),
                 other_clear: other_clear.map(|moment| moment.event.place),
-                first_clear: first_clear.map(|moment| moment.event.place),
+                first_clear: first_clear.filter(|_| paced_clear.is_none()).map(|moment| moment.event.place),
+                paced_clear,
             });
         }
     }
@@ -141,8 +158,26 @@ fn uncleared<'m>(
     // Where nothing clears, a backward that may be another optimizer's leaves the same to say.
     let may_be_mixed = step.before.may_be(&[Gradients::Mixed]);
     let never_cleared = !cleared && may_be_mixed && !step.before.may_be(&[Gradients::Foreign]);
-    (surely || never_cleared || cleared && may_be_mixed && in_an_arm(innermost))
+    let too_rarely = || paced_clear(&step.event, innermost, moments).is_some();
+    (surely || never_cleared || cleared && may_be_mixed && (in_an_arm(innermost) || too_rarely()))
         .then_some((backward, innermost))
+}
+
+/// The first of the clearings in an iteration, where a counter lets it come to any of them every so often, and to the
+/// step each time.
+fn paced_clear(step: &OptimizerEvent, iteration: LoopId, moments: &[GradientMoment]) -> Option<Place> {
+    let is_rare = |pace: &Pace| pace.every.known() != Some(1);
+    let clears = |event: &&OptimizerEvent| may_clear(event) && event.is_in(iteration);
+    let mut clears = moments.iter().map(|moment| &*moment.event).filter(clears).peekable();
+    let first = clears.peek()?.place;
+    let backward =
+        moments.iter().find(|moment| moment.event.is_backward() && moment.event.is_in(iteration))?;
+    let each_time = |event: &OptimizerEvent| event.pace.is_none() && !event.conditional;
+    // A function that steps may be told when.
+    let is_beside = |event: &OptimizerEvent| event.calls == step.calls;
+    let is_paced = is_beside(&backward.event)
+        && clears.all(|event| event.pace.as_ref().is_some_and(is_rare) && is_beside(event));
+    (is_paced && each_time(step) && each_time(&backward.event)).then_some(first)
 }
 
 /// Whether gradients may be cleared, or be of use otherwise.
