@@ -1,4 +1,4 @@
-//! A state dict that is kept for later, and changes with the model until then.
+//! A state dict that is kept for later, and changes with the model until then; or the model itself.
 
 use crate::apis::Role;
 use crate::checks::{Group, Replayed, Rule, page};
@@ -6,7 +6,7 @@ use crate::facts::edits::Draft;
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
 use crate::syntax::{Expr, ExprId, ExprKind, FnId, FunctionBody, StmtId, StmtKind};
-use crate::trace::{At, LoopId};
+use crate::trace::{At, LoopId, Sight};
 use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
@@ -37,10 +37,13 @@ fn check(script: &Script, out: &mut Findings) {
         let place = Place::new(script.file, draft.expr(kept.value).span);
         let confidence = kept.confidence;
         let at = At { place, loops: Rc::from([]), calls: Rc::from([]), seeded: None, confidence };
-        let name = draft.written(kept.target);
-        let message =
-            format!("`{name}` changes with the model: `state_dict()` returns references, not a copy");
-        let value = draft.written(kept.value);
+        let (name, value) = (draft.written(kept.target), draft.written(kept.value));
+        let message = match kept.whole {
+            true => format!("`{name}` is `{value}` itself, not a copy: later steps change it"),
+            false => {
+                format!("`{name}` changes with the model: `state_dict()` returns references, not a copy")
+            }
+        };
         let finding = script
             .finding(RULE.id, RULE.severity, &at, message)
             .because(Place::new(script.file, kept.read), "here it holds the weights of the last step")
@@ -52,14 +55,30 @@ fn check(script: &Script, out: &mut Findings) {
 
 fn copied(script: &Script, draft: Draft<'_>, value: ExprId) -> Option<Vec<Edit>> {
     let (said, mut edits) = draft.say(script.apis.repair("deep-copy")?)?;
-    edits.extend(draft.wrap(draft.expr(value).span, &format!("{said}("), ")"));
+    let span = draft.expr(value).span;
+    match shallowly_copied(draft, value) {
+        Some(state) => edits.push(draft.replace(span, format!("{said}({})", draft.written(state)))),
+        None => edits.extend(draft.wrap(span, &format!("{said}("), ")")),
+    }
     Some(edits)
+}
+
+/// `state` of `state.copy()`
+fn shallowly_copied(draft: Draft<'_>, value: ExprId) -> Option<ExprId> {
+    let ExprKind::Call { callee, args } = &draft.expr(value).kind else { return None };
+    match draft.expr(*callee).kind {
+        ExprKind::Attribute { base, name, .. } if name == "copy" && args.is_empty() => Some(base),
+        _ => None,
+    }
 }
 
 /// A state dict that was bound, and where it is read after the model was trained further.
 struct Kept {
     target: ExprId,
+    /// The state, or the model.
     value: ExprId,
+    /// It is the model itself.
+    whole: bool,
     read: Span,
     confidence: Confidence,
 }
@@ -67,7 +86,7 @@ struct Kept {
 /// A statement around another one: a loop, or an `if` with the block in it that leads there.
 #[derive(Clone, Copy)]
 enum Around<'a> {
-    Loop(Span),
+    Loop { span: Span, counter: Option<ExprId> },
     Arm { of: StmtId, block: &'a [StmtId] },
 }
 
@@ -92,7 +111,10 @@ impl<'a> Search<'_, 'a> {
             for inner in stmt.kind.blocks() {
                 let around = match stmt.kind {
                     StmtKind::If { .. } => Some(Around::Arm { of: *id, block: inner }),
-                    StmtKind::For { .. } | StmtKind::While { .. } => Some(Around::Loop(stmt.span)),
+                    StmtKind::For { target, .. } => {
+                        Some(Around::Loop { span: stmt.span, counter: Some(target) })
+                    }
+                    StmtKind::While { .. } => Some(Around::Loop { span: stmt.span, counter: None }),
                     _ => None,
                 };
                 self.around.extend(around);
@@ -102,29 +124,47 @@ impl<'a> Search<'_, 'a> {
         }
     }
 
-    fn kept(&self, target: ExprId, value: ExprId) -> Option<Kept> {
-        let model = self.model_of(value)?;
+    fn kept(&self, target: ExprId, bound: ExprId) -> Option<Kept> {
+        let (value, model) =
+            self.state_in(bound).or_else(|| self.draft.root(bound).map(|_| (bound, bound)))?;
+        let whole = value == model;
         let (depth, arm) = self.around.iter().enumerate().rev().find_map(|(depth, around)| match around {
             Around::Arm { of, block } => Some((depth, (*of, *block))),
-            Around::Loop(_) => None,
+            Around::Loop { .. } => None,
         })?;
         let (of, block) = arm;
-        if self.leaves(block) || self.is_bound_elsewhere(of, block, target) || self.is_moved(block, model) {
+        if self.leaves(block)
+            || self.is_counted(of, block)
+            || self.is_bound_elsewhere(of, block, target)
+            || self.is_moved(block, model)
+        {
             return None;
         }
         let loops = self.around[..depth].iter().rev().filter_map(|around| match around {
-            Around::Loop(span) => Some(*span),
+            Around::Loop { span, .. } => Some(*span),
             Around::Arm { .. } => None,
         });
         let mut trained = loops.filter(|span| self.trains_in(*span));
         let after = trained
             .next()
-            .filter(|span| !self.binds(*span, model))
+            .filter(|span| !self.binds(*span, model) && (!whole || self.is_called_in(*span, model)))
             .and_then(|span| self.read_after(span, target));
-        let kept = |read, confidence| Kept { target, value, read, confidence };
+        let kept = |read, confidence| Kept { target, value, whole, read, confidence };
+        let loaded = || self.loaded(block, target).filter(|_| !whole);
         after
             .map(|read| kept(read, Confidence::High))
-            .or_else(|| self.loaded(block, target).map(|read| kept(read, Confidence::Medium)))
+            .or_else(|| loaded().map(|read| kept(read, Confidence::Medium)))
+    }
+
+    /// The state that is kept, and its model: alone, as a shallow copy, or beside others in a dictionary.
+    fn state_in(&self, bound: ExprId) -> Option<(ExprId, ExprId)> {
+        if let Some(model) = self.model_of(bound) {
+            return Some((bound, model));
+        }
+        match &self.draft.expr(bound).kind {
+            ExprKind::Dict(items) => items.iter().find_map(|(_, item)| self.state_in(*item)),
+            _ => shallowly_copied(self.draft, bound).and_then(|state| Some((bound, self.model_of(state)?))),
+        }
     }
 
     /// `model`, of `model.state_dict()`.
@@ -141,6 +181,36 @@ impl<'a> Search<'_, 'a> {
     fn leaves(&self, block: &[StmtId]) -> bool {
         let last = block.last().map(|last| &self.draft.statement(*last).kind);
         matches!(last, Some(StmtKind::Break | StmtKind::Return(_) | StmtKind::Raise(_)))
+    }
+
+    /// `if epoch == epochs - 1`: what counts the loops alone says when a block runs, and it may be the last time.
+    fn is_counted(&self, of: StmtId, block: &[StmtId]) -> bool {
+        let StmtKind::If { arms, .. } = &self.draft.statement(of).kind else { return false };
+        let test = arms.iter().find(|(_, arm)| std::ptr::eq(&**arm, block)).map(|(test, _)| *test);
+        test.is_some_and(|test| self.is_about_counters(test))
+    }
+
+    fn is_about_counters(&self, test: ExprId) -> bool {
+        match &self.draft.expr(test).kind {
+            ExprKind::Bool { items, .. } => items.iter().all(|item| self.is_about_counters(*item)),
+            ExprKind::Compare { .. } => {
+                let span = self.draft.expr(test).span;
+                self.exprs_in(span).any(|(part, _)| self.counts(part))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an expression is what a loop around binds.
+    fn counts(&self, expr: ExprId) -> bool {
+        let counters = self.around.iter().filter_map(|around| match around {
+            Around::Loop { counter, .. } => *counter,
+            Around::Arm { .. } => None,
+        });
+        counters.into_iter().any(|counter| {
+            let bound = self.draft.expr(counter).span;
+            self.exprs_in(bound).any(|(name, _)| self.is_same(name, expr))
+        })
     }
 
     /// Whether another arm of the same `if` binds the name, too: then the latest state is meant.
@@ -185,6 +255,19 @@ impl<'a> Search<'_, 'a> {
             let here = info.place.file == file && stretch.contains(info.place.span);
             here && self.script.trains_in(LoopId(index as u32))
         })
+    }
+
+    /// Whether something is a model whose forward runs in a loop that trains.
+    fn is_called_in(&self, stretch: Span, model: ExprId) -> bool {
+        self.script.sightings().filter(|(_, sight)| matches!(sight, Sight::Forward(_))).any(|(at, _)| {
+            let here = at.place.file == self.script.file && stretch.contains(at.place.span);
+            here && self.calls(at.place.span, model)
+        })
+    }
+
+    fn calls(&self, call: Span, callee: ExprId) -> bool {
+        let call = self.draft.expr_at(call).map(|call| &self.draft.expr(call).kind);
+        matches!(call, Some(ExprKind::Call { callee: other, .. }) if self.is_same(*other, callee))
     }
 
     /// Where something is read first after a stretch of its function.
