@@ -5,7 +5,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
-use crate::syntax::{Expr, ExprId, ExprKind, FnId, FunctionBody, StmtId, StmtKind};
+use crate::syntax::{CompareOp, Expr, ExprId, ExprKind, FnId, FunctionBody, StmtId, StmtKind};
 use crate::trace::{At, LoopId, Sight};
 use std::rc::Rc;
 
@@ -134,7 +134,7 @@ impl<'a> Search<'_, 'a> {
         })?;
         let (of, block) = arm;
         if self.leaves(block)
-            || self.is_counted(of, block)
+            || self.is_scheduled(of, block)
             || self.is_bound_elsewhere(of, block, target)
             || self.is_moved(block, model)
         {
@@ -183,20 +183,34 @@ impl<'a> Search<'_, 'a> {
         matches!(last, Some(StmtKind::Break | StmtKind::Return(_) | StmtKind::Raise(_)))
     }
 
-    /// `if epoch == epochs - 1`: what counts the loops alone says when a block runs, and it may be the last time.
-    fn is_counted(&self, of: StmtId, block: &[StmtId]) -> bool {
+    /// `if epoch == epochs - 1`, `if path is not None`: nothing that the training has reached says when a block in a
+    /// loop runs, and it may be the last time.
+    fn is_scheduled(&self, of: StmtId, block: &[StmtId]) -> bool {
         let StmtKind::If { arms, .. } = &self.draft.statement(of).kind else { return false };
         let test = arms.iter().find(|(_, arm)| std::ptr::eq(&**arm, block)).map(|(test, _)| *test);
-        test.is_some_and(|test| self.is_about_counters(test))
+        let in_loop = self.around.iter().any(|around| matches!(around, Around::Loop { .. }));
+        in_loop && test.is_some_and(|test| !self.asks_for_progress(test))
     }
 
-    fn is_about_counters(&self, test: ExprId) -> bool {
+    /// Whether a test compares numbers that no loop counts, or asks for what the loop has found out.
+    fn asks_for_progress(&self, test: ExprId) -> bool {
+        let is_order = |op: &CompareOp| {
+            use CompareOp::{Greater, GreaterEq, Less, LessEq};
+            matches!(op, Less | LessEq | Greater | GreaterEq)
+        };
+        let span = self.draft.expr(test).span;
         match &self.draft.expr(test).kind {
-            ExprKind::Bool { items, .. } => items.iter().all(|item| self.is_about_counters(*item)),
-            ExprKind::Compare { .. } => {
-                let span = self.draft.expr(test).span;
-                self.exprs_in(span).any(|(part, _)| self.counts(part))
+            ExprKind::Bool { items, .. } => items.iter().any(|item| self.asks_for_progress(*item)),
+            ExprKind::Unary { operand, .. } => self.asks_for_progress(*operand),
+            ExprKind::Compare { rest, .. } => {
+                rest.iter().any(|(op, _)| is_order(op))
+                    && !self.exprs_in(span).any(|(part, _)| self.counts(part))
             }
+            ExprKind::Name(_) => self.around.iter().any(|around| match around {
+                Around::Loop { span, .. } => self.binds(*span, test),
+                Around::Arm { .. } => false,
+            }),
+            ExprKind::Call { .. } => !self.exprs_in(span).any(|(part, _)| self.counts(part)),
             _ => false,
         }
     }
