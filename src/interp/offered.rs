@@ -273,10 +273,10 @@ impl<'p> Interp<'p> {
 
     /// Gives the labels of a loss their range where it takes them from one: so it does with labels of two classes.
     fn suppose_labels(&mut self, key: FnKey, call: &mut Call, run: Aside<'_, 'p>) {
-        let trial = self.with_labels(call);
         if call.keywords.iter().all(|(name, _)| !self.apis.takes_labels(*name)) {
             return;
         }
+        let trial = self.with_labels(call);
         self.recall::<Trial>();
         if run(self, &trial).is_some() && self.recall::<Trial>().binary {
             *call = trial;
@@ -294,11 +294,11 @@ impl<'p> Interp<'p> {
             return;
         }
         self.suppose_labels(key, call, run);
-        let as_given = call.clone();
+        let labelled = self.with_labels(call);
         for (index, (name, passed)) in call.keywords.iter_mut().enumerate() {
             let supposed = as_probability(&passed.value).filter(|_| !self.apis.takes_labels(*name));
             let Some(supposed) = supposed else { continue };
-            let mut trial = self.with_labels(&as_given);
+            let mut trial = labelled.clone();
             trial.keywords[index].1.value = supposed.clone();
             let tried = supposed.as_tensor().and_then(|tensor| tensor.made);
             self.recall::<Trial>();

@@ -135,6 +135,7 @@ impl<'p> Interp<'p> {
         object.confidence = object.confidence.min(confidence);
         id
     }
+
     /// What an annotation says of a value that is not known otherwise.
     pub(super) fn typed_by_annotation(&mut self, annotation: ExprId, value: Value) -> Value {
         if !value.is_unknown() {

@@ -189,6 +189,11 @@ pub struct At {
 }
 
 impl At {
+    /// What the text alone shows, whatever leads there.
+    pub fn of_text(place: Place, confidence: Confidence) -> At {
+        At { place, loops: Rc::from([]), calls: Rc::from([]), seeded: None, confidence }
+    }
+
     /// Another place, if it lies in the same file.
     pub fn beside(&self, other: Option<Place>) -> Option<Place> {
         other.filter(|other| other.file == self.place.file && *other != self.place)

@@ -6,7 +6,6 @@ use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
 use crate::syntax::{ExprId, ExprKind, StmtKind};
 use crate::trace::At;
-use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "skipped-context",
@@ -26,13 +25,7 @@ fn check(script: &Script, out: &mut Findings) {
         for item in items {
             let Some((skipped, entered)) = skipped(draft, item.context) else { continue };
             let place = Place::new(script.file, draft.expr(item.context).span);
-            let at = At {
-                place,
-                loops: Rc::from([]),
-                calls: Rc::from([]),
-                seeded: None,
-                confidence: Confidence::High,
-            };
+            let at = At::of_text(place, Confidence::High);
             let message = "only the last of these contexts is entered: `and` evaluates to its last operand";
             let finding = script
                 .finding(RULE.id, RULE.severity, &at, message)

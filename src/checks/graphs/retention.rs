@@ -180,7 +180,7 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     let ContainerWrite { container, into, place, .. } = *write;
     let value = &*write.value.borrow();
     let by_call = keeps_over_calls(cx, into);
-    if !cx.in_loop() && by_call.is_none() || cx.grad != Some(true) {
+    if !cx.in_loop() && !by_call || cx.grad != Some(true) {
         return None;
     }
     // What a forward gathers under a name of its own is gone when it has computed its output of it.
@@ -190,11 +190,11 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     }
     let here = cx.heap.get(container);
     let site = here.site;
-    let outlives = cx.outlived(here.epoch).or(by_call)?;
+    let outlives = cx.outlived(here.epoch).or(by_call.then_some(0))?;
     let tensor = live_within(cx, value, DEEPEST)?;
     let id = cx.graph_id(place);
     follow(cx, id, &tensor.graph);
-    if by_call.is_none() && is_read_elsewhere(cx, into) || is_anothers(cx, container, into) {
+    if !by_call && is_read_elsewhere(cx, into) || is_anothers(cx, container, into) {
         cx.out.consumed.insert(id);
     }
     let holders = holder_of(cx, into).into_iter().chain([Holder::Container(container)]).collect();
@@ -202,7 +202,6 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     let confidence = tensor.confidence;
     let bare = matches!(value.bare(), Value::Tensor(_));
     let (into_place, by) = (Some(site), Carry::Append);
-    let by_call = by_call.is_some();
     let carried = Carried { id, into, holders, into_place, by, outlives, value: tensor, bare, by_call };
     cx.observe(place, carried, confidence);
     Some(mark_within(cx, value, id, DEEPEST))
@@ -230,13 +229,15 @@ fn is_read_elsewhere(cx: &mut Interp<'_>, target: ExprId) -> bool {
 }
 
 /// `self.losses`, in a method that nothing here calls and that runs no loop around this: whoever trains calls it for each
-/// batch. How many of the loops around are outlived: none is there.
-fn keeps_over_calls(cx: &mut Interp<'_>, into: ExprId) -> Option<usize> {
-    let ExprKind::Attribute { base, .. } = cx.tree(cx.file()).expr(into).kind else { return None };
-    let own = cx.seeded.is_some() && !cx.in_loop() && !cx.in_constructor() && !cx.in_forward();
-    let object = cx.eval(base).as_obj().filter(|_| own)?;
+/// batch.
+fn keeps_over_calls(cx: &mut Interp<'_>, into: ExprId) -> bool {
+    if cx.seeded.is_none() || cx.in_loop() || cx.in_constructor() || cx.in_forward() {
+        return false;
+    }
+    let ExprKind::Attribute { base, .. } = cx.tree(cx.file()).expr(into).kind else { return false };
+    let Some(object) = cx.eval(base).as_obj() else { return false };
     // What the steps of an engine gather for its hooks is reported as outputs that are never cleared.
-    (object.0 < cx.seeded_from && !cx.is_owned(object) && !starts_anew(cx, into)).then_some(0)
+    object.0 < cx.seeded_from && !cx.is_owned(object) && !starts_anew(cx, into)
 }
 
 /// Whether a method other than the constructor binds an attribute, or takes something out of what it holds.

@@ -5,9 +5,9 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
+use crate::source::counted;
 use crate::syntax::{CompareOp, Expr, ExprId, ExprKind, FnId, FunctionBody, StmtId, StmtKind};
 use crate::trace::{At, LoopId, Sight};
-use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "aliased-state-dict",
@@ -35,8 +35,7 @@ fn check(script: &Script, out: &mut Findings) {
     }
     for kept in search.found {
         let place = Place::new(script.file, draft.expr(kept.value).span);
-        let confidence = kept.confidence;
-        let at = At { place, loops: Rc::from([]), calls: Rc::from([]), seeded: None, confidence };
+        let at = At::of_text(place, kept.confidence);
         let (name, value) = (draft.written(kept.target), draft.written(kept.value));
         let message = match kept.whole {
             true => format!("`{name}` is `{value}` itself, not a copy: later steps change it"),
@@ -260,7 +259,7 @@ impl<'a> Search<'_, 'a> {
         };
         let own = matches!(self.draft.expr(name).kind, ExprKind::Name(_));
         own && root.is_some_and(|root| self.draft.binds(stretch, root))
-            || self.draft.tree().stmts.iter().any(|stmt| stretch.contains(stmt.span) && binds(&stmt.kind))
+            || self.draft.statements_within(stretch).any(binds)
     }
 
     fn trains_in(&self, stretch: Span) -> bool {
@@ -280,8 +279,7 @@ impl<'a> Search<'_, 'a> {
     }
 
     fn calls(&self, call: Span, callee: ExprId) -> bool {
-        let call = self.draft.expr_at(call).map(|call| &self.draft.expr(call).kind);
-        matches!(call, Some(ExprKind::Call { callee: other, .. }) if self.is_same(*other, callee))
+        self.draft.call_at(call).is_some_and(|call| self.is_same(call.callee, callee))
     }
 
     /// Where something is read first after a stretch of its function.
@@ -310,7 +308,7 @@ impl<'a> Search<'_, 'a> {
     }
 
     fn exprs_in(&self, stretch: Span) -> impl Iterator<Item = (ExprId, &'a Expr)> {
-        let all = self.draft.tree().exprs.iter().enumerate();
+        let all = counted(self.draft.tree().exprs.iter()).enumerate();
         all.filter(move |(_, expr)| stretch.contains(expr.span))
             .map(|(index, expr)| (ExprId(index as u32), expr))
     }
