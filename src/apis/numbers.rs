@@ -79,6 +79,7 @@ vocabulary! {
     Diagonal "diagonal" (X) "none, and a matrix that the result is added to has an inverse";
     Div "div" (X Y) "y at zero";
     Finite "finite" (X) "none, and what is not finite in x is replaced";
+    Hollow "hollow" (X Src [Value]) "none, and a count in x may be zero where zeros are put into it, one for each row";
     Inverse "inverse" (X) "a matrix x that has no inverse";
     Log "log" (X) "x at zero, and below";
     LogDeterminant "log-determinant" (X) "a matrix x that has no inverse";

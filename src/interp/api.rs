@@ -126,8 +126,11 @@ impl<'p> Interp<'p> {
             // Where what is learned starts says nothing of where it goes.
             let is_learned = tensor.is_leaf && tensor.learned && !passed_on;
             tensor.range = transfer::range(range, call).filter(|_| !is_learned);
-            if tensor.range.is_some_and(|range| range.high.is_finite()) {
-                tensor.hazards = without_overflow(&tensor.hazards);
+            let is_bounded = |range: Option<Interval>| range.is_some_and(|range| range.high.is_finite());
+            if is_bounded(tensor.range) {
+                // The mean of what has a bound is no function that gives it one.
+                let was_bounded = is_bounded(inputs.as_ref().and_then(|input| input.range));
+                tensor.hazards = without_overflow(&tensor.hazards, was_bounded);
             }
         }
         if let Some(mark) = api.mark {
@@ -417,8 +420,15 @@ impl<'p> Interp<'p> {
             Some(false) => Graph::None,
             _ => tensor.graph.clone(),
         };
-        let what = Some(call.api.name);
-        Value::tuple(vec![Value::tensor(Tensor { graph, device: tensor.device, what, ..Tensor::default() })])
+        Value::tuple(vec![Value::tensor(Tensor {
+            graph,
+            device: tensor.device,
+            what: Some(call.api.name),
+            range: Some(Interval::REAL),
+            relation: Some(Rc::new(Relation::Gradient)),
+            learned: tensor.learned,
+            ..Tensor::default()
+        })])
     }
 
     /// `nn.Parameter(data)`: a leaf of its own.

@@ -69,6 +69,7 @@ impl Interp<'_> {
     fn note_said_pole(&mut self, apply: &Apply<PoleKind>, call: &Invocation, result: Value) -> Value {
         match apply.verb {
             PoleKind::Diagonal => with_relation(result, Relation::Diagonal),
+            PoleKind::Hollow => hollowed(apply, call, result),
             PoleKind::Finite => without_hazards(result),
             PoleKind::Variance => self.note_deviation(apply, call, result),
             PoleKind::Norm => self.note_norm(apply, call, result),
@@ -192,6 +193,7 @@ fn pole(kind: PoleKind, operands: &Operands) -> Option<Pole> {
         PoleKind::Root => Singularity::Root,
         PoleKind::Rsqrt => Singularity::Power(-0.5),
         PoleKind::Diagonal
+        | PoleKind::Hollow
         | PoleKind::Finite
         | PoleKind::Moments
         | PoleKind::None
@@ -251,6 +253,20 @@ fn hazard_of(operation: Singularity, operand: &Rc<Tensor>, place: Place) -> Opti
     };
     let doubt = if hazard.is_of_gradient() { Confidence::Medium } else { Confidence::High };
     Some(Hazard { confidence: hazard.confidence.min(doubt), ..hazard })
+}
+
+/// `torch.scatter(ones, 1, own, 0)`, `mask.fill_diagonal_(0)`: what is written is a zero for each row.
+fn hollowed(apply: &Apply<PoleKind>, call: &Invocation, result: Value) -> Value {
+    let operands = Operands { args: &apply.args, call };
+    let (into, Value::Tensor(tensor)) = (operands.value(0), &result) else { return result };
+    let is_zero = |at: usize| operands.value(at).as_num() == Some(0.0);
+    let Some(into) = into.as_tensor().filter(|_| is_zero(1) || is_zero(2)) else { return result };
+    match into.range.and_then(|range| range.as_point()) {
+        Some(1.0) => with_relation(result, Relation::Hollow),
+        _ if matches!(into.relation.as_deref(), Some(Relation::Repeated)) => result,
+        _ if into.source == Source::Mask => Value::tensor(Tensor { selects: true, ..(**tensor).clone() }),
+        _ => result,
+    }
 }
 
 /// A rectifier hands back nothing where it gave zero, whatever the gradient is that came to it.

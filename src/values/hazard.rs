@@ -220,9 +220,14 @@ impl Hazard {
 }
 
 /// What is left where numbers have gone through weights, or into something that has bounds: whatever overflowed
-/// is no longer what a logarithm or a quotient is written out of, and what features were divided by is a length.
-pub fn without_overflow(hazards: &Option<Rc<[Hazard]>>) -> Option<Rc<[Hazard]>> {
-    retain_hazards(hazards, |hazard| !matches!(hazard.kind, HazardKind::Count | HazardKind::Overflow))
+/// is no longer what a logarithm or a quotient is written out of, and what features were divided by is a length, unless
+/// it `counts` as before.
+pub fn without_overflow(hazards: &Option<Rc<[Hazard]>>, counts: bool) -> Option<Rc<[Hazard]>> {
+    retain_hazards(hazards, |hazard| match hazard.kind {
+        HazardKind::Count => counts,
+        HazardKind::Overflow => false,
+        _ => true,
+    })
 }
 
 /// Those that a condition keeps.

@@ -17,6 +17,8 @@ pub enum Relation {
     JudgedBy(Rc<Tensor>),
     /// Two tensors were subtracted, which may be equal.
     Difference,
+    /// A gradient: all of it is zero where rectifiers cut off what it comes through.
+    Gradient,
     /// The largest or the smallest numbers of another tensor.
     Extreme(Extreme, Rc<Tensor>),
     /// Where the largest numbers of another tensor are.
@@ -29,6 +31,10 @@ pub enum Relation {
     Diagonal,
     /// A matrix to which a diagonal was added.
     Regular,
+    /// One but for the zeros of a diagonal, which keep what is multiplied with it from counting itself.
+    Hollow,
+    /// The same several times: each row has its like.
+    Repeated,
     /// Not one tensor but a structure of them, any part of which is like the whole.
     Tree,
     /// A guard of its numbers was lost to rounding.
@@ -181,8 +187,8 @@ impl Tensor {
 
     /// The interval of its squares or sizes.
     pub fn of_squares(&self, squares: Interval) -> Interval {
-        let is_difference = matches!(self.relation.as_deref(), Some(Relation::Difference));
-        if is_difference { squares.reaching() } else { squares }
+        let may_vanish = matches!(self.relation.as_deref(), Some(Relation::Difference | Relation::Gradient));
+        if may_vanish { squares.reaching() } else { squares }
     }
 
     pub fn lost_epsilon(&self) -> Option<LostEpsilon> {

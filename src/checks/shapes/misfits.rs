@@ -207,8 +207,10 @@ fn meet_target(cx: &mut Interp<'_>, loss: &LossCall<'_>) {
 
 fn index(cx: &mut Interp<'_>, indexed: &Indexed<'_>) {
     let fault = match misplaced_index(cx, indexed.tensor, indexed.index) {
-        // What is empty at first is filled in by whoever reads from it; `loss.data[0]` is a deprecated name.
-        Some(Misplaced::Beyond { size: 0 | 1, .. } | Misplaced::TooMany { rank: 0, .. }) | None => return,
+        // What is empty at first is filled in by whoever reads from it.
+        Some(Misplaced::Beyond { size: 0 | 1, .. }) | None => return,
+        // `loss.data[0]` is a deprecated name.
+        Some(Misplaced::TooMany { rank: 0, .. }) if !indexed.tensor.is_array => return,
         Some(Misplaced::Beyond { index, axis, size }) => Fault::Bounds { index, axis, size },
         Some(Misplaced::TooMany { indices, rank }) => Fault::Indices { indices, rank },
     };

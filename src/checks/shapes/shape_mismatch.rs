@@ -139,7 +139,8 @@ impl Words<'_, '_> {
                 )
             }
             Fault::Indices { indices, rank } => {
-                format!("too many indices: {indices} for a {rank}-D tensor, {input}")
+                let kind = if self.misfit.input.is_array { "array" } else { "tensor" };
+                format!("too many indices: {indices} for a {rank}-D {kind}, {input}")
             }
             Fault::Bounds { index, size, .. } => {
                 format!("index {index} is out of bounds for a dimension of size {size}")
@@ -219,6 +220,7 @@ impl Words<'_, '_> {
             Fault::Window { .. } => {
                 "use a smaller kernel, more padding, or fewer downsampling layers".to_owned()
             }
+            Fault::Indices { rank: 0, .. } => "read its value with `.item()`".to_owned(),
             Fault::Indices { rank, .. } => format!("use at most {rank}"),
             Fault::Bounds { size, .. } => format!("the last index is {}", size - 1),
             Fault::Classes { wants, indices: true, .. } => {

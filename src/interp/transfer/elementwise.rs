@@ -273,7 +273,12 @@ pub(crate) fn compare(interp: &mut Interp, call: &Invocation) -> Value {
 /// The truth of something about each number.
 pub(crate) fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
     let mut learned = values.iter().filter_map(Value::as_tensor).filter(|tensor| tensor.learned);
+    let is_repeated = |value: &Value| {
+        let relation = value.as_tensor().and_then(|tensor| tensor.relation.as_deref());
+        matches!(relation, Some(Relation::Repeated))
+    };
     let relation = match (learned.next(), learned.next()) {
+        _ if values.iter().any(is_repeated) => Some(Relation::Repeated),
         (None, _) => None,
         (Some(only), None) => Some(Relation::JudgedBy(only.clone())),
         _ => Some(Relation::Judged),

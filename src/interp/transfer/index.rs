@@ -64,8 +64,8 @@ pub enum Misplaced {
 
 /// What of an index the tensor does not have.
 pub fn misplaced_index(interp: &Interp, tensor: &Tensor, index: &Value) -> Option<Misplaced> {
-    // Of tables and records the rank says little.
-    let shape = tensor.shape.as_ref().filter(|_| !tensor.is_array)?;
+    // Of tables and records the rank says little; what a model computed is neither.
+    let shape = tensor.shape.as_ref().filter(|_| !tensor.is_array || tensor.learned)?;
     let parts = match index.bare() {
         Value::Tuple(parts) => parts.to_vec(),
         other => vec![other.clone()],

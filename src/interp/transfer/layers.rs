@@ -35,7 +35,7 @@ pub(super) fn weighted(
         Value::Tensor(tensor) => Value::tensor(Tensor {
             range: Some(Interval::REAL),
             mark: Some((Mark::Raw, call.place)),
-            hazards: without_overflow(&tensor.hazards),
+            hazards: without_overflow(&tensor.hazards, false),
             cast: cast_of_products(interp),
             ..(*tensor).clone()
         }),
@@ -176,7 +176,7 @@ pub(crate) fn product_of(interp: &Interp, place: crate::report::Place, a: &Tenso
     // Numbers that were written out, through weights, are what a model makes of them.
     let is_output = made.source == Source::Parameter && a.source != b.source;
     let source = if is_output { Source::Output } else { made.source };
-    let hazards = without_overflow(&made.hazards);
+    let hazards = without_overflow(&made.hazards, false);
     let relation = Some(Rc::new(Relation::Product));
     Tensor { shape, range, source, hazards, relation, cast: cast_of_products(interp), ..made }
 }
@@ -317,7 +317,7 @@ pub(crate) fn linear_weight(interp: &mut Interp, call: &Invocation) -> Value {
     let out = weight.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default();
     let shape = input.shape.as_ref().and_then(|shape| dims::replace(shape, -1, out)).map(Rc::from);
     let made = result(interp, call.place, &[&input, &weight]);
-    Value::tensor(Tensor { shape, hazards: without_overflow(&made.hazards), ..made })
+    Value::tensor(Tensor { shape, hazards: without_overflow(&made.hazards, false), ..made })
 }
 
 /// `pad x padding rank`: an integer pads all of the `rank` last axes.

@@ -43,6 +43,9 @@ pub fn binary(
     // What one mask leaves out another may hold.
     let both_select = || [left, right].iter().all(|side| side.as_tensor().is_some_and(|mask| mask.selects));
     result.selects &= !matches!(op, BinaryOp::Add | BinaryOp::Or) || both_select();
+    if leaves_others(op, left, right) {
+        (result.selects, result.source) = (true, Source::Mask);
+    }
     if op == BinaryOp::Div && result.dtype.is_some_and(|dtype| !dtype.is_float()) {
         result.dtype = Some(default_float(result.is_array));
     }
@@ -76,6 +79,12 @@ pub fn binary(
         {
             Some(range)
         }
+        (Some(part), Some(union))
+            if op == BinaryOp::Div
+                && let Some(range) = share_of_union(part, union) =>
+        {
+            Some(range)
+        }
         (Some(a), Some(b)) if op == BinaryOp::Mul && is_masked(a, b) => {
             range_of(op, x.range, y.range, false).map(|range| rounded(one_by_one(range), held))
         }
@@ -89,6 +98,7 @@ pub fn binary(
     let judged = [left, right].iter().any(|side| is_judged(side));
     result.relation = match x.lost_epsilon.or(y.lost_epsilon) {
         _ if judged => Some(Rc::new(Relation::Judged)),
+        _ if op == BinaryOp::Sub && is_one(left) && is_diagonal(right) => Some(Rc::new(Relation::Hollow)),
         _ if [left, right].iter().any(|side| is_diagonal(side)) => with_diagonal(op),
         Some(lost_epsilon) => Some(Rc::new(Relation::LostEpsilon(LostEpsilon { place, ..lost_epsilon }))),
         None => lost_epsilon_of(left)
@@ -236,6 +246,20 @@ fn is_diagonal(operand: &Value) -> bool {
     matches!(relation, Some(Relation::Diagonal))
 }
 
+fn is_one(operand: &Value) -> bool {
+    let range = operand.as_tensor().and_then(|tensor| tensor.range);
+    operand.as_num() == Some(1.0) || range.and_then(|range| range.as_point()) == Some(1.0)
+}
+
+/// `torch.eq(labels, labels.T) * (1 - torch.eye(n))`: each sample is like itself, and perhaps like no other.
+fn leaves_others(op: BinaryOp, left: &Value, right: &Value) -> bool {
+    let (Some(left), Some(right)) = (left.as_tensor(), right.as_tensor()) else { return false };
+    let is_hollow = |side: &Tensor| matches!(side.relation.as_deref(), Some(Relation::Hollow));
+    let is_repeated = |side: &Tensor| matches!(side.relation.as_deref(), Some(Relation::Repeated));
+    let is_mask = |side: &Tensor| side.source == Source::Mask && !is_hollow(side) && !is_repeated(side);
+    op == BinaryOp::Mul && (is_hollow(left) && is_mask(right) || is_mask(left) && is_hollow(right))
+}
+
 /// What a diagonal makes of the other operand: a multiple of it, or a matrix that has an inverse.
 fn with_diagonal(op: BinaryOp) -> Option<Rc<Relation>> {
     match op {
@@ -297,6 +321,25 @@ fn union_of(sum: &Tensor, product: &Tensor) -> Option<Interval> {
     // It is zero where both are: the harder to reach of the two says how near it comes.
     let low_end = a.low_end.min(b.low_end);
     Some(Interval { low, low_end, ..Interval::closed(0.0, 1.0) })
+}
+
+/// `inter / (a + b - inter)`: the intersection over the union, which is zero where nothing overlaps.
+fn share_of_union(part: &Rc<Tensor>, union: &Tensor) -> Option<Interval> {
+    let union = without_summand(union);
+    let [_, less] = applied(union, Function::Sub)?;
+    let low_end = part.range.filter(|range| range.low == 0.0)?.low_end;
+    Rc::ptr_eq(less, part).then_some(Interval { low_end, ..Interval::closed(0.0, 1.0) })
+}
+
+/// What a small number is added to.
+fn without_summand(tensor: &Tensor) -> &Tensor {
+    match tensor.recipe().map(|recipe| &recipe.step) {
+        Some(Step::Apply(Function::Add, operands)) => match operands.as_slice() {
+            [Ingredient::Tensor(tensor), Ingredient::Number(_)] => tensor,
+            _ => tensor,
+        },
+        _ => tensor,
+    }
 }
 
 /// The two tensors that a function was applied to last.

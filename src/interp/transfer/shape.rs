@@ -130,7 +130,16 @@ pub(crate) fn unfold(interp: &mut Interp, call: &Invocation) -> Value {
 
 pub(crate) fn repeat(interp: &mut Interp, call: &Invocation) -> Value {
     let times = ints_from(interp, call, 1);
-    reshaped(interp, call, |shape| Some(dims::repeat(shape, &times?)))
+    let several = times.iter().flatten().any(|times| times.known() > Some(1));
+    let result = reshaped(interp, call, |shape| Some(dims::repeat(shape, &times?)));
+    match result {
+        Value::Tensor(tensor) if several => repeated(&tensor),
+        other => other,
+    }
+}
+
+fn repeated(tensor: &Tensor) -> Value {
+    Value::tensor(Tensor { relation: Some(Rc::new(Relation::Repeated)), ..tensor.clone() })
 }
 
 /// What is joined: tensors one by one, or any of a list.
@@ -170,7 +179,10 @@ fn joined(interp: &Interp, place: Place, parts: &Parts) -> Tensor {
         .map(|part| part.mark)
         .reduce(|a, b| a.filter(|a| b.is_some_and(|b| a.0 == b.0)))
         .flatten();
-    Tensor { range, mark, ..result(interp, place, &refs) }
+    // `torch.cat([labels, labels])`
+    let is_same = refs.len() > 1 && refs.iter().all(|part| part.made == refs[0].made);
+    let relation = is_same.then(|| Rc::new(Relation::Repeated));
+    Tensor { range, mark, relation, ..result(interp, place, &refs) }
 }
 
 pub(crate) fn cat(interp: &mut Interp, call: &Invocation) -> Value {
