@@ -120,7 +120,7 @@ fn is_backward(sight: &Sight) -> bool {
 fn is_blind(sight: &Sight) -> bool {
     match sight {
         Sight::BlindBackward => true,
-        Sight::Backward { loss, .. } => matches!(loss.graph, Graph::Unknown),
+        Sight::Backward { loss, .. } => matches!(loss.graph, Graph::Unknown) || loss.graph.is_shown(),
         _ => false,
     }
 }

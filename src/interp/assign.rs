@@ -120,7 +120,11 @@ impl<'p> Interp<'p> {
     }
 
     pub(super) fn aug_assign(&mut self, target: ExprId, op: BinaryOp, value: ExprId) {
+        let gradients = self.gradients_in(target);
         let before = self.eval(target);
+        if let Some(owners) = gradients {
+            return self.augment_gradients(&owners, op, value, target);
+        }
         let operand = self.eval(value);
         let place = self.expr_place(value);
         self.on_augment(&Augment { target, operator: op, before: &before, operand: &operand });
@@ -172,7 +176,10 @@ impl<'p> Interp<'p> {
         }
         let tree = self.here();
         match &tree.expr(target).kind {
-            ExprKind::Name(name) => self.set_name(*name, value),
+            ExprKind::Name(name) => {
+                let value = super::walked::foreseen(self, target, value);
+                self.set_name(*name, value);
+            }
             ExprKind::Attribute { base, name, .. } => {
                 let mut receiver = self.eval(*base);
                 if *name == "requires_grad"

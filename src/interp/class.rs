@@ -328,6 +328,7 @@ impl<'p> Interp<'p> {
             Value::Unknown | Value::Maybe(_) | Value::Given(_) => return None,
             Value::Obj(object) => *object,
             Value::Tensor(_) => match class {
+                Value::Api(name) if is_of_numbers(*name) => return Some(false),
                 // Since they were one, every tensor is a `Variable`.
                 Value::Api(name) => {
                     let variable = self.apis.get(*name).and_then(Api::transfer) == Some(Transfer::Variable);
@@ -438,8 +439,18 @@ fn number_by_default(closure: &Closure, param: &Param) -> Option<Value> {
     own.map(|(_, value)| value.clone()).filter(|value| matches!(value, Value::Int(_)))
 }
 
+/// `numbers.Number` and its kin, which no tensor is.
+fn is_of_numbers(class: Ustr) -> bool {
+    class.starts_with("numbers.")
+}
+
 /// `isinstance` of a plain value and a class of the language.
 fn is_plain_instance(value: &Value, class: &Value) -> Option<bool> {
+    if let Value::Api(name) = class
+        && is_of_numbers(*name)
+    {
+        return Some(matches!(value, Value::Bool(_) | Value::Int(_) | Value::Float(_)));
+    }
     let Value::Builtin(name) = class else {
         return matches!(class, Value::Api(_) | Value::Obj(_)).then_some(false);
     };

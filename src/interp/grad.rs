@@ -5,7 +5,7 @@ use super::{BackwardCall, Call, Interp, Invocation};
 use crate::apis::{Api, Role, Transfer, Verb};
 use crate::names::Subject;
 use crate::report::{Confidence, Place};
-use crate::syntax::{ExprId, ExprKind};
+use crate::syntax::{BinaryOp, ExprId, ExprKind};
 use crate::trace::{Effect, Event, Node, Sight};
 use crate::values::*;
 use std::rc::Rc;
@@ -45,7 +45,7 @@ impl<'p> Interp<'p> {
                 self.follow_away(tensor);
                 self.note_backpropagated(tensor);
                 self.walk_parts(tensor, place, retains);
-                if matches!(tensor.graph, Graph::Unknown) {
+                if matches!(tensor.graph, Graph::Unknown) || tensor.graph.is_shown() {
                     self.unknown_backward(place);
                     self.walk_blindly(place);
                 }
@@ -282,6 +282,42 @@ impl<'p> Interp<'p> {
             }
             _ => Value::tensor(Tensor { graph: Graph::None, ..Tensor::default() }),
         }
+    }
+
+    /// The owners of the gradients that an augmented assignment writes: `p.grad *= scale`, `p.grad[:] *= scale`.
+    pub(super) fn gradients_in(&mut self, target: ExprId) -> Option<ObjSet> {
+        let tree = self.here();
+        let part = match tree.expr(target).kind {
+            ExprKind::Subscript { base, .. } => base,
+            _ => target,
+        };
+        // Only what names a gradient is looked at a second time.
+        let named = match &tree.expr(part).kind {
+            ExprKind::Attribute { name, base, .. } if *name == "data" => &tree.expr(*base).kind,
+            kind => kind,
+        };
+        if !matches!(named, ExprKind::Attribute { name, .. } if *name == "grad") {
+            return None;
+        }
+        let owners = match self.eval(part).bare() {
+            Value::Grad(owners) => Some((**owners).clone()),
+            _ => None,
+        };
+        self.unread();
+        owners
+    }
+
+    /// Gradients that are scaled, or to which something is added, still hold what backward passes added; what is
+    /// multiplied by zero is cleared.
+    pub(super) fn augment_gradients(&mut self, owners: &ObjSet, op: BinaryOp, value: ExprId, target: ExprId) {
+        self.unread();
+        let operand = self.eval(value);
+        let effect = match op == BinaryOp::Mul && operand.as_num() == Some(0.0) {
+            true => Effect::Clear { targets: owners.clone(), whole: true },
+            false => Effect::WriteGradients { objects: owners.clone(), kept: true },
+        };
+        let place = self.expr_place(target);
+        self.event(place, effect, Confidence::High);
     }
 
     /// Whether what such a method of a tensor writes is computed of what was there: `clamp_`, and not `copy_`. The

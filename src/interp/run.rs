@@ -3,7 +3,7 @@
 use super::beside_inputs;
 use super::rations::FUEL_A_TRAINING;
 use super::reach::Leaving;
-use super::{Call, CallPath, CallPaths, Hooks, Interp, Passed, Settings, modules::FORWARDS};
+use super::{Call, CallPath, CallPaths, Constructed, Hooks, Interp, Passed, Settings, modules::FORWARDS};
 use crate::apis::Apis;
 use crate::names::Project;
 use crate::report::{Confidence, FileId, Place, Span};
@@ -295,7 +295,12 @@ impl<'p> Interp<'p> {
             _ => None,
         };
         if let Some(closure) = closure {
+            // The constructor ran for the instance, and makes its layers once more.
+            let built = receiver.as_ref().and_then(Value::as_obj).filter(|_| definition.name == "__init__");
+            let built = built.map(|object| Constructed { object, constructor: place });
+            built.iter().for_each(|built| self.on_construct(built));
             let result = self.run_seeded(key, &closure, receiver, definition, place);
+            built.iter().for_each(|built| self.on_constructed(built));
             self.run_made(key, &result, definition, place);
         }
         self.end_seed();

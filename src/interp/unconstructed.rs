@@ -68,7 +68,14 @@ impl<'p> Interp<'p> {
         let in_loop = self.in_loop();
         let State::Module(state) = &mut self.heap.get_mut(module).state else { return };
         state.repeats |= stacks && in_loop;
-        state.parts.extend(part.as_obj().filter(|part| !state.parts.contains(part)));
+        let parameter =
+            part.as_tensor().filter(|_| super::is_parameter(part)).map(|held| held.graph.leaves());
+        let own = part.as_obj().into_iter().chain(parameter.iter().flat_map(ObjSet::iter));
+        for part in own {
+            if !state.parts.contains(&part) {
+                state.parts.push(part);
+            }
+        }
     }
 }
 

@@ -4,10 +4,10 @@
 use super::Interp;
 use super::roles::Backward;
 use crate::apis::Role;
-use crate::names::{Act, Origin};
+use crate::names::{Act, Origin, Subject};
 use crate::report::{Confidence, Place};
-use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Tree};
-use crate::values::{Entries, Graph, Key, Source, Tensor, Value};
+use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, FnId, Tree};
+use crate::values::{Entries, Graph, Key, Scaled, Source, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -23,6 +23,59 @@ pub(super) fn shows_graph(interp: &mut Interp, call: ExprId, receiver: &Value, m
         let graph = Graph::of_others(interp.epoch);
         interp.assign(loss, Value::tensor(Tensor { graph, ..(*tensor).clone() }));
     }
+}
+
+/// A tensor of which nobody knows whether it has a graph, and that is bound to a name from which the next backward pass
+/// of the same iteration starts: it has one, before that pass as well.
+pub(super) fn foreseen(interp: &mut Interp, target: ExprId, value: Value) -> Value {
+    let tensor = match &value {
+        Value::Tensor(tensor) if matches!(tensor.graph, Graph::Unknown) && !tensor.is_array => tensor.clone(),
+        Value::Unknown => Rc::new(Tensor {
+            confidence: Confidence::Medium,
+            source: Source::Output,
+            made: Some(interp.expr_place(target)),
+            created: interp.epoch,
+            ..Tensor::default()
+        }),
+        _ => return value,
+    };
+    if interp.grad == Some(false) || !is_walked_next(interp, target, !value.is_unknown()) {
+        return value;
+    }
+    let scaled = if tensor.scaled == Scaled::No { Scaled::Maybe } else { tensor.scaled };
+    let graph = Graph::of_others(interp.epoch);
+    Value::tensor(Tensor { graph, scaled, ..(*tensor).clone() })
+}
+
+/// Whether a backward pass of the same iteration starts from the name that a value is bound to, before another value
+/// takes its place. Of what is no tensor for sure a scaler, or an engine, may be told anything.
+fn is_walked_next(interp: &mut Interp, target: ExprId, is_tensor: bool) -> bool {
+    let file = interp.file();
+    let losses = interp.losses(file);
+    let tree = interp.tree(file);
+    let ExprKind::Name(name) = tree.expr(target).kind else { return false };
+    let function = interp.frames.last().and_then(|frame| frame.function);
+    let bound = tree.expr(target).span;
+    let is_named = |expr: ExprId| matches!(tree.expr(expr).kind, ExprKind::Name(known) if known == name);
+    let starts_here = |pass: &&Backward| {
+        let walked = loss_of(tree, &pass.act);
+        let told = || is_tensor && walked.values.iter().copied().any(is_named);
+        pass.act.function == function
+            && tree.expr(pass.act.call).span.start > bound.end
+            && (walked.receiver.is_some_and(is_named) || told())
+    };
+    let Some(pass) = losses.backwards.iter().find(starts_here) else { return false };
+    let walked = tree.expr(pass.act.call).span;
+    let module = interp.module(file);
+    let relations = module.relations();
+    let subject = Subject::Local(module.names.owner(tree, function, name), name);
+    // The first of these is what is bound here; what another binds takes its place.
+    let is_between = |(other, _): &(ExprId, Option<FnId>)| {
+        let other = tree.expr(*other).span;
+        other.start > bound.end && other.end < walked.start
+    };
+    let is_replaced = relations.bindings(subject).filter(is_between).count() > 1;
+    !is_replaced && relations.innermost_loop(bound) == relations.innermost_loop(walked)
 }
 
 /// What a call gave that nobody sees into, where a backward pass starts from an entry of it:

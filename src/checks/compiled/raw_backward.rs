@@ -64,7 +64,7 @@ fn is_own_hook(cx: &Interp<'_>, object: ObjId, loss: &Tensor) -> bool {
     let span = cx.tree(running.file).function(running.function).span;
     let made_here =
         |site: Place| site.file == running.file && span.range().contains(&site.span.range().start);
-    let unclear = loss.learned && matches!(loss.graph, Graph::Unknown);
+    let unclear = loss.learned && (matches!(loss.graph, Graph::Unknown) || loss.graph.is_shown());
     receiver == Some(object) && unclear && !cx.heap.optimizers().any(|id| made_here(cx.heap.get(id).site))
 }
 

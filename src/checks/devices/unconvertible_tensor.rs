@@ -107,6 +107,9 @@ fn note(cx: &mut Interp<'_>, tensor: &Rc<Tensor>, place: Place, how: How) {
 /// a method of a library.
 fn is_followed(cx: &Interp<'_>, tensor: &Rc<Tensor>) -> bool {
     let Graph::Live(nodes) = &tensor.graph else { return false };
+    if tensor.graph.is_shown() {
+        return !nodes.maybe;
+    }
     let walked = nodes.carried.iter().any(|id| cx.out.backpropagated.contains(id));
     let is_trained = |leaf: ObjId| {
         let module = cx.heap.get(leaf).module();

@@ -164,7 +164,8 @@ fn trains_in_call(script: &Script, at: &At, kept: &Tensor) -> bool {
         parts.iter().any(|part| own.iter().any(|own| own.id == part.id))
     };
     script.passes().any(|(other, sight)| {
-        let Sight::Backward { loss, .. } = sight else { return false };
+        // What a step returns is walked by the framework that called it.
+        let (Sight::Backward { loss, .. } | Sight::Walked { loss }) = sight else { return false };
         other.seeded == at.seeded && other.loops.is_empty() && is_of_kept(loss)
     })
 }

@@ -6,6 +6,7 @@ use crate::interp::{Assignment, Checker, ContainerWrite, Interp, Update, is_boun
 use crate::names::subject_of;
 use crate::report::Place;
 use crate::syntax::*;
+use crate::trace::FnKey;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -50,25 +51,31 @@ pub(super) enum Carry {
     Append,
 }
 
-/// Graphs that something keeps over iterations.
+/// Graphs that something keeps over iterations, and the function without a caller in which it does.
 #[derive(Default)]
-struct Retained(Vec<u32>);
+struct Retained(Vec<(Option<FnKey>, u32)>);
 
 /// A graph that a backward pass has shown to be there can't be used by another one.
 fn follow(cx: &mut Interp<'_>, id: u32, graph: &Graph) {
     if graph.is_shown() {
         return;
     }
+    // What a method keeps, others of its object may use.
+    let is_method = |key: &FnKey| cx.tree(key.file).function(key.function).class.is_some();
+    let kept = (cx.seeded.filter(|key| !is_method(key)), id);
     cx.remember(|retained: &mut Retained| {
-        if !retained.0.contains(&id) {
-            retained.0.push(id);
+        if !retained.0.contains(&kept) {
+            retained.0.push(kept);
         }
     });
 }
 
-/// A graph was backpropagated through of which we know nothing: it may be any of those that were kept.
+/// A graph was backpropagated through of which we know nothing: it may be any of those that were kept, but by a function
+/// that others call and that is over.
 fn on_unknown_backward(cx: &mut Interp<'_>, (): ()) {
     let kept = cx.remember(|retained: &mut Retained| retained.0.clone());
+    let here = |from: Option<FnKey>| from.is_none() || from == cx.seeded;
+    let kept: Vec<u32> = kept.into_iter().filter(|(from, _)| here(*from)).map(|(_, id)| id).collect();
     cx.out.consumed.extend(kept);
 }
 
@@ -94,25 +101,32 @@ fn on_assign(cx: &mut Interp<'_>, assignment: &Assignment) {
 
 /// `total += loss`: does the sum keep the graphs of earlier iterations?
 fn carried_sum(cx: &mut Interp<'_>, target: ExprId, before: &Value, result: &Value) -> Value {
-    let (Some(old), Some(sum)) = (before.as_tensor(), result.as_tensor()) else { return result.clone() };
-    let Graph::Live(nodes) = &old.graph else { return result.clone() };
-    if !sum.graph.is_live() || cx.grad != Some(true) {
+    let Some(sum) = result.as_tensor().filter(|sum| sum.graph.is_live()) else { return result.clone() };
+    if cx.grad != Some(true) {
         return result.clone();
     }
-    // Both the value and its graph come from an earlier iteration.
-    let age = nodes.oldest.max(old.created);
-    let Some(outlives) = cx.outlived(age) else { return result.clone() };
+    let old = before.as_tensor().and_then(|old| match &old.graph {
+        Graph::Live(nodes) => Some((nodes.oldest.max(old.created), old.confidence)),
+        _ => None,
+    });
+    // Both the value and its graph come from an earlier iteration, or from an earlier call.
+    let outlived = old.and_then(|(age, confidence)| Some((cx.outlived(age)?, confidence)));
+    let by_call =
+        outlived.is_none() && old.is_none() && is_number_at_first(cx, target) && keeps_over_calls(cx, target);
+    let Some((outlives, known)) = outlived.or(by_call.then_some((0, sum.confidence))) else {
+        return result.clone();
+    };
     let place = cx.expr_place(target);
-    let confidence = sum.confidence.min(old.confidence);
+    let confidence = sum.confidence.min(known);
     let id = cx.graph_id(place);
     follow(cx, id, &sum.graph);
-    if is_read_elsewhere(cx, target) {
+    if !by_call && is_read_elsewhere(cx, target) {
         cx.out.consumed.insert(id);
     }
     let into = cx.written(target);
     let holders = holder_of(cx, target).into_iter().collect();
     let (value, by) = (sum.clone(), Carry::Sum);
-    let (into_place, bare, by_call) = (None, true, false);
+    let (into_place, bare) = (None, true);
     let carried = Carried { id, into, holders, into_place, by, outlives, value, bare, by_call };
     cx.observe(place, carried, confidence);
     mark_graph(result, id)
@@ -234,13 +248,31 @@ fn keeps_over_calls(cx: &mut Interp<'_>, into: ExprId) -> bool {
     if cx.seeded.is_none() || cx.in_loop() || cx.in_constructor() || cx.in_forward() {
         return false;
     }
-    let ExprKind::Attribute { base, .. } = cx.tree(cx.file()).expr(into).kind else { return false };
+    let tree = cx.tree(cx.file());
+    let mut kept = into;
+    while let ExprKind::Subscript { base, .. } = tree.expr(kept).kind {
+        kept = base;
+    }
+    let ExprKind::Attribute { base, .. } = tree.expr(kept).kind else { return false };
     let Some(object) = cx.eval(base).as_obj() else { return false };
-    // What the steps of an engine gather for its hooks is reported as outputs that are never cleared.
-    object.0 < cx.seeded_from && !cx.is_owned(object) && !starts_anew(cx, into)
+    // The lists that the steps of an engine fill for its hooks are reported as outputs that are never cleared.
+    let is_list = kept == into && cx.eval(into).as_obj().is_some();
+    object.0 < cx.seeded_from && !(is_list && cx.is_owned(object)) && !starts_anew(cx, kept)
 }
 
-/// Whether a method other than the constructor binds an attribute, or takes something out of what it holds.
+/// `self.total = 0`, in the constructor.
+fn is_number_at_first(cx: &Interp<'_>, attribute: ExprId) -> bool {
+    let module = cx.module(cx.file());
+    let here = cx.running().next_back().and_then(|frame| frame.function);
+    let Some(own) = subject_of(&module.tree, &module.names, attribute, here) else { return false };
+    module.relations().bindings(own).any(|(value, function)| {
+        let constructs = function.is_some_and(|function| module.tree.function(function).name == "__init__");
+        constructs && matches!(module.tree.expr(value).kind, ExprKind::Int(_) | ExprKind::Float(_))
+    })
+}
+
+/// Whether a method other than the constructor binds an attribute, but to add to it, or takes something out of what it
+/// holds.
 fn starts_anew(cx: &Interp<'_>, attribute: ExprId) -> bool {
     let module = cx.module(cx.file());
     let here = cx.running().next_back().and_then(|frame| frame.function);
@@ -250,7 +282,8 @@ fn starts_anew(cx: &Interp<'_>, attribute: ExprId) -> bool {
     };
     let relations = module.relations();
     let adds = |method: Ustr| ADDING.contains(&method.as_str());
-    relations.binders(own).any(is_other)
+    let is_added = |value: ExprId| relations.added().iter().any(|(added, _)| *added == value);
+    relations.bindings(own).any(|(value, function)| is_other(function) && !is_added(value))
         || relations.acts_of(own).any(|act| act.method.is_none_or(|method| !adds(method)))
 }
 

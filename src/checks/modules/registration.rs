@@ -4,6 +4,7 @@
 use super::construction;
 use crate::apis::Role;
 use crate::interp::{Base, Interp, is_parameter};
+use crate::names::NameSet;
 use crate::report::{Confidence, Place};
 use crate::syntax::FnId;
 use crate::values::*;
@@ -177,6 +178,8 @@ fn registers_itself(cx: &mut Interp<'_>, object: ObjId, attribute: Ustr, parts: 
             })
     });
     let mut used = false;
+    let mut mentioned: Vec<&NameSet> = Vec::new();
+    let mut by_computed_name: Vec<Ustr> = Vec::new();
     for base in cx.lineage(cx.heap.get(object).class) {
         let Base::Project(class) = base else { continue };
         let State::Class(state) = &cx.heap.get(class).state else { continue };
@@ -186,13 +189,17 @@ fn registers_itself(cx: &mut Interp<'_>, object: ObjId, attribute: Ustr, parts: 
             if function.class != Some(state.class) {
                 continue;
             }
+            mentioned.push(&scope.mentions);
             if BY_COMPUTED_NAME.iter().any(|name| scope.mentions.contains(Ustr::from(name))) {
-                return true;
+                by_computed_name.push(function.name);
             }
             used |= function.name != "__init__" && scope.mentions.contains(attribute);
         }
     }
-    opaque || !used
+    // What only others call, to load or to copy what a model has, comes too late to register anything.
+    let is_called =
+        |name: &Ustr| name.starts_with("__") || mentioned.iter().any(|mentions| mentions.contains(*name));
+    opaque || !used || by_computed_name.iter().any(is_called)
 }
 
 /// `self.parameters = nn.ParameterList(...)` takes the place of the method.
