@@ -2,7 +2,7 @@
 //! that can be called so runs on the heap as it is, and what they give is joined.
 
 use super::{
-    Call, Interp,
+    Call, Interp, UnfitCall,
     branch::{Arm, Boxed},
     call_path::Hop,
     stmt::Flow,
@@ -153,13 +153,21 @@ impl<'p> Interp<'p> {
     /// A call of the project's code. One that lacks an argument, or has one too many, ends in an error: nothing
     /// comes of it, and what it is seen to do is not what the run will tell.
     pub(crate) fn inline(&mut self, closure: &Rc<Closure>, receiver: Option<&Value>, call: &Call) -> Value {
-        if closure.wrap.opaque || self.fits(closure, receiver.is_some(), call) {
+        if !self.tell_unfit(closure, receiver, call) {
             return self.inlined(closure, receiver, call);
         }
         let before = self.push_context(ContextKind::Failing);
         self.inlined(closure, receiver, call);
         self.pop_context(before);
         Value::Unknown
+    }
+
+    /// Whether a call does not fit, which is told.
+    pub(super) fn tell_unfit(&mut self, closure: &Closure, receiver: Option<&Value>, call: &Call) -> bool {
+        let unfit = self.unfit(closure, receiver.is_some(), call).filter(|_| !closure.wrap.opaque);
+        let Some(unfit) = unfit else { return false };
+        self.on_unfit_call(&UnfitCall { closure, receiver, call, unfit });
+        true
     }
 
     fn one_of_several(&self) -> ContextKind {
@@ -176,20 +184,43 @@ impl<'p> Interp<'p> {
 
     /// Whether a call gives a function all that it asks for, and no more than it takes.
     pub(super) fn fits(&self, closure: &Closure, bound: bool, call: &Call) -> bool {
+        self.unfit(closure, bound, call).is_none()
+    }
+
+    /// What of a call a function does not take.
+    fn unfit(&self, closure: &Closure, bound: bool, call: &Call) -> Option<Unfit> {
+        if call.open {
+            return None;
+        }
         let params = &self.tree(closure.file).function(closure.function).params;
         let params = params.get(usize::from(bound && !closure.wrap.is_static)..).unwrap_or_default();
         let takes_rest = |wanted: ParamKind| params.iter().any(|param| param.kind == wanted);
         let plain = |param: &&Param| !matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar);
         let by_position = params.iter().filter(plain).filter(|param| param.kind != ParamKind::KeywordOnly);
         let given = call.positional.len();
-        let named = |name: Ustr| call.keyword(&name).is_some();
-        let asks =
-            |(at, param): (usize, &Param)| param.default.is_none() && at >= given && !named(param.name);
-        let lacks = by_position.clone().enumerate().any(asks);
-        let too_many = given > by_position.count() && !takes_rest(ParamKind::Star);
-        let known = |name: &Ustr| params.iter().any(|param| param.name == *name);
-        let strange =
-            !takes_rest(ParamKind::DoubleStar) && call.keywords.iter().any(|(name, _)| !known(name));
-        call.open || !(lacks || too_many || strange)
+        let known = |name: &Ustr| params.iter().filter(plain).any(|param| param.name == *name);
+        let mut names = call.keywords.iter().map(|(name, _)| *name);
+        if !takes_rest(ParamKind::DoubleStar)
+            && let Some(name) = names.find(|name| !known(name))
+        {
+            return Some(Unfit::Unexpected(name));
+        }
+        let takes = by_position.clone().count();
+        if given > takes && !takes_rest(ParamKind::Star) {
+            return Some(Unfit::TooMany { takes, given });
+        }
+        let asks = |(at, param): &(usize, &Param)| {
+            param.default.is_none() && *at >= given && call.keyword(&param.name).is_none()
+        };
+        let missing: Rc<[Ustr]> = by_position.enumerate().filter(asks).map(|(_, param)| param.name).collect();
+        (!missing.is_empty()).then_some(Unfit::Missing(missing))
     }
+}
+
+/// What of a call a function does not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    Unexpected(Ustr),
+    Missing(Rc<[Ustr]>),
+    TooMany { takes: usize, given: usize },
 }

@@ -420,15 +420,20 @@ impl<'p> Interp<'p> {
             Some(false) => Graph::None,
             _ => tensor.graph.clone(),
         };
-        Value::tuple(vec![Value::tensor(Tensor {
-            graph,
-            device: tensor.device,
-            what: Some(call.api.name),
-            range: Some(Interval::REAL),
-            relation: Some(Rc::new(Relation::Gradient)),
-            learned: tensor.learned,
-            ..Tensor::default()
-        })])
+        let what = Some(call.api.name);
+        let gradient = Tensor { device: tensor.device, what, ..Tensor::default() };
+        // What else is computed of gradients is no loss: steps that are searched for along them.
+        let gradient = match graph {
+            Graph::None => Tensor { graph, ..gradient },
+            _ => Tensor {
+                graph,
+                range: Some(Interval::REAL),
+                relation: Some(Rc::new(Relation::Gradient)),
+                learned: tensor.learned,
+                ..gradient
+            },
+        };
+        Value::tuple(vec![Value::tensor(gradient)])
     }
 
     /// `nn.Parameter(data)`: a leaf of its own.

@@ -1,6 +1,6 @@
 //! What the events of the rehearsal tell: plain views of what happened, without a word about whether it is right.
 
-use super::{Call, Invocation};
+use super::{Call, Invocation, Unfit};
 use crate::apis::{Api, EffectSpec, Transfer, Verb};
 use crate::report::Place;
 use crate::syntax::{BinaryOp, Block, CompareOp, ExprId, Handler, StmtId};
@@ -15,6 +15,14 @@ pub struct Constructed {
     pub object: ObjId,
     /// The name of `__init__` where it is defined.
     pub constructor: Place,
+}
+
+/// A call of a function of the project that ends in a `TypeError`.
+pub struct UnfitCall<'e> {
+    pub closure: &'e Closure,
+    pub receiver: Option<&'e Value>,
+    pub call: &'e Call,
+    pub unfit: Unfit,
 }
 
 /// A call that was not followed to its end.

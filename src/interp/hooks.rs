@@ -64,6 +64,8 @@ events! {
     on_escape(ObjId);
     /// A call of the project's code ran out of fuel: what it did was taken back.
     on_abandoned(&Abandoned<'_>);
+    /// A function of the project is called with other arguments than it takes.
+    on_unfit_call(&UnfitCall<'_>);
     /// A function ends in a `raise` on every path.
     on_always_raised(());
     /// An attribute is about to be written.

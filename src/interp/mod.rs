@@ -77,6 +77,7 @@ pub mod transfer;
 mod unconstructed;
 mod walked;
 
+pub use alternatives::Unfit;
 use call_path::{CallPath, CallPaths};
 pub(crate) use class::Base;
 use device::own_gpu;
@@ -87,7 +88,7 @@ pub use events::{
     Compare, Constructed, ContainerWrite, Declared, DrawnByName, ElementRead, ElementWrite, Exhausted,
     ExpressionStatement, FitCall, ForwardCall, FunctionApplied, Indexed, Instance, LayerCall, LoaderCall,
     LossCall, MethodResult, Operation, OperationResult, Operator, Return, StackedLayer, TensorCompare, Test,
-    TracePoint, Tried, Uncalled, UnknownMethod, Update,
+    TracePoint, Tried, Uncalled, UnfitCall, UnknownMethod, Update,
 };
 pub(crate) use handed_on::BUILT;
 pub use hooks::{Checker, Hooks};

@@ -66,6 +66,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("lossy-cast-in-kernel", "float truncated to int"),
     ("mask-overflow", "value cannot be converted to type c10::Half without overflow"),
     ("matrix-inverse-in-loss", "the inversion could not be completed because the input matrix is singular"),
+    ("mismatched-arguments", "TypeError: forward() missing 1 required positional argument"),
     ("misplaced-clipping", "gradient clipping has no effect"),
     ("misplaced-zero-grad", "zero_grad before optimizer.step"),
     ("missing-detach", "DQN target network detach"),

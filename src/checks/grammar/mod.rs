@@ -1,9 +1,12 @@
 //! What Python does not run: scripts that are none, and contexts that are never entered.
 
 mod invalid_syntax;
+mod mismatched_arguments;
 mod skipped_context;
 
 use crate::checks::Concern;
 
-pub(super) static CONCERN: Concern =
-    Concern { rules: &[&invalid_syntax::RULE, &skipped_context::RULE], checkers: &[] };
+pub(super) static CONCERN: Concern = Concern {
+    rules: &[&invalid_syntax::RULE, &mismatched_arguments::RULE, &skipped_context::RULE],
+    checkers: &[&mismatched_arguments::CHECKER],
+};

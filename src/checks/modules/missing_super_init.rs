@@ -120,7 +120,10 @@ fn constructed_first(script: &Script, place: Place) -> Option<Vec<Edit>> {
     let first = body.iter().find(|stmt| !is_docstring(stmt))?;
     let first = draft.line(*first)?;
     match body.iter().find(|stmt| calls_super(draft, **stmt)) {
-        Some(late) => draft.move_before(draft.line(*late)?, first),
+        Some(own) => match bound(draft, *own) {
+            Some(edit) => Some(vec![edit]),
+            None => draft.move_before(draft.line(*own)?, first),
+        },
         None if constructs_base(draft, function.span) => None,
         None => Some(vec![draft.insert_before(first, "super().__init__()")]),
     }
@@ -134,6 +137,15 @@ fn is_of_a_package(script: &Script, place: Place, draft: Draft<'_>, base: ExprId
     let (top, last) = (path.split('.').next().unwrap_or_default(), path.rsplit('.').next());
     last.is_some_and(|last| PLAIN.contains(&last))
         && script.project.resolve(place.file, 0, Some(Ustr::from(top))) == Target::Outside
+}
+
+/// `super(Net).__init__()` is bound to no instance: without the class it is.
+fn bound(draft: Draft<'_>, stmt: StmtId) -> Option<Edit> {
+    let StmtKind::Expr(expr) = draft.statement(stmt).kind else { return None };
+    let (receiver, _) = draft.receiver(draft.call(expr)?)?;
+    let unbound = draft.call(receiver)?;
+    let [class] = unbound.args else { return None };
+    Some(draft.replace(class.span, ""))
 }
 
 /// A statement that calls the constructor of the base class, with nothing that is computed before it.

@@ -1,0 +1,202 @@
+//! A call of a function of the project with other arguments than it takes.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::interp::{Checker, Interp, Unfit, UnfitCall};
+use crate::names::Module;
+use crate::report::{Confidence, Fix, Place, Severity};
+use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Handler, ParamKind, StmtId, StmtKind, Tree};
+use crate::values::Value;
+use std::rc::Rc;
+use ustr::Ustr;
+
+pub(super) static RULE: Rule = Rule {
+    id: "mismatched-arguments",
+    summary: "a function, a class or a `forward` is called with other arguments than it takes",
+    group: Group::Syntax,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("mismatched-arguments"),
+    check,
+};
+
+pub(super) static CHECKER: Checker = Checker { on_unfit_call: Some(on_unfit_call), ..Checker::SILENT };
+
+/// Further apart than this is another word.
+const NEAR: usize = 2;
+
+/// What a call of an instance runs.
+const CALLED: [&str; 3] = ["forward", "__call__", "call"];
+
+/// A call that does not fit the function that it is of.
+struct Mismatch {
+    /// As Python's own message names it.
+    function: Rc<str>,
+    unfit: Unfit,
+    /// The parameters that it has, and those that the call gives already by name.
+    takes: Vec<Ustr>,
+    given: Vec<Ustr>,
+    defined: Place,
+}
+
+fn on_unfit_call(cx: &mut Interp<'_>, unfit: &UnfitCall<'_>) {
+    let UnfitCall { closure, receiver, call, .. } = unfit;
+    if cx.is_provided_for() || is_of_many(cx, *receiver) || is_taken_by_framework(cx, unfit) {
+        return;
+    }
+    let Some(place) = written(cx, unfit).filter(|place| !is_tried(cx, *place)) else { return };
+    let tree = cx.tree(closure.file);
+    let function = tree.function(closure.function);
+    let class = function.class.map(|class| format!("{}.", tree.class(class).name));
+    let skip = usize::from(receiver.is_some() && !closure.wrap.is_static);
+    let plain = function.params.iter().skip(skip);
+    let plain = plain.filter(|param| !matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar));
+    let seen = Mismatch {
+        function: Rc::from(format!("{}{}", class.unwrap_or_default(), function.name)),
+        unfit: unfit.unfit.clone(),
+        takes: plain.map(|param| param.name).collect(),
+        given: call.keywords.iter().map(|(name, _)| *name).collect(),
+        defined: Place::new(closure.file, function.name_span),
+    };
+    // A branch that the script chooses may be meant for another model.
+    let chosen = cx.undecided_arms() > 0 && CALLED.contains(&function.name.as_str());
+    let sure = if chosen { Confidence::Low } else { Confidence::High };
+    cx.observe(place, seen, sure);
+}
+
+/// Whether a method may be another one where it runs: a subclass of a class that nobody here makes an instance of may
+/// have its own, and an instance may have been given another one.
+fn is_of_many(cx: &Interp<'_>, receiver: Option<&Value>) -> bool {
+    let Some(object) = receiver.and_then(Value::as_obj) else { return false };
+    let entered = cx.running().find_map(|frame| frame.receiver);
+    let here = cx.heap.get(object);
+    let site = cx.module(here.site.file);
+    let is_made = site.expr_at(here.site.span).is_some_and(|expr| {
+        matches!(site.tree.expr(expr).kind, ExprKind::Call { .. })
+    });
+    let is_replaced = CALLED.iter().any(|name| here.attrs.iter().any(|(own, _)| own == name));
+    cx.seeded.is_some() && entered == Some(object) || !is_made || is_replaced
+}
+
+/// Keras hands `training` and `mask` on to a `call` that has them.
+fn is_taken_by_framework(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> bool {
+    let function = cx.tree(unfit.closure.file).function(unfit.closure.function);
+    let is_flag = |name: &Ustr| matches!(name.as_str(), "training" | "mask");
+    function.name == "call" && matches!(&unfit.unfit, Unfit::Unexpected(name) if is_flag(name))
+}
+
+/// Where the call is in the text, with these very arguments and under the name of what it calls: frameworks call back
+/// with arguments of their own. What is not expected is shown where it is written.
+fn written(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> Option<Place> {
+    let UnfitCall { closure, call, .. } = unfit;
+    let module = cx.module(call.place.file);
+    let ExprKind::Call { callee, args } = &module.tree.expr(module.expr_at(call.place.span)?).kind else {
+        return None;
+    };
+    let is_named = |arg: &&Arg| matches!(arg.kind, ArgKind::Keyword(_));
+    let by_position = args.iter().filter(|arg| arg.kind == ArgKind::Positional).count();
+    let by_name = args.iter().filter(is_named).count();
+    let same = by_position == call.positional.len()
+        && by_name == call.keywords.len()
+        && by_position + by_name == args.len();
+    let function = cx.tree(closure.file).function(closure.function);
+    let class = function.class.map(|class| cx.tree(closure.file).class(class).name);
+    let called = last_name(module, *callee);
+    let is_it = match function.name.as_str() {
+        name if CALLED.contains(&name) => true,
+        "__init__" => called == class || called == Some(function.name),
+        _ => called == Some(function.name),
+    };
+    let is_strange = |arg: &&Arg| match (arg.kind, &unfit.unfit) {
+        (ArgKind::Keyword(name), Unfit::Unexpected(strange)) => name == *strange,
+        _ => false,
+    };
+    let strange = args.iter().find(is_strange).map(|arg| arg.span);
+    (same && is_it).then(|| Place::new(call.place.file, strange.unwrap_or(call.place.span)))
+}
+
+/// Whether a `try` goes on with something else where the call fails.
+fn is_tried(cx: &Interp<'_>, place: Place) -> bool {
+    let tree = cx.tree(place.file);
+    let within = |block: &[StmtId]| block.iter().any(|stmt| tree.stmt(*stmt).span.contains(place.span));
+    let goes_on = |handler: &Handler| {
+        let name = handler.exception.map(|exception| &tree.expr(exception).kind);
+        match name {
+            None => !raises(tree, &handler.body),
+            Some(ExprKind::Name(name)) if matches!(name.as_str(), "BaseException" | "Exception") => {
+                !raises(tree, &handler.body)
+            }
+            Some(ExprKind::Name(name)) => *name == "TypeError",
+            // Of several one may be it.
+            Some(_) => true,
+        }
+    };
+    tree.stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Try { body, handlers, .. } => within(body) && handlers.iter().any(goes_on),
+        _ => false,
+    })
+}
+
+fn raises(tree: &Tree, block: &[StmtId]) -> bool {
+    block.iter().map(|stmt| tree.stmt(*stmt)).any(|stmt| {
+        matches!(stmt.kind, StmtKind::Raise(_))
+            || stmt.kind.blocks().into_iter().any(|inner| raises(tree, inner))
+    })
+}
+
+fn last_name(module: &Module, callee: ExprId) -> Option<Ustr> {
+    match module.tree.expr(callee).kind {
+        ExprKind::Name(name) | ExprKind::Attribute { name, .. } => Some(name),
+        _ => None,
+    }
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, seen) in script.observed_once::<Mismatch>() {
+        let function = seen.function.trim_end_matches(".__init__");
+        let near = near(seen);
+        let message = match &seen.unfit {
+            Unfit::Unexpected(name) => format!("`{function}` has no argument `{name}`"),
+            Unfit::Missing(names) => format!("`{function}` is called without {}", listed(names)),
+            Unfit::TooMany { takes, given } => {
+                let s = if *takes == 1 { "" } else { "s" };
+                format!("`{function}` takes {takes} positional argument{s}, but {given} are given")
+            }
+        };
+        let help = match (near, &seen.takes[..]) {
+            (Some(near), _) => format!("did you mean `{near}`"),
+            (None, []) => "it takes no arguments".to_owned(),
+            (None, takes) => format!("it takes {}", listed(takes)),
+        };
+        let fix = near.and_then(|near| {
+            let Unfit::Unexpected(name) = &seen.unfit else { return None };
+            Some(Fix::guess(format!("write `{near}`"), script.renamed(at.place, name, &near)?))
+        });
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .because(seen.defined, "it is defined here")
+            .note("this raises TypeError when it is reached, even after hours of training")
+            .help(help)
+            .fix(fix);
+        out.push(finding, at);
+    }
+}
+
+/// The parameter that is meant by one that does not exist.
+fn near(seen: &Mismatch) -> Option<Ustr> {
+    let Unfit::Unexpected(name) = &seen.unfit else { return None };
+    let distance = |other: &Ustr| strsim::damerau_levenshtein(name, other);
+    let free = seen.takes.iter().filter(|other| !seen.given.contains(other));
+    free.copied().min_by_key(distance).filter(|other| name.len() > NEAR + 1 && distance(other) <= NEAR)
+}
+
+fn listed(names: &[Ustr]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match &quoted[..] {
+        [one] => one.clone(),
+        [first, second] => format!("{first} and {second}"),
+        [others @ .., last] => format!("{}, and {last}", others.join(", ")),
+        [] => String::new(),
+    }
+}
