@@ -422,9 +422,14 @@ impl<'p> Interp<'p> {
         };
         let what = Some(call.api.name);
         let gradient = Tensor { device: tensor.device, what, ..Tensor::default() };
-        // What else is computed of gradients is no loss: steps that are searched for along them.
+        // A penalty on them is one by the samples. What else is computed of gradients is no loss, or goes by what
+        // layers gave, of which some is always passed on.
+        let sources = call.operand(Slot::Sources);
+        let by_layers =
+            sources.as_tensor().is_some_and(|given| !given.is_leaf && !given.graph.leaves().is_empty());
         let gradient = match graph {
             Graph::None => Tensor { graph, ..gradient },
+            _ if by_layers => Tensor { graph, ..gradient },
             _ => Tensor {
                 graph,
                 range: Some(Interval::REAL),

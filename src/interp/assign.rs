@@ -1,7 +1,7 @@
 //! Assignments: targets of every form, unpacking, deletion.
 //! A number that gets a name remembers the name and the place.
 
-use super::{Assignment, Augment, Interp, Update, python, roles::is_guessed};
+use super::{Assignment, Augment, Interp, Unpacked, Update, python, roles::is_guessed};
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
@@ -237,6 +237,10 @@ impl<'p> Interp<'p> {
         let tree = self.here();
         let starred =
             targets.iter().position(|target| matches!(tree.expr(*target).kind, ExprKind::Starred(_)));
+        if let Value::Tuple(values) = value.bare() {
+            let names = targets.len() - usize::from(starred.is_some());
+            self.on_unpack(&Unpacked { names, rest: starred.is_some(), values, place });
+        }
         match (items.exact, starred) {
             (Some(values), None) if values.len() == targets.len() => {
                 for (target, value) in targets.iter().zip(values) {

@@ -356,7 +356,9 @@ impl<'p> Interp<'p> {
                 }
                 self.collates_otherwise(*object, &name);
                 self.on_attribute_write(&AttributeWrite { receiver, name, value: &value, place });
-                self.heap.get_mut(*object).set_attr(name, value);
+                if !self.assigns_mode(*object, name, &value) {
+                    self.heap.get_mut(*object).set_attr(name, value);
+                }
             }
             Value::Module(file) => {
                 let env = self.open_module(*file, false);

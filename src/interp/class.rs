@@ -342,6 +342,15 @@ impl<'p> Interp<'p> {
             other => return is_plain_instance(other, class),
         };
         let here = self.heap.get(object);
+        // One of several models is of a class where all of them are.
+        if let (ClassRef::Builtin, Some(several)) =
+            (here.class, here.module().filter(|it| !it.parts.is_empty()))
+        {
+            let parts = several.parts.clone();
+            let answers: Vec<Option<bool>> =
+                parts.into_iter().map(|part| self.is_instance(&Value::Obj(part), class)).collect();
+            return answers[0].filter(|first| answers.iter().all(|answer| *answer == Some(*first)));
+        }
         match (class, &here.state) {
             (Value::Builtin(name), State::List(_)) => Some(matches!(name.as_str(), "list" | "set")),
             (Value::Builtin(name), State::Dict(_)) => Some(name == "dict"),

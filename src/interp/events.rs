@@ -25,6 +25,15 @@ pub struct UnfitCall<'e> {
     pub unfit: Unfit,
 }
 
+/// A tuple whose values are bound to several names, of which one may take the rest.
+pub struct Unpacked<'e> {
+    pub names: usize,
+    pub rest: bool,
+    pub values: &'e [Value],
+    /// The names.
+    pub place: Place,
+}
+
 /// A call that was not followed to its end.
 pub struct Abandoned<'e> {
     pub receiver: Option<&'e Value>,

@@ -66,6 +66,8 @@ events! {
     on_abandoned(&Abandoned<'_>);
     /// A function of the project is called with other arguments than it takes.
     on_unfit_call(&UnfitCall<'_>);
+    /// A tuple is about to be bound to several names.
+    on_unpack(&Unpacked<'_>);
     /// A function ends in a `raise` on every path.
     on_always_raised(());
     /// An attribute is about to be written.

@@ -88,7 +88,7 @@ pub use events::{
     Compare, Constructed, ContainerWrite, Declared, DrawnByName, ElementRead, ElementWrite, Exhausted,
     ExpressionStatement, FitCall, ForwardCall, FunctionApplied, Indexed, Instance, LayerCall, LoaderCall,
     LossCall, MethodResult, Operation, OperationResult, Operator, Return, StackedLayer, TensorCompare, Test,
-    TracePoint, Tried, Uncalled, UnfitCall, UnknownMethod, Update,
+    TracePoint, Tried, Uncalled, UnfitCall, UnknownMethod, Unpacked, Update,
 };
 pub(crate) use handed_on::BUILT;
 pub use hooks::{Checker, Hooks};

@@ -2,7 +2,7 @@
 //! the tables say whose output depends on its mode.
 
 use super::{Interp, Invocation};
-use crate::apis::{Api, ModeDependence, Role, Verb};
+use crate::apis::{Api, ModeDependence, Role, Transfer, Verb};
 use crate::report::{Confidence, Place};
 use crate::trace::Effect;
 use crate::values::*;
@@ -26,6 +26,24 @@ impl<'p> Interp<'p> {
             (module.mode_set, module.mode_may_be_set) = (true, true);
         });
         self.event(place, Effect::Mode { module: target.as_obj(), mode }, Confidence::High);
+    }
+
+    /// `model.training = True` is about the module alone, and not about its parts.
+    pub(super) fn assigns_mode(&mut self, object: ObjId, name: Ustr, value: &Value) -> bool {
+        let is_flag =
+            || self.apis.method_of(Role::Module, name).and_then(Api::transfer) == Some(Transfer::ModeFlag);
+        if self.heap.get(object).module().is_none() || !is_flag() {
+            return false;
+        }
+        let mode = match self.truth(value) {
+            Some(true) => Mode::Train,
+            Some(false) => Mode::Eval,
+            None => Mode::Unknown,
+        };
+        if let State::Module(module) = &mut self.heap.get_mut(object).state {
+            (module.mode, module.mode_set, module.mode_may_be_set) = (mode, true, true);
+        }
+        true
     }
 
     /// A method that sets the mode of something unknown: it may be any module.

@@ -67,6 +67,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("mask-overflow", "value cannot be converted to type c10::Half without overflow"),
     ("matrix-inverse-in-loss", "the inversion could not be completed because the input matrix is singular"),
     ("mismatched-arguments", "TypeError: forward() missing 1 required positional argument"),
+    ("mismatched-unpacking", "too many values to unpack (expected 2)"),
     ("misplaced-clipping", "gradient clipping has no effect"),
     ("misplaced-zero-grad", "zero_grad before optimizer.step"),
     ("missing-detach", "DQN target network detach"),

@@ -249,7 +249,7 @@ def _shown(rule: str, line: int, seen: dict) -> str:
 
 
 # Rules that foretell an error.
-RAISES = {"backward-through-freed-graph", "unknown-api", "removed-api", "dtype-mismatch", "device-mismatch", "wrong-target-dtype", "backward-arity", "undersized-output", "misspelt-attribute", "mismatched-arguments",
+RAISES = {"backward-through-freed-graph", "unknown-api", "removed-api", "dtype-mismatch", "device-mismatch", "wrong-target-dtype", "backward-arity", "undersized-output", "misspelt-attribute", "mismatched-arguments", "mismatched-unpacking",
           "missing-super-init", "exhausted-parameters", "single-sample-statistics", "non-scalar-backward", "invalid-syntax", "cpu-tensor-in-forward",
           "leaf-modified-in-place", "shuffle-with-sampler", "mask-overflow", "unconvertible-tensor", "half-model-with-scaler", "deprecated-api",
           "inplace-between-backwards", "inplace-on-saved-tensor", "bce-under-autocast", "array-for-tensor", "swapped-loss-arguments", "cuda-in-worker"}

@@ -1,11 +1,12 @@
 //! A call of a function of the project with other arguments than it takes.
 
+use super::tried::is_tried;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Interp, Unfit, UnfitCall};
 use crate::names::Module;
 use crate::report::{Confidence, Fix, Place, Severity};
-use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Handler, ParamKind, StmtId, StmtKind, Tree};
+use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, ParamKind};
 use crate::values::Value;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -45,7 +46,7 @@ fn on_unfit_call(cx: &mut Interp<'_>, unfit: &UnfitCall<'_>) {
     if cx.is_provided_for() || is_of_many(cx, *receiver) || is_taken_by_framework(cx, unfit) {
         return;
     }
-    let Some(place) = written(cx, unfit).filter(|place| !is_tried(cx, *place)) else { return };
+    let Some(place) = written(cx, unfit).filter(|place| !is_tried(cx, *place, "TypeError")) else { return };
     let tree = cx.tree(closure.file);
     let function = tree.function(closure.function);
     let class = function.class.map(|class| format!("{}.", tree.class(class).name));
@@ -72,9 +73,9 @@ fn is_of_many(cx: &Interp<'_>, receiver: Option<&Value>) -> bool {
     let entered = cx.running().find_map(|frame| frame.receiver);
     let here = cx.heap.get(object);
     let site = cx.module(here.site.file);
-    let is_made = site.expr_at(here.site.span).is_some_and(|expr| {
-        matches!(site.tree.expr(expr).kind, ExprKind::Call { .. })
-    });
+    let is_made = site
+        .expr_at(here.site.span)
+        .is_some_and(|expr| matches!(site.tree.expr(expr).kind, ExprKind::Call { .. }));
     let is_replaced = CALLED.iter().any(|name| here.attrs.iter().any(|(own, _)| own == name));
     cx.seeded.is_some() && entered == Some(object) || !is_made || is_replaced
 }
@@ -114,35 +115,6 @@ fn written(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> Option<Place> {
     };
     let strange = args.iter().find(is_strange).map(|arg| arg.span);
     (same && is_it).then(|| Place::new(call.place.file, strange.unwrap_or(call.place.span)))
-}
-
-/// Whether a `try` goes on with something else where the call fails.
-fn is_tried(cx: &Interp<'_>, place: Place) -> bool {
-    let tree = cx.tree(place.file);
-    let within = |block: &[StmtId]| block.iter().any(|stmt| tree.stmt(*stmt).span.contains(place.span));
-    let goes_on = |handler: &Handler| {
-        let name = handler.exception.map(|exception| &tree.expr(exception).kind);
-        match name {
-            None => !raises(tree, &handler.body),
-            Some(ExprKind::Name(name)) if matches!(name.as_str(), "BaseException" | "Exception") => {
-                !raises(tree, &handler.body)
-            }
-            Some(ExprKind::Name(name)) => *name == "TypeError",
-            // Of several one may be it.
-            Some(_) => true,
-        }
-    };
-    tree.stmts.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Try { body, handlers, .. } => within(body) && handlers.iter().any(goes_on),
-        _ => false,
-    })
-}
-
-fn raises(tree: &Tree, block: &[StmtId]) -> bool {
-    block.iter().map(|stmt| tree.stmt(*stmt)).any(|stmt| {
-        matches!(stmt.kind, StmtKind::Raise(_))
-            || stmt.kind.blocks().into_iter().any(|inner| raises(tree, inner))
-    })
 }
 
 fn last_name(module: &Module, callee: ExprId) -> Option<Ustr> {

@@ -2,11 +2,18 @@
 
 mod invalid_syntax;
 mod mismatched_arguments;
+mod mismatched_unpacking;
 mod skipped_context;
+mod tried;
 
 use crate::checks::Concern;
 
 pub(super) static CONCERN: Concern = Concern {
-    rules: &[&invalid_syntax::RULE, &mismatched_arguments::RULE, &skipped_context::RULE],
-    checkers: &[&mismatched_arguments::CHECKER],
+    rules: &[
+        &invalid_syntax::RULE,
+        &mismatched_arguments::RULE,
+        &mismatched_unpacking::RULE,
+        &skipped_context::RULE,
+    ],
+    checkers: &[&mismatched_arguments::CHECKER, &mismatched_unpacking::CHECKER],
 };

@@ -41,6 +41,7 @@ ERRORS: list[tuple[str, tuple[str, ...]]] = [
     (r"all elements of input should be between 0 and 1", ("sigmoid-mismatch",)),
     (r"since version [\d.]+ and is now removed", ("removed-api",)),
     (r"missing \d+ required (positional|keyword-only) argument|takes .*\d+ positional arguments? but \d+ (was|were) given", ("mismatched-arguments",)),
+    (r"(too many|not enough) values to unpack", ("mismatched-unpacking",)),
     (r"has no attribute|unexpected keyword argument|cannot import name", ("unknown-api", "removed-api", "misspelt-attribute", "mismatched-arguments")),
     (r"returned an incorrect number of gradients", ("backward-arity",)),
     (r"Cannot re-initialize CUDA in forked subprocess", ("cuda-in-worker",)),

@@ -1,0 +1,34 @@
+//! Errors that a script expects.
+
+use crate::interp::Interp;
+use crate::report::Place;
+use crate::syntax::{ExprKind, Handler, StmtId, StmtKind, Tree};
+
+/// Whether a `try` goes on with something else where an error is raised at a place.
+pub(super) fn is_tried(cx: &Interp<'_>, place: Place, error: &str) -> bool {
+    let tree = cx.tree(place.file);
+    let within = |block: &[StmtId]| block.iter().any(|stmt| tree.stmt(*stmt).span.contains(place.span));
+    let goes_on = |handler: &Handler| {
+        let name = handler.exception.map(|exception| &tree.expr(exception).kind);
+        match name {
+            None => !raises(tree, &handler.body),
+            Some(ExprKind::Name(name)) if matches!(name.as_str(), "BaseException" | "Exception") => {
+                !raises(tree, &handler.body)
+            }
+            Some(ExprKind::Name(name)) => *name == error,
+            // Of several one may be it.
+            Some(_) => true,
+        }
+    };
+    tree.stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Try { body, handlers, .. } => within(body) && handlers.iter().any(goes_on),
+        _ => false,
+    })
+}
+
+fn raises(tree: &Tree, block: &[StmtId]) -> bool {
+    block.iter().map(|stmt| tree.stmt(*stmt)).any(|stmt| {
+        matches!(stmt.kind, StmtKind::Raise(_))
+            || stmt.kind.blocks().into_iter().any(|inner| raises(tree, inner))
+    })
+}
