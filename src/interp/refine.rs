@@ -2,7 +2,7 @@
 //! been checked.
 
 use super::Interp;
-use crate::apis::Role;
+use crate::apis::{Api, Role, Transfer};
 use crate::syntax::*;
 use crate::values::*;
 use ustr::Ustr;
@@ -101,6 +101,28 @@ impl<'p> Interp<'p> {
     fn refine_numbers(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) {
         for operand in std::iter::once(first).chain(rest.iter().map(|(_, operand)| *operand)) {
             self.refine_tensor(operand, |tensor| Tensor { range: None, selects: false, ..tensor });
+            if self.asks_for_size(operand) {
+                self.refine_selections();
+            }
+        }
+    }
+
+    /// `if positive.nelement() == 0`
+    fn asks_for_size(&self, operand: ExprId) -> bool {
+        let ExprKind::Call { callee, .. } = self.here().expr(operand).kind else { return false };
+        let ExprKind::Attribute { name, .. } = self.here().expr(callee).kind else { return false };
+        let api = self.apis.method_of(Role::Tensor, name);
+        matches!(api.and_then(Api::transfer), Some(Transfer::Numel | Transfer::Size))
+    }
+
+    /// How many a mask has selected was asked for: what the function counts is looked after.
+    fn refine_selections(&mut self) {
+        let Some(env) = self.frames.last().map(|frame| frame.env) else { return };
+        for (name, value) in self.heap.get(env).attrs.clone() {
+            if let Some(tensor) = value.as_tensor().filter(|tensor| tensor.selects) {
+                let looked_after = Value::tensor(Tensor { selects: false, ..(**tensor).clone() });
+                self.heap.get_mut(env).set_attr(name, looked_after);
+            }
         }
     }
 

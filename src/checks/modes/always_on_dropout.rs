@@ -3,9 +3,11 @@
 use super::dropout::ConstantDropout;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::report::{Fix, Severity};
+use crate::report::{Fix, Place, Severity};
+use crate::syntax::{ExprId, ExprKind, StmtId, StmtKind};
 use crate::trace::At;
 use rustc_hash::FxHashSet;
+use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "always-on-dropout",
@@ -21,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = FxHashSet::default();
     for (at, dropout) in script.observed::<ConstantDropout>() {
-        if is_on_purpose(at, dropout) || !seen.insert(at.place) {
+        if is_on_purpose(at, dropout) || is_opted_into(script, at.place) || !seen.insert(at.place) {
             continue;
         }
         let by = dropout.by.rsplit('.').next().unwrap_or_default();
@@ -51,6 +53,25 @@ fn check(script: &Script, out: &mut Findings) {
         let fix = fix.map(|edits| Fix::safe("pass `training=self.training`", edits));
         out.push(finding.fix(fix), at);
     }
+}
+
+/// `if perturb:` of a parameter that is false where nobody passes it: an evaluation does not.
+fn is_opted_into(script: &Script, place: Place) -> bool {
+    let draft = script.draft(place.file);
+    let Some(function) = draft.function_around(place.span) else { return false };
+    let is_off = |value: ExprId| matches!(draft.expr(value).kind, ExprKind::False | ExprKind::None);
+    let is_option = |name: Ustr| {
+        let mut params = draft.function(function).params.iter();
+        params.any(|param| param.name == name && param.default.is_some_and(is_off))
+    };
+    draft.statements().any(|stmt| match stmt {
+        StmtKind::If { arms, .. } => arms.iter().any(|(test, body)| {
+            let within = |stmt: &StmtId| draft.line(*stmt).is_some_and(|line| line.code.contains(place.span));
+            matches!(draft.expr(*test).kind, ExprKind::Name(name) if is_option(name))
+                && body.iter().any(within)
+        }),
+        _ => false,
+    })
 }
 
 /// Dropout at test time has a use: several passes say how sure a model is.
