@@ -3,11 +3,11 @@
 use super::tried::is_tried;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{Checker, Interp, Unfit, UnfitCall};
+use crate::interp::{Base, Checker, Interp, Unfit, UnfitCall};
 use crate::names::Module;
 use crate::report::{Confidence, Fix, Place, Severity};
 use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, ParamKind};
-use crate::values::Value;
+use crate::values::{State, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -43,7 +43,7 @@ struct Mismatch {
 
 fn on_unfit_call(cx: &mut Interp<'_>, unfit: &UnfitCall<'_>) {
     let UnfitCall { closure, receiver, call, .. } = unfit;
-    if cx.is_provided_for() || is_of_many(cx, *receiver) || is_taken_by_framework(cx, unfit) {
+    if cx.is_provided_for() || is_of_many(cx, *receiver) || is_taken_by_others(cx, unfit) {
         return;
     }
     let Some(place) = written(cx, unfit).filter(|place| !is_tried(cx, *place, "TypeError")) else { return };
@@ -80,11 +80,28 @@ fn is_of_many(cx: &Interp<'_>, receiver: Option<&Value>) -> bool {
     cx.seeded.is_some() && entered == Some(object) || !is_made || is_replaced
 }
 
-/// Keras hands `training` and `mask` on to a `call` that has them.
-fn is_taken_by_framework(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> bool {
-    let function = cx.tree(unfit.closure.file).function(unfit.closure.function);
+/// Keras hands `training` and `mask` on to a `call` that has them, and a metaclass may make what it likes of a constructor's
+/// arguments.
+fn is_taken_by_others(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> bool {
+    let tree = cx.tree(unfit.closure.file);
+    let function = tree.function(unfit.closure.function);
     let is_flag = |name: &Ustr| matches!(name.as_str(), "training" | "mask");
-    function.name == "call" && matches!(&unfit.unfit, Unfit::Unexpected(name) if is_flag(name))
+    let by_keras =
+        function.name == "call" && matches!(&unfit.unfit, Unfit::Unexpected(name) if is_flag(name));
+    let is_metaclass = |arg: &Arg| matches!(arg.kind, ArgKind::Keyword(name) if name == "metaclass");
+    let made = unfit.receiver.and_then(Value::as_obj).filter(|_| function.name == "__init__");
+    let by_metaclass = made.is_some_and(|object| {
+        cx.lineage(cx.heap.get(object).class).into_iter().any(|base| {
+            let Base::Project(class) = base else { return false };
+            let State::Class(state) = &cx.heap.get(class).state else { return false };
+            let bases = &cx.tree(state.file).class(state.class).bases;
+            bases.iter().any(|base| {
+                is_metaclass(base)
+                    && last_name(cx.module(state.file), base.value) != Some(Ustr::from("ABCMeta"))
+            })
+        })
+    });
+    by_keras || by_metaclass
 }
 
 /// Where the call is in the text, with these very arguments and under the name of what it calls: frameworks call back
