@@ -54,6 +54,7 @@ SAME = [
     {"retained-graph", "undetached-hidden-state"},
     {"cpu-tensor-in-forward", "device-mismatch"},
     {"unsafe-division", "vanishing-epsilon"},
+    {"unsafe-division", "unguarded-count"},
     {"unsafe-log", "vanishing-epsilon"},
     {"unsafe-root", "vanishing-epsilon"},
     {"missing-super-init", "unregistered-submodule"},

@@ -25,6 +25,9 @@ pub(super) fn shows_graph(interp: &mut Interp, call: ExprId, receiver: &Value, m
     }
 }
 
+/// So many backward passes behind a value are looked at: what comes later starts from others.
+const NEXT_PASSES: usize = 8;
+
 /// A tensor of which nobody knows whether it has a graph, and that is bound to a name from which the next backward pass
 /// of the same iteration starts: it has one, before that pass as well.
 pub(super) fn foreseen(interp: &mut Interp, target: ExprId, value: Value) -> Value {
@@ -57,14 +60,14 @@ fn is_walked_next(interp: &mut Interp, target: ExprId, is_tensor: bool) -> bool 
     let function = interp.frames.last().and_then(|frame| frame.function);
     let bound = tree.expr(target).span;
     let is_named = |expr: ExprId| matches!(tree.expr(expr).kind, ExprKind::Name(known) if known == name);
+    let is_later =
+        |pass: &&Backward| pass.act.function == function && tree.expr(pass.act.call).span.start > bound.end;
     let starts_here = |pass: &&Backward| {
         let walked = loss_of(tree, &pass.act);
-        let told = || is_tensor && walked.values.iter().copied().any(is_named);
-        pass.act.function == function
-            && tree.expr(pass.act.call).span.start > bound.end
-            && (walked.receiver.is_some_and(is_named) || told())
+        walked.receiver.is_some_and(is_named) || is_tensor && walked.values.into_iter().any(is_named)
     };
-    let Some(pass) = losses.backwards.iter().find(starts_here) else { return false };
+    let later = losses.backwards.iter().filter(is_later);
+    let Some(pass) = later.take(NEXT_PASSES).find(starts_here) else { return false };
     let walked = tree.expr(pass.act.call).span;
     let module = interp.module(file);
     let relations = module.relations();
