@@ -8,7 +8,6 @@ use crate::names::Act;
 use crate::report::{Place, TrainingStep};
 use crate::syntax::{Arg, ExprId, ExprKind, Tree};
 use crate::trace::{At, Sight};
-use crate::values::Graph;
 use std::rc::Rc;
 
 impl Script<'_> {
@@ -120,7 +119,7 @@ fn is_backward(sight: &Sight) -> bool {
 fn is_blind(sight: &Sight) -> bool {
     match sight {
         Sight::BlindBackward => true,
-        Sight::Backward { loss, .. } => matches!(loss.graph, Graph::Unknown) || loss.graph.is_shown(),
+        Sight::Backward { loss, .. } => loss.graph.is_unclear(),
         _ => false,
     }
 }

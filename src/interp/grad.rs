@@ -45,7 +45,7 @@ impl<'p> Interp<'p> {
                 self.follow_away(tensor);
                 self.note_backpropagated(tensor);
                 self.walk_parts(tensor, place, retains);
-                if matches!(tensor.graph, Graph::Unknown) || tensor.graph.is_shown() {
+                if tensor.graph.is_unclear() {
                     self.unknown_backward(place);
                     self.walk_blindly(place);
                 }

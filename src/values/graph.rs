@@ -62,6 +62,11 @@ impl Graph {
         matches!(self, Graph::Live(nodes) if nodes.leaves.is_empty() && nodes.others && !nodes.own)
     }
 
+    /// Whether nobody knows what it leads to, shown to be there or not.
+    pub fn is_unclear(&self) -> bool {
+        matches!(self, Graph::Unknown) || self.is_shown()
+    }
+
     /// Where the graph was carried over an iteration.
     pub fn carried(&self) -> &[u32] {
         match self {

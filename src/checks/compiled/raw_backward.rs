@@ -8,7 +8,7 @@ use crate::facts::{Findings, Script, doubted_in_tests};
 use crate::interp::{BackwardCall, Checker, Interp};
 use crate::report::{Confidence, Edit, Fix, Place, Severity};
 use crate::trace::At;
-use crate::values::{Graph, ObjId, Scaled, Tensor, Value};
+use crate::values::{ObjId, Scaled, Tensor, Value};
 use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
@@ -64,7 +64,7 @@ fn is_own_hook(cx: &Interp<'_>, object: ObjId, loss: &Tensor) -> bool {
     let span = cx.tree(running.file).function(running.function).span;
     let made_here =
         |site: Place| site.file == running.file && span.range().contains(&site.span.range().start);
-    let unclear = loss.learned && (matches!(loss.graph, Graph::Unknown) || loss.graph.is_shown());
+    let unclear = loss.learned && loss.graph.is_unclear();
     receiver == Some(object) && unclear && !cx.heap.optimizers().any(|id| made_here(cx.heap.get(id).site))
 }
 
