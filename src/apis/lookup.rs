@@ -94,6 +94,11 @@ impl Apis {
         self.method_of(role, name).is_some_and(|api| api.effects.iter().any(|effect| effect.verb == verb))
     }
 
+    /// Whether a method of this name goes back through the graph of a tensor.
+    pub fn walks_back(&self, method: Ustr) -> bool {
+        self.method_does(Role::Tensor, method, Verb::Backward)
+    }
+
     /// What `package.name` is called in the tables; the name as it is where they do not know it.
     pub fn member(&self, package: Ustr, name: Ustr) -> Ustr {
         memo::joined(self.id, package, name, || {

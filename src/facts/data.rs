@@ -1,7 +1,6 @@
 //! Where the data of a training run is, and what it trains.
 
 use super::Script;
-use crate::interp::modules::descendants;
 use crate::report::{Place, units};
 use crate::trace::{Effect, LoopId, Node, Over, Sight};
 use crate::values::{Heap, Int, ObjId, ObjSet, Tensor, Value};
@@ -72,7 +71,7 @@ impl Script<'_> {
     /// Whether gradients reach a model, a part of it, or what it is a part of.
     pub(crate) fn gradients_reach(&self, model: ObjId) -> bool {
         let descents = self.descents();
-        let parts = || descendants(&self.rehearsal.heap, model);
+        let parts = || self.rehearsal.heap.descendants(model);
         descents.within_walked.contains(model) || parts().iter().any(|part| descents.walked.contains(part))
     }
 
@@ -122,7 +121,7 @@ impl Script<'_> {
 
 /// Objects, and the modules inside them.
 pub(crate) fn all_within(heap: &Heap, objects: &ObjSet) -> ObjSet {
-    let within = |object: ObjId| descendants(heap, object).iter().collect::<Vec<_>>();
+    let within = |object: ObjId| heap.descendants(object).iter().collect::<Vec<_>>();
     objects.iter().chain(objects.iter().flat_map(within)).collect()
 }
 

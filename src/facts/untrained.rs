@@ -2,7 +2,6 @@
 //! script was given them.
 
 use super::{Script, all_within, walked};
-use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
 use crate::source::counted;
 use crate::trace::{At, Effect, EntryPoint, GraphPart, Visit, visits};
@@ -238,7 +237,7 @@ impl Script<'_> {
         let learns = |object: ObjId| {
             heap.get(object).module().is_some_and(|module| module.weights != Learned::Nothing)
         };
-        let within = |object: ObjId| descendants(heap, object);
+        let within = |object: ObjId| heap.descendants(object);
         let is_whole = |object: &ObjId| {
             let inside = within(*object);
             let mut own = inside.iter().filter(|part| learns(*part)).peekable();

@@ -77,7 +77,7 @@ impl<'p> Interp<'p> {
         if receivers.len() > 1 {
             for method in fresh {
                 self.out.called.forget(method, usize::MAX);
-                self.entered.remove(&method);
+                self.supposed.entered.remove(&method);
             }
         }
         self.whichever(values.into_iter().flatten().collect())
@@ -87,7 +87,7 @@ impl<'p> Interp<'p> {
     fn uncalled_method(&mut self, instance: ObjId, name: Ustr) -> Option<FnKey> {
         let Some(Value::Function(closure)) = self.find_attr(instance, name) else { return None };
         let key = FnKey { file: closure.file, function: closure.function };
-        let is_fresh = !self.out.called.contains(&key) && !self.entered.contains(&key);
+        let is_fresh = !self.out.called.contains(&key) && !self.supposed.entered.contains(&key);
         is_fresh.then_some(key)
     }
 
@@ -100,13 +100,13 @@ impl<'p> Interp<'p> {
         let mut closures: Vec<Boxed<'_, 'p>> = Vec::new();
         for (index, (callee, value)) in callees.iter().zip(&mut values).enumerate() {
             closures.push(Box::new(move |interp| {
-                let path = interp.path;
+                let path = interp.sites.path;
                 // Each makes a module of its own, with the layers of its class.
                 if interp.makes_module(callee) {
                     interp.enter_path(Hop::Nth(call.place, index as u32));
                 }
                 *value = Some(interp.call_value(callee, call));
-                interp.path = path;
+                interp.sites.path = path;
                 Flow::Next
             }));
         }

@@ -107,10 +107,10 @@ impl<'p> Interp<'p> {
     /// A tensor that requires grad has no NumPy array: who calls a function that asks for one, and that nothing here
     /// calls, has switched gradients off.
     fn unless_recorded(&mut self, api: &Api, call: &Invocation) {
-        if self.seeded.is_some() && api.transfer() == Some(Transfer::Numpy) {
-            let before = std::mem::replace(&mut self.leaving, Leaving::Returned);
+        if self.supposed.seeded.is_some() && api.transfer() == Some(Transfer::Numpy) {
+            let before = std::mem::replace(&mut self.graphs.leaving, Leaving::Returned);
             call.nth_tensor(0).iter().for_each(|tensor| self.let_go(tensor));
-            self.leaving = before;
+            self.graphs.leaving = before;
         }
     }
 

@@ -10,12 +10,12 @@ impl<'p> Interp<'p> {
     pub(super) fn with(&mut self, items: &'p [WithItem], body: &'p [StmtId]) -> Flow {
         let Some((item, rest)) = items.split_first() else { return self.block(body) };
         let place = self.expr_place(item.context);
-        let around = Around { target: item.target, rest, body, path: self.path, flow: None };
+        let around = Around { target: item.target, rest, body, path: self.sites.path, flow: None };
         let outer = self.awaiting.replace((place, around));
         // `set_grad_enabled(False)` acts at once; in a `with` it acts inside only.
-        let grad = self.grad;
+        let grad = self.ambient.grad;
         let value = self.eval(item.context);
-        self.grad = grad;
+        self.ambient.grad = grad;
         let done = std::mem::replace(&mut self.awaiting, outer);
         if let Some((_, Around { flow: Some(flow), .. })) = done {
             return flow;
@@ -66,7 +66,7 @@ impl<'p> Interp<'p> {
         let module = self.module(self.file());
         let (tree, relations) = (&module.tree, module.relations());
         let block = Span::new(tree.stmt(*first).span.start, tree.stmt(*last).span.end);
-        let mut acts = relations.acts_where(|method| self.walks_back(method));
+        let mut acts = relations.acts_where(|method| self.apis.walks_back(method));
         acts.any(|act| block.contains(tree.expr(act.call).span))
     }
 
@@ -77,12 +77,12 @@ impl<'p> Interp<'p> {
             self.yield_value(value);
             return;
         };
-        let path = std::mem::replace(&mut self.path, around.path);
+        let path = std::mem::replace(&mut self.sites.path, around.path);
         if let Some(target) = around.target {
             self.assign(target, value);
         }
         let flow = self.with(around.rest, around.body);
-        self.path = path;
+        self.sites.path = path;
         self.frames.push(inner);
         if let Some(Around { flow: seen, .. }) =
             self.frames.last_mut().and_then(|frame| frame.around.as_mut())

@@ -71,19 +71,19 @@ impl<'p> Interp<'p> {
     /// Runs something and takes everything back but what checkers remember. `None` where it does not come to its end
     /// with little fuel.
     pub(crate) fn taken_back<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> Option<R> {
-        let least = self.floor.max(self.fuel.saturating_sub(FUEL));
-        let floor = std::mem::replace(&mut self.floor, least);
-        let (exhausted, called) = (self.exhausted.clone(), self.out.called.clone());
+        let least = self.budget.floor.max(self.budget.fuel.saturating_sub(FUEL));
+        let floor = std::mem::replace(&mut self.budget.floor, least);
+        let (exhausted, called) = (self.budget.exhausted.clone(), self.out.called.clone());
         let (consumed, walked) = (self.out.consumed.clone(), self.out.walked.clone());
         let handed_over = self.out.handed_over.clone();
         self.heap.begin();
         let seen = self.quietly(run);
         self.heap.rollback();
         let came_to_its_end = !self.is_out_of_fuel();
-        (self.exhausted, self.out.called) = (exhausted, called);
+        (self.budget.exhausted, self.out.called) = (exhausted, called);
         (self.out.consumed, self.out.walked) = (consumed, walked);
         self.out.handed_over = handed_over;
-        self.floor = floor;
+        self.budget.floor = floor;
         came_to_its_end.then_some(seen)
     }
 }

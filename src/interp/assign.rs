@@ -279,6 +279,24 @@ impl<'p> Interp<'p> {
         self.burn_over(self.heap.get(target).attrs.len());
         self.heap.get_mut(target).set_attr(name, value);
     }
+
+    /// `x.mul_(2)`: the name holds what the call gives.
+    pub(super) fn renamed(&mut self, receiver: &Value, name: Ustr, base: ExprId, result: Value) -> Value {
+        // By the convention of the frameworks, a method that changes its receiver ends so.
+        if !name.ends_with('_') || name.ends_with("__") {
+            return result;
+        }
+        let has_formula = |tensor: &Tensor| tensor.numbers.as_ref().is_some_and(|own| own.formula.is_some());
+        if !receiver.as_tensor().is_some_and(|tensor| has_formula(tensor)) {
+            self.spoil(receiver);
+            return result;
+        }
+        let result = self.replaced_in_place(receiver, result);
+        if matches!(self.here().expr(base).kind, ExprKind::Name(_)) && result.as_tensor().is_some() {
+            self.assign(base, result.clone());
+        }
+        result
+    }
 }
 
 /// An operation in place leaves the shape as it is. Numbers are bound anew.

@@ -159,7 +159,7 @@ impl<'p> Interp<'p> {
     fn has_engine(&self) -> bool {
         let Some(frame) = self.frames.last() else { return false };
         let module = self.module(frame.file);
-        let mut backwards = module.relations().acts_where(|method| self.walks_back(method));
+        let mut backwards = module.relations().acts_where(|method| self.apis.walks_back(method));
         backwards.any(|act| act.function == frame.function && loss_of(&module.tree, act).is_told)
     }
 

@@ -39,7 +39,7 @@ fn is_asked(cx: &Interp, file: FileId, function: FnId, name: Ustr) -> bool {
 
 /// The name of the function that is rehearsed without its callers, if what it is given may be on the GPU.
 pub(crate) fn library_function(cx: &Interp) -> Option<Rc<str>> {
-    let key = cx.seeded?;
+    let key = cx.supposed.seeded?;
     let definition = cx.tree(key.file).function(key.function);
     let makes = is_making_function(cx, key.file, key.function, definition);
     makes.then(|| Rc::from(definition.name.as_str()))

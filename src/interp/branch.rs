@@ -67,12 +67,12 @@ impl<'p> Interp<'p> {
 
     /// How many ways of branches are running of which nobody knows whether they are taken.
     pub(crate) fn undecided_arms(&self) -> usize {
-        self.arms
+        self.passes.arms
     }
 
     /// Each iteration of the innermost loop comes here: no branch of it decides.
     pub(crate) fn in_each_iteration(&self) -> bool {
-        self.active.last().is_some_and(|active| active.arms == self.arms)
+        self.active.last().is_some_and(|active| active.arms == self.passes.arms)
     }
 
     pub(super) fn if_statement(&mut self, arms: &'p [(ExprId, Block)], otherwise: &'p [StmtId]) -> Flow {
@@ -149,14 +149,14 @@ impl<'p> Interp<'p> {
 
     fn arm(&mut self, arm: OpenArm<'p>) -> Flow {
         self.on_arm(arm.test);
-        let default = self.default_device;
+        let default = self.ambient.device;
         let before = arm.by_device.then(|| self.go_off_gpu(true));
         if arm.by_device {
-            self.default_device = Device::Unknown;
+            self.ambient.device = Device::Unknown;
         }
         let flow = self.block(arm.body);
         if let Some(before) = before {
-            self.default_device = default;
+            self.ambient.device = default;
             self.go_off_gpu(before);
         }
         let exit = match flow {
@@ -239,9 +239,9 @@ impl<'p> Interp<'p> {
         for arm in arms.iter_mut() {
             self.heap.begin();
             self.trace.push(Vec::new());
-            self.arms += 1;
+            self.passes.arms += 1;
             let flow = arm(self);
-            self.arms -= 1;
+            self.passes.arms -= 1;
             nodes.push(self.trace.pop().unwrap_or_default());
             ends.push((flow, self.heap.rollback()));
         }

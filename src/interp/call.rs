@@ -3,11 +3,11 @@
 
 use super::roles::is_guessed;
 use super::{
-    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, modules::FORWARDS, python,
+    Abandoned, Call, Interp, Passed, Scope, UnknownMethod, call_path::Hop, modules::FORWARDS, python,
     records, stmt::Flow,
 };
 use crate::apis::{Role, Verb};
-use crate::report::{Confidence, FileId, Place};
+use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::trace::{Exit, FnKey, Node};
 use crate::values::*;
@@ -22,7 +22,7 @@ const RECURSION: usize = 2;
 impl<'p> Interp<'p> {
     pub fn call_value(&mut self, callee: &Value, call: &Call) -> Value {
         let value = self.called(callee, call);
-        if self.symbolic && value.is_unknown() {
+        if self.symbols.symbolic && value.is_unknown() {
             // Whatever was done to a symbolic value, something symbolic comes out.
             return self.still_symbolic(call);
         }
@@ -115,7 +115,7 @@ impl<'p> Interp<'p> {
         let object = receiver.as_obj()?;
         let puts = matches!(name.as_str(), "append" | "extend" | "insert" | "appendleft" | "add");
         // What nothing here calls is called again and again, as if in a loop.
-        let repeats = self.in_loop() || self.seeded.is_some();
+        let repeats = self.in_loop() || self.supposed.seeded.is_some();
         if !repeats || !puts || !matches!(self.heap.get(object).state, State::List(_)) {
             return None;
         }
@@ -262,9 +262,9 @@ impl<'p> Interp<'p> {
             self.havoc(call);
             return Value::Unknown;
         }
-        if self.depth >= DEEPEST
+        if self.budget.depth >= DEEPEST
             || recursive >= RECURSION
-            || self.exhausted.contains(&key)
+            || self.budget.exhausted.contains(&key)
             || !self.affords(closure)
         {
             self.havoc_with(call, receiver);
@@ -276,21 +276,21 @@ impl<'p> Interp<'p> {
         let is_forward = of_model && FORWARDS.contains(&tree.function(closure.function).name.as_str());
         let floor = self.ration(closure.file, is_forward);
         let (seen, called) = (self.out.observations.len(), self.out.called.len());
-        match self.seeded {
+        match self.supposed.seeded {
             None => self.out.called.insert(key),
-            Some(entry) if entry != key && self.trust == Confidence::High => {
-                self.entered.insert(key);
+            Some(entry) if entry != key && self.supposed.trust == Confidence::High => {
+                self.supposed.entered.insert(key);
             }
             Some(_) => {}
         }
         let function = tree.function(closure.function);
         let env = self.frame_object(call.place);
         let scope = Scope { file: closure.file, function: Some(closure.function), parent: Some(closure.env) };
-        self.scopes.insert(env, scope);
+        self.loaded.scopes.insert(env, scope);
         let receiver = if closure.wrap.is_static { None } else { receiver };
         self.bind_arguments(env, closure, receiver, call);
         let path = self.enter_path(Hop::Call(call.place));
-        self.depth += 1;
+        self.budget.depth += 1;
         self.push_frame(env, closure.file, Some(closure.function), Some((call.place, function.name)));
         if let Some(frame) = self.frames.last_mut() {
             frame.receiver = receiver.cloned();
@@ -310,8 +310,8 @@ impl<'p> Interp<'p> {
             self.pop_context(before);
         }
         let body = self.trace.pop().unwrap_or_default();
-        self.depth -= 1;
-        self.path = path;
+        self.budget.depth -= 1;
+        self.sites.path = path;
         let frame = self.frames.pop();
         self.on_call_end(());
         if let Some(around) = frame.as_ref().and_then(|frame| frame.around) {
@@ -322,12 +322,12 @@ impl<'p> Interp<'p> {
             self.heap.join_in(writes);
         }
         let exhausted = self.is_out_of_fuel();
-        self.floor = floor;
+        self.budget.floor = floor;
         if exhausted {
             // What it did not come to do may undo what it did: nothing of it counts.
-            self.exhausted.insert(key);
+            self.budget.exhausted.insert(key);
             self.note_cut(key);
-            self.entered.remove(&key);
+            self.supposed.entered.remove(&key);
             self.out.called.forget(key, called);
             self.out.observations.truncate(seen);
             self.on_abandoned(&Abandoned { receiver });
@@ -345,7 +345,7 @@ impl<'p> Interp<'p> {
     /// is a backward pass inside.
     fn decorated_context(&self, closure: &Closure, key: FnKey) -> Option<ContextKind> {
         let wrap = &closure.wrap;
-        let unsure = wrap.opaque && self.grad == Some(true) && !self.goes_back(key);
+        let unsure = wrap.opaque && self.ambient.grad == Some(true) && !self.goes_back(key);
         wrap.context.or(unsure.then_some(ContextKind::UnknownGrad))
     }
 
@@ -391,32 +391,6 @@ impl<'p> Interp<'p> {
             Value::Obj(_) | Value::Tensor(_) | Value::Tuple(_) => result,
             _ => Value::Unknown,
         }
-    }
-
-    pub(super) fn push_frame(
-        &mut self,
-        env: ObjId,
-        file: FileId,
-        function: Option<FnId>,
-        site: Option<(Place, Ustr)>,
-    ) {
-        self.frames_so_far += 1;
-        self.frames.push(Frame {
-            env,
-            file,
-            tree: self.tree(file),
-            function,
-            returned: None,
-            exits: Vec::new(),
-            yielded: None,
-            hands_on: None,
-            around_loops: self.active.len(),
-            receiver: None,
-            class: None,
-            site,
-            around: None,
-            serial: self.frames_so_far,
-        });
     }
 
     fn bind_arguments(&mut self, env: ObjId, closure: &Closure, receiver: Option<&Value>, call: &Call) {

@@ -3,6 +3,7 @@
 
 use super::Interp;
 use crate::report::Place;
+use crate::values::ObjId;
 use rustc_hash::FxHashMap;
 
 /// A way to a place; the default is the script itself.
@@ -23,6 +24,18 @@ pub(super) enum Hop {
 #[derive(Default)]
 pub(super) struct CallPaths(FxHashMap<(CallPath, Hop), CallPath>);
 
+/// Where the rehearsal is, and what it made at each place.
+#[derive(Default)]
+pub(super) struct Sites {
+    /// The call sites and unrolled iterations around us.
+    pub(super) path: CallPath,
+    paths: CallPaths,
+    /// The object of each site: the same way finds it again.
+    pub(super) made: FxHashMap<(CallPath, Place), ObjId>,
+    /// Frames that were entered, those that have ended included.
+    pub(super) frames: u32,
+}
+
 impl CallPaths {
     fn enter(&mut self, parent: CallPath, hop: Hop) -> CallPath {
         let next = u32::try_from(self.0.len() + 1).unwrap_or(u32::MAX);
@@ -33,8 +46,8 @@ impl CallPaths {
 impl Interp<'_> {
     /// Goes one hop on; gives the path to come back to.
     pub(super) fn enter_path(&mut self, hop: Hop) -> CallPath {
-        let parent = self.path;
-        self.path = self.paths.enter(parent, hop);
+        let parent = self.sites.path;
+        self.sites.path = self.sites.paths.enter(parent, hop);
         parent
     }
 }

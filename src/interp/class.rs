@@ -52,7 +52,7 @@ impl<'p> Interp<'p> {
         let state = State::Class(Rc::new(ClassState { file, class, bases, env }));
         let object = self.alloc(place, ClassRef::Builtin, state);
         // The body's own names live on the class; functions in it look past them.
-        self.scopes.insert(object, super::Scope { file, function: None, parent: Some(env) });
+        self.loaded.scopes.insert(object, super::Scope { file, function: None, parent: Some(env) });
         self.push_frame(object, file, None, None);
         self.block(&definition.body);
         self.frames.pop();

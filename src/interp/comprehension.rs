@@ -142,13 +142,13 @@ impl<'p> Interp<'p> {
         {
             return self.looped_clause(clauses, at, whole, gathered, (over, any.clone()));
         }
-        let path = self.path;
+        let path = self.sites.path;
         for (index, value) in values.into_iter().enumerate() {
-            self.path = path;
+            self.sites.path = path;
             self.enter_path(Hop::Nth(place, index as u32));
             self.clause_of(clauses, at, whole, gathered, value);
         }
-        self.path = path;
+        self.sites.path = path;
     }
 
     /// One value of a clause, and what follows of it.
@@ -219,10 +219,10 @@ impl<'p> Interp<'p> {
         rows: Vec<Value>,
         rest: &mut dyn FnMut(&mut Interp<'p>),
     ) {
-        let (path, place) = (self.path, self.expr_place(clause.iter));
+        let (path, place) = (self.sites.path, self.expr_place(clause.iter));
         let mut chosen = false;
         for (index, row) in rows.into_iter().enumerate() {
-            self.path = path;
+            self.sites.path = path;
             self.enter_path(Hop::Nth(place, index as u32));
             self.assign(clause.target, row.clone());
             let tests: Vec<Value> = clause.conditions.iter().map(|test| self.eval(*test)).collect();
@@ -236,7 +236,7 @@ impl<'p> Interp<'p> {
             chosen = true;
             rest(self);
         }
-        self.path = path;
+        self.sites.path = path;
         if !chosen {
             self.assign(clause.target, rechosen(any, &|_| Vec::new()));
             rest(self);

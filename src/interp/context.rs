@@ -108,7 +108,7 @@ impl<'p> Interp<'p> {
 
     /// The contexts in force, outermost first; those that only switch gradients on or off are not among them.
     pub(crate) fn contexts(&self) -> &[ContextKind] {
-        &self.contexts
+        &self.ambient.contexts
     }
 
     /// An error is expected, or one of several models runs, which the script may choose by what it gives them.
@@ -137,7 +137,7 @@ impl<'p> Interp<'p> {
 
     /// The autocast in force here, if there may be one.
     pub fn autocast(&self) -> Option<Autocast> {
-        let innermost = self.contexts.iter().rev().find_map(|context| match context {
+        let innermost = self.ambient.contexts.iter().rev().find_map(|context| match context {
             ContextKind::Autocast(autocast) => Some(*autocast),
             _ => None,
         });
@@ -145,11 +145,11 @@ impl<'p> Interp<'p> {
     }
 
     pub(super) fn push_context(&mut self, kind: ContextKind) -> Before {
-        let before = Before { grad: self.grad, contexts: self.contexts.len() };
+        let before = Before { grad: self.ambient.grad, contexts: self.ambient.contexts.len() };
         match kind {
-            ContextKind::NoGrad => self.grad = Some(false),
-            ContextKind::EnableGrad => self.grad = Some(true),
-            ContextKind::UnknownGrad => self.grad = None,
+            ContextKind::NoGrad => self.ambient.grad = Some(false),
+            ContextKind::EnableGrad => self.ambient.grad = Some(true),
+            ContextKind::UnknownGrad => self.ambient.grad = None,
             ContextKind::Accumulate
             | ContextKind::Device(_)
             | ContextKind::Autocast(_)
@@ -159,16 +159,16 @@ impl<'p> Interp<'p> {
             | ContextKind::Failing
             | ContextKind::OneOfSeveral { .. }
             | ContextKind::Recording => {
-                self.recorded |= kind == ContextKind::Recording;
-                self.contexts.push(kind);
+                self.ambient.recorded |= kind == ContextKind::Recording;
+                self.ambient.contexts.push(kind);
             }
         }
         before
     }
 
     pub(super) fn pop_context(&mut self, before: Before) {
-        self.grad = before.grad;
-        self.contexts.truncate(before.contexts);
+        self.ambient.grad = before.grad;
+        self.ambient.contexts.truncate(before.contexts);
     }
 
     /// Enters a context; `records` where it surely leaves gradients switched on.
@@ -194,7 +194,7 @@ impl<'p> Interp<'p> {
             other => other.clone(),
         };
         // A context that is not understood may switch gradients off, and switches none on.
-        let doubtful = value.is_unknown() && !records && self.grad != Some(false);
+        let doubtful = value.is_unknown() && !records && self.ambient.grad != Some(false);
         let before = doubtful.then(|| self.push_context(ContextKind::UnknownGrad));
         Entered { target, before, exit: None }
     }

@@ -35,7 +35,7 @@ impl Interp<'_> {
 
     /// The variables of a file that hold a model in evaluation mode when it has run: functions use it for what it is.
     pub(super) fn evaluated_models(&self, file: FileId) -> Vec<Ustr> {
-        let Some(env) = self.modules.get(&file).map(|module| module.env) else { return Vec::new() };
+        let Some(env) = self.loaded.modules.get(&file).map(|module| module.env) else { return Vec::new() };
         let is_evaluated = |value: &Value| {
             let module = value.as_obj().and_then(|object| self.heap.get(object).module());
             module.is_some_and(|module| module.mode == Mode::Eval)

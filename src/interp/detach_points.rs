@@ -50,7 +50,7 @@ impl<'p> Interp<'p> {
         module: &ModuleState,
         place: Option<Place>,
     ) -> Option<Rc<[DetachPoint]>> {
-        if self.grad != Some(false) || module.frozen != Some(false) {
+        if self.ambient.grad != Some(false) || module.frozen != Some(false) {
             return None;
         }
         Some(Rc::from([DetachPoint { place: place?, by: None, lost: ObjSet::one(object) }]))

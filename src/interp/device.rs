@@ -351,11 +351,11 @@ impl<'p> Interp<'p> {
             // Frameworks without the parameter place tensors where they see fit.
             return Device::Unknown;
         }
-        let context = self.contexts.iter().rev().find_map(|context| match context {
+        let context = self.ambient.contexts.iter().rev().find_map(|context| match context {
             ContextKind::Device(device) => Some(*device),
             _ => None,
         });
-        context.unwrap_or(self.default_device)
+        context.unwrap_or(self.ambient.device)
     }
 }
 

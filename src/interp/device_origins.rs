@@ -118,7 +118,7 @@ impl<'p> Interp<'p> {
         let module = self.module(file);
         let makes = |word: &Ustr| module.names.scope(function).mentions.contains(*word);
         if definition.name != "forward" {
-            let ran = self.entered.contains(&FnKey { file, function });
+            let ran = self.supposed.entered.contains(&FnKey { file, function });
             return !ran && self.apis.makers().iter().any(makes) && self.is_of_module(file, class);
         }
         let words = self.apis.making_words();
@@ -198,7 +198,7 @@ pub(super) fn part_of_input(cx: &mut Interp, target: ExprId, value: ExprId, take
     if !taken.is_unknown() || !is_part_of_parameter(tree, function, value) || cx.computing().is_none() {
         return taken;
     }
-    let Some(env) = cx.modules.get(&file).map(|module| module.env) else { return taken };
+    let Some(env) = cx.loaded.modules.get(&file).map(|module| module.env) else { return taken };
     let closure = Closure { file, function, env, defaults: Vec::new(), class: None, wrap: Wrap::default() };
     let receiver = cx.frames.last().and_then(|frame| frame.receiver.as_ref()?.as_obj());
     let mut part = |target: ExprId| match tree.expr(target).kind {

@@ -9,7 +9,7 @@ impl<'p> Interp<'p> {
     pub(super) fn dtype_in_force(&mut self, call: &Invocation) -> Option<DType> {
         let takes = call.api.params.iter().any(|param| param.name == "dtype");
         match call.get("dtype") {
-            Value::None if takes && self.plain_dtypes => Some(DType::Float32),
+            Value::None if takes && self.ambient.plain_dtypes => Some(DType::Float32),
             told if takes && call.is_given("dtype") => transfer::dtype_of(&told),
             _ => None,
         }
@@ -17,13 +17,13 @@ impl<'p> Interp<'p> {
 
     /// Layers and tensors that are told no dtype have the one that the tables say.
     pub(crate) fn has_plain_dtypes(&self) -> bool {
-        self.plain_dtypes
+        self.ambient.plain_dtypes
     }
 
     /// From here on new tensors and layers are of another dtype than the tables say.
     pub(super) fn default_dtype_from_here(&mut self, dtype: &Value) {
         if transfer::dtype_of(dtype) != Some(DType::Float32) {
-            self.plain_dtypes = false;
+            self.ambient.plain_dtypes = false;
         }
     }
 

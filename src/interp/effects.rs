@@ -66,7 +66,7 @@ impl<'p> Interp<'p> {
                     self.add_layer(&arg(0), &arg(1), before.as_ref());
                 }
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
-                Verb::GradMode => self.grad = self.truth(&arg(0)),
+                Verb::GradMode => self.ambient.grad = self.truth(&arg(0)),
                 Verb::Walk => {
                     self.walk(&arg(0));
                     self.note_walked(&arg(0), call.place);
@@ -113,7 +113,7 @@ impl<'p> Interp<'p> {
     fn default_device_from_here(&mut self, device: &Value) {
         // On one of several ways it may or may not hold from here on.
         let tentative = self.heap.is_tentative();
-        self.default_device = if tentative { Device::Unknown } else { transfer::device_named(device) };
+        self.ambient.device = if tentative { Device::Unknown } else { transfer::device_named(device) };
     }
 
     /// The rank of the process goes in front of the arguments.
@@ -173,14 +173,14 @@ impl<'p> Interp<'p> {
     fn step(&mut self, optimizer: &Value, closure: &Value, scaler: &Value, call: &Invocation) {
         if matches!(closure.bare(), Value::Function(_) | Value::Bound(_) | Value::Partial(_)) {
             // The optimizer runs its closure, with gradients on, as often as it likes.
-            let grad = self.grad.replace(true);
+            let grad = self.ambient.grad.replace(true);
             self.call_value(closure, &Call::new(call.place));
-            self.grad = grad;
+            self.ambient.grad = grad;
         }
         let Some(object) = optimizer.as_obj() else { return };
         if self.heap.get(object).optimizer().is_some() {
             let confidence = self.heap.get(object).confidence;
-            let scaler = self.working_scaler(scaler).or(self.stepping);
+            let scaler = self.working_scaler(scaler).or(self.ambient.stepping);
             self.run_step_hooks(object, BEFORE_STEP, call.place);
             self.event(call.place, Effect::Step { optimizer: object, scaler }, confidence);
             self.run_step_hooks(object, AFTER_STEP, call.place);
@@ -201,7 +201,7 @@ impl<'p> Interp<'p> {
             return;
         }
         let confidence = self.heap.get(object).confidence;
-        self.event(place, Effect::Step { optimizer: object, scaler: self.stepping }, confidence);
+        self.event(place, Effect::Step { optimizer: object, scaler: self.ambient.stepping }, confidence);
     }
 
     /// From here on each step of an optimizer calls back.
@@ -235,9 +235,9 @@ impl<'p> Interp<'p> {
         let Some(method @ Value::Function(_)) = self.find_attr(object, name) else { return false };
         let bound = self.bind(&Value::Obj(object), &method, name, place);
         let through = self.working_scaler(scaler);
-        let around = std::mem::replace(&mut self.stepping, through);
+        let around = std::mem::replace(&mut self.ambient.stepping, through);
         self.call_value(&bound, &Call::new(place));
-        self.stepping = around;
+        self.ambient.stepping = around;
         true
     }
 

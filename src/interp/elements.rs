@@ -1,6 +1,7 @@
 //! Loops over single numbers: the indices that count through a loop, what they pick, and what is written
 //! at them. A loop that writes each number of a buffer computes the buffer.
 
+use super::call_path::CallPath;
 use super::{ElementRead, ElementWrite, Interp};
 use crate::apis::Transfer;
 use crate::report::Place;
@@ -15,6 +16,17 @@ use ustr::Ustr;
 pub(super) const CONTENT: Note = Note::new("content");
 
 type Indices = SmallVec<[Nth; 2]>;
+
+/// What is known of the passes of the loops that run, and of the ways through branches.
+#[derive(Default)]
+pub(super) struct Passes {
+    /// The passes that count one by one.
+    pub(super) counts: Vec<Count>,
+    /// Where iterators were gone through: by the way that led there, and the place.
+    pub(super) endings: Vec<(CallPath, Place)>,
+    /// Ways of branches that are running.
+    pub(super) arms: usize,
+}
 
 /// One pass of a loop that counts one by one.
 #[derive(Clone, Debug)]
@@ -39,13 +51,13 @@ pub(super) struct Pending {
 impl Interp<'_> {
     /// The index of a sequence that is counted through.
     pub(crate) fn counted(&mut self, len: Int, start: i64, place: Place) -> Nth {
-        self.counts.push(Count { len, place, over: None });
-        Nth { count: self.counts.len() as u32 - 1, plus: start }
+        self.passes.counts.push(Count { len, place, over: None });
+        Nth { count: self.passes.counts.len() as u32 - 1, plus: start }
     }
 
     /// The loop that an index counts through.
     pub(crate) fn count(&self, nth: Nth) -> &Count {
-        &self.counts[nth.count as usize]
+        &self.passes.counts[nth.count as usize]
     }
 
     /// One past the last number that an index takes.
@@ -70,8 +82,8 @@ impl Interp<'_> {
         let Some(nth) = num.nth else { return any.clone() };
         let over = self.active.last().map(|active| active.id);
         let count = Count { over, ..self.count(nth).clone() };
-        self.counts.push(count);
-        let nth = Some(Nth { count: self.counts.len() as u32 - 1, ..nth });
+        self.passes.counts.push(count);
+        let nth = Some(Nth { count: self.passes.counts.len() as u32 - 1, ..nth });
         Value::Int(Num { nth, ..num.clone() })
     }
 
@@ -109,7 +121,7 @@ impl Interp<'_> {
             state: State::Plain,
             site: place,
             epoch: self.epoch,
-            confidence: self.trust,
+            confidence: self.supposed.trust,
         });
         tensor.numbers = Some(Rc::new(Numbers { buffer: Some(buffer), ..Numbers::default() }));
     }
@@ -209,7 +221,7 @@ impl Interp<'_> {
 
     /// Leaves a write with the outermost of the loops that it counts through.
     fn expect_whole(&mut self, at: &[Nth], mut pending: Pending) {
-        let arms = self.arms;
+        let arms = self.passes.arms;
         let Some(outermost) = self.outermost(at) else { return };
         if let Some(active) = self.active.iter_mut().find(|active| active.id == outermost) {
             pending.complete &= !active.escapes && active.arms == arms;
@@ -235,7 +247,7 @@ impl Interp<'_> {
     /// Whether something in the loops that indices count through decides if the running code runs.
     pub(crate) fn is_conditional(&self, at: &[Nth]) -> bool {
         let outer = self.outermost(at).and_then(|id| self.active.iter().find(|active| active.id == id));
-        outer.map_or(self.arms > 0, |outer| outer.escapes || outer.arms != self.arms)
+        outer.map_or(self.passes.arms > 0, |outer| outer.escapes || outer.arms != self.passes.arms)
     }
 }
 

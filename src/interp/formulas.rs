@@ -3,17 +3,31 @@
 
 use super::{Call, Interp, Invocation};
 use crate::apis::{Api, Mark, RangeFunction, RangeSpec, Transfer, Vocabulary};
-use crate::syntax::{BinaryOp, ExprId, ExprKind};
+use crate::syntax::BinaryOp;
 use crate::values::formula::Function;
 use crate::values::*;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use ustr::Ustr;
+
+/// What was made up so far: names for numbers that are not in the text.
+#[derive(Default)]
+pub(super) struct Symbols {
+    /// The lengths of objects that were asked for.
+    pub(super) lengths: FxHashMap<ObjId, Symbol>,
+    /// The lengths of tensors of unknown shape that were asked for.
+    pub(super) tensor_lengths: Vec<(Rc<Tensor>, Symbol)>,
+    /// Inputs of formulas so far.
+    inputs: u32,
+    /// There are symbolic values, of which models are made.
+    pub(super) symbolic: bool,
+}
 
 impl Interp<'_> {
     /// A new input, under the name that messages give it.
     pub(crate) fn fresh_input(&mut self, name: Ustr) -> Formula {
-        self.inputs += 1;
-        Formula::input(self.inputs, name)
+        self.symbols.inputs += 1;
+        Formula::input(self.symbols.inputs, name)
     }
 
     /// What the numbers of a tensor are computed of; what was written into a buffer counts.
@@ -183,24 +197,6 @@ impl Interp<'_> {
             Some(formula) => with_formula(result, formula, &[before]),
             None => result,
         }
-    }
-
-    /// `x.mul_(2)`: the name holds what the call gives.
-    pub(super) fn renamed(&mut self, receiver: &Value, name: Ustr, base: ExprId, result: Value) -> Value {
-        // By the convention of the frameworks, a method that changes its receiver ends so.
-        if !name.ends_with('_') || name.ends_with("__") {
-            return result;
-        }
-        let has_formula = |tensor: &Tensor| tensor.numbers.as_ref().is_some_and(|own| own.formula.is_some());
-        if !receiver.as_tensor().is_some_and(|tensor| has_formula(tensor)) {
-            self.spoil(receiver);
-            return result;
-        }
-        let result = self.replaced_in_place(receiver, result);
-        if matches!(self.here().expr(base).kind, ExprKind::Name(_)) && result.as_tensor().is_some() {
-            self.assign(base, result.clone());
-        }
-        result
     }
 }
 

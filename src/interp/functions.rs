@@ -46,7 +46,7 @@ impl Interp<'_> {
             .enumerate()
             .map(|(index, arg)| self.as_input(arg, names.get(index).copied().unwrap_or_default()))
             .collect();
-        let grad = self.grad.replace(false);
+        let grad = self.ambient.grad.replace(false);
         let first = if setup.is_none() { Some(context.clone()) } else { None };
         let receiver = forward.wrap.is_class.then_some(Value::Obj(class));
         let call = Call::with(place, first.into_iter().chain(inputs.clone()));
@@ -57,7 +57,7 @@ impl Interp<'_> {
         }
         let (forward, context, inputs, result) = (&forward, &context, &inputs, &result);
         self.on_function_applied(&FunctionApplied { class, forward, context, inputs, result, place });
-        self.grad = grad;
+        self.ambient.grad = grad;
         self.recorded(result, args)
     }
 
@@ -83,7 +83,7 @@ impl Interp<'_> {
         let learned = tensors.clone().any(|arg| arg.learned);
         let one = |value: &Value| match value {
             Value::Tensor(tensor) => {
-                let graph = super::transfer::build::graph_here(self.grad, tensor.dtype, &graph);
+                let graph = super::transfer::build::graph_here(self.ambient.grad, tensor.dtype, &graph);
                 let learned = learned || tensor.learned;
                 Value::tensor(Tensor {
                     graph,
@@ -121,7 +121,7 @@ impl Interp<'_> {
 
     fn seeded_input(&mut self, forward: &Closure, param: &Param) -> Value {
         match self.seeded_param(forward, param) {
-            Value::Unknown => Value::tensor(Tensor { confidence: self.trust, ..Tensor::default() }),
+            Value::Unknown => Value::tensor(Tensor { confidence: self.supposed.trust, ..Tensor::default() }),
             known => known,
         }
     }

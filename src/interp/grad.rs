@@ -1,5 +1,6 @@
 //! Graphs: backward, what is carried over iterations, singular operations, gradients of parameters.
 
+use super::call_path::CallPath;
 use super::reach::Leaving;
 use super::{BackwardCall, Call, Interp, Invocation};
 use crate::apis::{Api, Role, Transfer, Verb};
@@ -8,19 +9,37 @@ use crate::report::{Confidence, Place};
 use crate::syntax::{BinaryOp, ExprId, ExprKind};
 use crate::trace::{Effect, Event, Node, Sight};
 use crate::values::*;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use ustr::Ustr;
+
+/// What is known of graphs beside the values that hold them.
+#[derive(Default)]
+pub(super) struct Graphs {
+    /// Ids of graphs that are followed, by where that began.
+    followed: FxHashMap<(CallPath, Place), u32>,
+    /// How many of them there are.
+    ids: u32,
+    /// Models that are not seen into, of which the script has asked for parts.
+    handed_out: ObjSet,
+    /// Everything that optimizers were given so far.
+    pub(super) optimized: ObjSet,
+    /// How what is let go of leaves.
+    pub(super) leaving: Leaving,
+    /// Bytes that the layers of the running forward gave, and that its graph keeps.
+    pub(super) kept: u64,
+}
 
 impl<'p> Interp<'p> {
     /// An id for a graph that is followed from this place on.
     pub(crate) fn graph_id(&mut self, place: Place) -> u32 {
-        let key = (self.path, place);
-        if let Some(id) = self.followed.get(&key) {
+        let key = (self.sites.path, place);
+        if let Some(id) = self.graphs.followed.get(&key) {
             return *id;
         }
-        self.carried += 1;
-        self.followed.insert(key, self.carried);
-        self.carried
+        self.graphs.ids += 1;
+        self.graphs.followed.insert(key, self.graphs.ids);
+        self.graphs.ids
     }
 
     pub(super) fn backward(
@@ -111,7 +130,7 @@ impl<'p> Interp<'p> {
             graph: Graph::None,
             made: Some(place),
             detach_points: Some(Rc::from([point])),
-            confidence: self.trust,
+            confidence: self.supposed.trust,
             ..Tensor::default()
         })
     }
@@ -150,7 +169,7 @@ impl<'p> Interp<'p> {
     fn follow_away(&mut self, tensor: &Tensor) {
         if let Graph::Live(nodes) = &tensor.graph {
             self.out.reached.extend(nodes.leaves.iter());
-            let left = match self.leaving {
+            let left = match self.graphs.leaving {
                 Leaving::Used => &mut self.out.consumed,
                 Leaving::HandedOver => &mut self.out.handed_over,
                 Leaving::Returned => &mut self.out.returned,
@@ -235,13 +254,13 @@ impl<'p> Interp<'p> {
     pub(super) fn note_handed_out(&mut self, object: ObjId) {
         let hidden = |module: &ModuleState| module.weights == Learned::Opaque;
         if self.heap.get(object).module().is_some_and(hidden) {
-            self.handed_out.insert(object);
+            self.graphs.handed_out.insert(object);
         }
     }
 
     /// Something unknown asks for gradients from here on, or no longer does: it may be a parameter of such a part.
     pub(super) fn doubt_handed_out(&mut self) {
-        for object in self.handed_out.clone().iter() {
+        for object in self.graphs.handed_out.clone().iter() {
             if let State::Module(module) = &mut self.heap.get_mut(object).state {
                 module.freeze(None);
             }

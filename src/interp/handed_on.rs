@@ -141,7 +141,7 @@ impl Interp<'_> {
 
     /// A function of the project, or the constructor of a class, with how many parameters come before the arguments.
     fn function_of_project(&self, file: FileId, name: Ustr) -> Option<(Rc<Closure>, usize)> {
-        let env = self.modules.get(&file)?.env;
+        let env = self.loaded.modules.get(&file)?.env;
         match self.heap.attr(env, name)? {
             Value::Function(closure) => Some((closure.clone(), 0)),
             Value::Obj(class) if matches!(self.heap.get(*class).state, State::Class(_)) => {
@@ -274,7 +274,7 @@ impl Interp<'_> {
         });
         let inner: Vec<(FileId, FnId, Ustr)> = inner.collect();
         inner.into_iter().any(|(file, function, name)| {
-            let env = self.modules.get(&file).map(|module| module.env);
+            let env = self.loaded.modules.get(&file).map(|module| module.env);
             env.is_some_and(|env| {
                 let closure = Closure {
                     file,

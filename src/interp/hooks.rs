@@ -42,8 +42,8 @@ macro_rules! events {
             $(
                 /// Tells whoever asked for this kind of event.
                 pub(crate) fn $kind(&mut self, event: $event) {
-                    self.moment = self.moment.wrapping_add(1);
-                    let hooks = self.hooks;
+                    self.listeners.moment = self.listeners.moment.wrapping_add(1);
+                    let hooks = self.listeners.hooks;
                     for handler in &hooks.$kind {
                         handler(self, event);
                     }
@@ -180,10 +180,24 @@ events! {
     on_end(());
 }
 
+/// Who listens to the rehearsal, and what they remember.
+pub(super) struct Listeners<'p> {
+    hooks: &'p Hooks,
+    memories: Memories,
+    /// Events so far.
+    moment: u32,
+}
+
+impl<'p> Listeners<'p> {
+    pub(super) fn of(hooks: &'p Hooks) -> Listeners<'p> {
+        Listeners { hooks, memories: Memories::default(), moment: 0 }
+    }
+}
+
 /// What checkers remember over a whole rehearsal, whatever path is taken: one value of each type, which only
 /// the checker that declares the type can name. What has to fork with the paths is a [`FlowState`].
 #[derive(Default)]
-pub(crate) struct Memories(FxHashMap<TypeId, Box<dyn Any>>);
+struct Memories(FxHashMap<TypeId, Box<dyn Any>>);
 
 impl Memories {
     fn of<M: Any + Default>(&mut self) -> Option<&mut M> {
@@ -194,17 +208,17 @@ impl Memories {
 impl Interp<'_> {
     /// How many events there were so far: which of two things came first.
     pub(crate) fn moment(&self) -> u32 {
-        self.moment
+        self.listeners.moment
     }
 
     /// Looks into, or changes, what a checker remembers.
     pub fn remember<M: Any + Default, R: Default>(&mut self, change: impl FnOnce(&mut M) -> R) -> R {
-        self.memories.of().map(change).unwrap_or_default()
+        self.listeners.memories.of().map(change).unwrap_or_default()
     }
 
     /// Takes what a checker remembers out, to put it back with `remember` where it is to stay.
     pub fn recall<M: Any + Default>(&mut self) -> M {
-        self.memories.of::<M>().map(std::mem::take).unwrap_or_default()
+        self.listeners.memories.of::<M>().map(std::mem::take).unwrap_or_default()
     }
 
     /// What is left behind from here on can be asked for.
@@ -252,7 +266,7 @@ impl Interp<'_> {
             |active: &ActiveLoop| !active.escapes && active.breaks.is_empty() && active.continues.is_empty();
         let Some(outermost) = self.active.first() else { return true };
         let returns = self.frames.iter().skip(outermost.frames).any(|frame| !frame.exits.is_empty());
-        outermost.arms == self.arms && self.active.iter().all(goes_on) && !returns
+        outermost.arms == self.passes.arms && self.active.iter().all(goes_on) && !returns
     }
 
     /// The same for something that is at fault elsewhere.

@@ -97,7 +97,8 @@ impl<'p> Interp<'p> {
 
     /// Where an iterator was surely gone through before it is now.
     fn spent_at(&self, before: &Value, number: i64) -> Option<Place> {
-        let at = |number: i64| self.endings.get(usize::try_from(number).ok()?).map(|(_, place)| *place);
+        let at =
+            |number: i64| self.passes.endings.get(usize::try_from(number).ok()?).map(|(_, place)| *place);
         match before {
             Value::Int(num) => num.int.known().and_then(at),
             // Whoever comes here again, in a later iteration, was here before.
@@ -108,11 +109,11 @@ impl<'p> Interp<'p> {
 
     /// The number of a place on the way that leads to it.
     fn ending(&mut self, place: Place) -> i64 {
-        let key = (self.path, place);
-        let known = self.endings.iter().position(|known| *known == key);
+        let key = (self.sites.path, place);
+        let known = self.passes.endings.iter().position(|known| *known == key);
         let index = known.unwrap_or_else(|| {
-            self.endings.push(key);
-            self.endings.len() - 1
+            self.passes.endings.push(key);
+            self.passes.endings.len() - 1
         });
         i64::try_from(index).unwrap_or(i64::MAX)
     }

@@ -43,7 +43,7 @@ impl<'p> Interp<'p> {
             let path = self.enter_path(Hop::Nth(call.place, index as u32));
             let began = self.trace_point();
             value = self.call_value(child, &Call::with(call.place, [value]));
-            self.path = path;
+            self.sites.path = path;
             value = self.marked_at(child, call.place, value, began);
         }
         if open {
@@ -171,7 +171,7 @@ impl<'p> Interp<'p> {
         inputs: impl Iterator<Item = &'v Value>,
         output: Value,
     ) -> Value {
-        if !self.symbolic {
+        if !self.symbols.symbolic {
             return output;
         }
         let mut through: Option<ObjSet> = None;
@@ -268,7 +268,7 @@ impl<'p> Interp<'p> {
             return output.clone();
         }
         let module = self.heap.get(object).module().cloned().unwrap_or_default();
-        self.symbolic = true;
+        self.symbols.symbolic = true;
         Value::tensor(Tensor {
             layers: Some(Rc::new(ObjSet::one(object))),
             device: module.device,

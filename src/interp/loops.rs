@@ -197,11 +197,11 @@ impl<'p> Interp<'p> {
 
     /// Runs the body for each of a few known values; breaks and continues stay inside.
     fn unrolled(&mut self, place: Place, target: ExprId, values: Vec<Value>, body: &'p [StmtId]) -> Flow {
-        let path = self.path;
+        let path = self.sites.path;
         let mut may_have_ended = false;
         for (index, value) in values.into_iter().enumerate() {
             let value = if may_have_ended { listing::doubted(&value) } else { value };
-            self.path = path;
+            self.sites.path = path;
             self.enter_path(Hop::Nth(place, index as u32));
             self.assign(target, value);
             self.trace.push(Vec::new());
@@ -212,7 +212,7 @@ impl<'p> Interp<'p> {
             match flow {
                 Flow::Stop(Exit::Return | Exit::Raise) => {
                     nodes.into_iter().for_each(|node| self.push(node));
-                    self.path = path;
+                    self.sites.path = path;
                     return flow;
                 }
                 Flow::Stop(Exit::Break) => {
@@ -222,7 +222,7 @@ impl<'p> Interp<'p> {
                 _ => self.push_round(nodes),
             }
         }
-        self.path = path;
+        self.sites.path = path;
         Flow::Next
     }
 
@@ -245,7 +245,7 @@ impl<'p> Interp<'p> {
             since: 0,
             breaks: Vec::new(),
             continues: Vec::new(),
-            arms: self.arms,
+            arms: self.passes.arms,
             frames: self.frames.len(),
             escapes: false,
             written: Vec::new(),

@@ -74,7 +74,7 @@ impl<'p> Interp<'p> {
     }
 
     pub(super) fn symbolic_input(&mut self, call: &Invocation) -> Value {
-        self.symbolic = true;
+        self.symbols.symbolic = true;
         let batch = Int::symbol(self.symbol("batch"));
         let shape = transfer::ints_of(self, &call.nth(0))
             .map(|sizes| std::iter::once(batch).chain(sizes).collect::<Shape>());
@@ -228,9 +228,9 @@ impl<'p> Interp<'p> {
         };
         let row = self.iterate(data, place).any;
         let batch = self.collated(&row, size);
-        let outer = std::mem::take(&mut self.kept);
+        let outer = std::mem::take(&mut self.graphs.kept);
         self.quietly(|interp| interp.call_module(object, &Call::with(place, [batch])));
-        std::mem::replace(&mut self.kept, outer)
+        std::mem::replace(&mut self.graphs.kept, outer)
     }
 
     /// The loss a model was compiled with, against what its last layer gives.

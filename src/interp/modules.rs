@@ -23,13 +23,13 @@ const FUEL_A_CALL: u32 = 8;
 impl<'p> Interp<'p> {
     /// A module may lead back to itself, and one that may be either of two to both, so this costs fuel.
     pub(super) fn call_module(&mut self, object: ObjId, call: &Call) -> Value {
-        if self.nested >= DEEPEST || !self.burn(FUEL_A_CALL) {
+        if self.budget.nested >= DEEPEST || !self.burn(FUEL_A_CALL) {
             self.havoc(&call.with_first(Value::Obj(object)));
             return Value::Unknown;
         }
-        self.nested += 1;
+        self.budget.nested += 1;
         let output = self.run_module(object, call);
-        self.nested -= 1;
+        self.budget.nested -= 1;
         output
     }
 
@@ -42,7 +42,7 @@ impl<'p> Interp<'p> {
         if outermost {
             self.on_forward(&ForwardCall { module: object, call });
         }
-        let around = if outermost { std::mem::take(&mut self.kept) } else { 0 };
+        let around = if outermost { std::mem::take(&mut self.graphs.kept) } else { 0 };
         let since = self.out.parts.len() as u32;
         let output = match self.concrete_forward(object) {
             _ if self.heap.get(object).class == ClassRef::Builtin && !before.parts.is_empty() => {
@@ -72,7 +72,7 @@ impl<'p> Interp<'p> {
         self.on_forward_end(&output);
         let output = super::formulas::renewed(output.into_inner());
         let output = self.forwarded(object, before, input, since, output, call.place);
-        self.kept = self.kept.saturating_add(around);
+        self.graphs.kept = self.graphs.kept.saturating_add(around);
         output
     }
 
@@ -121,7 +121,7 @@ impl<'p> Interp<'p> {
         output: Value,
         place: Place,
     ) -> Value {
-        let grad = self.grad.filter(|_| !self.in_uncalled_model());
+        let grad = self.ambient.grad.filter(|_| !self.in_uncalled_model());
         self.event(place, Effect::Forward { module: object, grad }, Confidence::High);
         let graph = self.graph_id(place);
         let output = mark_graph(&output, graph);
@@ -134,11 +134,11 @@ impl<'p> Interp<'p> {
             mode: module.mode,
             in_training: self.part_in_training(object),
             grad,
-            volatile: self.volatile,
+            volatile: self.ambient.volatile,
             input,
             drawn,
             learns: self.learns(object) == Some(true),
-            kept: self.kept,
+            kept: self.graphs.kept,
             output: output.clone(),
             graph,
             parts: since..self.out.parts.len() as u32,
@@ -150,7 +150,9 @@ impl<'p> Interp<'p> {
     /// Whether what runs is a method of a model that nothing here calls: whoever calls it decides
     /// whether gradients are recorded.
     fn in_uncalled_model(&self) -> bool {
-        let Some(seeded) = self.seeded.filter(|seeded| !self.goes_back(*seeded) && !self.in_batches()) else {
+        let Some(seeded) =
+            self.supposed.seeded.filter(|seeded| !self.goes_back(*seeded) && !self.in_batches())
+        else {
             return false;
         };
         let outermost = self
@@ -159,23 +161,6 @@ impl<'p> Interp<'p> {
             .find(|frame| frame.file == seeded.file && frame.function == Some(seeded.function));
         let object = outermost.and_then(|frame| frame.receiver.as_ref()).and_then(Value::as_obj);
         object.is_some_and(|object| self.heap.get(object).module().is_some())
-    }
-
-    /// What an object is called in messages: its class.
-    pub fn class_name(&self, object: ObjId) -> Rc<str> {
-        match self.heap.get(object).class {
-            ClassRef::Project(class) => self.name_of_class(class),
-            ClassRef::Api(name) => Rc::from(name.as_str()),
-            ClassRef::Builtin => Rc::from("model"),
-        }
-    }
-
-    /// The name of a class of the project.
-    pub fn name_of_class(&self, class: ObjId) -> Rc<str> {
-        match &self.heap.get(class).state {
-            State::Class(state) => Rc::from(self.tree(state.file).class(state.class).name.as_str()),
-            _ => Rc::from("model"),
-        }
     }
 
     /// A call of a framework's layer, or of a model that we do not see into.
@@ -219,8 +204,8 @@ impl<'p> Interp<'p> {
     /// What a layer that learns gives is kept for the way back.
     fn keep(&mut self, module: &ModuleState, output: &Value) {
         let bytes = output.as_tensor().and_then(|tensor| u64::try_from(tensor.bytes()?).ok());
-        if module.weights != Learned::Nothing && self.grad != Some(false) {
-            self.kept = self.kept.saturating_add(bytes.unwrap_or(0));
+        if module.weights != Learned::Nothing && self.ambient.grad != Some(false) {
+            self.graphs.kept = self.graphs.kept.saturating_add(bytes.unwrap_or(0));
         }
     }
 
@@ -339,7 +324,7 @@ impl<'p> Interp<'p> {
             let part = *part.get_or_insert_with(|| interp.record(object, place, hidden));
             Graph::recorded(object, interp.epoch, part)
         };
-        match (self.grad, module.frozen) {
+        match (self.ambient.grad, module.frozen) {
             (Some(false), _) => Graph::None,
             (None, _) => Graph::Unknown,
             // Where the framework records by itself, nobody knows what hangs on a value.
@@ -424,73 +409,4 @@ impl<'p> Interp<'p> {
             _ => output,
         }
     }
-
-    /// A module and all modules inside it.
-    pub fn descendants(&self, object: ObjId) -> ObjSet {
-        descendants(&self.heap, object)
-    }
-
-    /// A module and all modules inside it, or those that parameters belong to.
-    pub(super) fn parts_of(&self, value: &Value) -> ObjSet {
-        match value.bare() {
-            Value::Obj(object) => self.descendants(*object),
-            Value::Params(params) if params.whole => {
-                params.owners.iter().fold(ObjSet::default(), |all, owner| all.union(&self.descendants(owner)))
-            }
-            Value::Params(params) => params.owners.clone(),
-            _ => ObjSet::default(),
-        }
-    }
-
-    /// Does something to the state of a module and of all modules inside.
-    pub(super) fn for_each_part(&mut self, value: &Value, change: impl Fn(&mut ModuleState)) {
-        let parts = self.parts_of(value);
-        self.burn_over(parts.len());
-        for part in parts.iter() {
-            if let State::Module(_) = self.heap.get(part).state
-                && let State::Module(module) = &mut self.heap.get_mut(part).state
-            {
-                change(module);
-            }
-        }
-    }
-}
-
-/// A module and all modules inside it, through attributes and containers of modules.
-pub fn descendants(heap: &Heap, object: ObjId) -> ObjSet {
-    let mut found = ObjSet::default();
-    let mut containers = ObjSet::default();
-    let mut open = vec![(object, 0usize)];
-    while let Some((object, depth)) = open.pop() {
-        let here = heap.get(object);
-        let seen = if here.module().is_some() { &mut found } else { &mut containers };
-        if seen.contains(object) || depth > DEEPEST {
-            continue;
-        }
-        seen.insert(object);
-        let first = open.len();
-        let mut visit = |value: &Value| {
-            if let Some(child) = value.as_obj()
-                && matches!(heap.get(child).state, State::Module(_) | State::List(_) | State::Dict(_))
-            {
-                open.push((child, depth + 1));
-            }
-        };
-        match &here.state {
-            State::Module(module) => {
-                module.parts.iter().for_each(|part| visit(&Value::Obj(*part)));
-                here.attrs.iter().for_each(|(_, value)| visit(value));
-            }
-            State::List(items) => {
-                items.exact.iter().flatten().for_each(&mut visit);
-                visit(&items.any);
-            }
-            State::Dict(entries) => entries.known.iter().for_each(|(_, value)| visit(value)),
-            _ => {}
-        }
-        // Older ones first: they go to the end of the set.
-        open[first..].reverse();
-    }
-    crate::source::looked_through(found.len() + containers.len());
-    found
 }

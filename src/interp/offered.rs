@@ -199,7 +199,7 @@ impl<'p> Interp<'p> {
 
     /// The name of the loss that is rehearsed without a caller: what it is given is where the model is.
     pub(crate) fn offered_loss(&self) -> Option<Rc<str>> {
-        let key = self.seeded?;
+        let key = self.supposed.seeded?;
         let tree = self.tree(key.file);
         let definition = tree.function(key.function);
         let name = definition.class.map_or(definition.name, |class| tree.class(class).name);

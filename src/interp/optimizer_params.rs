@@ -1,7 +1,7 @@
 //! What optimizers gather, what comes into a model after they did, and what is done to memory and
 //! parameters on the way.
 
-use super::{Interp, Invocation, modules::descendants};
+use super::{Interp, Invocation};
 use crate::apis::{ClassSpec, Operand};
 use crate::report::{Confidence, Place};
 use crate::syntax::{ExprId, ExprKind};
@@ -16,8 +16,8 @@ const PARTS_A_STEP: usize = 64;
 impl<'p> Interp<'p> {
     /// The one that was made at the same place before, and that an optimizer has, is another.
     pub(super) fn forget_gathered(&mut self, object: ObjId) {
-        if self.optimized.contains(object) {
-            self.optimized = self.optimized.iter().filter(|other| *other != object).collect();
+        if self.graphs.optimized.contains(object) {
+            self.graphs.optimized = self.graphs.optimized.iter().filter(|other| *other != object).collect();
         }
     }
 
@@ -29,7 +29,7 @@ impl<'p> Interp<'p> {
         let parts: ObjSet = owns.iter().chain(inner).collect();
         // The trace keeps them all, each time.
         self.burn((parts.len() / PARTS_A_STEP) as u32);
-        self.optimized = self.optimized.union(&parts);
+        self.graphs.optimized = self.graphs.optimized.union(&parts);
         self.event(place, Effect::Gather { optimizer, parts: Rc::new(parts), remembers }, Confidence::High);
     }
 
@@ -44,7 +44,7 @@ impl<'p> Interp<'p> {
 
     /// `model.fc = nn.Linear(...)` on what an optimizer has gathered already.
     pub(super) fn note_replaced(&mut self, owner: ObjId, name: Ustr, value: &Value, place: Place) {
-        if !self.optimized.contains(owner) || self.heap.get(owner).module().is_none() {
+        if !self.graphs.optimized.contains(owner) || self.heap.get(owner).module().is_none() {
             return;
         }
         let Some(part) = self.part(value).filter(|part| self.learns(*part) == Some(true)) else { return };
@@ -59,7 +59,7 @@ impl<'p> Interp<'p> {
 
     /// `model.classifier[6] = nn.Linear(...)`, where `model` is gathered and its parts are not known.
     pub(super) fn note_hidden_part(&mut self, holder: &Value, base: ExprId, value: &Value, place: Place) {
-        if !holder.is_unknown() || self.optimized.is_empty() {
+        if !holder.is_unknown() || self.graphs.optimized.is_empty() {
             return;
         }
         let Some(part) = self.part(value).filter(|part| self.learns(*part) == Some(true)) else { return };
@@ -70,7 +70,7 @@ impl<'p> Interp<'p> {
             outer = base;
             let Some(owner) = self.eval(outer).as_obj() else { continue };
             let hides = self.heap.get(owner).module().is_some_and(|module| module.weights == Learned::Opaque);
-            if hides && self.optimized.contains(owner) {
+            if hides && self.graphs.optimized.contains(owner) {
                 let confidence = self.heap.get(owner).confidence;
                 self.event(place, Effect::Replace { owner, part }, confidence);
             }
@@ -105,7 +105,7 @@ impl<'p> Interp<'p> {
     /// `model.load_state_dict(...)`
     pub(super) fn restore(&mut self, target: &Value, place: Place) {
         let objects = match target.bare() {
-            Value::Obj(object) => descendants(&self.heap, *object).union(&ObjSet::one(*object)),
+            Value::Obj(object) => self.heap.descendants(*object).union(&ObjSet::one(*object)),
             // `target.data.copy_(source)`: the owners are those from which its data were taken.
             Value::Tensor(data) => owners_of_data(data),
             Value::Params(params) => params.owners.clone(),

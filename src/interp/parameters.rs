@@ -42,7 +42,7 @@ impl<'p> Interp<'p> {
             parts: Parts::default(),
             bare: true,
         };
-        let graph = if self.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
+        let graph = if self.ambient.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
         Tensor {
             graph,
             is_leaf: true,
@@ -64,60 +64,6 @@ impl<'p> Interp<'p> {
             ) => Value::tensor(self.parameter_tensor(params)),
             _ => value.clone(),
         }
-    }
-
-    /// All parameters in an argument of an optimizer: generators, lists, groups.
-    pub(crate) fn collect_params(&mut self, value: &Value, depth: u32) -> Params {
-        let mut all = Params { whole: true, ..Params::default() };
-        let mut add = |more: Params| all = all.union(&more);
-        match value.bare() {
-            Value::Params(params) => add((**params).clone()),
-            Value::Tensor(tensor) => match &tensor.graph {
-                Graph::Live(nodes) if tensor.is_leaf => add(Params {
-                    owners: nodes.leaves.clone(),
-                    whole: true,
-                    others: nodes.others,
-                    ..Params::default()
-                }),
-                _ => add(Params { others: true, ..Params::default() }),
-            },
-            Value::Tuple(items) if depth > 0 => {
-                for item in items.clone().iter() {
-                    // Pairs of a name and a parameter.
-                    if !matches!(item.bare(), Value::Str(_)) {
-                        add(self.collect_params(item, depth - 1));
-                    }
-                }
-            }
-            Value::Obj(object) if depth > 0 => {
-                let object = *object;
-                match self.heap.get(object).state.clone() {
-                    State::List(items) => match items.exact {
-                        Some(exact) => {
-                            for item in &exact {
-                                add(self.collect_params(item, depth - 1));
-                            }
-                        }
-                        None => add(self.collect_params(&items.any, depth - 1)),
-                    },
-                    State::Dict(entries) => match entries.get(&Key::Str(Rc::from("params"))) {
-                        Some(params) => add(self.collect_params(&params.clone(), depth - 1)),
-                        None => {
-                            for (_, value) in &entries.known {
-                                add(self.collect_params(value, depth - 1));
-                            }
-                            all.others |= entries.other.is_some();
-                        }
-                    },
-                    State::Module(_) => {
-                        add(Params { owners: ObjSet::one(object), whole: true, ..Params::default() });
-                    }
-                    _ => add(Params { others: true, ..Params::default() }),
-                }
-            }
-            _ => add(Params { others: true, ..Params::default() }),
-        }
-        all
     }
 
     /// The parameters of a module: as a value where they are a property, else for one pass only.

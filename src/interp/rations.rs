@@ -29,7 +29,7 @@ struct CutWithoutGrad(FxHashSet<FnKey>);
 impl Interp<'_> {
     /// A call was cut off. Rehearsed by itself, the function knows what it was not to record.
     pub(super) fn note_cut(&mut self, key: FnKey) {
-        if self.grad == Some(false) {
+        if self.ambient.grad == Some(false) {
             self.remember(|cut: &mut CutWithoutGrad| cut.0.insert(key));
         }
     }
@@ -47,13 +47,13 @@ impl Interp<'_> {
     /// Sets aside the fuel that a call must leave to what comes after it. Gives the floor that was in force.
     /// A model that is too deep for its part counts as one that is not seen into, and the training around it goes on.
     pub(super) fn ration(&mut self, file: FileId, is_forward: bool) -> u32 {
-        let available = self.fuel.saturating_sub(self.floor);
+        let available = self.budget.fuel.saturating_sub(self.budget.floor);
         let outermost = is_forward && !self.in_forward();
         let share = match file == self.file() {
             true if !outermost => available / 4 * 3,
             _ => (available / 4).max(LEAST_RATION),
         };
-        std::mem::replace(&mut self.floor, self.fuel - share.min(available))
+        std::mem::replace(&mut self.budget.floor, self.budget.fuel - share.min(available))
     }
 
     /// How often a function is running. Forwards of other modules do not count: a model within a model of its kind
@@ -72,17 +72,17 @@ impl Interp<'_> {
 
     /// Rehearses what is worth few steps.
     pub(super) fn on_a_small_ration(&mut self, rehearse: impl FnOnce(&mut Self)) {
-        self.floor = self.fuel.saturating_sub(FUEL_A_FORWARD);
+        self.budget.floor = self.budget.fuel.saturating_sub(FUEL_A_FORWARD);
         rehearse(self);
-        self.floor = 0;
+        self.budget.floor = 0;
     }
 
     /// Rehearses something that nothing calls with what fuel such a function gets.
     pub(super) fn on_a_ration(&mut self, key: FnKey, rehearse: impl FnOnce(&mut Self)) {
         let trains = self.goes_back(key) && !self.is_of_a_suite(key.file);
         let ration = if trains { FUEL_A_TRAINING } else { FUEL_A_FUNCTION };
-        self.floor = self.fuel.saturating_sub(ration);
+        self.budget.floor = self.budget.fuel.saturating_sub(ration);
         rehearse(self);
-        self.floor = 0;
+        self.budget.floor = 0;
     }
 }

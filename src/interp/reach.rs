@@ -9,8 +9,9 @@ use crate::values::*;
 use ustr::Ustr;
 
 /// How graphs leave what is seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Leaving {
+    #[default]
     Used,
     /// To a function that nobody sees: it may go back through them, but not through what was freed before.
     HandedOver,
@@ -23,12 +24,12 @@ impl Interp<'_> {
         self.spoil_arguments(call);
         let mut touched = ObjSet::default();
         let values: Vec<Value> = call.values().cloned().collect();
-        let before = std::mem::replace(&mut self.leaving, Leaving::HandedOver);
+        let before = std::mem::replace(&mut self.graphs.leaving, Leaving::HandedOver);
         for value in &values {
             self.lose_track(value);
             self.reach(value, &mut touched, 3);
         }
-        self.leaving = before;
+        self.graphs.leaving = before;
         for object in touched.iter() {
             self.on_escape(object);
             self.leave_places_open(&Value::Obj(object));
@@ -41,9 +42,9 @@ impl Interp<'_> {
 
     /// Graphs within reach of a value may be walked by somebody that is not seen.
     pub(super) fn hand_over(&mut self, value: &Value) {
-        let before = std::mem::replace(&mut self.leaving, Leaving::HandedOver);
+        let before = std::mem::replace(&mut self.graphs.leaving, Leaving::HandedOver);
         self.reach(value, &mut ObjSet::default(), 0);
-        self.leaving = before;
+        self.graphs.leaving = before;
     }
 
     /// Optimizers and modules within reach of a value; graphs in reach may be walked from now on.
@@ -62,7 +63,7 @@ impl Interp<'_> {
                 if depth > 0
                 // A callback may use whatever its frame holds.
                 && self.heap.get(closure.env).state_is_frame()
-                    && self.scopes.get(&closure.env).is_some_and(|s| s.function.is_some()) =>
+                    && self.loaded.scopes.get(&closure.env).is_some_and(|s| s.function.is_some()) =>
             {
                 self.reach_object(closure.env, found, depth - 1);
             }

@@ -44,8 +44,12 @@ impl<'p> Interp<'p> {
 
     /// The graph of a framework that records on tapes only: none where no tape runs.
     pub(super) fn taped_graph(&self) -> Graph {
-        let open = !self.recorded || self.seeded.is_some();
-        if open || self.contexts.contains(&ContextKind::Recording) { Graph::Unknown } else { Graph::None }
+        let open = !self.ambient.recorded || self.supposed.seeded.is_some();
+        if open || self.ambient.contexts.contains(&ContextKind::Recording) {
+            Graph::Unknown
+        } else {
+            Graph::None
+        }
     }
 
     /// A value where tapes record: what came through calls that we do not know has no graph without one.

@@ -54,13 +54,13 @@ pub(super) fn is_guessed(value: &Value) -> bool {
 impl Interp<'_> {
     /// What an unknown variable or attribute is taken for.
     pub(super) fn taken_for(&mut self, file: FileId, subject: Subject) -> Option<Taken> {
-        if let Some(known) = self.roles.taken.get(&(file, subject)) {
+        if let Some(known) = self.supposed.roles.taken.get(&(file, subject)) {
             return known.clone();
         }
         // Functions may hand something on to each other in circles.
-        self.roles.taken.insert((file, subject), None);
+        self.supposed.roles.taken.insert((file, subject), None);
         let found = self.solved(file, subject).or_else(|| self.taken_by_others(file, subject));
-        self.roles.taken.insert((file, subject), found.clone());
+        self.supposed.roles.taken.insert((file, subject), found.clone());
         found
     }
 
@@ -97,7 +97,7 @@ impl Interp<'_> {
 
     fn speaks_of_training(&mut self, file: FileId) -> bool {
         let speaks = || self.project.module(file).names.speaks_of(self.apis.protocol_words());
-        *self.roles.of_training.entry(file).or_insert_with(speaks)
+        *self.supposed.roles.of_training.entry(file).or_insert_with(speaks)
     }
 
     /// Puts down what is taken for granted, once.
@@ -117,12 +117,12 @@ impl Interp<'_> {
     }
 
     pub(super) fn losses(&mut self, file: FileId) -> Rc<Losses> {
-        if let Some(known) = self.roles.files.get(&file) {
+        if let Some(known) = self.supposed.roles.files.get(&file) {
             return known.clone();
         }
         let (module, relations) = (self.module(file), self.module(file).relations());
         let mut backwards = Vec::new();
-        for act in relations.acts_where(|method| self.walks_back(method)) {
+        for act in relations.acts_where(|method| self.apis.walks_back(method)) {
             let walked = loss_of(&module.tree, act);
             let mut origins: Vec<Origin> =
                 walked.values.into_iter().flat_map(|loss| module.origins(loss, act.function)).collect();
@@ -137,19 +137,15 @@ impl Interp<'_> {
             backwards.push(Backward { act: act.clone(), origins });
         }
         let made = Rc::new(Losses { backwards });
-        self.roles.files.insert(file, made.clone());
+        self.supposed.roles.files.insert(file, made.clone());
         made
-    }
-
-    pub(super) fn walks_back(&self, method: Ustr) -> bool {
-        self.apis.method_does(Role::Tensor, method, Verb::Backward)
     }
 
     /// Whether a function mentions a backward pass.
     pub(super) fn goes_back(&self, key: FnKey) -> bool {
         let mentions = &self.module(key.file).names.scope(key.function).mentions;
         let mut words = self.apis.protocol_words().iter();
-        words.any(|word| self.walks_back(*word) && mentions.contains(*word))
+        words.any(|word| self.apis.walks_back(*word) && mentions.contains(*word))
     }
 }
 

@@ -1,9 +1,18 @@
 //! The rehearsal of one file: its body as a script, then every function that nothing called.
 
+use super::ambient::Ambient;
 use super::beside_inputs;
+use super::budget::Budget;
+use super::call_path::Sites;
+use super::elements::Passes;
+use super::formulas::Symbols;
+use super::grad::Graphs;
+use super::hooks::Listeners;
 use super::rations::FUEL_A_TRAINING;
 use super::reach::Leaving;
-use super::{Call, CallPath, CallPaths, Constructed, Hooks, Interp, Passed, Settings, modules::FORWARDS};
+use super::scope::Loaded;
+use super::supposed::Supposed;
+use super::{Call, Constructed, Hooks, Interp, Passed, Settings, modules::FORWARDS};
 use crate::apis::Apis;
 use crate::names::Project;
 use crate::report::{Confidence, FileId, Place, Span};
@@ -58,58 +67,23 @@ impl<'p> Interp<'p> {
             project,
             apis,
             settings,
-            hooks,
-            memories: super::hooks::Memories::default(),
-            moment: 0,
+            listeners: Listeners::of(hooks),
             heap: Heap::default(),
             out: Rehearsal::default(),
             trace: Vec::new(),
             frames: Vec::new(),
             active: Vec::new(),
             epoch: 1,
-            grad: Some(true),
-            contexts: Vec::new(),
-            path: CallPath::default(),
-            paths: CallPaths::default(),
-            sites: FxHashMap::default(),
-            scopes: FxHashMap::default(),
-            modules: FxHashMap::default(),
-            asked: FxHashSet::default(),
-            deferred: FxHashSet::default(),
-            stars: super::scope::MOST_STARS,
-            length_symbols: FxHashMap::default(),
-            handed_out: ObjSet::default(),
-            tensor_lengths: Vec::new(),
-            followed: FxHashMap::default(),
-            roles: super::roles::Roles::default(),
-            instances: FxHashMap::default(),
-            seeded: None,
+            ambient: Ambient::default(),
+            sites: Sites::default(),
+            loaded: Loaded::default(),
+            symbols: Symbols::default(),
+            graphs: Graphs::default(),
+            supposed: Supposed::default(),
+            budget: Budget::of(settings.fuel.unwrap_or(FUEL + FUEL_OF_THE_SCRIPT)),
+            passes: Passes::default(),
             discarded: None,
-            entered: FxHashSet::default(),
-            trust: Confidence::High,
             awaiting: None,
-            default_device: Device::Cpu,
-            plain_dtypes: true,
-            stepping: None,
-            volatile: None,
-            recorded: false,
-            symbolic: false,
-            carried: 0,
-            optimized: ObjSet::default(),
-            endings: Vec::new(),
-            seeded_from: 0,
-            leaving: Leaving::Used,
-            kept: 0,
-            fuel: settings.fuel.unwrap_or(FUEL + FUEL_OF_THE_SCRIPT),
-            looked: 0,
-            frames_so_far: 0,
-            floor: 0,
-            exhausted: FxHashSet::default(),
-            depth: 0,
-            nested: 0,
-            inputs: 0,
-            counts: Vec::new(),
-            arms: 0,
             probe: None,
         }
     }
@@ -135,7 +109,8 @@ impl<'p> Interp<'p> {
             return;
         }
         self.out.entries.push(EntryPoint { function: None, nodes });
-        self.fuel = self.fuel.saturating_sub(FUEL_OF_THE_SCRIPT).max(self.fuel.min(FUEL_A_TRAINING));
+        self.budget.fuel =
+            self.budget.fuel.saturating_sub(FUEL_OF_THE_SCRIPT).max(self.budget.fuel.min(FUEL_A_TRAINING));
     }
 
     /// Functions and methods of the file that nothing called, with what can be said of their parameters: callers
@@ -163,7 +138,7 @@ impl<'p> Interp<'p> {
             let key = FnKey { file, function };
             let definition = tree.function(function);
             let is_asked = self.is_asked_about(key);
-            if self.out.called.contains(&key) || (self.entered.contains(&key) && !is_asked) {
+            if self.out.called.contains(&key) || (self.supposed.entered.contains(&key) && !is_asked) {
                 continue;
             }
             if self.is_out_of_fuel() {
@@ -171,7 +146,7 @@ impl<'p> Interp<'p> {
                 return;
             }
             // What was too much for a call may fit into a ration of its own.
-            self.exhausted.remove(&key);
+            self.budget.exhausted.remove(&key);
             self.on_a_ration(key, |interp| interp.seed(key, definition));
         }
     }
@@ -199,9 +174,9 @@ impl<'p> Interp<'p> {
         let entered: FxHashSet<FnKey> = self.out.entries.iter().filter_map(|entry| entry.function).collect();
         let imported = self.imported_makers(file);
         let (starved, uses_gpu) = (self.out.out_of_fuel, self.out.uses_gpu);
-        let end = self.fuel.saturating_sub(FUEL_OF_FORWARDS);
+        let end = self.budget.fuel.saturating_sub(FUEL_OF_FORWARDS);
         for (index, definition) in tree.functions.iter().enumerate() {
-            if self.is_out_of_fuel() || !uses_gpu && self.fuel <= end {
+            if self.is_out_of_fuel() || !uses_gpu && self.budget.fuel <= end {
                 break;
             }
             let function = FnId(index as u32);
@@ -270,7 +245,7 @@ impl<'p> Interp<'p> {
     }
 
     fn seed(&mut self, key: FnKey, definition: &'p Function) {
-        let Some(env) = self.modules.get(&key.file).map(|module| module.env) else { return };
+        let Some(env) = self.loaded.modules.get(&key.file).map(|module| module.env) else { return };
         let place = Place::new(key.file, definition.name_span);
         self.push_frame(env, key.file, None, None);
         self.trace.push(Vec::new());
@@ -319,9 +294,9 @@ impl<'p> Interp<'p> {
 
     pub(super) fn end_seed(&mut self) {
         self.frames.pop();
-        self.seeded = None;
-        self.trust = Confidence::High;
-        self.grad = Some(true);
+        self.supposed.seeded = None;
+        self.supposed.trust = Confidence::High;
+        self.ambient.grad = Some(true);
     }
 
     pub(super) fn run_seeded(
@@ -332,17 +307,17 @@ impl<'p> Interp<'p> {
         definition: &'p Function,
         place: Place,
     ) -> Value {
-        self.seeded = Some(key);
+        self.supposed.seeded = Some(key);
         // A framework that owns the loop decides whether gradients are recorded in its hooks.
         let owned = receiver.as_ref().and_then(Value::as_obj).is_some_and(|object| self.is_owned(object));
         let gives_loss = receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name));
         if owned && !gives_loss || self.was_cut_without_grad(key) {
-            self.grad = None;
+            self.ambient.grad = None;
         }
         if self.is_of_a_suite(key.file) {
-            self.trust = Confidence::Low;
+            self.supposed.trust = Confidence::Low;
         }
-        self.seeded_from = self.heap.len() as u32;
+        self.supposed.since = self.heap.len() as u32;
         let mut call = Call::new(place);
         let skip = usize::from(receiver.is_some() && !closure.wrap.is_static);
         let makes = beside_inputs::is_making_function(self, key.file, key.function, definition);
@@ -404,16 +379,16 @@ impl<'p> Interp<'p> {
         }
         // Whoever calls it may walk the graph of what it returns.
         let mut reached = ObjSet::default();
-        self.leaving = Leaving::Returned;
+        self.graphs.leaving = Leaving::Returned;
         self.reach(&result, &mut reached, 3);
-        self.leaving = Leaving::Used;
+        self.graphs.leaving = Leaving::Used;
         self.keep_held_parts();
         let mut nodes = self.trace.pop().unwrap_or_default();
         let steps_own = |receiver: &Value| self.steps_own(key, receiver, &nodes);
         if definition.name != "__init__" && (owned || receiver.as_ref().is_some_and(steps_own)) {
             nodes = self.called_each_round(nodes, place);
         }
-        self.out.out_of_fuel |= self.exhausted.contains(&key);
+        self.out.out_of_fuel |= self.budget.exhausted.contains(&key);
         self.out.entries.push(EntryPoint { function: Some(key), nodes });
         result
     }
@@ -460,12 +435,12 @@ impl<'p> Interp<'p> {
     /// An instance of the class that a method belongs to; one for all its methods.
     pub(super) fn seeded_receiver(&mut self, file: FileId, class: ClassId, place: Place) -> Option<Value> {
         let object = self.class_object(file, class)?;
-        if let Some(known) = self.instances.get(&object) {
+        if let Some(known) = self.supposed.instances.get(&object) {
             return Some(known.clone());
         }
         let site = Place::new(file, Span::new(place.span.start, place.span.start));
         let value = self.uncounted(|interp| interp.seeded_instance(object, site));
-        self.instances.insert(object, value.clone());
+        self.supposed.instances.insert(object, value.clone());
         Some(value)
     }
 }

@@ -5,7 +5,7 @@ use crate::names::Target;
 use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::*;
 use crate::values::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -14,16 +14,40 @@ const BYTES_A_STEP: usize = 16;
 /// Looking for a name behind a star is as much work as looking through so many items.
 const ITEMS_A_STAR: usize = 2048;
 /// So many modules are looked into because of stars: packages of packages of stars have thousands.
-pub(super) const MOST_STARS: u32 = 64;
+const MOST_STARS: u32 = 64;
+
+/// The modules that run or have run, and what is known of their names.
+pub(super) struct Loaded {
+    pub(super) scopes: FxHashMap<ObjId, Scope>,
+    pub(super) modules: FxHashMap<FileId, ModuleFrame>,
+    /// Names that a module's stars were asked for, in vain or not yet to the end.
+    pub(super) asked: FxHashSet<(FileId, Ustr)>,
+    /// Imports of the script that were reached; their names are looked for when they are asked for.
+    deferred: FxHashSet<StmtId>,
+    /// How many more modules stars may lead to.
+    stars: u32,
+}
+
+impl Default for Loaded {
+    fn default() -> Loaded {
+        Loaded {
+            scopes: FxHashMap::default(),
+            modules: FxHashMap::default(),
+            asked: FxHashSet::default(),
+            deferred: FxHashSet::default(),
+            stars: MOST_STARS,
+        }
+    }
+}
 
 impl<'p> Interp<'p> {
     /// The frame that holds a name bound from here.
     pub(super) fn binding_env(&self, env: ObjId, name: Ustr) -> ObjId {
-        let Some(scope) = self.scopes.get(&env) else { return env };
+        let Some(scope) = self.loaded.scopes.get(&env) else { return env };
         let Some(function) = scope.function else { return env };
         let names = &self.module(scope.file).names.scopes[function.0 as usize];
         if names.globals.contains(name) {
-            return self.modules.get(&scope.file).map_or(env, |module| module.env);
+            return self.loaded.modules.get(&scope.file).map_or(env, |module| module.env);
         }
         if names.nonlocals.contains(name) {
             let mut outer = scope.parent;
@@ -31,7 +55,7 @@ impl<'p> Interp<'p> {
                 if self.heap.attr(parent, name).is_some() {
                     return parent;
                 }
-                outer = self.scopes.get(&parent).and_then(|scope| scope.parent);
+                outer = self.loaded.scopes.get(&parent).and_then(|scope| scope.parent);
             }
         }
         env
@@ -44,7 +68,7 @@ impl<'p> Interp<'p> {
             if let Some(value) = self.heap.attr(here, name) {
                 return value.clone();
             }
-            let Some(scope) = self.scopes.get(&here).copied() else { break };
+            let Some(scope) = self.loaded.scopes.get(&here).copied() else { break };
             if let Some(function) = scope.function {
                 let names = &self.module(scope.file).names.scopes[function.0 as usize];
                 // A local that no way has bound yet.
@@ -66,7 +90,9 @@ impl<'p> Interp<'p> {
 
     /// A name that the project never binds, as in an excerpt: its uses may say what it is.
     fn undefined(&mut self, file: FileId, name: Ustr) -> Value {
-        let Some(env) = self.modules.get(&file).map(|module| module.env) else { return Value::Unknown };
+        let Some(env) = self.loaded.modules.get(&file).map(|module| module.env) else {
+            return Value::Unknown;
+        };
         let value = match self.usual(file, name) {
             Some(meant) => Value::Api(meant),
             None => self.typed_by_use(env, name, Value::Unknown),
@@ -86,7 +112,7 @@ impl<'p> Interp<'p> {
 
     /// Starts a module's frame. The script that is rehearsed runs whole; others run what is asked for.
     pub(super) fn open_module(&mut self, file: FileId, whole: bool) -> ObjId {
-        if let Some(module) = self.modules.get(&file) {
+        if let Some(module) = self.loaded.modules.get(&file) {
             return module.env;
         }
         // Reading another file is work, too; what it costs must not depend on who read it first.
@@ -94,11 +120,11 @@ impl<'p> Interp<'p> {
             self.burn((self.project.source(file).text.len() / BYTES_A_STEP) as u32);
         }
         let env = self.frame_object(Place::new(file, Span::default()));
-        self.scopes.insert(env, Scope { file, function: None, parent: None });
+        self.loaded.scopes.insert(env, Scope { file, function: None, parent: None });
         let name = if whole { super::AS_SCRIPT } else { super::AS_MODULE };
         self.heap.get_mut(env).set_attr(Ustr::from("__name__"), Value::str(name));
         let ran = if whole { None } else { Some(FxHashSet::default()) };
-        self.modules.insert(file, ModuleFrame { env, ran });
+        self.loaded.modules.insert(file, ModuleFrame { env, ran });
         env
     }
 
@@ -144,7 +170,7 @@ impl<'p> Interp<'p> {
         if module.names.stars.is_empty() || name.starts_with('_') || python::is_known_name(name) {
             return None;
         }
-        if !self.asked.insert((file, name)) {
+        if !self.loaded.asked.insert((file, name)) {
             return None;
         }
         self.burn_over(module.names.stars.len() * ITEMS_A_STAR);
@@ -166,7 +192,7 @@ impl<'p> Interp<'p> {
             }
         }
         if let Some(value) = &found {
-            self.asked.remove(&(file, name));
+            self.loaded.asked.remove(&(file, name));
             self.heap.get_mut(env).set_attr(name, value.clone());
         }
         found
@@ -176,10 +202,10 @@ impl<'p> Interp<'p> {
     fn star_member(&mut self, source: FileId, name: Ustr) -> Option<Value> {
         // Reads the text before it parses: most modules behind a star do not have the name.
         let text = &self.project.source(source).text;
-        if self.stars == 0 || !(text.contains(name.as_str()) || text.contains("import *")) {
+        if self.loaded.stars == 0 || !(text.contains(name.as_str()) || text.contains("import *")) {
             return None;
         }
-        self.stars -= 1;
+        self.loaded.stars -= 1;
         match &self.module(source).names.dunder_all {
             Some(listed) if !listed.contains(&name) => None,
             _ => self.module_attr(source, name),
@@ -190,7 +216,7 @@ impl<'p> Interp<'p> {
     fn imported_once(&self, file: FileId, name: Ustr) -> Option<StmtId> {
         let module = self.module(file);
         let [stmt] = module.names.bindings.get(&name)?.as_slice() else { return None };
-        let reached = self.modules.get(&file)?.ran.is_some() || self.deferred.contains(stmt);
+        let reached = self.loaded.modules.get(&file)?.ran.is_some() || self.loaded.deferred.contains(stmt);
         let plain =
             matches!(module.tree.stmt(*stmt).kind, StmtKind::ImportFrom { names: ImportNames::Items(_), .. });
         (plain && reached && !module.names.rebound.contains(&name)).then_some(*stmt)
@@ -204,7 +230,7 @@ impl<'p> Interp<'p> {
             return;
         };
         let Some(item) = items.iter().find(|item| item.alias.unwrap_or(item.name) == name) else { return };
-        if !self.asked.insert((file, name)) {
+        if !self.loaded.asked.insert((file, name)) {
             return;
         }
         self.in_module(file, env, |interp| {
@@ -212,14 +238,14 @@ impl<'p> Interp<'p> {
             let value = interp.member(&source, item.name);
             interp.set_name(name, value);
         });
-        self.asked.remove(&(file, name));
+        self.loaded.asked.remove(&(file, name));
     }
 
     /// Runs top-level statements of a module that is not run whole, each once.
     fn run_in_module(&mut self, file: FileId, statements: &'p [StmtId]) {
         for stmt in statements {
             let stmt = deciding(self.tree(file), *stmt);
-            let Some(module) = self.modules.get_mut(&file) else { return };
+            let Some(module) = self.loaded.modules.get_mut(&file) else { return };
             let env = module.env;
             match &mut module.ran {
                 // The script itself: what it has not reached is not bound yet.
@@ -305,7 +331,7 @@ impl<'p> Interp<'p> {
                 let of_script =
                     self.frames.len() == 1 && matches!(source, Value::Module(_) | Value::Folder(_));
                 if of_script {
-                    self.deferred.insert(stmt);
+                    self.loaded.deferred.insert(stmt);
                 }
                 for item in items {
                     if of_script && self.imported_once(file, item.alias.unwrap_or(item.name)).is_some() {

@@ -26,7 +26,7 @@ impl<'p> Interp<'p> {
         };
         let largest = arrays.into_iter().filter(|array| array.is_array).max_by_key(|array| array.bytes());
         let elsewhere =
-            self.contexts.iter().any(|context| matches!(context, ContextKind::Device(Device::Cpu)));
+            self.ambient.contexts.iter().any(|context| matches!(context, ContextKind::Device(Device::Cpu)));
         if let Some(tensor) = largest.filter(|array| array.bytes().is_some() && !elsewhere) {
             let confidence = tensor.confidence.min(crate::report::Confidence::Medium);
             self.observe(call.place, PlacedOnGpu { tensor, unasked: true }, confidence);
@@ -196,7 +196,7 @@ impl<'p> Interp<'p> {
         let path = self.enter_path(Hop::Nth(call.place, index));
         let class = self.apis.class_of(Role::Dataset).map_or(ClassRef::Builtin, ClassRef::Api);
         let object = self.alloc(call.place, class, State::Plain);
-        self.path = path;
+        self.sites.path = path;
         let part = self.heap.get_mut(object);
         part.set_attr(Ustr::from("dataset"), call.nth(0));
         part.note(SAMPLES_IN_PART, Value::of_int(length));

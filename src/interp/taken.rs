@@ -14,7 +14,7 @@ impl<'p> Interp<'p> {
         if !is_guessed(&value) {
             return value;
         }
-        let Some(scope) = self.scopes.get(&env).copied() else { return value };
+        let Some(scope) = self.loaded.scopes.get(&env).copied() else { return value };
         let uses = &self.module(scope.file).names.uses;
         let used = uses.of_local(scope.function, name);
         let place = self.heap.get(env).site;

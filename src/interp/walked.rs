@@ -14,7 +14,7 @@ use ustr::Ustr;
 /// `loss.backward()`, `scaler.scale(loss).backward()`, `engine.backward(loss)`, where nobody knows who made the loss:
 /// from here on it is known to hold a graph.
 pub(super) fn shows_graph(interp: &mut Interp, call: ExprId, receiver: &Value, method: Ustr) {
-    if !interp.walks_back(method) {
+    if !interp.apis.walks_back(method) {
         return;
     }
     let Some(loss) = start(interp, call, receiver) else { return };
@@ -42,7 +42,7 @@ pub(super) fn foreseen(interp: &mut Interp, target: ExprId, value: Value) -> Val
         }),
         _ => return value,
     };
-    if interp.grad == Some(false) || !is_walked_next(interp, target, !value.is_unknown()) {
+    if interp.ambient.grad == Some(false) || !is_walked_next(interp, target, !value.is_unknown()) {
         return value;
     }
     let scaled = if tensor.scaled == Scaled::No { Scaled::Maybe } else { tensor.scaled };

@@ -8,6 +8,7 @@ pub mod formula;
 pub mod graph;
 pub mod hazard;
 pub mod heap;
+mod inside;
 pub mod int;
 pub mod notes;
 pub mod object;

@@ -60,7 +60,7 @@ fn updates(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     };
     let Some(object) = made else { return };
     // Who calls a function that nobody here calls may do it in a replica.
-    if cx.seeded.is_some() && object.0 < cx.seeded_from {
+    if cx.supposed.seeded.is_some() && object.0 < cx.supposed.since {
         return;
     }
     let scope = cx.heap.get(object).site;

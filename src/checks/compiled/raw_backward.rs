@@ -60,7 +60,9 @@ fn running_hook(cx: &Interp<'_>, pass: &BackwardCall<'_>) -> Option<ObjId> {
 /// A method that nobody is seen to call, and whose losses are of its own module for all we know: it makes
 /// no optimizer for something else.
 fn is_own_hook(cx: &Interp<'_>, object: ObjId, loss: &Tensor) -> bool {
-    let Some((running, receiver)) = cx.running_method().filter(|_| cx.seeded.is_some()) else { return false };
+    let Some((running, receiver)) = cx.running_method().filter(|_| cx.supposed.seeded.is_some()) else {
+        return false;
+    };
     let span = cx.tree(running.file).function(running.function).span;
     let made_here =
         |site: Place| site.file == running.file && span.range().contains(&site.span.range().start);

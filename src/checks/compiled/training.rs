@@ -1,7 +1,6 @@
 //! Models whose training a framework compiles: what was changed since, and is not seen by the training.
 
 use crate::facts::Script;
-use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, Event, LoopId, Protocol, Way, When, walk};
 use crate::values::{Heap, ObjId, ObjSet};
@@ -124,7 +123,7 @@ struct Lifecycle<'h> {
 
 impl<'h> Lifecycle<'h> {
     fn new(heap: &'h Heap, model: ObjId, survey: &'h Survey) -> Lifecycle<'h> {
-        Lifecycle { heap, survey, model, parts: descendants(heap, model), found: Vec::new() }
+        Lifecycle { heap, survey, model, parts: heap.descendants(model), found: Vec::new() }
     }
 
     fn overlaps(&self, objects: &ObjSet) -> bool {
@@ -176,7 +175,7 @@ impl Protocol for Lifecycle<'_> {
                 *state = Training { compiled: Some(event.place), depth: state.depth, ..Training::default() };
             }
             // What is changed for another model, such as the combined one of a GAN, is meant for that one.
-            Effect::Compiled { model } if self.overlaps(&descendants(self.heap, *model)) => {
+            Effect::Compiled { model } if self.overlaps(&self.heap.descendants(*model)) => {
                 state.change = None;
             }
             Effect::Touch { objects } if self.overlaps(objects) => {

@@ -5,7 +5,6 @@ use super::order::is_undivided;
 use super::processes::Replicated;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, Severity};
 use crate::trace::{At, LoopId, Sight};
 use crate::values::{ObjId, ObjSet};
@@ -68,7 +67,7 @@ fn replicated_in(script: &Script, id: LoopId) -> Option<Place> {
         if let Sight::Forward(forward) = sight
             && at.loops.contains(&id)
         {
-            models = models.union(&descendants(&script.rehearsal.heap, forward.module));
+            models = models.union(&script.rehearsal.heap.descendants(forward.module));
         }
     }
     let mut replicated = script.observed::<Replicated>();

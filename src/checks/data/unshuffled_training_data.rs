@@ -4,7 +4,6 @@ use super::loaders::{at_loader, epochs, sample_order, training_loops};
 use super::order::{Holds, held_by, is_held_in_order, is_order_stated};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::modules::descendants;
 use crate::report::{Confidence, Fix, Place, Severity};
 use crate::trace::{At, Effect, LoopId, Node, Sight, visits};
 use crate::values::{Int, ObjId};
@@ -136,7 +135,7 @@ fn runs_sequences(script: &Script, id: LoopId) -> bool {
     let recurrent = |object: ObjId| heap.get(object).module().is_some_and(|module| module.recurrent);
     script.sightings().any(|(at, sight)| match sight {
         Sight::Forward(forward) if at.loops.contains(&id) => {
-            descendants(heap, forward.module).iter().any(recurrent)
+            heap.descendants(forward.module).iter().any(recurrent)
         }
         _ => false,
     })

@@ -82,7 +82,7 @@ fn refuses(cx: &Interp<'_>, asks: Asks, gets: DType, weights: DType) -> bool {
     // Autocast leaves doubles and whole numbers as they are.
     // Who calls what makes halves itself may have autocast on.
     let is_half = matches!(gets, DType::Float16 | DType::BFloat16);
-    let may_cast = cx.autocast().is_some() || is_half && cx.seeded.is_some();
+    let may_cast = cx.autocast().is_some() || is_half && cx.supposed.seeded.is_some();
     let cast = may_cast && gets.is_float() && gets != DType::Float64;
     match asks {
         Asks::Same => differs && !cast,

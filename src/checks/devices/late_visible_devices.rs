@@ -45,7 +45,7 @@ struct LateChoice {
 fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     match declared.verb() {
         Verb::FindDevices => {
-            let found = Some((declared.call.place, cx.seeded));
+            let found = Some((declared.call.place, cx.supposed.seeded));
             cx.heap.update(|devices: &mut Devices| devices.found = devices.found.or(found));
         }
         // A process of its own looks for itself.
@@ -57,7 +57,7 @@ fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
 /// What a second choice changes is not known: the first may be the same.
 fn chosen(cx: &mut Interp<'_>, place: Place) {
     let devices = cx.heap.state::<Devices>().cloned().unwrap_or_default();
-    let found = devices.found.filter(|(_, within)| *within == cx.seeded && !devices.chosen);
+    let found = devices.found.filter(|(_, within)| *within == cx.supposed.seeded && !devices.chosen);
     if let Some((found, _)) = found {
         cx.observe(place, LateChoice { found }, Confidence::High);
     }

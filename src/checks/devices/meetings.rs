@@ -107,7 +107,7 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
         return;
     }
     // Who calls a method that nothing here calls has put its object where it is wanted.
-    let is_handed = cx.seeded.is_some() && object.0 < cx.seeded_from && !cx.is_settled(object);
+    let is_handed = cx.supposed.seeded.is_some() && object.0 < cx.supposed.since && !cx.is_settled(object);
     if is_handed && device == Device::Cpu {
         return;
     }
@@ -157,7 +157,7 @@ fn meet_wrapper(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     let tree = &cx.module(call.place.file).tree;
     let around = |place: Place| innermost(tree, place).map(|function| function.span);
     let is_own = made.file == call.place.file && around(made) == around(call.place);
-    let is_handed = cx.seeded.is_some() && !is_own && !cx.is_settled(model);
+    let is_handed = cx.supposed.seeded.is_some() && !is_own && !cx.is_settled(model);
     if cx.device_of_module(model) != Device::Cpu || is_handed {
         return;
     }

@@ -99,7 +99,7 @@ fn strand(
         return false;
     }
     let (holder, attribute) = held_as(cx, made).unzip();
-    if cx.seeded.is_some() && !stays_where_made(cx, made, attribute)
+    if cx.supposed.seeded.is_some() && !stays_where_made(cx, made, attribute)
         || attribute.is_some_and(|attribute| is_made_again(cx, made, attribute))
         || moves_itself(cx, made)
     {

@@ -115,7 +115,8 @@ fn is_followed(cx: &Interp<'_>, tensor: &Rc<Tensor>) -> bool {
         let module = cx.heap.get(leaf).module();
         module.is_none_or(|module| module.weights != Learned::Opaque && module.frozen == Some(false))
     };
-    let seen = cx.seeded.is_none() && (!nodes.others || nodes.own) && tensor.confidence == Confidence::High;
+    let seen =
+        cx.supposed.seeded.is_none() && (!nodes.others || nodes.own) && tensor.confidence == Confidence::High;
     !nodes.maybe && (walked || seen && nodes.leaves.iter().all(is_trained))
 }
 

@@ -77,7 +77,7 @@ fn is_of_many(cx: &Interp<'_>, receiver: Option<&Value>) -> bool {
         .expr_at(here.site.span)
         .is_some_and(|expr| matches!(site.tree.expr(expr).kind, ExprKind::Call { .. }));
     let is_replaced = CALLED.iter().any(|name| here.attrs.iter().any(|(own, _)| own == name));
-    cx.seeded.is_some() && entered == Some(object) || !is_made || is_replaced
+    cx.supposed.seeded.is_some() && entered == Some(object) || !is_made || is_replaced
 }
 
 /// Keras hands `training` and `mask` on to a `call` that has them, and a metaclass may make what it likes of a constructor's

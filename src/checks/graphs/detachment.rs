@@ -1,7 +1,6 @@
 //! Losses without a graph, and parameters whose only way to a loss was detached.
 
 use crate::facts::{Places, Script};
-use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, LoopId, Node, Sight};
 use crate::values::{DetachPoint, Graph, Learned, ObjId, OptimizerState, State, Tensor, Value};
@@ -138,7 +137,7 @@ fn lost_for_good(script: &Script, point: &DetachPoint, stepping: &[Stepping]) ->
             let Some(state) = step.optimizer.and_then(|optimizer| heap.get(optimizer).optimizer()) else {
                 return false;
             };
-            state.owns.iter().any(|owner| descendants(heap, owner).contains(part))
+            state.owns.iter().any(|owner| heap.descendants(owner).contains(part))
         })
     };
     // Features of a model from elsewhere, and what runs where no gradients are recorded, are frozen on purpose.
@@ -188,7 +187,7 @@ fn trains_nothing(script: &Script, optimizer: ObjId) -> bool {
     let State::Optimizer(state) = &heap.get(optimizer).state else { return false };
     let is_frozen = |part: ObjId| heap.get(part).module().is_some_and(|module| module.frozen == Some(true));
     owns_only_known(script, optimizer)
-        && state.owns.iter().all(|owner| descendants(heap, owner).iter().all(is_frozen))
+        && state.owns.iter().all(|owner| heap.descendants(owner).iter().all(is_frozen))
 }
 
 fn stepping(script: &Script) -> Vec<Stepping> {

@@ -139,7 +139,7 @@ fn dropped(cx: &mut Interp<'_>, expr: ExprId, value: &Value, statement: Span, ca
     }
     let receiver = cx.written(base);
     let calls = cx.at(place, Confidence::High).calls;
-    let by_a_runner = cx.seeded.is_some() && calls.iter().any(|(_, name)| name.starts_with("test_"));
+    let by_a_runner = cx.supposed.seeded.is_some() && calls.iter().any(|(_, name)| name.starts_with("test_"));
     let confidence = if by_a_runner || is_demonstration(cx) { Confidence::Low } else { pure.confidence };
     // A function at the top of a script shows what it gives, as an expression of a notebook does.
     if !pure.is_method && running_function(cx).is_none() && !cx.in_loop() {

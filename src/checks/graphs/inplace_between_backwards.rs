@@ -3,7 +3,6 @@
 use crate::apis::Verb;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, all_within};
-use crate::interp::modules::descendants;
 use crate::interp::{BackwardCall, Checker, Declared, Interp};
 use crate::report::{Confidence, Place, Severity};
 use crate::trace::{At, Effect, GraphPart, visits};
@@ -144,7 +143,7 @@ fn in_second_iterations<'a>(script: &Script<'a>) -> Vec<(&'a At, Outdated)> {
                 let owned = state
                     .owns
                     .iter()
-                    .fold(state.owns.clone(), |all, object| all.union(&descendants(heap, object)));
+                    .fold(state.owns.clone(), |all, object| all.union(&heap.descendants(object)));
                 let stepped: Vec<&(ObjId, Place)> =
                     older.0.iter().filter(|(layer, _)| owned.contains(*layer)).collect();
                 let (_, forward) = **stepped.first()?;

@@ -57,7 +57,7 @@ fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
     let Some(tensor) = result.as_tensor().filter(|tensor| tensor.graph.is_live() && !tensor.is_array) else {
         return;
     };
-    if cx.grad != Some(true) || tensor.is_leaf {
+    if cx.ambient.grad != Some(true) || tensor.is_leaf {
         return;
     }
     let place = cx.expr_place(assignment.value);
@@ -106,7 +106,7 @@ fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
 fn overwritten(cx: &mut Interp<'_>, tensor: &Tensor, place: Place) {
     let this = |saved: &&SavedResult| std::ptr::eq(&*saved.tensor, tensor);
     let saved = cx.remember(|all: &mut Saved| all.0.iter().rev().find(this).cloned());
-    if let Some(saved) = saved.filter(|_| cx.grad == Some(true)) {
+    if let Some(saved) = saved.filter(|_| cx.ambient.grad == Some(true)) {
         let seen = Overwritten { id: saved.id, by: saved.by, saved: saved.place };
         cx.observe(place, seen, tensor.confidence);
     }

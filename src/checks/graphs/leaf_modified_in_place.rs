@@ -84,9 +84,11 @@ pub(super) fn changes_numbers(api: &Api) -> bool {
 
 fn modified(cx: &mut Interp<'_>, value: &Value, place: Place, error: &'static str) {
     // Who calls a function that nothing here calls may have switched gradients off, but makes a model as it is.
-    let made_by_others =
-        cx.seeded.is_some_and(|entry| cx.tree(entry.file).function(entry.function).name != "__init__");
-    if cx.grad != Some(true) || made_by_others {
+    let made_by_others = cx
+        .supposed
+        .seeded
+        .is_some_and(|entry| cx.tree(entry.file).function(entry.function).name != "__init__");
+    if cx.ambient.grad != Some(true) || made_by_others {
         return;
     }
     match value.bare() {

@@ -62,7 +62,7 @@ fn follow(cx: &mut Interp<'_>, id: u32, graph: &Graph) {
     }
     // What a method keeps, others of its object may use.
     let is_method = |key: &FnKey| cx.tree(key.file).function(key.function).class.is_some();
-    let kept = (cx.seeded.filter(|key| !is_method(key)), id);
+    let kept = (cx.supposed.seeded.filter(|key| !is_method(key)), id);
     cx.remember(|retained: &mut Retained| {
         if !retained.0.contains(&kept) {
             retained.0.push(kept);
@@ -74,7 +74,7 @@ fn follow(cx: &mut Interp<'_>, id: u32, graph: &Graph) {
 /// that others call and that is over.
 fn on_unknown_backward(cx: &mut Interp<'_>, (): ()) {
     let kept = cx.remember(|retained: &mut Retained| retained.0.clone());
-    let here = |from: Option<FnKey>| from.is_none() || from == cx.seeded;
+    let here = |from: Option<FnKey>| from.is_none() || from == cx.supposed.seeded;
     let kept: Vec<u32> = kept.into_iter().filter(|(from, _)| here(*from)).map(|(_, id)| id).collect();
     cx.out.consumed.extend(kept);
 }
@@ -102,7 +102,7 @@ fn on_assign(cx: &mut Interp<'_>, assignment: &Assignment) {
 /// `total += loss`: does the sum keep the graphs of earlier iterations?
 fn carried_sum(cx: &mut Interp<'_>, target: ExprId, before: &Value, result: &Value) -> Value {
     let Some(sum) = result.as_tensor().filter(|sum| sum.graph.is_live()) else { return result.clone() };
-    if cx.grad != Some(true) {
+    if cx.ambient.grad != Some(true) {
         return result.clone();
     }
     let old = before.as_tensor().and_then(|old| match &old.graph {
@@ -194,7 +194,7 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     let ContainerWrite { container, into, place, .. } = *write;
     let value = &*write.value.borrow();
     let by_call = keeps_over_calls(cx, into);
-    if !cx.in_loop() && !by_call || cx.grad != Some(true) {
+    if !cx.in_loop() && !by_call || cx.ambient.grad != Some(true) {
         return None;
     }
     // What a forward gathers under a name of its own is gone when it has computed its output of it.
@@ -224,10 +224,10 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
 /// In a method that was rehearsed without its callers: other methods may do anything with the attribute of an object
 /// that the method did not make itself.
 fn is_read_elsewhere(cx: &mut Interp<'_>, target: ExprId) -> bool {
-    let Some(seeded) = cx.seeded else { return false };
+    let Some(seeded) = cx.supposed.seeded else { return false };
     let file = cx.file();
     let ExprKind::Attribute { base, name, .. } = cx.tree(file).expr(target).kind else { return false };
-    if cx.eval(base).as_obj().is_some_and(|owner| owner.0 >= cx.seeded_from) {
+    if cx.eval(base).as_obj().is_some_and(|owner| owner.0 >= cx.supposed.since) {
         return false;
     }
     let here = cx.running_functions(file);
@@ -245,7 +245,7 @@ fn is_read_elsewhere(cx: &mut Interp<'_>, target: ExprId) -> bool {
 /// `self.losses`, in a method that nothing here calls and that runs no loop around this: whoever trains calls it for each
 /// batch.
 fn keeps_over_calls(cx: &mut Interp<'_>, into: ExprId) -> bool {
-    if cx.seeded.is_none() || cx.in_loop() || cx.in_constructor() || cx.in_forward() {
+    if cx.supposed.seeded.is_none() || cx.in_loop() || cx.in_constructor() || cx.in_forward() {
         return false;
     }
     let tree = cx.tree(cx.file());
@@ -257,7 +257,7 @@ fn keeps_over_calls(cx: &mut Interp<'_>, into: ExprId) -> bool {
     let Some(object) = cx.eval(base).as_obj() else { return false };
     // The lists that the steps of an engine fill for its hooks are reported as outputs that are never cleared.
     let is_list = kept == into && cx.eval(into).as_obj().is_some();
-    object.0 < cx.seeded_from && !(is_list && cx.is_owned(object)) && !starts_anew(cx, kept)
+    object.0 < cx.supposed.since && !(is_list && cx.is_owned(object)) && !starts_anew(cx, kept)
 }
 
 /// `self.total = 0`, in the constructor.
@@ -296,7 +296,7 @@ fn starts_anew(cx: &Interp<'_>, attribute: ExprId) -> bool {
 fn is_anothers(cx: &Interp<'_>, container: ObjId, into: ExprId) -> bool {
     let file = cx.file();
     let own = matches!(cx.tree(file).expr(into).kind, ExprKind::Attribute { .. });
-    cx.seeded.is_some() && container.0 < cx.seeded_from && !own
+    cx.supposed.seeded.is_some() && container.0 < cx.supposed.since && !own
 }
 
 /// The first tensor with a graph in a value.

@@ -72,7 +72,7 @@ fn drops(cx: &mut Interp<'_>, probability: &Value, decided: bool, by: Ustr, plac
     }
     let Some(forward) = forward_around(cx, layer) else { return };
     let Some(object) = forward.receiver else { return };
-    if asks_since(cx, forward) || cx.grad == Some(false) {
+    if asks_since(cx, forward) || cx.ambient.grad == Some(false) {
         return;
     }
     let dropout = ConstantDropout { by, is_layer: layer.is_some(), class: cx.class_name(object) };

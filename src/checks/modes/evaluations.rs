@@ -4,7 +4,6 @@ use super::scores::Scored;
 use super::stretches::is_dropped;
 use crate::facts::Script;
 use crate::interp::BUILT;
-use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, replay};
 use crate::syntax::ExprKind;
 use crate::trace::{At, Effect, Event, Forward, LoopId, Over, Protocol, Sight, Way, walk};
@@ -25,7 +24,7 @@ pub fn modes_of_evaluations(script: &Script) -> Vec<replay::Modes> {
     let is_mode_dependent = |part: ObjId| heap.get(part).module().is_some_and(ModuleState::is_mode_dependent);
     let mode = |(at, sight): (&At, &Sight)| {
         let Sight::Forward(forward) = sight else { return None };
-        let minds = descendants(heap, forward.module).iter().any(is_mode_dependent);
+        let minds = heap.descendants(forward.module).iter().any(is_mode_dependent);
         let known = matches!(forward.mode, Mode::Train | Mode::Eval);
         (minds && known).then(|| evaluation(script, at, forward)).flatten()?;
         Some(replay::Modes { evaluated_in_training: forward.in_training.is_some(), ..script.dropping() })
@@ -73,7 +72,7 @@ impl Protocol for Since<'_, '_> {
         let is_own = |part: ObjId| self.parts.contains(part);
         match &event.effect {
             Effect::Mode { module: Some(module), mode: Mode::Train }
-                if descendants(heap, *module).iter().any(is_own) =>
+                if heap.descendants(*module).iter().any(is_own) =>
             {
                 *state = loaded | PUT;
             }
@@ -111,7 +110,7 @@ fn is_copy(script: &Script, place: Place) -> bool {
 
 /// What was done to a model before an evaluation; `None` where that does not settle.
 fn since<'s, 'a>(script: &'s Script<'a>, at: &'s At, model: ObjId) -> Option<Since<'s, 'a>> {
-    let parts = descendants(&script.rehearsal.heap, model);
+    let parts = script.rehearsal.heap.descendants(model);
     let mut since = Since { script, at, parts, on_purpose: false, restored: false, in_parts: false };
     let mut entries = script.rehearsal.entries.iter().filter(|entry| entry.function == at.seeded);
     entries.all(|entry| walk(&mut since, &entry.nodes, TRAINED)).then_some(since)
@@ -232,8 +231,8 @@ fn is_all_that_learns(script: &Script, model: ObjId) -> bool {
 /// Whether something is a part of a model, or holds it.
 fn within<'s>(script: &'s Script, model: ObjId) -> impl Fn(ObjId) -> bool + 's {
     let heap = &script.rehearsal.heap;
-    let parts = descendants(heap, model);
-    move |leaf| parts.contains(leaf) || descendants(heap, leaf).contains(model)
+    let parts = heap.descendants(model);
+    move |leaf| parts.contains(leaf) || heap.descendants(leaf).contains(model)
 }
 
 fn is_opaque(script: &Script, model: ObjId) -> bool {

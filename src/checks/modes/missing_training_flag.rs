@@ -3,7 +3,6 @@
 use crate::apis::Verb;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::modules::descendants;
 use crate::interp::{Call, Checker, Declared, ForwardCall, Interp, LayerCall, Passed};
 use crate::report::{Confidence, Fix, Place, Severity};
 use crate::trace::At;
@@ -88,7 +87,7 @@ fn is_told(call: &Call, parameter: &str) -> bool {
 fn layered(cx: &mut Interp<'_>, layer: &LayerCall<'_>) {
     let mut running = cx.remember(|forwards: &mut Forwards| forwards.running);
     let Some(running) = &mut running else { return };
-    let parts = descendants(&cx.heap, layer.layer);
+    let parts = cx.heap.descendants(layer.layer);
     let learns_of_it = |part: &ObjId| {
         let object = cx.heap.get(*part);
         let ClassRef::Api(class) = object.class else { return None };
@@ -159,7 +158,7 @@ fn check(script: &Script, out: &mut Findings) {
 fn trained_at(script: &Script, at: &At, idle: &Idle) -> Option<Place> {
     let told =
         script.observed::<Told>().any(|(other, told)| told.0 == idle.module && other.calls == at.calls);
-    let parts = descendants(&script.rehearsal.heap, idle.module);
+    let parts = script.rehearsal.heap.descendants(idle.module);
     let trains = |owners: &ObjSet| owners.iter().any(|owner| parts.contains(owner));
     let mut trained = script.observed::<Trained>().filter(|(other, trained)| {
         at.calls.starts_with(&other.calls) && at.loops.starts_with(&other.loops) && trains(&trained.0)

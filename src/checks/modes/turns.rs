@@ -4,7 +4,6 @@
 use crate::facts::Script;
 use crate::facts::timeline::with_submodules;
 use crate::interp::COPIED;
-use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place, replay};
 use crate::trace::{Effect, EntryPoint, Event, LoopId, Node, Protocol, Way, walk};
 use crate::values::{ClassRef, Learned, Mode, ModuleState, ObjId, ObjSet, Object};
@@ -53,7 +52,7 @@ fn steppers(script: &Script, model: ObjId) -> ObjSet {
 fn whole_first(script: &Script, models: &ObjSet) -> Vec<ObjId> {
     let heap = &script.rehearsal.heap;
     let inside =
-        |model: ObjId| -> ObjSet { descendants(heap, model).iter().filter(|part| *part != model).collect() };
+        |model: ObjId| -> ObjSet { heap.descendants(model).iter().filter(|part| *part != model).collect() };
     let parts = models.iter().fold(ObjSet::default(), |parts, model| parts.union(&inside(model)));
     let (inner, whole): (Vec<ObjId>, Vec<ObjId>) = models.iter().partition(|model| parts.contains(*model));
     whole.into_iter().chain(inner).collect()
@@ -141,7 +140,7 @@ pub(super) struct Trained {
 
 impl Turn<'_, '_> {
     fn inside(&self, object: ObjId) -> ObjSet {
-        descendants(&self.script.rehearsal.heap, object)
+        self.script.rehearsal.heap.descendants(object)
     }
 
     fn set(&mut self, state: &mut Now, module: Option<ObjId>, mode: Mode, event: &Event, way: &Way) {
@@ -282,7 +281,7 @@ fn turn<'s, 'a>(
     is_lone: bool,
 ) -> Option<Turn<'s, 'a>> {
     let heap = &script.rehearsal.heap;
-    let parts = descendants(heap, model);
+    let parts = heap.descendants(model);
     // What is frozen may stay in evaluation mode with whatever it normalizes.
     let is_frozen = |module: &ModuleState| module.weights != Learned::Nothing && module.frozen == Some(true);
     let is_mode_dependent = |part: &ObjId| {

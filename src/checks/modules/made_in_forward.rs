@@ -34,7 +34,7 @@ fn called(cx: &mut Interp<'_>, call: &LayerCall<'_>) {
         matches!(module.weights, Learned::Own(count) if count != Some(0)) && module.frozen == Some(false)
     });
     let is_layer = learns && matches!(here.class, ClassRef::Api(_)) && !cx.heap.is_merged(call.layer);
-    if !is_layer || cx.grad == Some(false) || !cx.in_forward() {
+    if !is_layer || cx.ambient.grad == Some(false) || !cx.in_forward() {
         return;
     }
     if let Some(frame) = maker(cx, call.layer) {

@@ -56,7 +56,7 @@ fn on_method(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
 fn on_drawn(cx: &mut Interp<'_>, drawn: &DrawnByName) {
     let loader = cx.heap.get(drawn.loader);
     let is_torch = matches!(loader.class, ClassRef::Api(class) if class.starts_with("torch."));
-    if is_torch && cx.seeded.is_none() {
+    if is_torch && cx.supposed.seeded.is_none() {
         let confidence = loader.confidence;
         cx.observe(drawn.place, MethodUsed { name: Ustr::from(NEXT), argument: None }, confidence);
     }

@@ -3,7 +3,6 @@
 use crate::apis::Verb;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::modules::descendants;
 use crate::interp::{Checker, Declared, Interp};
 use crate::report::Severity;
 use crate::values::{ClassRef, DType, ObjId, ObjSet, Value};
@@ -61,7 +60,7 @@ fn is_half(cx: &Interp<'_>, module: ObjId) -> bool {
             module.dtype == Some(DType::Float16) && module.frozen == Some(false) && !module.managed
         })
     };
-    half(module) && descendants(&cx.heap, module).iter().all(|part| part == module || half(part))
+    half(module) && cx.heap.descendants(module).iter().all(|part| part == module || half(part))
 }
 
 fn check(script: &Script, out: &mut Findings) {

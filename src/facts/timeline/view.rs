@@ -1,7 +1,6 @@
 //! What one optimizer owns, and which effects of a trace concern it. Whether an effect must reach it or only may
 //! is decided here and nowhere else.
 
-use crate::interp::modules::descendants;
 use crate::values::{Heap, Learned, ObjId, ObjSet, OptimizerState, State, Value};
 
 /// Whether something happens to what an optimizer owns on every run, or on some.
@@ -167,7 +166,7 @@ pub(crate) fn whose(heap: &Heap, optimizer: ObjId, state: &OptimizerState, calle
     }
     let State::Optimizer(other) = &heap.get(called).state else { return None };
     let within = |part: ObjId| {
-        other.owns.contains(part) || other.owns.iter().any(|owner| descendants(heap, owner).contains(part))
+        other.owns.contains(part) || other.owns.iter().any(|owner| heap.descendants(owner).contains(part))
     };
     let same = !state.owns.is_empty() && !state.others && state.owns.iter().all(within);
     same.then_some(Whose::Shared)
@@ -185,7 +184,7 @@ pub(super) fn owned_parts(state: &OptimizerState, parts: Parts) -> Vec<ObjSet> {
 
 /// These with the modules and parameters below them.
 pub(crate) fn with_submodules(heap: &Heap, objects: &ObjSet) -> ObjSet {
-    let modules = objects.iter().fold(objects.clone(), |all, object| all.union(&descendants(heap, object)));
+    let modules = objects.iter().fold(objects.clone(), |all, object| all.union(&heap.descendants(object)));
     let is_module = |object: &ObjId| heap.get(*object).module().is_some();
     let attributes = modules.iter().filter(is_module).flat_map(|module| heap.get(module).attrs.iter());
     let tensors = attributes.filter_map(|(_, value)| value.as_tensor());

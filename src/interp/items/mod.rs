@@ -404,12 +404,12 @@ impl<'p> Interp<'p> {
         if self.in_loop() && tensor.created >= self.loop_since() {
             return Int::Unknown;
         }
-        let known = self.tensor_lengths.iter().find(|(known, _)| Rc::ptr_eq(known, tensor));
+        let known = self.symbols.tensor_lengths.iter().find(|(known, _)| Rc::ptr_eq(known, tensor));
         if let Some((_, symbol)) = known {
             return Int::symbol(*symbol);
         }
         let symbol = self.symbol("len");
-        self.tensor_lengths.push((tensor.clone(), symbol));
+        self.symbols.tensor_lengths.push((tensor.clone(), symbol));
         Int::symbol(symbol)
     }
 

@@ -19,7 +19,7 @@ const FLAGS: &str = "absl.flags.FlagValues";
 pub(super) fn flags(interp: &mut Interp) -> ObjId {
     // A place in no file: nothing else is made there.
     let key = (CallPath::default(), Place::new(FileId(u32::MAX), Span::default()));
-    if let Some(id) = interp.sites.get(&key) {
+    if let Some(id) = interp.sites.made.get(&key) {
         return *id;
     }
     let object = Object {
@@ -32,7 +32,7 @@ pub(super) fn flags(interp: &mut Interp) -> ObjId {
         confidence: crate::report::Confidence::High,
     };
     let id = interp.heap.alloc(object);
-    interp.sites.insert(key, id);
+    interp.sites.made.insert(key, id);
     id
 }
 

@@ -226,12 +226,12 @@ fn zip(interp: &mut Interp, call: &Call) -> Value {
 fn transposed(interp: &mut Interp, call: &Call) -> Option<Items> {
     let each = call.each.clone().filter(|_| call.positional.is_empty())?;
     let parts = iterate(interp, &each.any, call.place).exact?;
-    let path = interp.path;
+    let path = interp.sites.path;
     let mut columns = Vec::with_capacity(parts.len());
     for (index, any) in parts.into_iter().enumerate() {
         interp.enter_path(Hop::Nth(call.place, index as u32));
         columns.push(make(interp, call.place, Items { exact: None, any, len: each.len.clone() }));
-        interp.path = path;
+        interp.sites.path = path;
     }
     Some(Items::exact(columns))
 }

@@ -182,7 +182,7 @@ pub(super) fn alloc_part(
 pub(super) fn aside<T>(interp: &mut Interp, nth: u64, work: impl FnOnce(&mut Interp) -> T) -> T {
     let path = interp.enter_path(Hop::Aside(nth));
     let result = work(interp);
-    interp.path = path;
+    interp.sites.path = path;
     result
 }
 

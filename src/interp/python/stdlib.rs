@@ -203,7 +203,7 @@ impl Interp<'_> {
     /// `os.environ["NAME"] = text`, from here on; on one of several ways it may be so or not.
     pub(in crate::interp) fn set_variable(&mut self, key: &Value, value: Value, place: Place) {
         let Value::Str(Some(name)) = key.bare() else { return };
-        let value = if self.arms == 0 { value } else { Value::Unknown };
+        let value = if self.passes.arms == 0 { value } else { Value::Unknown };
         self.remember(|all: &mut Environment| all.0.insert(name.clone(), value));
         if **name == *VISIBLE_DEVICES {
             self.on_visible_devices(place);

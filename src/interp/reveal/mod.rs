@@ -194,7 +194,7 @@ impl<'p> Interp<'p> {
         let place = self.expr_place(id);
         let words = self.in_words(value);
         let unknown = if value.bare().is_unknown() { self.cause_at(place, bound) } else { None };
-        let (way, uncalled) = (self.path, self.seeded);
+        let (way, uncalled) = (self.sites.path, self.supposed.seeded);
         let calls = || self.frames.iter().filter_map(|frame| frame.site).collect();
         let Some(probe) = self.probe.as_deref_mut().filter(|probe| probe.file == place.file) else { return };
         let visits = &mut probe.revealed.visits;

@@ -2,7 +2,6 @@
 //! called by the name under which it is kept, else by its class.
 
 use super::words::{Words, device_name, last_part, listed};
-use crate::interp::modules::descendants;
 use crate::values::*;
 use std::fmt::Write;
 
@@ -71,7 +70,7 @@ impl Words<'_> {
     fn weights(&self, id: ObjId) -> String {
         let mut count = Int::Known(0);
         let mut frozen: Vec<Option<bool>> = Vec::new();
-        for part in descendants(self.heap, id).iter() {
+        for part in self.heap.descendants(id).iter() {
             let object = self.heap.get(part);
             let Some(module) = object.module() else { continue };
             let own = own_parameters(object, module);

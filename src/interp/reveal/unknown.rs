@@ -172,7 +172,7 @@ impl<'p> Interp<'p> {
     fn cause_of_name(&mut self, name: Ustr, place: Place) -> Arc<Cause> {
         let env = self.frames.last().map(|frame| frame.env);
         let mut scopes =
-            std::iter::successors(env, |env| self.scopes.get(env).and_then(|scope| scope.parent));
+            std::iter::successors(env, |env| self.loaded.scopes.get(env).and_then(|scope| scope.parent));
         let causes = self.probe.as_ref().map(|probe| &probe.causes.names);
         if let Some(cause) = scopes.find_map(|env| causes?.get(&(env, name)).cloned()) {
             return cause;
@@ -187,7 +187,7 @@ impl<'p> Interp<'p> {
         if let Some(function) = self.frames.last().and_then(|frame| frame.function) {
             let function = module.tree.function(function);
             if let Some(param) = function.params.iter().find(|param| param.name == name) {
-                let why = match self.seeded {
+                let why = match self.supposed.seeded {
                     Some(_) => format!("`{name}` is a parameter of `{}`, which nothing calls", function.name),
                     None => format!("`{name}` is a parameter whose argument is unknown"),
                 };

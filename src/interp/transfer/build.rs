@@ -225,8 +225,8 @@ pub fn is_number(value: &Value) -> bool {
 
 /// A tensor about which nothing is known, not even whether it has a graph.
 pub fn some_tensor(interp: &Interp, place: Place) -> Tensor {
-    let graph = graph_here(interp.grad, None, &Graph::Unknown);
-    Tensor { graph, made: Some(place), confidence: interp.trust, ..Tensor::default() }
+    let graph = graph_here(interp.ambient.grad, None, &Graph::Unknown);
+    Tensor { graph, made: Some(place), confidence: interp.supposed.trust, ..Tensor::default() }
 }
 
 /// An argument that stands for numbers, as a tensor.

@@ -247,7 +247,7 @@ pub(crate) fn device(interp: &mut Interp, call: &Invocation) -> Value {
 pub(crate) fn variable(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = (*first(interp, call)).clone();
     if given(call, Slot::Volatile).is_some_and(|volatile| volatile.as_bool() != Some(false)) {
-        interp.volatile = Some(call.place);
+        interp.ambient.volatile = Some(call.place);
     }
     let asked = given(call, Slot::RequiresGrad).map(|flag| flag.as_bool());
     Value::tensor(match asked {

@@ -66,7 +66,7 @@ pub(crate) fn redrawn(interp: &mut Interp, call: &Invocation) -> Value {
     let parameters = tensors_of(interp, &parameters_within(interp, &call.nth(0), MOST_WITHIN));
     let graphs = parameters.iter().map(|parameter| &parameter.graph);
     let graph = graphs.fold(Graph::None, |all, graph| all.union(graph));
-    let graph = graph_here(interp.grad, None, &graph);
+    let graph = graph_here(interp.ambient.grad, None, &graph);
     Value::tensor(Tensor { learned: true, graph, ..some_tensor(interp, call.place) })
 }
 

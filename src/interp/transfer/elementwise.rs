@@ -25,7 +25,7 @@ pub(crate) fn itself(interp: &mut Interp, call: &Invocation) -> Value {
 fn written_into(interp: &Interp, call: &Invocation, tensor: &Tensor) -> Option<Tensor> {
     let others: Vec<Rc<Tensor>> =
         (1..operands(call).len()).filter_map(|index| call.nth_tensor(index)).collect();
-    if interp.grad == Some(false) || !others.iter().any(|other| other.graph.is_live()) {
+    if interp.ambient.grad == Some(false) || !others.iter().any(|other| other.graph.is_live()) {
         return None;
     }
     let all: Vec<&Tensor> = std::iter::once(tensor).chain(others.iter().map(Rc::as_ref)).collect();

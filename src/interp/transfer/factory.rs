@@ -79,7 +79,7 @@ pub(crate) fn array_unknown(interp: &mut Interp, call: &Invocation) -> Value {
 /// `legacy-tensor data dtype device`: by sizes, or from one sequence of numbers.
 pub(crate) fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
     let device = match device_named(&call.operand(Slot::Device)) {
-        Device::Cpu => interp.default_device,
+        Device::Cpu => interp.ambient.device,
         device => device,
     };
     let device_origin = Some(DeviceOrigin::Default { made: call.place, whole: true, joined: false })
@@ -134,7 +134,7 @@ pub(crate) fn sparse(interp: &mut Interp, call: &Invocation) -> Value {
     let values = first(interp, call);
     let shape = given_shape(interp, call).filter(|shape| !shape.is_empty());
     let held = made(interp, call, Some(&values), Holder::Framework).with_shape(shape);
-    let graph = held.graph.union(&graph_here(interp.grad, held.dtype, &values.graph));
+    let graph = held.graph.union(&graph_here(interp.ambient.grad, held.dtype, &values.graph));
     Value::tensor(Tensor { graph, learned: values.learned, ..held })
 }
 
@@ -253,10 +253,10 @@ fn device_wanted(
         Some(device) => (device, None),
         // Frameworks without the parameter place tensors where they see fit.
         None if !chooses => (Device::Unknown, None),
-        None if interp.default_device == Device::Cpu => {
+        None if interp.ambient.device == Device::Cpu => {
             (Device::Cpu, Some(DeviceOrigin::Default { made: call.place, whole: true, joined: false }))
         }
-        None => (interp.default_device, None),
+        None => (interp.ambient.device, None),
     }
 }
 
@@ -268,7 +268,7 @@ fn device_said(interp: &Interp, call: &Invocation, model: Option<Device>) -> Opt
     if let Some(out) = named(call, "out") {
         return Some(device_of(interp, &out));
     }
-    let context = interp.contexts.iter().rev().find_map(|context| match context {
+    let context = interp.ambient.contexts.iter().rev().find_map(|context| match context {
         ContextKind::Device(device) => Some(*device),
         _ => None,
     });

@@ -198,7 +198,7 @@ pub(crate) fn embedding(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// Whatever came in, the last size of what comes out is the layer's own.
 fn sure_of_last(interp: &Interp, input: &Tensor, made: &Tensor) -> Confidence {
-    if input.shape.is_none() { interp.trust } else { made.confidence }
+    if input.shape.is_none() { interp.supposed.trust } else { made.confidence }
 }
 
 /// `recurrent x hidden_size num_layers batch_first bidirectional kind`: of an LSTM the state is two tensors.
@@ -233,7 +233,7 @@ pub(crate) fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
 /// The state that a recurrent layer starts from is part of its graph.
 fn through_state(interp: &Interp, call: &Invocation, graph: &Graph) -> Graph {
     let state = named(call, "hx").map_or(Graph::None, |state| graph_of(&state));
-    graph.union(&graph_here(interp.grad, None, &state))
+    graph.union(&graph_here(interp.ambient.grad, None, &state))
 }
 
 fn graph_of(value: &Value) -> Graph {

@@ -170,7 +170,7 @@ pub(crate) fn loss(interp: &mut Interp, call: &Invocation) -> Value {
     };
     // Of a class's index only the input's dtype remains.
     let dtype = input.dtype.filter(|dtype| dtype.is_float());
-    let graph = graph_here(interp.grad, dtype, &input.graph.union(&target.graph));
+    let graph = graph_here(interp.ambient.grad, dtype, &input.graph.union(&target.graph));
     Value::tensor(Tensor { shape, dtype, graph, ..result(interp, call.place, &[&input, &target]) })
 }
 

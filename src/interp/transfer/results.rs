@@ -16,7 +16,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
     let mixed = operands.iter().any(|operand| operand.is_array != operands[0].is_array);
     let dtype = dtype.filter(|dtype| !mixed || operands.iter().all(|operand| operand.dtype == Some(*dtype)));
     let graph = operands.iter().fold(Graph::None, |graph, operand| graph.union(&operand.graph));
-    let confidence = operands.iter().map(|operand| operand.confidence).fold(interp.trust, Ord::min);
+    let confidence = operands.iter().map(|operand| operand.confidence).fold(interp.supposed.trust, Ord::min);
     let source = source_of_all(operands);
     Tensor {
         shape: None,
@@ -26,7 +26,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         cast: None,
         device: if is_stranded(operands) { Device::Unknown } else { device_of_all(operands) },
         device_origin: DeviceOrigin::of_all(operands),
-        graph: aged(interp.epoch, graph_here(interp.grad, dtype, &graph)),
+        graph: aged(interp.epoch, graph_here(interp.ambient.grad, dtype, &graph)),
         range: None,
         mark: None,
         source,
@@ -75,9 +75,9 @@ fn aged(epoch: u32, graph: Graph) -> Graph {
 /// The same numbers in another form.
 pub fn kept(interp: &Interp, tensor: &Tensor) -> Tensor {
     Tensor {
-        graph: graph_here(interp.grad, tensor.dtype, &tensor.graph),
+        graph: graph_here(interp.ambient.grad, tensor.dtype, &tensor.graph),
         is_leaf: false,
-        confidence: tensor.confidence.min(interp.trust),
+        confidence: tensor.confidence.min(interp.supposed.trust),
         recipe: None,
         ..tensor.clone()
     }

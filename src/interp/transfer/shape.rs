@@ -48,7 +48,7 @@ pub(crate) fn reshape(interp: &mut Interp, call: &Invocation) -> Value {
     let made = kept(interp, &tensor);
     // What nobody knew has the shape that is asked for.
     let confidence = match tensor.shape {
-        None if shape.is_some() => interp.trust,
+        None if shape.is_some() => interp.supposed.trust,
         _ => made.confidence,
     };
     Value::tensor(Tensor { confidence, ..made.with_shape(shape) })

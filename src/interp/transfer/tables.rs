@@ -57,7 +57,7 @@ pub(crate) fn table_column(interp: &mut Interp, call: &Invocation) -> Value {
 /// `transformed self x`: other numbers, row by row; what is not known becomes an array, too.
 pub(crate) fn transformed(interp: &mut Interp, call: &Invocation) -> Value {
     let rows = call.nth_tensor(1).unwrap_or_default();
-    let confidence = rows.confidence.min(interp.trust);
+    let confidence = rows.confidence.min(interp.supposed.trust);
     let dtype = rows.dtype.filter(|dtype| dtype.is_float());
     let array = Tensor {
         is_array: true,

@@ -180,7 +180,7 @@ fn of_batch(interp: &Interp, call: &Invocation, rank: usize, channels: Int, valu
     };
     let spaces = std::iter::repeat_n(Int::Unknown, rank);
     let shape: Dims = [Int::Unknown, channels].into_iter().chain(spaces).collect();
-    let confidence = interp.trust;
+    let confidence = interp.supposed.trust;
     Value::tensor(Tensor { shape: Some(shape.into()), confidence, ..(**output).clone() })
 }
 

@@ -3,7 +3,6 @@
 use super::owns_known;
 use crate::apis::Role;
 use crate::facts::{Script, walked};
-use crate::interp::modules::descendants;
 use crate::report::Place;
 use crate::trace::{At, Effect, EntryPoint, Visit, visits};
 use crate::values::{ClassRef, ObjId, ObjSet};
@@ -54,7 +53,7 @@ fn trained_instead(script: &Script, optimizer: ObjId, step: &Visit, acts: &[Visi
     let state = heap.get(optimizer).optimizer().filter(|state| owns_known(state))?;
     let round = step.innermost()?;
     let inside = |objects: &ObjSet| {
-        objects.iter().fold(objects.clone(), |all, object| all.union(&descendants(heap, object)))
+        objects.iter().fold(objects.clone(), |all, object| all.union(&heap.descendants(object)))
     };
     let owned = inside(&state.owns);
     let around = |act: &Visit| act.loops.iter().any(|id| step.loops.contains(id));

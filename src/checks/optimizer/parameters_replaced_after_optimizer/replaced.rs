@@ -6,7 +6,6 @@ use crate::facts::timeline::{
     Automaton, Kind, LoopHead, Moment, OptimizerEvent, Parts, Timeline, Touched, any, run,
 };
 use crate::facts::{Script, walked};
-use crate::interp::modules::descendants;
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, visits};
 use crate::values::{ClassRef, ObjId, ObjSet};
@@ -54,7 +53,7 @@ fn missed(script: &Script, timeline: &Timeline, step: &Moment<Held>) -> Vec<Repl
 /// Whether a new part is trained, and by nobody else.
 fn is_missed(script: &Script, timeline: &Timeline, orphan: &Orphan, gathered: Place) -> bool {
     let heap = &script.rehearsal.heap;
-    let part = descendants(heap, orphan.part).union(&ObjSet::one(orphan.part));
+    let part = heap.descendants(orphan.part).union(&ObjSet::one(orphan.part));
     // A graph names a parameter by itself, and a layer by the model that it is part of.
     let is_parameter = match heap.get(orphan.part).class {
         ClassRef::Api(class) => script.apis.class_of(Role::Parameter) == Some(class),

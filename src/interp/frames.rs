@@ -1,0 +1,130 @@
+//! The frames of what is running: functions, modules and the contexts around them.
+
+use super::call_path::CallPath;
+use super::{Interp, stmt};
+use crate::report::{FileId, Place};
+use crate::syntax::*;
+use crate::trace::FnKey;
+use crate::values::*;
+use ustr::Ustr;
+
+/// The frame of a running function or module.
+pub(super) struct Frame<'p> {
+    pub(super) env: ObjId,
+    pub(super) file: FileId,
+    /// Of the file: each expression asks for it.
+    pub(super) tree: &'p Tree,
+    pub(super) function: Option<FnId>,
+    /// Values returned so far, and what the heap was at those returns.
+    pub(super) returned: Option<Value>,
+    pub(super) exits: Vec<heap::Writes>,
+    pub(super) yielded: Option<Value>,
+    /// The loader that a generator hands on, and how many loops ran around its frame.
+    pub(super) hands_on: Option<ObjId>,
+    pub(super) around_loops: usize,
+    pub(super) receiver: Option<Value>,
+    pub(super) class: Option<ObjId>,
+    pub(super) site: Option<(Place, Ustr)>,
+    /// The body of the `with` statement that this generator is the context of.
+    pub(super) around: Option<Around<'p>>,
+    /// Tells it from all other frames.
+    pub(super) serial: u32,
+}
+
+/// A running frame, as checkers see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Running {
+    /// Tells it from all other frames.
+    pub serial: u32,
+    pub file: FileId,
+    /// `None` for the body of a module or class.
+    pub function: Option<FnId>,
+    pub receiver: Option<ObjId>,
+}
+
+/// What a generator that is a context runs where it yields.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'p> {
+    pub(super) target: Option<ExprId>,
+    /// The statement's further contexts.
+    pub(super) rest: &'p [WithItem],
+    pub(super) body: &'p [StmtId],
+    pub(super) path: CallPath,
+    /// How the body ended, once it ran.
+    pub(super) flow: Option<stmt::Flow>,
+}
+
+impl<'p> Interp<'p> {
+    pub(super) fn push_frame(
+        &mut self,
+        env: ObjId,
+        file: FileId,
+        function: Option<FnId>,
+        site: Option<(Place, Ustr)>,
+    ) {
+        self.sites.frames += 1;
+        self.frames.push(Frame {
+            env,
+            file,
+            tree: self.tree(file),
+            function,
+            returned: None,
+            exits: Vec::new(),
+            yielded: None,
+            hands_on: None,
+            around_loops: self.active.len(),
+            receiver: None,
+            class: None,
+            site,
+            around: None,
+            serial: self.sites.frames,
+        });
+    }
+
+    /// The tree of the running frame's file.
+    pub(super) fn here(&self) -> &'p Tree {
+        self.frames.last().map_or_else(|| self.tree(FileId(0)), |frame| frame.tree)
+    }
+
+    /// The file of the running frame.
+    pub fn file(&self) -> FileId {
+        self.frames.last().map_or(FileId(0), |frame| frame.file)
+    }
+
+    /// The frames that are running, outermost first.
+    pub(crate) fn running(&self) -> impl DoubleEndedIterator<Item = Running> {
+        self.frames.iter().map(|frame| Running {
+            serial: frame.serial,
+            file: frame.file,
+            function: frame.function,
+            receiver: frame.receiver.as_ref().and_then(Value::as_obj),
+        })
+    }
+
+    /// The functions of a file that are running.
+    pub(crate) fn running_functions(&self, file: FileId) -> Vec<FnId> {
+        self.frames.iter().filter(|frame| frame.file == file).filter_map(|frame| frame.function).collect()
+    }
+
+    /// How many calls and modules run, one in another.
+    pub(crate) fn frame_depth(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// The object that holds the names of the running frame.
+    pub(crate) fn locals(&self) -> Option<ObjId> {
+        self.frames.last().map(|frame| frame.env)
+    }
+
+    /// The object that holds the names of a module that runs or has run.
+    pub(crate) fn module_names(&self, file: FileId) -> Option<ObjId> {
+        self.loaded.modules.get(&file).map(|module| module.env)
+    }
+
+    /// The function that runs, and what it is a method of.
+    pub(crate) fn running_method(&self) -> Option<(FnKey, Option<ObjId>)> {
+        let frame = self.frames.last()?;
+        let receiver = frame.receiver.as_ref().and_then(Value::as_obj);
+        frame.function.map(|function| (FnKey { file: frame.file, function }, receiver))
+    }
+}

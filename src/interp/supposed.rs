@@ -1,0 +1,35 @@
+//! What is taken for granted where callers are not seen: who plays which role, and how far that is to be trusted.
+
+use super::roles::Roles;
+use crate::report::Confidence;
+use crate::trace::FnKey;
+use crate::values::{ObjId, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub(crate) struct Supposed {
+    /// What unknown values are taken for.
+    pub(super) roles: Roles,
+    /// Instances of classes whose methods nothing called.
+    pub(super) instances: FxHashMap<ObjId, Value>,
+    /// The function that is rehearsed without its callers.
+    pub seeded: Option<FnKey>,
+    /// Objects from here on were made since it began.
+    pub since: u32,
+    /// Functions that were run from one that nothing called.
+    pub(super) entered: FxHashSet<FnKey>,
+    /// The confidence of what is being rehearsed: low where parameters were typed by their names.
+    pub(super) trust: Confidence,
+}
+
+impl Default for Supposed {
+    fn default() -> Supposed {
+        Supposed {
+            roles: Roles::default(),
+            instances: FxHashMap::default(),
+            seeded: None,
+            since: 0,
+            entered: FxHashSet::default(),
+            trust: Confidence::High,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Modules inside of modules.
+
+use super::*;
+
+/// Modules that are deeper than this inside of others are not looked for.
+const DEEPEST: usize = 24;
+
+impl Heap {
+    /// A module and all modules inside it, through attributes and containers of modules.
+    pub fn descendants(&self, object: ObjId) -> ObjSet {
+        let mut found = ObjSet::default();
+        let mut containers = ObjSet::default();
+        let mut open = vec![(object, 0usize)];
+        while let Some((object, depth)) = open.pop() {
+            let here = self.get(object);
+            let seen = if here.module().is_some() { &mut found } else { &mut containers };
+            if seen.contains(object) || depth > DEEPEST {
+                continue;
+            }
+            seen.insert(object);
+            let first = open.len();
+            let mut visit = |value: &Value| {
+                if let Some(child) = value.as_obj()
+                    && matches!(self.get(child).state, State::Module(_) | State::List(_) | State::Dict(_))
+                {
+                    open.push((child, depth + 1));
+                }
+            };
+            match &here.state {
+                State::Module(module) => {
+                    module.parts.iter().for_each(|part| visit(&Value::Obj(*part)));
+                    here.attrs.iter().for_each(|(_, value)| visit(value));
+                }
+                State::List(items) => {
+                    items.exact.iter().flatten().for_each(&mut visit);
+                    visit(&items.any);
+                }
+                State::Dict(entries) => entries.known.iter().for_each(|(_, value)| visit(value)),
+                _ => {}
+            }
+            // Older ones first: they go to the end of the set.
+            open[first..].reverse();
+        }
+        crate::source::looked_through(found.len() + containers.len());
+        found
+    }
+}
