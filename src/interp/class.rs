@@ -426,7 +426,7 @@ impl<'p> Interp<'p> {
         }
         let value = self.instantiate(class, &call);
         self.leave_places_open(&value);
-        self.leave_numbers_open(&value);
+        self.leave_attributes_open(&value);
         value
     }
 }

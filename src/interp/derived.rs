@@ -2,7 +2,7 @@
 //! loops and choices that are calls. What is differentiated is learned: a tree of parameters, any part of which
 //! is one, too.
 
-use super::{Call, Interp, Invocation, class::Base};
+use super::{Call, Interp, Invocation, call_path::Hop, class::Base};
 use crate::apis::{Api, Slot, Transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::{Function, FunctionBody, Param, StmtKind};
@@ -324,7 +324,6 @@ impl<'p> Interp<'p> {
         if depth == 0 {
             return value.clone();
         }
-        let each = |interp: &mut Self, item: &Value| interp.learnable(item, depth - 1, place);
         match value {
             Value::Unknown => Value::tensor(Tensor {
                 relation: Some(Rc::new(Relation::Tree)),
@@ -333,29 +332,37 @@ impl<'p> Interp<'p> {
                 ..learned(&Tensor::default())
             }),
             Value::Tensor(tensor) => Value::tensor(learned(tensor)),
-            Value::Tuple(items) => {
-                let items = items.iter().map(|item| each(self, item)).collect();
-                Value::tuple(items)
-            }
+            Value::Tuple(items) => Value::tuple(self.learnable_items(items, depth, place)),
             Value::Obj(object) => match self.heap.get(*object).state.clone() {
                 State::List(Items { exact: Some(items), .. }) => {
-                    let items = items.iter().map(|item| each(self, item)).collect();
+                    let items = self.learnable_items(&items, depth, place);
                     self.list(place, items)
                 }
                 State::List(items) => {
-                    let any = each(self, &items.any);
+                    let any = self.learnable_items(&[items.any], depth, place).remove(0);
                     self.list_of(place, any)
                 }
                 State::Dict(entries) => {
-                    let known = entries.known.iter().map(|(key, item)| (key.clone(), each(self, item)));
-                    let known: Vec<_> = known.collect();
-                    let other = entries.other.map(|other| each(self, &other));
+                    let (keys, values): (Vec<_>, Vec<_>) = entries.known.into_iter().unzip();
+                    let known = keys.into_iter().zip(self.learnable_items(&values, depth, place)).collect();
+                    let other = entries.other.map(|other| self.learnable(&other, depth - 1, place));
                     self.dict(place, Entries { known, other })
                 }
                 _ => self.learnable_fields(*object, depth, place),
             },
             other => other.clone(),
         }
+    }
+
+    /// The items of a container, each an object of its own: all are made at the one place of the call.
+    fn learnable_items(&mut self, items: &[Value], depth: usize, place: Place) -> Vec<Value> {
+        let item = |(index, item): (usize, &Value)| {
+            let path = self.enter_path(Hop::Nth(place, index as u32));
+            let learned = self.learnable(item, depth - 1, place);
+            self.sites.path = path;
+            learned
+        };
+        items.iter().enumerate().map(item).collect()
     }
 
     /// An instance of a class of the project, whose tensors are what is learned.

@@ -48,6 +48,7 @@ mod items;
 mod iterators;
 mod joined;
 mod layered;
+mod left_open;
 mod listing;
 mod loops;
 mod models;

@@ -38,44 +38,6 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// Of an instance whose methods are called in whatever order: a number that another method than the constructor
-    /// sets, or whose methods are called, as a loss has them, is what it was before.
-    pub(super) fn leave_numbers_open(&mut self, instance: &Value) {
-        let Some(instance) = instance.as_obj() else { return };
-        let object = self.heap.get(instance);
-        let (class, numbers) = (object.class, object.attrs.iter().enumerate());
-        let open: Vec<usize> = numbers
-            .filter(|(_, (name, value))| {
-                matches!(value.bare(), Value::Int(_) | Value::Float(_)) && self.is_set_later(class, *name)
-            })
-            .map(|(at, _)| at)
-            .collect();
-        for at in open {
-            self.heap.get_mut(instance).attrs[at].1 = Value::Unknown;
-        }
-    }
-
-    fn is_set_later(&self, class: ClassRef, name: Ustr) -> bool {
-        self.lineage(class).into_iter().any(|base| {
-            let Base::Project(base) = base else { return false };
-            let State::Class(state) = &self.heap.get(base).state else { return false };
-            let (tree, relations) = (self.tree(state.file), self.module(state.file).relations());
-            let subject = Subject::Own(state.class, name);
-            // `self.step = self.step + 1` counts.
-            let sets = |value: ExprId| {
-                !matches!(
-                    tree.expr(value).kind,
-                    ExprKind::Binary { .. } | ExprKind::Int(_) | ExprKind::Float(_)
-                )
-            };
-            let elsewhere = |function: FnId| tree.function(function).name != "__init__";
-            relations.acts_of(subject).next().is_some()
-                || relations
-                    .bindings(subject)
-                    .any(|(value, function)| function.is_some_and(elsewhere) && sets(value))
-        })
-    }
-
     /// The methods that a class defines itself.
     fn own_methods(&self, file: FileId, class: ClassId) -> impl Iterator<Item = (FnId, &'p Function)> {
         let functions = (0..).map(FnId).zip(&self.tree(file).functions);
