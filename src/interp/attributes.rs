@@ -2,7 +2,7 @@
 //! bound methods; and writing and deleting them.
 
 use super::{
-    AttributeWrite, Call, Interp, Uncalled, class::Base, modules::FORWARDS, python, roles::is_guessed,
+    AttributeWrite, Call, Interp, Uncalled, lineage::Base, modules::FORWARDS, python, roles::is_guessed,
     transfer,
 };
 use crate::names::Subject;
@@ -103,9 +103,9 @@ impl<'p> Interp<'p> {
                 }
             }
             Value::None => Value::Unknown,
-            _ => python::attribute(self, value, &name).unwrap_or_else(|| {
-                Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) }))
-            }),
+            _ => named_part(value, name).or_else(|| python::attribute(self, value, &name)).unwrap_or_else(
+                || Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) })),
+            ),
         }
     }
 
@@ -393,5 +393,16 @@ impl<'p> Interp<'p> {
             None if name == "grad" => self.set_attr(receiver, name, Value::None, place),
             None => {}
         }
+    }
+}
+
+/// What frameworks call the parts of a pair that a reduction gives: the values, and where they were.
+fn named_part(value: &Value, name: Ustr) -> Option<Value> {
+    let Value::Tuple(parts) = value else { return None };
+    let [values @ Value::Tensor(_), indices @ Value::Tensor(_)] = &**parts else { return None };
+    match name.as_str() {
+        "values" => Some(values.clone()),
+        "indices" => Some(indices.clone()),
+        _ => None,
     }
 }

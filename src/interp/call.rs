@@ -96,7 +96,7 @@ impl<'p> Interp<'p> {
     /// own class calls it.
     fn own_call(&mut self, object: ObjId) -> Option<Rc<Closure>> {
         let lineage = self.lineage(self.heap.get(object).class);
-        let is_known = lineage.iter().any(|base| matches!(base, super::class::Base::Api(_)));
+        let is_known = lineage.iter().any(|base| matches!(base, super::lineage::Base::Api(_)));
         is_known.then(|| self.project_forward(object)).flatten()
     }
 
@@ -249,7 +249,7 @@ impl<'p> Interp<'p> {
             let class = self.apis.class_of(Role::Module);
             here.module().is_some_and(|module| module.weights != Learned::Opaque)
                 && class.is_some_and(|class| self.is_api(here.class, class))
-                && !self.lineage(here.class).contains(&super::class::Base::Unknown)
+                && !self.lineage(here.class).contains(&super::lineage::Base::Unknown)
         })
     }
 

@@ -1,26 +1,13 @@
 //! Classes: inheritance, instances, dataclasses, `isinstance`.
 
+use super::lineage::{Base, Lineage};
 use super::{Call, Constructed, Instance, Interp, Passed, given_devices::is_cpu, python};
 use crate::apis::{Api, Role, Transfer};
 use crate::report::Place;
 use crate::syntax::*;
 use crate::values::*;
-use smallvec::SmallVec;
 use std::rc::Rc;
 use ustr::Ustr;
-
-/// Longer chains of bases are cut.
-const MOST_BASES: usize = 32;
-
-/// What a class inherits from, nearest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Base {
-    Project(ObjId),
-    Api(Ustr),
-    Unknown,
-}
-
-pub(crate) type Lineage = SmallVec<[Base; 8]>;
 
 /// `abc.ABCMeta` and `type` leave instances alone.
 fn is_usual_metaclass(value: &Value) -> bool {
@@ -51,6 +38,7 @@ impl<'p> Interp<'p> {
         let place = self.place(definition.span);
         let state = State::Class(Rc::new(ClassState { file, class, bases, env }));
         let object = self.alloc(place, ClassRef::Builtin, state);
+        self.note_nested_class(file, class, object);
         // The body's own names live on the class; functions in it look past them.
         self.loaded.scopes.insert(object, super::Scope { file, function: None, parent: Some(env) });
         self.push_frame(object, file, None, None);
@@ -76,34 +64,18 @@ impl<'p> Interp<'p> {
         if name.is_some_and(|name| name.ends_with("dataclass") || name.ends_with("dataclasses.dataclass")) {
             self.heap.get_mut(class).set_attr(Ustr::from("__dataclass__"), Value::Bool(Some(true)));
         }
-        value
+        self.replaced_by(decorator, value)
     }
 
-    /// The class and what it inherits from, in the order attributes are looked up.
-    pub(crate) fn lineage(&self, class: ClassRef) -> Lineage {
-        let mut found = Lineage::new();
-        match class {
-            ClassRef::Project(object) => self.collect_bases(object, &mut found),
-            ClassRef::Api(name) => found.push(Base::Api(name)),
-            ClassRef::Builtin => {}
+    /// What a decorator of the project makes of a class: another class, or the one that it has written into a registry.
+    fn replaced_by(&mut self, decorator: &Value, class: Value) -> Value {
+        if !matches!(decorator, Value::Function(_) | Value::Bound(_)) {
+            return class;
         }
-        found
-    }
-
-    fn collect_bases(&self, class: ObjId, found: &mut Lineage) {
-        if found.len() >= MOST_BASES || found.contains(&Base::Project(class)) {
-            return;
-        }
-        found.push(Base::Project(class));
-        let State::Class(state) = &self.heap.get(class).state else { return };
-        for base in &state.bases {
-            match base.bare() {
-                Value::Obj(object) => self.collect_bases(*object, found),
-                Value::Api(name) => found.push(Base::Api(*name)),
-                Value::Builtin(_) => {}
-                _ => found.push(Base::Unknown),
-            }
-        }
+        let place = class.as_obj().map(|object| self.heap.get(object).site).unwrap_or_default();
+        let made = self.call_value(decorator, &Call::with(place, [class.clone()]));
+        let is_class = |object: ObjId| matches!(self.heap.get(object).state, State::Class(_));
+        if made.as_obj().is_some_and(is_class) { made } else { class }
     }
 
     /// Whether of an object nothing is known but its role: a bare parameter, a model that somebody else makes.

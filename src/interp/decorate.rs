@@ -12,6 +12,7 @@ impl<'p> Interp<'p> {
         let tree = self.here();
         let definition = tree.function(function);
         let closure = self.closure(function);
+        self.note_nested_function(definition, &closure);
         let decorated = self.decorated(closure, &definition.decorators);
         self.set_name(definition.name, decorated);
     }

@@ -2,7 +2,7 @@
 //! loops and choices that are calls. What is differentiated is learned: a tree of parameters, any part of which
 //! is one, too.
 
-use super::{Call, Interp, Invocation, call_path::Hop, class::Base};
+use super::{Call, Interp, Invocation, call_path::Hop, lineage::Base};
 use crate::apis::{Api, Slot, Transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::{Function, FunctionBody, Param, StmtKind};

@@ -127,4 +127,24 @@ impl<'p> Interp<'p> {
         let receiver = frame.receiver.as_ref().and_then(Value::as_obj);
         frame.function.map(|function| (FnKey { file: frame.file, function }, receiver))
     }
+
+    /// The frame that holds a name bound from here.
+    pub(super) fn binding_env(&self, env: ObjId, name: Ustr) -> ObjId {
+        let Some(scope) = self.loaded.scopes.get(&env) else { return env };
+        let Some(function) = scope.function else { return env };
+        let names = &self.module(scope.file).names.scopes[function.0 as usize];
+        if names.globals.contains(name) {
+            return self.loaded.modules.get(&scope.file).map_or(env, |module| module.env);
+        }
+        if names.nonlocals.contains(name) {
+            let mut outer = scope.parent;
+            while let Some(parent) = outer {
+                if self.heap.attr(parent, name).is_some() {
+                    return parent;
+                }
+                outer = self.loaded.scopes.get(&parent).and_then(|scope| scope.parent);
+            }
+        }
+        env
+    }
 }

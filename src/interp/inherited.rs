@@ -1,7 +1,7 @@
 //! What the constructor of a framework's class makes where a class of the project inherits from it: of a layer its
 //! weights, the layers in it, and arguments as attributes; of a loader its batches. Knows no framework by name.
 
-use super::{Call, Interp, Invocation, class::Base};
+use super::{Call, Interp, Invocation, lineage::Base};
 use crate::apis::{Api, Role, Transfer};
 use crate::values::{Learned, ModuleState, ObjId, State, Value};
 use ustr::Ustr;

@@ -2,7 +2,7 @@
 //! which of them learn, and what their compilation holds fast.
 
 use super::events::TracePoint;
-use super::{Call, Interp, Invocation, StackedLayer, call_path::Hop, class::Base};
+use super::{Call, Interp, Invocation, StackedLayer, call_path::Hop, lineage::Base};
 use crate::apis::{Api, Operand, Role, Slot, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::Effect;

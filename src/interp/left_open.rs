@@ -1,7 +1,7 @@
 //! What is left open of an instance whose methods are called in whatever order: its methods may have counted,
 //! replaced and filled what the constructor began with.
 
-use super::{Interp, class::Base};
+use super::{Interp, lineage::Base};
 use crate::names::Subject;
 use crate::syntax::FnId;
 use crate::values::*;

@@ -2,7 +2,7 @@
 //! for gradients. They are listed where somebody tells them apart, and not before.
 
 use super::items::{position, slice_bounds};
-use super::{Interp, class::Base, modules::DEEPEST, parameters::is_parameter};
+use super::{Interp, lineage::Base, modules::DEEPEST, parameters::is_parameter};
 use crate::apis::{Dim, ParameterSpec};
 use crate::syntax::*;
 use crate::values::parameter::MOST_LISTED;

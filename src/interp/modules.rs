@@ -1,8 +1,9 @@
 //! Modules: what their calls do and give, their mode, and what lies inside them.
 
+use super::device::collect_tensors;
 use super::layered::any_number_of;
 use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall, invocation};
-use super::{class::Base, parts::mark_graph};
+use super::{lineage::Base, parts::mark_graph};
 use crate::apis::{Api, Mark, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
@@ -125,6 +126,11 @@ impl<'p> Interp<'p> {
         self.event(place, Effect::Forward { module: object, grad }, Confidence::High);
         let graph = self.graph_id(place);
         let output = mark_graph(&output, graph);
+        if self.is_hooked(object) {
+            let mut kept = Vec::new();
+            collect_tensors(&output, &mut kept);
+            self.out.returned.extend(kept.iter().flat_map(|tensor| tensor.graph.carried()));
+        }
         super::records::mark(self, &output, graph, super::records::MOST_HELD);
         let drawn =
             input.as_ref().and_then(|input| input.what).is_some_and(|what| self.apis.is_random(&what));
@@ -145,6 +151,12 @@ impl<'p> Interp<'p> {
         };
         self.see(place, Sight::Forward(Rc::new(forward)), self.heap.get(object).confidence);
         output
+    }
+
+    /// Whether a hook of a layer inside may have kept what a later loss is made of.
+    fn is_hooked(&self, object: ObjId) -> bool {
+        let hooked = |part: ObjId| self.heap.get(part).module().is_some_and(|module| module.hooked);
+        self.graphs.hooks && self.descendants(object).iter().any(hooked)
     }
 
     /// Whether what runs is a method of a model that nothing here calls: whoever calls it decides

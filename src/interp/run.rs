@@ -119,6 +119,7 @@ impl<'p> Interp<'p> {
         let tree = self.tree(file);
         let (mattering, offered) = (self.mattering(file), self.offered_in(file));
         let evaluated = self.evaluated_models(file);
+        let encloses = self.enclosing(file, &mattering);
         let wanted = |interp: &Self, index: &usize| {
             let function = FnId(*index as u32);
             let definition = tree.function(function);
@@ -126,6 +127,7 @@ impl<'p> Interp<'p> {
             let mentions = &interp.module(file).names.scopes[*index].mentions;
             let evaluates = evaluated.iter().any(|model| mentions.contains(*model));
             let matters = mattering[*index]
+                || encloses[*index]
                 || offered[*index]
                 || interp.is_hook(file, definition)
                 || asked
@@ -149,6 +151,7 @@ impl<'p> Interp<'p> {
             self.budget.exhausted.remove(&key);
             self.on_a_ration(key, |interp| interp.seed(key, definition));
         }
+        self.uncalled_inside(file, &mattering);
     }
 
     /// Functions that no other of these mentions come first.
@@ -244,7 +247,7 @@ impl<'p> Interp<'p> {
         })
     }
 
-    fn seed(&mut self, key: FnKey, definition: &'p Function) {
+    pub(super) fn seed(&mut self, key: FnKey, definition: &'p Function) {
         let Some(env) = self.loaded.modules.get(&key.file).map(|module| module.env) else { return };
         let place = Place::new(key.file, definition.name_span);
         self.push_frame(env, key.file, None, None);
@@ -421,15 +424,9 @@ impl<'p> Interp<'p> {
 
     pub(super) fn is_owned_class(&self, class: ClassRef) -> bool {
         self.lineage(class).into_iter().any(|base| match base {
-            super::class::Base::Api(name) => self.apis.owns(name).iter().any(|part| part == "loop"),
+            super::lineage::Base::Api(name) => self.apis.owns(name).iter().any(|part| part == "loop"),
             _ => false,
         })
-    }
-
-    /// What a class of a file is bound to, once its statement has run.
-    pub(crate) fn class_object(&self, file: FileId, class: ClassId) -> Option<ObjId> {
-        let env = self.module_names(file)?;
-        self.heap.attr(env, self.tree(file).class(class).name)?.as_obj()
     }
 
     /// An instance of the class that a method belongs to; one for all its methods.

@@ -1,5 +1,6 @@
 //! Names: where they are bound, modules of the project and their lazily run bodies, imports.
 
+use super::nested::Nested;
 use super::{Interp, ModuleFrame, Scope, python};
 use crate::names::Target;
 use crate::report::{Confidence, FileId, Place, Span};
@@ -26,6 +27,7 @@ pub(super) struct Loaded {
     deferred: FxHashSet<StmtId>,
     /// How many more modules stars may lead to.
     stars: u32,
+    pub(super) nested: Nested,
 }
 
 impl Default for Loaded {
@@ -36,31 +38,12 @@ impl Default for Loaded {
             asked: FxHashSet::default(),
             deferred: FxHashSet::default(),
             stars: MOST_STARS,
+            nested: Nested::default(),
         }
     }
 }
 
 impl<'p> Interp<'p> {
-    /// The frame that holds a name bound from here.
-    pub(super) fn binding_env(&self, env: ObjId, name: Ustr) -> ObjId {
-        let Some(scope) = self.loaded.scopes.get(&env) else { return env };
-        let Some(function) = scope.function else { return env };
-        let names = &self.module(scope.file).names.scopes[function.0 as usize];
-        if names.globals.contains(name) {
-            return self.loaded.modules.get(&scope.file).map_or(env, |module| module.env);
-        }
-        if names.nonlocals.contains(name) {
-            let mut outer = scope.parent;
-            while let Some(parent) = outer {
-                if self.heap.attr(parent, name).is_some() {
-                    return parent;
-                }
-                outer = self.loaded.scopes.get(&parent).and_then(|scope| scope.parent);
-            }
-        }
-        env
-    }
-
     pub(super) fn lookup(&mut self, name: Ustr) -> Value {
         let mut env = self.frames.last().map(|frame| frame.env);
         while let Some(here) = env {

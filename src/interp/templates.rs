@@ -3,7 +3,7 @@
 //! parameters are given where nothing calls a function: by annotation, default, use, and last by name; and which methods
 //! are called for each batch, whoever calls them.
 
-use super::{Interp, class::Base, given_devices::is_cpu};
+use super::{Interp, given_devices::is_cpu, lineage::Base};
 use crate::apis::{Role, Verb};
 use crate::names::{Act, Subject};
 use crate::report::{Confidence, FileId, Place};

@@ -1,7 +1,7 @@
 //! Classes that nothing instantiates: their constructors are rehearsed, too. And what the bases of a class say
 //! of its instances.
 
-use super::{Interp, class::Base};
+use super::{Interp, lineage::Base};
 use crate::apis::{Api, Role, Transfer};
 use crate::report::{FileId, Place, Span};
 use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, StmtKind, Tree};
