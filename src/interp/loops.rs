@@ -32,6 +32,8 @@ pub(super) struct ActiveLoop {
     pub(super) escapes: bool,
     /// What this pass wrote into buffers at the loop's index.
     pub(super) written: Vec<elements::Pending>,
+    /// This pass went back through what was recorded before the loop: the next one shows whether it does so again.
+    pub(super) goes_back_before: bool,
 }
 
 impl<'p> Interp<'p> {
@@ -249,6 +251,7 @@ impl<'p> Interp<'p> {
             frames: self.frames.len(),
             escapes: false,
             written: Vec::new(),
+            goes_back_before: false,
         });
         let seen = self.out.observations.len();
         for pass in 1..=MOST_PASSES {
@@ -276,7 +279,8 @@ impl<'p> Interp<'p> {
             self.heap.begin();
             let changed = goes_round && self.heap.join_round(&writes);
             let head = self.heap.rollback();
-            let last = pass == MOST_PASSES || !changed || self.is_out_of_fuel();
+            let asked = self.active.last().is_some_and(|active| pass == 1 && active.goes_back_before);
+            let last = pass == MOST_PASSES || !(changed || goes_round && asked) || self.is_out_of_fuel();
             if !last {
                 self.heap.apply(head);
                 continue;

@@ -1,6 +1,7 @@
 //! Parts of graphs: what each call of a layer records, and which backward passes walk it. A graph can be
 //! walked once; what a backward finds walked already was carried there.
 
+use super::loops::ActiveLoop;
 use super::{Call, Interp, Invocation};
 use crate::report::{Confidence, Place};
 use crate::trace::{BackwardPass, GraphFreed, GraphPart, GraphRetained, GraphUsedAgain};
@@ -116,6 +117,7 @@ impl<'p> Interp<'p> {
         let Graph::Live(nodes) = &tensor.graph else { return };
         self.note_walked_again(nodes, place, tensor.confidence);
         self.note_freed(nodes, place, tensor.confidence);
+        self.note_freed_by_itself(nodes, place, tensor.confidence, retains);
         let walk = self.out.backward_passes.len() as u32;
         self.out.backward_passes.push(BackwardPass { place, retains, others: nodes.others && !nodes.own });
         let all = self.parts_within(&tensor.graph, |_| true);
@@ -175,6 +177,53 @@ impl<'p> Interp<'p> {
         let Some((freed, hidden)) = nodes.parts.iter().find_map(freed) else { return };
         let sure = hidden.map_or(Confidence::High, |layer| self.sure_to_save(layer));
         self.observe(place, freed, confidence.min(sure));
+    }
+
+    /// Some of this graph was recorded before a loop, and this backward frees it in the first of its iterations.
+    fn note_freed_by_itself(
+        &mut self,
+        nodes: &Nodes,
+        place: Place,
+        confidence: Confidence,
+        retains: Option<bool>,
+    ) {
+        if retains != Some(false) {
+            return;
+        }
+        let before = |part: &Part| part.sure && self.recorded_before_loop(part.id).is_some();
+        let Some(part) = nodes.parts.iter().find(before) else { return };
+        let Some(at) = self.recorded_before_loop(part.id) else { return };
+        let info = &self.out.parts[part.id as usize];
+        let (recorded, hidden) = (info.place, info.hidden);
+        let freed = info.walks.iter().any(|walk| self.out.backward_passes[*walk as usize].place == place);
+        self.active[at].goes_back_before = true;
+        if freed && !self.is_renewed_in(at, nodes) {
+            let sure = hidden.map_or(Confidence::Medium, |layer| self.sure_to_save(layer));
+            self.observe(place, GraphFreed { recorded, freed: place }, confidence.min(sure));
+        }
+    }
+
+    /// Whether an earlier iteration has recorded some of this graph: what was recorded before the loop was replaced.
+    fn is_renewed_in(&self, at: usize, nodes: &Nodes) -> bool {
+        let active = &self.active[at];
+        let first = self.out.loop_info(active.id).first;
+        let earlier = |part: Part| (first..active.since).contains(&self.out.parts[part.id as usize].epoch);
+        nodes.parts.iter().any(earlier)
+    }
+
+    /// The outermost running loop before which a part of a graph was recorded, if each of its iterations comes here.
+    fn recorded_before_loop(&self, id: u32) -> Option<usize> {
+        let GraphPart { epoch, within, .. } = self.out.parts[id as usize];
+        // Of a loop that has ended one part may stand for that of each iteration.
+        let ended = within.is_some_and(|id| self.active.iter().all(|active| active.id != id));
+        if ended {
+            return None;
+        }
+        let at = self.active.iter().position(|active| epoch < self.out.loop_info(active.id).first)?;
+        let goes_on =
+            |active: &ActiveLoop| !active.escapes && active.breaks.is_empty() && active.continues.is_empty();
+        let straight = self.active[at].arms == self.passes.arms && self.active[at..].iter().all(goes_on);
+        straight.then_some(at)
     }
 
     /// How sure it is that a layer that we do not see into saves something for its backward pass: one that an optimizer
