@@ -36,9 +36,12 @@ vocabulary! {
     FixAlgorithms "fix-algorithms" ([Flag])
         "operations give the same numbers in each run, where the flag is on";
     GradMode "grad-mode" (Flag) "sets whether gradients are recorded, from here on";
+    Hook "hook" (Module F)
+        "from here on the module's calls call back, wherever they stand, with the module in front of the arguments";
     Move "move" (X Device) "goes to a device, in place (a module)";
     Observe "observe" (Receiver X) "a transformer learns from all rows of x what it does to each of them";
     Predict "predict" (Model X) "the framework runs its loop of predictions over x";
+    Processes "processes" (N) "so many processes train together";
     ReadScale "read-scale" (Scaler) "the script learns the scale";
     Recompute "recompute" (Reentrant)
         "a part of the model runs again in the backward pass; a parameter that is not given leaves open how";

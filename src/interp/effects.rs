@@ -55,6 +55,7 @@ impl<'p> Interp<'p> {
                     let args: Vec<Value> = (1..effect.args.len()).map(arg).collect();
                     self.call_back(&arg(0), args, call.place);
                 }
+                Verb::Hook => self.hook(&arg(0), &arg(1), call.place),
                 Verb::StepHook => self.hook_step(&arg(0), arg(1), &arg(2)),
                 Verb::Fit => self.fit(call, &effect.args),
                 Verb::Predict => self.predicted(call, &arg(0), &arg(1)),
@@ -96,6 +97,7 @@ impl<'p> Interp<'p> {
                 | Verb::RefuseBoth
                 | Verb::RefuseHalf
                 | Verb::RefuseUnequal
+                | Verb::Processes
                 | Verb::Replicate
                 | Verb::Seed
                 | Verb::SetEpoch
@@ -304,6 +306,19 @@ impl<'p> Interp<'p> {
             self.out.walked = self.out.walked.union(&nodes.leaves);
             self.note_backpropagated(tensor);
         }
+    }
+
+    /// Whether gradients are recorded where the module is called is not known where the hook is registered.
+    fn hook(&mut self, module: &Value, hook: &Value, place: Place) {
+        if let Some(object) = module.as_obj()
+            && let State::Module(state) = &mut self.heap.get_mut(object).state
+        {
+            state.hooked = true;
+            self.graphs.hooks = true;
+        }
+        let grad = self.ambient.grad.take();
+        self.call_back(hook, vec![module.clone()], place);
+        self.ambient.grad = grad;
     }
 
     /// Calls a callback, which may be run at any time.

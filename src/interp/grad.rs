@@ -26,6 +26,8 @@ pub(super) struct Graphs {
     pub(super) optimized: ObjSet,
     /// How what is let go of leaves.
     pub(super) leaving: Leaving,
+    /// Some layer has a hook.
+    pub(super) hooks: bool,
     /// Bytes that the layers of the running forward gave, and that its graph keeps.
     pub(super) kept: u64,
 }

@@ -249,7 +249,13 @@ impl Interp<'_> {
 
     /// The same for what the values at hand make certain: it stays where later iterations of a loop know less of them.
     pub fn observe_for_good(&mut self, place: Place, what: impl Any, confidence: Confidence) {
-        let mut seen = Observation::new(self.at(place, confidence), what);
+        let at = self.at(place, confidence);
+        self.observe_at_for_good(at, what);
+    }
+
+    /// The same for something that is at fault elsewhere.
+    pub fn observe_at_for_good(&mut self, at: At, what: impl Any) {
+        let mut seen = Observation::new(at, what);
         seen.lasting = self.is_straight_ahead();
         self.out.observations.push(seen);
     }

@@ -228,6 +228,7 @@ impl Heap {
                 open: a.open || b.open,
                 refilled: a.refilled || b.refilled,
                 repeats: a.repeats || b.repeats,
+                hooked: a.hooked || b.hooked,
                 device: a.device.join(b.device),
                 dtype: if a.dtype == b.dtype { a.dtype } else { None },
                 frozen: if a.frozen == b.frozen { a.frozen } else { None },

@@ -223,6 +223,8 @@ pub struct ModuleState {
     pub refilled: bool,
     /// A container in which one layer stands for any number of them.
     pub repeats: bool,
+    /// A hook sees what its calls give, and may keep it.
+    pub hooked: bool,
 }
 
 impl ModuleState {
@@ -276,6 +278,7 @@ impl Default for ModuleState {
             open: false,
             refilled: false,
             repeats: false,
+            hooked: false,
         }
     }
 }

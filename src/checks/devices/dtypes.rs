@@ -109,7 +109,7 @@ fn end_forward(cx: &mut Interp<'_>, layer: ObjId, mistyped: Mistyped, confidence
                 cx.at(place, confidence)
             }
         };
-        cx.observe_at(at, mistyped);
+        cx.observe_at_for_good(at, mistyped);
         forwards.0.iter_mut().for_each(|open| open.mistyped = true);
     }
     cx.remember(|all: &mut Forwards| *all = forwards);
@@ -126,7 +126,7 @@ fn meet_factors(cx: &mut Interp<'_>, operation: &Operation<'_>) {
     if !cast && cx.has_plain_dtypes() && gets.is_float() && wants.is_float() {
         let what = Rc::from("this product");
         let product = Mistyped { what, made: a.made, gets, wants, lookup: false };
-        cx.observe(operation.place, product, a.confidence.min(b.confidence));
+        cx.observe_for_good(operation.place, product, a.confidence.min(b.confidence));
     }
 }
 
@@ -147,6 +147,6 @@ fn change_in_place(cx: &mut Interp<'_>, change: &Augment<'_>) {
     if arithmetic && is_changed && !cx.is_provided_for() {
         let place = cx.expr_place(change.target);
         let narrowed = Narrowed { holds, made: tensor.made, divides };
-        cx.observe(place, narrowed, confidence.min(tensor.confidence));
+        cx.observe_for_good(place, narrowed, confidence.min(tensor.confidence));
     }
 }

@@ -141,7 +141,7 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     let other = Side { device: input.device, what: Rc::from("its input"), made: input.made };
     let meeting = Meeting { in_forward: true, ..Meeting::of(one, other, "the forward pass") };
     let at = At { confidence: confidence.min(at.confidence), ..at };
-    cx.observe_at(at, meeting);
+    cx.observe_at_for_good(at, meeting);
     cx.remember(|all: &mut Forwards| all.0.iter_mut().for_each(|open| open.failed = true));
 }
 
@@ -166,7 +166,7 @@ fn meet_wrapper(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     let other = Side { device: Device::Accelerator, what, made: None };
     let at = cx.at(call.place, cx.heap.get(model).confidence);
     let meeting = Meeting::of(one, other, "`DistributedDataParallel`");
-    cx.observe_at(at, Meeting { error: WRAPPED, in_forward: true, ..meeting });
+    cx.observe_at_for_good(at, Meeting { error: WRAPPED, in_forward: true, ..meeting });
 }
 
 /// What the whole model was called with, and not what its forward made, is at fault outside.
@@ -240,7 +240,7 @@ fn meet_rest_of_batch(cx: &mut Interp<'_>, model: ObjId, call: &Call) -> bool {
     let one = Side { device: Device::Accelerator, what: Rc::from("the rest of its batch"), made: None };
     let other = Side { device: input.device, what: Rc::from("the input of this model"), made: input.made };
     let at = cx.at(call.place, confidence.min(input.confidence));
-    cx.observe_at(at, Meeting { in_forward: true, ..Meeting::of(one, other, "the forward pass") });
+    cx.observe_at_for_good(at, Meeting { in_forward: true, ..Meeting::of(one, other, "the forward pass") });
     true
 }
 
@@ -284,7 +284,7 @@ fn meet_whole(cx: &mut Interp<'_>, a: &Tensor, b: &Tensor, place: Place, names: 
     let by_index = names[1] == INDEX;
     let meeting = Meeting { by_index, ..Meeting::of(one, other, "this operation") };
     let confidence = a.confidence.min(b.confidence);
-    cx.observe(place, meeting, confidence);
+    cx.observe_for_good(place, meeting, confidence);
 }
 
 /// Numbers on the CPU that are chosen by an index on the GPU. The other way round they are copied.
