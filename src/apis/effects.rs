@@ -36,8 +36,8 @@ vocabulary! {
     FixAlgorithms "fix-algorithms" ([Flag])
         "operations give the same numbers in each run, where the flag is on";
     GradMode "grad-mode" (Flag) "sets whether gradients are recorded, from here on";
-    Hook "hook" (Module F)
-        "from here on the module's calls call back, wherever they stand, with the module in front of the arguments";
+    Hook "hook" (Module F Word)
+        "from here on the module's calls call back, 'before' or 'after', wherever they stand, with the module in front";
     Move "move" (X Device) "goes to a device, in place (a module)";
     Observe "observe" (Receiver X) "a transformer learns from all rows of x what it does to each of them";
     Predict "predict" (Model X) "the framework runs its loop of predictions over x";

@@ -170,7 +170,7 @@ impl Gate {
         let told = self.tells(&source.text);
         if is_excerpt && !told {
             Loaded::Skipped
-        } else if told || is_script {
+        } else if told || is_script || names_framework {
             source.check_parsed().map_or_else(Loaded::Unreadable, |()| Loaded::Source(source))
         } else {
             Loaded::Quiet

@@ -2,11 +2,13 @@
 //! script was given them.
 
 use super::{Script, all_within, walked};
+use crate::apis::Role;
 use crate::report::{Confidence, Place};
 use crate::source::counted;
 use crate::trace::{At, Effect, EntryPoint, GraphPart, Visit, visits};
-use crate::values::{ClassRef, Learned, ObjId, ObjSet, OptimizerState, ParamGroup};
+use crate::values::{ClassRef, Learned, ObjId, ObjSet, OptimizerState, ParamGroup, Value};
 use rustc_hash::FxHashSet;
+use ustr::Ustr;
 
 /// What an optimizer misses of a model that it trains.
 pub struct Untrained {
@@ -49,10 +51,11 @@ impl Script<'_> {
         let reaching = self.passes_that_reach_other_layers(&spared);
         for (_, acts) in &acts {
             for backward in acts.iter().filter(|act| matches!(act.event.effect, Effect::Backward { .. })) {
-                if !reaching.contains(&backward.event.place) {
+                let bare = self.bare_parameters(backward, &spared);
+                if !reaching.contains(&backward.event.place) && bare.is_empty() {
                     continue;
                 }
-                let reached = self.layers_reached(backward.event.place);
+                let reached = self.layers_reached(backward.event.place).union(&bare);
                 let rest: ObjSet = reached
                     .iter()
                     .filter(|layer| !spared.contains(*layer) && !missed.contains(*layer))
@@ -84,10 +87,50 @@ impl Script<'_> {
         Some(Untrained {
             at: walked(entry.function, gather.event.place, &gather.loops, &gather.calls, sure),
             optimizer: self.optimizer_name(optimizer),
-            parts: whole.iter().map(|part| self.path_of_module(part)).collect(),
+            parts: whole.iter().map(|part| self.path_of(part)).collect(),
             made: self.rehearsal.heap.get(whole.iter().next()?).site,
             backward: backward.event.place,
         })
+    }
+
+    /// Parameters that no layer has, in the graph that a backward pass goes through: neither they nor what holds them
+    /// is among these.
+    fn bare_parameters(&self, backward: &Visit, spared: &ObjSet) -> ObjSet {
+        let Effect::Backward { leaves, .. } = &backward.event.effect else { return ObjSet::default() };
+        let is_bare = |leaf: &ObjId| {
+            self.apis.class_of(Role::Parameter).map(ClassRef::Api)
+                == Some(self.rehearsal.heap.get(*leaf).class)
+        };
+        let is_left = |leaf: &ObjId| {
+            let holders = self.holders(*leaf);
+            !holders.is_empty() && !holders.iter().any(|(holder, _)| spared.contains(*holder))
+        };
+        leaves.iter().filter(|leaf| !spared.contains(*leaf)).filter(is_bare).filter(is_left).collect()
+    }
+
+    /// What holds a parameter, and under which names.
+    fn holders(&self, parameter: ObjId) -> Vec<(ObjId, Ustr)> {
+        let heap = &self.rehearsal.heap;
+        let is_it = |value: &Value| {
+            value.as_tensor().is_some_and(|held| held.is_leaf && held.graph.leaves().contains(parameter))
+        };
+        let of_object = |index: usize| {
+            let holder = ObjId(index as u32);
+            let names = heap.get(holder).attrs.iter().filter(|(_, value)| is_it(value));
+            names.map(|(name, _)| (holder, *name)).collect::<Vec<_>>()
+        };
+        counted(0..heap.len()).flat_map(of_object).collect()
+    }
+
+    /// The name of what is missed: of a parameter behind that of its module.
+    fn path_of(&self, part: ObjId) -> String {
+        match self.holders(part).first() {
+            Some((holder, name)) if self.rehearsal.heap.get(*holder).module().is_some() => {
+                format!("{}.{name}", self.name_or(*holder, "model"))
+            }
+            Some((_, name)) => name.to_string(),
+            None => self.path_of_module(part),
+        }
     }
 
     /// The name of a module; of an item of a container, behind that of the container.

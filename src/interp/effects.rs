@@ -55,7 +55,7 @@ impl<'p> Interp<'p> {
                     let args: Vec<Value> = (1..effect.args.len()).map(arg).collect();
                     self.call_back(&arg(0), args, call.place);
                 }
-                Verb::Hook => self.hook(&arg(0), &arg(1), call.place),
+                Verb::Hook => self.hook(&arg(0), &arg(1), &arg(2), call.place),
                 Verb::StepHook => self.hook_step(&arg(0), arg(1), &arg(2)),
                 Verb::Fit => self.fit(call, &effect.args),
                 Verb::Predict => self.predicted(call, &arg(0), &arg(1)),
@@ -309,8 +309,9 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether gradients are recorded where the module is called is not known where the hook is registered.
-    fn hook(&mut self, module: &Value, hook: &Value, place: Place) {
-        if let Some(object) = module.as_obj()
+    /// Of what a module gives only a hook after its call gets hold.
+    fn hook(&mut self, module: &Value, hook: &Value, when: &Value, place: Place) {
+        if let Some(object) = module.as_obj().filter(|_| when.as_str() == Some("after"))
             && let State::Module(state) = &mut self.heap.get_mut(object).state
         {
             state.hooked = true;

@@ -55,9 +55,11 @@ impl<'p> Interp<'p> {
                 let mut call = self.at_home(&closure, Some(object), call);
                 self.leave_shapes_open(object, &closure, &mut call);
                 let call = &call;
-                // What is computed for all that is said of the model, whatever its call lacks.
-                self.tell_unfit(&closure, Some(&Value::Obj(object)), call);
+                // What is computed for all that is said of the model, whatever its call lacks: of that it fails already.
+                let fails = self.tell_unfit(&closure, Some(&Value::Obj(object)), call);
+                let around = fails.then(|| self.push_context(ContextKind::Failing));
                 let output = self.inlined(&closure, Some(&Value::Obj(object)), call);
+                around.into_iter().for_each(|around| self.pop_context(around));
                 let output = self.at_least_learned(object, &before, call, output);
                 let output = self.settle_detach_points(output);
                 let output = self.gathered(output, &mut recording);

@@ -45,6 +45,7 @@ pub(super) static CONCERN: Concern = Concern {
         &ignored_reduction::CHECKER,
         &misused_kl_divergence::CHECKER,
         &one_class_softmax::CHECKER,
+        &softmax_before_cross_entropy::CHECKER,
         &wrong_softmax_axis::CHECKER,
     ],
 };

@@ -6,6 +6,7 @@ use super::taught::taught_losses;
 use crate::apis::{Expects, Mark};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
+use crate::interp::{ApiResult, Checker, Interp};
 use crate::report::{Fix, Place, Severity};
 use crate::trace::At;
 
@@ -20,6 +21,9 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+const NEARLY_UNIFORM: &str =
+    "a second softmax makes the probabilities nearly uniform and the gradients small";
+
 /// A loss that applies a softmax to what went through one.
 pub(super) struct SoftmaxedLoss {
     pub at: At,
@@ -29,7 +33,37 @@ pub(super) struct SoftmaxedLoss {
     heads: Option<Heads>,
 }
 
+pub(super) static CHECKER: Checker = Checker { on_api_result: Some(applied), ..Checker::SILENT };
+
+/// A log-softmax of what went through a softmax, which `nll_loss` makes the same loss of.
+struct SoftmaxedAgain {
+    softmax: Place,
+}
+
+fn applied(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
+    let call = result.call;
+    let Some(input) = call.nth_tensor(0).filter(|_| call.api.mark == Some(Mark::LogSoftmax)) else { return };
+    if let Some((Mark::Softmax, softmax)) = input.mark
+        && input.graph.is_live()
+    {
+        cx.observe(call.place, SoftmaxedAgain { softmax }, input.confidence);
+    }
+}
+
 fn check(script: &Script, out: &mut Findings) {
+    for (at, again) in script.observed_once::<SoftmaxedAgain>() {
+        let finding = script
+            .finding(
+                RULE.id,
+                RULE.severity,
+                at,
+                "softmax is applied twice: `log_softmax` expects logits, not probabilities",
+            )
+            .because(again.softmax, "softmax is already applied here")
+            .note(NEARLY_UNIFORM)
+            .help("pass the raw logits to `log_softmax`, or drop the softmax of the model");
+        out.push(finding, at);
+    }
     for loss in softmaxed_losses(script) {
         let finding = script
             .finding(
@@ -39,7 +73,7 @@ fn check(script: &Script, out: &mut Findings) {
                 "softmax is applied twice: this loss expects logits, not probabilities",
             )
             .because(loss.softmax, "softmax is already applied here")
-            .note("a second softmax makes the probabilities nearly uniform and the gradients small")
+            .note(NEARLY_UNIFORM)
             .replay(loss.heads.map(|heads| replay_of_heads(script, heads)))
             .help(if loss.by_flag {
                 "remove `from_logits=True`, or the softmax"
