@@ -127,12 +127,10 @@ pub enum Loaded {
     Source(Arc<SourceFile>),
     /// Imports no framework, so there is nothing in it to find.
     Skipped,
-    /// Imports one, and mentions nothing that a rule is about.
-    Quiet,
     Unreadable(ReadError),
 }
 
-/// A file of so many bytes is parsed at once.
+/// A file that names no framework and has fewer bytes may run what others make of one.
 const SHORT: usize = 3000;
 
 /// What makes a file worth parsing; built once for all files with the same settings.
@@ -167,14 +165,10 @@ impl Gate {
         if !is_excerpt && !names_framework && !self.is_entry(&source, is_script, imports) {
             return Loaded::Skipped;
         }
-        let told = self.tells(&source.text);
-        if is_excerpt && !told {
-            Loaded::Skipped
-        } else if told || is_script || names_framework {
-            source.check_parsed().map_or_else(Loaded::Unreadable, |()| Loaded::Source(source))
-        } else {
-            Loaded::Quiet
+        if is_excerpt && !self.tells(&source.text) {
+            return Loaded::Skipped;
         }
+        source.check_parsed().map_or_else(Loaded::Unreadable, |()| Loaded::Source(source))
     }
 
     /// Whether a script that names no framework runs what others of its project make of one.

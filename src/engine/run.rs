@@ -195,7 +195,6 @@ impl Run<'_> {
                 Loaded::Source(source) => entries.push((self.project.add(source), job)),
                 _ if !job.is_asked => {}
                 Loaded::Skipped => self.counts.skipped += 1,
-                Loaded::Quiet => self.counts.checked += 1,
                 Loaded::Unreadable(error) => self.complain(job.file, error.to_string(), job.file.explicit),
             }
         }

@@ -224,7 +224,11 @@ pub(super) fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: B
     let tensors = [Some(&found.input), found.other.as_ref()];
     let sure = tensors.into_iter().flatten().fold(sure, |sure, tensor| sure.min(tensor.confidence));
     let began = cx.remember(|all: &mut Forwards| all.0.first().copied());
-    let doubtful = began.is_some_and(|arms| cx.undecided_arms() > arms);
+    let doubtful = match began {
+        Some(arms) => cx.undecided_arms() > arms,
+        // A forward that nothing here calls.
+        None => cx.undecided_arms() > 0 && cx.running_modules().next().is_some(),
+    };
     let provided = match found.fault {
         Fault::Size { .. } if has_own_size(&found.input) => cx.is_provided_for_input(found.input.made, place),
         _ => cx.is_provided_for(),
