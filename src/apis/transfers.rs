@@ -62,7 +62,7 @@ vocabulary! {
     Cloned "cloned" (X) [keeps_values converts] "the same numbers in memory of their own, which are no leaf";
     ClosureResult "closure-result" (Closure) "what the closure gives, else None";
     Compare "compare" (X [Y Word]) [meets elementwise]
-        "a bool tensor, broadcast, no graph; with 'selects' a count of what passes may be zero";
+        "a bool tensor, broadcast, no graph; by the operator that is quoted";
     CompiledOptimizer "compiled-optimizer" (Model) "what it was compiled with";
     Compose "compose" (Functions X) "what calling them one after another gives";
     ConcatDatasets "concat-datasets" (Datasets) "a dataset of all their samples";

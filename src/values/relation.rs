@@ -11,6 +11,8 @@ use std::rc::Rc;
 pub enum Relation {
     /// A mask: it holds where the numbers of another tensor compare so to a number.
     Compared { subject: Rc<Tensor>, op: CompareOp, number: f64 },
+    /// Such a mask times a number: the height where it holds, and zero where it does not.
+    Lifting { subject: Rc<Tensor>, op: CompareOp, number: f64, height: f64 },
     /// A mask that depends on what a model makes, in a way that is not followed.
     Judged,
     /// The same, of one tensor alone.
@@ -150,6 +152,18 @@ impl Tensor {
             (Some((Extreme::Smallest, a)), Some((Extreme::Largest, b))) if is_same(a, b) => Some(above.neg()),
             _ => None,
         }
+    }
+
+    /// What is left where a number is added to those that compare so.
+    pub fn lifted_by(self: &Rc<Tensor>, mask: &Tensor) -> Option<Interval> {
+        let (subject, op, number, height) = match mask.relation.as_deref()? {
+            Relation::Compared { subject, op, number } => (subject, *op, *number, 1.0),
+            Relation::Lifting { subject, op, number, height } => (subject, *op, *number, *height),
+            _ => return None,
+        };
+        let range = self.range.filter(|_| is_same(subject, self))?;
+        let lifted = compared(&range, op, number, true)?.add(&Interval::point(height));
+        Some(lifted.join(&compared(&range, op, number, false)?))
     }
 
     fn extreme(&self) -> Option<(Extreme, &Rc<Tensor>)> {

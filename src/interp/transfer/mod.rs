@@ -13,6 +13,7 @@ pub(super) mod factory;
 mod images;
 mod index;
 mod layers;
+mod masks;
 mod ops;
 mod ranges;
 mod reduce;
@@ -26,7 +27,8 @@ pub(super) use convert::tensor_type_device;
 pub use index::{Misplaced, index, misplaced_index, slice_len};
 pub(super) use layers::held_by_packed;
 pub use layers::{activation, activation_name, softmax_axis, softmax_axis_size};
-pub use ops::{binary, compare, invert, negate};
+pub use masks::{compare_by_operator as compare, invert};
+pub use ops::{binary, negate};
 pub use ranges::range;
 pub use windows::exceeding_window;
 
@@ -84,7 +86,7 @@ functions! {
     Chunk => shape::chunk,
     Cloned => elementwise::cloned,
     ClosureResult => unknown,
-    Compare => elementwise::compare,
+    Compare => masks::compare,
     CompiledOptimizer => |interp, call| interp.compiled_optimizer(call),
     Compose => |interp, call| interp.composed(call),
     ConcatDatasets => |interp, call| interp.dataset_of(call, "datasets"),
