@@ -74,6 +74,7 @@ mod scaling;
 mod scope;
 mod selections;
 mod singularities;
+mod stacked;
 mod stmt;
 mod streams;
 mod supposed;

@@ -1,7 +1,7 @@
 //! Models whose training a framework runs: how they are put together, compiled and fitted, and the loss and
 //! the memory of one batch, found out by running it.
 
-use super::{Call, FitCall, Instance, Interp, Invocation, Passed, transfer};
+use super::{Call, FitCall, Instance, Interp, Invocation, Passed, stacked::OUT_OF_ORDER, transfer};
 use crate::apis::{Operand, Role, Slot};
 use crate::report::Place;
 use crate::trace::{CompiledLoss, Sight};
@@ -95,6 +95,7 @@ impl<'p> Interp<'p> {
             layers => self.iterate(&layers, call.place),
         };
         if layers.exact.is_none() && layers.any.as_obj().is_some() {
+            self.heap.note(object, OUT_OF_ORDER, Value::Bool(Some(true)));
             self.heap.get_mut(object).set_attr(Ustr::from("*"), layers.any);
         }
         for (index, layer) in layers.exact.unwrap_or_default().into_iter().enumerate() {
@@ -158,7 +159,7 @@ impl<'p> Interp<'p> {
 
     /// Whether the layers of a model are known before it sees data.
     fn is_laid_out(&self, model: ObjId) -> bool {
-        self.heap.attr(model, Ustr::from("output")).is_some() || self.indexed_children(model).is_some()
+        self.heap.attr(model, Ustr::from("output")).is_some() || self.children_in_order(model).is_some()
     }
 
     /// A loss given by its name or as a function, as an object that was made where it is given.
@@ -384,7 +385,7 @@ impl Interp<'_> {
         if let Some(inputs) = self.heap.attr(model, Ustr::from(INPUT)) {
             return inputs.as_tensor().map(|input| (**input).clone());
         }
-        let first = self.indexed_children(model)?.into_iter().next()?;
+        let first = self.children_in_order(model)?.into_iter().next()?;
         let layer = match &first {
             Value::Tensor(input) => return Some((**input).clone()),
             Value::Obj(layer) if matches!(self.heap.get(*layer).class, ClassRef::Api(_)) => *layer,
