@@ -158,6 +158,13 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// Whether a value is symbolic, and some layer made it.
+    pub(super) fn came_through_layers(&self, value: &Value) -> bool {
+        let mut layers = None;
+        self.layers_of(value, &mut layers);
+        layers.is_some_and(|layers| !layers.is_empty())
+    }
+
     /// A model that is made of its outputs has the layers that they came through.
     pub(super) fn keep_layers(&mut self, model: ObjId, outputs: &Value) {
         let mut layers = None;

@@ -8,6 +8,7 @@ mod api;
 mod arguments;
 mod around;
 mod aside;
+mod assembled;
 mod assign;
 mod attributes;
 mod batches;

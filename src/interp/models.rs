@@ -1,7 +1,7 @@
-//! Models whose training a framework runs: how they are put together, compiled and fitted, and the loss and
-//! the memory of one batch, found out by running it.
+//! Models whose training a framework runs: how they are compiled and fitted, and the loss and the memory of one batch,
+//! found out by running it.
 
-use super::{Call, FitCall, Instance, Interp, Invocation, Passed, stacked::OUT_OF_ORDER, transfer};
+use super::{Call, FitCall, Instance, Interp, Invocation, Passed, assembled::INPUT, transfer};
 use crate::apis::{Operand, Role, Slot};
 use crate::report::Place;
 use crate::trace::{CompiledLoss, Sight};
@@ -11,9 +11,6 @@ use ustr::Ustr;
 
 /// What a model from elsewhere calls its last layer.
 pub(super) const NAME_OF_HEAD: Note = Note::new("name of the head");
-
-/// The attribute under which a model keeps its symbolic inputs.
-const INPUT: &str = "symbolic input";
 
 /// How many features a model from elsewhere gives to its last layer.
 const FEATURES_OF_HEAD: Note = Note::new("features of the head");
@@ -71,59 +68,6 @@ impl<'p> Interp<'p> {
         let class = Ustr::from(holder);
         self.apis.class(class)?;
         (self.apis.role(class) != Some(Role::Module)).then_some(class)
-    }
-
-    pub(super) fn symbolic_input(&mut self, call: &Invocation) -> Value {
-        self.symbols.symbolic = true;
-        let batch = Int::symbol(self.symbol("batch"));
-        let shape = transfer::ints_of(self, &call.nth(0))
-            .map(|sizes| std::iter::once(batch).chain(sizes).collect::<Shape>());
-        Value::tensor(Tensor {
-            shape,
-            graph: Graph::None,
-            source: Source::Data,
-            made: Some(call.place),
-            layers: Some(Rc::default()),
-            ..Tensor::default()
-        })
-    }
-
-    pub(super) fn stacked_layers(&mut self, call: &Invocation) -> Value {
-        let object = self.model_object(call);
-        let layers = match call.nth(0) {
-            Value::None => Items::exact(Vec::new()),
-            layers => self.iterate(&layers, call.place),
-        };
-        if layers.exact.is_none() && layers.any.as_obj().is_some() {
-            self.heap.note(object, OUT_OF_ORDER, Value::Bool(Some(true)));
-            self.heap.get_mut(object).set_attr(Ustr::from("*"), layers.any);
-        }
-        for (index, layer) in layers.exact.unwrap_or_default().into_iter().enumerate() {
-            self.heap.get_mut(object).set_attr(Ustr::from(&index.to_string()), layer);
-        }
-        Value::Obj(object)
-    }
-
-    pub(super) fn symbolic_model(&mut self, call: &Invocation) -> Value {
-        let object = self.model_object(call);
-        let output = call.operand(Slot::Outputs);
-        self.keep_layers(object, &output);
-        self.heap.get_mut(object).set_attr(Ustr::from(INPUT), call.operand(Slot::Inputs));
-        self.heap.get_mut(object).set_attr(Ustr::from("output"), output);
-        Value::Obj(object)
-    }
-
-    fn model_object(&mut self, call: &Invocation) -> ObjId {
-        // These models place their inputs themselves.
-        let state = ModuleState {
-            weights: Learned::Opaque,
-            device: Device::Automatic,
-            scatters: true,
-            ..ModuleState::default()
-        };
-        let object = self.alloc(call.place, ClassRef::Api(call.api.name), State::Module(state));
-        self.on_instance(&Instance { object, place: call.place });
-        object
     }
 
     /// An activation given by its name.
