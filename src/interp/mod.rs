@@ -19,6 +19,7 @@ mod builtins;
 mod call;
 mod call_path;
 mod class;
+mod compiled;
 mod comprehension;
 mod context;
 mod criteria;
