@@ -232,7 +232,8 @@ fn in_both(x: &Value, y: &Value) -> Option<Rc<[Hazard]>> {
 /// What threatens the branches of a choice is usually what is not chosen: their values are left out, their
 /// gradients are multiplied by zero, and zero times infinity is no number.
 fn left_out(condition: &Tensor, branches: &Tensor, place: Place) -> Option<Rc<[Hazard]>> {
-    if condition.relation.is_none() || matches!(branches.graph, Graph::None) {
+    let is_of_model = !matches!(condition.relation.as_deref(), None | Some(Relation::OneHot));
+    if !is_of_model || matches!(branches.graph, Graph::None) {
         return None;
     }
     let hazards = branches.hazards.as_ref()?;
@@ -278,7 +279,8 @@ pub(crate) fn one_hot(interp: &mut Interp, call: &Invocation) -> Value {
         None => quoted_dtype(call).or(places.dtype),
     };
     let last = shape.is_none().then_some(count);
-    Value::tensor(Tensor { shape, last, range, dtype, ..places })
+    let relation = Some(Rc::new(Relation::OneHot));
+    Value::tensor(Tensor { shape, last, range, dtype, relation, ..places })
 }
 
 /// Python's `sum` of tensors or numbers.

@@ -118,7 +118,7 @@ pub(crate) fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
 pub fn invert(interp: &mut Interp, operand: &Value, place: Place) -> Option<Value> {
     let tensor = operand.as_tensor()?;
     let range = tensor.range.filter(|_| tensor.dtype == Some(DType::Bool));
-    let relation = tensor.relation.as_ref().map(|relation| Rc::new(relation.inverted()));
+    let relation = tensor.relation.as_ref().and_then(|relation| relation.inverted()).map(Rc::new);
     Some(Value::tensor(Tensor {
         shape: tensor.shape.clone(),
         range,

@@ -111,7 +111,8 @@ pub fn binary(
         None => lost_epsilon_of(left)
             .or(lost_epsilon_of(right))
             .or_else(|| difference(op, left, right))
-            .or_else(|| squared(op, left, right, same_operand)),
+            .or_else(|| squared(op, left, right, same_operand))
+            .or_else(|| product(op, left, right)),
     };
     result.mark = kept_mark(op, left, right).or_else(|| kept_raw(op, left, right, result.range));
     result.last = kept_last(left, right).filter(|_| result.shape.is_none());
@@ -123,6 +124,11 @@ fn squared(op: BinaryOp, left: &Value, right: &Value, same_operand: bool) -> Opt
     let by_power = op == BinaryOp::Pow && right.as_num() == Some(2.0);
     let squares = by_power || op == BinaryOp::Mul && same_operand;
     left.as_tensor().filter(|_| squares).map(Relation::square_of)
+}
+
+fn product(op: BinaryOp, left: &Value, right: &Value) -> Option<Rc<Relation>> {
+    let (left, right) = (left.as_tensor()?, right.as_tensor()?);
+    Relation::of_product(left, right).filter(|_| op == BinaryOp::Mul).map(Rc::new)
 }
 
 /// `-x`
