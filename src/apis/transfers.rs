@@ -38,6 +38,7 @@ vocabulary! {
     Arange "arange" (Start Stop Step [Dtype Device RequiresGrad]) [places] "one dimension, counted";
     Argmax "argmax" (X Dim [Keepdim Word]) "no graph; int64 unless a dtype is quoted";
     ArrayFactory "array-factory" (Size [Dtype]) [allocates] "a new numpy array; float64 without a dtype";
+    ArrayIdentity "array-identity" (A B [Dtype]) [allocates] "a new numpy matrix, as wide as high without b";
     ArrayOf "array-of" (X [Dtype]) "a numpy array of Python numbers, arrays or a tensor";
     ArrayRange "array-range" (Start Stop Step [Dtype]) "one dimension, counted";
     ArrayUnknown "array-unknown" () "a numpy array of unknown shape";
@@ -59,6 +60,7 @@ vocabulary! {
     Children "children" (Receiver) "the submodules";
     Chosen "chosen" (X Size) "a numpy array of numbers that x holds, or of integers below it";
     Chunk "chunk" (X N Dim) "a tuple of n parts";
+    ClassIndices "class-indices" (X) "a whole number for each row, in one dimension";
     Cloned "cloned" (X) [keeps_values converts] "the same numbers in memory of their own, which are no leaf";
     ClosureResult "closure-result" (Closure) "what the closure gives, else None";
     Compare "compare" (X [Y Word]) [meets elementwise]
@@ -101,6 +103,7 @@ vocabulary! {
     DistRsample "dist-rsample" (X [Shape]) "a sample that keeps the graph of the parameters";
     DistSample "dist-sample" (X [Shape]) "a sample without graph";
     DrawnSamples "drawn-samples" (N Features Targets Dtype) "a pair of arrays, features and targets";
+    Dummies "dummies" (X) "a table; of a column a share of zero or one for each class";
     Dtype "dtype" (X) [asks] "the dtype of a tensor";
     Either "either" (F G Args) "what one of the two gives";
     Embedding "embedding" (X NumEmbeddings EmbeddingDim) "a dimension more";

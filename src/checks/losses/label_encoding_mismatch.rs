@@ -7,7 +7,7 @@ use crate::facts::{Findings, Places, Script};
 use crate::report::{Edit, Fix, Place, Severity};
 use crate::syntax::ExprKind;
 use crate::trace::{At, CompiledLoss, Sight};
-use crate::values::{Int, Tensor, Value};
+use crate::values::{Int, Interval, Tensor, Value};
 use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
@@ -127,7 +127,10 @@ fn last_of(tensor: &Tensor) -> Option<Int> {
 }
 
 fn is_share(labels: &Tensor) -> bool {
-    labels.range.is_some_and(|range| range.low == 0.0 && range.high == 1.0)
+    // What is surely between zero and one is no index, as of labels that are smoothed.
+    let is_share =
+        |range: Interval| range.low == 0.0 && range.high == 1.0 || range.low > 0.0 && range.high < 1.0;
+    labels.range.is_some_and(is_share)
 }
 
 /// The other loss in the place of the name of this one, as a text or as a call.
