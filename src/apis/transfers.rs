@@ -159,6 +159,7 @@ vocabulary! {
     ManagedFirst "managed-first" (X Rest) "as managed, x in front of the tuple rest";
     ManagedPair "managed-pair" (Models Optimizers) "both, as a tuple; models alone without optimizers";
     Mapped "mapped" (F) [makes_function] "a function that runs f over a batch";
+    MappedTree "mapped-tree" (F X [Rest]) "a tree of what f gives of the leaves of trees that are alike";
     Matmul "matmul" (X Y) [meets] "matrix product, batched";
     MatmulTurned "matmul-turned" (X Y; Flag) [meets] "the same, where by turns flags say which of them is transposed first";
     MaxPair "max-pair" (X Y) [meets elementwise] "elementwise, the larger";

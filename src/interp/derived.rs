@@ -88,10 +88,11 @@ impl<'p> Interp<'p> {
             .map(|passed| passed.value)
             .collect();
         let [function, arguments, has_more, with_value] = settings.as_slice() else { return Value::Unknown };
+        let mut gradients = Vec::new();
         for at in chosen(arguments) {
-            if let Some(passed) = inner.positional.get_mut(at) {
-                passed.value = self.learnable(&passed.value.clone(), DEEPEST, call.place);
-            }
+            let Some(passed) = inner.positional.get_mut(at) else { continue };
+            gradients.push(passed.value.clone());
+            passed.value = self.learnable(&passed.value.clone(), DEEPEST, call.place);
         }
         let before = self.push_context(ContextKind::Recording);
         let given = self.call_value(function, &inner);
@@ -106,12 +107,12 @@ impl<'p> Interp<'p> {
             let confidence = loss.confidence;
             self.see(call.place, Sight::Backward { loss: loss.clone(), has_gradient: true }, confidence);
         }
-        let gradient = Value::tensor(Tensor {
-            graph: Graph::None,
-            relation: Some(Rc::new(Relation::Tree)),
-            made: Some(call.place),
-            ..Tensor::default()
-        });
+        let of = match (arguments.bare(), gradients.as_slice()) {
+            (Value::Int(_), [of]) => of.clone(),
+            (Value::Tuple(items), _) if items.len() == gradients.len() => Value::tuple(gradients),
+            _ => Value::Unknown,
+        };
+        let gradient = self.gradient_like(&of, call.place);
         if with_value.as_bool() == Some(true) { Value::tuple(vec![given, gradient]) } else { gradient }
     }
 

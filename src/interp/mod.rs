@@ -83,6 +83,7 @@ mod supposed;
 mod taken;
 mod templates;
 pub mod transfer;
+mod trees;
 mod unconstructed;
 mod walked;
 

@@ -164,6 +164,7 @@ functions! {
     ManagedFirst => |interp, call| interp.managed_several(call),
     ManagedPair => |interp, call| interp.managed_several(call),
     Mapped => |interp, call| interp.mapped(call),
+    MappedTree => |interp, call| interp.mapped_tree(call),
     Matmul => layers::matmul,
     MatmulTurned => layers::matmul_turned,
     MaxPair => elementwise::max_pair,
