@@ -61,6 +61,7 @@ mod offered;
 mod optimizer_params;
 mod parameters;
 mod parts;
+mod pipelines;
 pub mod python;
 mod rations;
 mod reach;

@@ -70,6 +70,7 @@ impl<'p> Interp<'p> {
     pub(super) fn stream(&mut self, call: &Invocation, sample: Value, length: Int) -> Value {
         let class = self.apis.class_of(Role::Dataset).map_or(ClassRef::Builtin, ClassRef::Api);
         let class = match call.api.name.rsplit_once('.') {
+            _ if call.api.class.is_some() => ClassRef::Api(call.api.name),
             Some((class, _)) if self.apis.class(Ustr::from(class)).is_some() => {
                 ClassRef::Api(Ustr::from(class))
             }
@@ -78,7 +79,7 @@ impl<'p> Interp<'p> {
         self.streaming(class, call.place, sample, length)
     }
 
-    fn streaming(&mut self, class: ClassRef, place: Place, sample: Value, length: Int) -> Value {
+    pub(super) fn streaming(&mut self, class: ClassRef, place: Place, sample: Value, length: Int) -> Value {
         let object = self.alloc(place, class, State::Plain);
         let items = Items { exact: None, any: sample, len: Num::of(length) };
         let inner = self.heap.alloc(Object {
