@@ -111,8 +111,9 @@ vocabulary! {
     DistRsample "dist-rsample" (X [Shape]) "a sample that keeps the graph of the parameters";
     DistSample "dist-sample" (X [Shape]) "a sample without graph";
     DrawnSamples "drawn-samples" (N Features Targets Dtype) "a pair of arrays, features and targets";
-    Dummies "dummies" (X) "a table; of a column a share of zero or one for each class";
     Dtype "dtype" (X) [asks] "the dtype of a tensor";
+    Dummies "dummies" (X) "a table; of a column a share of zero or one for each class";
+    EachStep "each-step" (Layer X) "what a layer gives for each step of a sequence, along the second axis";
     Either "either" (F G Args) "what one of the two gives";
     Embedding "embedding" (X NumEmbeddings EmbeddingDim) "a dimension more";
     Enumerate "enumerate" (X) "pairs of a counter and an element";

@@ -130,6 +130,33 @@ impl<'p> Interp<'p> {
         without_shape(&result)
     }
 
+    /// `each-step layer x`: a layer that is called for each step of a sequence, along the second axis.
+    pub(super) fn each_step(&mut self, call: &Invocation) -> Value {
+        let inputs = call.operand(Slot::X);
+        let shape = inputs.as_tensor().and_then(|inputs| inputs.shape.clone());
+        let steps = shape.as_deref().and_then(|shape| shape.get(1)).cloned();
+        let one = match (inputs.as_tensor(), shape.as_deref()) {
+            (Some(inputs), Some([batch, _, rest @ ..])) => {
+                let shape = std::iter::once(batch).chain(rest).cloned().collect();
+                Value::tensor((**inputs).clone().with_shape(Some(shape)))
+            }
+            _ => inputs,
+        };
+        let output = self.call_value(&call.operand(Slot::Layer), &Call::with(call.place, [one]));
+        let Value::Tensor(output) = output else { return Value::Unknown };
+        let shape = match (output.shape.as_deref(), steps) {
+            (Some([batch, rest @ ..]), Some(steps)) => {
+                Some([batch.clone(), steps].into_iter().chain(rest.iter().cloned()).collect())
+            }
+            _ => None,
+        };
+        let last = output.last_size();
+        Value::tensor(Tensor {
+            last: last.filter(|_| shape.is_none()),
+            ..(*output).clone().with_shape(shape)
+        })
+    }
+
     /// `scanned f init xs`: the state that is carried on, and what each step gave.
     pub(super) fn scanned(&mut self, call: &Invocation) -> Value {
         let row = match call.operand(Slot::Xs) {

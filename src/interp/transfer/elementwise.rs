@@ -257,8 +257,12 @@ pub(crate) fn min_pair(interp: &mut Interp, call: &Invocation) -> Value {
 fn extreme_pair(interp: &Interp, call: &Invocation, extreme: fn(&Interval, &Interval) -> Interval) -> Value {
     let (x, y) = (call.nth(0), call.nth(1));
     let range = interval_of(&x).zip(interval_of(&y)).map(|(x, y)| extreme(&x, &y));
+    let any_number = [&x, &y]
+        .iter()
+        .all(|side| side.as_tensor().is_some_and(|side| matches!(side.mark, Some((Mark::Raw, _)))));
+    let mark = any_number.then_some((Mark::Raw, call.place));
     let pair = of_all(interp, call.place, &[x, y]);
-    Value::tensor(Tensor { range, ..pair })
+    Value::tensor(Tensor { range, mark, ..pair })
 }
 
 pub(crate) fn one_hot(interp: &mut Interp, call: &Invocation) -> Value {

@@ -126,6 +126,7 @@ functions! {
     DistSample => draws::drawn,
     DrawnSamples => tables::drawn_samples,
     Dtype => convert::dtype,
+    EachStep => |interp, call| interp.each_step(call),
     Either => |interp, call| interp.either_result(call),
     Embedding => layers::embedding,
     Dummies => tables::dummies,
