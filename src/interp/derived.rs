@@ -2,7 +2,7 @@
 //! loops and choices that are calls. What is differentiated is learned: a tree of parameters, any part of which
 //! is one, too.
 
-use super::{Call, Interp, Invocation, call_path::Hop, class::Base};
+use super::{Call, Interp, Invocation, call_path::Hop, class::Base, trees};
 use crate::apis::{Api, Slot, Transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::{Function, FunctionBody, Param, StmtKind};
@@ -112,7 +112,7 @@ impl<'p> Interp<'p> {
             (Value::Tuple(items), _) if items.len() == gradients.len() => Value::tuple(gradients),
             _ => Value::Unknown,
         };
-        let gradient = self.gradient_like(&of, call.place);
+        let gradient = trees::gradient_like(self, &of, call.place);
         if with_value.as_bool() == Some(true) { Value::tuple(vec![given, gradient]) } else { gradient }
     }
 

@@ -23,7 +23,7 @@ pub(super) fn build(interp: &mut Interp, object: ObjId, call: &Call) {
     }
     let Some(api) = layer(interp, object) else { return };
     if api.class.as_ref().is_some_and(|class| class.makes.is_some()) {
-        interp.assemble(object, api, call);
+        super::assembled::assemble(interp, object, api, call);
         return;
     }
     let invocation = Invocation::bind(api, call);

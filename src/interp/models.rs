@@ -2,7 +2,7 @@
 //! found out by running it.
 
 use super::{
-    Call, FitCall, Instance, Interp, Invocation, Passed, assembled::INPUT, compiled::Head, transfer,
+    Call, FitCall, Instance, Interp, Invocation, Passed, assembled::INPUT, compiled, compiled::Head, transfer,
 };
 use crate::apis::{Operand, Role, Slot};
 use crate::report::Place;
@@ -94,13 +94,14 @@ impl<'p> Interp<'p> {
         self.fitted(&model, false, call.place);
         let (batch_size, length) = self.batch_and_length(call, &data, arg(2), (name(1), name(2)));
         let batch_place = call.place_of(name(2));
-        let heads = self.heads(&model, &data, call.place);
+        let heads = compiled::heads(self, &model, &data, call.place);
         self.met(call, &model, &data, &heads);
-        self.run_own_loss(&model, &data, call.place);
+        compiled::run_own_loss(self, &model, &data, call.place);
         self.run_own_step(&model, &data, call);
         let kept = self.kept_of_batch(&model, &data, &batch_size, call.place);
         let labels = self.labels_of(&data, call);
-        let losses = heads.into_iter().map(|head| (self.share_of(&labels, &head), Rc::new(head.loss)));
+        let losses =
+            heads.into_iter().map(|head| (compiled::share_of(self, &labels, &head), Rc::new(head.loss)));
         let losses = losses.map(|(labels, loss)| (loss, labels)).collect();
         self.handed_back(&model);
         let sight = Sight::Fit { batch_size, batch_place, length, data, kept, losses };
@@ -281,9 +282,9 @@ impl Interp<'_> {
         let (input, target) = self.batch_of_data(data, &targets, call.place);
         let mut losses = Vec::new();
         for head in heads {
-            let target = match self.is_one_of_several(&targets, head) {
-                true => self.first_batch(&self.share_of(&targets, head), call.place),
-                false => self.share_of(&target, head),
+            let target = match compiled::is_one_of_several(&targets, head) {
+                true => self.first_batch(&compiled::share_of(self, &targets, head), call.place),
+                false => compiled::share_of(self, &target, head),
             };
             losses.push((&head.loss, target));
         }
