@@ -47,7 +47,8 @@ pub(super) fn compile(interp: &mut Interp<'_>, call: &Invocation, operands: &[Op
 
 /// Whether the layers of a model are known before it sees data.
 fn is_laid_out(interp: &Interp<'_>, model: ObjId) -> bool {
-    interp.heap.attr(model, Ustr::from("output")).is_some() || interp.children_in_order(model).is_some()
+    interp.heap.attr(model, Ustr::from("output")).is_some()
+        || super::stacked::children_in_order(interp, model).is_some()
 }
 
 /// The loss, or that of each output.

@@ -63,7 +63,7 @@ impl<'p> Interp<'p> {
                 Verb::Compile => super::compiled::compile(self, call, &effect.args),
                 Verb::AddLayer => {
                     let before = (effect.args.len() > 2).then(|| arg(2));
-                    self.add_layer(&arg(0), &arg(1), before.as_ref());
+                    super::stacked::add_layer(self, &arg(0), &arg(1), before.as_ref());
                 }
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
                 Verb::GradMode => self.ambient.grad = self.truth(&arg(0)),

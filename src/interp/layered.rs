@@ -19,7 +19,7 @@ const UNSEEN: &str = "some layer";
 impl<'p> Interp<'p> {
     /// The children of a container, called in order.
     pub(super) fn sequence(&mut self, object: ObjId, call: &Call) -> Value {
-        let Some(children) = self.children_in_order(object) else { return Value::Unknown };
+        let Some(children) = super::stacked::children_in_order(self, object) else { return Value::Unknown };
         let given = call.arg(0, "input").cloned().unwrap_or_default();
         let module = self.heap.get(object).module();
         let (open, repeats) = module.map_or((false, false), |module| (module.open, module.repeats));
@@ -70,7 +70,7 @@ impl<'p> Interp<'p> {
     /// The children of a container of modules, in order; of a stack those, too, that have names.
     pub(super) fn indexed_children(&self, object: ObjId) -> Option<Vec<Value>> {
         let here = self.heap.get(object);
-        let stacks = || self.is_stack(object);
+        let stacks = || super::stacked::is_stack(self, object);
         let (mut children, mut named) = (Vec::new(), ObjSet::default());
         let mut next = 0;
         for (name, value) in &here.attrs {

@@ -241,7 +241,7 @@ impl Interp<'_> {
         if let Some(inputs) = self.heap.attr(model, Ustr::from(INPUT)) {
             return inputs.as_tensor().map(|input| (**input).clone());
         }
-        let first = self.children_in_order(model)?.into_iter().next()?;
+        let first = super::stacked::children_in_order(self, model)?.into_iter().next()?;
         let layer = match &first {
             Value::Tensor(input) => return Some((**input).clone()),
             Value::Obj(layer) if matches!(self.heap.get(*layer).class, ClassRef::Api(_)) => *layer,
