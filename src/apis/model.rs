@@ -184,6 +184,8 @@ pub enum Targets {
     Equal,
     /// That of the input without its last axis, whose indices they are.
     Indices,
+    /// One that the input can be broadcast with.
+    Broadcast,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,10 +11,13 @@ vocabulary! {
     Broadcast "broadcast" (X Y; Y) "sizes are the same, or one of them is 1, from the last axis on";
     Channels "channels" (X N Rank) "x is [N, C, …] or [C, …] with so many spatial axes, and C is n";
     Count "count" (X; Sizes) "the sizes, of which one may be -1, hold as many numbers as x";
+    CountEach "count-each" (X; Sizes)
+        "the sizes, of which one may be -1, hold as many numbers as each row of x";
     Expand "expand" (X; Sizes) "an axis of x is 1, or as long as it is to be";
     Features "features" (X N) "the second size of x is n";
     Join "join" (Tensors Dim) "all have the same sizes but along the axis";
     Last "last" (X N) "the last size of x is n";
+    Meet "meet" (Tensors) "sizes of those that have as many axes are the same, or one of them is 1";
     Multiple "multiple" (N P) "n is a multiple of p";
     Product "product" (X Y; Flag)
         "the last size of x is the last but one of y, and the axes before them broadcast; by turns flags say which of them is transposed first";

@@ -63,7 +63,7 @@ vocabulary! {
     Sqrt "sqrt" (X) [replayed] "square root";
     Square "square" (X) [keeps_integers replayed] "x * x";
     Sub "sub" (X Y) [replayed] "x - y";
-    Sum "sum" (X) [replayed] "sum of elements: keeps the sign and whether zero is possible";
+    Sum "sum" (X [Dim]) [replayed] "sum of elements: keeps the sign and whether zero is possible";
     Tanh "tanh" (X) [replayed] "hyperbolic tangent";
     Union "union" (X Y; Y) "of any of them";
 }

@@ -38,6 +38,7 @@ vocabulary! {
     Arange "arange" (Start Stop Step [Dtype Device RequiresGrad]) [places] "one dimension, counted";
     Argmax "argmax" (X Dim [Keepdim Word]) "no graph; int64 unless a dtype is quoted";
     ArrayFactory "array-factory" (Size [Dtype]) [allocates] "a new numpy array; float64 without a dtype";
+    ArrayIdentity "array-identity" (A B [Dtype]) [allocates] "a new numpy matrix, as wide as high without b";
     ArrayOf "array-of" (X [Dtype]) "a numpy array of Python numbers, arrays or a tensor";
     ArrayRange "array-range" (Start Stop Step [Dtype]) "one dimension, counted";
     ArrayUnknown "array-unknown" () "a numpy array of unknown shape";
@@ -59,10 +60,11 @@ vocabulary! {
     Children "children" (Receiver) "the submodules";
     Chosen "chosen" (X Size) "a numpy array of numbers that x holds, or of integers below it";
     Chunk "chunk" (X N Dim) "a tuple of n parts";
+    ClassIndices "class-indices" (X) "a whole number for each row, in one dimension";
     Cloned "cloned" (X) [keeps_values converts] "the same numbers in memory of their own, which are no leaf";
     ClosureResult "closure-result" (Closure) "what the closure gives, else None";
     Compare "compare" (X [Y Word]) [meets elementwise]
-        "a bool tensor, broadcast, no graph; with 'selects' a count of what passes may be zero";
+        "a bool tensor, broadcast, no graph; by the operator that is quoted";
     CompiledOptimizer "compiled-optimizer" (Model) "what it was compiled with";
     Compose "compose" (Functions X) "what calling them one after another gives";
     ConcatDatasets "concat-datasets" (Datasets) "a dataset of all their samples";
@@ -79,7 +81,14 @@ vocabulary! {
     DatasetArrays "dataset-arrays" ()
         "((x_train, y_train), (x_test, y_test)), of the sizes in the entry's `dataset`";
     DatasetBatch "dataset-batch" (Receiver N) "a dataset of batches";
+    DatasetFiltered "dataset-filtered" (Receiver) "some of the samples";
+    DatasetFlatMap "dataset-flat-map" (Receiver F) "the samples of the datasets that f gives";
+    DatasetJoined "dataset-joined" (Receiver X) "the samples of both, one after the other";
+    DatasetLoaded "dataset-loaded" (Cls Split BatchSize Labelled Info)
+        "one of these by its name: a part for each split, with labels beside the data, and perhaps what is known of it";
     DatasetMap "dataset-map" (Receiver F) "a dataset of what f gives";
+    DatasetOf "dataset-of" (X) "a dataset of one sample";
+    DatasetRead "dataset-read" () "a dataset of texts that are read: lines, records, names of files";
     DatasetRows "dataset-rows" (Receiver A B C Holder)
         "all samples as stored, bytes of these sizes; 'array' or 'tensor'";
     DatasetSame "dataset-same" (Receiver) "the same samples (prefetch, cache, repeat)";
@@ -87,6 +96,7 @@ vocabulary! {
     DatasetSkip "dataset-skip" (Receiver N) "all but the first n samples";
     DatasetSlices "dataset-slices" (X) "a dataset of slices along the first dimension";
     DatasetTake "dataset-take" (Receiver N) "at most n samples";
+    DatasetZip "dataset-zip" (Datasets) "a dataset of tuples, with a sample of each";
     DeepCopy "deep-copy" (X) "an equal value of its own; parameters of a module are other parameters";
     Deepspeed "deepspeed" (Model Optimizer Data Scheduler)
         "(engine, optimizer, loader, scheduler); the engine is a module and steps its optimizer";
@@ -102,6 +112,8 @@ vocabulary! {
     DistSample "dist-sample" (X [Shape]) "a sample without graph";
     DrawnSamples "drawn-samples" (N Features Targets Dtype) "a pair of arrays, features and targets";
     Dtype "dtype" (X) [asks] "the dtype of a tensor";
+    Dummies "dummies" (X) "a table; of a column a share of zero or one for each class";
+    EachStep "each-step" (Layer X) "what a layer gives for each step of a sequence, along the second axis";
     Either "either" (F G Args) "what one of the two gives";
     Embedding "embedding" (X NumEmbeddings EmbeddingDim) "a dimension more";
     Enumerate "enumerate" (X) "pairs of a counter and an element";
@@ -156,6 +168,7 @@ vocabulary! {
     ManagedFirst "managed-first" (X Rest) "as managed, x in front of the tuple rest";
     ManagedPair "managed-pair" (Models Optimizers) "both, as a tuple; models alone without optimizers";
     Mapped "mapped" (F) [makes_function] "a function that runs f over a batch";
+    MappedTree "mapped-tree" (F X [Rest]) "a tree of what f gives of the leaves of trees that are alike";
     Matmul "matmul" (X Y) [meets] "matrix product, batched";
     MatmulTurned "matmul-turned" (X Y; Flag) [meets] "the same, where by turns flags say which of them is transposed first";
     MaxPair "max-pair" (X Y) [meets elementwise] "elementwise, the larger";

@@ -83,7 +83,8 @@ pub(crate) const PAIRS: &[(&str, Pairs)] = &[("broadcast", Pairs::Broadcast), ("
 pub(crate) const LABELS: &[(&str, Labels)] = &[("indices", Labels::Indices), ("one-hot", Labels::OneHot)];
 
 /// What shape a loss may want of its target.
-pub(crate) const TARGETS: &[(&str, Targets)] = &[("equal", Targets::Equal), ("indices", Targets::Indices)];
+pub(crate) const TARGETS: &[(&str, Targets)] =
+    &[("broadcast", Targets::Broadcast), ("equal", Targets::Equal), ("indices", Targets::Indices)];
 
 /// Keys of an entry.
 pub(crate) const ENTRY_KEYS: &[&str] = &[

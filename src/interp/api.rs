@@ -9,10 +9,11 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
-/// Of squares and means, whose they are.
+/// Of squares, means and products with rows of a single one, whose they are.
 fn moment(function: Option<RangeFunction>, of: &Rc<Tensor>, call: &Invocation) -> Option<Rc<Relation>> {
     match function? {
         RangeFunction::Mean => Some(Relation::mean_of(of)),
+        RangeFunction::Mul => Some(Rc::new(Relation::of_product(of, &call.nth_tensor(1)?)?)),
         RangeFunction::Square => Some(Relation::square_of(of)),
         RangeFunction::Pow if call.nth(1).as_num() == Some(2.0) => Some(Relation::square_of(of)),
         // Under a window that nobody trains, as in SSIM.

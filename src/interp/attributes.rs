@@ -17,7 +17,12 @@ impl<'p> Interp<'p> {
     pub(super) fn any_child(&mut self, object: ObjId) -> Option<Value> {
         let here = self.heap.get(object);
         let any = here.attr(Ustr::from("*"))?.clone();
-        let numbered = here.attrs.iter().filter(|(name, _)| name.parse::<usize>().is_ok());
+        let is_part = |value: &Value| {
+            value.as_obj().and_then(|part| self.heap.get(part).module()).is_some_and(|module| module.repeats)
+        };
+        // What a loop has added stands for itself.
+        let numbered =
+            here.attrs.iter().filter(|(name, part)| name.parse::<usize>().is_ok() && !is_part(part));
         let mut all: Vec<Value> = numbered.map(|(_, value)| value.clone()).collect();
         all.push(any);
         self.heap.any_of(&Items::exact(all))

@@ -2,7 +2,7 @@
 //! loops and choices that are calls. What is differentiated is learned: a tree of parameters, any part of which
 //! is one, too.
 
-use super::{Call, Interp, Invocation, call_path::Hop, lineage::Base};
+use super::{Call, Interp, Invocation, call_path::Hop, lineage::Base, trees};
 use crate::apis::{Api, Slot, Transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::{Function, FunctionBody, Param, StmtKind};
@@ -88,10 +88,11 @@ impl<'p> Interp<'p> {
             .map(|passed| passed.value)
             .collect();
         let [function, arguments, has_more, with_value] = settings.as_slice() else { return Value::Unknown };
+        let mut gradients = Vec::new();
         for at in chosen(arguments) {
-            if let Some(passed) = inner.positional.get_mut(at) {
-                passed.value = self.learnable(&passed.value.clone(), DEEPEST, call.place);
-            }
+            let Some(passed) = inner.positional.get_mut(at) else { continue };
+            gradients.push(passed.value.clone());
+            passed.value = self.learnable(&passed.value.clone(), DEEPEST, call.place);
         }
         let before = self.push_context(ContextKind::Recording);
         let given = self.call_value(function, &inner);
@@ -106,12 +107,12 @@ impl<'p> Interp<'p> {
             let confidence = loss.confidence;
             self.see(call.place, Sight::Backward { loss: loss.clone(), has_gradient: true }, confidence);
         }
-        let gradient = Value::tensor(Tensor {
-            graph: Graph::None,
-            relation: Some(Rc::new(Relation::Tree)),
-            made: Some(call.place),
-            ..Tensor::default()
-        });
+        let of = match (arguments.bare(), gradients.as_slice()) {
+            (Value::Int(_), [of]) => of.clone(),
+            (Value::Tuple(items), _) if items.len() == gradients.len() => Value::tuple(gradients),
+            _ => Value::Unknown,
+        };
+        let gradient = trees::gradient_like(self, &of, call.place);
         if with_value.as_bool() == Some(true) { Value::tuple(vec![given, gradient]) } else { gradient }
     }
 
@@ -127,6 +128,33 @@ impl<'p> Interp<'p> {
         }
         let result = self.call_value(&function, &inner);
         without_shape(&result)
+    }
+
+    /// `each-step layer x`: a layer that is called for each step of a sequence, along the second axis.
+    pub(super) fn each_step(&mut self, call: &Invocation) -> Value {
+        let inputs = call.operand(Slot::X);
+        let shape = inputs.as_tensor().and_then(|inputs| inputs.shape.clone());
+        let steps = shape.as_deref().and_then(|shape| shape.get(1)).cloned();
+        let one = match (inputs.as_tensor(), shape.as_deref()) {
+            (Some(inputs), Some([batch, _, rest @ ..])) => {
+                let shape = std::iter::once(batch).chain(rest).cloned().collect();
+                Value::tensor((**inputs).clone().with_shape(Some(shape)))
+            }
+            _ => inputs,
+        };
+        let output = self.call_value(&call.operand(Slot::Layer), &Call::with(call.place, [one]));
+        let Value::Tensor(output) = output else { return Value::Unknown };
+        let shape = match (output.shape.as_deref(), steps) {
+            (Some([batch, rest @ ..]), Some(steps)) => {
+                Some([batch.clone(), steps].into_iter().chain(rest.iter().cloned()).collect())
+            }
+            _ => None,
+        };
+        let last = output.last_size();
+        Value::tensor(Tensor {
+            last: last.filter(|_| shape.is_none()),
+            ..(*output).clone().with_shape(shape)
+        })
     }
 
     /// `scanned f init xs`: the state that is carried on, and what each step gave.

@@ -61,10 +61,10 @@ impl<'p> Interp<'p> {
                 Verb::Predict => self.predicted(call, &arg(0), &arg(1)),
                 Verb::Example => self.example(&arg(0), &arg(1), call.place),
                 Verb::ExampleOf => self.example_of(&arg(0), &arg(1), &arg(2), call.place),
-                Verb::Compile => self.compile(call, &effect.args),
+                Verb::Compile => super::compiled::compile(self, call, &effect.args),
                 Verb::AddLayer => {
                     let before = (effect.args.len() > 2).then(|| arg(2));
-                    self.add_layer(&arg(0), &arg(1), before.as_ref());
+                    super::stacked::add_layer(self, &arg(0), &arg(1), before.as_ref());
                 }
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
                 Verb::GradMode => self.ambient.grad = self.truth(&arg(0)),

@@ -104,12 +104,12 @@ pub struct ForwardCall<'e> {
 /// A framework is about to go through data with a model.
 pub struct FitCall<'e> {
     pub call: &'e Invocation<'e>,
-    /// What the model is given at a time, and what that is compared with.
+    /// What the model is given at a time.
     pub input: &'e Value,
-    pub target: &'e Value,
+    /// The losses of its outputs, with what each of these is compared with.
+    pub losses: &'e [(&'e CompiledLoss, Value)],
     /// What the model was laid out for.
     pub declared: Option<&'e Tensor>,
-    pub loss: Option<&'e CompiledLoss>,
 }
 
 /// A call of a layer, as it is written.

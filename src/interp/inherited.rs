@@ -22,6 +22,10 @@ pub(super) fn build(interp: &mut Interp, object: ObjId, call: &Call) {
         return;
     }
     let Some(api) = layer(interp, object) else { return };
+    if api.class.as_ref().is_some_and(|class| class.makes.is_some()) {
+        super::assembled::assemble(interp, object, api, call);
+        return;
+    }
     let invocation = Invocation::bind(api, call);
     let own = interp.weights(api, &invocation);
     // A class of models says nothing of what a model has.
@@ -72,5 +76,5 @@ fn layer<'p>(interp: &Interp<'p>, object: ObjId) -> Option<&'p Api> {
     let first = inherited(interp, object)?;
     let is_layer =
         apis.role(first.name) == Some(Role::Module) && apis.class_of(Role::Module) != Some(first.name);
-    Some(first).filter(|api| is_layer && api.class.as_ref().is_some_and(|class| class.makes.is_none()))
+    Some(first).filter(|_| is_layer)
 }

@@ -3,18 +3,12 @@
 
 use super::events::TracePoint;
 use super::{Call, Interp, Invocation, StackedLayer, call_path::Hop, lineage::Base};
-use crate::apis::{Api, Operand, Role, Slot, Transfer};
+use crate::apis::{Operand, Role, Slot};
 use crate::report::{Confidence, Place};
 use crate::trace::Effect;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
-
-/// A layer that is added is looked for so often among those that are there.
-const LOOKS_AT_A_LAYER: usize = 2;
-
-/// A container has fewer attributes than this that are no children.
-const FEW_OTHERS: usize = 16;
 
 /// So many layers behind a symbolic value are one step of what is computed of it.
 const LAYERS_A_STEP: usize = 32;
@@ -25,7 +19,7 @@ const UNSEEN: &str = "some layer";
 impl<'p> Interp<'p> {
     /// The children of a container, called in order.
     pub(super) fn sequence(&mut self, object: ObjId, call: &Call) -> Value {
-        let Some(children) = self.indexed_children(object) else { return Value::Unknown };
+        let Some(children) = super::stacked::children_in_order(self, object) else { return Value::Unknown };
         let given = call.arg(0, "input").cloned().unwrap_or_default();
         let module = self.heap.get(object).module();
         let (open, repeats) = module.map_or((false, false), |module| (module.open, module.repeats));
@@ -76,7 +70,7 @@ impl<'p> Interp<'p> {
     /// The children of a container of modules, in order; of a stack those, too, that have names.
     pub(super) fn indexed_children(&self, object: ObjId) -> Option<Vec<Value>> {
         let here = self.heap.get(object);
-        let stacks = || self.layer_api(object).and_then(Api::transfer) == Some(Transfer::Sequential);
+        let stacks = || super::stacked::is_stack(self, object);
         let (mut children, mut named) = (Vec::new(), ObjSet::default());
         let mut next = 0;
         for (name, value) in &here.attrs {
@@ -92,61 +86,6 @@ impl<'p> Interp<'p> {
         let is_container =
             self.role_of(here.class) == Some(Role::Module) && here.attr(Ustr::from("*")).is_none();
         (is_container && (!children.is_empty() || here.attr(Ustr::from("0")).is_some())).then_some(children)
-    }
-
-    /// `model.add(layer)`, `layers.insert(index, layer)`
-    pub(super) fn add_layer(&mut self, model: &Value, layer: &Value, before: Option<&Value>) {
-        let Some(object) = model.as_obj() else { return };
-        let held = self.heap.get(object).attrs.len();
-        // It is looked for among all that are there, and put behind them.
-        self.burn_over(held * LOOKS_AT_A_LAYER);
-        let count = self.numbered_children(object);
-        let count =
-            count.unwrap_or_else(|| self.indexed_children(object).map_or(0, |children| children.len()));
-        if let Some(before) = before {
-            let at = before.as_known_int().and_then(|at| usize::try_from(at).ok());
-            return self.insert_layer(object, layer.clone(), at.map(|at| (at, count)));
-        }
-        let name = if self.in_loop() { "*".to_owned() } else { count.to_string() };
-        let name = Ustr::from(&name);
-        let layer = match self.heap.attr(object, name).cloned() {
-            // Each pass adds one, and not all are of a kind.
-            Some(before) => self.heap.join(&before, layer),
-            None => layer.clone(),
-        };
-        self.heap.get_mut(object).set_attr(name, layer);
-    }
-
-    /// Puts a layer before the one at an index, of so many: of others nobody knows any more which is where.
-    fn insert_layer(&mut self, object: ObjId, layer: Value, place: Option<(usize, usize)>) {
-        let numbered = |index: usize| Ustr::from(&index.to_string());
-        let is_numbered = self.heap.attr(object, Ustr::from("*")).is_none() && !self.in_loop();
-        let Some((at, count)) = place.filter(|(at, count)| at <= count && is_numbered) else {
-            let any = self.any_child(object).map_or(layer.clone(), |any| self.heap.join(&any, &layer));
-            return self.heap.get_mut(object).set_attr(Ustr::from("*"), any);
-        };
-        self.burn_over(count);
-        let here = self.heap.get_mut(object);
-        for index in (at..count).rev() {
-            if let Some(moved) = here.attr(numbered(index)).cloned() {
-                here.set_attr(numbered(index + 1), moved);
-            }
-        }
-        here.set_attr(numbered(at), layer);
-    }
-
-    /// How many children a container has, where they stand behind all else that it has, and each has its own number.
-    fn numbered_children(&self, object: ObjId) -> Option<usize> {
-        let here = self.heap.get(object);
-        let attrs = &here.attrs;
-        self.role_of(here.class).filter(|role| *role == Role::Module)?;
-        let count = attrs.last()?.0.parse::<usize>().ok()? + 1;
-        let first = attrs.len().checked_sub(count)?;
-        let is_module =
-            |value: &Value| value.as_obj().is_some_and(|part| self.heap.get(part).module().is_some());
-        let others = &attrs[..first];
-        let alone = first < FEW_OTHERS && attrs[first].0 == "0";
-        (alone && !others.iter().any(|(name, value)| name == "*" || is_module(value))).then_some(count)
     }
 
     /// A class of the project that says itself what calling it does may give its forward other shapes.
@@ -217,6 +156,13 @@ impl<'p> Interp<'p> {
             }
             _ => {}
         }
+    }
+
+    /// Whether a value is symbolic, and some layer made it.
+    pub(super) fn came_through_layers(&self, value: &Value) -> bool {
+        let mut layers = None;
+        self.layers_of(value, &mut layers);
+        layers.is_some_and(|layers| !layers.is_empty())
     }
 
     /// A model that is made of its outputs has the layers that they came through.

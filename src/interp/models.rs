@@ -1,19 +1,18 @@
-//! Models whose training a framework runs: how they are put together, compiled and fitted, and the loss and
-//! the memory of one batch, found out by running it.
+//! Models whose training a framework runs: how they are compiled and fitted, and the loss and the memory of one batch,
+//! found out by running it.
 
-use super::{Call, FitCall, Instance, Interp, Invocation, Passed, transfer};
+use super::{
+    Call, FitCall, Instance, Interp, Invocation, Passed, assembled::INPUT, compiled, compiled::Head, transfer,
+};
 use crate::apis::{Operand, Role, Slot};
 use crate::report::Place;
-use crate::trace::{CompiledLoss, Sight};
+use crate::trace::Sight;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
 /// What a model from elsewhere calls its last layer.
 pub(super) const NAME_OF_HEAD: Note = Note::new("name of the head");
-
-/// The attribute under which a model keeps its symbolic inputs.
-const INPUT: &str = "symbolic input";
 
 /// How many features a model from elsewhere gives to its last layer.
 const FEATURES_OF_HEAD: Note = Note::new("features of the head");
@@ -73,58 +72,6 @@ impl<'p> Interp<'p> {
         (self.apis.role(class) != Some(Role::Module)).then_some(class)
     }
 
-    pub(super) fn symbolic_input(&mut self, call: &Invocation) -> Value {
-        self.symbols.symbolic = true;
-        let batch = Int::symbol(self.symbol("batch"));
-        let shape = transfer::ints_of(self, &call.nth(0))
-            .map(|sizes| std::iter::once(batch).chain(sizes).collect::<Shape>());
-        Value::tensor(Tensor {
-            shape,
-            graph: Graph::None,
-            source: Source::Data,
-            made: Some(call.place),
-            layers: Some(Rc::default()),
-            ..Tensor::default()
-        })
-    }
-
-    pub(super) fn stacked_layers(&mut self, call: &Invocation) -> Value {
-        let object = self.model_object(call);
-        let layers = match call.nth(0) {
-            Value::None => Items::exact(Vec::new()),
-            layers => self.iterate(&layers, call.place),
-        };
-        if layers.exact.is_none() && layers.any.as_obj().is_some() {
-            self.heap.get_mut(object).set_attr(Ustr::from("*"), layers.any);
-        }
-        for (index, layer) in layers.exact.unwrap_or_default().into_iter().enumerate() {
-            self.heap.get_mut(object).set_attr(Ustr::from(&index.to_string()), layer);
-        }
-        Value::Obj(object)
-    }
-
-    pub(super) fn symbolic_model(&mut self, call: &Invocation) -> Value {
-        let object = self.model_object(call);
-        let output = call.operand(Slot::Outputs);
-        self.keep_layers(object, &output);
-        self.heap.get_mut(object).set_attr(Ustr::from(INPUT), call.operand(Slot::Inputs));
-        self.heap.get_mut(object).set_attr(Ustr::from("output"), output);
-        Value::Obj(object)
-    }
-
-    fn model_object(&mut self, call: &Invocation) -> ObjId {
-        // These models place their inputs themselves.
-        let state = ModuleState {
-            weights: Learned::Opaque,
-            device: Device::Automatic,
-            scatters: true,
-            ..ModuleState::default()
-        };
-        let object = self.alloc(call.place, ClassRef::Api(call.api.name), State::Module(state));
-        self.on_instance(&Instance { object, place: call.place });
-        object
-    }
-
     /// An activation given by its name.
     pub(super) fn activation(&mut self, input: &Value, activation: &Value, place: Place) -> Value {
         let Some(tensor) = input.as_tensor() else { return input.clone() };
@@ -134,44 +81,6 @@ impl<'p> Interp<'p> {
         }
         let (mark, range) = name.map_or((None, None), transfer::activation);
         Value::tensor(Tensor { mark: mark.map(|mark| (mark, place)), range, ..(**tensor).clone() })
-    }
-
-    /// `model.compile(optimizer, loss)`; `losses` is the module where a loss given by its name is.
-    pub(super) fn compile(&mut self, call: &Invocation, operands: &[Operand]) {
-        let arg = |index: usize| operands.get(index).map_or(Value::None, |operand| call.value_of(operand));
-        let Some(object) = arg(0).as_obj() else { return };
-        let place = match operands.get(2) {
-            Some(Operand::Param(name)) => call.place_of(name).unwrap_or(call.place),
-            _ => call.place,
-        };
-        let loss = self.loss_object(&arg(2), &arg(3), place);
-        self.compiled(object, call.place);
-        let model = self.heap.get_mut(object);
-        model.set_attr(Ustr::from("compiled optimizer"), arg(1));
-        model.set_attr(Ustr::from("compiled loss"), loss);
-        if self.is_laid_out(object)
-            && let Some(loss) = self.compiled_loss(&arg(0), &Value::Unknown, call.place)
-        {
-            self.see(call.place, Sight::Compiled(Rc::new(loss)), crate::report::Confidence::High);
-        }
-    }
-
-    /// Whether the layers of a model are known before it sees data.
-    fn is_laid_out(&self, model: ObjId) -> bool {
-        self.heap.attr(model, Ustr::from("output")).is_some() || self.indexed_children(model).is_some()
-    }
-
-    /// A loss given by its name or as a function, as an object that was made where it is given.
-    fn loss_object(&mut self, loss: &Value, module: &Value, place: Place) -> Value {
-        let name = match (loss.bare(), module.as_str()) {
-            (Value::Str(Some(name)), Some(module)) => Ustr::from(&format!("{module}.{name}")),
-            (Value::Api(name), _) => *name,
-            _ => return loss.clone(),
-        };
-        match self.apis.get(name).filter(|api| api.loss.is_some()) {
-            Some(api) => Value::Obj(self.alloc(place, ClassRef::Api(api.name), State::Plain)),
-            None => loss.clone(),
-        }
     }
 
     /// `model.fit(data, batch_size=…)`: what the framework will train on.
@@ -185,15 +94,17 @@ impl<'p> Interp<'p> {
         self.fitted(&model, false, call.place);
         let (batch_size, length) = self.batch_and_length(call, &data, arg(2), (name(1), name(2)));
         let batch_place = call.place_of(name(2));
-        let loss = self.compiled_loss(&model, &data, call.place);
-        self.met(call, &model, &data, loss.as_ref());
-        self.run_own_loss(&model, &data, call.place);
+        let heads = compiled::heads(self, &model, &data, call.place);
+        self.met(call, &model, &data, &heads);
+        compiled::run_own_loss(self, &model, &data, call.place);
         self.run_own_step(&model, &data, call);
         let kept = self.kept_of_batch(&model, &data, &batch_size, call.place);
         let labels = self.labels_of(&data, call);
+        let losses =
+            heads.into_iter().map(|head| (compiled::share_of(self, &labels, &head), Rc::new(head.loss)));
+        let losses = losses.map(|(labels, loss)| (loss, labels)).collect();
         self.handed_back(&model);
-        let sight =
-            Sight::Fit { batch_size, batch_place, length, data, kept, loss: loss.map(Rc::new), labels };
+        let sight = Sight::Fit { batch_size, batch_place, length, data, kept, losses };
         self.see(call.place, sight, crate::report::Confidence::High);
     }
 
@@ -233,60 +144,6 @@ impl<'p> Interp<'p> {
         std::mem::replace(&mut self.graphs.kept, outer)
     }
 
-    /// The loss a model was compiled with, against what its last layer gives.
-    fn compiled_loss(&mut self, model: &Value, data: &Value, place: Place) -> Option<CompiledLoss> {
-        let object = model.as_obj()?;
-        let loss = self.heap.attr(object, Ustr::from("compiled loss"))?.as_obj()?;
-        let ClassRef::Api(name) = self.heap.get(loss).class else { return None };
-        let apis = self.apis;
-        let api = apis.get(name)?;
-        let spec_api = match api.class.as_ref().and_then(|class| class.call) {
-            Some(function) => apis.get(function)?,
-            None => api,
-        };
-        let spec = *spec_api.loss.as_ref()?;
-        let mut invocation = Invocation::bind(spec_api, &Call::new(place));
-        for (name, value) in self.heap.get(loss).attrs.clone() {
-            invocation.fill(name, value);
-        }
-        let expects = self.expectation(&spec.expects, &invocation);
-        let output = self.output_of_model(object, data, place);
-        let place = self.heap.get(loss).site;
-        Some(CompiledLoss { loss: name, spec, expects, place, output })
-    }
-
-    /// A loss of the project that a model was compiled with: the framework walks what it gives.
-    fn run_own_loss(&mut self, model: &Value, data: &Value, place: Place) {
-        let Some(object) = model.as_obj() else { return };
-        let Some(loss) = self.heap.attr(object, Ustr::from("compiled loss")).cloned() else { return };
-        let loss = self.only_item(loss);
-        let own = match &loss {
-            Value::Function(_) | Value::Bound(_) => true,
-            Value::Obj(object) => matches!(self.heap.get(*object).class, ClassRef::Project(_)),
-            _ => false,
-        };
-        if !own {
-            return;
-        }
-        let output = self.output_of_model(object, data, place);
-        let labels = Tensor { graph: Graph::None, source: Source::Data, ..Tensor::default() };
-        let call = Call::with(place, [Value::tensor(labels), output]);
-        if let Value::Tensor(loss) = self.call_value(&loss, &call) {
-            // Whatever shape it has, the framework takes the mean.
-            let confidence = loss.confidence;
-            self.see(place, Sight::Backward { loss, has_gradient: true }, confidence);
-        }
-    }
-
-    /// Of a list of one its item: the loss of the only output.
-    fn only_item(&self, value: Value) -> Value {
-        let state = value.as_obj().map(|object| &self.heap.get(object).state);
-        match state {
-            Some(State::List(Items { exact: Some(items), .. })) if items.len() == 1 => items[0].clone(),
-            _ => value,
-        }
-    }
-
     /// A model's own training step: the framework runs it for each batch, in each replica.
     fn run_own_step(&mut self, model: &Value, data: &Value, call: &Invocation) {
         let Some(object) = model.as_obj() else { return };
@@ -310,7 +167,7 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn output_of_model(&mut self, object: ObjId, data: &Value, place: Place) -> Value {
+    pub(super) fn output_of_model(&mut self, object: ObjId, data: &Value, place: Place) -> Value {
         match self.heap.attr(object, Ustr::from("output")).cloned() {
             Some(output) => output,
             None => {
@@ -384,7 +241,7 @@ impl Interp<'_> {
         if let Some(inputs) = self.heap.attr(model, Ustr::from(INPUT)) {
             return inputs.as_tensor().map(|input| (**input).clone());
         }
-        let first = self.indexed_children(model)?.into_iter().next()?;
+        let first = super::stacked::children_in_order(self, model)?.into_iter().next()?;
         let layer = match &first {
             Value::Tensor(input) => return Some((**input).clone()),
             Value::Obj(layer) if matches!(self.heap.get(*layer).class, ClassRef::Api(_)) => *layer,
@@ -418,24 +275,26 @@ impl Interp<'_> {
         (self.first_batch(data, place), self.first_batch(targets, place))
     }
 
-    /// Data meet a model and its loss.
-    pub(super) fn met(
-        &mut self,
-        call: &Invocation,
-        model: &Value,
-        data: &Value,
-        loss: Option<&CompiledLoss>,
-    ) {
+    /// Data meet a model and its losses.
+    pub(super) fn met(&mut self, call: &Invocation, model: &Value, data: &Value, heads: &[Head]) {
         let Some(object) = model.as_obj() else { return };
         let targets = if call.is_given("y") { call.get("y") } else { Value::None };
         let (input, target) = self.batch_of_data(data, &targets, call.place);
+        let mut losses = Vec::new();
+        for head in heads {
+            let target = match compiled::is_one_of_several(&targets, head) {
+                true => self.first_batch(&compiled::share_of(self, &targets, head), call.place),
+                false => compiled::share_of(self, &target, head),
+            };
+            losses.push((&head.loss, target));
+        }
         let declared = self.declared_input(object);
-        self.on_fit(&FitCall { call, input: &input, target: &target, declared: declared.as_ref(), loss });
+        self.on_fit(&FitCall { call, input: &input, losses: &losses, declared: declared.as_ref() });
     }
 
     /// `model.predict(x)`
     pub(super) fn predicted(&mut self, call: &Invocation, model: &Value, data: &Value) {
-        self.met(call, model, data, None);
+        self.met(call, model, data, &[]);
     }
 
     /// A model is called only to see what it computes.

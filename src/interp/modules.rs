@@ -254,7 +254,7 @@ impl<'p> Interp<'p> {
         if transfer == Some(Transfer::Sequential) {
             let opaque =
                 self.heap.get(object).module().is_some_and(|module| module.weights == Learned::Opaque);
-            if opaque && self.indexed_children(object).is_none() {
+            if opaque && super::stacked::children_in_order(self, object).is_none() {
                 return None;
             }
             return Some(self.sequence(object, call));

@@ -136,6 +136,10 @@ fn computed(api: &Api, call: &Invocation) -> Option<Step> {
         RangeFunction::OptionalMin if matches!(operand(1), Value::None) => {
             step(Function::Amin, &[operand(0)])
         }
+        RangeFunction::Sum => {
+            let picked = call.nth_tensor(0)?.picked_by_sum(operand(1).as_num()).cloned();
+            picked.map_or_else(|| step(Function::Sum, &[operand(0)]), |picked| Some(Step::Same(picked)))
+        }
         word => step(ranged(word)?, &operands(&apply.args)),
     }
 }

@@ -33,28 +33,44 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// One of the slices of arrays, or of each array in a tuple or dictionary.
     pub(super) fn slices(&mut self, data: &Value, place: Place) -> Value {
         match data.bare() {
             Value::Tuple(items) => {
-                Value::tuple(items.clone().iter().map(|item| self.iterate(item, place).any).collect())
+                Value::tuple(items.clone().iter().map(|item| self.slices(item, place)).collect())
             }
+            Value::Obj(object) => match self.heap.get(*object).state.clone() {
+                State::Dict(entries) => {
+                    let slices =
+                        entries.known.iter().map(|(key, item)| (key.clone(), self.slices(item, place)));
+                    let known = slices.collect();
+                    let other = entries.other.map(|other| self.slices(&other, place));
+                    self.dict(place, Entries { known, other })
+                }
+                _ => self.iterate(data, place).any,
+            },
             _ => self.iterate(data, place).any,
         }
     }
 
+    /// How many slices there are: each array of a tuple or dictionary has as many.
     pub(super) fn slices_length(&mut self, data: &Value, place: Place) -> Int {
-        match data.bare() {
-            Value::Tuple(items) => {
-                items.first().map_or(Int::Unknown, |first| self.length(&first.clone(), place))
-            }
-            other => self.length(&other.clone(), place),
-        }
+        let held = match data.bare() {
+            Value::Tuple(items) => items.first().cloned(),
+            Value::Obj(object) => match &self.heap.get(*object).state {
+                State::Dict(entries) => entries.known.first().map(|(_, item)| item.clone()),
+                _ => return self.length(&data.clone(), place),
+            },
+            other => return self.length(&other.clone(), place),
+        };
+        held.map_or(Int::Unknown, |held| self.slices_length(&held, place))
     }
 
     /// A dataset of the streaming kind: what it gives, and how many times.
     pub(super) fn stream(&mut self, call: &Invocation, sample: Value, length: Int) -> Value {
         let class = self.apis.class_of(Role::Dataset).map_or(ClassRef::Builtin, ClassRef::Api);
         let class = match call.api.name.rsplit_once('.') {
+            _ if call.api.class.is_some() => ClassRef::Api(call.api.name),
             Some((class, _)) if self.apis.class(Ustr::from(class)).is_some() => {
                 ClassRef::Api(Ustr::from(class))
             }
@@ -63,7 +79,7 @@ impl<'p> Interp<'p> {
         self.streaming(class, call.place, sample, length)
     }
 
-    fn streaming(&mut self, class: ClassRef, place: Place, sample: Value, length: Int) -> Value {
+    pub(super) fn streaming(&mut self, class: ClassRef, place: Place, sample: Value, length: Int) -> Value {
         let object = self.alloc(place, class, State::Plain);
         let items = Items { exact: None, any: sample, len: Num::of(length) };
         let inner = self.heap.alloc(Object {

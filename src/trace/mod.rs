@@ -235,9 +235,8 @@ pub enum Sight {
         data: Value,
         /// Bytes that the layers keep of one batch, as far as their sizes are known.
         kept: u64,
-        loss: Option<Rc<CompiledLoss>>,
-        /// What the model is to give: all labels, or those of a batch.
-        labels: Value,
+        /// The losses of its outputs, each with what that is to be: all labels, or those of a batch.
+        losses: Vec<(Rc<CompiledLoss>, Value)>,
     },
 }
 

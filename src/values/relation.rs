@@ -11,6 +11,8 @@ use std::rc::Rc;
 pub enum Relation {
     /// A mask: it holds where the numbers of another tensor compare so to a number.
     Compared { subject: Rc<Tensor>, op: CompareOp, number: f64 },
+    /// Such a mask times a number: the height where it holds, and zero where it does not.
+    Lifting { subject: Rc<Tensor>, op: CompareOp, number: f64, height: f64 },
     /// A mask that depends on what a model makes, in a way that is not followed.
     Judged,
     /// The same, of one tensor alone.
@@ -33,6 +35,10 @@ pub enum Relation {
     Regular,
     /// One but for the zeros of a diagonal, which keep what is multiplied with it from counting itself.
     Hollow,
+    /// Rows of zeros, each with a single one.
+    OneHot,
+    /// Rows of zeros, each with a single number of another tensor.
+    Picked(Rc<Tensor>),
     /// The same several times: each row has its like.
     Repeated,
     /// Not one tensor but a structure of them, any part of which is like the whole.
@@ -92,20 +98,31 @@ impl Relation {
             {
                 Some(range)
             }
-            None => Some(range),
+            None | Some(Relation::OneHot) => Some(range),
             _ if !of.learned => Some(range),
             _ => None,
         }
     }
 
     /// The mask that holds where this one does not.
-    pub fn inverted(&self) -> Relation {
-        match self {
+    pub fn inverted(&self) -> Option<Relation> {
+        Some(match self {
             Relation::Compared { subject, op, number } => match opposite(*op) {
                 Some(op) => Relation::Compared { subject: subject.clone(), op, number: *number },
                 None => Relation::Judged,
             },
+            Relation::OneHot => return None,
             other => other.clone(),
+        })
+    }
+
+    /// What is left of numbers that are multiplied with rows of which all but one are zero.
+    pub fn of_product(a: &Rc<Tensor>, b: &Rc<Tensor>) -> Option<Relation> {
+        let is_one_hot = |tensor: &Tensor| matches!(tensor.relation.as_deref(), Some(Relation::OneHot));
+        match (is_one_hot(a), is_one_hot(b)) {
+            (true, false) => Some(Relation::Picked(alone(b))),
+            (false, true) => Some(Relation::Picked(alone(a))),
+            _ => None,
         }
     }
 }
@@ -152,6 +169,18 @@ impl Tensor {
         }
     }
 
+    /// What is left where a number is added to those that compare so.
+    pub fn lifted_by(self: &Rc<Tensor>, mask: &Tensor) -> Option<Interval> {
+        let (subject, op, number, height) = match mask.relation.as_deref()? {
+            Relation::Compared { subject, op, number } => (subject, *op, *number, 1.0),
+            Relation::Lifting { subject, op, number, height } => (subject, *op, *number, *height),
+            _ => return None,
+        };
+        let range = self.range.filter(|_| is_same(subject, self))?;
+        let lifted = compared(&range, op, number, true)?.add(&Interval::point(height));
+        Some(lifted.join(&compared(&range, op, number, false)?))
+    }
+
     fn extreme(&self) -> Option<(Extreme, &Rc<Tensor>)> {
         match self.relation.as_deref() {
             Some(Relation::Extreme(extreme, of)) => Some((*extreme, of)),
@@ -176,6 +205,14 @@ impl Tensor {
             Some(Relation::PlaceOfLargest(of)) if is_same(of, other) => {
                 Some(Rc::new(Relation::Extreme(Extreme::Largest, other.clone())))
             }
+            _ => None,
+        }
+    }
+
+    /// What numbers are picked from that are left of a sum along this axis, which is that of rows with a single one.
+    pub fn picked_by_sum(&self, axis: Option<f64>) -> Option<&Rc<Tensor>> {
+        match self.relation.as_deref() {
+            Some(Relation::Picked(of)) if axis.is_some_and(|axis| axis == -1.0 || axis >= 1.0) => Some(of),
             _ => None,
         }
     }

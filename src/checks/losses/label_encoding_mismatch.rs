@@ -6,8 +6,9 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
 use crate::report::{Edit, Fix, Place, Severity};
 use crate::syntax::ExprKind;
-use crate::trace::{At, Sight};
-use crate::values::{Int, Tensor, Value};
+use crate::trace::{At, CompiledLoss, Sight};
+use crate::values::{Int, Interval, Tensor, Value};
+use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "label-encoding-mismatch",
@@ -63,22 +64,32 @@ fn check(script: &Script, out: &mut Findings) {
 
 fn misread_labels<'a>(script: &Script<'a>) -> Vec<Misread<'a>> {
     let several = several_losses(script);
-    let judged = script.sightings().filter_map(|(at, sight)| {
-        let (place, spec, output, labels, given) = match sight {
-            Sight::Fit { loss: Some(loss), labels, .. } => {
-                (loss.place, loss.spec, &loss.output, labels, Some(at.place))
-            }
-            Sight::Loss(loss) if !several.contains(&at.place) => {
-                (at.place, loss.spec, &loss.input, &loss.target, None)
-            }
-            _ => return None,
-        };
-        let (output, labels): (&Tensor, &Tensor) = (output.as_tensor()?, tensor_of(labels)?);
-        let confidence = at.confidence.min(output.confidence).min(labels.confidence);
-        let misread = Misread { at: At { place, confidence, ..at.clone() }, spec, labels, given };
-        is_misread(&spec, output, labels, given.is_some()).then_some(misread)
+    let judged = script.sightings().flat_map(|(at, sight)| match sight {
+        Sight::Fit { losses, .. } => {
+            let of_output = |(loss, labels): &'a (Rc<CompiledLoss>, Value)| {
+                misread(at, loss.place, loss.spec, (&loss.output, labels), Some(at.place))
+            };
+            losses.iter().filter_map(of_output).collect()
+        }
+        Sight::Loss(loss) if !several.contains(&at.place) => {
+            misread(at, at.place, loss.spec, (&loss.input, &loss.target), None).into_iter().collect()
+        }
+        _ => Vec::new(),
     });
     judged.collect()
+}
+
+fn misread<'a>(
+    at: &At,
+    place: Place,
+    spec: LossSpec,
+    (output, labels): (&'a Value, &'a Value),
+    given: Option<Place>,
+) -> Option<Misread<'a>> {
+    let (output, labels): (&Tensor, &Tensor) = (output.as_tensor()?, tensor_of(labels)?);
+    let confidence = at.confidence.min(output.confidence).min(labels.confidence);
+    let misread = Misread { at: At { place, confidence, ..at.clone() }, spec, labels, given };
+    is_misread(&spec, output, labels, given.is_some()).then_some(misread)
 }
 
 fn tensor_of(value: &Value) -> Option<&Tensor> {
@@ -116,7 +127,10 @@ fn last_of(tensor: &Tensor) -> Option<Int> {
 }
 
 fn is_share(labels: &Tensor) -> bool {
-    labels.range.is_some_and(|range| range.low == 0.0 && range.high == 1.0)
+    // What is surely between zero and one is no index, as of labels that are smoothed.
+    let is_share =
+        |range: Interval| range.low == 0.0 && range.high == 1.0 || range.low > 0.0 && range.high < 1.0;
+    labels.range.is_some_and(is_share)
 }
 
 /// The other loss in the place of the name of this one, as a text or as a call.

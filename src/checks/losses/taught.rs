@@ -4,7 +4,7 @@ use super::heads::Heads;
 use crate::apis::{Expects, LossSpec, Mark};
 use crate::facts::{Places, Script};
 use crate::report::{Confidence, Place};
-use crate::trace::{At, Sight};
+use crate::trace::{At, CompiledLoss, Loss, Sight};
 use crate::values::{Graph, Int, Tensor, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ustr::Ustr;
@@ -54,16 +54,19 @@ pub(super) enum Misfit {
 /// Losses of values that a model makes, with a graph behind them.
 pub(super) fn taught_losses<'a>(script: &Script<'a>) -> impl Iterator<Item = TaughtLoss<'a>> {
     let several = several_losses(script);
-    script.sightings().filter_map(move |(at, sight)| {
+    let single = |(at, sight): (&'a At, &'a Sight)| match sight {
+        Sight::Fit { losses, .. } => losses.iter().map(|(loss, _)| (at, Taught::Compiled(loss))).collect(),
+        Sight::Compiled(loss) => vec![(at, Taught::Compiled(loss))],
+        Sight::Loss(loss) => vec![(at, Taught::Called(loss))],
+        _ => Vec::new(),
+    };
+    script.sightings().flat_map(single).filter_map(move |(at, taught)| {
         let one_of_several = several.contains(&at.place);
-        let (name, spec, expects, output, target, place) = match sight {
-            Sight::Loss(loss) => {
+        let (name, spec, expects, output, target, place) = match taught {
+            Taught::Called(loss) => {
                 (loss.loss, loss.spec, loss.expects, &loss.input, Some(&loss.target), at.place)
             }
-            Sight::Fit { loss: Some(loss), .. } | Sight::Compiled(loss) => {
-                (loss.loss, loss.spec, loss.expects, &loss.output, None, loss.place)
-            }
-            _ => return None,
+            Taught::Compiled(loss) => (loss.loss, loss.spec, loss.expects, &loss.output, None, loss.place),
         };
         let input: &Tensor = output.as_tensor()?;
         // What surely went through a softmax fits no choice of a loss that takes logits.
@@ -77,6 +80,12 @@ pub(super) fn taught_losses<'a>(script: &Script<'a>) -> impl Iterator<Item = Tau
         let teaches = compiled || !matches!(input.graph, Graph::None);
         teaches.then_some(TaughtLoss { at, name, spec, expects, input, target, compiled })
     })
+}
+
+/// A loss as the script calls it, or as it was given to who trains.
+enum Taught<'a> {
+    Called(&'a Loss),
+    Compiled(&'a CompiledLoss),
 }
 
 /// Places where one of several losses is called: the choice may fit what they are called on.

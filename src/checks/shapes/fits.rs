@@ -6,12 +6,14 @@ use super::misfits::{Subject, observe};
 use super::needs::Broken;
 use crate::interp::{FitCall, ForwardCall, Interp, LayerCall};
 use crate::report::Confidence;
+use crate::trace::CompiledLoss;
 use crate::values::{Int, Shape, Tensor, Value};
 use std::rc::Rc;
 
 /// `model.fit(x, y)`
 pub(super) fn fitted(cx: &mut Interp<'_>, fit: &FitCall<'_>) {
-    let found = undeclared(fit.declared, fit.input).or_else(|| untaught(fit));
+    let taught = || fit.losses.iter().find_map(|(loss, target)| untaught(loss, target));
+    let found = undeclared(fit.declared, fit.input).or_else(taught);
     if let Some(found) = found {
         observe(cx, fit.call.place, Subject::Function(fit.call.api.name), found, Confidence::High);
     }
@@ -58,9 +60,8 @@ fn undeclared(declared: Option<&Tensor>, input: &Value) -> Option<Broken> {
 }
 
 /// Targets that do not fit what the model gives.
-fn untaught(fit: &FitCall<'_>) -> Option<Broken> {
-    let loss = fit.loss?;
-    let (output, target) = (loss.output.as_tensor()?, fit.target.as_tensor()?);
+fn untaught(loss: &CompiledLoss, target: &Value) -> Option<Broken> {
+    let (output, target) = (loss.output.as_tensor()?, target.as_tensor()?);
     let batch = output.shape.as_deref()?.first()?.clone();
     let shape = target.shape.as_deref()?.split_first().map(|(_, sample)| with(batch, sample));
     let target = Rc::new((**target).clone().with_shape(shape));

@@ -56,6 +56,10 @@ fn loosely(targets: Targets, input: &Shape, target: &Shape) -> Option<Fault> {
             let (input, wanted) = (without_one(input, target.len()), without_one(target, input.len()));
             differs(input, wanted).then(|| Fault::Pairs { target: target.clone() })
         }
+        Targets::Broadcast => {
+            let shared = |a: &[Int], b: &Shape| Shape::from(without_one(a, b.len()));
+            broadcast(&shared(input, target), &shared(target, input))
+        }
         Targets::Indices => {
             let wants = input.split_last().filter(|(_, before)| !before.is_empty())?.1;
             let gets = without_one(target, wants.len());
@@ -70,6 +74,7 @@ fn is_encoding(targets: Targets, input: &Shape, target: &Shape) -> bool {
     let Some((Int::Known(classes @ 2..), samples)) = input.split_last() else { return false };
     match targets {
         Targets::Equal => without_one(target, samples.len()).len() == samples.len(),
+        Targets::Broadcast => false,
         Targets::Indices => {
             target.len() == input.len()
                 && target.last().is_some_and(|last| !last.surely_differs(&Int::Known(*classes)))

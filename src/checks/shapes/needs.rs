@@ -78,7 +78,8 @@ impl Applied<'_, '_> {
             Need::Rank => of_input(self.rank()),
             Need::Trailing => of_input(self.trailing()),
             Need::State => self.state(),
-            Need::Count => of_input(self.count()),
+            Need::Count => of_input(self.count(0)),
+            Need::CountEach => of_input(self.count(1)),
             Need::Expand => of_input(self.expand()),
             Need::Axis => of_input(self.axis()),
             Need::Axes => of_input(self.axes()),
@@ -86,6 +87,7 @@ impl Applied<'_, '_> {
             Need::Product => self.product(),
             Need::Weight => self.weight(),
             Need::Broadcast => self.broadcast(),
+            Need::Meet => self.meet(),
             Need::Together => None,
             Need::Join => self.join(false),
             Need::Stack => self.join(true),
@@ -125,9 +127,9 @@ impl Applied<'_, '_> {
         (!fits && !wants.is_empty()).then_some(Fault::Trailing { wants })
     }
 
-    fn count(&self) -> Option<Fault> {
-        let tensor = self.tensor(0)?;
-        let (shape, wanted) = (tensor.shape.clone()?, self.ints(1)?);
+    /// Whether the axes behind so many hold as many numbers as are wanted.
+    fn count(&self, before: usize) -> Option<Fault> {
+        let (shape, wanted) = (self.shape(0)?.get(before..)?.to_vec(), self.ints(1)?);
         if wanted.is_empty() || wanted.iter().any(Int::is_given) {
             return None;
         }
@@ -143,7 +145,7 @@ impl Applied<'_, '_> {
         if wrong {
             return Some(Fault::Count { wanted });
         }
-        rows(&shape, &wanted)
+        if before == 0 { rows(&shape, &wanted) } else { None }
     }
 
     fn expand(&self) -> Option<Fault> {
@@ -227,6 +229,17 @@ impl Applied<'_, '_> {
         let (x, y) = (all.first()?, all.get(1)?);
         let fault = broadcast(x.shape.as_ref()?, y.shape.as_ref()?)?;
         Some(Broken { fault, input: x.clone(), other: Some(y.clone()), argument: None })
+    }
+
+    /// What meets number by number, after the first of them.
+    fn meet(&self) -> Option<Broken> {
+        let Some(Sequence::Exact(items)) = sequence(self.cx, &self.value(0)) else { return None };
+        let mut shaped = items.iter().filter_map(Value::as_tensor).filter(|tensor| tensor.shape.is_some());
+        let first = shaped.next()?;
+        shaped.filter(|other| other.rank() == first.rank()).find_map(|other| {
+            let fault = broadcast(first.shape.as_ref()?, other.shape.as_ref()?)?;
+            Some(Broken { fault, input: first.clone(), other: Some(other.clone()), argument: None })
+        })
     }
 
     fn join(&self, stacks: bool) -> Option<Broken> {

@@ -3,7 +3,7 @@
 use super::build::*;
 use super::dims::broadcast_shapes;
 use crate::apis::{Mark, RangeFunction, RangeSpec, Slot};
-use crate::interp::{Interp, Invocation, TensorCompare};
+use crate::interp::{Interp, Invocation};
 use crate::report::{Confidence, Place};
 use crate::values::*;
 use std::rc::Rc;
@@ -117,7 +117,7 @@ pub(crate) fn broadcast(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// The operands that were given, `*tensors` one by one.
-fn arguments(interp: &Interp, call: &Invocation) -> Vec<Value> {
+pub(super) fn arguments(interp: &Interp, call: &Invocation) -> Vec<Value> {
     let mut all = Vec::new();
     for value in (0..operands(call).len()).filter_map(|index| given_nth(call, index)) {
         match sequence(interp, &value) {
@@ -232,7 +232,8 @@ fn in_both(x: &Value, y: &Value) -> Option<Rc<[Hazard]>> {
 /// What threatens the branches of a choice is usually what is not chosen: their values are left out, their
 /// gradients are multiplied by zero, and zero times infinity is no number.
 fn left_out(condition: &Tensor, branches: &Tensor, place: Place) -> Option<Rc<[Hazard]>> {
-    if condition.relation.is_none() || matches!(branches.graph, Graph::None) {
+    let is_of_model = !matches!(condition.relation.as_deref(), None | Some(Relation::OneHot));
+    if !is_of_model || matches!(branches.graph, Graph::None) {
         return None;
     }
     let hazards = branches.hazards.as_ref()?;
@@ -256,44 +257,12 @@ pub(crate) fn min_pair(interp: &mut Interp, call: &Invocation) -> Value {
 fn extreme_pair(interp: &Interp, call: &Invocation, extreme: fn(&Interval, &Interval) -> Interval) -> Value {
     let (x, y) = (call.nth(0), call.nth(1));
     let range = interval_of(&x).zip(interval_of(&y)).map(|(x, y)| extreme(&x, &y));
+    let any_number = [&x, &y]
+        .iter()
+        .all(|side| side.as_tensor().is_some_and(|side| matches!(side.mark, Some((Mark::Raw, _)))));
+    let mark = any_number.then_some((Mark::Raw, call.place));
     let pair = of_all(interp, call.place, &[x, y]);
-    Value::tensor(Tensor { range, ..pair })
-}
-
-pub(crate) fn compare(interp: &mut Interp, call: &Invocation) -> Value {
-    let values = arguments(interp, call);
-    if let [one, other] = values.as_slice() {
-        interp.on_tensor_compare(&TensorCompare { left: one, right: other, place: call.place });
-    }
-    let selects = word(call, "selects")
-        && values.get(1).is_some_and(|number| is_number(number) && number.as_num() != Some(0.0));
-    Value::tensor(Tensor { selects, ..mask(interp, call.place, &values) })
-}
-
-/// The truth of something about each number.
-pub(crate) fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
-    let mut learned = values.iter().filter_map(Value::as_tensor).filter(|tensor| tensor.learned);
-    let is_repeated = |value: &Value| {
-        let relation = value.as_tensor().and_then(|tensor| tensor.relation.as_deref());
-        matches!(relation, Some(Relation::Repeated))
-    };
-    let relation = match (learned.next(), learned.next()) {
-        _ if values.iter().any(is_repeated) => Some(Relation::Repeated),
-        (None, _) => None,
-        (Some(only), None) => Some(Relation::JudgedBy(only.clone())),
-        _ => Some(Relation::Judged),
-    };
-    Tensor {
-        relation: relation.map(Rc::new),
-        dtype: Some(DType::Bool),
-        graph: Graph::None,
-        range: Some(Interval::closed(0.0, 1.0)),
-        source: Source::Mask,
-        learned: false,
-        hazards: None,
-        selects: false,
-        ..of_all(interp, place, values)
-    }
+    Value::tensor(Tensor { range, mark, ..pair })
 }
 
 pub(crate) fn one_hot(interp: &mut Interp, call: &Invocation) -> Value {
@@ -314,7 +283,8 @@ pub(crate) fn one_hot(interp: &mut Interp, call: &Invocation) -> Value {
         None => quoted_dtype(call).or(places.dtype),
     };
     let last = shape.is_none().then_some(count);
-    Value::tensor(Tensor { shape, last, range, dtype, ..places })
+    let relation = Some(Rc::new(Relation::OneHot));
+    Value::tensor(Tensor { shape, last, range, dtype, relation, ..places })
 }
 
 /// Python's `sum` of tensors or numbers.

@@ -33,10 +33,19 @@ pub(crate) fn array_factory(interp: &mut Interp, call: &Invocation) -> Value {
 
 /// `identity a b dtype device requires_grad`
 pub(crate) fn identity(interp: &mut Interp, call: &Invocation) -> Value {
+    Value::tensor(made(interp, call, None, Holder::Framework).with_shape(Some(matrix(call))))
+}
+
+/// `array-identity a b dtype`
+pub(crate) fn array_identity(interp: &mut Interp, call: &Invocation) -> Value {
+    Value::tensor(made(interp, call, None, Holder::NumPy).with_shape(Some(matrix(call))))
+}
+
+/// The shape of a matrix that is as wide as high unless it says otherwise.
+fn matrix(call: &Invocation) -> Shape {
     let rows = call.nth(0).as_int().cloned().unwrap_or_default();
-    let columns = param(call, Slot::B).map(|columns| columns.as_int().cloned().unwrap_or_default());
-    let shape = Rc::from([rows.clone(), columns.unwrap_or(rows)]);
-    Value::tensor(made(interp, call, None, Holder::Framework).with_shape(Some(shape)))
+    let columns = given(call, Slot::B).map(|columns| columns.as_int().cloned().unwrap_or_default());
+    Rc::from([rows.clone(), columns.unwrap_or(rows)])
 }
 
 /// `new-factory x size dtype device requires_grad`

@@ -36,9 +36,17 @@ pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, _place: Place)
         Some(mask) => Relation::narrowed(mask.relation.as_deref(), tensor, true),
         None => tensor.range,
     };
+    let relation = match (tensor.relation.as_deref(), index.as_tensor()) {
+        // `np.eye(n)[labels]`
+        (Some(Relation::Diagonal), Some(rows)) if rows.dtype != Some(DType::Bool) => {
+            Some(Rc::new(Relation::OneHot))
+        }
+        _ => tensor.relation.clone(),
+    };
     Tensor {
         mark,
         range,
+        relation,
         numbers: None,
         recipe: None,
         ..kept(interp, tensor).with_shape(shape.map(Rc::from))

@@ -13,6 +13,7 @@ pub(super) mod factory;
 mod images;
 mod index;
 mod layers;
+mod masks;
 mod ops;
 mod ranges;
 mod reduce;
@@ -26,7 +27,8 @@ pub(super) use convert::tensor_type_device;
 pub use index::{Misplaced, index, misplaced_index, slice_len};
 pub(super) use layers::held_by_packed;
 pub use layers::{activation, activation_name, softmax_axis, softmax_axis_size};
-pub use ops::{binary, compare, invert, negate};
+pub use masks::{compare_by_operator as compare, invert};
+pub use ops::{binary, negate};
 pub use ranges::range;
 pub use windows::exceeding_window;
 
@@ -65,6 +67,7 @@ functions! {
     Arange => factory::arange,
     Argmax => reduce::argmax,
     ArrayFactory => factory::array_factory,
+    ArrayIdentity => factory::array_identity,
     ArrayOf => factory::array_of,
     ArrayRange => factory::array_range,
     ArrayUnknown => factory::array_unknown,
@@ -82,9 +85,10 @@ functions! {
     Children => |interp, call| interp.children(call, false),
     Chosen => draws::chosen,
     Chunk => shape::chunk,
+    ClassIndices => tables::class_indices,
     Cloned => elementwise::cloned,
     ClosureResult => unknown,
-    Compare => elementwise::compare,
+    Compare => masks::compare,
     CompiledOptimizer => |interp, call| interp.compiled_optimizer(call),
     Compose => |interp, call| interp.composed(call),
     ConcatDatasets => |interp, call| interp.dataset_of(call, "datasets"),
@@ -95,13 +99,20 @@ functions! {
     CopyModule => |interp, call| interp.by_the_language("copy.deepcopy", call),
     DatasetArrays => |interp, call| interp.arrays(call),
     DatasetBatch => |interp, call| interp.stream_batch(call),
+    DatasetFiltered => super::pipelines::dataset_filtered,
+    DatasetFlatMap => super::pipelines::dataset_flat_map,
+    DatasetJoined => super::pipelines::dataset_joined,
+    DatasetLoaded => super::pipelines::dataset_loaded,
     DatasetMap => |interp, call| interp.dataset_map(call),
+    DatasetOf => super::pipelines::dataset_of_one,
+    DatasetRead => super::pipelines::dataset_read,
     DatasetRows => |interp, call| interp.dataset_rows(call),
     DatasetSame => elementwise::same,
     DatasetShuffled => elementwise::same,
     DatasetSkip => elementwise::same,
     DatasetSlices => |interp, call| interp.dataset_slices(call),
     DatasetTake => elementwise::same,
+    DatasetZip => super::pipelines::dataset_zip,
     DeepCopy => |interp, call| interp.by_the_language("copy.deepcopy", call),
     Deepspeed => unknown,
     CriterionResult => reduce::criterion_result,
@@ -115,8 +126,10 @@ functions! {
     DistSample => draws::drawn,
     DrawnSamples => tables::drawn_samples,
     Dtype => convert::dtype,
+    EachStep => |interp, call| interp.each_step(call),
     Either => |interp, call| interp.either_result(call),
     Embedding => layers::embedding,
+    Dummies => tables::dummies,
     Enumerate => |interp, call| interp.paired("enumerate", call),
     Expand => shape::expand,
     Factory => factory::factory,
@@ -159,6 +172,7 @@ functions! {
     ManagedFirst => |interp, call| interp.managed_several(call),
     ManagedPair => |interp, call| interp.managed_several(call),
     Mapped => |interp, call| interp.mapped(call),
+    MappedTree => super::trees::mapped_tree,
     Matmul => layers::matmul,
     MatmulTurned => layers::matmul_turned,
     MaxPair => elementwise::max_pair,
@@ -225,12 +239,12 @@ functions! {
     SplitDataset => |interp, call| interp.split(call),
     Squeeze => shape::squeeze,
     Stack => shape::stack,
-    StackedLayers => |interp, call| interp.stacked_layers(call),
+    StackedLayers => super::assembled::stacked_layers,
     StateDict => |interp, call| interp.state_dict(call),
     Str => |_, _| Value::Str(None),
     SumOf => elementwise::sum_of,
-    SymbolicInput => |interp, call| interp.symbolic_input(call),
-    SymbolicModel => |interp, call| interp.symbolic_model(call),
+    SymbolicInput => super::assembled::symbolic_input,
+    SymbolicModel => super::assembled::symbolic_model,
     Table => tables::table,
     TableColumn => tables::table_column,
     TableRows => tables::table_rows,

@@ -1,14 +1,15 @@
 //! Python's operators on tensors and arrays.
 
 use super::build::*;
-use super::elementwise::{mask, of_all};
+use super::elementwise::of_all;
 use super::layers::product_of;
+use super::masks::{is_judged, lifted_where, times_number};
 use crate::apis::Mark;
+use crate::interp::Interp;
 use crate::interp::offered::note_trial;
-use crate::interp::{Interp, TensorCompare};
 use crate::report::Place;
 use crate::report::replay::Function;
-use crate::syntax::{BinaryOp, CompareOp};
+use crate::syntax::BinaryOp;
 use crate::values::recipe::{Ingredient, Step};
 use crate::values::*;
 use std::rc::Rc;
@@ -85,6 +86,12 @@ pub fn binary(
         {
             Some(range)
         }
+        (Some(a), Some(b))
+            if op == BinaryOp::Add
+                && let Some(range) = lifted_where(a, b) =>
+        {
+            Some(range)
+        }
         (Some(a), Some(b)) if op == BinaryOp::Mul && is_masked(a, b) => {
             range_of(op, x.range, y.range, false).map(|range| rounded(one_by_one(range), held))
         }
@@ -97,14 +104,15 @@ pub fn binary(
     };
     let judged = [left, right].iter().any(|side| is_judged(side));
     result.relation = match x.lost_epsilon.or(y.lost_epsilon) {
-        _ if judged => Some(Rc::new(Relation::Judged)),
+        _ if judged => Some(Rc::new(times_number(op, left, right, held).unwrap_or(Relation::Judged))),
         _ if op == BinaryOp::Sub && is_one(left) && is_diagonal(right) => Some(Rc::new(Relation::Hollow)),
         _ if [left, right].iter().any(|side| is_diagonal(side)) => with_diagonal(op),
         Some(lost_epsilon) => Some(Rc::new(Relation::LostEpsilon(LostEpsilon { place, ..lost_epsilon }))),
         None => lost_epsilon_of(left)
             .or(lost_epsilon_of(right))
             .or_else(|| difference(op, left, right))
-            .or_else(|| squared(op, left, right, same_operand)),
+            .or_else(|| squared(op, left, right, same_operand))
+            .or_else(|| product(op, left, right)),
     };
     result.mark = kept_mark(op, left, right).or_else(|| kept_raw(op, left, right, result.range));
     result.last = kept_last(left, right).filter(|_| result.shape.is_none());
@@ -118,51 +126,9 @@ fn squared(op: BinaryOp, left: &Value, right: &Value, same_operand: bool) -> Opt
     left.as_tensor().filter(|_| squares).map(Relation::square_of)
 }
 
-/// A comparison of tensors; `None` when neither is one.
-pub fn compare(
-    interp: &mut Interp,
-    op: CompareOp,
-    left: &Value,
-    right: &Value,
-    place: Place,
-) -> Option<Value> {
-    if !is_tensor(left) && !is_tensor(right) {
-        return None;
-    }
-    interp.on_tensor_compare(&TensorCompare { left, right, place });
-    let mask = mask(interp, place, &[left.clone(), right.clone()]);
-    let relation = match (left.as_tensor(), right.as_tensor()) {
-        (Some(subject), None) => compared(subject, op, right),
-        (None, Some(subject)) => compared(subject, turned(op), left),
-        _ => None,
-    };
-    let relation = relation.or(mask.relation.clone());
-    let selects = match op {
-        CompareOp::Eq => is_number(left) || is_number(right),
-        // What is above zero is what is not padding, as often as what is there to be found.
-        CompareOp::Greater | CompareOp::GreaterEq => is_number(right) && right.as_num() != Some(0.0),
-        CompareOp::Less | CompareOp::LessEq => is_number(left) && left.as_num() != Some(0.0),
-        _ => false,
-    };
-    Some(Value::tensor(Tensor { relation, selects, ..mask }))
-}
-
-/// A mask that says how a tensor compares to a number.
-fn compared(subject: &Rc<Tensor>, op: CompareOp, number: &Value) -> Option<Rc<Relation>> {
-    subject.range?;
-    let number = number.as_num()?;
-    Some(Rc::new(Relation::Compared { subject: subject.clone(), op, number }))
-}
-
-/// `0 < x` is `x > 0`.
-fn turned(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Less => CompareOp::Greater,
-        CompareOp::LessEq => CompareOp::GreaterEq,
-        CompareOp::Greater => CompareOp::Less,
-        CompareOp::GreaterEq => CompareOp::LessEq,
-        other => other,
-    }
+fn product(op: BinaryOp, left: &Value, right: &Value) -> Option<Rc<Relation>> {
+    let (left, right) = (left.as_tensor()?, right.as_tensor()?);
+    Relation::of_product(left, right).filter(|_| op == BinaryOp::Mul).map(Rc::new)
 }
 
 /// `-x`
@@ -172,21 +138,7 @@ pub fn negate(interp: &mut Interp, operand: &Value, place: Place) -> Option<Valu
     Some(Value::tensor(Tensor { shape: tensor.shape.clone(), range, ..result(interp, place, &[tensor]) }))
 }
 
-/// `~x`: of a mask the other mask.
-pub fn invert(interp: &mut Interp, operand: &Value, place: Place) -> Option<Value> {
-    let tensor = operand.as_tensor()?;
-    let range = tensor.range.filter(|_| tensor.dtype == Some(DType::Bool));
-    let relation = tensor.relation.as_ref().map(|relation| Rc::new(relation.inverted()));
-    Some(Value::tensor(Tensor {
-        shape: tensor.shape.clone(),
-        range,
-        relation,
-        selects: false,
-        ..result(interp, place, &[tensor])
-    }))
-}
-
-fn is_tensor(value: &Value) -> bool {
+pub(super) fn is_tensor(value: &Value) -> bool {
     matches!(value.bare(), Value::Tensor(_) | Value::Grad(_))
 }
 
@@ -266,16 +218,6 @@ fn with_diagonal(op: BinaryOp) -> Option<Rc<Relation>> {
         BinaryOp::Mul | BinaryOp::Div => Some(Rc::new(Relation::Diagonal)),
         BinaryOp::Add | BinaryOp::Sub => Some(Rc::new(Relation::Regular)),
         _ => None,
-    }
-}
-
-/// A mask that depends on what a model makes.
-fn is_judged(operand: &Value) -> bool {
-    let relation = operand.as_tensor().and_then(|tensor| tensor.relation.as_deref());
-    match relation {
-        Some(Relation::Compared { subject, .. }) => subject.learned,
-        Some(Relation::Judged | Relation::JudgedBy(_)) => true,
-        _ => false,
     }
 }
 

@@ -301,6 +301,9 @@ fn pow(x: &Operands) -> Option<Interval> {
 }
 
 fn sum(x: &Operands) -> Option<Interval> {
+    if let Some(picked) = x.0.first()?.as_tensor().and_then(|of| of.picked_by_sum(x.number(1))) {
+        return picked.range;
+    }
     let range = x.interval(0)?;
     // `(A + torch.eye(n)).sum(1)`: no row of the sum is without its diagonal.
     if range.low >= 0.0 && x.is_regular(0) {

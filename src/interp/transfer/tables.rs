@@ -54,6 +54,30 @@ pub(crate) fn table_column(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(kept(interp, &table).with_shape(shape))
 }
 
+/// `class-indices x`: the number of a class for each row.
+pub(crate) fn class_indices(interp: &mut Interp, call: &Invocation) -> Value {
+    let known = first(interp, call).shape.as_ref().and_then(|shape| shape.first().cloned());
+    let count = known.unwrap_or_else(|| rows(interp, "rows"));
+    Value::tensor(data(interp, call.place, Rc::from([count]), Some(DType::Int64)))
+}
+
+/// `dummies x`: of a column one number for each class, of which one is one. A table keeps its other columns.
+pub(crate) fn dummies(interp: &mut Interp, call: &Invocation) -> Value {
+    let (x, made) = (first(interp, call), table(interp, call));
+    // Without the first class, of two only one is left.
+    let all = flag(named(call, "drop_first")) == Some(false);
+    match (x.shape.as_deref(), made.as_tensor()) {
+        (Some([count]), Some(table)) if all => {
+            let shape = Some(Rc::from([count.clone(), Int::Unknown]));
+            Value::tensor(Tensor {
+                range: Some(Interval::closed(0.0, 1.0)),
+                ..(**table).clone().with_shape(shape)
+            })
+        }
+        _ => made,
+    }
+}
+
 /// `transformed self x`: other numbers, row by row; what is not known becomes an array, too.
 pub(crate) fn transformed(interp: &mut Interp, call: &Invocation) -> Value {
     let rows = call.nth_tensor(1).unwrap_or_default();

@@ -126,7 +126,8 @@ pub(super) fn spatial(
     channels: Option<Int>,
     size: impl Fn(usize, &Int) -> Int,
 ) -> Option<Dims> {
-    let batch = shape.len().checked_sub(rank + 1).filter(|batch| *batch <= 1)?;
+    // Where channels come last, there is always a batch.
+    let batch = shape.len().checked_sub(rank + 1).filter(|batch| *batch == 1 || *batch == 0 && !last)?;
     let (channel, first) = if last { (batch + rank, batch) } else { (batch, batch + 1) };
     let mut sizes = shape.to_vec();
     if let Some(channels) = channels {
