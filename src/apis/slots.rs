@@ -20,7 +20,7 @@ macro_rules! slots {
 slots! {
     A "a", Activation "activation", Alpha "alpha", Argnums "argnums", Args "args", Arrays "arrays",
     Axis "axis", B "b", BatchFirst "batch_first", BatchSize "batch_size", Beta "beta", Bias "bias", Channels "channels",
-    Bidirectional "bidirectional", Bound "bound", C "c", Class "class", Closure "closure", Cls "cls",
+    Bidirectional "bidirectional", Bound "bound", C "c", Class "class", Classes "classes", Closure "closure", Cls "cls",
     Columns "columns", Context "context", Correction "correction", CreateGraph "create_graph", Data "data",
     Dataset "dataset", Datasets "datasets", Delimiter "delimiter", Delta "delta", Device "device",
     Devices "devices", Dilation "dilation", Dim "dim", Dims "dims", Dtype "dtype",
@@ -29,7 +29,7 @@ slots! {
     HasAux "has_aux", Head "head", HiddenSize "hidden_size", High "high", Holder "holder", Index "index",
     Indices "indices", Init "init", Inputs "inputs", Iterator "iterator", K "k", Keepdim "keepdim",
     KernelSize "kernel_size", Kind "kind", Kwargs "kwargs", Layer "layer",
-    Layers "layers", Lengths "lengths", Loss "loss", Low "low", Mask "mask", Model "model", Models "models",
+    Last "last", Layers "layers", Lengths "lengths", Loss "loss", Low "low", Mask "mask", Model "model", Models "models",
     Module "module", N "n", Name "name", NumClasses "num_classes", NumEmbeddings "num_embeddings",
     NumLayers "num_layers", OldDim "old_dim", OldHigh "old_high", OldKeepdim "old_keepdim",
     OldLow "old_low", Optimizer "optimizer", Optimizers "optimizers", Order "order",
@@ -44,5 +44,5 @@ slots! {
     Start "start", Step "step", Stop "stop", Strategy "strategy", Stride "stride",
     Target "target", Targets "targets", Tensors "tensors", Threshold "threshold", Trainable "trainable",
     Training "training", Unbiased "unbiased", Units "units", V "v", Value "value", Values "values",
-    Variables "variables", Volatile "volatile", Weight "weight", Word "word", X "x", Xs "xs", Y "y",
+    Variables "variables", Volatile "volatile", Weight "weight", Width "width", Word "word", X "x", Xs "xs", Y "y",
 }
