@@ -44,6 +44,8 @@ vocabulary! {
     AsTensor "as-tensor" (X Dtype [Word]) [places]
         "the same numbers, graph and all; an array becomes a tensor, with 'automatic' where the framework puts it";
     Asking "asking" (Receiver [RequiresGrad]) "the tensor itself, a leaf from here on";
+    Attended "attended" (X OutChannels Heads Concat Asked)
+        "the last size is that of all heads where they are joined, else of one; a pair where its weights are asked for, too";
     Attention "attention" (Q K V) [meets] "shape of q with the last dimension of v";
     AttentionPair "attention-pair" (Q K V) "the result of attention, and weights of unknown shape";
     Bool "bool" (; Word) "a Python bool: the one that is quoted, else either";

@@ -70,6 +70,7 @@ functions! {
     ArrayUnknown => factory::array_unknown,
     AsTensor => factory::as_tensor,
     Asking => factory::asking_for_gradients,
+    Attended => layers::attention_heads,
     Attention => layers::attention,
     AttentionPair => layers::attention_pair,
     BorderedKeras => enlarged::bordered,
