@@ -298,6 +298,11 @@ impl<'p> Interp<'p> {
                     let site = self.heap.get(*object).site;
                     self.dict(site, Entries { known, other: entries.other })
                 }
+                State::List(Items { exact: Some(items), .. }) => {
+                    let items = items.iter().map(|item| self.collated(item, count)).collect();
+                    let site = self.heap.get(*object).site;
+                    self.list(site, items)
+                }
                 State::Plain if self.is_record(*object) => sample.clone(),
                 _ => Value::Unknown,
             },
