@@ -1,7 +1,7 @@
 //! Models whose training a framework runs: how they are put together, compiled and fitted, and the loss and
 //! the memory of one batch, found out by running it.
 
-use super::{Call, FitCall, heads::NAME_OF_HEAD, Instance, Interp, Invocation, Passed, transfer};
+use super::{Call, FitCall, Instance, Interp, Invocation, Passed, heads::NAME_OF_HEAD, transfer};
 use crate::apis::{Operand, Role, Slot};
 use crate::report::Place;
 use crate::trace::{CompiledLoss, Sight};
