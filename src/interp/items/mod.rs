@@ -261,6 +261,9 @@ impl<'p> Interp<'p> {
                     _ => None,
                 };
                 joined.mark = None;
+                if matches!(index.bare(), Value::Str(_)) && joined.is_array {
+                    joined = with_a_column(joined);
+                }
                 // A number that is written into it brings no graph along.
                 let brings = value.as_tensor().is_none_or(|value| !matches!(value.graph, Graph::None));
                 let joined = match brings && value.as_num().is_none() {
@@ -463,4 +466,13 @@ fn is_mask(index: &Value) -> bool {
         Value::Tuple(items) => items.iter().any(is_mask),
         _ => false,
     }
+}
+
+/// A table that gets a column, or other numbers in one that it has: as many rows, of any kind.
+fn with_a_column(table: Tensor) -> Tensor {
+    let shape = table.shape.as_deref().map(|shape| match shape {
+        [rows, _] => Rc::from([rows.clone(), Int::Unknown]),
+        _ => std::iter::repeat_n(Int::Unknown, shape.len()).collect(),
+    });
+    Tensor { dtype: None, range: None, ..table.with_shape(shape) }
 }
