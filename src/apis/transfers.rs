@@ -188,8 +188,8 @@ vocabulary! {
         "as `bool`, of a question for the device that decides what a script computes where";
     OnGpuAs "on-gpu-as" (X) "whether x is on a GPU";
     OneHot "one-hot" (X NumClasses [Word]) "a dimension more, in the place of a last one of one where 'column' is quoted; int64 unless a dtype is quoted";
-    OpaqueModule "opaque-module" ([Class Head Features Channels Classes Last Width])
-        "a module whose layers are unknown, that learns; its last one, if that is set, is `head`, which gets so many features ('_' for some), and it is in training mode; its first takes images of so many channels, and it gives logits of so many classes; where its head is several layers, the path of the last one, which gets so many features; names that are parted by bars are alternatives";
+    OpaqueModule "opaque-module" ([Class Head Features Channels Classes Last Width Word])
+        "a module whose layers are unknown, that learns; its last one, if that is set, is `head`, which gets so many features ('_' for some), and it is in training mode; its first takes images of so many channels, and it gives logits of so many classes, for each pixel where 'pixels' is quoted; where its head is several layers, the path of the last one, which gets so many features; names that are parted by bars are alternatives";
     OptionalReduce "optional-reduce" (X Dim [Keepdim])
         "a scalar; (values, indices) when dim is given; elementwise with dim when that is a tensor (max, min)";
     Packed "packed" (X) [keeps_values converts] "x as a packed sequence, whose `data` is what it holds, in its graph";

@@ -17,6 +17,8 @@ const LAST_LAYER: Note = Note::new("path of the last layer");
 const FEATURES_OF_LAST: Note = Note::new("features of the last layer");
 /// How many classes a model from elsewhere tells apart as it was made.
 const CLASSES: Note = Note::new("classes");
+/// It tells the classes of each pixel apart.
+const BY_PIXEL: Note = Note::new("by pixel");
 /// How many channels the images have that a model from elsewhere takes.
 const CHANNELS: Note = Note::new("channels of images");
 /// The function that made a model from elsewhere.
@@ -28,7 +30,7 @@ const DOUBTED: Note = Note::new("may have other layers");
 const SOME_SIZE: &str = "_";
 
 impl<'p> Interp<'p> {
-    /// `opaque-module class head features channels classes last width`
+    /// `opaque-module class head features channels classes last width word`
     pub(super) fn model_made_elsewhere(&mut self, call: &Invocation) -> Value {
         let made = self.made_elsewhere(call, &call.operand(Slot::Head));
         if let Some(object) = made.as_obj() {
@@ -50,6 +52,11 @@ impl<'p> Interp<'p> {
             }
             if let Some(classes) = classes_asked_for(call) {
                 self.heap.note(object, CLASSES, Value::of_int(classes));
+                self.heap.note(
+                    object,
+                    BY_PIXEL,
+                    Value::Bool(Some(call.operand(Slot::Word).as_str().is_some())),
+                );
             }
         }
         let loaded =
@@ -73,10 +80,19 @@ impl<'p> Interp<'p> {
         }
         let Some(classes) = self.classes_of(model) else { return output };
         let batch = batch_of_images(call);
+        let by_pixel = self.heap.noted(model, BY_PIXEL).and_then(Value::as_bool);
+        let (last, shape) = match by_pixel {
+            Some(false) => {
+                let last = Some(classes.clone()).filter(|classes| !classes.is_unknown());
+                (last, Some([batch.clone().unwrap_or_default(), classes].into()))
+            }
+            Some(true) => (None, pixels(call, classes)),
+            None => (None, None),
+        };
         Value::tensor(Tensor {
             confidence: if batch.is_some() { sure } else { features.confidence },
-            last: Some(classes.clone()).filter(|classes| !classes.is_unknown()),
-            shape: Some([batch.unwrap_or_default(), classes].into()),
+            last,
+            shape,
             range: Some(Interval::REAL),
             mark: Some((Mark::Raw, call.place)),
             ..(**features).clone()
@@ -267,6 +283,14 @@ fn batch_of_images(call: &Call) -> Option<Int> {
     }
 }
 
+/// As many images of the same size, with a channel for each class.
+fn pixels(call: &Call, classes: Int) -> Option<Shape> {
+    match call.values().next()?.as_tensor()?.shape.as_deref()? {
+        [batch, _, height, width] => Some([batch.clone(), classes, height.clone(), width.clone()].into()),
+        _ => None,
+    }
+}
+
 /// How many classes a model is asked to tell apart. Without any it gives features, and what an argument does that
 /// the tables do not list is not known.
 fn classes_asked_for(call: &Invocation) -> Option<Int> {
@@ -274,7 +298,9 @@ fn classes_asked_for(call: &Invocation) -> Option<Int> {
     let classes = asked.as_int().filter(|classes| classes.known() != Some(0))?.clone();
     // Scripts ask for one output whether it is one only, so a default of one says nothing.
     let says_nothing = asked.origin().is_some_and(|origin| origin.given) && classes.known() == Some(1);
-    call.more.is_empty().then_some(if says_nothing { Int::Unknown } else { classes })
+    let is_plain =
+        call.rest.is_empty() && call.more.iter().all(|(_, more)| matches!(more.value, Value::None));
+    is_plain.then_some(if says_nothing { Int::Unknown } else { classes })
 }
 
 fn size_of(operand: Value) -> Value {
