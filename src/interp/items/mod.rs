@@ -1,5 +1,6 @@
 //! Containers: indexing, iterating, and what is kept in them over iterations.
 
+mod masks;
 mod slices;
 
 use slices::sliced;
@@ -115,10 +116,12 @@ impl<'p> Interp<'p> {
             _ => None,
         };
         let container = self.eval(holder.unwrap_or(base));
-        let index = self.eval(index);
+        let at = index;
+        let index = self.eval(at);
         let place = self.expr_place(id);
         match (holder, index.as_str().map(Ustr::from)) {
             (None, _) => {
+                let index = masks::mask_of_own_rows(self, base, &container, at, index);
                 let item = self.get_item(&container, &index, place);
                 self.item_of_batch(base, place, item)
             }
