@@ -131,7 +131,7 @@ impl<'p> Interp<'p> {
             return self.backward_of_number(&Value::Float(None), name, call).unwrap_or_default();
         }
         if let Value::Unknown = receiver {
-            self.told_part(base, name, call);
+            super::heads::told_part(self, base, name, call);
             return self.method_of_unknown(name, call);
         }
         if let Some(model) = self.moved_model(receiver, name, call.place) {

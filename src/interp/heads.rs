@@ -29,76 +29,151 @@ const DOUBTED: Note = Note::new("may have other layers");
 /// What the tables write for a size that is not known.
 const SOME_SIZE: &str = "_";
 
+/// `opaque-module class head features channels classes last width word`
+pub(super) fn model_made_elsewhere(interp: &mut Interp<'_>, call: &Invocation) -> Value {
+    let made = interp.made_elsewhere(call, &call.operand(Slot::Head));
+    if let Some(object) = made.as_obj() {
+        interp.heap.note(object, MADE_BY, Value::Api(call.api.name));
+        let sizes =
+            [(FEATURES_OF_HEAD, Slot::Features), (CHANNELS, Slot::Channels), (FEATURES_OF_LAST, Slot::Width)];
+        for (note, slot) in sizes {
+            let known = size_of(call.operand(slot));
+            if known.as_int().is_some() {
+                interp.heap.note(object, note, known);
+            }
+        }
+        let last = call.operand(Slot::Last);
+        if last.as_str().is_some() {
+            interp.heap.note(object, LAST_LAYER, last);
+        }
+        if let Some(classes) = classes_asked_for(call) {
+            interp.heap.note(object, CLASSES, Value::of_int(classes));
+            interp.heap.note(
+                object,
+                BY_PIXEL,
+                Value::Bool(Some(call.operand(Slot::Word).as_str().is_some())),
+            );
+        }
+    }
+    let loaded =
+        call.named().any(|(name, passed)| interp.apis.loads_weights(*name) && is_said(&passed.value));
+    if loaded {
+        interp.restore(&made, call.place);
+    }
+    made
+}
+
+/// What a model that is not seen into gives, as far as its last layer says it.
+pub(super) fn output_of_head(
+    interp: &mut Interp<'_>,
+    model: ObjId,
+    module: &ModuleState,
+    call: &Call,
+) -> Value {
+    let output = interp.opaque_output(model, module, call);
+    let Value::Tensor(features) = &output else { return output };
+    let sure = interp.heap.get(model).confidence;
+    if let Some((head, width)) = interp.own_head(model) {
+        let shape = width.and_then(|width| Some([batch_of_images(call)?, width].into()));
+        let confidence = if shape.is_some() { sure } else { features.confidence };
+        let features = Value::tensor(Tensor { shape, confidence, ..(**features).clone() });
+        return interp.call_module(head, &Call::with(call.place, [features]));
+    }
+    let Some(classes) = interp.classes_of(model) else { return output };
+    let batch = batch_of_images(call);
+    let by_pixel = interp.heap.noted(model, BY_PIXEL).and_then(Value::as_bool);
+    let (last, shape) = match by_pixel {
+        Some(false) => {
+            let last = Some(classes.clone()).filter(|classes| !classes.is_unknown());
+            (last, Some([batch.clone().unwrap_or_default(), classes].into()))
+        }
+        Some(true) => (None, pixels(call, classes)),
+        None => (None, None),
+    };
+    Value::tensor(Tensor {
+        confidence: if batch.is_some() { sure } else { features.confidence },
+        last,
+        shape,
+        range: Some(Interval::REAL),
+        mark: Some((Mark::Raw, call.place)),
+        ..(**features).clone()
+    })
+}
+
+/// `model.classifier[6] = nn.Linear(...)`, where the parts of `model` are not seen.
+pub(super) fn replace_part(
+    interp: &mut Interp<'_>,
+    holder: &Value,
+    base: ExprId,
+    name: Ustr,
+    value: &Value,
+    place: Place,
+) {
+    let is_layer = interp.is_layer(value);
+    let may_be = matches!(value.bare(), Value::Unknown | Value::AnyOf(_) | Value::Function(_));
+    if !holder.is_unknown() || interp.graphs.handed_out.is_empty() || !is_layer && !may_be {
+        return;
+    }
+    let Some((owner, path)) = interp.hidden_part(base) else {
+        // It may be a part that has got a name of its own.
+        if is_layer {
+            interp.doubt_all_handed_out();
+        }
+        return;
+    };
+    interp.note_hidden_part(owner, value, place);
+    let path = interp.counted_from_the_front(owner, &path, name);
+    let kept = if is_layer { value.clone() } else { Value::Unknown };
+    interp.heap.get_mut(owner).set_attr(path, kept);
+    if !is_layer && let State::Module(module) = &mut interp.heap.get_mut(owner).state {
+        module.freeze(None);
+    }
+}
+
+/// `model.classifier.append(nn.Sigmoid())`: a method of a part that is not seen may make other layers of it.
+pub(super) fn told_part(interp: &mut Interp<'_>, part: ExprId, method: Ustr, call: &Call) {
+    if interp.graphs.handed_out.is_empty() || method.ends_with('_') {
+        return;
+    }
+    let asks = interp.apis.method_of(Role::Module, method).is_some();
+    if asks && !interp.apis.method_does(Role::Module, method, Verb::Register) {
+        return;
+    }
+    match interp.hidden_part(part) {
+        Some((owner, _)) => doubt_layers(interp, owner),
+        None if call.values().any(|value| interp.is_layer(value)) => interp.doubt_all_handed_out(),
+        None => {}
+    }
+}
+
+/// Whoever gets hold of a model may replace its layers.
+pub(super) fn doubt_layers(interp: &mut Interp<'_>, model: ObjId) {
+    if interp.heap.noted(model, CLASSES).is_some() {
+        interp.heap.note(model, DOUBTED, Value::Bool(Some(true)));
+    }
+}
+
+/// A model that learns nothing itself is in the graph of what it gives by the layers that a script has put
+/// into it.
+pub(super) fn graph_of_own_parts(interp: &mut Interp<'_>, model: ObjId, input: Graph, place: Place) -> Graph {
+    if interp.heap.get(model).module().is_none_or(|module| module.frozen != Some(true)) {
+        return input;
+    }
+    let head = interp.own_head(model).map(|(head, _)| head);
+    let parts: Vec<ObjId> =
+        interp.heap.get(model).attrs.iter().filter_map(|(_, part)| part.as_obj()).collect();
+    parts.into_iter().filter(|part| Some(*part) != head).fold(input, |graph, part| {
+        match interp.heap.get(part).module().cloned() {
+            Some(module) if interp.learns(part) == Some(true) => {
+                let module = ModuleState { frozen: Some(false), ..module };
+                interp.graph_through(part, &module, &graph, &mut None, place)
+            }
+            _ => graph,
+        }
+    })
+}
+
 impl<'p> Interp<'p> {
-    /// `opaque-module class head features channels classes last width word`
-    pub(super) fn model_made_elsewhere(&mut self, call: &Invocation) -> Value {
-        let made = self.made_elsewhere(call, &call.operand(Slot::Head));
-        if let Some(object) = made.as_obj() {
-            self.heap.note(object, MADE_BY, Value::Api(call.api.name));
-            let sizes = [
-                (FEATURES_OF_HEAD, Slot::Features),
-                (CHANNELS, Slot::Channels),
-                (FEATURES_OF_LAST, Slot::Width),
-            ];
-            for (note, slot) in sizes {
-                let known = size_of(call.operand(slot));
-                if known.as_int().is_some() {
-                    self.heap.note(object, note, known);
-                }
-            }
-            let last = call.operand(Slot::Last);
-            if last.as_str().is_some() {
-                self.heap.note(object, LAST_LAYER, last);
-            }
-            if let Some(classes) = classes_asked_for(call) {
-                self.heap.note(object, CLASSES, Value::of_int(classes));
-                self.heap.note(
-                    object,
-                    BY_PIXEL,
-                    Value::Bool(Some(call.operand(Slot::Word).as_str().is_some())),
-                );
-            }
-        }
-        let loaded =
-            call.named().any(|(name, passed)| self.apis.loads_weights(*name) && is_said(&passed.value));
-        if loaded {
-            self.restore(&made, call.place);
-        }
-        made
-    }
-
-    /// What a model that is not seen into gives, as far as its last layer says it.
-    pub(super) fn output_of_head(&mut self, model: ObjId, module: &ModuleState, call: &Call) -> Value {
-        let output = self.opaque_output(model, module, call);
-        let Value::Tensor(features) = &output else { return output };
-        let sure = self.heap.get(model).confidence;
-        if let Some((head, width)) = self.own_head(model) {
-            let shape = width.and_then(|width| Some([batch_of_images(call)?, width].into()));
-            let confidence = if shape.is_some() { sure } else { features.confidence };
-            let features = Value::tensor(Tensor { shape, confidence, ..(**features).clone() });
-            return self.call_module(head, &Call::with(call.place, [features]));
-        }
-        let Some(classes) = self.classes_of(model) else { return output };
-        let batch = batch_of_images(call);
-        let by_pixel = self.heap.noted(model, BY_PIXEL).and_then(Value::as_bool);
-        let (last, shape) = match by_pixel {
-            Some(false) => {
-                let last = Some(classes.clone()).filter(|classes| !classes.is_unknown());
-                (last, Some([batch.clone().unwrap_or_default(), classes].into()))
-            }
-            Some(true) => (None, pixels(call, classes)),
-            None => (None, None),
-        };
-        Value::tensor(Tensor {
-            confidence: if batch.is_some() { sure } else { features.confidence },
-            last,
-            shape,
-            range: Some(Interval::REAL),
-            mark: Some((Mark::Raw, call.place)),
-            ..(**features).clone()
-        })
-    }
-
     /// How many channels a model from elsewhere takes, and what made it, where the script has changed nothing but its
     /// last layer.
     pub(crate) fn channels_of(&self, model: ObjId) -> Option<(Int, Ustr)> {
@@ -159,36 +234,6 @@ impl<'p> Interp<'p> {
 }
 
 impl<'p> Interp<'p> {
-    /// `model.classifier[6] = nn.Linear(...)`, where the parts of `model` are not seen.
-    pub(super) fn replace_part(
-        &mut self,
-        holder: &Value,
-        base: ExprId,
-        name: Ustr,
-        value: &Value,
-        place: Place,
-    ) {
-        let is_layer = self.is_layer(value);
-        let may_be = matches!(value.bare(), Value::Unknown | Value::AnyOf(_) | Value::Function(_));
-        if !holder.is_unknown() || self.graphs.handed_out.is_empty() || !is_layer && !may_be {
-            return;
-        }
-        let Some((owner, path)) = self.hidden_part(base) else {
-            // It may be a part that has got a name of its own.
-            if is_layer {
-                self.doubt_all_handed_out();
-            }
-            return;
-        };
-        self.note_hidden_part(owner, value, place);
-        let path = self.counted_from_the_front(owner, &path, name);
-        let kept = if is_layer { value.clone() } else { Value::Unknown };
-        self.heap.get_mut(owner).set_attr(path, kept);
-        if !is_layer && let State::Module(module) = &mut self.heap.get_mut(owner).state {
-            module.freeze(None);
-        }
-    }
-
     fn is_layer(&self, value: &Value) -> bool {
         value.as_obj().is_some_and(|object| self.heap.get(object).module().is_some())
     }
@@ -225,53 +270,10 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// `model.classifier.append(nn.Sigmoid())`: a method of a part that is not seen may make other layers of it.
-    pub(super) fn told_part(&mut self, part: ExprId, method: Ustr, call: &Call) {
-        if self.graphs.handed_out.is_empty() || method.ends_with('_') {
-            return;
-        }
-        let asks = self.apis.method_of(Role::Module, method).is_some();
-        if asks && !self.apis.method_does(Role::Module, method, Verb::Register) {
-            return;
-        }
-        match self.hidden_part(part) {
-            Some((owner, _)) => self.doubt_layers(owner),
-            None if call.values().any(|value| self.is_layer(value)) => self.doubt_all_handed_out(),
-            None => {}
-        }
-    }
-
     fn doubt_all_handed_out(&mut self) {
         for object in self.graphs.handed_out.clone().iter() {
-            self.doubt_layers(object);
+            doubt_layers(self, object);
         }
-    }
-
-    /// Whoever gets hold of a model may replace its layers.
-    pub(super) fn doubt_layers(&mut self, model: ObjId) {
-        if self.heap.noted(model, CLASSES).is_some() {
-            self.heap.note(model, DOUBTED, Value::Bool(Some(true)));
-        }
-    }
-
-    /// A model that learns nothing itself is in the graph of what it gives by the layers that a script has put
-    /// into it.
-    pub(super) fn graph_of_own_parts(&mut self, model: ObjId, input: Graph, place: Place) -> Graph {
-        if self.heap.get(model).module().is_none_or(|module| module.frozen != Some(true)) {
-            return input;
-        }
-        let head = self.own_head(model).map(|(head, _)| head);
-        let parts: Vec<ObjId> =
-            self.heap.get(model).attrs.iter().filter_map(|(_, part)| part.as_obj()).collect();
-        parts.into_iter().filter(|part| Some(*part) != head).fold(input, |graph, part| {
-            match self.heap.get(part).module().cloned() {
-                Some(module) if self.learns(part) == Some(true) => {
-                    let module = ModuleState { frozen: Some(false), ..module };
-                    self.graph_through(part, &module, &graph, &mut None, place)
-                }
-                _ => graph,
-            }
-        })
     }
 }
 

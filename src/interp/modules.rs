@@ -199,7 +199,7 @@ impl<'p> Interp<'p> {
                 if touched.iter().any(|object| self.heap.get(*object).optimizer().is_some()) {
                     self.havoc(call);
                 }
-                self.output_of_head(object, &module, call)
+                super::heads::output_of_head(self, object, &module, call)
             }
         }
     }
@@ -372,7 +372,7 @@ impl<'p> Interp<'p> {
             }
         }
         let graph = self.graph_through(object, module, &input, &mut None, call.place);
-        let graph = self.graph_of_own_parts(object, graph, call.place);
+        let graph = super::heads::graph_of_own_parts(self, object, graph, call.place);
         Value::tensor(Tensor {
             graph,
             device,

@@ -185,7 +185,7 @@ functions! {
     OnGpu => convert::truth_of_device,
     OnGpuAs => convert::is_on_gpu,
     OneHot => elementwise::one_hot,
-    OpaqueModule => |interp, call| interp.model_made_elsewhere(call),
+    OpaqueModule => |interp, call| crate::interp::heads::model_made_elsewhere(interp, call),
     OptionalReduce => reduce::optional_reduce,
     Pad => layers::pad,
     Packed => layers::packed,
