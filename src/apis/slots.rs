@@ -18,17 +18,17 @@ macro_rules! slots {
 }
 
 slots! {
-    A "a", Activation "activation", Alpha "alpha", Argnums "argnums", Args "args", Arrays "arrays",
+    A "a", Activation "activation", Alpha "alpha", Argnums "argnums", Args "args", Arrays "arrays", Asked "asked",
     Axis "axis", B "b", BatchFirst "batch_first", BatchSize "batch_size", Beta "beta", Bias "bias", Channels "channels",
-    Bidirectional "bidirectional", Bound "bound", C "c", Class "class", Closure "closure", Cls "cls",
-    Columns "columns", Context "context", Correction "correction", CreateGraph "create_graph", Data "data",
+    Bidirectional "bidirectional", Bound "bound", C "c", Class "class", Classes "classes", Closure "closure", Cls "cls",
+    Columns "columns", Concat "concat", Context "context", Correction "correction", CreateGraph "create_graph", Data "data",
     Dataset "dataset", Datasets "datasets", Delimiter "delimiter", Delta "delta", Device "device",
     Devices "devices", Dilation "dilation", Dim "dim", Dims "dims", Dtype "dtype",
     EmbeddingDim "embedding_dim", End "end", Epoch "epoch", Epsilon "epsilon", F "f", Features "features",
     Flag "flag", Functions "functions", G "g", Gradient "gradient", Group "group",
-    HasAux "has_aux", Head "head", HiddenSize "hidden_size", High "high", Holder "holder", Index "index",
+    HasAux "has_aux", Head "head", Heads "heads", HiddenSize "hidden_size", High "high", Holder "holder", Index "index",
     Indices "indices", Info "info", Init "init", Inputs "inputs", Iterator "iterator", K "k", Keepdim "keepdim",
-    KernelSize "kernel_size", Kind "kind", Kwargs "kwargs", Labelled "labelled", Layer "layer",
+    KernelSize "kernel_size", Kind "kind", Kwargs "kwargs", Labelled "labelled", Last "last", Layer "layer",
     Layers "layers", Lengths "lengths", Loss "loss", Low "low", Mask "mask", Model "model", Models "models",
     Module "module", N "n", Name "name", NumClasses "num_classes", NumEmbeddings "num_embeddings",
     NumLayers "num_layers", OldDim "old_dim", OldHigh "old_high", OldKeepdim "old_keepdim",
@@ -44,5 +44,5 @@ slots! {
     Start "start", Step "step", Stop "stop", Strategy "strategy", Stride "stride",
     Target "target", Targets "targets", Tensors "tensors", Threshold "threshold", Trainable "trainable",
     Training "training", Unbiased "unbiased", Units "units", V "v", Value "value", Values "values",
-    Variables "variables", Volatile "volatile", Weight "weight", Word "word", X "x", Xs "xs", Y "y",
+    Variables "variables", Volatile "volatile", Weight "weight", Width "width", Word "word", X "x", Xs "xs", Y "y",
 }

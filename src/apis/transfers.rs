@@ -45,6 +45,8 @@ vocabulary! {
     AsTensor "as-tensor" (X Dtype [Word]) [places]
         "the same numbers, graph and all; an array becomes a tensor, with 'automatic' where the framework puts it";
     Asking "asking" (Receiver [RequiresGrad]) "the tensor itself, a leaf from here on";
+    Attended "attended" (X OutChannels Heads Concat Asked)
+        "the last size is that of all heads where they are joined, else of one; a pair where its weights are asked for, too";
     Attention "attention" (Q K V) [meets] "shape of q with the last dimension of v";
     AttentionPair "attention-pair" (Q K V) "the result of attention, and weights of unknown shape";
     Bool "bool" (; Word) "a Python bool: the one that is quoted, else either";
@@ -199,8 +201,8 @@ vocabulary! {
         "as `bool`, of a question for the device that decides what a script computes where";
     OnGpuAs "on-gpu-as" (X) "whether x is on a GPU";
     OneHot "one-hot" (X NumClasses [Word]) "a dimension more, in the place of a last one of one where 'column' is quoted; int64 unless a dtype is quoted";
-    OpaqueModule "opaque-module" ([Class Head Features Channels])
-        "a module whose layers are unknown, that learns; its last one, if that is set, is `head`, which gets so many features, and it is in training mode; its first takes images of so many channels";
+    OpaqueModule "opaque-module" ([Class Head Features Channels Classes Last Width Word])
+        "a module whose layers are unknown, that learns; its last one, if that is set, is `head`, which gets so many features ('_' for some), and it is in training mode; its first takes images of so many channels, and it gives logits of so many classes, for each pixel where 'pixels' is quoted; where its head is several layers, the path of the last one, which gets so many features; names that are parted by bars are alternatives";
     OptionalReduce "optional-reduce" (X Dim [Keepdim])
         "a scalar; (values, indices) when dim is given; elementwise with dim when that is a tensor (max, min)";
     Packed "packed" (X) [keeps_values converts] "x as a packed sequence, whose `data` is what it holds, in its graph";

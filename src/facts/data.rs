@@ -114,6 +114,9 @@ impl Script<'_> {
                 None => "?".to_owned(),
             },
         };
+        if let (None, Some(first)) = (&tensor.shape, &tensor.first) {
+            return format!("[{}, ...]", size(first));
+        }
         let sizes: Vec<String> = tensor.shape.iter().flat_map(|shape| shape.iter()).map(size).collect();
         format!("[{}]", sizes.join(", "))
     }

@@ -1,7 +1,7 @@
 //! Assignments: targets of every form, unpacking, deletion.
 //! A number that gets a name remembers the name and the place.
 
-use super::{Assignment, Augment, Interp, Unpacked, Update, python, roles::is_guessed};
+use super::{Assignment, Augment, Interp, Unpacked, Update, heads, python, roles::is_guessed};
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
@@ -162,9 +162,11 @@ impl<'p> Interp<'p> {
                 self.delete_attr(&base, name, place);
             }
             ExprKind::Subscript { base, index } => {
-                let base = self.eval(base);
+                let holder = self.eval(base);
                 let index = self.eval(index);
-                self.delete_item(&base, &index);
+                let place = self.expr_place(target);
+                heads::replace_part(self, &holder, base, heads::name_of_item(&index), &Value::Unknown, place);
+                self.delete_item(&holder, &index);
             }
             _ => {}
         }
@@ -191,7 +193,7 @@ impl<'p> Interp<'p> {
                 if *name == "data" {
                     self.given_other_data(*base, &receiver, &value);
                 }
-                self.note_hidden_part(&receiver, *base, &value, place);
+                heads::replace_part(self, &receiver, *base, *name, &value, place);
                 match self.asked(&receiver, *name, &value) {
                     Some(leaf) if matches!(tree.expr(*base).kind, ExprKind::Name(_)) => {
                         self.assign(*base, leaf);
@@ -203,7 +205,7 @@ impl<'p> Interp<'p> {
                 let container = self.eval(*base);
                 let index = self.eval(*index);
                 let place = self.expr_place(target);
-                self.note_hidden_part(&container, *base, &value, place);
+                heads::replace_part(self, &container, *base, heads::name_of_item(&index), &value, place);
                 if !super::walked::written_by_name(self, *base, &container, &index, &value) {
                     self.set_item(*base, &container, &index, value, place);
                 }

@@ -3,7 +3,7 @@
 
 use super::roles::is_guessed;
 use super::{
-    Abandoned, Call, Interp, Passed, Scope, UnknownMethod, call_path::Hop, modules::FORWARDS, python,
+    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, modules::FORWARDS, python,
     records, stmt::Flow,
 };
 use crate::apis::{Role, Verb};
@@ -131,6 +131,7 @@ impl<'p> Interp<'p> {
             return self.backward_of_number(&Value::Float(None), name, call).unwrap_or_default();
         }
         if let Value::Unknown = receiver {
+            super::heads::told_part(self, base, name, call);
             return self.method_of_unknown(name, call);
         }
         if let Some(model) = self.moved_model(receiver, name, call.place) {
@@ -268,6 +269,12 @@ impl<'p> Interp<'p> {
             || !self.affords(closure)
         {
             self.havoc_with(call, receiver);
+            let runs = |frame: &Frame<'_>| frame.file == key.file && frame.function == Some(key.function);
+            if recursive >= RECURSION
+                && let Some(frame) = self.frames.last_mut().filter(|frame| runs(frame))
+            {
+                frame.cut_off = Some(call.place);
+            }
             return Value::Unknown;
         }
         let tree = self.tree(closure.file);
@@ -367,7 +374,7 @@ impl<'p> Interp<'p> {
                 }
                 let Some(frame) = self.frames.last_mut() else { return Value::Unknown };
                 let (returned, yielded) = (frame.returned.take(), frame.yielded.take());
-                let hands_on = frame.hands_on;
+                let (hands_on, cut_off) = (frame.hands_on, frame.cut_off.is_some());
                 if function.is_generator {
                     let place = Place::new(self.file(), function.span);
                     let items = self.list_of(place, yielded.unwrap_or_default());
@@ -377,6 +384,7 @@ impl<'p> Interp<'p> {
                     return self.one_shot(items, None, place);
                 }
                 match returned {
+                    None if cut_off => Value::Unknown,
                     None => Value::None,
                     Some(value) if flow == Flow::Next => self.heap.join(&value, &Value::None),
                     Some(value) => value,

@@ -265,8 +265,10 @@ impl<'p> Interp<'p> {
                 .shape
                 .as_ref()
                 .map(|shape| std::iter::once(count.clone()).chain(shape.iter().cloned()).collect::<Shape>());
+            let first = Some(count.clone()).filter(|count| shape.is_none() && !count.is_unknown());
             Value::tensor(Tensor {
                 shape,
+                first,
                 device: if tensor.is_array { Device::Cpu } else { tensor.device },
                 is_array: false,
                 // New in each iteration, whenever the loader itself was made.
@@ -297,6 +299,11 @@ impl<'p> Interp<'p> {
                     let known = known.collect();
                     let site = self.heap.get(*object).site;
                     self.dict(site, Entries { known, other: entries.other })
+                }
+                State::List(Items { exact: Some(items), .. }) => {
+                    let items = items.iter().map(|item| self.collated(item, count)).collect();
+                    let site = self.heap.get(*object).site;
+                    self.list(site, items)
                 }
                 State::Plain if self.is_record(*object) => sample.clone(),
                 _ => Value::Unknown,

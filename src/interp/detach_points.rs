@@ -7,6 +7,9 @@ use crate::values::tensor::union_detach_points;
 use crate::values::*;
 use std::rc::Rc;
 
+/// So many items of a sequence are looked at.
+const MOST_ITEMS: usize = 64;
+
 impl<'p> Interp<'p> {
     /// A result without a graph of operands that have one.
     pub(super) fn note_detach(&self, api: &Api, call: &Invocation, value: Value) -> Value {
@@ -26,21 +29,42 @@ impl<'p> Interp<'p> {
         }
         let mut lost = ObjSet::default();
         for operand in [call.nth(0), call.nth(1)] {
-            if let Some(tensor) = operand.as_tensor()
-                && let Graph::Live(nodes) = &tensor.graph
-                && !nodes.maybe
-            {
-                lost = lost.union(&nodes.leaves);
+            for tensor in self.tensors_in(&operand) {
+                if let Graph::Live(nodes) = &tensor.graph
+                    && !nodes.maybe
+                {
+                    lost = lost.union(&nodes.leaves);
+                }
             }
         }
         let may_ask = || call.nth_tensor(0).is_some_and(|tensor| !matches!(tensor.graph, Graph::None));
         // Of a graph that is not known, or perhaps there, nobody can say what is lost; that it is left behind is sure.
-        let surely = api.transfer() == Some(Transfer::Detach) && may_ask();
+        // A number that was computed has no graph behind it, either.
+        let surely = match api.transfer() {
+            Some(Transfer::Detach) => may_ask(),
+            Some(Transfer::FromData) => matches!(call.nth(0).bare(), Value::Float(None)),
+            _ => false,
+        };
         if lost.is_empty() && !surely {
             value
         } else {
             cut(&value, &DetachPoint { place: call.place, by: Some(api.name), lost })
         }
+    }
+
+    /// A tensor, or those in a sequence.
+    fn tensors_in(&self, value: &Value) -> Vec<Rc<Tensor>> {
+        let items = match value.bare() {
+            Value::Tensor(tensor) => return vec![tensor.clone()],
+            Value::Tuple(items) => items.to_vec(),
+            Value::Obj(object) => match &self.heap.get(*object).state {
+                State::List(Items { exact: Some(items), .. }) => items.clone(),
+                State::List(items) => vec![items.any.clone()],
+                _ => return Vec::new(),
+            },
+            _ => return Vec::new(),
+        };
+        items.iter().take(MOST_ITEMS).filter_map(|item| item.as_tensor().cloned()).collect()
     }
 
     /// A layer ran where no gradients are recorded.

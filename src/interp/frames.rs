@@ -19,6 +19,8 @@ pub(super) struct Frame<'p> {
     pub(super) returned: Option<Value>,
     pub(super) exits: Vec<heap::Writes>,
     pub(super) yielded: Option<Value>,
+    /// The call of the function itself that was not followed any further.
+    pub(super) cut_off: Option<Place>,
     /// The loader that a generator hands on, and how many loops ran around its frame.
     pub(super) hands_on: Option<ObjId>,
     pub(super) around_loops: usize,
@@ -71,6 +73,7 @@ impl<'p> Interp<'p> {
             returned: None,
             exits: Vec::new(),
             yielded: None,
+            cut_off: None,
             hands_on: None,
             around_loops: self.active.len(),
             receiver: None,

@@ -21,7 +21,7 @@ pub(super) struct Graphs {
     /// How many of them there are.
     ids: u32,
     /// Models that are not seen into, of which the script has asked for parts.
-    handed_out: ObjSet,
+    pub(super) handed_out: ObjSet,
     /// Everything that optimizers were given so far.
     pub(super) optimized: ObjSet,
     /// How what is let go of leaves.

@@ -42,6 +42,7 @@ mod given_devices;
 mod grad;
 mod groups;
 mod handed_on;
+mod heads;
 mod hooks;
 mod inherited;
 mod inside;

@@ -2,24 +2,16 @@
 //! found out by running it.
 
 use super::{
-    Call, FitCall, Instance, Interp, Invocation, Passed, assembled::INPUT, compiled, compiled::Head, transfer,
+    Call, FitCall, Instance, Interp, Invocation, Passed, assembled::INPUT, compiled, compiled::Head,
+    heads::NAME_OF_HEAD, transfer,
 };
-use crate::apis::{Operand, Role, Slot};
+use crate::apis::{Operand, Role};
 use crate::report::Place;
 use crate::trace::Sight;
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
-/// What a model from elsewhere calls its last layer.
-pub(super) const NAME_OF_HEAD: Note = Note::new("name of the head");
-
-/// How many features a model from elsewhere gives to its last layer.
-const FEATURES_OF_HEAD: Note = Note::new("features of the head");
-/// How many channels the images have that a model from elsewhere takes.
-const CHANNELS: Note = Note::new("channels of images");
-/// The function that made a model from elsewhere.
-const MADE_BY: Note = Note::new("made by");
 
 impl<'p> Interp<'p> {
     /// A module whose layers we do not see, with the name of its last one.
@@ -193,49 +185,6 @@ impl<'p> Interp<'p> {
 }
 
 impl Interp<'_> {
-    /// `opaque-module class head features channels`
-    pub(super) fn model_made_elsewhere(&mut self, call: &Invocation) -> Value {
-        let made = self.made_elsewhere(call, &call.operand(Slot::Head));
-        if let Some(object) = made.as_obj() {
-            self.heap.note(object, MADE_BY, Value::Api(call.api.name));
-            for (note, slot) in [(FEATURES_OF_HEAD, Slot::Features), (CHANNELS, Slot::Channels)] {
-                let known = call.operand(slot);
-                if known.as_int().is_some() {
-                    self.heap.note(object, note, known);
-                }
-            }
-        }
-        let loaded =
-            call.named().any(|(name, passed)| self.apis.loads_weights(*name) && is_said(&passed.value));
-        if loaded {
-            self.restore(&made, call.place);
-        }
-        made
-    }
-
-    /// What the last layer of a model from elsewhere gets, where the script has changed nothing else of it.
-    pub(super) fn features_of(&self, model: ObjId, call: &Call) -> Option<Shape> {
-        let features = self.heap.noted(model, FEATURES_OF_HEAD)?.as_int()?.clone();
-        let batch = match call.values().next()?.as_tensor()?.shape.as_deref()? {
-            [batch, _, _, _] => batch.clone(),
-            _ => return None,
-        };
-        self.only_head_is_own(model).then(|| [batch, features].into())
-    }
-
-    /// How many channels a model from elsewhere takes, and what made it, where the script has changed nothing but its
-    /// last layer.
-    pub(crate) fn channels_of(&self, model: ObjId) -> Option<(Int, Ustr)> {
-        let channels = self.heap.noted(model, CHANNELS)?.as_int()?.clone();
-        let Value::Api(made_by) = self.heap.noted(model, MADE_BY)? else { return None };
-        self.only_head_is_own(model).then_some((channels, *made_by))
-    }
-
-    fn only_head_is_own(&self, model: ObjId) -> bool {
-        let head = self.heap.noted(model, NAME_OF_HEAD).and_then(Value::as_str);
-        self.heap.get(model).attrs.iter().all(|(name, _)| Some(name.as_str()) == head)
-    }
-
     /// What a model was laid out for before it saw data: its symbolic input, or what its first layer says.
     pub(crate) fn declared_input(&mut self, model: ObjId) -> Option<Tensor> {
         if let Some(inputs) = self.heap.attr(model, Ustr::from(INPUT)) {
@@ -332,9 +281,4 @@ impl Interp<'_> {
         };
         self.example(model, &Value::tensor(input), place);
     }
-}
-
-/// Whether an argument surely says something.
-fn is_said(value: &Value) -> bool {
-    matches!(value.bare(), Value::Bool(Some(true)) | Value::Str(_) | Value::Api(_) | Value::Obj(_))
 }

@@ -201,7 +201,7 @@ impl<'p> Interp<'p> {
                 if touched.iter().any(|object| self.heap.get(*object).optimizer().is_some()) {
                     self.havoc(call);
                 }
-                self.opaque_output(object, &module, call)
+                super::heads::output_of_head(self, object, &module, call)
             }
         }
     }
@@ -374,11 +374,8 @@ impl<'p> Interp<'p> {
             }
         }
         let graph = self.graph_through(object, module, &input, &mut None, call.place);
-        let head = self.head(object);
-        let shape = head.and_then(|_| self.features_of(object, call));
-        let known = if shape.is_some() { Confidence::High } else { Confidence::Medium };
-        let output = Value::tensor(Tensor {
-            shape,
+        let graph = super::heads::graph_of_own_parts(self, object, graph, call.place);
+        Value::tensor(Tensor {
             graph,
             device,
             device_origin: Some(DeviceOrigin::Module),
@@ -387,20 +384,9 @@ impl<'p> Interp<'p> {
             detach_points: self.note_unrecorded(object, module, Some(call.place)),
             made: Some(call.place),
             created: self.epoch,
-            confidence: self.heap.get(object).confidence.min(known),
+            confidence: self.heap.get(object).confidence.min(Confidence::Medium),
             ..Tensor::default()
-        });
-        match head {
-            Some(head) => self.call_module(head, &Call::with(call.place, [output])),
-            None => output,
-        }
-    }
-
-    /// The last layer of a model that we do not see into, where the script has put one of its own there.
-    fn head(&self, model: ObjId) -> Option<ObjId> {
-        let name = self.heap.noted(model, super::models::NAME_OF_HEAD)?.as_str().map(Ustr::from)?;
-        let head = self.heap.attr(model, name)?.as_obj()?;
-        self.heap.get(head).module().is_some().then_some(head)
+        })
     }
 
     /// In the graph of a module's output the module stands for its parts.

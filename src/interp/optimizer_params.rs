@@ -4,7 +4,6 @@
 use super::{Interp, Invocation};
 use crate::apis::{ClassSpec, Operand};
 use crate::report::{Confidence, Place};
-use crate::syntax::{ExprId, ExprKind};
 use crate::trace::{Effect, Emptied};
 use crate::values::*;
 use std::rc::Rc;
@@ -58,23 +57,13 @@ impl<'p> Interp<'p> {
     }
 
     /// `model.classifier[6] = nn.Linear(...)`, where `model` is gathered and its parts are not known.
-    pub(super) fn note_hidden_part(&mut self, holder: &Value, base: ExprId, value: &Value, place: Place) {
-        if !holder.is_unknown() || self.graphs.optimized.is_empty() {
+    pub(super) fn note_hidden_part(&mut self, owner: ObjId, value: &Value, place: Place) {
+        if !self.graphs.optimized.contains(owner) {
             return;
         }
-        let Some(part) = self.part(value).filter(|part| self.learns(*part) == Some(true)) else { return };
-        let tree = self.here();
-        let mut outer = base;
-        while let ExprKind::Attribute { base, .. } | ExprKind::Subscript { base, .. } = tree.expr(outer).kind
-        {
-            outer = base;
-            let Some(owner) = self.eval(outer).as_obj() else { continue };
-            let hides = self.heap.get(owner).module().is_some_and(|module| module.weights == Learned::Opaque);
-            if hides && self.graphs.optimized.contains(owner) {
-                let confidence = self.heap.get(owner).confidence;
-                self.event(place, Effect::Replace { owner, part }, confidence);
-            }
-            return;
+        if let Some(part) = self.part(value).filter(|part| self.learns(*part) == Some(true)) {
+            let confidence = self.heap.get(owner).confidence;
+            self.event(place, Effect::Replace { owner, part }, confidence);
         }
     }
 

@@ -32,6 +32,7 @@ impl Interp<'_> {
         self.graphs.leaving = before;
         for object in touched.iter() {
             self.on_escape(object);
+            super::heads::doubt_layers(self, object);
             self.leave_places_open(&Value::Obj(object));
         }
         // A layer that is not known computes: whatever a forward calls clears no gradients and takes no step.

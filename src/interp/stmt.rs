@@ -56,7 +56,10 @@ impl<'p> Interp<'p> {
                     self.probe_return(value);
                 }
                 self.on_return(&Return { expr: *value, value: &result });
-                self.return_value(result);
+                // What a function gives is what it gives where it does not call itself once more.
+                if !value.is_some_and(|value| result.is_unknown() && self.was_cut_off(value)) {
+                    self.return_value(result);
+                }
                 return self.exit(Exit::Return);
             }
             StmtKind::Raise(value) => {
@@ -96,6 +99,12 @@ impl<'p> Interp<'p> {
     fn exit(&mut self, exit: Exit) -> Flow {
         self.push(Node::Exit(exit));
         Flow::Stop(exit)
+    }
+
+    /// Whether an expression is the function's call of itself that was not followed any further.
+    fn was_cut_off(&self, call: ExprId) -> bool {
+        let at = self.frames.last().and_then(|frame| frame.cut_off);
+        at.is_some_and(|at| at == self.expr_place(call))
     }
 
     fn return_value(&mut self, value: Value) {

@@ -128,7 +128,11 @@ pub(super) fn written_by_name(
     index: &Value,
     value: &Value,
 ) -> bool {
-    let (Value::Tensor(_), Value::Str(Some(key))) = (of.bare(), index.bare()) else { return false };
+    let (Value::Tensor(written), Value::Str(Some(key))) = (of.bare(), index.bare()) else { return false };
+    // A table has a column of that name from here on.
+    if written.is_array {
+        return false;
+    }
     let place = interp.expr_place(base);
     let record = record(interp, place, key.clone(), value.clone());
     interp.assign(base, record);

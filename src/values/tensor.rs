@@ -165,6 +165,8 @@ pub struct Tensor {
     pub shape: Option<Shape>,
     /// The last size, where nothing else is known of the shape, or a layer has made it whatever the others are.
     pub last: Option<Int>,
+    /// The first size of a batch, where nothing else is known of the shape: so many numbers there are at least.
+    pub first: Option<Int>,
     /// It has an axis at least, where nothing is known of the shape: a batch, or what was joined along one.
     pub has_axis: bool,
     pub dtype: Option<DType>,
@@ -212,6 +214,7 @@ impl Default for Tensor {
         Tensor {
             shape: None,
             last: None,
+            first: None,
             has_axis: false,
             dtype: None,
             cast: None,
@@ -305,6 +308,7 @@ impl Tensor {
     pub fn with_shape(mut self, shape: Option<Shape>) -> Tensor {
         self.shape = shape;
         self.last = None;
+        self.first = None;
         self.has_axis = false;
         self
     }
@@ -319,6 +323,7 @@ impl Tensor {
         Tensor {
             shape,
             last,
+            first: self.first.clone().filter(|first| other.first.as_ref() == Some(first)),
             has_axis: self.is_spread() && other.is_spread(),
             dtype: if self.dtype == other.dtype { self.dtype } else { None },
             cast: self.cast.filter(|_| self.cast == other.cast),

@@ -72,8 +72,10 @@ fn fitted(cx: &mut Interp<'_>, declared: &Declared<'_>) {
 
 fn transformed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     let call = result.call;
-    if call.gives.map(|gives| gives.verb) != Some(Transfer::Transformed) {
-        return;
+    match call.gives.map(|gives| gives.verb) {
+        Some(Transfer::Transformed) => {}
+        Some(verb) if verb.keeps_layout() => return kept_rows(cx, call),
+        _ => return,
     }
     let Some(transformer) = call.nth(0).as_obj() else { return };
     let fits: Fits = cx.recall();
@@ -88,6 +90,17 @@ fn transformed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     cx.remember(|mixed: &mut Mixed| {
         mixed.0.retain(|rows| rows.made != call.place);
         mixed.0.push(Rows { made: call.place, fit: fit.place, heads: Vec::new(), tails: Vec::new() });
+    });
+}
+
+/// `scaled.astype("float32")`: the same rows.
+fn kept_rows(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let Some(made) = call.nth_tensor(0).and_then(|rows| rows.made) else { return };
+    let place = call.place;
+    cx.remember(|mixed: &mut Mixed| {
+        let Some(fit) = mixed.0.iter().find(|rows| rows.made == made).map(|rows| rows.fit) else { return };
+        mixed.0.retain(|rows| rows.made != place || made == place);
+        mixed.0.push(Rows { made: place, fit, heads: Vec::new(), tails: Vec::new() });
     });
 }
 

@@ -69,14 +69,22 @@ fn non_scalar_backwards(script: &Script) -> Vec<NonScalar> {
 
 /// The product of the sizes that are known, and two where that is one.
 fn known_elements(tensor: &Tensor) -> u64 {
-    let sizes = tensor.shape.iter().flat_map(|shape| shape.iter()).filter_map(Int::known);
+    let sizes = sizes(tensor).iter().filter_map(Int::known);
     let product = sizes.fold(1_u64, |all, size| all.saturating_mul(u64::try_from(size).unwrap_or(1)));
     product.max(2)
 }
 
+/// The sizes that are known; of a batch of whatever samples the first.
+fn sizes(tensor: &Tensor) -> &[Int] {
+    match &tensor.shape {
+        Some(shape) => shape,
+        None => tensor.first.as_slice(),
+    }
+}
+
 /// How sure it is that a tensor holds more than one number; `None` when it may be one.
 fn not_one(tensor: &Tensor) -> Option<Confidence> {
-    let shape = tensor.shape.as_ref()?;
+    let shape = sizes(tensor);
     let known: i64 = shape.iter().filter_map(Int::known).product();
     let symbolic = shape.iter().any(|size| matches!(size, Int::Sum(_)));
     match (known, symbolic, shape.iter().any(Int::is_unknown)) {

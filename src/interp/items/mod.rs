@@ -1,5 +1,6 @@
 //! Containers: indexing, iterating, and what is kept in them over iterations.
 
+mod masks;
 mod slices;
 
 use slices::sliced;
@@ -115,10 +116,12 @@ impl<'p> Interp<'p> {
             _ => None,
         };
         let container = self.eval(holder.unwrap_or(base));
-        let index = self.eval(index);
+        let at = index;
+        let index = self.eval(at);
         let place = self.expr_place(id);
         match (holder, index.as_str().map(Ustr::from)) {
             (None, _) => {
+                let index = masks::mask_of_own_rows(self, base, &container, at, index);
                 let item = self.get_item(&container, &index, place);
                 self.item_of_batch(base, place, item)
             }
@@ -261,6 +264,9 @@ impl<'p> Interp<'p> {
                     _ => None,
                 };
                 joined.mark = None;
+                if matches!(index.bare(), Value::Str(_)) && joined.is_array {
+                    joined = with_a_column(joined);
+                }
                 // A number that is written into it brings no graph along.
                 let brings = value.as_tensor().is_none_or(|value| !matches!(value.graph, Graph::None));
                 let joined = match brings && value.as_num().is_none() {
@@ -463,4 +469,13 @@ fn is_mask(index: &Value) -> bool {
         Value::Tuple(items) => items.iter().any(is_mask),
         _ => false,
     }
+}
+
+/// A table that gets a column, or other numbers in one that it has: as many rows, of any kind.
+fn with_a_column(table: Tensor) -> Tensor {
+    let shape = table.shape.as_deref().map(|shape| match shape {
+        [rows, _] => Rc::from([rows.clone(), Int::Unknown]),
+        _ => std::iter::repeat_n(Int::Unknown, shape.len()).collect(),
+    });
+    Tensor { dtype: None, range: None, ..table.with_shape(shape) }
 }

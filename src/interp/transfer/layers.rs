@@ -136,6 +136,28 @@ pub(crate) fn linear(interp: &mut Interp, call: &Invocation) -> Value {
     }
 }
 
+/// `attended x out_channels heads concat asked`: each head gives features of its own, which are joined or averaged.
+pub(crate) fn attention_heads(interp: &mut Interp, call: &Invocation) -> Value {
+    let size = |slot: Slot| int(call, slot).unwrap_or_default();
+    let out = match interp.truth(&call.operand(Slot::Concat)) {
+        Some(true) => size(Slot::OutChannels).mul(&size(Slot::Heads)),
+        Some(false) => size(Slot::OutChannels),
+        None => Int::Unknown,
+    };
+    let last = Some(out.clone()).filter(|out| !out.is_unknown());
+    let output = match weighted(interp, call, |shape| dims::replace(shape, -1, out)) {
+        Value::Tensor(tensor) => Value::tensor(Tensor { last, ..(*tensor).clone() }),
+        other => other,
+    };
+    match given(call, Slot::Asked) {
+        None if call.open => Value::Unknown,
+        None => output,
+        // Said to give its weights or not to, it gives them.
+        Some(Value::Bool(_)) => Value::tuple(vec![output, Value::Unknown]),
+        Some(_) => Value::Unknown,
+    }
+}
+
 /// The last size, where nothing else is known of a shape.
 fn last_of(shape: Option<&Shape>, size: Int) -> Option<Int> {
     Some(size).filter(|size| shape.is_none() && !size.is_unknown())

@@ -168,10 +168,19 @@ pub(crate) fn loss(interp: &mut Interp, call: &Invocation) -> Value {
         Some(false) => loss_shape(&input, &target, call.api.loss.as_ref().map(|loss| &loss.expects)),
         None => None,
     };
+    // Of what is not reduced there are as many numbers as samples, whatever a sample is.
+    let by_sample = is_reduced(call) == Some(false) && !word(call, "rows") && !word(call, "sequences");
+    let first = first_size(&target).or(first_size(&input)).filter(|_| by_sample && shape.is_none());
     // Of a class's index only the input's dtype remains.
     let dtype = input.dtype.filter(|dtype| dtype.is_float());
     let graph = graph_here(interp.ambient.grad, dtype, &input.graph.union(&target.graph));
-    Value::tensor(Tensor { shape, dtype, graph, ..result(interp, call.place, &[&input, &target]) })
+    Value::tensor(Tensor { shape, first, dtype, graph, ..result(interp, call.place, &[&input, &target]) })
+}
+
+/// How many samples there are in a batch; one axis may be that of classes.
+fn first_size(batch: &Tensor) -> Option<Int> {
+    let known = batch.shape.as_deref().filter(|shape| shape.len() > 1).map(|shape| shape[0].clone());
+    batch.first.clone().or(known).filter(|first| !first.is_unknown())
 }
 
 /// Whether a loss becomes one number; `reduce` is what old releases called it, and it is still heeded.

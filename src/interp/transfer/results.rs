@@ -21,6 +21,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
     Tensor {
         shape: None,
         last: None,
+        first: None,
         has_axis: false,
         dtype,
         cast: None,
