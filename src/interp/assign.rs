@@ -266,7 +266,7 @@ impl<'p> Interp<'p> {
                 let rest = self.beside_loss(targets, &any);
                 for (at, target) in targets.iter().enumerate() {
                     let beside = if lone { &Value::Unknown } else { &rest };
-                    self.assign(*target, if at > 0 { beside.clone() } else { any.clone() });
+                    self.assign(*target, one_of_several(if at > 0 { beside } else { &any }));
                 }
             }
         }
@@ -324,3 +324,13 @@ fn still_the_leaf(before: &Value, result: Value) -> Value {
         _ => result,
     }
 }
+/// A result of which no layer has said a size: what gave several of them is not seen.
+fn one_of_several(value: &Value) -> Value {
+    match value {
+        Value::Tensor(tensor) if tensor.source == Source::Output && tensor.last_size().is_none() => {
+            Value::tensor(Tensor { among: true, ..(**tensor).clone() })
+        }
+        _ => value.clone(),
+    }
+}
+
