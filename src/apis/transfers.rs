@@ -38,6 +38,7 @@ vocabulary! {
     Arange "arange" (Start Stop Step [Dtype Device RequiresGrad]) [places] "one dimension, counted";
     Argmax "argmax" (X Dim [Keepdim Word]) "no graph; int64 unless a dtype is quoted";
     ArrayFactory "array-factory" (Size [Dtype]) [allocates] "a new numpy array; float64 without a dtype";
+    ArrayLike "array-like" (X) [elementwise reforms] "as like, of an array: a tensor is converted to one first";
     ArrayOf "array-of" (X [Dtype]) "a numpy array of Python numbers, arrays or a tensor";
     ArrayRange "array-range" (Start Stop Step [Dtype]) "one dimension, counted";
     ArrayUnknown "array-unknown" () "a numpy array of unknown shape";

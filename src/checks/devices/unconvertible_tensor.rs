@@ -59,7 +59,7 @@ struct Unconvertible {
 enum How {
     /// `tensor.numpy()`
     Method,
-    /// `np.array(tensor)`
+    /// `np.array(tensor)`, `np.exp(tensor)`
     Function,
     /// `array[i] = tensor`
     Write,
@@ -68,7 +68,7 @@ enum How {
 fn converted(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     let how = match call.gives.map(|gives| gives.verb) {
         Some(Transfer::Numpy) => How::Method,
-        Some(Transfer::ArrayOf) => How::Function,
+        Some(Transfer::ArrayOf | Transfer::ArrayLike) => How::Function,
         _ => return,
     };
     let Some(tensor) = call.nth_tensor(0).filter(|tensor| !tensor.is_array) else { return };

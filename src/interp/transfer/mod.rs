@@ -65,6 +65,7 @@ functions! {
     Arange => factory::arange,
     Argmax => reduce::argmax,
     ArrayFactory => factory::array_factory,
+    ArrayLike => elementwise::like,
     ArrayOf => factory::array_of,
     ArrayRange => factory::array_range,
     ArrayUnknown => factory::array_unknown,
