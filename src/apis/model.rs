@@ -34,6 +34,8 @@ pub struct Api {
     pub dataset: Option<Box<DatasetSpec>>,
     /// Read without parentheses (`tensor.shape`): `gives` is of the receiver, `self`.
     pub property: bool,
+    /// The backward pass needs the first operand as it was.
+    pub saves_input: bool,
     /// The backward pass needs the result as it was.
     pub saves_result: bool,
     /// Address of the page that says so.

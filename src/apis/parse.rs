@@ -172,6 +172,7 @@ impl<'a> Reader<'a> {
             class: class.map(Box::new),
             dataset: keys.get("dataset").map(|value| self.dataset(value, &names)).transpose()?.map(Box::new),
             property,
+            saves_input: self.flag(keys.get("saves_input"))?,
             saves_result: self.flag(keys.get("saves_result"))?,
             source: term("source")?.map_or_else(String::new, |term| self.address(term.text)).into(),
             params,

@@ -39,6 +39,7 @@ vocabulary! {
     Argmax "argmax" (X Dim [Keepdim Word]) "no graph; int64 unless a dtype is quoted";
     ArrayFactory "array-factory" (Size [Dtype]) [allocates] "a new numpy array; float64 without a dtype";
     ArrayIdentity "array-identity" (A B [Dtype]) [allocates] "a new numpy matrix, as wide as high without b";
+    ArrayLike "array-like" (X) [elementwise reforms] "as like, of an array: a tensor is converted to one first";
     ArrayOf "array-of" (X [Dtype]) "a numpy array of Python numbers, arrays or a tensor";
     ArrayRange "array-range" (Start Stop Step [Dtype]) "one dimension, counted";
     ArrayUnknown "array-unknown" () "a numpy array of unknown shape";

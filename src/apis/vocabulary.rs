@@ -115,6 +115,7 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "remembers",
     "lasts",
     "decays",
+    "saves_input",
     "saves_result",
     "source",
     "walks",

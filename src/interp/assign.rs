@@ -23,9 +23,45 @@ impl<'p> Interp<'p> {
             let named = super::device_origins::part_of_input(self, *target, value, named);
             let is_built = is_guessed(&named) && self.is_call_of_another(value, *target);
             self.assign(*target, named);
+            self.learn_rank(*target, value);
             if is_built {
                 self.note_built(*target);
             }
+        }
+    }
+
+    /// `b, c, h, w = x.shape`: behind it `x` has so many axes, whoever made it.
+    fn learn_rank(&mut self, target: ExprId, value: ExprId) {
+        let tree = self.here();
+        let (ExprKind::Tuple(names), Some(base)) = (&tree.expr(target).kind, self.sized_by(value)) else {
+            return;
+        };
+        let is_starred = |name: &ExprId| matches!(tree.expr(*name).kind, ExprKind::Starred(_));
+        let is_named = matches!(tree.expr(base).kind, ExprKind::Name(_));
+        if !is_named || names.iter().any(is_starred) {
+            return;
+        }
+        let Value::Tensor(tensor) = self.eval(base) else { return };
+        if tensor.shape.is_none() {
+            let mut sizes = vec![Int::Unknown; names.len()];
+            if let (Some(size), Some(last)) = (sizes.last_mut(), tensor.last.clone()) {
+                *size = last;
+            }
+            let shaped = (*tensor).clone().with_shape(Some(sizes.into()));
+            self.assign(base, Value::tensor(Tensor { has_axis: tensor.has_axis, ..shaped }));
+        }
+    }
+
+    /// `x` of `x.shape` and `x.size()`; the `size` of a picture is no call.
+    fn sized_by(&self, value: ExprId) -> Option<ExprId> {
+        let tree = self.here();
+        let (holder, said) = match &tree.expr(value).kind {
+            ExprKind::Call { callee, args } if args.is_empty() => (*callee, "size"),
+            _ => (value, "shape"),
+        };
+        match tree.expr(holder).kind {
+            ExprKind::Attribute { base, name, .. } if name == said => Some(base),
+            _ => None,
         }
     }
 
@@ -268,7 +304,7 @@ impl<'p> Interp<'p> {
                 let rest = self.beside_loss(targets, &any);
                 for (at, target) in targets.iter().enumerate() {
                     let beside = if lone { &Value::Unknown } else { &rest };
-                    self.assign(*target, if at > 0 { beside.clone() } else { any.clone() });
+                    self.assign(*target, one_of_several(if at > 0 { beside } else { &any }));
                 }
             }
         }
@@ -298,6 +334,16 @@ impl<'p> Interp<'p> {
             self.assign(base, result.clone());
         }
         result
+    }
+}
+
+/// A result of which no layer has said a size: what gave several of them is not seen.
+fn one_of_several(value: &Value) -> Value {
+    match value {
+        Value::Tensor(tensor) if tensor.source == Source::Output && tensor.last_size().is_none() => {
+            Value::tensor(Tensor { among: true, ..(**tensor).clone() })
+        }
+        _ => value.clone(),
     }
 }
 

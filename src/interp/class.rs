@@ -398,7 +398,7 @@ impl<'p> Interp<'p> {
         }
         let value = self.instantiate(class, &call);
         self.leave_places_open(&value);
-        self.leave_attributes_open(&value);
+        super::left_open::leave_attributes_open(self, &value);
         value
     }
 }

@@ -56,7 +56,27 @@ impl<'p> Interp<'p> {
                 && let State::Module(module) = &mut self.heap.get_mut(object).state
             {
                 module.device = Device::Chosen;
+                self.choose_for_buffers(object, moving);
             }
+        }
+    }
+
+    /// What a module holds itself was moved with it.
+    fn choose_for_buffers(&mut self, object: ObjId, moving: &heap::Writes) {
+        let here = self.heap.get(object);
+        let went = |name: Ustr| {
+            let there = moving.get(object).and_then(|there| there.attr(name)?.as_tensor());
+            there.is_some_and(|tensor| tensor.device.is_gpu())
+        };
+        let held: Vec<(Ustr, Value)> = here
+            .attrs
+            .iter()
+            .filter(|(name, value)| moves_along(here, *name, value) && went(*name))
+            .cloned()
+            .collect();
+        for (name, value) in held {
+            let value = self.on_device(&value, Device::Chosen);
+            self.heap.get_mut(object).set_attr(name, value);
         }
     }
 

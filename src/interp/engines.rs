@@ -137,6 +137,7 @@ impl<'p> Interp<'p> {
             Value::Tensor(tensor) => {
                 Value::tensor(Tensor { device, device_origin: None, ..(**tensor).clone() })
             }
+            Value::Maybe(value) => Value::Maybe(Rc::new(self.on_device(value, device))),
             Value::Tuple(items) => {
                 Value::tuple(items.clone().iter().map(|item| self.on_device(item, device)).collect())
             }

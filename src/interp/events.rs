@@ -203,7 +203,8 @@ pub struct DrawnByName {
 }
 
 /// `something.name(...)`
-pub struct UnknownMethod {
+pub struct UnknownMethod<'e> {
+    pub receiver: &'e Value,
     pub name: Ustr,
     pub place: Place,
 }

@@ -292,6 +292,7 @@ impl<'p> Interp<'p> {
             }
             self.on_compare(&Compare { op: *op, left: &left, right: &right_value });
             let one = self.compare_index(*op, &left, &right_value);
+            let one = one.or_else(|| self.is_listed(*op, &left, *right, &right_value));
             let one = one.or_else(|| self.compare_one(*op, &left, &right_value));
             result = match (result, one) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
@@ -301,6 +302,16 @@ impl<'p> Interp<'p> {
             left = right_value;
         }
         if result.is_none() && !plain { Value::Unknown } else { Value::Bool(result) }
+    }
+
+    /// `kind in ["LSTM", "GRU"]`: what is written there holds nothing else in any run.
+    fn is_listed(&mut self, op: CompareOp, item: &Value, listing: ExprId, listed: &Value) -> Option<bool> {
+        if !matches!(op, CompareOp::In | CompareOp::NotIn)
+            || !matches!(self.here().expr(listing).kind, ExprKind::List(_) | ExprKind::Set(_))
+        {
+            return None;
+        }
+        python::contains(self, listed, item).map(|listed| listed == (op == CompareOp::In))
     }
 
     fn compare_one(&self, op: CompareOp, left: &Value, right: &Value) -> Option<bool> {

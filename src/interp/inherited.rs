@@ -32,6 +32,7 @@ pub(super) fn build(interp: &mut Interp, object: ObjId, call: &Call) {
     if own == Learned::Opaque {
         return;
     }
+    interp.on_arguments(&invocation);
     let open = own == Learned::Nothing && invocation.open;
     let mode_dependent = interp.is_mode_dependent(api, &invocation);
     let (device, dtype) = (interp.device_in_force(&invocation), interp.dtype_in_force(&invocation));

@@ -7,24 +7,24 @@ use crate::syntax::FnId;
 use crate::values::*;
 use ustr::Ustr;
 
-impl Interp<'_> {
-    /// What another method than the constructor sets, counts or fills is not what the constructor made of it.
-    pub(super) fn leave_attributes_open(&mut self, instance: &Value) {
-        let Some(instance) = instance.as_obj() else { return };
-        let object = self.heap.get(instance);
-        let class = object.class;
-        let begun = object.attrs.iter().enumerate().filter(|(_, (_, value))| self.is_beginning(value));
-        let open: Vec<usize> =
-            begun.filter(|(_, (name, _))| self.changes_later(class, *name)).map(|(at, _)| at).collect();
-        for at in open {
-            let value = self.heap.get(instance).attrs[at].1.bare().clone();
-            match value {
-                Value::Obj(container) => self.heap.get_mut(container).state = self.filled(container),
-                _ => self.heap.get_mut(instance).attrs[at].1 = Value::Unknown,
-            }
+/// What another method than the constructor sets, counts or fills is not what the constructor made of it.
+pub(super) fn leave_attributes_open(interp: &mut Interp, instance: &Value) {
+    let Some(instance) = instance.as_obj() else { return };
+    let object = interp.heap.get(instance);
+    let class = object.class;
+    let begun = object.attrs.iter().enumerate().filter(|(_, (_, value))| interp.is_beginning(value));
+    let open: Vec<usize> =
+        begun.filter(|(_, (name, _))| interp.changes_later(class, *name)).map(|(at, _)| at).collect();
+    for at in open {
+        let value = interp.heap.get(instance).attrs[at].1.bare().clone();
+        match value {
+            Value::Obj(container) => interp.heap.get_mut(container).state = interp.filled(container),
+            _ => interp.heap.get_mut(instance).attrs[at].1 = Value::Unknown,
         }
     }
+}
 
+impl Interp<'_> {
     /// What methods change: a number, a text or a flag, nothing yet, or what is still empty.
     fn is_beginning(&self, value: &Value) -> bool {
         match value.bare() {

@@ -12,7 +12,6 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
-
 impl<'p> Interp<'p> {
     /// A module whose layers we do not see, with the name of its last one.
     pub(super) fn made_elsewhere(&mut self, call: &Invocation, head: &Value) -> Value {

@@ -4,6 +4,7 @@
 use super::{Interp, Invocation};
 use crate::apis::{Api, ModeDependence, Role, Transfer, Verb};
 use crate::report::{Confidence, Place};
+use crate::syntax::{ExprKind, StmtId, StmtKind};
 use crate::trace::Effect;
 use crate::values::*;
 use std::rc::Rc;
@@ -78,6 +79,7 @@ impl<'p> Interp<'p> {
         if let Some(object) = call.nth(0).as_obj()
             && reader == Some(object)
             && self.heap.get(object).module().is_some_and(|module| !module.mode_dependent)
+            && !self.only_counts(call.place)
             && let State::Module(module) = &mut self.heap.get_mut(object).state
         {
             module.mode_dependent = true;
@@ -88,6 +90,22 @@ impl<'p> Interp<'p> {
             Some((Mode::Train, true)) => Some(true),
             // Nobody may have said otherwise yet, and both ways are worth a look.
             _ => None,
+        })
+    }
+
+    /// `if self.training: self.steps += 1` computes nothing else in evaluation.
+    fn only_counts(&self, test: Place) -> bool {
+        let tree = self.tree(test.file);
+        let counts = |stmt: &StmtId| match tree.stmt(*stmt).kind {
+            StmtKind::AugAssign { value, .. } => matches!(tree.expr(value).kind, ExprKind::Int(_)),
+            _ => false,
+        };
+        tree.stmts.iter().any(|stmt| match &stmt.kind {
+            StmtKind::If { arms, otherwise } if otherwise.is_empty() => match &**arms {
+                [(asked, body)] => tree.expr(*asked).span == test.span && body.iter().all(counts),
+                _ => false,
+            },
+            _ => false,
         })
     }
 

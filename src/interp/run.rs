@@ -378,7 +378,7 @@ impl<'p> Interp<'p> {
         // Whoever calls one of its methods may have called others before, in any order.
         if let Some(receiver) = &receiver {
             self.leave_places_open(receiver);
-            self.leave_attributes_open(receiver);
+            super::left_open::leave_attributes_open(self, receiver);
         }
         // Whoever calls it may walk the graph of what it returns.
         let mut reached = ObjSet::default();

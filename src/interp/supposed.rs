@@ -11,6 +11,8 @@ pub(crate) struct Supposed {
     pub(super) roles: Roles,
     /// Instances of classes whose methods nothing called.
     pub(super) instances: FxHashMap<ObjId, Value>,
+    /// Datasets that only an annotation tells of: a loader of one goes by its class, too.
+    pub(super) annotated: FxHashSet<ObjId>,
     /// The function that is rehearsed without its callers.
     pub seeded: Option<FnKey>,
     /// Objects from here on were made since it began.
@@ -26,6 +28,7 @@ impl Default for Supposed {
         Supposed {
             roles: Roles::default(),
             instances: FxHashMap::default(),
+            annotated: FxHashSet::default(),
             seeded: None,
             since: 0,
             entered: FxHashSet::default(),

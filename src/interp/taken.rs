@@ -145,6 +145,11 @@ impl<'p> Interp<'p> {
         let class = self.annotation_class(annotation);
         let Some(made) = class.and_then(|class| self.instance_of(&class, place)) else { return value };
         self.leave_places_open(&made);
+        if let Some(object) = made.as_obj()
+            && self.role_of(self.heap.get(object).class) == Some(Role::Dataset)
+        {
+            self.supposed.annotated.insert(object);
+        }
         made
     }
 

@@ -186,6 +186,8 @@ pub struct Tensor {
     pub averaged: bool,
     /// A mask of the numbers that equal or exceed a known one, or what is counted by such masks: it may hold nowhere.
     pub selects: bool,
+    /// One of several results of a model that nobody sees into: it may be counts or positions, without a graph.
+    pub among: bool,
     /// Its numbers depend on what is learned, whether or not a graph says so.
     pub learned: bool,
     pub hazards: Option<Rc<[Hazard]>>,
@@ -228,6 +230,7 @@ impl Default for Tensor {
             is_leaf: false,
             averaged: false,
             selects: false,
+            among: false,
             learned: false,
             hazards: None,
             relation: None,
@@ -343,6 +346,7 @@ impl Tensor {
             is_leaf: self.is_leaf && other.is_leaf,
             averaged: self.averaged && other.averaged,
             selects: self.selects && other.selects,
+            among: self.among || other.among,
             learned: self.learned || other.learned,
             hazards: union_hazards(&self.hazards, &other.hazards),
             relation: match (&self.relation, &other.relation) {

@@ -17,7 +17,7 @@ const LARGEST_CIRCLE: usize = 47;
 const MOST_LINES: usize = 500;
 
 /// Files that are longer, and how long they may be.
-const LONGER: [(&str, usize); 1] = [("src/syntax/faults/statements.rs", 710)];
+const LONGER: [(&str, usize); 1] = [("src/syntax/faults/statements.rs", 678)];
 
 /// Who asks another room, and which: two rules are about what a scaler does to an optimizer, and a layer that a forward
 /// makes is one mistake, of which the room of the modules speaks and that of the optimizers does not.

@@ -328,6 +328,8 @@ fn meeting_operands(cx: &Interp<'_>, call: &Invocation<'_>) -> Vec<Rc<Tensor>> {
                     items.exact.iter().flatten().for_each(|item| collect_tensors(item, &mut operands));
                 }
             }
+            // A parameter of a layer is a tensor as any other.
+            Value::Params(params) => operands.push(Rc::new(cx.parameter_tensor(params))),
             value if together.is_some() => collect_tensors(value, &mut operands),
             _ => {}
         }

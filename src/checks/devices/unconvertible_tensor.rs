@@ -59,7 +59,7 @@ struct Unconvertible {
 enum How {
     /// `tensor.numpy()`
     Method,
-    /// `np.array(tensor)`
+    /// `np.array(tensor)`, `np.exp(tensor)`
     Function,
     /// `array[i] = tensor`
     Write,
@@ -68,7 +68,7 @@ enum How {
 fn converted(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     let how = match call.gives.map(|gives| gives.verb) {
         Some(Transfer::Numpy) => How::Method,
-        Some(Transfer::ArrayOf) => How::Function,
+        Some(Transfer::ArrayOf | Transfer::ArrayLike) => How::Function,
         _ => return,
     };
     let Some(tensor) = call.nth_tensor(0).filter(|tensor| !tensor.is_array) else { return };
@@ -104,9 +104,12 @@ fn note(cx: &mut Interp<'_>, tensor: &Rc<Tensor>, place: Place, how: How) {
 
 /// Whether autograd follows a tensor on every way: a backward goes through it, or it was computed of parameters that
 /// are seen to be trained. Who calls a function that nothing here calls may have switched gradients off, and so may
-/// a method of a library.
+/// a method of a library; one of several results of a model that is not seen may be what it has chosen.
 fn is_followed(cx: &Interp<'_>, tensor: &Rc<Tensor>) -> bool {
     let Graph::Live(nodes) = &tensor.graph else { return false };
+    if tensor.among {
+        return false;
+    }
     if tensor.graph.is_shown() {
         return !nodes.maybe;
     }

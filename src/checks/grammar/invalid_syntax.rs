@@ -94,6 +94,10 @@ impl Words {
                 "an indented block is expected here".to_owned(),
                 "indent its body, or write `pass`".to_owned(),
             ),
+            FaultKind::Magic => (
+                "this line is an IPython command, which Python does not run".to_owned(),
+                "keep the notebook, or call the command with `subprocess.run(...)`".to_owned(),
+            ),
             FaultKind::MissingColon => {
                 ("`:` is expected at the end of this line".to_owned(), "end it with `:`".to_owned())
             }

@@ -94,7 +94,7 @@ fn note(cx: &mut Interp<'_>, pure: Pure) {
 
 /// A guess from how a name is used, or what a model from elsewhere gives, may be a record that changes in
 /// place, and so may what was only moved.
-fn is_surely_a_tensor(cx: &Interp<'_>, tensor: &Tensor) -> bool {
+pub(super) fn is_surely_a_tensor(cx: &Interp<'_>, tensor: &Tensor) -> bool {
     let computes = |name: Ustr| {
         let transfer = cx.apis.get(name).and_then(Api::transfer);
         transfer.is_some_and(|transfer| !transfer.converts())
@@ -156,7 +156,7 @@ fn is_demonstration(cx: &Interp<'_>) -> bool {
 }
 
 /// Whether what a receiver holds is read again: only then somebody expects it to have changed.
-fn is_used_on(cx: &Interp<'_>, base: ExprId, statement: Span) -> bool {
+pub(super) fn is_used_on(cx: &Interp<'_>, base: ExprId, statement: Span) -> bool {
     let tree = cx.tree(cx.file());
     let name = match &tree.expr(base).kind {
         ExprKind::Name(name) => *name,
@@ -201,6 +201,6 @@ fn is_shown(cx: &Interp<'_>, statement: Span) -> bool {
 }
 
 /// The function whose body runs; not while a module or class is made.
-fn running_function(cx: &Interp<'_>) -> Option<FnId> {
+pub(super) fn running_function(cx: &Interp<'_>) -> Option<FnId> {
     cx.running().next_back().and_then(|frame| frame.function)
 }

@@ -1,6 +1,6 @@
 //! A new tensor that the statement throws away.
 
-use super::dropped::DroppedResult;
+use super::{dropped::DroppedResult, rebound::Rebound};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
@@ -42,5 +42,16 @@ fn check(script: &Script, out: &mut Findings) {
             _ => Fix::safe(title, edits),
         });
         out.push(finding.fix(fix), at);
+    }
+    for (at, rebound) in script.observed_once::<Rebound>() {
+        let Rebound { variable, method, over } = rebound;
+        let message = format!(
+            "`{over}` is unchanged: `{variable} = {variable}.{method}(...)` is only bound to `{variable}`"
+        );
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .note("a loop variable is a name of its own: what the loop goes through keeps its tensors")
+            .help(format!("assign each result to where the tensor came from: `x = x.{method}(...)`"));
+        out.push(finding, at);
     }
 }

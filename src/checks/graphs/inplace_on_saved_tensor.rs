@@ -1,9 +1,11 @@
-//! Results that the backward pass computes with, changed in place before it comes.
+//! Results and operands that the backward pass computes with, changed in place before it comes.
 
 use super::leaf_modified_in_place::changes_numbers;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{Assignment, Augment, Checker, ElementWrite, Interp, MethodResult, mark_graph};
+use crate::interp::{
+    Assignment, Augment, Checker, ElementWrite, Interp, Invocation, MethodResult, mark_graph,
+};
 use crate::report::{Edit, Fix, Place, Severity};
 use crate::syntax::{BinaryOp, ExprKind, StmtKind};
 use crate::values::{Tensor, Value};
@@ -12,7 +14,7 @@ use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "inplace-on-saved-tensor",
-    summary: "a result that the backward pass needs is changed in place",
+    summary: "a tensor that the backward pass needs is changed in place",
     group: Group::Gradients,
     severity: Severity::Error,
     since: "0.1.0",
@@ -23,6 +25,7 @@ pub(super) static RULE: Rule = Rule {
 
 pub(super) static CHECKER: Checker = Checker {
     on_assign: Some(assigned),
+    on_call: Some(saving),
     on_augment: Some(augmented),
     on_element_write: Some(written),
     on_method_result: Some(called),
@@ -34,18 +37,49 @@ const LATEST: usize = 256;
 
 /// Results with a name that their operation saves, under the ids by which their graphs are followed.
 #[derive(Default)]
-struct Saved(Vec<SavedResult>);
+struct Saved(Vec<SavedTensor>);
 
 #[derive(Clone)]
-struct SavedResult {
+struct SavedTensor {
     tensor: Rc<Tensor>,
+    what: What,
     id: u32,
     by: Ustr,
     place: Place,
 }
 
-/// A saved result is changed in place.
+/// Which of its tensors an operation saves.
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    Input,
+    Result,
+}
+
+/// Operands that were saved while a statement is evaluated: what it binds leads back to them.
+#[derive(Default)]
+struct Operands(Vec<(Rc<Tensor>, Ustr, Place)>);
+
+/// `x.pow(2)`
+fn saving(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let api = call.api;
+    if !api.saves_input || cx.ambient.grad != Some(true) {
+        return;
+    }
+    let Some(operand) = call.nth_tensor(0) else { return };
+    if operand.graph.is_live() && !operand.is_array && !operand.is_leaf {
+        let saved = (operand, api.name, call.place);
+        cx.remember(|all: &mut Operands| {
+            if all.0.len() == LATEST {
+                all.0.remove(0);
+            }
+            all.0.push(saved);
+        });
+    }
+}
+
+/// A saved tensor is changed in place.
 struct Overwritten {
+    what: What,
     id: u32,
     by: Ustr,
     saved: Place,
@@ -61,18 +95,29 @@ fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
         return;
     }
     let place = cx.expr_place(assignment.value);
-    let Some(by) = saving_call(cx, tensor, place) else { return };
+    let operands: Operands = cx.recall();
+    let by = saving_call(cx, tensor, place);
+    let inside: Vec<_> = operands.0.into_iter().filter(|(_, _, call)| is_within(*call, place)).collect();
+    if by.is_none() && inside.is_empty() {
+        return;
+    }
     let id = cx.graph_id(place);
     let marked = mark_graph(&result, id);
-    if let Some(tensor) = marked.as_tensor().cloned() {
+    let result = marked.as_tensor().zip(by).map(|(tensor, by)| (tensor.clone(), What::Result, by, place));
+    let inputs = inside.into_iter().map(|(tensor, by, call)| (tensor, What::Input, by, call));
+    for (tensor, what, by, place) in result.into_iter().chain(inputs) {
         cx.remember(|saved: &mut Saved| {
             if saved.0.len() == LATEST {
                 saved.0.remove(0);
             }
-            saved.0.push(SavedResult { tensor, id, by, place });
+            saved.0.push(SavedTensor { tensor, what, id, by, place });
         });
     }
     assignment.result.replace(marked);
+}
+
+fn is_within(call: Place, statement: Place) -> bool {
+    call.file == statement.file && statement.span.contains(call.span)
 }
 
 /// What made a tensor at a place, if the backward pass needs what it gives.
@@ -104,10 +149,10 @@ fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
 }
 
 fn overwritten(cx: &mut Interp<'_>, tensor: &Tensor, place: Place) {
-    let this = |saved: &&SavedResult| std::ptr::eq(&*saved.tensor, tensor);
+    let this = |saved: &&SavedTensor| std::ptr::eq(&*saved.tensor, tensor);
     let saved = cx.remember(|all: &mut Saved| all.0.iter().rev().find(this).cloned());
     if let Some(saved) = saved.filter(|_| cx.ambient.grad == Some(true)) {
-        let seen = Overwritten { id: saved.id, by: saved.by, saved: saved.place };
+        let seen = Overwritten { what: saved.what, id: saved.id, by: saved.by, saved: saved.place };
         cx.observe(place, seen, tensor.confidence);
     }
 }
@@ -116,11 +161,12 @@ fn check(script: &Script, out: &mut Findings) {
     let is_needed = |seen: &Overwritten| script.rehearsal.backpropagated.contains(&seen.id);
     for (at, seen) in script.observed_once_where::<Overwritten, _>(|_, seen| is_needed(seen)) {
         let by = seen.by.rsplit('.').next().unwrap_or_default();
-        let message = format!("`backward()` raises an error: it needs the result of `{by}` as it was");
+        let part = if seen.what == What::Input { "input" } else { "result" };
+        let message = format!("`backward()` raises an error: it needs the {part} of `{by}` as it was");
         let fix = out_of_place(script, at.place).map(|edits| Fix::safe("compute a new tensor", edits));
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .because(seen.saved, format!("`{by}` saves its result for the backward pass"))
+            .because(seen.saved, format!("`{by}` saves its {part} for the backward pass"))
             .note("PyTorch raises `one of the variables needed for gradient computation has been modified by an inplace operation`")
             .help("compute a new tensor instead: `y = y + x` in place of `y += x`")
             .fix(fix);

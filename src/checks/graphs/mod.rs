@@ -16,6 +16,7 @@ mod missing_detach;
 mod misused_tape;
 mod needless_retain_graph;
 mod non_scalar_backward;
+mod rebound;
 mod resets;
 mod retained_graph;
 mod retention;
@@ -53,6 +54,7 @@ pub(super) static CONCERN: Concern = Concern {
         &leaf_modified_in_place::CHECKER,
         &missing_detach::CHECKER,
         &misused_tape::CHECKER,
+        &rebound::CHECKER,
         &resets::CHECKER,
         &retention::CHECKER,
     ],

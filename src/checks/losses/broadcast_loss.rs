@@ -30,6 +30,8 @@ pub(super) static CHECKER: Checker = Checker { on_operation_result: Some(subtrac
 struct AllPairs {
     left: Rc<Tensor>,
     right: Rc<Tensor>,
+    /// Losses are multiplied by weights; else predictions meet targets.
+    weighted: bool,
 }
 
 /// A loss over all pairs of predictions and targets, where each belongs to one.
@@ -39,6 +41,8 @@ struct BroadcastLoss {
     target: String,
     /// The loss refuses shapes that differ.
     refused: bool,
+    /// The losses of samples are multiplied by weights.
+    weighted: bool,
     /// The backward that it reaches, where the loss is written by hand.
     backward: Option<Place>,
 }
@@ -46,15 +50,20 @@ struct BroadcastLoss {
 /// A column that a model makes minus a vector of data: what comes of it stays with the value, until it
 /// reaches a loss.
 fn subtracted(cx: &mut Interp<'_>, operation: &OperationResult<'_>) {
-    let &OperationResult { operator: Operator::Binary(BinaryOp::Sub), left, right, place, .. } = operation
-    else {
+    let &OperationResult { operator: Operator::Binary(operator), left, right, place, .. } = operation else {
         return;
     };
     let Some(spread) = operation.result.borrow().as_tensor().cloned() else { return };
-    if is_column_to(left, right) || is_column_to(right, left) {
+    let weighted = operator == BinaryOp::Mul;
+    let meets = match operator {
+        BinaryOp::Sub => is_column_to(left, right) || is_column_to(right, left),
+        BinaryOp::Mul => is_weighted_by(cx, left, right) || is_weighted_by(cx, right, left),
+        _ => false,
+    };
+    if meets {
         let hazard = Hazard::new(HazardKind::PairwiseBroadcast, place, spread.confidence);
         operation.result.replace(Value::tensor(spread.with_hazard(hazard)));
-        let pairs = AllPairs { left: left.clone(), right: right.clone() };
+        let pairs = AllPairs { left: left.clone(), right: right.clone(), weighted };
         cx.observe(place, pairs, spread.confidence);
     }
 }
@@ -63,13 +72,18 @@ fn check(script: &Script, out: &mut Findings) {
     for loss in broadcast_losses(script) {
         let mut finding = script
             .finding(RULE.id, RULE.severity, &loss.at, message(&loss))
-            .note(if loss.refused {
-                "the loss raises an error when the shapes differ"
-            } else {
-                "each prediction is compared with every target, so all predictions are pulled to the mean target"
+            .note(match (loss.refused, loss.weighted) {
+                (true, _) => "the loss raises an error when the shapes differ",
+                (_, true) => "each loss is multiplied by every weight, so all samples get the mean weight",
+                _ => "each prediction is compared with every target, so all predictions are pulled to the mean target",
             })
-            .replay(script.replay_of_loss(Loss::AllPairs, Loss::Squares))
-            .help("give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`");
+            .help(match loss.weighted {
+                true => "give both the same shape: `weights.squeeze(1)`",
+                false => "give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`",
+            });
+        if !loss.weighted {
+            finding = finding.replay(script.replay_of_loss(Loss::AllPairs, Loss::Squares));
+        }
         if let Some(backward) = loss.backward {
             finding = finding.because(backward, "this backward pass uses the resulting loss");
         }
@@ -79,7 +93,9 @@ fn check(script: &Script, out: &mut Findings) {
 
 fn message(loss: &BroadcastLoss) -> String {
     let (input, target) = (&loss.input, &loss.target);
-    if loss.backward.is_some() {
+    if loss.weighted {
+        format!("{input} * {target} broadcasts to all pairs of losses and weights")
+    } else if loss.backward.is_some() {
         format!("{input} - {target} broadcasts to all pairs of predictions and targets")
     } else if loss.refused {
         format!("shape mismatch in this loss: predictions are {input}, targets are {target}")
@@ -103,6 +119,7 @@ fn broadcast_losses(script: &Script) -> Vec<BroadcastLoss> {
                 input: known_shape(script, loss.input),
                 target: known_shape(script, target),
                 refused: pairs == Pairs::Equal,
+                weighted: false,
                 backward: None,
             });
         }
@@ -125,6 +142,7 @@ fn broadcast_by_hand(script: &Script, seen: &mut Places, found: &mut Vec<Broadca
                     input: known_shape(script, &pairs.left),
                     target: known_shape(script, &pairs.right),
                     refused: false,
+                    weighted: pairs.weighted,
                     backward: Some(at.place),
                 });
             }
@@ -135,6 +153,16 @@ fn broadcast_by_hand(script: &Script, seen: &mut Places, found: &mut Vec<Broadca
 /// Whether what is learned has a part in a value.
 fn is_made(tensor: &Tensor) -> bool {
     tensor.learned || tensor.graph.is_live()
+}
+
+/// Whether one is what a loss gives for each sample and the other a column of as many weights.
+fn is_weighted_by(cx: &Interp<'_>, losses: &Tensor, weights: &Tensor) -> bool {
+    let by_loss = losses.what.and_then(|what| cx.apis.get(what)).is_some_and(|api| api.loss.is_some());
+    let (Some(samples), Some(column)) = (&losses.shape, &weights.shape) else { return false };
+    let many = |size: &Int| matches!(size, Int::Sum(_)) || size.known().is_some_and(|size| size > 1);
+    let meets =
+        matches!((&**samples, &**column), ([size], [rows, Int::Known(1)]) if rows == size && many(rows));
+    by_loss && meets
 }
 
 /// Whether one is a column of predictions and the other a vector of data that may be as long.

@@ -8,7 +8,7 @@ use crate::facts::{Findings, Script};
 use crate::report::{Edit, Fix, Severity, replay};
 use crate::syntax::StmtKind;
 use crate::trace::{At, Effect, LoopId, Sight, visits};
-use crate::values::{Learned, Mode};
+use crate::values::{Learned, Mode, ObjId};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
@@ -29,6 +29,8 @@ struct EvaluatedInTraining {
     /// A layer that does something else in training.
     layer: Rc<str>,
     layer_is_model: bool,
+    /// What runs, where it has nothing to learn: a criterion.
+    criterion: Option<Rc<str>>,
     modes: replay::Modes,
 }
 
@@ -42,6 +44,7 @@ fn check(script: &Script, out: &mut Findings) {
                 forward.layer
             ),
         };
+        let runs = forward.criterion.as_ref().map_or("the model".to_owned(), |name| format!("`{name}`"));
         let fix = in_eval_mode(script, &forward);
         let fix = fix.map(|(model, edits)| Fix::guess(format!("call `{model}.eval()` before it"), edits));
         out.push(
@@ -50,7 +53,7 @@ fn check(script: &Script, out: &mut Findings) {
                     RULE.id,
                     RULE.severity,
                     &forward.at,
-                    "the model is still in training mode while it is evaluated",
+                    format!("{runs} is still in training mode while it is evaluated"),
                 )
                 .note(note)
                 .fix(fix)
@@ -82,11 +85,18 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
         found.push(EvaluatedInTraining {
             at: At { confidence: at.confidence.min(confidence), ..at.clone() },
             layer,
+            criterion: is_criterion(script, forward.module).then(|| forward.name.clone()),
             layer_is_model: opaque.is_some_and(|module| module.weights == Learned::Opaque),
             modes: replay::Modes { evaluated_in_training: true, ..script.dropping() },
         });
     }
     found
+}
+
+fn is_criterion(script: &Script, module: ObjId) -> bool {
+    let heap = &script.rehearsal.heap;
+    let learns = |part: ObjId| heap.get(part).module().is_some_and(|it| it.weights != Learned::Nothing);
+    !heap.descendants(module).iter().any(learns)
 }
 
 /// A call of `eval` in front of an evaluation, and of `train` behind it where training goes on and nothing

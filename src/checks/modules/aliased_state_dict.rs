@@ -104,8 +104,10 @@ impl<'a> Search<'_, 'a> {
             if let StmtKind::Assign { targets, value } = &stmt.kind
                 && let [target] = targets[..]
             {
-                let kept = self.kept(target, *value);
-                self.found.extend(kept);
+                for (target, value) in self.bound_together(target, *value) {
+                    let kept = self.kept(target, value);
+                    self.found.extend(kept);
+                }
             }
             for inner in stmt.kind.blocks() {
                 let around = match stmt.kind {
@@ -120,6 +122,16 @@ impl<'a> Search<'_, 'a> {
                 self.block(inner);
                 self.around.truncate(self.around.len() - usize::from(around.is_some()));
             }
+        }
+    }
+
+    /// What a statement binds one by one: `best, state = loss, model.state_dict()`.
+    fn bound_together(&self, target: ExprId, value: ExprId) -> Vec<(ExprId, ExprId)> {
+        match (&self.draft.expr(target).kind, &self.draft.expr(value).kind) {
+            (ExprKind::Tuple(targets), ExprKind::Tuple(values)) if targets.len() == values.len() => {
+                targets.iter().copied().zip(values.iter().copied()).collect()
+            }
+            _ => vec![(target, value)],
         }
     }
 

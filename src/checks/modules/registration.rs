@@ -16,6 +16,8 @@ const DEEPEST: usize = 3;
 
 /// Methods by which a class may say itself what belongs to it.
 const OWN_WAYS: [&str; 5] = ["parameters", "named_parameters", "named_modules", "_apply", "__setattr__"];
+/// Names by which a class reads or sets a mode.
+const MODES: [&str; 3] = ["train", "eval", "training"];
 /// Names that register what has a computed name.
 const BY_COMPUTED_NAME: [&str; 5] = ["setattr", "_modules", "__setattr__", "__dict__", "_parameters"];
 
@@ -28,6 +30,8 @@ pub(super) struct UnregisteredParts {
     pub part: Rc<str>,
     /// The items of the container are all modules, or all parameters.
     pub alike: bool,
+    /// They learn; else they are layers that do something else in training, and are told of no mode.
+    pub learnt: bool,
 }
 
 /// Looks through instances of the project's modules, each with the number of objects when its constructor had run.
@@ -75,7 +79,10 @@ fn unregistered_in(
         };
         let is_lost = |part: &ObjId| !known.contains(*part) && !all_known(*part);
         let lost: Vec<ObjId> = parts.into_iter().filter(is_lost).collect();
-        if lost.is_empty() || !lost.iter().any(|part| is_learnt(cx, *part)) {
+        let learnt = lost.iter().any(|part| is_learnt(cx, *part));
+        if lost.is_empty()
+            || !(learnt || lost.iter().all(|part| minds_mode(cx, *part)) && !sets_modes(cx, object))
+        {
             continue;
         }
         seen.push(site);
@@ -90,7 +97,11 @@ fn unregistered_in(
             _ => Confidence::High,
         };
         let confidence = cx.heap.get(object).confidence.min(most);
-        cx.observe(site, UnregisteredParts { class, attribute: *name, container, part, alike }, confidence);
+        cx.observe(
+            site,
+            UnregisteredParts { class, attribute: *name, container, part, alike, learnt },
+            confidence,
+        );
     }
 }
 
@@ -154,6 +165,27 @@ fn is_learnt(cx: &Interp<'_>, part: ObjId) -> bool {
         .module()
         .is_some_and(|module| matches!(module.weights, Learned::Own(_)) && module.frozen == Some(false));
     own || cx.learns(part) == Some(true)
+}
+
+/// Whether a layer has nothing to learn and does something else in training.
+fn minds_mode(cx: &Interp<'_>, part: ObjId) -> bool {
+    let module = cx.heap.get(part).module();
+    module.is_some_and(|module| module.weights == Learned::Nothing && module.is_mode_dependent())
+}
+
+/// A class that says itself in which mode its parts are.
+fn sets_modes(cx: &Interp<'_>, object: ObjId) -> bool {
+    cx.lineage(cx.heap.get(object).class).into_iter().any(|base| {
+        let Base::Project(class) = base else { return false };
+        let State::Class(state) = &cx.heap.get(class).state else { return false };
+        let module = cx.module(state.file);
+        module.names.scopes.iter().enumerate().any(|(index, scope)| {
+            let function = module.tree.function(FnId(index as u32));
+            function.class == Some(state.class)
+                && (MODES.contains(&function.name.as_str())
+                    || MODES.iter().any(|mode| scope.mentions.contains(Ustr::from(mode))))
+        })
+    })
 }
 
 /// A class that says itself what its parts are, in a way that is not followed, or whose methods other

@@ -25,15 +25,21 @@ fn check(script: &Script, out: &mut Findings) {
         );
         let instead = if container == "dict" { "nn.ModuleDict" } else { "nn.ModuleList" };
         let part = hidden.part.rsplit('.').next().unwrap_or_default();
-        let finding = script
-            .finding(RULE.id, RULE.severity, at, message)
-            .replay(script.replay_of_layers(layers::HIDDEN))
-            .note(format!(
-                "each `{part}` in it is missing from `parameters()`, `.to(device)` and `state_dict()`"
-            ))
-            .help(format!(
-                "wrap it: `self.{attribute} = {instead}(...)` (`nn.ParameterList` for parameters)"
-            ));
+        let finding = match hidden.learnt {
+            true => script
+                .finding(RULE.id, RULE.severity, at, message)
+                .replay(script.replay_of_layers(layers::HIDDEN))
+                .note(format!(
+                    "each `{part}` in it is missing from `parameters()`, `.to(device)` and `state_dict()`"
+                ))
+                .help(format!(
+                    "wrap it: `self.{attribute} = {instead}(...)` (`nn.ParameterList` for parameters)"
+                )),
+            false => script
+                .finding(RULE.id, Severity::Warning, at, message)
+                .note(format!("`eval()` does not reach each `{part}` in it: it stays in training mode"))
+                .help(format!("wrap it: `self.{attribute} = {instead}(...)`")),
+        };
         let fix = registered(script, at.place, hidden);
         let fix = fix.map(|(said, edits)| Fix::guess(format!("wrap the {container} in `{said}`"), edits));
         out.push(finding.fix(fix), at);

@@ -149,7 +149,7 @@ impl Applied<'_, '_> {
     }
 
     fn expand(&self) -> Option<Fault> {
-        let (shape, wanted) = (self.shape(0)?, self.ints(1)?);
+        let (shape, wanted) = (self.shape(0)?, self.sizes()?);
         let Some(new) = wanted.len().checked_sub(shape.len()) else {
             return (!wanted.is_empty()).then_some(Fault::Count { wanted });
         };
@@ -157,6 +157,14 @@ impl Applied<'_, '_> {
             wanted.known() != Some(-1) && *old != Int::Known(1) && both_known(old, wanted) && old != wanted
         };
         shape.iter().zip(&wanted[new..]).any(refuses).then_some(Fault::Count { wanted })
+    }
+
+    /// Sizes that are given one by one, or as those of another tensor.
+    fn sizes(&self) -> Option<Vec<Int>> {
+        match self.tensor(1) {
+            Some(model) => Some(model.shape.as_ref()?.to_vec()),
+            None => self.ints(1),
+        }
     }
 
     fn axis(&self) -> Option<Fault> {

@@ -119,6 +119,11 @@ pub fn squeeze(shape: &[Int], axes: Option<&[i64]>) -> Option<Dims> {
     if chosen.iter().any(|at| shape[*at].is_unknown() || shape[*at] == Int::Given(1)) {
         return None;
     }
+    // Whoever squeezes where no axis is one knows that a size without a number is one there.
+    let is_one = |at: &usize| shape[*at] == Int::Known(1);
+    if !chosen.iter().any(is_one) && chosen.iter().any(|at| shape[*at].known().is_none()) {
+        return None;
+    }
     let gone = |at: usize| chosen.contains(&at) && shape[at] == Int::Known(1);
     Some((0..shape.len()).filter(|at| !gone(*at)).map(|at| shape[at].clone()).collect())
 }
@@ -341,6 +346,8 @@ mod tests {
         assert_eq!(flatten(&dims(&[2, 3]), 1, 0), None);
         assert_eq!(squeeze(&batched(&[1]), None), Some(vec![batch()]));
         assert_eq!(squeeze(&batched(&[1, 2]), Some(&[2])), Some(batched(&[1, 2])));
+        assert_eq!(squeeze(&batched(&[2]), None), None);
+        assert_eq!(squeeze(&batched(&[2]), Some(&[0])), None);
         assert_eq!(squeeze(&[Int::Unknown, Int::Known(1)], None), None);
         assert_eq!(squeeze(&[Int::Unknown, Int::Known(1)], Some(&[-1])), Some(vec![Int::Unknown]));
         assert_eq!(unsqueeze(&[batch()], -1), Some(batched(&[1])));

@@ -23,8 +23,10 @@ pub(crate) fn chosen(interp: &mut Interp, call: &Invocation) -> Value {
 pub(crate) fn randint(interp: &mut Interp, call: &Invocation) -> Value {
     let (low, mut high, mut size) =
         (call.operand(Slot::Low), given(call, Slot::High), given(call, Slot::Size));
-    if size.is_none() && high.as_ref().is_some_and(|high| sequence(interp, high).is_some()) {
-        // `torch.randint(10, (2, 3))`
+    let chooses = call.api.params.iter().any(|param| param.name == "device");
+    let is_size = |high: &Value| chooses || sequence(interp, high).is_some();
+    if size.is_none() && high.as_ref().is_some_and(is_size) {
+        // `torch.randint(10, (2, 3))`: who chooses a device asks for a size in any case.
         size = high.take();
     }
     let (low, high) = match high {
@@ -33,7 +35,6 @@ pub(crate) fn randint(interp: &mut Interp, call: &Invocation) -> Value {
     };
     let range = low.zip(high).map(|(low, high)| low.join(&high.sub(&Interval::point(1.0))));
     let shape = size.map_or(Some(Rc::from([])), |size| shape_of(interp, &size));
-    let chooses = call.api.params.iter().any(|param| param.name == "device");
     let holder = if chooses { Holder::Framework } else { Holder::NumPy };
     let made = made(interp, call, None, holder);
     let dtype = named(call, "dtype").map_or(Some(DType::Int64), |_| made.dtype);

@@ -68,6 +68,7 @@ functions! {
     Argmax => reduce::argmax,
     ArrayFactory => factory::array_factory,
     ArrayIdentity => factory::array_identity,
+    ArrayLike => elementwise::like,
     ArrayOf => factory::array_of,
     ArrayRange => factory::array_range,
     ArrayUnknown => factory::array_unknown,

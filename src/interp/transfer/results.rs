@@ -35,6 +35,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         is_leaf: false,
         averaged: false,
         selects: source == Source::Mask && operands.iter().any(|operand| operand.selects),
+        among: operands.iter().any(|operand| operand.among),
         learned: operands.iter().any(|operand| operand.learned),
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
         relation: None,

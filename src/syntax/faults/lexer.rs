@@ -150,7 +150,9 @@ impl<'t> Lexer<'t> {
     /// A line of a conflict that nobody resolved; what stands between its markers is left as it is.
     fn marker(&mut self) -> bool {
         let line = self.rest().lines().next().unwrap_or_default();
-        let is_begin = line.starts_with("<<<<<<< ") || line == "<<<<<<<";
+        // A repository may say that its markers are longer.
+        let label = line.trim_start_matches('<');
+        let is_begin = line.len() - label.len() >= 7 && (label.is_empty() || label.starts_with(' '));
         let goes_on = line.starts_with("|||||||") || line.starts_with("=======");
         let ends = line.starts_with(">>>>>>>");
         if !(is_begin || (self.in_conflict && (goes_on || ends))) {

@@ -49,6 +49,8 @@ pub enum FaultKind {
     Unindent,
     /// The head of a block is followed by none.
     MissingBlock,
+    /// All that a block holds is a line that IPython takes for itself.
+    Magic,
     /// A header without its colon.
     MissingColon,
     /// Two expressions follow each other where a list goes on.

@@ -1,5 +1,7 @@
 //! Statements: what each consists of, and how reading goes on where one is broken.
 
+mod blocks;
+
 use super::lexer::Scanned;
 use super::tokens::{Token, TokenKind};
 use super::{Fault, FaultKind, last_char};
@@ -464,40 +466,6 @@ impl<'t> Parser<'t> {
             "def" | "class" | "async" => self.read_statement(false),
             _ => Err(self.expected("`def` or `class`")),
         }
-    }
-
-    /// The block behind a header.
-    pub(crate) fn block(&mut self, head: Token) -> Read {
-        if !self.eat(":") {
-            let kind = match self.kind() {
-                TokenKind::Newline | TokenKind::End => FaultKind::MissingColon,
-                _ => FaultKind::Expected("`:`"),
-            };
-            return Err(self.broken(kind));
-        }
-        if !self.take(TokenKind::Newline) {
-            return self.simple_line();
-        }
-        if self.take(TokenKind::Indent) {
-            self.excused = false;
-            self.rest_of_block();
-            // Clauses of this statement belong to it, whatever its block ended with.
-            self.excused = false;
-            return Ok(());
-        }
-        if self.lexical.iter().any(|fault| fault.kind == FaultKind::Conflict) {
-            return Ok(());
-        }
-        let span = if self.kind() == TokenKind::End { head.span } else { self.next_word().span };
-        self.found.push(Fault { span, kind: FaultKind::MissingBlock, since: Some(head.span) });
-        self.broken_until = Some(self.at);
-        Ok(())
-    }
-
-    /// The next token that has a text.
-    fn next_word(&self) -> Token {
-        let rest = self.tokens[self.at..].iter();
-        rest.copied().find(|token| token.kind != TokenKind::Dedent).unwrap_or_else(|| self.token())
     }
 
     fn simple_line(&mut self) -> Read {
