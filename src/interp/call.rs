@@ -151,7 +151,7 @@ impl<'p> Interp<'p> {
         }
         let method = self.get_attr(receiver, name, call.place);
         if method.is_unknown() {
-            self.on_unknown_method(&UnknownMethod { receiver, name, place: call.place });
+            self.on_unknown_method(&UnknownMethod { name, place: call.place });
             let known = self.entered_by_hand(receiver, name);
             if let Some(value) = known.or_else(|| python::method(self, receiver, &name, call)) {
                 return value;

@@ -203,8 +203,7 @@ pub struct DrawnByName {
 }
 
 /// `something.name(...)`
-pub struct UnknownMethod<'e> {
-    pub receiver: &'e Value,
+pub struct UnknownMethod {
     pub name: Ustr,
     pub place: Place,
 }

@@ -124,7 +124,7 @@ impl Interp<'_> {
             return self.call_api_method(api.name, &tensor, call);
         }
         self.mode_of_unknown(name, call.place);
-        self.on_unknown_method(&UnknownMethod { receiver: &Value::Unknown, name, place: call.place });
+        self.on_unknown_method(&UnknownMethod { name, place: call.place });
         // An environment that steps is told an action.
         let acts = call.values().any(|value| self.may_be_action(value));
         if !acts && self.apis.method_does(Role::Optimizer, name, Verb::Step) {

@@ -35,7 +35,7 @@ fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     }
 }
 
-fn unknown_method(cx: &mut Interp<'_>, method: &UnknownMethod<'_>) {
+fn unknown_method(cx: &mut Interp<'_>, method: &UnknownMethod) {
     if cx.apis.method_does(Role::Sampler, method.name, Verb::SetEpoch) {
         cx.observe(method.place, EpochSet, Confidence::High);
     }

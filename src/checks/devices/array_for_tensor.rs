@@ -1,11 +1,11 @@
-//! NumPy arrays that are given to functions and layers of tensors, or asked for what only tensors do.
+//! NumPy arrays that are given to functions and layers of tensors.
 
-use crate::apis::{Api, Role, Transfer};
+use crate::apis::Role;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{AppliedLayer, Checker, Interp, Invocation, UnknownMethod};
+use crate::interp::{AppliedLayer, Checker, Interp, Invocation};
 use crate::report::{Confidence, Place, Severity};
-use crate::values::{ClassRef, ObjId, Tensor, Value};
+use crate::values::{ClassRef, ObjId, Tensor};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -20,31 +20,13 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-pub(super) static CHECKER: Checker = Checker {
-    on_call: Some(called),
-    on_unknown_method: Some(asked),
-    on_layer_applied: Some(applied),
-    ..Checker::SILENT
-};
+pub(super) static CHECKER: Checker =
+    Checker { on_call: Some(called), on_layer_applied: Some(applied), ..Checker::SILENT };
 
 /// An array where a tensor has to be.
 struct ArrayGiven {
     to: Rc<str>,
     made: Option<Place>,
-    /// It is a method that only tensors have.
-    as_method: bool,
-}
-
-/// `x.numpy().to(device)`: arrays are on no device.
-fn asked(cx: &mut Interp<'_>, method: &UnknownMethod<'_>) {
-    let Value::Tensor(array) = method.receiver else { return };
-    let moves = |transfer: Transfer| transfer.places() && transfer.converts();
-    let api = cx.apis.method_of(Role::Tensor, method.name);
-    if !array.is_array || !api.and_then(Api::transfer).is_some_and(moves) || cx.is_provided_for() {
-        return;
-    }
-    let given = ArrayGiven { to: Rc::from(method.name.as_str()), made: array.made, as_method: true };
-    cx.observe(method.place, given, array.confidence);
 }
 
 /// `F.softmax(x.numpy())`, `criterion(x.numpy(), y)`
@@ -83,7 +65,7 @@ fn note(cx: &mut Interp<'_>, call: &Invocation<'_>, layer: Option<ObjId>, array:
         None => Rc::from(call.api.name.rsplit('.').next().unwrap_or_default()),
     };
     let confidence = array.confidence.min(sure);
-    cx.observe(call.place, ArrayGiven { to, made: array.made, as_method: false }, confidence);
+    cx.observe(call.place, ArrayGiven { to, made: array.made }, confidence);
 }
 
 fn check(script: &Script, out: &mut Findings) {
@@ -91,12 +73,8 @@ fn check(script: &Script, out: &mut Findings) {
         if at.confidence < Confidence::Medium || !script.imports(at.place.file, "torch") {
             continue;
         }
-        let message = match given.as_method {
-            true => format!("`.{}()` raises an error: a NumPy array has no such method", given.to),
-            false => {
-                format!("`{}` raises an error: it expects a tensor and receives a NumPy array", given.to)
-            }
-        };
+        let message =
+            format!("`{}` raises an error: it expects a tensor and receives a NumPy array", given.to);
         let mut finding = script.finding(RULE.id, RULE.severity, at, message);
         if let Some(made) = at.beside(given.made) {
             finding = finding.because(made, "the array is created here");
