@@ -3,7 +3,8 @@
 
 use super::{Interp, lineage::Base};
 use crate::names::Subject;
-use crate::syntax::FnId;
+use crate::report::{Place, Span};
+use crate::syntax::{ExprId, FnId, StmtId, StmtKind};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -13,8 +14,10 @@ pub(super) fn leave_attributes_open(interp: &mut Interp, instance: &Value) {
     let object = interp.heap.get(instance);
     let class = object.class;
     let begun = object.attrs.iter().enumerate().filter(|(_, (_, value))| interp.is_beginning(value));
-    let open: Vec<usize> =
-        begun.filter(|(_, (name, _))| interp.changes_later(class, *name)).map(|(at, _)| at).collect();
+    let open: Vec<usize> = begun
+        .filter(|(_, (name, value))| interp.changes_later(class, *name, matches!(value, Value::None)))
+        .map(|(at, _)| at)
+        .collect();
     for at in open {
         let value = interp.heap.get(instance).attrs[at].1.bare().clone();
         match value {
@@ -47,18 +50,44 @@ impl Interp<'_> {
         }
     }
 
-    /// Whether a method binds an attribute, or calls a method of it, as a loss has them.
-    fn changes_later(&self, class: ClassRef, name: Ustr) -> bool {
+    /// Whether a method binds an attribute, or calls a method of it, as a loss has them; what is `None` is made by whoever
+    /// asks for it first, where the class does so.
+    fn changes_later(&self, class: ClassRef, name: Ustr, is_none: bool) -> bool {
         self.lineage(class).into_iter().any(|base| {
             let Base::Project(base) = base else { return false };
             let State::Class(state) = &self.heap.get(base).state else { return false };
             let (tree, relations) = (self.tree(state.file), self.module(state.file).relations());
             let subject = Subject::Own(state.class, name);
-            let later = |function: Option<FnId>| {
-                function.is_some_and(|function| tree.function(function).name != "__init__")
-            };
-            relations.acts_of(subject).any(|act| later(act.function))
-                || relations.bindings(subject).any(|(_, function)| later(function))
+            let later = |function: &FnId| tree.function(*function).name != "__init__";
+            let binders: Vec<FnId> =
+                relations.bindings(subject).filter_map(|(_, function)| function).filter(later).collect();
+            let acts = relations.acts_of(subject).any(|act| act.function.is_some_and(|from| later(&from)));
+            (acts || !binders.is_empty()) && !(is_none && self.is_made_on_demand(state, name, &binders))
+        })
+    }
+
+    /// `if self.model is None: self.build()`: whoever asks for it first makes it, and so does each method that is read
+    /// by itself.
+    fn is_made_on_demand(&self, class: &ClassState, name: Ustr, binders: &[FnId]) -> bool {
+        let tree = self.tree(class.file);
+        let mentioned = format!(".{name}");
+        let mut makers: Vec<String> = vec![format!(".{name} = ")];
+        makers.extend(binders.iter().map(|binder| format!(".{}(", tree.function(*binder).name)));
+        let within = tree.class(class.class).span;
+        let makes = |body: &[StmtId]| {
+            let (Some(first), Some(last)) = (body.first(), body.last()) else { return false };
+            let span = Span::new(tree.stmt(*first).span.start, tree.stmt(*last).span.end);
+            let text = self.words(Place::new(class.file, span));
+            makers.iter().any(|maker| text.contains(maker))
+        };
+        let asks = |test: ExprId| {
+            let text = self.words(Place::new(class.file, tree.expr(test).span));
+            text.contains(&mentioned) && !text.contains("is not None")
+        };
+        let mut tests = tree.stmts.iter().filter(|stmt| within.contains(stmt.span));
+        tests.any(|stmt| match &stmt.kind {
+            StmtKind::If { arms, .. } => arms.iter().any(|(test, body)| asks(*test) && makes(body)),
+            _ => false,
         })
     }
 }

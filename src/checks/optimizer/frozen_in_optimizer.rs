@@ -25,7 +25,8 @@ fn check(script: &Script, out: &mut Findings) {
         if is_made_in_forward(script, untrained.made) {
             continue;
         }
-        let parts = &untrained.parts;
+        let mut parts = untrained.parts.clone();
+        parts.dedup();
         let named: Vec<String> = parts.iter().take(NAMED).map(|part| format!("`{part}`")).collect();
         let more = match parts.len().saturating_sub(NAMED) {
             0 => String::new(),
