@@ -246,6 +246,10 @@ impl<'p> Interp<'p> {
     /// A schedule that is told the epoch goes wherever it is told.
     fn schedule(&mut self, scheduler: &Value, to_epoch: bool, place: Place) {
         let Some(object) = scheduler.as_obj().filter(|_| !to_epoch) else { return };
+        // Its constructor sets the first learning rate.
+        if self.is_constructing(object) {
+            return;
+        }
         let optimizer = self.heap.attr(object, Ustr::from("optimizer")).and_then(Value::as_obj);
         let confidence = self.heap.get(object).confidence;
         self.event(place, Effect::Schedule { scheduler: object, optimizer }, confidence);

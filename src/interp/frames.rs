@@ -124,6 +124,14 @@ impl<'p> Interp<'p> {
         self.loaded.modules.get(&file).map(|module| module.env)
     }
 
+    /// Whether the constructor of an object runs.
+    pub(super) fn is_constructing(&self, object: ObjId) -> bool {
+        self.frames.iter().any(|frame| {
+            frame.site.is_some_and(|(_, name)| name == "__init__")
+                && frame.receiver.as_ref().and_then(Value::as_obj) == Some(object)
+        })
+    }
+
     /// The function that runs, and what it is a method of.
     pub(crate) fn running_method(&self) -> Option<(FnKey, Option<ObjId>)> {
         let frame = self.frames.last()?;

@@ -27,7 +27,7 @@ pub struct Mention {
 /// All such names, in order.
 pub fn mentions(tree: &Tree, names: &Names) -> Vec<Mention> {
     let guards = guards(tree);
-    let roots = roots(tree, names);
+    let (roots, asked_for) = (roots(tree, names), asked_for(tree));
     let mut found = imports(tree);
     found.extend(chains(tree, roots));
     found.retain(|mention| mention.level == 0);
@@ -35,6 +35,7 @@ pub fn mentions(tree: &Tree, names: &Names) -> Vec<Mention> {
         let at = mention.parts.first().map_or(0, |span| span.start);
         let before = guards.partition_point(|guard| guard.start <= at);
         mention.guarded = before > 0 && at < guards[before - 1].end;
+        mention.guarded |= mention.path.rsplit('.').next().is_some_and(|last| asked_for.contains(last));
     }
     found.sort_by_key(|mention| mention.parts.first().map(|span| (span.start, span.end)));
     found
@@ -331,6 +332,21 @@ pub fn is_only_looked_up(tree: &Tree, mention: &Mention) -> bool {
     });
     let others = guards_by(tree, &|name| is_question(name) && !looks_up(name));
     in_its_arm && !others.iter().any(|span| span.contains(*at))
+}
+
+/// What a file asks for by name, `self.fused = hasattr(F, "scaled_dot_product_attention")`: whatever becomes of the
+/// answer decides where it is used.
+fn asked_for(tree: &Tree) -> FxHashSet<&str> {
+    let told = |expr: &Expr| match &expr.kind {
+        ExprKind::Call { callee, args } if matches!(tree.expr(*callee).kind, ExprKind::Name(name) if looks_up(&name)) => {
+            args.iter().find_map(|arg| match &tree.expr(arg.value).kind {
+                ExprKind::Str(name) => Some(&**name),
+                _ => None,
+            })
+        }
+        _ => None,
+    };
+    tree.exprs.iter().filter_map(told).collect()
 }
 
 fn looks_up(name: &str) -> bool {
