@@ -58,22 +58,22 @@ fn check(script: &Script, out: &mut Findings) {
                 format!("zeroes the gradients of other parameters than those in `{}`", step.optimizer),
             );
         }
-        let nothing_clears = match step.first_clear {
-            Some(clear) => {
+        let nothing_clears = match (step.first_clear, step.paced_clear) {
+            (Some(clear), _) => {
                 finding = finding.because(clear, "zeroes the gradients in the first iteration only");
                 format!("no later iteration zeroes the gradients of `{}`", step.optimizer)
             }
-            None if let Some(clear) = step.paced_clear => {
+            (None, Some(clear)) => {
                 finding = finding.because(clear, "zeroes the gradients every so many iterations only");
                 format!("the iterations between do not zero the gradients of `{}`", step.optimizer)
             }
-            None if step.in_an_arm => {
+            (None, None) if step.in_an_arm => {
                 format!(
                     "one branch of the loop zeroes the gradients of `{}`, another does not",
                     step.optimizer
                 )
             }
-            None => format!("no path through {path} zeroes the gradients of `{}`", step.optimizer),
+            (None, None) => format!("no path through {path} zeroes the gradients of `{}`", step.optimizer),
         };
         // Whether the step comes too often, or the clearing too rarely, is for the author to say.
         let is_paced = step.paced_clear.is_some();
