@@ -50,6 +50,14 @@ impl Interp<'_> {
         self.sites.path = self.sites.paths.enter(parent, hop);
         parent
     }
+
+    /// Does something one hop on, and comes back.
+    pub(super) fn one_hop_on<T>(&mut self, hop: Hop, run: impl FnOnce(&mut Self) -> T) -> T {
+        let path = self.enter_path(hop);
+        let done = run(self);
+        self.sites.path = path;
+        done
+    }
 }
 
 #[cfg(test)]

@@ -56,9 +56,9 @@ fn loss_objects(interp: &mut Interp<'_>, losses: &Value, module: &Value, place: 
     let Some(branches) = branches(interp, losses) else { return loss_object(interp, losses, module, place) };
     let mut made = Vec::new();
     for (branch, loss) in branches {
-        let path = interp.enter_path(Hop::Nth(place, branch.index as u32));
-        made.push((branch.name, loss_object(interp, &loss, module, place)));
-        interp.sites.path = path;
+        let hop = Hop::Nth(place, branch.index as u32);
+        let object = interp.one_hop_on(hop, |interp| loss_object(interp, &loss, module, place));
+        made.push((branch.name, object));
     }
     if made.iter().all(|(name, _)| name.is_none()) {
         return interp.list(place, made.into_iter().map(|(_, loss)| loss).collect());

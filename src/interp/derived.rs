@@ -385,10 +385,8 @@ impl<'p> Interp<'p> {
     /// The items of a container, each an object of its own: all are made at the one place of the call.
     fn learnable_items(&mut self, items: &[Value], depth: usize, place: Place) -> Vec<Value> {
         let item = |(index, item): (usize, &Value)| {
-            let path = self.enter_path(Hop::Nth(place, index as u32));
-            let learned = self.learnable(item, depth - 1, place);
-            self.sites.path = path;
-            learned
+            let hop = Hop::Nth(place, index as u32);
+            self.one_hop_on(hop, |interp| interp.learnable(item, depth - 1, place))
         };
         items.iter().enumerate().map(item).collect()
     }

@@ -268,11 +268,9 @@ impl Interp<'_> {
 
     /// Whether the first iteration of all loops around comes here: no way since the outermost began leads elsewhere.
     pub(super) fn is_straight_ahead(&self) -> bool {
-        let goes_on =
-            |active: &ActiveLoop| !active.escapes && active.breaks.is_empty() && active.continues.is_empty();
         let Some(outermost) = self.active.first() else { return true };
         let returns = self.frames.iter().skip(outermost.frames).any(|frame| !frame.exits.is_empty());
-        outermost.arms == self.passes.arms && self.active.iter().all(goes_on) && !returns
+        outermost.arms == self.passes.arms && self.active.iter().all(ActiveLoop::goes_on) && !returns
     }
 
     /// The same for something that is at fault elsewhere.

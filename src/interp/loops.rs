@@ -36,6 +36,13 @@ pub(super) struct ActiveLoop {
     pub(super) goes_back_before: bool,
 }
 
+impl ActiveLoop {
+    /// Every way through this pass, so far, comes to its end.
+    pub(super) fn goes_on(&self) -> bool {
+        !self.escapes && self.breaks.is_empty() && self.continues.is_empty()
+    }
+}
+
 impl<'p> Interp<'p> {
     pub(super) fn while_loop(
         &mut self,

@@ -220,9 +220,8 @@ impl<'p> Interp<'p> {
             return None;
         }
         let at = self.active.iter().position(|active| epoch < self.out.loop_info(active.id).first)?;
-        let goes_on =
-            |active: &ActiveLoop| !active.escapes && active.breaks.is_empty() && active.continues.is_empty();
-        let straight = self.active[at].arms == self.passes.arms && self.active[at..].iter().all(goes_on);
+        let straight =
+            self.active[at].arms == self.passes.arms && self.active[at..].iter().all(ActiveLoop::goes_on);
         straight.then_some(at)
     }
 

@@ -91,14 +91,13 @@ pub(super) fn dataset_loaded(interp: &mut Interp<'_>, call: &Invocation) -> Valu
 }
 
 fn part_of_set(interp: &mut Interp<'_>, class: Ustr, labelled: bool, place: Place, index: u32) -> Value {
-    let path = interp.enter_path(Hop::Nth(place, index));
-    let sample = match labelled {
-        true => Value::tuple(vec![Value::tensor(read_tensor(place)); 2]),
-        false => interp.dict(place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
-    };
-    let part = interp.streaming(ClassRef::Api(class), place, sample, Int::Unknown);
-    interp.sites.path = path;
-    part
+    interp.one_hop_on(Hop::Nth(place, index), |interp| {
+        let sample = match labelled {
+            true => Value::tuple(vec![Value::tensor(read_tensor(place)); 2]),
+            false => interp.dict(place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
+        };
+        interp.streaming(ClassRef::Api(class), place, sample, Int::Unknown)
+    })
 }
 
 /// Other samples of the kind that a stream gives; those of a stream of batches are batches.

@@ -16,11 +16,10 @@ type OfLeaves<'a, 'p> = &'a mut dyn FnMut(&mut Interp<'p>, &[Value]) -> Value;
 /// What a derivative gives for an argument: numbers in the same shapes.
 pub(super) fn gradient_like<'p>(interp: &mut Interp<'p>, argument: &Value, place: Place) -> Value {
     // Beside the tree that is differentiated, which was made at the same place.
-    let path = interp.enter_path(Hop::Nth(place, u32::MAX));
+    let hop = Hop::Nth(place, u32::MAX);
     let mut leaf = |_: &mut Interp<'p>, leaves: &[Value]| Value::tensor(gradient(&leaves[0], place));
-    let gradient = map_tree(interp, std::slice::from_ref(argument), DEEPEST, place, &mut leaf);
-    interp.sites.path = path;
-    gradient
+    interp
+        .one_hop_on(hop, |interp| map_tree(interp, std::slice::from_ref(argument), DEEPEST, place, &mut leaf))
 }
 
 /// `mapped-tree f tree rest`: a tree of what f gives of the leaves.
