@@ -1,6 +1,7 @@
 //! What names, texts and uses hint at: words of the tables that are looked for before anything is known.
 
 use super::lookup::Apis;
+use super::memo;
 use super::model::Role;
 use ustr::Ustr;
 
@@ -125,11 +126,13 @@ impl Apis {
     }
 
     /// What something may be, from its name alone.
-    pub fn role_by_name(&self, name: &str) -> Option<Role> {
-        let mut names = self.shared.names.iter();
-        let exact = names.clone().find(|(role, _)| self.is_named(*role, name));
-        let pattern = || names.find(|(_, patterns)| patterns.iter().any(|p| fits(p, name)));
-        exact.or_else(pattern).map(|(role, _)| *role)
+    pub fn role_by_name(&self, name: Ustr) -> Option<Role> {
+        memo::named(self.id, name, || {
+            let mut names = self.shared.names.iter();
+            let exact = names.clone().find(|(role, _)| self.is_named(*role, &name));
+            let pattern = || names.find(|(_, patterns)| patterns.iter().any(|p| fits(p, &name)));
+            exact.or_else(pattern).map(|(role, _)| *role)
+        })
     }
 
     /// Whether this is a usual name of what has a role, and not only like one.

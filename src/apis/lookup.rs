@@ -23,7 +23,7 @@ const DEPTH: usize = 16;
 #[derive(Debug)]
 pub struct Apis {
     /// No other tables of this process have it.
-    id: u32,
+    pub(super) id: u32,
     packs: Vec<Pack>,
     pub(super) shared: Shared,
 }

@@ -31,6 +31,7 @@ struct Memo {
     places: FxHashMap<Question, Option<Place>>,
     joined: FxHashMap<(Ustr, Ustr), Ustr>,
     roles: FxHashMap<Ustr, Option<Role>>,
+    named: FxHashMap<Ustr, Option<Role>>,
 }
 
 thread_local! {
@@ -53,6 +54,10 @@ pub(super) fn joined(of: u32, package: Ustr, name: Ustr, find: impl FnOnce() -> 
 
 pub(super) fn role(of: u32, class: Ustr, find: impl FnOnce() -> Option<Role>) -> Option<Role> {
     answer(of, |memo| &mut memo.roles, class, find)
+}
+
+pub(super) fn named(of: u32, name: Ustr, find: impl FnOnce() -> Option<Role>) -> Option<Role> {
+    answer(of, |memo| &mut memo.named, name, find)
 }
 
 /// Nothing is borrowed while the answer is found, for finding it asks on.

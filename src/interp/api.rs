@@ -429,17 +429,33 @@ impl<'p> Interp<'p> {
         let by_layers =
             sources.as_tensor().is_some_and(|given| !given.is_leaf && !given.graph.leaves().is_empty());
         let gradient = match graph {
-            Graph::None => Tensor { graph, ..gradient },
-            _ if by_layers => Tensor { graph, ..gradient },
-            _ => Tensor {
+            Graph::Live(_) | Graph::Unknown if !by_layers => Tensor {
                 graph,
                 range: Some(Interval::REAL),
                 relation: Some(Rc::new(Relation::Gradient)),
                 learned: tensor.learned,
                 ..gradient
             },
+            graph => Tensor { graph, ..gradient },
         };
-        Value::tuple(vec![Value::tensor(gradient)])
+        self.one_for_each(&sources, Value::tensor(gradient), call.place)
+    }
+
+    /// Gradients, one for each source: a tuple of one where there is one.
+    fn one_for_each(&mut self, sources: &Value, gradient: Value, place: Place) -> Value {
+        let several = match sources.bare() {
+            Value::Tensor(_) | Value::Unknown => Some(1),
+            Value::Tuple(items) => Some(items.len()),
+            Value::Obj(list) => match &self.heap.get(*list).state {
+                State::List(items) => items.exact.as_ref().map(Vec::len),
+                _ => None,
+            },
+            _ => None,
+        };
+        match several {
+            Some(count) => Value::tuple(vec![gradient; count]),
+            None => self.list_of(place, gradient),
+        }
     }
 
     /// `nn.Parameter(data)`: a leaf of its own.

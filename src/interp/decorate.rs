@@ -2,6 +2,7 @@
 //! One that is not understood may switch gradients off; otherwise the function stays what it was.
 
 use super::{Call, Interp};
+use crate::report::FileId;
 use crate::syntax::*;
 use crate::values::*;
 use std::rc::Rc;
@@ -63,9 +64,9 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether a method is there to be overridden: all that it does is to raise `NotImplementedError`.
-    pub(super) fn is_abstract(&self, closure: &Closure) -> bool {
-        let tree = self.tree(closure.file);
-        let function = tree.function(closure.function);
+    pub(crate) fn is_abstract(&self, file: FileId, function: FnId) -> bool {
+        let tree = self.tree(file);
+        let function = tree.function(function);
         let FunctionBody::Block(body) = &function.body else { return false };
         let Some((last, before)) = body.split_last() else { return false };
         let StmtKind::Raise(Some(raised)) = tree.stmt(*last).kind else { return false };

@@ -76,7 +76,7 @@ impl Interp<'_> {
         of: ExprId,
         device: Ustr,
     ) -> bool {
-        if self.apis.role_by_name(&device) != Some(Role::Device) {
+        if self.apis.role_by_name(device) != Some(Role::Device) {
             return false;
         }
         let module = self.module(file);

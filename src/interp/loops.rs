@@ -262,19 +262,13 @@ impl<'p> Interp<'p> {
         });
         let seen = self.out.observations.len();
         for pass in 1..=MOST_PASSES {
-            self.epoch += 1;
             self.forget_observations(seen);
-            if let Some(active) = self.active.last_mut() {
-                active.since = self.epoch;
-                active.breaks.clear();
-                active.continues.clear();
-                active.escapes = false;
-                active.written.clear();
-            }
+            self.begin_pass();
             self.heap.begin();
             self.trace.push(Vec::new());
             let flow = body(self);
             let nodes = self.trace.pop().unwrap_or_default();
+            let goes_on = self.active.last().is_some_and(ActiveLoop::goes_on);
             if let Some(active) = self.active.last_mut() {
                 let continues = std::mem::take(&mut active.continues);
                 continues.iter().for_each(|writes| {
@@ -289,6 +283,9 @@ impl<'p> Interp<'p> {
             let asked = self.active.last().is_some_and(|active| pass == 1 && active.goes_back_before);
             let last = pass == MOST_PASSES || !(changed || goes_round && asked) || self.is_out_of_fuel();
             if !last {
+                if pass == 1 && goes_on && self.heap.moves(&writes) {
+                    self.second_iteration(writes, body);
+                }
                 self.heap.apply(head);
                 continue;
             }
@@ -303,6 +300,29 @@ impl<'p> Interp<'p> {
                 self.heap.join_in(writes);
             });
         }
+    }
+
+    fn begin_pass(&mut self) {
+        self.epoch += 1;
+        if let Some(active) = self.active.last_mut() {
+            active.since = self.epoch;
+            active.breaks.clear();
+            active.continues.clear();
+            active.escapes = false;
+            active.written.clear();
+        }
+    }
+
+    /// Of a tensor that is elsewhere from the second iteration on, what holds for all of them says no device. The second
+    /// is run by itself, for what is certain in it.
+    fn second_iteration(&mut self, first: heap::Writes, body: Arm<'_, 'p>) {
+        self.begin_pass();
+        self.heap.begin();
+        self.heap.apply(first);
+        self.trace.push(Vec::new());
+        body(self);
+        self.trace.pop();
+        self.heap.rollback();
     }
 
     /// Whether the pass of the innermost loop began after this epoch.

@@ -72,6 +72,7 @@ mod recipes;
 mod records;
 mod refine;
 mod replicas;
+mod rest;
 pub mod reveal;
 mod roles;
 mod run;

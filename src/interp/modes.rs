@@ -84,11 +84,14 @@ impl<'p> Interp<'p> {
         {
             module.mode_dependent = true;
         }
-        let asked = call.nth(0).as_obj().and_then(|object| self.heap.get(object).module());
+        let object = call.nth(0).as_obj();
+        let asked = object.and_then(|object| self.heap.get(object).module());
+        // Whoever calls the methods of what nothing constructs may have said otherwise.
+        let is_imagined = || self.supposed.instances.values().any(|instance| instance.as_obj() == object);
         Value::Bool(match asked.map(|module| (module.mode, module.mode_set)) {
             Some((Mode::Eval, _)) => Some(false),
             Some((Mode::Train, true)) => Some(true),
-            // Nobody may have said otherwise yet, and both ways are worth a look.
+            Some((Mode::Train, false)) if !is_imagined() => Some(true),
             _ => None,
         })
     }

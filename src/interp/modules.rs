@@ -111,7 +111,7 @@ impl<'p> Interp<'p> {
 
     /// The module's own forward, where it has one that computes something.
     fn concrete_forward(&mut self, object: ObjId) -> Option<Rc<Closure>> {
-        self.project_forward(object).filter(|forward| !self.is_abstract(forward))
+        self.project_forward(object).filter(|forward| !self.is_abstract(forward.file, forward.function))
     }
 
     /// Writes down that a module ran, and marks its output so that we learn what becomes of the graph.

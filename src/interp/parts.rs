@@ -284,8 +284,11 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// Objects that outlive their function hold these parts: other methods may walk them.
-    pub(super) fn keep_held_parts(&mut self) {
+    /// Objects that outlive their function hold what it recorded, the parts from here on: other methods may walk them.
+    pub(super) fn keep_held_parts(&mut self, recorded: usize) {
+        if self.out.parts.len() == recorded {
+            return;
+        }
         let mut held = Vec::new();
         for index in 0..self.heap.len() as u32 {
             let object = self.heap.get(ObjId(index));
@@ -293,7 +296,9 @@ impl<'p> Interp<'p> {
                 object.attrs.iter().for_each(|(_, value)| tensors_in(value, &mut held));
             }
         }
-        held.iter().for_each(|tensor| self.lose_parts(tensor));
+        let own = |part: &Part| part.id as usize >= recorded;
+        let own: Vec<u32> = held.iter().flat_map(|tensor| self.parts_within(&tensor.graph, own)).collect();
+        own.into_iter().for_each(|id| self.out.parts[id as usize].escaped = true);
     }
 }
 

@@ -13,7 +13,9 @@ const LEAST_RATION: u32 = 10_000;
 /// what a test needs that runs half of the library.
 const FUEL_A_FUNCTION: u32 = 30_000;
 /// A forward of a file that puts nothing on a GPU.
-const FUEL_A_FORWARD: u32 = 5_000;
+pub(super) const FUEL_A_FORWARD: u32 = 5_000;
+/// Steps for a function that nothing calls, and that says nothing of training.
+pub(super) const FUEL_A_HELPER: u32 = 2_000;
 /// Steps for one that trains: it builds the model that it trains, from a library.
 pub(super) const FUEL_A_TRAINING: u32 = 100_000;
 
@@ -71,8 +73,8 @@ impl Interp<'_> {
     }
 
     /// Rehearses what is worth few steps.
-    pub(super) fn on_a_small_ration(&mut self, rehearse: impl FnOnce(&mut Self)) {
-        self.budget.floor = self.budget.fuel.saturating_sub(FUEL_A_FORWARD);
+    pub(super) fn on_a_small_ration(&mut self, ration: u32, rehearse: impl FnOnce(&mut Self)) {
+        self.budget.floor = self.budget.fuel.saturating_sub(ration);
         rehearse(self);
         self.budget.floor = 0;
     }

@@ -84,7 +84,7 @@ impl Interp<'_> {
 
     fn solved(&mut self, file: FileId, subject: Subject) -> Option<Taken> {
         let of_module = matches!(subject, Subject::Local(None, _));
-        if self.apis.role_by_name(&subject.name()) == Some(Role::Device) {
+        if self.apis.role_by_name(subject.name()) == Some(Role::Device) {
             return self.taken_for_device(file, subject);
         }
         if !of_module && !self.speaks_of_training(file) {
@@ -190,7 +190,7 @@ impl<'p> Solver<'_, 'p> {
     }
 
     fn taken(&self, role: Role, sure: Confidence, because: &'static str, call: ExprId) -> Option<Taken> {
-        let named = self.interp.apis.role_by_name(&self.name());
+        let named = self.interp.apis.role_by_name(self.name());
         let confidence = match named {
             Some(known) if known == role => Confidence::High.min(sure.max(Confidence::Medium)),
             Some(_) => Confidence::Low,
@@ -222,7 +222,7 @@ impl<'p> Solver<'_, 'p> {
     fn is_of_scaler(&self, act: &Act) -> bool {
         let apis = self.interp.apis;
         let scales = |receiver: Subject| {
-            let named = apis.role_by_name(&receiver.name()) == Some(Role::Scaler);
+            let named = apis.role_by_name(receiver.name()) == Some(Role::Scaler);
             let mut acts = self.relations().acts_of(receiver);
             named || acts.any(|act| self.does(act, Role::Scaler, Verb::UpdateScale))
         };
@@ -286,7 +286,7 @@ impl<'p> Solver<'_, 'p> {
         if rival.within != step.within {
             return relations.is_inside(rival.within, step.within) && self.walks_within(step, rival.within);
         }
-        let name = |subject: Option<Subject>| self.interp.apis.role_by_name(&subject?.name());
+        let name = |subject: Option<Subject>| self.interp.apis.role_by_name(subject?.name());
         match (name(step.receiver), name(rival.receiver)) {
             (Some(Role::Optimizer), _) => false,
             (Some(Role::Scheduler), _) | (_, Some(Role::Optimizer)) => true,
@@ -312,7 +312,7 @@ impl<'p> Solver<'_, 'p> {
     }
 
     fn is_called(&self, role: Role) -> bool {
-        self.interp.apis.role_by_name(&self.name()) == Some(role)
+        self.interp.apis.role_by_name(self.name()) == Some(role)
     }
 
     /// Whether what is called an optimizer clears gradients in the function in which something steps.
@@ -322,7 +322,7 @@ impl<'p> Solver<'_, 'p> {
             self.relations().acts_where(|method| apis.method_does(Role::Optimizer, method, Verb::Clear));
         clears.any(|act| {
             let name = act.receiver.map(Subject::name);
-            let named = name.and_then(|name| apis.role_by_name(&name));
+            let named = name.and_then(|name| apis.role_by_name(name));
             act.function == step.function && named == Some(Role::Optimizer)
         })
     }
@@ -366,7 +366,7 @@ impl<'p> Solver<'_, 'p> {
     fn gives_loss(&self, call: &Act) -> bool {
         // `loss * schedule(step)`: one factor is the loss, and the other is made of nothing that was computed.
         let computes = || {
-            let named = self.interp.apis.role_by_name(&self.name());
+            let named = self.interp.apis.role_by_name(self.name());
             matches!(named, Some(Role::Module | Role::Criterion))
                 || self.args(call).iter().any(|arg| self.comes_from_call(arg.value, call.function))
         };
@@ -389,7 +389,7 @@ impl<'p> Solver<'_, 'p> {
     /// What gives a loss: a criterion of what a model gave, or the model itself.
     fn of_loss(&self, call: &Act) -> Option<Taken> {
         let made = self.args(call).iter().any(|arg| self.comes_from_call(arg.value, call.function));
-        let named = self.interp.apis.role_by_name(&self.name());
+        let named = self.interp.apis.role_by_name(self.name());
         if named == Some(Role::Module) || (!made && named != Some(Role::Criterion)) {
             let batch = self.args(call).iter().any(|arg| self.is_of_batch(arg.value, call.function));
             let sure = if batch { Confidence::High } else { Confidence::Medium };

@@ -8,7 +8,7 @@ use super::elements::Passes;
 use super::formulas::Symbols;
 use super::grad::Graphs;
 use super::hooks::Listeners;
-use super::rations::FUEL_A_TRAINING;
+use super::rations::{FUEL_A_FORWARD, FUEL_A_TRAINING};
 use super::reach::Leaving;
 use super::scope::Loaded;
 use super::supposed::Supposed;
@@ -46,6 +46,18 @@ pub fn rehearse(
     interp.out
 }
 
+/// A function that is rehearsed without its callers.
+struct Seeded<'p, 'a> {
+    key: FnKey,
+    closure: &'a Rc<Closure>,
+    receiver: Option<Value>,
+    definition: &'p Function,
+    place: Place,
+    /// A framework owns the loop that calls it.
+    owned: bool,
+    gives_loss: bool,
+}
+
 impl<'p> Interp<'p> {
     pub(super) fn run(&mut self, file: FileId) {
         self.script(file);
@@ -54,6 +66,7 @@ impl<'p> Interp<'p> {
         self.on_file_end(file);
         self.unconstructed(file);
         self.making_methods(file);
+        super::rest::rehearse_the_rest(self, file);
         self.on_end(());
     }
 
@@ -192,7 +205,7 @@ impl<'p> Interp<'p> {
             if makes {
                 match uses_gpu {
                     true => self.on_a_ration(key, |interp| interp.seed(key, definition)),
-                    false => self.on_a_small_ration(|interp| interp.seed(key, definition)),
+                    false => self.on_a_small_ration(FUEL_A_FORWARD, |interp| interp.seed(key, definition)),
                 }
             }
         }
@@ -273,6 +286,10 @@ impl<'p> Interp<'p> {
             _ => None,
         };
         if let Some(closure) = closure {
+            let receiver = match definition.class {
+                Some(class) if closure.wrap.is_class => self.class_object(key.file, class).map(Value::Obj),
+                _ => receiver,
+            };
             // The constructor ran for the instance, and makes its layers once more.
             let built = receiver.as_ref().and_then(Value::as_obj).filter(|_| definition.name == "__init__");
             let built = built.map(|object| Constructed { object, constructor: place });
@@ -314,7 +331,7 @@ impl<'p> Interp<'p> {
         // A framework that owns the loop decides whether gradients are recorded in its hooks.
         let owned = receiver.as_ref().and_then(Value::as_obj).is_some_and(|object| self.is_owned(object));
         let gives_loss = receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name));
-        if owned && !gives_loss || self.was_cut_without_grad(key) {
+        if owned && !gives_loss || self.was_cut_without_grad(key) || self.supposed.beside_training {
             self.ambient.grad = None;
         }
         if self.is_of_a_suite(key.file) {
@@ -355,6 +372,21 @@ impl<'p> Interp<'p> {
                 interp.losses_in(&result)
             })
         });
+        let seeded = Seeded { key, closure, receiver, definition, place, owned, gives_loss };
+        let result = self.run_as_called(&seeded, &call);
+        if self.leaves_out(&seeded, &mut call) {
+            // What one way of calling it has shown is not less for the other that is too much.
+            let starved = self.out.out_of_fuel;
+            self.run_as_called(&seeded, &call);
+            self.out.out_of_fuel = starved;
+        }
+        result
+    }
+
+    /// One call of a function that nothing calls.
+    fn run_as_called(&mut self, seeded: &Seeded<'p, '_>, call: &Call) -> Value {
+        let Seeded { key, closure, ref receiver, definition, place, owned, gives_loss } = *seeded;
+        let recorded = self.out.parts.len();
         self.trace.push(Vec::new());
         let applied =
             match receiver.as_ref().and_then(Value::as_obj).map(|object| self.heap.get(object).class) {
@@ -367,7 +399,7 @@ impl<'p> Interp<'p> {
             };
         let result = match applied {
             Some(result) => result,
-            None => self.inline(closure, receiver.as_ref(), &call),
+            None => self.inline(closure, receiver.as_ref(), call),
         };
         if gives_loss {
             self.note_returned_loss(&result, definition, place);
@@ -376,7 +408,7 @@ impl<'p> Interp<'p> {
             self.note_offered(key, &result);
         }
         // Whoever calls one of its methods may have called others before, in any order.
-        if let Some(receiver) = &receiver {
+        if let Some(receiver) = receiver {
             self.leave_places_open(receiver);
             super::left_open::leave_attributes_open(self, receiver);
         }
@@ -385,7 +417,7 @@ impl<'p> Interp<'p> {
         self.graphs.leaving = Leaving::Returned;
         self.reach(&result, &mut reached, 3);
         self.graphs.leaving = Leaving::Used;
-        self.keep_held_parts();
+        self.keep_held_parts(recorded);
         let mut nodes = self.trace.pop().unwrap_or_default();
         let steps_own = |receiver: &Value| self.steps_own(key, receiver, &nodes);
         if definition.name != "__init__" && (owned || receiver.as_ref().is_some_and(steps_own)) {
@@ -394,6 +426,24 @@ impl<'p> Interp<'p> {
         self.out.out_of_fuel |= self.budget.exhausted.contains(&key);
         self.out.entries.push(EntryPoint { function: Some(key), nodes });
         result
+    }
+
+    /// Leaves out of a call what its function makes itself where it is `None`: `if mask is None: mask = ...`. Callers do
+    /// either, and each is a run of its own. Whether there is anything of the kind.
+    fn leaves_out(&self, seeded: &Seeded, call: &mut Call) -> bool {
+        let Seeded { closure, definition, .. } = *seeded;
+        let tree = self.tree(closure.file);
+        let is_optional = |name: &Ustr| {
+            closure.defaults.iter().any(|(other, default)| other == name && matches!(default, Value::None))
+        };
+        let mut any = false;
+        for (name, passed) in call.keywords.iter_mut().filter(|(name, _)| is_optional(name)) {
+            if tree.asks_for_none(definition.span, *name) {
+                passed.value = Value::None;
+                any = true;
+            }
+        }
+        any
     }
 
     /// Whether a file belongs to a suite of tests. They run a few small batches, and what is wrong with
@@ -436,7 +486,10 @@ impl<'p> Interp<'p> {
             return Some(known.clone());
         }
         let site = Place::new(file, Span::new(place.span.start, place.span.start));
-        let value = self.uncounted(|interp| interp.seeded_instance(object, site));
+        let called = self.out.called.clone();
+        let value = self.quietly(|interp| interp.seeded_instance(object, site));
+        let constructing = std::mem::replace(&mut self.out.called, called);
+        self.supposed.constructing.extend(constructing.iter().filter(|key| !self.out.called.contains(key)));
         self.supposed.instances.insert(object, value.clone());
         Some(value)
     }

@@ -19,6 +19,10 @@ pub(crate) struct Supposed {
     pub since: u32,
     /// Functions that were run from one that nothing called.
     pub(super) entered: FxHashSet<FnKey>,
+    /// Functions that constructors of these instances ran.
+    pub(super) constructing: FxHashSet<FnKey>,
+    /// Whether what is rehearsed says nothing of training: whoever calls it may have switched gradients off.
+    pub(super) beside_training: bool,
     /// The confidence of what is being rehearsed: low where parameters were typed by their names.
     pub(super) trust: Confidence,
 }
@@ -32,6 +36,8 @@ impl Default for Supposed {
             seeded: None,
             since: 0,
             entered: FxHashSet::default(),
+            constructing: FxHashSet::default(),
+            beside_training: false,
             trust: Confidence::High,
         }
     }

@@ -32,7 +32,7 @@ impl<'p> Interp<'p> {
         };
         // A parameter of another framework is cleared as well; an optimizer steps, or is called one.
         let lone = used.iter().all(|attribute| !self.is_of_optimizers_alone(*attribute));
-        if role == Role::Optimizer && lone && self.apis.role_by_name(&name) != Some(role) {
+        if role == Role::Optimizer && lone && self.apis.role_by_name(name) != Some(role) {
             return value;
         }
         self.of_role(role, place, name, value)

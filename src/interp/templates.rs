@@ -146,7 +146,7 @@ impl Interp<'_> {
         // `d_model` is as often the width of one.
         let is_used = uses.called_local(scope, param.name) || !uses.of_local(scope, param.name).is_empty();
         let is_named = self.apis.is_named(Role::Module, &param.name);
-        if is_named || is_used && self.apis.role_by_name(&param.name) == Some(Role::Module) {
+        if is_named || is_used && self.apis.role_by_name(param.name) == Some(Role::Module) {
             let module = self.opaque_module(place, Device::Unknown);
             self.heap.get_mut(module).confidence = Confidence::Low;
             return Value::Obj(module);

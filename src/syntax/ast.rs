@@ -63,6 +63,19 @@ impl Tree {
         }
     }
 
+    /// Whether a test of some text asks if a variable is `None`: `x is None`, `x is not None`, `not x`.
+    pub fn asks_for_none(&self, within: Span, variable: Ustr) -> bool {
+        let is_it = |expr: ExprId| matches!(self.expr(expr).kind, ExprKind::Name(name) if name == variable);
+        let is_none = |expr: ExprId| matches!(self.expr(expr).kind, ExprKind::None);
+        self.exprs.iter().filter(|expr| within.contains(expr.span)).any(|expr| match &expr.kind {
+            ExprKind::Compare { first, rest } => {
+                is_it(*first) && rest.iter().any(|(_, other)| is_none(*other))
+            }
+            ExprKind::Unary { op: UnaryOp::Not, operand } => is_it(*operand),
+            _ => false,
+        })
+    }
+
     /// The call of exactly this expression.
     pub fn call_of(&self, callee: ExprId) -> Option<ExprId> {
         let is_it = |expr: &Expr| matches!(expr.kind, ExprKind::Call { callee: own, .. } if own == callee);

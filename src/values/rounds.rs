@@ -1,7 +1,7 @@
 //! What the rounds of a loop leave at its head, one after the other, and what a join finds changed.
 
 use super::heap::{Heap, Writes};
-use super::{ObjId, Object, State, Value};
+use super::{Device, ObjId, Object, State, Value};
 use std::rc::Rc;
 
 impl Heap {
@@ -12,6 +12,17 @@ impl Heap {
         self.at_head = false;
         self.renewed.clear();
         changed
+    }
+
+    /// Whether a round leaves a tensor on the GPU that was on the CPU, or the other way round.
+    pub fn moves(&self, writes: &Writes) -> bool {
+        writes.objects().any(|id| {
+            let (here, left) = (&self.objects[id.0 as usize].attrs, &writes.objects[&id].attrs);
+            left.iter().any(|(name, value)| {
+                let before = value.as_tensor().and_then(|_| here.iter().find(|(other, _)| other == name));
+                before.is_some_and(|(_, before)| is_moved(before, value))
+            })
+        })
     }
 
     /// Weakly adds what another way to this point left. Returns whether anything changed.
@@ -76,4 +87,10 @@ fn same_object(a: &Object, b: &Object) -> bool {
 
 fn same_pairs<K: PartialEq>(a: &[(K, Value)], b: &[(K, Value)]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|((n, x), (m, y))| n == m && x.same(y))
+}
+
+fn is_moved(before: &Value, after: &Value) -> bool {
+    let (Some(before), Some(after)) = (before.as_tensor(), after.as_tensor()) else { return false };
+    let (before, after) = (&before.device, &after.device);
+    before.is_gpu() && *after == Device::Cpu || *before == Device::Cpu && after.is_gpu()
 }

@@ -278,9 +278,9 @@ fn things_are_recognised_by_use_and_by_name() {
     assert_eq!(used(&["zero_grad", "step"]), Some(Role::Optimizer));
     assert_eq!(used(&["parameters", "eval"]), Some(Role::Module));
     assert_eq!(used(&["step"]), None);
-    assert_eq!(apis.role_by_name("optimizer_d"), Some(Role::Optimizer));
-    assert_eq!(apis.role_by_name("train_loader"), Some(Role::Loader));
-    assert_eq!(apis.role_by_name("path"), None);
+    assert_eq!(apis.role_by_name("optimizer_d".into()), Some(Role::Optimizer));
+    assert_eq!(apis.role_by_name("train_loader".into()), Some(Role::Loader));
+    assert_eq!(apis.role_by_name("path".into()), None);
     assert!(apis.is_pure(ustr("numpy")) && !apis.is_pure(ustr("torch")));
     assert!(apis.frameworks().contains(&ustr("torch")));
 }

@@ -5,9 +5,9 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Base, Checker, Interp, Unfit, UnfitCall};
 use crate::names::Module;
-use crate::report::{Confidence, Fix, Place, Severity};
-use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, ParamKind};
-use crate::values::{State, Value};
+use crate::report::{Confidence, FileId, Fix, Place, Severity};
+use crate::syntax::{Arg, ArgKind, Class, ExprId, ExprKind, FnId, Function, ParamKind};
+use crate::values::{ClassRef, State, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -43,7 +43,7 @@ struct Mismatch {
 
 fn on_unfit_call(cx: &mut Interp<'_>, unfit: &UnfitCall<'_>) {
     let UnfitCall { closure, receiver, call, .. } = unfit;
-    if cx.is_provided_for() || is_of_many(cx, *receiver) || is_taken_by_others(cx, unfit) {
+    if cx.is_provided_for() || is_of_many(cx, unfit) || is_taken_by_others(cx, unfit) {
         return;
     }
     let Some(place) = written(cx, unfit).filter(|place| !is_tried(cx, *place, "TypeError")) else { return };
@@ -68,8 +68,8 @@ fn on_unfit_call(cx: &mut Interp<'_>, unfit: &UnfitCall<'_>) {
 
 /// Whether a method may be another one where it runs: a subclass of a class that nobody here makes an instance of may
 /// have its own, and an instance may have been given another one.
-fn is_of_many(cx: &Interp<'_>, receiver: Option<&Value>) -> bool {
-    let Some(object) = receiver.and_then(Value::as_obj) else { return false };
+fn is_of_many(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> bool {
+    let Some(object) = unfit.receiver.and_then(Value::as_obj) else { return false };
     let entered = cx.running().find_map(|frame| frame.receiver);
     let here = cx.heap.get(object);
     let site = cx.module(here.site.file);
@@ -77,7 +77,40 @@ fn is_of_many(cx: &Interp<'_>, receiver: Option<&Value>) -> bool {
         .expr_at(here.site.span)
         .is_some_and(|expr| matches!(site.tree.expr(expr).kind, ExprKind::Call { .. }));
     let is_replaced = CALLED.iter().any(|name| here.attrs.iter().any(|(own, _)| own == name));
-    cx.supposed.seeded.is_some() && entered == Some(object) || !is_made || is_replaced
+    let is_imagined = cx.supposed.seeded.is_some() && entered == Some(object);
+    let is_open = if is_imagined { !is_of_its_own(cx, here.class, unfit) } else { !is_made };
+    is_open || is_replaced
+}
+
+/// Whether a class calls a method of its own, and no other class may have another one in its place.
+fn is_of_its_own(cx: &Interp<'_>, class: ClassRef, unfit: &UnfitCall<'_>) -> bool {
+    let ClassRef::Project(object) = class else { return false };
+    let State::Class(state) = &cx.heap.get(object).state else { return false };
+    let is_own = |file: FileId, function: FnId| {
+        file == state.file && cx.tree(file).function(function).class == Some(state.class)
+    };
+    let caller = cx.running().last().and_then(|frame| Some((frame.file, frame.function?)));
+    let callee = (unfit.closure.file, unfit.closure.function);
+    let function = cx.tree(callee.0).function(callee.1);
+    let by_name = !CALLED.contains(&function.name.as_str()) && function.name != "__init__";
+    let are_own = is_own(callee.0, callee.1) && caller.is_some_and(|(file, function)| is_own(file, function));
+    by_name && are_own && !is_derived_from(cx, class)
+}
+
+/// Whether a class has others that inherit from it where it is written, or is made for them.
+fn is_derived_from(cx: &Interp<'_>, class: ClassRef) -> bool {
+    let ClassRef::Project(class) = class else { return true };
+    let State::Class(state) = &cx.heap.get(class).state else { return true };
+    let (module, tree) = (cx.module(state.file), cx.tree(state.file));
+    let name = tree.class(state.class).name;
+    let inherits = |other: &Class| other.bases.iter().any(|base| last_name(module, base.value) == Some(name));
+    let is_marked = |function: &Function| {
+        function.decorators.iter().any(|mark| last_name(module, *mark) == Some(Ustr::from("abstractmethod")))
+    };
+    let is_made_for_others = |(id, function): (FnId, &Function)| {
+        function.class == Some(state.class) && (cx.is_abstract(state.file, id) || is_marked(function))
+    };
+    tree.classes.iter().any(inherits) || (0..).map(FnId).zip(&tree.functions).any(is_made_for_others)
 }
 
 /// Keras hands `training` and `mask` on to a `call` that has them, and a metaclass may make what it likes of a constructor's

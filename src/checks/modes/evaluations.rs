@@ -298,12 +298,16 @@ fn is_scored(script: &Script, at: &At, of: impl Fn(&Tensor) -> bool) -> bool {
         || script.losses().any(|(other, sight)| is_loss(sight) && (beside(other) || inside(other)))
 }
 
-/// Whether no backward runs in the same iteration of the same function.
+/// Whether no backward runs in the same iteration of the same function, nor goes back through what it computes.
 fn is_by_itself(script: &Script, at: &At) -> bool {
-    !script.passes().any(|(other, sight)| {
-        matches!(sight, Sight::Backward { .. })
-            && other.calls == at.calls
+    let is_beside = |other: &At| {
+        other.calls == at.calls
             && other.seeded == at.seeded
             && at.loops.last().is_some_and(|id| other.loops.contains(id))
-    })
+    };
+    let consumed = &script.rehearsal.consumed;
+    let trains = |sight: &Sight| matches!(sight, Sight::Forward(other) if consumed.contains(&other.graph));
+    let goes_back = |sight: &Sight| matches!(sight, Sight::Backward { .. });
+    !script.passes().any(|(other, sight)| goes_back(sight) && is_beside(other))
+        && !script.sightings().any(|(other, sight)| trains(sight) && is_beside(other))
 }

@@ -8,6 +8,7 @@ use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
 use crate::source::counted;
 use crate::syntax::{CompareOp, Expr, ExprId, ExprKind, FnId, FunctionBody, StmtId, StmtKind};
 use crate::trace::{At, LoopId, Sight};
+use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "aliased-state-dict",
@@ -184,7 +185,7 @@ impl<'a> Search<'_, 'a> {
         let ExprKind::Attribute { base, name, .. } = self.draft.expr(*callee).kind else { return None };
         self.draft.root(base).filter(|_| name == "state_dict" && args.is_empty())?;
         let written = self.draft.written(base);
-        let role = self.script.apis.role_by_name(written.rsplit('.').next().unwrap_or(written));
+        let role = self.script.apis.role_by_name(Ustr::from(written.rsplit('.').next().unwrap_or(written)));
         (!matches!(role, Some(Role::Optimizer | Role::Scheduler | Role::Scaler))).then_some(base)
     }
 
