@@ -54,7 +54,7 @@ vocabulary! {
     Register "register" (Module Name Value) "value becomes the attribute of that name";
     Replicate "replicate" (Module) "each process has a copy, and they train together";
     RequiresGrad "requires-grad" (X Flag) "whether gradients are wanted, in place";
-    Restore "restore" (X) "its parameters get values from elsewhere";
+    Restore "restore" (X [Value]) "its parameters get values from elsewhere, or those of a state dict";
     Schedule "schedule" (Scheduler [Epoch]) "goes on to the next learning rate, or to that of an epoch";
     Seed "seed" (X) "random numbers begin anew from x";
     SetEpoch "set-epoch" (Sampler) "from here on another order";

@@ -239,7 +239,7 @@ impl<'p> Interp<'p> {
             let fresh: Vec<usize> =
                 (0..matters.len()).filter(|index| !matters[*index] && mentions(*index, &words)).collect();
             // Names that every class has say nothing about who is called.
-            let telling = |name: &Ustr| !name.starts_with('_') && *name != "forward" && *name != "<lambda>";
+            let telling = |name: &Ustr| !name.starts_with("__") && *name != "forward" && *name != "<lambda>";
             words = fresh.iter().map(|index| tree.functions[*index].name).filter(telling).collect();
             fresh.into_iter().for_each(|index| matters[index] = true);
             if words.is_empty() {

@@ -1,14 +1,15 @@
 //! Which forwards evaluate a model, by what becomes of their graphs and of what they give.
 
-use super::scores::Scored;
+use super::scores::{Decided, Scored};
 use super::stretches::is_dropped;
 use crate::facts::Script;
 use crate::interp::BUILT;
 use crate::report::{Confidence, Place, replay};
-use crate::syntax::ExprKind;
+use crate::syntax::{ArgKind, ExprKind};
 use crate::trace::{At, Effect, Event, Forward, LoopId, Over, Protocol, Sight, Way, walk};
 use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Source, Tensor};
 use std::cell::LazyCell;
+use ustr::Ustr;
 
 /// How sure it is that a forward evaluates, in a mode that nobody chose for it.
 pub(super) fn evaluation(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
@@ -144,7 +145,9 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
         Over::Loader(loader) => !script.feeds_training(loader),
         Over::Other | Over::Counter => false,
     });
-    let scored = LazyCell::new(|| is_scored(script, at, |input| !matches!(input.graph, Graph::Live(_))));
+    let scored = LazyCell::new(|| {
+        is_told_labels(script, at) || is_scored(script, at, |input| !matches!(input.graph, Graph::Live(_)))
+    });
     // What an evaluation of several models computes with one of them goes into the next.
     let of_evaluation = || own_data || is_beside_evaluated(script, at);
     let goes_on = || confidence == Confidence::High && *scored && of_evaluation();
@@ -152,7 +155,26 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
     // A function that validates within a training loop: the loop goes back through other graphs.
     let in_function = confidence == Confidence::High || !at.calls.is_empty();
     let by_itself = || in_function && of_data && *scored && is_by_itself(script, at);
-    (in_loop || by_itself()).then_some(confidence)
+    let decides = || {
+        let steps = innermost.is_some_and(|id| matches!(script.rehearsal.loop_info(*id).over, Over::Counter));
+        // Whoever calls a function may do so in a loop that trains.
+        let apart = at.loops.is_empty() && at.seeded.is_none() || apart && !steps;
+        confidence == Confidence::High && apart && of_data && is_decided(script, at)
+    };
+    (in_loop || by_itself() || decides()).then_some(confidence)
+}
+
+/// Whether the likeliest of what a forward gives is chosen beside it: who trains on what it chose does so in the same
+/// loop.
+fn is_decided(script: &Script, at: &At) -> bool {
+    script.observed::<Decided>().any(|(other, _)| {
+        other.seeded == at.seeded && other.loops == at.loops && is_around(&other.calls, &at.calls)
+    })
+}
+
+/// Whether a forward runs in a call itself, or in a method that it calls: `model.predict(x)`.
+fn is_around(outer: &[(Place, Ustr)], inner: &[(Place, Ustr)]) -> bool {
+    inner.strip_prefix(outer).is_some_and(|extra| extra.len() <= 1)
 }
 
 /// Whether a loop of epochs trains in a loop of its own, and runs the model on data from before both. What a loop of
@@ -270,6 +292,18 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     (since.restored && !since.on_purpose && !chosen).then_some(Confidence::Medium)
 }
 
+/// Whether a model computes its loss itself, of labels that it is given.
+fn is_told_labels(script: &Script, at: &At) -> bool {
+    let draft = script.draft(at.place.file);
+    let call = draft.call_at(at.place.span);
+    call.is_some_and(|call| {
+        call.args.iter().any(|arg| match arg.kind {
+            ArgKind::Keyword(name) => script.apis.takes_labels(name),
+            _ => false,
+        })
+    })
+}
+
 /// Whether a prediction goes into a loss, or is compared with labels, beside a forward: in a loop of its own, too,
 /// and in the forward itself where it computes the loss. `of` tells which predictions count.
 fn is_scored(script: &Script, at: &At, of: impl Fn(&Tensor) -> bool) -> bool {
@@ -294,8 +328,12 @@ fn is_scored(script: &Script, at: &At, of: impl Fn(&Tensor) -> bool) -> bool {
         }
         _ => false,
     };
-    script.observed::<Scored>().any(|(other, _)| beside(other))
-        || script.losses().any(|(other, sight)| is_loss(sight) && (beside(other) || inside(other)))
+    let around = |other: &At| {
+        other.seeded == at.seeded && other.loops == at.loops && is_around(&other.calls, &at.calls)
+    };
+    let scores = |other: &At| beside(other) || around(other);
+    script.observed::<Scored>().any(|(other, _)| scores(other))
+        || script.losses().any(|(other, sight)| is_loss(sight) && (scores(other) || inside(other)))
 }
 
 /// Whether no backward runs in the same iteration of the same function, nor goes back through what it computes.

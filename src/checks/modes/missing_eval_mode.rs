@@ -8,7 +8,7 @@ use crate::facts::{Findings, Script};
 use crate::report::{Edit, Fix, Severity, replay};
 use crate::syntax::StmtKind;
 use crate::trace::{At, Effect, LoopId, Sight, visits};
-use crate::values::{Learned, Mode, ObjId};
+use crate::values::{ClassRef, Learned, Mode, ObjId, State};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
@@ -76,6 +76,7 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
             _ => continue,
         };
         let Some(confidence) = evaluation(script, at, forward) else { continue };
+        let at = &outside_of_model(script, at, forward.module);
         // One call of `eval` helps all forwards of a function.
         let known = found.iter().any(|other| other.at.calls == at.calls && other.at.loops == at.loops);
         if known || !seen.insert(at.place) {
@@ -91,6 +92,25 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
         });
     }
     found
+}
+
+/// Where a method of the model was called that runs its forward: `model.predict(x)`.
+fn outside_of_model(script: &Script, at: &At, model: ObjId) -> At {
+    let heap = &script.rehearsal.heap;
+    let ClassRef::Project(class) = heap.get(model).class else { return at.clone() };
+    let State::Class(own) = &heap.get(class).state else { return at.clone() };
+    let mut at = at.clone();
+    while let [before @ .., (site, _)] = &*at.calls.clone() {
+        let tree = &script.project.module(at.place.file).tree;
+        let around = script.draft(at.place.file).function_around(at.place.span);
+        let is_own = around.is_some_and(|function| tree.function(function).class == Some(own.class));
+        if at.place.file != own.file || !is_own {
+            break;
+        }
+        at.place = *site;
+        at.calls = Rc::from(before);
+    }
+    at
 }
 
 fn is_criterion(script: &Script, module: ObjId) -> bool {

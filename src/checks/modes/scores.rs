@@ -1,15 +1,29 @@
-//! Comparisons of what a model gave with what it should have given: they tell an evaluation.
+//! Comparisons of what a model gave with what it should have given, and choices of the likeliest: they tell an evaluation.
 
 use crate::apis::Transfer;
-use crate::interp::{AppliedLayer, Checker, Interp, TensorCompare};
+use crate::interp::{ApiResult, AppliedLayer, Checker, Interp, TensorCompare};
 use crate::report::Confidence;
 use crate::values::{Source, Value};
 
-pub(super) static CHECKER: Checker =
-    Checker { on_tensor_compare: Some(compared), on_layer_applied: Some(judged), ..Checker::SILENT };
+pub(super) static CHECKER: Checker = Checker {
+    on_tensor_compare: Some(compared),
+    on_layer_applied: Some(judged),
+    on_api_result: Some(decided),
+    ..Checker::SILENT
+};
 
 /// What a model gave was compared with something that no model gave.
 pub(super) struct Scored;
+
+/// The likeliest of what a model gave was chosen.
+pub(super) struct Decided;
+
+fn decided(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
+    let call = result.call;
+    if call.api.transfer() == Some(Transfer::Argmax) && is_by_model(&call.nth(0)) {
+        cx.observe(call.place, Decided, Confidence::High);
+    }
+}
 
 fn compared(cx: &mut Interp<'_>, compare: &TensorCompare<'_>) {
     let (left, right) = (compare.left, compare.right);

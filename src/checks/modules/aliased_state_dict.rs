@@ -1,10 +1,11 @@
 //! A state dict that is kept for later, and changes with the model until then; or the model itself.
 
+use super::put_back;
 use crate::apis::Role;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
-use crate::facts::{Findings, Script};
-use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
+use crate::facts::{Findings, Places, Script};
+use crate::report::{Confidence, Diagnostic, Edit, Fix, Place, Severity, Span};
 use crate::source::counted;
 use crate::syntax::{CompareOp, Expr, ExprId, ExprKind, FnId, FunctionBody, StmtId, StmtKind};
 use crate::trace::{At, LoopId, Sight};
@@ -34,7 +35,9 @@ fn check(script: &Script, out: &mut Findings) {
             search.block(body);
         }
     }
+    let mut said = Places::default();
     for kept in search.found {
+        said.insert(Place::new(script.file, draft.expr(kept.value).span));
         let place = Place::new(script.file, draft.expr(kept.value).span);
         let at = At::of_text(place, kept.confidence);
         let (name, value) = (draft.written(kept.target), draft.written(kept.value));
@@ -51,6 +54,28 @@ fn check(script: &Script, out: &mut Findings) {
             .fix(copied(script, draft, kept.value).map(|edits| Fix::safe("keep a copy", edits)));
         out.push(finding, &at);
     }
+    for (taken, put) in put_back::after_training(script) {
+        if said.insert(taken.place) {
+            out.push(put_back_in_vain(script, taken, put), taken);
+        }
+    }
+}
+
+/// A state dict that is loaded into the model that it refers to changes nothing.
+fn put_back_in_vain(script: &Script, taken: &At, put: Place) -> Diagnostic {
+    let draft = script.draft(taken.place.file);
+    let value = draft.tree().exprs.iter().position(|expr| expr.span == taken.place.span);
+    let edits = value.and_then(|value| copied(script, draft, ExprId(value as u32)));
+    script
+        .finding(
+            RULE.id,
+            RULE.severity,
+            taken,
+            "this state changes with the model: `state_dict()` returns references, not a copy",
+        )
+        .because(put, "loaded here, it holds the weights that the model has anyway")
+        .help("keep a copy: `copy.deepcopy(model.state_dict())`")
+        .fix(edits.map(|edits| Fix::safe("keep a copy", edits)))
 }
 
 fn copied(script: &Script, draft: Draft<'_>, value: ExprId) -> Option<Vec<Edit>> {

@@ -7,6 +7,7 @@ mod forward_called_directly;
 mod made_in_forward;
 mod missing_super_init;
 mod parameter_lost_by_transfer;
+mod put_back;
 mod registration;
 mod unregistered_submodule;
 
@@ -39,5 +40,6 @@ pub(super) static CONCERN: Concern = Concern {
         &forward_called_directly::CHECKER,
         &made_in_forward::CHECKER,
         &parameter_lost_by_transfer::CHECKER,
+        &put_back::CHECKER,
     ],
 };
