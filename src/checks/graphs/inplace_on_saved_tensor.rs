@@ -4,10 +4,10 @@ use super::leaf_modified_in_place::changes_numbers;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{
-    Assignment, Augment, Checker, ElementWrite, Interp, Invocation, MethodResult, mark_graph,
+    AppliedLayer, Assignment, Augment, Checker, ElementWrite, Interp, Invocation, MethodResult, mark_graph,
 };
 use crate::report::{Edit, Fix, Place, Severity};
-use crate::syntax::{BinaryOp, ExprKind, StmtKind};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, StmtKind};
 use crate::values::{Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -25,13 +25,16 @@ pub(super) static RULE: Rule = Rule {
 
 pub(super) static CHECKER: Checker = Checker {
     on_assign: Some(assigned),
-    on_call: Some(saving),
+    on_call: Some(computing),
+    on_layer_applied: Some(applied),
     on_augment: Some(augmented),
     on_element_write: Some(written),
     on_method_result: Some(called),
     ..Checker::SILENT
 };
 
+/// The parameter of operations that may write into their input.
+const INPLACE: &str = "inplace";
 /// So many results are remembered, the latest.
 const LATEST: usize = 256;
 
@@ -60,20 +63,46 @@ enum What {
 struct Operands(Vec<(Rc<Tensor>, Ustr, Place)>);
 
 /// `x.pow(2)`
+fn computing(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    if call.api.class.is_none() {
+        if call.api.saves_input {
+            saving(cx, call);
+        }
+        changing(cx, call);
+    }
+}
+
+/// `self.conv(x)`: the gradient of its weight is computed of its input.
+fn applied(cx: &mut Interp<'_>, applied: &AppliedLayer<'_>) {
+    if applied.call.api.saves_input && cx.learns(applied.layer) == Some(true) && cx.autocast().is_none() {
+        saving(cx, applied.call);
+    }
+    changing(cx, applied.call);
+}
+
 fn saving(cx: &mut Interp<'_>, call: &Invocation<'_>) {
-    let api = call.api;
-    if !api.saves_input || cx.ambient.grad != Some(true) {
+    if cx.ambient.grad != Some(true) {
         return;
     }
     let Some(operand) = call.nth_tensor(0) else { return };
     if operand.graph.is_live() && !operand.is_array && !operand.is_leaf {
-        let saved = (operand, api.name, call.place);
+        let saved = (operand, call.api.name, call.place);
         cx.remember(|all: &mut Operands| {
             if all.0.len() == LATEST {
                 all.0.remove(0);
             }
             all.0.push(saved);
         });
+    }
+}
+
+/// `F.relu(x, inplace=True)`, and a layer that was made so.
+fn changing(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let flag = call.api.params.iter().find(|param| param.name == INPLACE);
+    if flag.is_some_and(|_| cx.truth(&call.get(&Ustr::from(INPLACE))) == Some(true))
+        && let Some(operand) = call.nth_tensor(0)
+    {
+        overwritten(cx, &operand, call.place);
     }
 }
 
@@ -96,14 +125,14 @@ fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
     }
     let place = cx.expr_place(assignment.value);
     let operands: Operands = cx.recall();
-    let by = saving_call(cx, tensor, place);
+    let by = saving_call(cx, tensor, assignment);
     let inside: Vec<_> = operands.0.into_iter().filter(|(_, _, call)| is_within(*call, place)).collect();
     if by.is_none() && inside.is_empty() {
         return;
     }
     let id = cx.graph_id(place);
     let marked = mark_graph(&result, id);
-    let result = marked.as_tensor().zip(by).map(|(tensor, by)| (tensor.clone(), What::Result, by, place));
+    let result = marked.as_tensor().zip(by).map(|(tensor, (by, made))| (tensor.clone(), What::Result, by, made));
     let inputs = inside.into_iter().map(|(tensor, by, call)| (tensor, What::Input, by, call));
     for (tensor, what, by, place) in result.into_iter().chain(inputs) {
         cx.remember(|saved: &mut Saved| {
@@ -120,10 +149,18 @@ fn is_within(call: Place, statement: Place) -> bool {
     call.file == statement.file && statement.span.contains(call.span)
 }
 
-/// What made a tensor at a place, if the backward pass needs what it gives.
-fn saving_call(cx: &Interp<'_>, tensor: &Tensor, place: Place) -> Option<Ustr> {
-    let by = tensor.what.filter(|_| tensor.made == Some(place))?;
-    cx.apis.get(by).filter(|api| api.saves_result).map(|api| api.name)
+/// What made a tensor that a statement binds, if the backward pass needs what it gives: the statement itself, or a
+/// function or model that it calls. A copy is another tensor.
+fn saving_call(cx: &mut Interp<'_>, tensor: &Tensor, assignment: &Assignment) -> Option<(Ustr, Place)> {
+    let (by, made) = (tensor.what?, tensor.made?);
+    let saved = cx.apis.get(by).filter(|api| api.saves_result)?.name;
+    let place = cx.expr_place(assignment.value);
+    (made == place || !is_within(made, place) && calls_project(cx, assignment.value)).then_some((saved, made))
+}
+
+fn calls_project(cx: &mut Interp<'_>, expr: ExprId) -> bool {
+    let ExprKind::Call { callee, .. } = cx.tree(cx.file()).expr(expr).kind else { return false };
+    matches!(cx.eval(callee).bare(), Value::Obj(_) | Value::Function(_))
 }
 
 /// `y += 1`
