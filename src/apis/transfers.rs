@@ -111,8 +111,10 @@ vocabulary! {
     Detach "detach" (X) [keeps_values keeps_layout reforms converts] "the same numbers, no graph";
     Device "device" (X) [asks] "the device a tensor is on, or that a name says";
     DictOf "dict-of" (; X) "a dict (of the keyword arguments, if a `**` parameter is named)";
-    DistRsample "dist-rsample" (X [Shape]) "a sample that keeps the graph of the parameters";
-    DistSample "dist-sample" (X [Shape]) "a sample without graph";
+    DistOf "dist-of" (X [Word Y])
+        "a number for each draw that a distribution stands for: 'each' of its parameters, or a 'category' of the last dimension";
+    DistRsample "dist-rsample" (X [Shape Word]) "a sample that keeps the graph of the parameters; draws as for dist-of";
+    DistSample "dist-sample" (X [Shape Word]) "a sample without graph; draws as for dist-of";
     DrawnSamples "drawn-samples" (N Features Targets Dtype) "a pair of arrays, features and targets";
     Dtype "dtype" (X) [asks] "the dtype of a tensor";
     Dummies "dummies" (X) "a table; of a column a share of zero or one for each class";

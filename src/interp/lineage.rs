@@ -31,7 +31,7 @@ impl Interp<'_> {
     }
 
     fn collect_bases(&self, class: ObjId, found: &mut Lineage) {
-        self.linearized(class, &mut Vec::new())
+        self.linearized(class, &mut SmallVec::new())
             .into_iter()
             .take(MOST_BASES)
             .for_each(|base| found.push(base));
@@ -39,15 +39,14 @@ impl Interp<'_> {
 
     /// The order of Python: a class before its bases, bases as they are written, and what several inherit from after all
     /// of them. A class that is its own base is cut.
-    fn linearized(&self, class: ObjId, within: &mut Vec<ObjId>) -> Lineage {
+    fn linearized(&self, class: ObjId, within: &mut SmallVec<[ObjId; 8]>) -> Lineage {
         let own = Base::Project(class);
         let State::Class(state) = &self.heap.get(class).state else { return Lineage::from_iter([own]) };
         if within.contains(&class) || within.len() >= MOST_BASES {
             return Lineage::new();
         }
         within.push(class);
-        let mut orders: Vec<Lineage> = Vec::new();
-        let mut written = Lineage::new();
+        let mut orders: SmallVec<[Lineage; 1]> = SmallVec::new();
         for base in &state.bases {
             let order = match base.bare() {
                 Value::Obj(object) => self.linearized(*object, within),
@@ -57,26 +56,29 @@ impl Interp<'_> {
                 Value::Builtin(_) => continue,
                 _ => Lineage::from_iter([Base::Unknown]),
             };
-            written.extend(order.first().copied());
             orders.push(order);
         }
         within.pop();
-        orders.push(written);
         let mut all = Lineage::from_iter([own]);
-        all.extend(merged(orders));
+        match &orders[..] {
+            [only] => all.extend_from_slice(only),
+            _ => all.extend(merged(&orders)),
+        }
         all
     }
 }
 
 /// The first that is in no other's rest comes first; where none is, Python refuses the class, and any order does.
-fn merged(mut orders: Vec<Lineage>) -> Lineage {
+fn merged(orders: &[Lineage]) -> Lineage {
+    let written = orders.iter().filter_map(|order| order.first().copied()).collect();
+    let mut left: Vec<Lineage> = orders.iter().cloned().chain([written]).collect();
     let mut all = Lineage::new();
     loop {
-        orders.retain(|order| !order.is_empty());
-        let waits = |head: &Base| orders.iter().any(|order| order[1..].contains(head));
-        let heads = orders.iter().filter_map(|order| order.first().copied());
+        left.retain(|order| !order.is_empty());
+        let waits = |head: &Base| left.iter().any(|order| order[1..].contains(head));
+        let heads = left.iter().filter_map(|order| order.first().copied());
         let Some(next) = heads.clone().find(|head| !waits(head)).or(heads.clone().next()) else { return all };
         all.push(next);
-        orders.iter_mut().for_each(|order| order.retain(|base| *base != next));
+        left.iter_mut().for_each(|order| order.retain(|base| *base != next));
     }
 }

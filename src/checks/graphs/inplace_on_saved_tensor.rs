@@ -132,7 +132,8 @@ fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
     }
     let id = cx.graph_id(place);
     let marked = mark_graph(&result, id);
-    let result = marked.as_tensor().zip(by).map(|(tensor, (by, made))| (tensor.clone(), What::Result, by, made));
+    let result =
+        marked.as_tensor().zip(by).map(|(tensor, (by, made))| (tensor.clone(), What::Result, by, made));
     let inputs = inside.into_iter().map(|(tensor, by, call)| (tensor, What::Input, by, call));
     for (tensor, what, by, place) in result.into_iter().chain(inputs) {
         cx.remember(|saved: &mut Saved| {

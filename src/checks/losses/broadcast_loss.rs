@@ -1,13 +1,13 @@
 //! A loss over all pairs of predictions and targets.
 
-use super::broadcasting::{broadcasts, known_shape};
+use super::broadcasting::{broadcasts, is_spread_over_rows, known_shape};
 use super::taught::taught_losses;
 use crate::apis::Pairs;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
 use crate::interp::{Checker, Interp, OperationResult, Operator};
 use crate::report::replay::Loss;
-use crate::report::{Place, Severity};
+use crate::report::{Confidence, Place, Severity};
 use crate::syntax::BinaryOp;
 use crate::trace::{At, Sight};
 use crate::values::{Hazard, HazardKind, Int, Tensor, Value};
@@ -41,6 +41,8 @@ struct BroadcastLoss {
     target: String,
     /// The loss refuses shapes that differ.
     refused: bool,
+    /// The one prediction of a row meets several targets.
+    by_row: bool,
     /// The losses of samples are multiplied by weights.
     weighted: bool,
     /// The backward that it reaches, where the loss is written by hand.
@@ -73,15 +75,19 @@ fn check(script: &Script, out: &mut Findings) {
         let mut finding = script
             .finding(RULE.id, RULE.severity, &loss.at, message(&loss))
             .note(match (loss.refused, loss.weighted) {
+                _ if loss.by_row && !loss.refused => {
+                    "the one prediction of a row is compared with every target of that row; PyTorch warns of the sizes"
+                }
                 (true, _) => "the loss raises an error when the shapes differ",
                 (_, true) => "each loss is multiplied by every weight, so all samples get the mean weight",
                 _ => "each prediction is compared with every target, so all predictions are pulled to the mean target",
             })
             .help(match loss.weighted {
+                _ if loss.by_row => "give both the same shape: add up or choose among the targets of a row first",
                 true => "give both the same shape: `weights.squeeze(1)`",
                 false => "give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`",
             });
-        if !loss.weighted {
+        if !loss.weighted && !loss.by_row {
             finding = finding.replay(script.replay_of_loss(Loss::AllPairs, Loss::Squares));
         }
         if let Some(backward) = loss.backward {
@@ -99,6 +105,8 @@ fn message(loss: &BroadcastLoss) -> String {
         format!("{input} - {target} broadcasts to all pairs of predictions and targets")
     } else if loss.refused {
         format!("shape mismatch in this loss: predictions are {input}, targets are {target}")
+    } else if loss.by_row {
+        format!("predictions of shape {input} are spread over targets of shape {target}")
     } else {
         format!("predictions of shape {input} and targets of shape {target} broadcast to all pairs")
     }
@@ -112,13 +120,16 @@ fn broadcast_losses(script: &Script) -> Vec<BroadcastLoss> {
         else {
             continue;
         };
-        let Some(confidence) = broadcasts(loss.input, target) else { continue };
+        let by_row = is_spread_over_rows(loss.input, target);
+        let confidence = broadcasts(loss.input, target).or(by_row.then_some(Confidence::High));
+        let Some(confidence) = confidence else { continue };
         if seen.insert(loss.at.place) {
             found.push(BroadcastLoss {
                 at: At { confidence: confidence.min(target.confidence).min(loss.at.confidence), ..loss.at },
                 input: known_shape(script, loss.input),
                 target: known_shape(script, target),
                 refused: pairs == Pairs::Equal,
+                by_row,
                 weighted: false,
                 backward: None,
             });
@@ -142,6 +153,7 @@ fn broadcast_by_hand(script: &Script, seen: &mut Places, found: &mut Vec<Broadca
                     input: known_shape(script, &pairs.left),
                     target: known_shape(script, &pairs.right),
                     refused: false,
+                    by_row: false,
                     weighted: pairs.weighted,
                     backward: Some(at.place),
                 });

@@ -38,6 +38,16 @@ pub(super) fn broadcasts(a: &Tensor, b: &Tensor) -> Option<Confidence> {
     }
 }
 
+/// Whether predictions have one column and targets several, with the same rows.
+pub(super) fn is_spread_over_rows(predictions: &Tensor, targets: &Tensor) -> bool {
+    let (Some(a), Some(b)) = (&predictions.shape, &targets.shape) else { return false };
+    let (Some((last, rows)), Some((columns, others))) = (a.split_last(), b.split_last()) else {
+        return false;
+    };
+    let is_several = matches!(columns, Int::Known(columns) if *columns > 1);
+    !rows.is_empty() && rows == others && *last == Int::Known(1) && is_several
+}
+
 /// A column of unknown rank against a vector.
 fn column(last: &Int, vector: &[Int]) -> Option<Confidence> {
     match vector {

@@ -1,7 +1,6 @@
-//! Numbers that are drawn at random: integers, items of an array, samples of a distribution.
+//! Numbers that are drawn at random: integers, items of an array, and keys that decide them.
 
 use super::build::*;
-use super::elementwise::{MOST_WITHIN, parameters_within};
 use super::factory::{Holder, drawn_shape, made, shape_of};
 use crate::apis::Slot;
 use crate::interp::{Interp, Invocation};
@@ -54,21 +53,6 @@ pub(crate) fn normal(interp: &mut Interp, call: &Invocation) -> Value {
         }
     };
     Value::tensor(Tensor { source: Source::Data, range: Some(Interval::REAL), ..drawn })
-}
-
-/// `dist-sample x shape`: drawn numbers, of a shape that the distribution decides.
-pub(crate) fn drawn(interp: &mut Interp, call: &Invocation) -> Value {
-    let sample = Tensor { source: Source::Data, ..some_tensor(interp, call.place) };
-    Value::tensor(Tensor { graph: Graph::None, ..sample })
-}
-
-/// `dist-rsample x shape`: drawn numbers with the graph of the distribution's parameters.
-pub(crate) fn redrawn(interp: &mut Interp, call: &Invocation) -> Value {
-    let parameters = tensors_of(interp, &parameters_within(interp, &call.nth(0), MOST_WITHIN));
-    let graphs = parameters.iter().map(|parameter| &parameter.graph);
-    let graph = graphs.fold(Graph::None, |all, graph| all.union(graph));
-    let graph = graph_here(interp.ambient.grad, None, &graph);
-    Value::tensor(Tensor { learned: true, graph, ..some_tensor(interp, call.place) })
 }
 
 /// An object is a key of random numbers, of this number: what is one of two keys has none.

@@ -132,8 +132,14 @@ pub(super) fn arguments(interp: &Interp, call: &Invocation) -> Vec<Value> {
 
 /// `derived x …`: computed from these or from the tensors in them, in a shape that nobody says.
 pub(crate) fn derived(interp: &mut Interp, call: &Invocation) -> Value {
+    let given = (0..operands(call).len()).filter_map(|index| given_nth(call, index)).collect();
+    Value::tensor(computed_of(interp, call.place, given))
+}
+
+/// A tensor of unknown shape that is computed of these, or of what is in them.
+pub(super) fn computed_of(interp: &mut Interp, place: Place, given: Vec<Value>) -> Tensor {
     let mut all = Vec::new();
-    for value in (0..operands(call).len()).filter_map(|index| given_nth(call, index)) {
+    for value in given {
         match sequence(interp, &value) {
             Some(Sequence::Exact(items)) => all.extend(items),
             Some(Sequence::Any(any, _)) => all.push(any),
@@ -142,10 +148,10 @@ pub(crate) fn derived(interp: &mut Interp, call: &Invocation) -> Value {
     }
     let tensors = tensors_of(interp, &all);
     let refs: Vec<&Tensor> = tensors.iter().map(Rc::as_ref).collect();
-    let result = result(interp, call.place, &refs);
+    let result = result(interp, place, &refs);
     // Of complex numbers real ones may be computed, as by an inverse transform.
     let dtype = result.dtype.filter(|dtype| *dtype != DType::Complex64);
-    Value::tensor(Tensor { dtype, ..result })
+    Tensor { dtype, ..result }
 }
 
 /// Distributions stand in each other so deep.

@@ -3,6 +3,7 @@
 
 pub mod build;
 pub mod dims;
+mod distributions;
 mod draws;
 
 mod batched;
@@ -124,8 +125,9 @@ functions! {
     Detach => convert::detach,
     Device => convert::device,
     DictOf => |interp, call| interp.unknown_dict(call),
-    DistRsample => draws::redrawn,
-    DistSample => draws::drawn,
+    DistOf => distributions::of_each,
+    DistRsample => distributions::redrawn,
+    DistSample => distributions::drawn,
     DrawnSamples => tables::drawn_samples,
     Dtype => convert::dtype,
     EachStep => |interp, call| interp.each_step(call),
