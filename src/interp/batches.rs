@@ -16,8 +16,22 @@ impl<'p> Interp<'p> {
         if matches!(collates, Some(Value::None)) { self.collated_for(target, batch) } else { batch }
     }
 
-    /// The same of something unknown that the loop takes apart: what it moves a part of are batches.
+    /// The same of something unknown that the loop takes apart: what it moves a part of are batches. What `zip` pairs
+    /// comes from several places, and each says only of itself where it is.
     pub(super) fn parts_of_unknown(&mut self, target: ExprId, item: Value) -> Value {
+        if let (ExprKind::Tuple(targets) | ExprKind::List(targets), Value::Tuple(items)) =
+            (&self.here().expr(target).kind, &item)
+            && targets.len() == items.len()
+        {
+            let counted = matches!(items.first(), Some(Value::Int(_)));
+            let part = |(target, item): (&ExprId, &Value)| match item {
+                Value::Unknown if !counted && self.moves_part_of(*target) && !self.has_engine() => {
+                    self.collated_part(Device::Cpu, *target)
+                }
+                _ => self.parts_of_unknown(*target, item.clone()),
+            };
+            return Value::tuple(targets.iter().zip(items.iter()).map(part).collect());
+        }
         if self.takes_apart(target) && self.moves_part_of(target) && !self.has_engine() {
             return self.collated_on(Device::Cpu, target, item);
         }
@@ -42,7 +56,7 @@ impl<'p> Interp<'p> {
         let (relations, subject) = (module.relations(), Subject::Local(Some(function), name));
         let definition = module.tree.function(function);
         let param = definition.params.iter().find(|param| param.name == name)?;
-        let puts = |act: &&crate::names::Act| act.method.is_some_and(|method| self.puts(method));
+        let puts = |act: &&crate::names::Act| act.method.is_some_and(|method| self.sends(method));
         let mut moves = relations.acts_of(subject).filter(puts).map(|act| act.call);
         let is_moved = moves.any(|call| !relations.is_discarded(call) && !casts(&module.tree, call));
         if !is_moved || relations.bindings(subject).next().is_some() {
@@ -96,7 +110,7 @@ impl<'p> Interp<'p> {
             let ExprKind::Attribute { base: item, .. } = tree.expr(callee).kind else { return false };
             is_part(item) || is_bound_to_part(item)
         };
-        let acts = module.relations().acts_where(|method| self.puts(method));
+        let acts = module.relations().acts_where(|method| self.sends(method));
         let calls = acts.filter(|act| act.function == frame.function).map(|act| act.call);
         moves_beside(module, batch, calls.filter(|call| is_item(*call)))
     }
@@ -150,7 +164,7 @@ impl<'p> Interp<'p> {
         let Some(frame) = self.frames.last() else { return false };
         let (subject, module) = (Subject::Local(frame.function, name), self.module(frame.file));
         let acts = module.relations().acts_of(subject);
-        let puts = acts.filter(|act| act.method.is_some_and(|method| self.puts(method)));
+        let puts = acts.filter(|act| act.method.is_some_and(|method| self.sends(method)));
         moves_beside(module, target, puts.map(|act| act.call))
     }
 

@@ -1,7 +1,7 @@
 //! Devices that a caller gives, by their names and by what is put on them.
 
 use super::{Interp, roles::Taken};
-use crate::apis::{Api, Role, Transfer};
+use crate::apis::{Api, Literal, Operand, Role, Transfer};
 use crate::names::{Subject, class_of_self};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{ExprId, ExprKind, FnId, Param, Tree};
@@ -100,6 +100,14 @@ impl Interp<'_> {
     pub(crate) fn puts(&self, method: Ustr) -> bool {
         let transfer = self.apis.method_of(Role::Tensor, method).and_then(Api::transfer);
         matches!(transfer, Some(Transfer::Place | Transfer::To))
+    }
+
+    /// The same, where its name does not say that this is the CPU: what is fetched from a GPU was not on the CPU.
+    pub(super) fn sends(&self, method: Ustr) -> bool {
+        let gives = self.apis.method_of(Role::Tensor, method).and_then(|api| api.gives.as_ref());
+        let is_cpu =
+            |operand: &Operand| matches!(operand, Operand::Literal(Literal::Str(name)) if *name == "cpu");
+        self.puts(method) && !gives.is_some_and(|gives| gives.args.iter().any(is_cpu))
     }
 }
 

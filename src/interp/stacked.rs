@@ -48,8 +48,10 @@ fn push_layer(interp: &mut Interp<'_>, object: ObjId, layer: Value) {
 }
 
 fn count_of_children(interp: &Interp<'_>, object: ObjId) -> usize {
-    let count = numbered_children(interp, object);
-    count.unwrap_or_else(|| children_in_order(interp, object).map_or(0, |children| children.len()))
+    let in_order = || children_in_order(interp, object).map(|children| children.len());
+    // Behind what a loop has added, the next number is that of nobody else.
+    let next = numbered_children(interp, object).or_else(in_order);
+    next.unwrap_or_else(|| numbered(interp, object).len())
 }
 
 /// Whether calling a container calls its children, one after the other.

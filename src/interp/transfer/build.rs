@@ -123,6 +123,23 @@ pub fn sequence(interp: &Interp, value: &Value) -> Option<Sequence> {
     }
 }
 
+/// Whether a list holds dictionaries or instances of a script's own classes: an array of them is one of objects.
+pub fn holds_objects(interp: &Interp, value: &Value) -> bool {
+    let is_object = |item: &Value| {
+        let object = item.as_obj().map(|object| interp.heap.get(object));
+        object.is_some_and(|object| match object.state {
+            State::Dict(_) => true,
+            State::Plain => matches!(object.class, ClassRef::Project(_)),
+            _ => false,
+        })
+    };
+    match sequence(interp, value) {
+        Some(Sequence::Exact(items)) => items.iter().any(is_object),
+        Some(Sequence::Any(any, _)) => is_object(&any),
+        None => false,
+    }
+}
+
 /// Lists may hold themselves; deeper ones than this are not looked into.
 pub const MOST_NESTED: usize = 8;
 

@@ -373,6 +373,9 @@ pub(crate) fn array_of(interp: &mut Interp, call: &Invocation) -> Value {
 
 fn copied(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
     let data = call.nth(0);
+    if holds_objects(interp, &data) {
+        return Value::Unknown;
+    }
     let from = tensor_of(interp, &data);
     let is_array = holder == Holder::NumPy;
     let mut made = Tensor {
