@@ -6,6 +6,9 @@ vocabulary! {
     /// What has to hold of shapes and sizes, sorted by name.
     Need "need"
     classes {}
+    Array "array" (X; Y)
+        "NumPy can read these, and each tensor in a list of them: it requires no grad, and is not on a GPU";
+    ArrayItems "array-items" (X) "the same of the tensors in a list; a tensor by itself is asked for its own method";
     Axes "axes" (X; Dims) "each axis of x once, in any order";
     Axis "axis" (X Dim) "the axis, or each of these, is one of x";
     Broadcast "broadcast" (X Y; Y) "sizes are the same, or one of them is 1, from the last axis on";

@@ -1,11 +1,11 @@
 //! Tensors that cannot become NumPy arrays: autograd follows them, or they lie on a GPU.
 
-use crate::apis::Transfer;
+use crate::apis::{Need, Transfer};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, ElementWrite, Interp, Invocation};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
-use crate::values::{Device, Graph, Learned, ObjId, Tensor, Value};
+use crate::values::{Device, Graph, Learned, ObjId, State, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -61,24 +61,70 @@ enum How {
     Method,
     /// `np.array(tensor)`, `np.exp(tensor)`
     Function,
+    /// `np.stack(tensors)`
+    FunctionOfList,
     /// `array[i] = tensor`
     Write,
 }
 
 fn converted(cx: &mut Interp<'_>, call: &Invocation<'_>) {
-    let how = match call.gives.map(|gives| gives.verb) {
-        Some(Transfer::Numpy) => How::Method,
-        Some(Transfer::ArrayOf | Transfer::ArrayLike) => How::Function,
+    if call.gives.is_some_and(|gives| gives.verb == Transfer::Numpy) {
+        return asked_for_numpy(cx, call);
+    }
+    if call.open {
+        return;
+    }
+    for need in &call.api.needs {
+        let asks_itself = match need.verb {
+            Need::Array => false,
+            Need::ArrayItems => true,
+            _ => continue,
+        };
+        for value in need.args.iter().map(|operand| call.value_of(operand)) {
+            match value.as_tensor() {
+                Some(_) if asks_itself => {}
+                Some(tensor) => note_read(cx, &tensor.clone(), call.place, How::Function),
+                None => note_items(cx, &value, call.place, MOST_NESTED),
+            }
+        }
+    }
+}
+
+/// `tensor.numpy()`
+fn asked_for_numpy(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let Some(tensor) = call.nth_tensor(0).filter(|tensor| !tensor.is_array) else { return };
+    let forced = !matches!(call.get("force"), Value::None | Value::Bool(Some(false)));
+    if !cx.apis.is_copying(call.api.name) && !forced && !call.open {
+        note(cx, &tensor, call.place, How::Method);
+    }
+}
+
+/// A list in a list is looked into so deep.
+const MOST_NESTED: usize = 4;
+
+/// The tensors in a list: NumPy asks each for its array.
+fn note_items(cx: &mut Interp<'_>, list: &Value, place: Place, depth: usize) {
+    let items = match list.bare() {
+        Value::Tuple(items) => items.to_vec(),
+        Value::Obj(object) => match &cx.heap.get(*object).state {
+            State::List(items) => items.exact.clone().unwrap_or_else(|| vec![items.any.clone()]),
+            _ => return,
+        },
         _ => return,
     };
-    let Some(tensor) = call.nth_tensor(0).filter(|tensor| !tensor.is_array) else { return };
-    let by_method = how == How::Method;
-    let maker = if by_method { Some(call.api.name) } else { tensor.what };
-    // TensorFlow copies, and JAX converts by itself.
-    let copies = maker.is_some_and(|maker| cx.apis.is_copying(maker));
-    let forced = by_method && !matches!(call.get("force"), Value::None | Value::Bool(Some(false)));
-    if !copies && !forced && !call.open {
-        note(cx, &tensor, call.place, how);
+    for item in items {
+        match item.as_tensor() {
+            Some(tensor) => note_read(cx, tensor, place, How::FunctionOfList),
+            None if depth > 0 => note_items(cx, &item, place, depth - 1),
+            None => {}
+        }
+    }
+}
+
+/// What a function of NumPy reads. TensorFlow copies, and JAX converts by itself.
+fn note_read(cx: &mut Interp<'_>, tensor: &Rc<Tensor>, place: Place, how: How) {
+    if !tensor.is_array && !tensor.what.is_some_and(|maker| cx.apis.is_copying(maker)) {
+        note(cx, tensor, place, how);
     }
 }
 
@@ -86,9 +132,8 @@ fn converted(cx: &mut Interp<'_>, call: &Invocation<'_>) {
 fn written(cx: &mut Interp<'_>, write: &ElementWrite<'_>) {
     let Value::Tensor(tensor) = write.value else { return };
     let is_whole = tensor.rank().is_some_and(|rank| rank > 0);
-    let copies = tensor.what.is_some_and(|maker| cx.apis.is_copying(maker));
-    if write.tensor.is_array && !tensor.is_array && is_whole && !copies {
-        note(cx, tensor, write.place, How::Write);
+    if write.tensor.is_array && is_whole {
+        note_read(cx, tensor, write.place, How::Write);
     }
 }
 
@@ -129,19 +174,13 @@ fn check(script: &Script, out: &mut Findings) {
         if at.confidence < Confidence::Medium || !script.imports(at.place.file, "torch") {
             continue;
         }
-        let (message, cure) = match (seen.requires_grad, seen.device) {
-            (true, None) => {
-                ("this tensor requires grad, and cannot be converted to NumPy".to_owned(), ".detach()")
-            }
-            (false, Some(device)) => (
-                format!("this tensor is on {}, and cannot be converted to NumPy", device.describe()),
-                ".cpu()",
-            ),
-            _ => (
-                "this tensor requires grad and is on a GPU: it cannot be converted to NumPy".to_owned(),
-                ".detach().cpu()",
-            ),
+        let what = if seen.how == How::FunctionOfList { "a tensor in this list" } else { "this tensor" };
+        let (state, cure) = match (seen.requires_grad, seen.device) {
+            (true, None) => ("requires grad, and".to_owned(), ".detach()"),
+            (false, Some(device)) => (format!("is on {}, and", device.describe()), ".cpu()"),
+            _ => ("requires grad and is on a GPU: it".to_owned(), ".detach().cpu()"),
         };
+        let message = format!("{what} {state} cannot be converted to NumPy");
         let raised = match seen.requires_grad {
             true => "PyTorch raises `RuntimeError: Can't call numpy() on Tensor that requires grad`",
             false => "PyTorch raises `TypeError: can't convert cuda:0 device type tensor to numpy`",

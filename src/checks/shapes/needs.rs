@@ -88,7 +88,8 @@ impl Applied<'_, '_> {
             Need::Weight => self.weight(),
             Need::Broadcast => self.broadcast(),
             Need::Meet => self.meet(),
-            Need::Together => None,
+            // Of devices and graphs.
+            Need::Together | Need::Array | Need::ArrayItems => None,
             Need::Join => self.join(false),
             Need::Stack => self.join(true),
             // Of numbers only: held where something is made of them.
