@@ -196,6 +196,7 @@ vocabulary! {
     NewTensor "new-tensor" (X Data [Dtype Device RequiresGrad]) [places]
         "a new tensor of these numbers, else with dtype and device of x";
     None "none" () "None";
+    NormOfGradients "norm-of-gradients" (X) "a scalar where these parameters are, in no graph";
     Normal "normal" (X Y Size [Dtype Device RequiresGrad]) [places allocates]
         "a new tensor of this size; without one numbers drawn for those of the others";
     Numel "numel" (X) [asks] "how many numbers, a Python int";

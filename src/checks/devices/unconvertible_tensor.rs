@@ -1,11 +1,11 @@
 //! Tensors that cannot become NumPy arrays: autograd follows them, or they lie on a GPU.
 
-use crate::apis::{Need, Transfer};
+use crate::apis::{Need, Operand, ParamKind, Transfer};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{Checker, ElementWrite, Interp, Invocation};
+use crate::interp::{Checker, ElementWrite, Interp, Invocation, index_parts};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
-use crate::values::{Device, Graph, Learned, ObjId, State, Tensor, Value};
+use crate::values::{Device, Graph, Int, Learned, ObjId, State, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -80,13 +80,22 @@ fn converted(cx: &mut Interp<'_>, call: &Invocation<'_>) {
             Need::ArrayItems => true,
             _ => continue,
         };
-        for value in need.args.iter().map(|operand| call.value_of(operand)) {
+        for value in need.args.iter().flat_map(|operand| given(call, operand)) {
             match value.as_tensor() {
                 Some(_) if asks_itself => {}
                 Some(tensor) => note_read(cx, &tensor.clone(), call.place, How::Function),
                 None => note_items(cx, &value, call.place, MOST_NESTED),
             }
         }
+    }
+}
+
+/// What an operand was given; of a star parameter each of its arguments.
+fn given(call: &Invocation<'_>, operand: &Operand) -> Vec<Value> {
+    let mut params = call.api.params.iter();
+    match params.find(|param| matches!(operand, Operand::Param(name) if *name == param.name)) {
+        Some(param) if param.kind == ParamKind::Star => call.rest.clone(),
+        _ => vec![call.value_of(operand)],
     }
 }
 
@@ -128,13 +137,22 @@ fn note_read(cx: &mut Interp<'_>, tensor: &Rc<Tensor>, place: Place, how: How) {
     }
 }
 
-/// `array[i:j] = tensor`; a single number is asked for its value, which any tensor tells.
+/// `array[i:j] = tensor`; for a single element a tensor is asked for its value, which any of one element tells.
 fn written(cx: &mut Interp<'_>, write: &ElementWrite<'_>) {
     let Value::Tensor(tensor) = write.value else { return };
-    let is_whole = tensor.rank().is_some_and(|rank| rank > 0);
-    if write.tensor.is_array && is_whole {
+    let is_one = |size: &Int| size.known() == Some(1);
+    let has_several = || tensor.shape.as_deref().is_some_and(|shape| !shape.iter().all(is_one));
+    if write.tensor.is_array && (is_part(write.tensor, write.index) || has_several()) {
         note_read(cx, tensor, write.place, How::Write);
     }
+}
+
+/// Whether an index picks more than one element of an array: a slice, or fewer numbers than there are dimensions.
+fn is_part(array: &Tensor, index: &Value) -> bool {
+    let parts = index_parts(index);
+    let is_number = |part: &Value| matches!(part.bare(), Value::Int(_));
+    let is_row = || array.rank().is_some_and(|rank| parts.len() < rank) && parts.iter().all(is_number);
+    parts.iter().any(|part| matches!(part.bare(), Value::Slice(_))) || is_row()
 }
 
 fn note(cx: &mut Interp<'_>, tensor: &Rc<Tensor>, place: Place, how: How) {

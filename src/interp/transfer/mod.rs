@@ -196,6 +196,7 @@ functions! {
     NewFactory => factory::new_factory,
     NewTensor => factory::new_tensor,
     None => |_, _| Value::None,
+    NormOfGradients => reduce::norm_of_gradients,
     Normal => draws::normal,
     Numel => convert::numel,
     Numpy => convert::numpy,

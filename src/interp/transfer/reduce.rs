@@ -49,6 +49,15 @@ pub(crate) fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(Tensor { shape, dtype, mark, relation, ..result(interp, call.place, &[&tensor]) })
 }
 
+/// `norm-of-gradients x`: one number where the parameters are, in no graph.
+pub(crate) fn norm_of_gradients(interp: &mut Interp, call: &Invocation) -> Value {
+    let parameters = first(interp, call);
+    let (shape, graph, made) = (Some(Rc::from([])), Graph::None, Some(call.place));
+    let Tensor { dtype, device, confidence, .. } = *parameters;
+    let created = interp.epoch;
+    Value::tensor(Tensor { shape, dtype, device, graph, made, created, confidence, ..Tensor::default() })
+}
+
 /// Of a maximum or a minimum, whose it is.
 fn extreme(call: &Invocation, of: &Rc<Tensor>) -> Option<Rc<Relation>> {
     let extreme = match call.api.range_function()? {
