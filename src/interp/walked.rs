@@ -6,7 +6,7 @@ use super::roles::Backward;
 use crate::apis::Role;
 use crate::names::{Act, Origin, Subject};
 use crate::report::{Confidence, Place};
-use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, FnId, Tree};
+use crate::syntax::{Arg, ArgKind, BinaryOp, ExprId, ExprKind, FnId, Tree};
 use crate::values::{Entries, Graph, Key, Scaled, Source, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -64,7 +64,8 @@ fn is_walked_next(interp: &mut Interp, target: ExprId, is_tensor: bool) -> bool 
         |pass: &&Backward| pass.act.function == function && tree.expr(pass.act.call).span.start > bound.end;
     let starts_here = |pass: &&Backward| {
         let walked = loss_of(tree, &pass.act);
-        walked.receiver.is_some_and(is_named) || is_tensor && walked.values.into_iter().any(is_named)
+        walked.receiver.is_some_and(|loss| is_named(rescaled(tree, loss)))
+            || is_tensor && walked.values.into_iter().any(is_named)
     };
     let later = losses.backwards.iter().filter(is_later);
     let Some(pass) = later.take(NEXT_PASSES).find(starts_here) else { return false };
@@ -79,6 +80,18 @@ fn is_walked_next(interp: &mut Interp, target: ExprId, is_tensor: bool) -> bool 
     };
     let is_replaced = relations.bindings(subject).filter(is_between).count() > 1;
     !is_replaced && relations.innermost_loop(bound) == relations.innermost_loop(walked)
+}
+
+/// What a backward pass starts from without the numbers that it is divided or multiplied by: `(loss / steps).backward()`.
+fn rescaled(tree: &Tree, loss: ExprId) -> ExprId {
+    let is_number = |expr: ExprId| matches!(tree.expr(expr).kind, ExprKind::Int(_) | ExprKind::Float(_));
+    match tree.expr(loss).kind {
+        ExprKind::Binary { op: BinaryOp::Div, left, .. } => rescaled(tree, left),
+        ExprKind::Binary { op: BinaryOp::Mul, left, right } if is_number(right) => rescaled(tree, left),
+        ExprKind::Binary { op: BinaryOp::Mul, left, right } if is_number(left) => rescaled(tree, right),
+        ExprKind::Unary { operand, .. } => rescaled(tree, operand),
+        _ => loss,
+    }
 }
 
 /// What a call gave that nobody sees into, where a backward pass starts from an entry of it:

@@ -132,8 +132,7 @@ pub(super) fn arguments(interp: &Interp, call: &Invocation) -> Vec<Value> {
 
 /// `derived x …`: computed from these or from the tensors in them, in a shape that nobody says.
 pub(crate) fn derived(interp: &mut Interp, call: &Invocation) -> Value {
-    let given: Vec<Value> =
-        (0..operands(call).len()).filter_map(|index| given_nth(call, index)).collect();
+    let given: Vec<Value> = (0..operands(call).len()).filter_map(|index| given_nth(call, index)).collect();
     if given.iter().any(|value| holds_objects(interp, value)) {
         return Value::Unknown;
     }
