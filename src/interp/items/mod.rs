@@ -146,6 +146,10 @@ impl<'p> Interp<'p> {
             Value::Tensor(tensor) => {
                 let tensor = tensor.clone();
                 self.on_index(&Indexed { tensor: &tensor, index, place });
+                if tensor.rank() == Some(0) && !tensor.is_array && index.as_int().is_some() {
+                    // `loss.data[0]` was the number of a loss until 0.4, and is an error since.
+                    return Value::Float(None);
+                }
                 let mut part = transfer::index(self, &tensor, index, place);
                 if index.as_str().is_some() && tensor.source == Source::Output && tensor.what.is_none() {
                     // Beside what a layer computed that is not seen into there may be lengths, which stay on the CPU.
