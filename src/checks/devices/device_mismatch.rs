@@ -23,11 +23,16 @@ pub(super) static RULE: Rule = Rule {
 /// Older releases brought an index to where the numbers are that it chooses from.
 const NO_INDEX_ELSEWHERE: (u64, u64) = (1, 13);
 
+/// Older releases brought lengths to the CPU themselves.
+const NO_LENGTHS_ELSEWHERE: (u64, u64) = (1, 7);
+
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = Places::default();
     let mut left = Vec::new();
-    let raises =
-        |meeting: &Meeting| !meeting.by_index || script.pins.allow_since("torch", NO_INDEX_ELSEWHERE);
+    let raises = |meeting: &Meeting| {
+        (!meeting.by_index || script.pins.allow_since("torch", NO_INDEX_ELSEWHERE))
+            && (!meeting.by_reader || script.pins.allow_since("torch", NO_LENGTHS_ELSEWHERE))
+    };
     let counts = |(_, meeting): &(&At, &Meeting)| !meeting.excused.get() && raises(meeting);
     for (at, meeting) in script.observed::<Meeting>().filter(counts) {
         // What stays behind fails at its first use; the uses after it on the same way say nothing new.
@@ -50,7 +55,8 @@ fn check(script: &Script, out: &mut Findings) {
 fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
     let (one, other) = (&meeting.one, &meeting.other);
     let (here, there) = (one.device.describe(), other.device.describe());
-    let message = format!("{} is on {here}, but {} is on {there}", one.what, other.what);
+    let is = if meeting.by_reader { "reads it" } else { "is" };
+    let message = format!("{} is on {here}, but {} {is} on {there}", one.what, other.what);
     let mut finding = script.finding(RULE.id, RULE.severity, at, message);
     for side in [one, other] {
         if let Some(made) = side.made {
@@ -68,6 +74,7 @@ fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
     // A module stayed where its input is not.
     let help = match meeting.in_forward && !one.device.is_gpu() {
         true => "move the model too: call `model.to(device)` before creating the optimizer",
+        false if meeting.by_reader => "bring it to the CPU in the call: `lengths.cpu()`",
         false => "move both to the same device",
     };
     out.push(

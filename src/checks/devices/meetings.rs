@@ -3,12 +3,13 @@
 
 use super::forwards::Forwards;
 use super::stranded::{innermost, may_be_left, note_stranded, note_stranded_input};
-use crate::apis::{Need, Role, Transfer, Verb};
+use crate::apis::{Need, Operand, Role, Transfer, Verb};
 use crate::interp::{
     Branch, Call, Checker, Indexed, Interp, Invocation, LayerCall, LossCall, Operation, Operator, TracePoint,
     collect_tensors, given_tensors,
 };
 use crate::report::Place;
+use crate::syntax::BinaryOp;
 use crate::trace::{At, Observation, Sight};
 use crate::values::{Device, Learned, ObjId, Source, State, Tensor, Value};
 use std::cell::Cell;
@@ -38,14 +39,16 @@ pub(super) struct Meeting {
     pub in_forward: bool,
     /// One of them chooses from the other.
     pub by_index: bool,
+    /// The other is no tensor, but who reads the one on the CPU.
+    pub by_reader: bool,
     /// It is on a way that is not for the GPU.
     pub excused: Cell<bool>,
 }
 
 impl Meeting {
     pub(super) fn of(one: Side, other: Side, operation: &'static str) -> Meeting {
-        let (in_forward, by_index, excused) = (false, false, Cell::new(false));
-        Meeting { one, other, operation, error: TOGETHER, in_forward, by_index, excused }
+        let (in_forward, by_index, by_reader, excused) = (false, false, false, Cell::new(false));
+        Meeting { one, other, operation, error: TOGETHER, in_forward, by_index, by_reader, excused }
     }
 
     /// The side that nobody moved.
@@ -55,6 +58,7 @@ impl Meeting {
 }
 
 const TOGETHER: &str = "Expected all tensors to be on the same device";
+const READ_ON_CPU: &str = "'lengths' argument should be a 1D CPU int64 tensor";
 const WRAPPED: &str =
     "device_ids and output_device arguments only work with single-device/multiple-device GPU modules";
 
@@ -190,7 +194,8 @@ fn meet(cx: &mut Interp<'_>, operation: &Operation<'_>) {
     if copies(a) || copies(b) {
         return;
     }
-    let scalar = |tensor: &Tensor| tensor.device == Device::Cpu && !tensor.is_spread();
+    let joins = operation.operator == Operator::Binary(BinaryOp::MatMul);
+    let scalar = |tensor: &Tensor| !joins && tensor.device == Device::Cpu && !tensor.is_spread();
     if note_stranded(cx, &[a.clone(), b.clone()], place) {
         return;
     }
@@ -275,7 +280,13 @@ fn meet_whole(cx: &mut Interp<'_>, a: &Tensor, b: &Tensor, place: Place, names: 
     if !a.device.differs(b.device) || a.is_array || b.is_array {
         return;
     }
-    if a.rank() == Some(0) || b.rank() == Some(0) {
+    // A number on the CPU may meet anything, one on a GPU nothing on the CPU but numbers.
+    let is_number = |tensor: &Tensor| tensor.rank() == Some(0);
+    let apart = |number: &Tensor, other: &Tensor| {
+        is_number(number)
+            && !(number.device.is_chosen_gpu() && other.device == Device::Cpu && other.is_spread())
+    };
+    if apart(a, b) || apart(b, a) {
         return;
     }
     let side =
@@ -337,8 +348,28 @@ fn meeting_operands(cx: &Interp<'_>, call: &Invocation<'_>) -> Vec<Rc<Tensor>> {
     operands
 }
 
+/// `pack_padded_sequence(x, lengths)`: what is read on the CPU, wherever the rest is.
+fn meet_reader(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let Some(need) = call.api.needs.iter().find(|need| need.verb == Need::OnCpu) else { return };
+    let Some(Operand::Param(name)) = need.args.first() else { return };
+    let Some(read) = call.get(name).as_tensor().filter(|read| read.device.is_chosen_gpu()).cloned() else {
+        return;
+    };
+    let one = Side { device: read.device, what: Rc::from(format!("`{name}`")), made: read.made };
+    let reader = call.api.name.rsplit('.').next().unwrap_or_default();
+    let other = Side { device: Device::Cpu, what: Rc::from(format!("`{reader}`")), made: None };
+    let meeting = Meeting { by_reader: true, error: READ_ON_CPU, ..Meeting::of(one, other, "this call") };
+    cx.observe_for_good(call.place, meeting, read.confidence);
+}
+
+/// Joins and products take no number on its own, so that none of their operands may stay on the CPU.
+fn takes_no_number(call: &Invocation<'_>) -> bool {
+    call.gives.is_some_and(|gives| matches!(gives.verb, Transfer::Cat | Transfer::Stack | Transfer::Matmul))
+}
+
 /// The operands of a framework's operation that needs them on one device.
 fn meet_operands(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    meet_reader(cx, call);
     // What is told a device brings its operands there.
     if cx.apis.is_copying(call.api.name) || call.is_given("device") {
         return;
@@ -350,8 +381,9 @@ fn meet_operands(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     }
     let Some((first, rest)) = operands.split_first() else { return };
     // A number on the CPU may meet anything.
+    let always = takes_no_number(call);
     let whole = |tensor: &Rc<Tensor>| {
-        tensor.device != Device::Cpu || tensor.on_default_device() || tensor.is_spread()
+        always || tensor.device != Device::Cpu || tensor.on_default_device() || tensor.is_spread()
     };
     let apart = |tensor: &&Rc<Tensor>| first.device.differs(tensor.device) && whole(tensor);
     let other = rest.iter().find(apart).filter(|_| whole(first));

@@ -89,7 +89,7 @@ impl Applied<'_, '_> {
             Need::Broadcast => self.broadcast(),
             Need::Meet => self.meet(),
             // Of devices and graphs.
-            Need::Together | Need::Array | Need::ArrayItems => None,
+            Need::Together | Need::OnCpu | Need::Array | Need::ArrayItems => None,
             Need::Join => self.join(false),
             Need::Stack => self.join(true),
             // Of numbers only: held where something is made of them.

@@ -82,7 +82,8 @@ pub(super) fn shape_of(interp: &Interp, size: &Value) -> Option<Shape> {
 }
 
 pub(crate) fn array_unknown(interp: &mut Interp, call: &Invocation) -> Value {
-    as_arrays(Value::tensor(some_tensor(interp, call.place)))
+    // What is read or drawn as an array is more than a number.
+    as_arrays(Value::tensor(Tensor { has_axis: true, ..some_tensor(interp, call.place) }))
 }
 
 /// `legacy-tensor data dtype device`: by sizes, or from one sequence of numbers.

@@ -43,14 +43,13 @@ pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, _place: Place)
         }
         _ => tensor.relation.clone(),
     };
-    Tensor {
-        mark,
-        range,
-        relation,
-        numbers: None,
-        recipe: None,
-        ..kept(interp, tensor).with_shape(shape.map(Rc::from))
-    }
+    let kept = kept(interp, tensor).with_shape(shape.map(Rc::from));
+    // A mean has no axis: releases that let it be indexed gave a Python number, which is on no device.
+    let (device, device_origin) = match tensor.averaged {
+        true => (Device::Unknown, None),
+        false => (kept.device, kept.device_origin),
+    };
+    Tensor { mark, range, relation, numbers: None, recipe: None, device, device_origin, ..kept }
 }
 
 /// Positions along an axis without any: the tensor is a placeholder, and another stands there when this runs.
