@@ -165,6 +165,20 @@ impl<'a> Script<'a> {
         self.observed_once_where(|_, _| true)
     }
 
+    /// Whether an error is caught where it is raised, as where it is shown, or where another way is tried next.
+    pub(crate) fn is_tried(&self, place: Place) -> bool {
+        let draft = self.draft(place.file);
+        let around = draft.statements_around(place.span).into_iter().map(|stmt| draft.statement(stmt));
+        let mut around = around.filter(|stmt| draft.same_function(stmt.span, place.span));
+        around.any(|stmt| match &stmt.kind {
+            StmtKind::Try { body, handlers, .. } => {
+                let within = body.iter().any(|stmt| draft.statement(*stmt).span.contains(place.span));
+                within && !handlers.is_empty()
+            }
+            _ => false,
+        })
+    }
+
     /// Whether a file imports a package, or a module of it.
     pub(crate) fn imports(&self, file: FileId, package: &str) -> bool {
         let text = &self.project.module(file).source.text;

@@ -189,7 +189,8 @@ fn is_followed(cx: &Interp<'_>, tensor: &Rc<Tensor>) -> bool {
 fn check(script: &Script, out: &mut Findings) {
     for (at, seen) in script.observed_once::<Unconvertible>() {
         // What a name stands for is guessed by how it is used, and other frameworks are used alike.
-        if at.confidence < Confidence::Medium || !script.imports(at.place.file, "torch") {
+        let is_guessed = at.confidence < Confidence::Medium || !script.imports(at.place.file, "torch");
+        if is_guessed || script.is_tried(at.place) {
             continue;
         }
         let what = if seen.how == How::FunctionOfList { "a tensor in this list" } else { "this tensor" };

@@ -146,6 +146,10 @@ fn written(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> Option<Place> {
         return None;
     };
     let is_named = |arg: &&Arg| matches!(arg.kind, ArgKind::Keyword(_));
+    // What follows is a syntax error already.
+    if args.iter().skip_while(|arg| !is_named(arg)).any(|arg| arg.kind == ArgKind::Positional) {
+        return None;
+    }
     let by_position = args.iter().filter(|arg| arg.kind == ArgKind::Positional).count();
     let by_name = args.iter().filter(is_named).count();
     let same = by_position == call.positional.len()

@@ -5,7 +5,6 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Declared, Interp};
 use crate::report::{Confidence, Fix, Place, Severity};
-use crate::syntax::StmtKind;
 use crate::values::{FlowState, ObjId, Value};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -62,7 +61,7 @@ fn differentiated(cx: &mut Interp<'_>, declared: &Declared<'_>) {
 
 fn check(script: &Script, out: &mut Findings) {
     for (at, asked) in script.observed_once::<AskedAgain>() {
-        if is_tried(script, at.place) {
+        if script.is_tried(at.place) {
             continue;
         }
         let fix = script.with_argument(asked.tape, "persistent", "True");
@@ -75,12 +74,4 @@ fn check(script: &Script, out: &mut Findings) {
             .fix(fix.map(|edits| Fix::safe("pass `persistent=True`", edits)));
         out.push(finding, at);
     }
-}
-
-/// Whether the error is caught where it is raised, as where it is shown.
-fn is_tried(script: &Script, place: Place) -> bool {
-    let draft = script.draft(place.file);
-    let around = draft.statements_around(place.span).into_iter().map(|stmt| draft.statement(stmt));
-    let mut around = around.filter(|stmt| draft.same_function(stmt.span, place.span));
-    around.any(|stmt| matches!(stmt.kind, StmtKind::Try { .. }))
 }

@@ -87,7 +87,9 @@ impl<'h> OptimizerView<'h> {
             return Some(if whole { Certainty::Must } else { Certainty::May });
         }
         // Of two optimizers of unknown parameters, each with steps and clears of its own, neither is the other's.
-        let unclear = self.state.others && !targets.iter().any(|object| self.apart.contains(object));
+        let is_apart = targets.iter().any(|object| self.apart.contains(object));
+        let is_unseen = |object: ObjId| self.heap.get(object).optimizer().is_some_and(|other| other.others);
+        let unclear = !is_apart && (self.state.others || targets.iter().any(is_unseen));
         (unclear || self.overlaps(targets)).then_some(Certainty::May)
     }
 

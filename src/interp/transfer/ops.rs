@@ -31,6 +31,11 @@ pub fn binary(
         // `"%s" % tensor`
         return None;
     }
+    // `[0] * n.item()` is so long a list.
+    let is_list = |side: &Value| !is_tensor(side) && sequence(interp, side).is_some();
+    if op == BinaryOp::Mul && (is_list(left) || is_list(right)) {
+        return Some(Value::Unknown);
+    }
     if !takes_part(interp, left) || !takes_part(interp, right) {
         return Some(Value::Unknown);
     }
@@ -250,10 +255,20 @@ fn range_of(op: BinaryOp, left: Option<Interval>, right: Option<Interval>, same:
     })
 }
 
-/// `a + b - a * b` of two shares: the probability of either, which grows with both.
+/// `a + b - a * b` of two shares: the probability of either, which grows with both; also added up, and with the same
+/// weights on both sides.
 fn union_of(sum: &Tensor, product: &Tensor) -> Option<Interval> {
-    let ([a, b], [c, d]) = (applied(sum, Function::Add)?, applied(product, Function::Mul)?);
     let same = |x: &Rc<Tensor>, y: &Rc<Tensor>| Rc::ptr_eq(x, y);
+    let inner = reduced(sum).zip(reduced(product)).or_else(|| {
+        let ([a, weight], [b, other]) = (applied(sum, Function::Mul)?, applied(product, Function::Mul)?);
+        let is_weight = |range: Interval| range.low >= 0.0;
+        (same(weight, other) && weight.range.is_some_and(is_weight)).then_some((a, b))
+    });
+    if let Some((sum, product)) = inner {
+        let union = union_of(sum, product)?;
+        return Some(Interval { low_end: union.low_end, ..Interval::closed(0.0, f64::INFINITY) });
+    }
+    let ([a, b], [c, d]) = (applied(sum, Function::Add)?, applied(product, Function::Mul)?);
     if !(same(a, c) && same(b, d) || same(a, d) && same(b, c)) {
         return None;
     }
@@ -289,6 +304,17 @@ fn applied(tensor: &Tensor, function: Function) -> Option<[&Rc<Tensor>; 2]> {
     match &tensor.recipe()?.step {
         Step::Apply(last, operands) if *last == function => match operands.as_slice() {
             [Ingredient::Tensor(a), Ingredient::Tensor(b)] => Some([a, b]),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What was added up, or averaged, last.
+fn reduced(tensor: &Tensor) -> Option<&Rc<Tensor>> {
+    match &tensor.recipe()?.step {
+        Step::Apply(Function::Sum | Function::Mean, operands) => match operands.as_slice() {
+            [Ingredient::Tensor(tensor)] => Some(tensor),
             _ => None,
         },
         _ => None,
