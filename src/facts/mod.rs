@@ -187,6 +187,12 @@ impl<'a> Script<'a> {
             .any(|line| line.level == 0 && line.module.split('.').next() == Some(package))
     }
 
+    /// The same of the file of a place, or of one whose calls lead there with what they have made.
+    pub(crate) fn imports_around(&self, at: &At, package: &str) -> bool {
+        let files = std::iter::once(at.place.file).chain(at.calls.iter().map(|(site, _)| site.file));
+        files.into_iter().any(|file| self.imports(file, package))
+    }
+
     /// Whether nobody wants what an expression gives: it is a statement.
     pub(crate) fn is_statement(&self, place: Place) -> bool {
         let tree = &self.project.module(place.file).tree;

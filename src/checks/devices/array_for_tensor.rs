@@ -70,7 +70,7 @@ fn note(cx: &mut Interp<'_>, call: &Invocation<'_>, layer: Option<ObjId>, array:
 
 fn check(script: &Script, out: &mut Findings) {
     for (at, given) in script.observed_once::<ArrayGiven>() {
-        if at.confidence < Confidence::Medium || !script.imports(at.place.file, "torch") {
+        if at.confidence < Confidence::Medium || !script.imports_around(at, "torch") {
             continue;
         }
         let message =

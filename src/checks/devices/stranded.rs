@@ -205,15 +205,19 @@ fn held_as(cx: &Interp<'_>, made: Place) -> Option<(ObjId, Ustr)> {
     })
 }
 
-/// Whether a method other than the constructor makes an attribute again: it may do that where the input is.
+/// Whether a method other than the constructor makes an attribute again: it may do that where the input is. One that
+/// runs has not come to it yet, or there would be another value.
 fn is_made_again(cx: &Interp<'_>, made: Place, attribute: Ustr) -> bool {
     let module = cx.module(made.file);
     let functions = &module.tree.functions;
-    let is_constructor = |function: FnId| module.tree.function(function).name == "__init__";
+    let runs = |function: FnId| {
+        cx.running().any(|frame| frame.file == made.file && frame.function == Some(function))
+    };
+    let is_apart = |function: FnId| !runs(function) && module.tree.function(function).name != "__init__";
     let owners = functions.iter().filter_map(|function| function.class);
-    owners.map(|class| Subject::Own(class, attribute)).any(|own| {
-        module.relations().binders(own).any(|function| function.is_some_and(|at| !is_constructor(at)))
-    })
+    owners
+        .map(|class| Subject::Own(class, attribute))
+        .any(|own| module.relations().binders(own).any(|function| function.is_some_and(is_apart)))
 }
 
 /// Whether the class around a place has a method of its own that moves its instances.

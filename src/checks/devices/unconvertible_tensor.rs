@@ -189,7 +189,7 @@ fn is_followed(cx: &Interp<'_>, tensor: &Rc<Tensor>) -> bool {
 fn check(script: &Script, out: &mut Findings) {
     for (at, seen) in script.observed_once::<Unconvertible>() {
         // What a name stands for is guessed by how it is used, and other frameworks are used alike.
-        let is_guessed = at.confidence < Confidence::Medium || !script.imports(at.place.file, "torch");
+        let is_guessed = at.confidence < Confidence::Medium || !script.imports_around(at, "torch");
         if is_guessed || script.is_tried(at.place) {
             continue;
         }

@@ -1,4 +1,5 @@
-//! `super(Other, self)` in a class that does not inherit from `Other`: what is left of a method that was copied.
+//! `super(Other, self)` in a class that does not inherit from `Other`: what is left of a method that was copied. And
+//! `super.__init__()`, which asks the class `super` itself.
 
 use crate::interp::{Base, Checker, Interp};
 use crate::report::{Confidence, FileId, Place, Span};
@@ -15,9 +16,16 @@ pub(super) struct ForeignSuper {
     pub named: Rc<str>,
 }
 
+/// `super.__init__()` in a class: where `super` ends lacks a call.
+pub(super) struct UncalledSuper {
+    pub class: Rc<str>,
+    pub end: u32,
+}
+
 /// Methods that nobody calls are read, too: whatever else happens in them, this call raises.
 fn read(cx: &mut Interp<'_>, file: FileId) {
     let tree = &cx.module(file).tree;
+    note_uncalled(cx, file, tree);
     let calls = calls_of_super(tree);
     if calls.is_empty() {
         return;
@@ -34,6 +42,22 @@ fn read(cx: &mut Interp<'_>, file: FileId) {
                 cx.observe(place, ForeignSuper { class, named }, Confidence::High);
             }
         }
+    }
+}
+
+fn note_uncalled(cx: &mut Interp<'_>, file: FileId, tree: &Tree) {
+    let uncalled = |expr: &Expr| {
+        let ExprKind::Call { callee, .. } = expr.kind else { return None };
+        let ExprKind::Attribute { base, name, .. } = tree.expr(callee).kind else { return None };
+        let asked = tree.expr(base);
+        let is_it = name == "__init__" && matches!(asked.kind, ExprKind::Name(name) if name == "super");
+        is_it.then_some((expr.span, asked.span.end))
+    };
+    for (span, end) in tree.exprs.iter().filter_map(uncalled) {
+        let methods = tree.functions.iter().filter(|method| method.span.contains(span));
+        let Some(class) = methods.filter_map(|method| method.class).next_back() else { continue };
+        let class = Rc::from(tree.class(class).name.as_str());
+        cx.observe(Place::new(file, span), UncalledSuper { class, end }, Confidence::High);
     }
 }
 

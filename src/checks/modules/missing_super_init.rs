@@ -1,7 +1,7 @@
 //! A module whose constructor leaves out the constructor of the framework.
 
 use super::construction::UnreadyModule;
-use super::foreign_super::ForeignSuper;
+use super::foreign_super::{ForeignSuper, UncalledSuper};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
 use crate::facts::{Findings, Script, walked};
@@ -60,7 +60,29 @@ fn check(script: &Script, out: &mut Findings) {
             at,
         );
     }
+    uncalled_supers(script, out);
     undefined_supers(script, out);
+}
+
+/// `super.__init__()`. That a module is not ready after it has been said before.
+fn uncalled_supers(script: &Script, out: &mut Findings) {
+    for (at, uncalled) in script.observed_once::<UncalledSuper>() {
+        let class = &uncalled.class;
+        let mut unready = script.observed::<UnreadyModule>();
+        if unready.any(|(place, module)| place.place.file == at.place.file && module.class == *class) {
+            continue;
+        }
+        let message = format!("`super.__init__()` in `{class}` lacks the parentheses after `super`");
+        let insert = script.draft(at.place.file).insert(uncalled.end, "()");
+        out.push(
+            script
+                .finding(RULE.id, RULE.severity, at, message)
+                .note("Python raises `TypeError: descriptor '__init__' requires a 'super' object`")
+                .help("call `super().__init__()`")
+                .fix(Some(Fix::safe("call `super`", vec![insert]))),
+            at,
+        );
+    }
 }
 
 /// `super(OldName, self)` where nothing is called so: the class has another name by now.
