@@ -11,6 +11,8 @@ pub struct Ambient {
     pub(super) contexts: Vec<ContextKind>,
     /// Where a factory or layer puts its tensors that is not told where.
     pub device: Device,
+    /// How often the script has said so.
+    pub(super) device_told: u32,
     /// New layers hold `float32`; scripts that choose another default are not followed in this.
     pub(super) plain_dtypes: bool,
     /// The scaler that calls the `step` of a class around an optimizer.
@@ -27,6 +29,7 @@ impl Default for Ambient {
             grad: Some(true),
             contexts: Vec::new(),
             device: Device::Cpu,
+            device_told: 0,
             plain_dtypes: true,
             stepping: None,
             volatile: None,

@@ -149,14 +149,16 @@ impl<'p> Interp<'p> {
 
     fn arm(&mut self, arm: OpenArm<'p>) -> Flow {
         self.on_arm(arm.test);
-        let default = self.ambient.device;
+        let (default, told) = (self.ambient.device, self.ambient.device_told);
         let before = arm.by_device.then(|| self.go_off_gpu(true));
         if arm.by_device {
             self.ambient.device = Device::Unknown;
         }
         let flow = self.block(arm.body);
         if let Some(before) = before {
-            self.ambient.device = default;
+            if self.ambient.device_told == told {
+                self.ambient.device = default;
+            }
             self.go_off_gpu(before);
         }
         let exit = match flow {

@@ -115,6 +115,7 @@ impl<'p> Interp<'p> {
     fn default_device_from_here(&mut self, device: &Value) {
         // On one of several ways it may or may not hold from here on.
         let tentative = self.heap.is_tentative();
+        self.ambient.device_told += 1;
         self.ambient.device = if tentative { Device::Unknown } else { transfer::device_named(device) };
     }
 

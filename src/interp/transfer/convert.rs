@@ -84,10 +84,11 @@ pub(crate) fn tensor_type_device(wanted: &Value) -> Option<Device> {
         _ => return None,
     };
     let (package, class) = name.rsplit_once('.')?;
-    class.ends_with("Tensor").then_some(if package.ends_with("cuda") {
-        Device::Cuda(None)
-    } else {
-        Device::Cpu
+    class.ends_with("Tensor").then_some(match class {
+        _ if package.ends_with("cuda") => Device::Cuda(None),
+        // What `type(x)` gives for any tensor, and what stands for the default type, wherever that is.
+        "Tensor" => Device::Unknown,
+        _ => Device::Cpu,
     })
 }
 
