@@ -206,12 +206,14 @@ fn held_as(cx: &Interp<'_>, made: Place) -> Option<(ObjId, Ustr)> {
 }
 
 /// Whether a method other than the constructor makes an attribute again: it may do that where the input is. One that
-/// runs has not come to it yet, or there would be another value.
+/// runs has not come to it yet, or there would be another value; in a branch it may have, at an earlier call.
 fn is_made_again(cx: &Interp<'_>, made: Place, attribute: Ustr) -> bool {
     let module = cx.module(made.file);
     let functions = &module.tree.functions;
     let runs = |function: FnId| {
-        cx.running().any(|frame| frame.file == made.file && frame.function == Some(function))
+        let mut running = cx.running();
+        let is_it = running.any(|frame| frame.file == made.file && frame.function == Some(function));
+        is_it && cx.undecided_arms() == 0
     };
     let is_apart = |function: FnId| !runs(function) && module.tree.function(function).name != "__init__";
     let owners = functions.iter().filter_map(|function| function.class);
