@@ -166,7 +166,14 @@ impl Script<'_> {
             }
             let Answer::Missing(missing) = index::ask(&format!("{class}.{name}")) else { continue };
             let never = self.never_had((*at).clone(), &missing);
-            found.extend(never.filter(|missing| missing.near.is_some()));
+            // What is only used as tensors are may be an array, or a record of its own: a slip of one letter counts.
+            let is_near = |missing: &MissingName| match &missing.near {
+                Some(near) => {
+                    at.confidence == Confidence::High || strsim::damerau_levenshtein(name, near) == 1
+                }
+                None => false,
+            };
+            found.extend(never.filter(is_near));
         }
         found
     }

@@ -409,8 +409,11 @@ impl<'p> Interp<'p> {
                     .as_ref()
                     .is_some_and(|shape| shape.is_empty() || shape.iter().any(|size| !size.is_unknown()));
                 let is_sure = !tensor.is_array && (is_shaped || tensor.last.is_some() || is_joined);
+                // Of what came from outside nothing but its use says that it is no array.
+                let is_seen = !matches!(tensor.graph, Graph::Unknown);
+                let confidence = if is_seen { tensor.confidence } else { Confidence::Medium };
                 for class in apis.classes_of(role).iter().filter(|_| is_sure) {
-                    self.see(place, Sight::UnknownAttribute { class: *class, name }, tensor.confidence);
+                    self.see(place, Sight::UnknownAttribute { class: *class, name }, confidence);
                 }
                 self.let_go(tensor);
                 Value::Unknown

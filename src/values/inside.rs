@@ -30,6 +30,8 @@ impl Heap {
                 State::Module(module) => {
                     module.parts.iter().for_each(|part| visit(&Value::Obj(*part)));
                     here.attrs.iter().for_each(|(_, value)| visit(value));
+                    let taken = here.attrs.iter().flat_map(|(_, value)| owners_of_one(value));
+                    taken.for_each(|owner| visit(&Value::Obj(owner)));
                 }
                 State::List(items) => {
                     items.exact.iter().flatten().for_each(&mut visit);
@@ -44,4 +46,17 @@ impl Heap {
         crate::source::looked_through(found.len() + containers.len());
         found
     }
+}
+
+/// `self.prototypes = nn.Linear(6, 4).weight`: a parameter of another layer is registered as one of its own.
+fn owners_of_one(value: &Value) -> impl Iterator<Item = ObjId> + '_ {
+    let is_one = |params: &Params| {
+        let only = params.only.as_deref().unwrap_or_default();
+        matches!(only, [one] if one.name.is_some()) && params.stream.is_none()
+    };
+    let one = match value.bare() {
+        Value::Params(params) if is_one(params) => Some(params),
+        _ => None,
+    };
+    one.into_iter().flat_map(|params| params.owners.iter())
 }
