@@ -100,7 +100,7 @@ fn strand(
     }
     let (holder, attribute) = held_as(cx, made).unzip();
     if cx.supposed.seeded.is_some() && !stays_where_made(cx, made, attribute)
-        || attribute.is_some_and(|attribute| is_made_again(cx, made, attribute))
+        || attribute.is_some_and(|attribute| is_made_again(cx, made, attribute, joined))
         || moves_itself(cx, made)
     {
         return false;
@@ -207,13 +207,13 @@ fn held_as(cx: &Interp<'_>, made: Place) -> Option<(ObjId, Ustr)> {
 
 /// Whether a method other than the constructor makes an attribute again: it may do that where the input is. One that
 /// runs has not come to it yet, or there would be another value; in a branch it may have, at an earlier call.
-fn is_made_again(cx: &Interp<'_>, made: Place, attribute: Ustr) -> bool {
+fn is_made_again(cx: &Interp<'_>, made: Place, attribute: Ustr, joined: bool) -> bool {
     let module = cx.module(made.file);
     let functions = &module.tree.functions;
     let runs = |function: FnId| {
         let mut running = cx.running();
         let is_it = running.any(|frame| frame.file == made.file && frame.function == Some(function));
-        is_it && cx.undecided_arms() == 0
+        is_it && !joined && cx.undecided_arms() == 0
     };
     let is_apart = |function: FnId| !runs(function) && module.tree.function(function).name != "__init__";
     let owners = functions.iter().filter_map(|function| function.class);
