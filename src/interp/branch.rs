@@ -6,6 +6,7 @@ use crate::report::Confidence;
 use crate::syntax::*;
 use crate::trace::{Effect, Exit, LoopId, Node, When};
 use crate::values::*;
+use smallvec::SmallVec;
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -238,15 +239,22 @@ impl<'p> Interp<'p> {
     pub(super) fn branch(&mut self, when: When, arms: &mut [Arm<'_, 'p>]) -> Flow {
         let mut nodes = Vec::with_capacity(arms.len());
         let mut ends = Vec::with_capacity(arms.len());
+        let recorded = self.ambient.grad;
+        let mut left = SmallVec::<[Option<bool>; 2]>::new();
         for arm in arms.iter_mut() {
+            self.ambient.grad = recorded;
             self.heap.begin();
             self.trace.push(Vec::new());
             self.passes.arms += 1;
             let flow = arm(self);
             self.passes.arms -= 1;
             nodes.push(self.trace.pop().unwrap_or_default());
+            left.extend((flow == Flow::Next).then_some(self.ambient.grad));
             ends.push((flow, self.heap.rollback()));
         }
+        // Each way goes on with what it has set, and behind them it is what all of them have.
+        let first = left.first().copied().unwrap_or(recorded);
+        self.ambient.grad = if left.iter().all(|mode| *mode == first) { first } else { None };
         if nodes.iter().any(|arm| !arm.is_empty()) {
             self.push(Node::Branch { when, arms: nodes });
         }

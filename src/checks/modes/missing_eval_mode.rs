@@ -5,8 +5,8 @@ use super::stretches::{called_model, evaluating_stretch};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
 use crate::facts::{Findings, Script};
-use crate::report::{Edit, Fix, Severity, replay};
-use crate::syntax::StmtKind;
+use crate::report::{Edit, Fix, Place, Severity, replay};
+use crate::syntax::{ExprId, ExprKind, StmtKind};
 use crate::trace::{At, Effect, LoopId, Sight, visits};
 use crate::values::{ClassRef, Learned, Mode, ObjId, State};
 use rustc_hash::FxHashSet;
@@ -26,6 +26,8 @@ pub(super) static RULE: Rule = Rule {
 /// An evaluation in training mode.
 struct EvaluatedInTraining {
     at: At,
+    /// The forward runs in a method of the model, and this is where that is called.
+    by_method: bool,
     /// A layer that does something else in training.
     layer: Rc<str>,
     layer_is_model: bool,
@@ -76,6 +78,7 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
             _ => continue,
         };
         let Some(confidence) = evaluation(script, at, forward) else { continue };
+        let inside = at;
         let at = &outside_of_model(script, at, forward.module);
         // One call of `eval` helps all forwards of a function.
         let known = found.iter().any(|other| other.at.calls == at.calls && other.at.loops == at.loops);
@@ -84,6 +87,7 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
         }
         let opaque = script.rehearsal.heap.get(forward.module).module();
         found.push(EvaluatedInTraining {
+            by_method: at.place != inside.place,
             at: At { confidence: at.confidence.min(confidence), ..at.clone() },
             layer,
             criterion: is_criterion(script, forward.module).then(|| forward.name.clone()),
@@ -124,7 +128,10 @@ fn is_criterion(script: &Script, module: ObjId) -> bool {
 fn in_eval_mode<'a>(script: &Script<'a>, evaluated: &EvaluatedInTraining) -> Option<(&'a str, Vec<Edit>)> {
     let place = evaluated.at.place;
     let draft = script.draft(place.file);
-    let callee = called_model(draft, place)?;
+    let callee = match evaluated.by_method {
+        true => receiver(draft, place)?,
+        false => called_model(draft, place)?,
+    };
     let model = draft.plain(callee)?;
     let line = evaluating_stretch(script, &evaluated.at, place, draft)?;
     let line = with_contexts(draft, line);
@@ -137,6 +144,14 @@ fn in_eval_mode<'a>(script: &Script<'a>, evaluated: &EvaluatedInTraining) -> Opt
         edits.push(draft.insert_after(line, &format!("{model}.train()")));
     }
     Some((model, edits))
+}
+
+/// `model`, of `model.predict(x)`.
+fn receiver(draft: Draft<'_>, call: Place) -> Option<ExprId> {
+    match draft.expr(draft.call_at(call.span)?.callee).kind {
+        ExprKind::Attribute { base, .. } => Some(base),
+        _ => None,
+    }
 }
 
 /// Whether a loop around an evaluation trains, and does not put the model into training mode itself.
