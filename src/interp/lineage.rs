@@ -23,18 +23,13 @@ impl Interp<'_> {
     pub(crate) fn lineage(&self, class: ClassRef) -> Lineage {
         let mut found = Lineage::new();
         match class {
-            ClassRef::Project(object) => self.collect_bases(object, &mut found),
+            ClassRef::Project(object) => {
+                found.extend(self.linearized(object, &mut SmallVec::new()).into_iter().take(MOST_BASES));
+            }
             ClassRef::Api(name) => found.push(Base::Api(name)),
             ClassRef::Builtin => {}
         }
         found
-    }
-
-    fn collect_bases(&self, class: ObjId, found: &mut Lineage) {
-        self.linearized(class, &mut SmallVec::new())
-            .into_iter()
-            .take(MOST_BASES)
-            .for_each(|base| found.push(base));
     }
 
     /// The order of Python: a class before its bases, bases as they are written, and what several inherit from after all

@@ -9,7 +9,6 @@ use crate::syntax::{ArgKind, ExprKind};
 use crate::trace::{At, Effect, Event, Forward, LoopId, Over, Protocol, Sight, Way, walk};
 use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Source, Tensor};
 use std::cell::LazyCell;
-use ustr::Ustr;
 
 /// How sure it is that a forward evaluates, in a mode that nobody chose for it.
 pub(super) fn evaluation(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
@@ -167,14 +166,14 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
 /// Whether the likeliest of what a forward gives is chosen beside it: who trains on what it chose does so in the same
 /// loop.
 fn is_decided(script: &Script, at: &At) -> bool {
-    script.observed::<Decided>().any(|(other, _)| {
-        other.seeded == at.seeded && other.loops == at.loops && is_around(&other.calls, &at.calls)
-    })
+    script.observed::<Decided>().any(|(other, _)| is_around(other, at))
 }
 
-/// Whether a forward runs in a call itself, or in a method that it calls: `model.predict(x)`.
-fn is_around(outer: &[(Place, Ustr)], inner: &[(Place, Ustr)]) -> bool {
-    inner.strip_prefix(outer).is_some_and(|extra| extra.len() <= 1)
+/// Whether something is in the same iteration as a forward, in the call that runs it or in that of a method around it:
+/// `model.predict(x)`.
+fn is_around(other: &At, at: &At) -> bool {
+    let by_one_call = at.calls.strip_prefix(&*other.calls).is_some_and(|extra| extra.len() <= 1);
+    other.seeded == at.seeded && other.loops == at.loops && by_one_call
 }
 
 /// Whether a loop of epochs trains in a loop of its own, and runs the model on data from before both. What a loop of
@@ -328,10 +327,7 @@ fn is_scored(script: &Script, at: &At, of: impl Fn(&Tensor) -> bool) -> bool {
         }
         _ => false,
     };
-    let around = |other: &At| {
-        other.seeded == at.seeded && other.loops == at.loops && is_around(&other.calls, &at.calls)
-    };
-    let scores = |other: &At| beside(other) || around(other);
+    let scores = |other: &At| beside(other) || is_around(other, at);
     script.observed::<Scored>().any(|(other, _)| scores(other))
         || script.losses().any(|(other, sight)| is_loss(sight) && (scores(other) || inside(other)))
 }

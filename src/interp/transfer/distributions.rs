@@ -71,10 +71,11 @@ fn batch_shape(interp: &Interp, call: &Invocation) -> Option<Shape> {
     let event = event_of(call)?;
     let distribution = interp.heap.get(call.nth(0).as_obj()?);
     let ClassRef::Api(class) = distribution.class else { return None };
-    let params = interp.apis.get(class)?.params.iter().filter(|param| !param.name.starts_with("validate"));
+    let params = interp.apis.get(class)?.params.iter();
+    // Flags are no parameters of the numbers.
     let given: Vec<&Value> = params
         .filter_map(|param| distribution.attr(param.name))
-        .filter(|value| !matches!(value, Value::None))
+        .filter(|value| !matches!(value, Value::None | Value::Bool(_)))
         .collect();
     let shapes: Option<Vec<Shape>> = given.iter().map(|value| shape_of_parameter(value)).collect();
     let all = broadcast_all(shapes?.iter().map(Some))?;
