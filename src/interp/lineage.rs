@@ -19,47 +19,57 @@ pub(crate) enum Base {
 pub(crate) type Lineage = SmallVec<[Base; 8]>;
 
 impl Interp<'_> {
-    /// The class and what it inherits from, in the order attributes are looked up.
+    /// The class and what it inherits from, in the order attributes are looked up: a class before its bases, bases as
+    /// they are written, and what several inherit from after all of them.
     pub(crate) fn lineage(&self, class: ClassRef) -> Lineage {
         let mut found = Lineage::new();
         match class {
-            ClassRef::Project(object) => {
-                found.extend(self.linearized(object, &mut SmallVec::new()).into_iter().take(MOST_BASES));
-            }
+            ClassRef::Project(object) => self.collect_bases(object, &mut found, &[]),
             ClassRef::Api(name) => found.push(Base::Api(name)),
             ClassRef::Builtin => {}
         }
         found
     }
 
-    /// The order of Python: a class before its bases, bases as they are written, and what several inherit from after all
-    /// of them. A class that is its own base is cut.
-    fn linearized(&self, class: ObjId, within: &mut SmallVec<[ObjId; 8]>) -> Lineage {
-        let own = Base::Project(class);
-        let State::Class(state) = &self.heap.get(class).state else { return Lineage::from_iter([own]) };
-        if within.contains(&class) || within.len() >= MOST_BASES {
-            return Lineage::new();
+    /// Follows a class as long as it has one base. Of several, each has an order of its own; `within` are the classes
+    /// whose bases are being ordered, so that a class that is its own base is cut.
+    fn collect_bases(&self, mut class: ObjId, found: &mut Lineage, within: &[ObjId]) {
+        while found.len() < MOST_BASES && !found.contains(&Base::Project(class)) && !within.contains(&class) {
+            found.push(Base::Project(class));
+            let State::Class(state) = &self.heap.get(class).state else { return };
+            let mut bases = state.bases.iter().filter_map(base_of);
+            match (bases.next(), bases.next()) {
+                (None, _) => return,
+                (Some(Base::Project(only)), None) => class = only,
+                (Some(only), None) => return found.push(only),
+                (Some(first), Some(second)) => {
+                    let bases = [first, second].into_iter().chain(bases);
+                    let within: Vec<ObjId> = within.iter().copied().chain([class]).collect();
+                    let orders: Vec<Lineage> = bases.map(|base| self.order_of(base, &within)).collect();
+                    return found.extend(merged(&orders));
+                }
+            }
         }
-        within.push(class);
-        let mut orders: SmallVec<[Lineage; 1]> = SmallVec::new();
-        for base in &state.bases {
-            let order = match base.bare() {
-                Value::Obj(object) => self.linearized(*object, within),
-                // `abc.ABC` gives its classes nothing.
-                Value::Api(name) if name.starts_with("abc.") => continue,
-                Value::Api(name) => Lineage::from_iter([Base::Api(*name)]),
-                Value::Builtin(_) => continue,
-                _ => Lineage::from_iter([Base::Unknown]),
-            };
-            orders.push(order);
+    }
+
+    fn order_of(&self, base: Base, within: &[ObjId]) -> Lineage {
+        let mut order = Lineage::new();
+        match base {
+            Base::Project(class) => self.collect_bases(class, &mut order, within),
+            other => order.push(other),
         }
-        within.pop();
-        let mut all = Lineage::from_iter([own]);
-        match &orders[..] {
-            [only] => all.extend_from_slice(only),
-            _ => all.extend(merged(&orders)),
-        }
-        all
+        order
+    }
+}
+
+/// What a class names as its base. `abc.ABC` and classes of the language give it nothing.
+fn base_of(base: &Value) -> Option<Base> {
+    match base.bare() {
+        Value::Obj(object) => Some(Base::Project(*object)),
+        Value::Api(name) if name.starts_with("abc.") => None,
+        Value::Api(name) => Some(Base::Api(*name)),
+        Value::Builtin(_) => None,
+        _ => Some(Base::Unknown),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::values::{ClassRef, ObjId};
 use rustc_hash::FxHashSet;
 
 /// Steps for all of them in a file.
-const FUEL: u32 = 8_000;
+const FUEL: u32 = 6_000;
 
 /// Rehearses them last, with little fuel.
 pub(super) fn rehearse_the_rest(interp: &mut Interp<'_>, file: FileId) {

@@ -366,15 +366,17 @@ impl<'p> Interp<'p> {
             let object = receiver.as_ref().and_then(Value::as_obj);
             call = self.at_home(closure, object, &call);
         }
-        self.suppose_probabilities(key, &mut call, &mut |interp, call| {
-            interp.taken_back(|interp| {
-                let result = interp.inline(closure, receiver.as_ref(), call);
-                interp.losses_in(&result)
-            })
-        });
+        if !self.supposed.beside_training {
+            self.suppose_probabilities(key, &mut call, &mut |interp, call| {
+                interp.taken_back(|interp| {
+                    let result = interp.inline(closure, receiver.as_ref(), call);
+                    interp.losses_in(&result)
+                })
+            });
+        }
         let seeded = Seeded { key, closure, receiver, definition, place, owned, gives_loss };
         let result = self.run_as_called(&seeded, &call);
-        if self.leaves_out(&seeded, &mut call) {
+        if !self.supposed.beside_training && self.leaves_out(&seeded, &mut call) {
             // What one way of calling it has shown is not less for the other that is too much.
             let starved = self.out.out_of_fuel;
             self.run_as_called(&seeded, &call);
