@@ -18,6 +18,9 @@ pub(super) fn leave_attributes_open(interp: &mut Interp, instance: &Value) {
         .filter(|(_, (name, value))| interp.changes_later(class, *name, matches!(value, Value::None)))
         .map(|(at, _)| at)
         .collect();
+    for (at, tensor) in replaced(interp, class, instance) {
+        interp.heap.get_mut(instance).attrs[at].1 = Value::tensor(tensor);
+    }
     for at in open {
         let value = interp.heap.get(instance).attrs[at].1.bare().clone();
         match value {
@@ -27,7 +30,29 @@ pub(super) fn leave_attributes_open(interp: &mut Interp, instance: &Value) {
     }
 }
 
+/// The tensors of the constructor that another method puts others in the place of, of whatever shape.
+fn replaced(interp: &Interp, class: ClassRef, instance: ObjId) -> Vec<(usize, Tensor)> {
+    let attrs = interp.heap.get(instance).attrs.iter().enumerate();
+    let shaped = attrs.filter_map(|(at, (name, value))| {
+        let tensor = value.as_tensor().filter(|tensor| tensor.shape.is_some() && !tensor.is_parameter())?;
+        interp.is_bound_later(class, *name).then(|| (at, (**tensor).clone().with_shape(None)))
+    });
+    shaped.collect()
+}
+
 impl Interp<'_> {
+    /// Whether a method other than the constructor binds an attribute.
+    fn is_bound_later(&self, class: ClassRef, name: Ustr) -> bool {
+        self.lineage(class).into_iter().any(|base| {
+            let Base::Project(base) = base else { return false };
+            let State::Class(state) = &self.heap.get(base).state else { return false };
+            let (tree, relations) = (self.tree(state.file), self.module(state.file).relations());
+            let mut binders =
+                relations.bindings(Subject::Own(state.class, name)).filter_map(|(_, function)| function);
+            binders.any(|function| tree.function(function).name != "__init__")
+        })
+    }
+
     /// What methods change: a number, a text or a flag, nothing yet, or what is still empty.
     fn is_beginning(&self, value: &Value) -> bool {
         match value.bare() {
