@@ -39,18 +39,20 @@ fn check(script: &Script, out: &mut Findings) {
     let found = turns.iter().flat_map(|(entry, turn)| turn.stuck(entry));
     let mut seen = FxHashSet::default();
     for stuck in found.filter(|stuck| seen.insert(stuck.eval)) {
-        let message =
-            format!("{} the model trains in evaluation mode: nothing calls `train()` again", stuck.when);
+        let message = format!("{} the model trains in evaluation mode: no `train()` in between", stuck.when);
         let fix = back_in_training(script, &stuck);
         let fix = fix.map(|(model, edits)| Fix::guess(format!("call `{model}.train()` before it"), edits));
         out.push(
             script
                 .finding(RULE.id, RULE.severity, &stuck.at, message)
-                .because(stuck.eval, "sets evaluation mode, and nothing sets training mode again")
+                .because(
+                    stuck.eval,
+                    "sets evaluation mode, and nothing sets training mode before training goes on",
+                )
                 .note("dropout is disabled, and batch norm statistics are no longer updated")
                 .fix(fix)
                 .replay(script.replay_of_mode(stuck.modes))
-                .help(format!("call `{}.train()` at the start of each epoch", stuck.model)),
+                .help(format!("call `{}.train()` where training goes on", stuck.model)),
             &stuck.at,
         );
     }
