@@ -4,6 +4,7 @@
 use super::Interp;
 use crate::report::FileId;
 use crate::syntax::StmtId;
+use crate::trace::Called;
 
 /// Steps that a block may take that is not taken.
 const FUEL: u32 = 2_000;
@@ -31,10 +32,14 @@ impl<'p> Interp<'p> {
 
     /// Runs something that must leave nothing in the trace, and whose calls are not those of the script.
     pub(crate) fn uncounted<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+        self.counted_apart(run).0
+    }
+
+    /// The same, and what would have been counted until its end.
+    pub(super) fn counted_apart<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> (R, Called) {
         let called = self.out.called.clone();
         let result = self.quietly(run);
-        self.out.called = called;
-        result
+        (result, std::mem::replace(&mut self.out.called, called))
     }
 
     /// Runs something as code of a module; nothing where the module has not run.

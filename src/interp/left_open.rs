@@ -35,21 +35,31 @@ fn replaced(interp: &Interp, class: ClassRef, instance: ObjId) -> Vec<(usize, Te
     let attrs = interp.heap.get(instance).attrs.iter().enumerate();
     let shaped = attrs.filter_map(|(at, (name, value))| {
         let tensor = value.as_tensor().filter(|tensor| tensor.shape.is_some() && !tensor.is_parameter())?;
-        interp.is_bound_later(class, *name).then(|| (at, (**tensor).clone().with_shape(None)))
+        let is_bound = interp.of_some_class(class, |state| !interp.later_binders(state, *name).is_empty());
+        is_bound.then(|| (at, (**tensor).clone().with_shape(None)))
     });
     shaped.collect()
 }
 
 impl Interp<'_> {
-    /// Whether a method other than the constructor binds an attribute.
-    fn is_bound_later(&self, class: ClassRef, name: Ustr) -> bool {
+    /// The methods of a class, other than its constructor, that bind an attribute.
+    fn later_binders(&self, class: &ClassState, name: Ustr) -> Vec<FnId> {
+        let bindings = self.module(class.file).relations().bindings(Subject::Own(class.class, name));
+        bindings
+            .filter_map(|(_, function)| function)
+            .filter(|function| self.is_later(class, *function))
+            .collect()
+    }
+
+    fn is_later(&self, class: &ClassState, function: FnId) -> bool {
+        self.tree(class.file).function(function).name != "__init__"
+    }
+
+    /// Whether something is so of a class, or of one of the project that it inherits from.
+    fn of_some_class(&self, class: ClassRef, is_so: impl Fn(&ClassState) -> bool) -> bool {
         self.lineage(class).into_iter().any(|base| {
             let Base::Project(base) = base else { return false };
-            let State::Class(state) = &self.heap.get(base).state else { return false };
-            let (tree, relations) = (self.tree(state.file), self.module(state.file).relations());
-            let mut binders =
-                relations.bindings(Subject::Own(state.class, name)).filter_map(|(_, function)| function);
-            binders.any(|function| tree.function(function).name != "__init__")
+            matches!(&self.heap.get(base).state, State::Class(state) if is_so(state))
         })
     }
 
@@ -78,16 +88,12 @@ impl Interp<'_> {
     /// Whether a method binds an attribute, or calls a method of it, as a loss has them; what is `None` is made by whoever
     /// asks for it first, where the class does so.
     fn changes_later(&self, class: ClassRef, name: Ustr, is_none: bool) -> bool {
-        self.lineage(class).into_iter().any(|base| {
-            let Base::Project(base) = base else { return false };
-            let State::Class(state) = &self.heap.get(base).state else { return false };
-            let (tree, relations) = (self.tree(state.file), self.module(state.file).relations());
-            let subject = Subject::Own(state.class, name);
-            let later = |function: &FnId| tree.function(*function).name != "__init__";
-            let binders: Vec<FnId> =
-                relations.bindings(subject).filter_map(|(_, function)| function).filter(later).collect();
-            let acts = relations.acts_of(subject).any(|act| act.function.is_some_and(|from| later(&from)));
-            (acts || !binders.is_empty()) && !(is_none && self.is_made_on_demand(state, name, &binders))
+        self.of_some_class(class, |state| {
+            let binders = self.later_binders(state, name);
+            let acts = self.module(state.file).relations().acts_of(Subject::Own(state.class, name));
+            let is_used =
+                acts.into_iter().any(|act| act.function.is_some_and(|from| self.is_later(state, from)));
+            (is_used || !binders.is_empty()) && !(is_none && self.is_made_on_demand(state, name, &binders))
         })
     }
 

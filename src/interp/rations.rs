@@ -14,8 +14,6 @@ const LEAST_RATION: u32 = 10_000;
 const FUEL_A_FUNCTION: u32 = 30_000;
 /// A forward of a file that puts nothing on a GPU.
 pub(super) const FUEL_A_FORWARD: u32 = 5_000;
-/// Steps for a function that nothing calls, and that says nothing of training.
-pub(super) const FUEL_A_HELPER: u32 = 2_000;
 /// Steps for one that trains: it builds the model that it trains, from a library.
 pub(super) const FUEL_A_TRAINING: u32 = 100_000;
 

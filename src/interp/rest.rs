@@ -2,7 +2,6 @@
 //! gets wrong: arguments that nobody takes, results that nobody keeps, layers that are spelt differently.
 
 use super::Interp;
-use super::rations::FUEL_A_HELPER;
 use crate::report::FileId;
 use crate::syntax::{ClassId, FnId, Function};
 use crate::trace::FnKey;
@@ -11,6 +10,8 @@ use rustc_hash::FxHashSet;
 
 /// Steps for all of them in a file.
 const FUEL: u32 = 6_000;
+/// Steps for each of them.
+const FUEL_OF_ONE: u32 = 2_000;
 
 /// Rehearses them last, with little fuel.
 pub(super) fn rehearse_the_rest(interp: &mut Interp<'_>, file: FileId) {
@@ -37,7 +38,7 @@ pub(super) fn rehearse_the_rest(interp: &mut Interp<'_>, file: FileId) {
             })
         };
         if !ran && is_plain(definition) && !definition.class.is_some_and(is_made) {
-            interp.on_a_small_ration(FUEL_A_HELPER, |interp| interp.seed(key, definition));
+            interp.on_a_small_ration(FUEL_OF_ONE, |interp| interp.seed(key, definition));
         }
     }
     interp.supposed.beside_training = false;

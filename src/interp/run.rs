@@ -438,9 +438,13 @@ impl<'p> Interp<'p> {
         let is_optional = |name: &Ustr| {
             closure.defaults.iter().any(|(other, default)| other == name && matches!(default, Value::None))
         };
+        if !call.keywords.iter().any(|(name, _)| is_optional(name)) {
+            return false;
+        }
+        let asked = tree.asked_for_none(definition.span);
         let mut any = false;
-        for (name, passed) in call.keywords.iter_mut().filter(|(name, _)| is_optional(name)) {
-            if tree.asks_for_none(definition.span, *name) {
+        for (name, passed) in &mut call.keywords {
+            if asked.contains(name) && is_optional(name) {
                 passed.value = Value::None;
                 any = true;
             }
@@ -488,9 +492,7 @@ impl<'p> Interp<'p> {
             return Some(known.clone());
         }
         let site = Place::new(file, Span::new(place.span.start, place.span.start));
-        let called = self.out.called.clone();
-        let value = self.quietly(|interp| interp.seeded_instance(object, site));
-        let constructing = std::mem::replace(&mut self.out.called, called);
+        let (value, constructing) = self.counted_apart(|interp| interp.seeded_instance(object, site));
         self.supposed.constructing.extend(constructing.iter().filter(|key| !self.out.called.contains(key)));
         self.supposed.instances.insert(object, value.clone());
         Some(value)

@@ -63,17 +63,21 @@ impl Tree {
         }
     }
 
-    /// Whether a test of some text asks if a variable is `None`: `x is None`, `x is not None`, `not x`.
-    pub fn asks_for_none(&self, within: Span, variable: Ustr) -> bool {
-        let is_it = |expr: ExprId| matches!(self.expr(expr).kind, ExprKind::Name(name) if name == variable);
-        let is_none = |expr: ExprId| matches!(self.expr(expr).kind, ExprKind::None);
-        self.exprs.iter().filter(|expr| within.contains(expr.span)).any(|expr| match &expr.kind {
-            ExprKind::Compare { first, rest } => {
-                is_it(*first) && rest.iter().any(|(_, other)| is_none(*other))
+    /// The variables of which some text asks if they are `None`: `x is None`, `x is not None`, `not x`.
+    pub fn asked_for_none(&self, within: Span) -> Vec<Ustr> {
+        let is_none = |(_, other): &(CompareOp, ExprId)| matches!(self.expr(*other).kind, ExprKind::None);
+        let asked = |expr: &Expr| {
+            let subject = match &expr.kind {
+                ExprKind::Compare { first, rest } if rest.iter().any(is_none) => *first,
+                ExprKind::Unary { op: UnaryOp::Not, operand } => *operand,
+                _ => return None,
+            };
+            match self.expr(subject).kind {
+                ExprKind::Name(name) => Some(name),
+                _ => None,
             }
-            ExprKind::Unary { op: UnaryOp::Not, operand } => is_it(*operand),
-            _ => false,
-        })
+        };
+        self.exprs.iter().filter(|expr| within.contains(expr.span)).filter_map(asked).collect()
     }
 
     /// The call of exactly this expression.

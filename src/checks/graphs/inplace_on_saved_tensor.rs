@@ -98,8 +98,9 @@ fn saving(cx: &mut Interp<'_>, call: &Invocation<'_>) {
 
 /// `F.relu(x, inplace=True)`, and a layer that was made so.
 fn changing(cx: &mut Interp<'_>, call: &Invocation<'_>) {
-    let flag = call.api.params.iter().find(|param| param.name == INPLACE);
-    if flag.is_some_and(|_| cx.truth(&call.get(&Ustr::from(INPLACE))) == Some(true))
+    let has_flag = call.api.params.iter().any(|param| param.name == INPLACE);
+    if has_flag
+        && cx.truth(&call.get(&Ustr::from(INPLACE))) == Some(true)
         && let Some(operand) = call.nth_tensor(0)
     {
         overwritten(cx, &operand, call.place);
