@@ -80,7 +80,10 @@ impl<'p> Interp<'p> {
             }
             None => {
                 if let Some(own) = self.own_call(object) {
-                    return self.inline(&own, Some(&receiver), call);
+                    return match self.is_function_class(self.heap.get(object).class) {
+                        true => self.apply_instance(&own, &receiver, call),
+                        false => self.inline(&own, Some(&receiver), call),
+                    };
                 }
                 let api = self.layer_api(object);
                 if let Some(value) = api.and_then(|api| self.apply_layer(object, api, call)) {
@@ -152,6 +155,7 @@ impl<'p> Interp<'p> {
         let method = self.get_attr(receiver, name, call.place);
         if method.is_unknown() {
             self.on_unknown_method(&UnknownMethod { name, place: call.place });
+            self.mode_by_unknown(receiver, name, call.place);
             let known = self.entered_by_hand(receiver, name);
             if let Some(value) = known.or_else(|| python::method(self, receiver, &name, call)) {
                 return value;

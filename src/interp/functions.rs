@@ -61,6 +61,15 @@ impl Interp<'_> {
         self.recorded(result, args)
     }
 
+    /// `Double()(x)`, as before PyTorch 1.3: the instance is its own context.
+    pub(super) fn apply_instance(&mut self, forward: &Rc<Closure>, instance: &Value, call: &Call) -> Value {
+        let args: Vec<Value> = call.positional.iter().map(|passed| passed.value.clone()).collect();
+        let grad = self.ambient.grad.replace(false);
+        let result = self.inline(forward, Some(instance), call);
+        self.ambient.grad = grad;
+        self.recorded(&result, &args)
+    }
+
     pub(crate) fn params_of(&self, closure: &Closure) -> &[Param] {
         &self.tree(closure.file).function(closure.function).params
     }

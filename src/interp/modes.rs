@@ -47,14 +47,29 @@ impl<'p> Interp<'p> {
         true
     }
 
-    /// A method that sets the mode of something unknown: it may be any module.
-    pub(super) fn mode_of_unknown(&mut self, method: Ustr, place: Place) {
+    /// A method that is not seen and is called like one that sets the mode: of something unknown, which may be any
+    /// module, or of an instance whose class has a base from elsewhere, which may pass it on to its parts.
+    pub(super) fn mode_by_unknown(&mut self, receiver: &Value, method: Ustr, place: Place) {
         let api = self.apis.method_of(Role::Module, method);
         let sets = api.is_some_and(|api| {
             api.effects.iter().any(|effect| matches!(effect.verb, Verb::Train | Verb::Eval))
         });
-        if sets {
-            self.event(place, Effect::Mode { module: None, mode: Mode::Unknown }, Confidence::High);
+        if !sets {
+            return;
+        }
+        let is_module = |part: &ObjId| self.heap.get(*part).module().is_some();
+        let mut reached: Vec<Option<ObjId>> = match receiver.as_obj() {
+            Some(object) => {
+                let attributes = self.heap.get(object).attrs.iter();
+                attributes.filter_map(|(_, value)| value.as_obj()).filter(is_module).map(Some).collect()
+            }
+            None => Vec::new(),
+        };
+        if reached.is_empty() {
+            reached.push(None);
+        }
+        for module in reached {
+            self.event(place, Effect::Mode { module, mode: Mode::Unknown }, Confidence::High);
         }
     }
 

@@ -123,7 +123,7 @@ impl Interp<'_> {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
             return self.call_api_method(api.name, &tensor, call);
         }
-        self.mode_of_unknown(name, call.place);
+        self.mode_by_unknown(&Value::Unknown, name, call.place);
         self.on_unknown_method(&UnknownMethod { name, place: call.place });
         // An environment that steps is told an action.
         let acts = call.values().any(|value| self.may_be_action(value));

@@ -13,7 +13,7 @@ use std::cell::LazyCell;
 /// How sure it is that a forward evaluates, in a mode that nobody chose for it.
 pub(super) fn evaluation(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     match is_trained(script, forward.module) {
-        true => evaluates(script, at, forward).filter(|_| !was_put_there(script, at, forward.module)),
+        true => evaluates(script, at, forward).filter(|_| !was_put_there(script, at, forward)),
         false => infers(script, at, forward),
     }
 }
@@ -42,6 +42,8 @@ struct Since<'s, 'a> {
     restored: bool,
     /// Somebody chose the mode of what may be a part of it.
     in_parts: bool,
+    /// A method that is not seen may have chosen its mode.
+    may_be_chosen: bool,
 }
 
 /// The model was put into training mode.
@@ -75,6 +77,11 @@ impl Protocol for Since<'_, '_> {
                 if heap.descendants(*module).iter().any(is_own) =>
             {
                 *state = loaded | PUT;
+            }
+            Effect::Mode { module: Some(module), mode: Mode::Unknown }
+                if heap.descendants(*module).iter().any(is_own) =>
+            {
+                self.may_be_chosen = true;
             }
             Effect::Mode { module, .. } => {
                 let is_other =
@@ -111,14 +118,24 @@ fn is_copy(script: &Script, place: Place) -> bool {
 /// What was done to a model before an evaluation; `None` where that does not settle.
 fn since<'s, 'a>(script: &'s Script<'a>, at: &'s At, model: ObjId) -> Option<Since<'s, 'a>> {
     let parts = script.rehearsal.heap.descendants(model);
-    let mut since = Since { script, at, parts, on_purpose: false, restored: false, in_parts: false };
+    let mut since = Since {
+        script,
+        at,
+        parts,
+        on_purpose: false,
+        restored: false,
+        in_parts: false,
+        may_be_chosen: false,
+    };
     let mut entries = script.rehearsal.entries.iter().filter(|entry| entry.function == at.seeded);
     entries.all(|entry| walk(&mut since, &entry.nodes, TRAINED)).then_some(since)
 }
 
-/// Whether the model was put into training mode for the evaluation itself: nothing trained since.
-fn was_put_there(script: &Script, at: &At, model: ObjId) -> bool {
-    since(script, at, model).is_none_or(|since| since.on_purpose)
+/// Whether the model was put into training mode for the evaluation itself, and nothing trained since, or a method
+/// that is not seen may have put it into either.
+fn was_put_there(script: &Script, at: &At, forward: &Forward) -> bool {
+    let may_be_chosen = |since: &Since| since.may_be_chosen && forward.mode == Mode::Unknown;
+    since(script, at, forward.module).is_none_or(|since| since.on_purpose || may_be_chosen(&since))
 }
 
 /// Whether gradients of the script's optimizers reach a model.
